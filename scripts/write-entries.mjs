@@ -1,0 +1,33 @@
+// Writes what package.json and tsconfig.json repeat of entries.json, the one list of
+// subpaths. `npm run entries` after a change there; test/architecture.test.ts compares.
+import { readFileSync, writeFileSync } from "node:fs";
+
+const read = (file) => JSON.parse(readFileSync(file, "utf8"));
+const write = (file, value) => writeFileSync(file, JSON.stringify(value, null, 2) + "\n");
+
+const entries = read("entries.json");
+/** The name a subpath has in dist: "." is index, "./express" is express. */
+const nameOf = (subpath) => (subpath === "." ? "index" : subpath.slice(2));
+
+/** module-sync comes first so that `require` and `import` load one copy, hence one class, on Node. */
+function conditions([subpath, source]) {
+  const name = nameOf(subpath);
+  const esm = { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` };
+  // CommonJS is built file by file, so it keeps the folders of src.
+  const cjs = `./dist/cjs/${source.replace(/^src\//, "").replace(/\.ts$/, ".cjs")}`;
+  return [subpath, { "module-sync": esm, import: esm, require: { types: `./dist/${name}.d.cts`, default: cjs } }];
+}
+
+const list = Object.entries(entries);
+const manifest = read("package.json");
+manifest.exports = { ...Object.fromEntries(list.map(conditions)), "./package.json": "./package.json" };
+// For resolvers older than `exports`.
+manifest.typesVersions = {
+  "*": Object.fromEntries(list.slice(1).map(([s]) => [nameOf(s), [`./dist/${nameOf(s)}.d.cts`]])),
+};
+write("package.json", manifest);
+
+// Lets tests and examples import "sluice/express" as a user does, from the sources, without a build.
+const tsconfig = read("tsconfig.json");
+tsconfig.compilerOptions.paths = Object.fromEntries(list.map(([s, source]) => [s.replace(/^\./, "sluice"), [`./${source}`]]));
+write("tsconfig.json", tsconfig);

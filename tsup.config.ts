@@ -1,0 +1,34 @@
+import { defineConfig } from "tsup";
+import entries from "./entries.json" with { type: "json" };
+
+/** dist/<name>.js for each subpath: "." is index, "./express" is express. */
+const entry = Object.fromEntries(
+  Object.entries(entries).map(([subpath, source]) => [subpath === "." ? "index" : subpath.slice(2), source]),
+);
+// "neutral" keeps the import conditions of Node and browsers out of the output.
+const common = { target: "es2022", platform: "neutral", sourcemap: true, outDir: "dist" } as const;
+
+// The three run at once, so `npm run clean` empties dist first, not tsup's own `clean`.
+export default defineConfig([
+  { ...common, name: "esm", entry, format: "esm", splitting: true },
+  {
+    ...common,
+    name: "cjs",
+    // File by file: bundling each entry would give every subpath its own copy of a class,
+    // and tsup's splitting for CommonJS renames classes.
+    entry: ["src/**/*.ts"],
+    outDir: "dist/cjs",
+    format: "cjs",
+    bundle: false,
+    splitting: false,
+    plugins: [
+      {
+        name: "cjs-specifiers",
+        renderChunk(code, info) {
+          return { code: code.replace(/require\("(\.\.?\/[^"]+)\.js"\)/g, 'require("$1.cjs")'), map: info.map };
+        },
+      },
+    ],
+  },
+  { ...common, name: "types", entry, format: ["esm", "cjs"], dts: { only: true, compilerOptions: { ignoreDeprecations: "6.0" } } },
+]);

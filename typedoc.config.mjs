@@ -1,0 +1,19 @@
+import { readFileSync } from "node:fs";
+
+/** @type {Partial<import("typedoc").TypeDocOptions>} */
+export default {
+  entryPoints: Object.values(JSON.parse(readFileSync(new URL("entries.json", import.meta.url), "utf8"))),
+  out: "docs/api-html",
+  readme: "README.md",
+  treatWarningsAsErrors: true,
+  treatValidationWarningsAsErrors: true,
+  // A docstring on everything that is exported: this is the check.
+  validation: { notExported: true, invalidLink: true, rewrittenLink: true, notDocumented: true, unusedMergeModuleWith: true },
+  requiredToBeDocumented: ["Class", "Interface", "Function", "TypeAlias", "Variable", "Enum", "Method", "Property"],
+  excludeInternal: true,
+  excludePrivate: true,
+  // Links to sources by path, so that the pages come out the same in any checkout.
+  disableGit: true,
+  displayBasePath: ".",
+  sourceLinkTemplate: "https://github.com/sluice-js/sluice/blob/main/{path}#L{line}",
+};

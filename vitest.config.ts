@@ -1,0 +1,35 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+import entries from "./entries.json" with { type: "json" };
+
+/** "sluice/express" in a test means the source file, so `npm test` needs no build. */
+const alias = Object.entries(entries).map(([subpath, source]) => ({
+  find: new RegExp(`^${subpath.replace(/^\./, "sluice")}$`),
+  replacement: fileURLToPath(new URL(source, import.meta.url)),
+}));
+
+// Property tests draw the same cases every time, so that a red run is red again.
+const seed = process.env["FC_SEED"] ?? "20261101";
+console.log(`fast-check seed ${seed} (set FC_SEED to draw other cases)`);
+
+export default defineConfig({
+  resolve: { alias },
+  test: {
+    env: { FC_SEED: seed },
+    pool: "threads",
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/package/**"],
+          setupFiles: ["test/setup.ts"],
+          testTimeout: 20_000,
+        },
+      },
+      // What is published, not what is written: needs `npm run build`.
+      { test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
+    ],
+  },
+});
