@@ -6,7 +6,13 @@ const entry = Object.fromEntries(
   Object.entries(entries).map(([subpath, source]) => [subpath === "." ? "index" : subpath.slice(2), source]),
 );
 // "neutral" keeps the import conditions of Node and browsers out of the output.
-const common = { target: "es2022", platform: "neutral", sourcemap: true, outDir: "dist" } as const;
+const common = {
+  target: "es2022",
+  platform: "neutral",
+  sourcemap: true,
+  outDir: "dist",
+  removeNodeProtocol: false, // Deno and Workers know "node:http" and not "http"
+} as const;
 
 // The three run at once, so `npm run clean` empties dist first, not tsup's own `clean`.
 export default defineConfig([
@@ -25,7 +31,7 @@ export default defineConfig([
       {
         name: "cjs-specifiers",
         renderChunk(code, info) {
-          return { code: code.replace(/require\("(\.\.?\/[^"]+)\.js"\)/g, 'require("$1.cjs")'), map: info.map };
+          return { code: code.replace(/require\("(\.\.?\/[^"]+)\.js"\)/g, 'require("$1.cjs")'), map: info.map ?? null };
         },
       },
     ],

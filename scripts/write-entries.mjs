@@ -1,9 +1,17 @@
 // Writes what package.json and tsconfig.json repeat of entries.json, the one list of
-// subpaths. `npm run entries` after a change there; test/architecture.test.ts compares.
+// subpaths: `npm run entries` after a change there. With --check it writes nothing and
+// fails when something would change.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
-const write = (file, value) => writeFileSync(file, JSON.stringify(value, null, 2) + "\n");
+
+function write(file, value) {
+  const text = JSON.stringify(value, null, 2) + "\n";
+  if (text === readFileSync(file, "utf8")) return;
+  if (!process.argv.includes("--check")) return writeFileSync(file, text);
+  console.error(`${file} does not follow entries.json: run \`npm run entries\``);
+  process.exitCode = 1;
+}
 
 const entries = read("entries.json");
 /** The name a subpath has in dist: "." is index, "./express" is express. */

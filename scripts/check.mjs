@@ -1,0 +1,41 @@
+// `npm run check`: everything that gates a change, in two lanes side by side.
+// A step's output appears when it ends, whole; the first failure of a lane ends that lane.
+import { spawn } from "node:child_process";
+
+const lanes = [
+  ["typecheck", "test:types", "check:lock", "lint", "docs"],
+  ["build", "test", "check:package"],
+];
+
+/** Runs one npm script and resolves to whether it passed. */
+function run(script) {
+  const started = performance.now();
+  const child = spawn("npm", ["run", "--silent", script], { stdio: ["ignore", "pipe", "pipe"], shell: process.platform === "win32" });
+  const output = [];
+  child.stdout.on("data", (chunk) => output.push(chunk));
+  child.stderr.on("data", (chunk) => output.push(chunk));
+  return new Promise((resolve) => {
+    child.on("close", (code) => {
+      const seconds = ((performance.now() - started) / 1000).toFixed(1);
+      process.stdout.write(`\n--- ${script}: ${code === 0 ? "passed" : `FAILED (${code})`} in ${seconds} s\n${Buffer.concat(output)}`);
+      resolve(code === 0);
+    });
+  });
+}
+
+const results = await Promise.all(
+  lanes.map(async (lane) => {
+    const done = [];
+    for (const script of lane) {
+      const passed = await run(script);
+      done.push({ script, passed });
+      if (!passed) break;
+    }
+    return done;
+  }),
+);
+const failed = results.flat().filter((step) => !step.passed).map((step) => step.script);
+const skipped = lanes.flat().length - results.flat().length;
+console.log(failed.length ? `\ncheck FAILED: ${failed.join(", ")}` : "\ncheck passed");
+console.log(`${results.flat().length - failed.length} passed, ${failed.length} failed, ${skipped} skipped`);
+process.exitCode = failed.length ? 1 : 0;
