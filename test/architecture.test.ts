@@ -1,0 +1,110 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { basename } from "node:path";
+import { describe, expect, test } from "vitest";
+import entries from "../entries.json" with { type: "json" };
+import { ambientNames, drawArrows, linesOfCode, roomArrows, wrongArrows } from "./architecture.js";
+
+const files = readdirSync("src", { recursive: true, encoding: "utf8" })
+  .map((file) => `src/${file.replaceAll("\\", "/")}`)
+  .filter((file) => file.endsWith(".ts"))
+  .sort();
+const sources = new Map(files.map((file) => [file, readFileSync(file, "utf8")]));
+const entryFiles = Object.values(entries);
+const arrows = drawArrows(sources);
+const inRoom = (room: string): string[] => files.filter((file) => file.startsWith(`src/${room}/`));
+const linesIn = (file: string): number => (sources.get(file)?.match(/\n/g) ?? []).length;
+
+describe("arrows", () => {
+  test("only the drawn ones exist", () => {
+    console.log(roomArrows(arrows).join("\n"));
+    expect(wrongArrows(arrows, entryFiles)).toEqual([]);
+  });
+
+  const planted: [where: string, code: string, named: string][] = [
+    ["src/core/limit.ts", 'import type { Limiter } from "../limiter/limiter.js";', "src/core/limit.ts -> src/limiter/limiter.ts (type)"],
+    ["src/core/index2.ts", 'export * from "../index.js";', "src/core/index2.ts -> src/index.ts (static)"],
+    ["src/core/key.ts", 'type T = import("../http/gate.js").Gate;', "src/core/key.ts -> src/http/gate.ts (type)"],
+    ["src/core/clock.ts", 'import { performance } from "node:perf_hooks";', "src/core/clock.ts -> node:perf_hooks (static)"],
+    ["src/http/gate.ts", 'export type { Req } from "../adapters/node.js";', "src/http/gate.ts -> src/adapters/node.ts (type)"],
+    ["src/http/gate.ts", 'const m = await import("../stores/memory.js");', "src/http/gate.ts -> src/stores/memory.ts (dynamic)"],
+    ["src/limiter/limiter.ts", 'import { RedisStore } from "../stores/redis.js";', "src/limiter/limiter.ts -> src/stores/redis.ts (static)"],
+    ["src/adapters/hono.ts", 'import { web } from "./web.js";', "src/adapters/hono.ts -> src/adapters/web.ts (static)"],
+    ["src/adapters/hono.ts", 'import { Hono } from "hono";', "src/adapters/hono.ts -> hono (static)"],
+    ["src/adapters/hono.ts", 'import type { Request } from "express";', "src/adapters/hono.ts -> express (type)"],
+    ["src/adapters/node.ts", 'import { createServer } from "node:http";', "src/adapters/node.ts -> node:http (static)"],
+    ["src/stores/redis.ts", 'import { MemoryStore } from "./memory.js";', "src/stores/redis.ts -> src/stores/memory.ts (static)"],
+    ["src/testing/index.ts", 'import assert from "node:assert";', "src/testing/index.ts -> node:assert (static)"],
+    ["src/index.ts", 'export { rateLimit } from "./adapters/express.js";', "src/index.ts -> src/adapters/express.ts (static)"],
+    ["src/extra/x.ts", 'import "../core/key.js";', "src/extra/x.ts -> src/core/key.ts (static)"],
+  ];
+  test.each(planted)("a wrong one in %s is named: %s", (where, code, named) => {
+    expect(wrongArrows(drawArrows(new Map([[where, code]])), entryFiles)).toEqual([named]);
+  });
+
+  const right: [where: string, code: string][] = [
+    ["src/adapters/node.ts", 'import type { IncomingMessage } from "node:http"; import { gate } from "../http/gate.js";'],
+    ["src/adapters/express.ts", 'import type { Request } from "express";'],
+    ["src/stores/memory.ts", 'import { Table } from "./memory-table.js"; import type { Policy } from "../core/policy.js";'],
+    ["src/limiter/limiter.ts", 'import { MemoryStore } from "../stores/memory.js";'],
+    ["src/testing/server.ts", 'const http = await import("node:http"); type S = import("node:http").Server;'],
+  ];
+  test.each(right)("a right one in %s passes: %s", (where, code) => {
+    expect(wrongArrows(drawArrows(new Map([[where, code]])), entryFiles)).toEqual([]);
+  });
+});
+
+describe("the core", () => {
+  test.each(inRoom("core"))("%s reaches for no time, chance, timer or platform", (file) => {
+    // The default clock is the one place that asks the platform for the time, when it is called.
+    const mayAsk = file === "src/core/clock.ts" ? /: (globalThis|performance)$/ : /^$/;
+    expect(ambientNames(file, sources.get(file) ?? "").filter((name) => !mayAsk.test(name))).toEqual([]);
+  });
+
+  test("a planted one is named", () => {
+    const code = "export const now = () =>\n  Date.now();\nsetTimeout(now, Math.random());\nprocess.exit(); // Date";
+    expect(ambientNames("src/core/x.ts", code)).toEqual(["2: Date", "3: setTimeout", "3: random", "4: process"]);
+  });
+
+  test("is read in one sitting: under 700 lines", () => {
+    const lines = inRoom("core").reduce((sum, file) => sum + linesIn(file), 0);
+    console.log(`src/core: ${lines} lines`);
+    expect(lines).toBeLessThan(700);
+  });
+});
+
+describe("sizes", () => {
+  test("no file of src passes 250 lines", () => {
+    expect(files.filter((file) => linesIn(file) > 250)).toEqual([]);
+  });
+
+  test.each(inRoom("adapters"))("%s is a translation: at most 100 lines of code", (file) => {
+    expect(linesOfCode(sources.get(file) ?? "")).toBeLessThanOrEqual(100);
+  });
+
+  test("a line of code is neither blank nor a comment", () => {
+    expect(linesOfCode("/** Doc. */\n\n// why\nconst a = `x\n${1}//`; // tail\n/* b */ f();\n")).toBe(3);
+  });
+});
+
+describe("mirrors", () => {
+  // A file of stores that another one imports is a helper of that store.
+  const helpers = new Set(arrows.filter(({ from, to }) => from.startsWith("src/stores/") && to.startsWith("src/stores/")).map(({ to }) => to));
+  const stores = inRoom("stores").filter((file) => !helpers.has(file));
+
+  test.each([...inRoom("adapters"), ...stores])("%s has its test, its page and its subpath", (file) => {
+    const [, room] = file.split("/");
+    const name = basename(file, ".ts");
+    const missing = [`test/${room}/${name}.test.ts`, `docs/${room}/${name}.md`].filter((mirror) => !existsSync(mirror));
+    expect(missing).toEqual([]);
+    expect(entries).toHaveProperty([`./${name}`], file);
+  });
+
+  test("every subpath has its file", () => {
+    expect(entryFiles.filter((file) => !existsSync(file))).toEqual([]);
+  });
+
+  test("exports, typesVersions and paths follow entries.json", () => {
+    execFileSync(process.execPath, ["scripts/write-entries.mjs", "--check"], { stdio: ["ignore", "ignore", "inherit"] });
+  });
+});

@@ -1,0 +1,133 @@
+// The drawing of the house, read off the import specifiers. The rules are at the top.
+import { posix } from "node:path";
+import ts from "typescript";
+
+/** What each room may import; a path with a slash means that one file. Anything else is a wrong arrow. */
+const inwards: Record<string, readonly string[]> = {
+  core: [],
+  stores: ["core"],
+  limiter: ["core", "stores/memory"], // the default store
+  http: ["core", "limiter"],
+  adapters: ["core", "limiter", "http"],
+  client: ["core", "http/retry-after"],
+  testing: ["core", "http"],
+  index: ["core", "stores/memory", "limiter"],
+};
+
+/** What may be imported from outside the package: type-only, so that nothing is needed at run time, or late. */
+function outsideAllowed({ from, to, how }: Arrow): boolean {
+  if (to.startsWith("node:")) {
+    return (from === "src/adapters/node.ts" && how === "type") || (from.startsWith("src/testing/") && how !== "static");
+  }
+  return how === "type" && from === `src/adapters/${to}.ts`; // a framework, in its own adapter
+}
+
+/** Path from the repository's root, to text. */
+export type Sources = ReadonlyMap<string, string>;
+
+export interface Arrow {
+  from: string;
+  /** A path from the repository's root, or a package's name. */
+  to: string;
+  how: "type" | "static" | "dynamic";
+}
+
+/** Every import of every file: static, type-only, re-exported, dynamic, `import("x").T`. */
+export function drawArrows(sources: Sources): Arrow[] {
+  return [...sources].flatMap(([from, text]) =>
+    specifiers(parse(from, text)).map(({ to, how }) => ({
+      from,
+      to: to.startsWith(".") ? posix.join(posix.dirname(from), to).replace(/\.js$/, ".ts") : to,
+      how,
+    })),
+  );
+}
+
+/** One line per arrow that the rules do not know; empty when the house stands. `entries` are the files with a subpath. */
+export function wrongArrows(arrows: readonly Arrow[], entries: readonly string[]): string[] {
+  return arrows.filter((arrow) => !allowed(arrow, entries)).map(({ from, to, how }) => `${from} -> ${to} (${how})`);
+}
+
+/** The rooms' arrows for people: `http -> core (5 imports)`. */
+export function roomArrows(arrows: readonly Arrow[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { from, to, how } of arrows) {
+    if (roomOf(from) === roomOf(to)) continue;
+    const name = `${roomOf(from)} -> ${roomOf(to)}${to.startsWith("src/") ? "" : ` (outside, ${how})`}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].map(([name, count]) => `${name} (${count} ${count === 1 ? "import" : "imports"})`).sort();
+}
+
+function allowed(arrow: Arrow, entries: readonly string[]): boolean {
+  const { from, to } = arrow;
+  if (!to.startsWith("src/")) return outsideAllowed(arrow);
+  const room = roomOf(from);
+  if (room === roomOf(to)) {
+    // Adapters are siblings, and so are stores: they never meet, but a store may have helper files.
+    return room === "adapters" ? false : !(room === "stores" && entries.includes(to));
+  }
+  return (inwards[room] ?? []).some((target) => target === roomOf(to) || `src/${target}.ts` === to);
+}
+
+/** "core" for src/core/limit.ts, "index" for src/index.ts, the name itself for a package. */
+function roomOf(path: string): string {
+  return /^src\/([^/.]+)/.exec(path)?.[1] ?? path;
+}
+
+function specifiers(file: ts.SourceFile): Pick<Arrow, "to" | "how">[] {
+  const found: Pick<Arrow, "to" | "how">[] = [];
+  const add = (node: ts.Node | undefined, how: Arrow["how"]): void => {
+    if (node && ts.isStringLiteralLike(node)) found.push({ to: node.text, how });
+  };
+  visit(file, (node) => {
+    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, typeOnlyImport(node.importClause) ? "type" : "static");
+    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly ? "type" : "static");
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, "type");
+    else if (ts.isCallExpression(node) && /^(import|require)$/.test(node.expression.getText(file))) add(node.arguments[0], "dynamic");
+  });
+  return found;
+}
+
+/** `import type` leaves nothing in the output; `import { type T }` leaves a bare import, so it counts as static. */
+function typeOnlyImport(clause: ts.ImportClause | undefined): boolean {
+  return clause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
+}
+
+/** Names that reach for time, chance, timers or a platform, as `line: name`. The core is told the time. */
+export function ambientNames(path: string, text: string): string[] {
+  const ambient = /^(Date|process|performance|crypto|globalThis|require|fetch|console|queueMicrotask|(set|clear)(Timeout|Interval|Immediate))$/;
+  const file = parse(path, text);
+  const found: string[] = [];
+  visit(file, (node) => {
+    if (!ts.isIdentifier(node)) return;
+    const random = node.text === "random" && node.parent.getText(file) === "Math.random";
+    if (random || ambient.test(node.text)) found.push(`${file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1}: ${node.text}`);
+  });
+  return found;
+}
+
+/** Lines that hold code: neither blank nor only a comment. */
+export function linesOfCode(text: string): number {
+  const file = parse("code.ts", text);
+  const lines = new Set<number>();
+  const lineAt = (position: number): number => file.getLineAndCharacterOfPosition(position).line;
+  const tokens = (node: ts.Node): void => {
+    if (ts.isJSDoc(node)) return;
+    const children = node.getChildren(file);
+    children.forEach(tokens);
+    if (children.length > 0 || node.getWidth(file) === 0) return;
+    for (let line = lineAt(node.getStart(file)); line <= lineAt(node.getEnd()); line++) lines.add(line);
+  };
+  tokens(file);
+  return lines.size;
+}
+
+function parse(path: string, text: string): ts.SourceFile {
+  return ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
+}
+
+function visit(node: ts.Node, see: (node: ts.Node) => void): void {
+  see(node);
+  ts.forEachChild(node, (child) => visit(child, see));
+}
