@@ -1,0 +1,145 @@
+import { charge, isStale, lagAt, remainingOf, spentAt, untilFull, waitFor, type Bucket } from "./bucket.js";
+import type { Limit } from "./limit.js";
+import type { Policy } from "./policy.js";
+
+/** What one limit of a policy says, with a bucket of 10 at 2 a second as the worked number. */
+export interface Reading {
+  /** The limit's name. */
+  readonly limit: string;
+  /** The most it can hold: 10. */
+  readonly capacity: number;
+  /** Whole tokens left after this decision: 7 after three calls. */
+  readonly remaining: number;
+  /** Milliseconds until this cost fits: 500 for one token of an empty bucket. 0 when it fits, Infinity when it never can. */
+  readonly retryAfterMs: number;
+  /** Milliseconds until one more whole token: at most 500. 0 when full. */
+  readonly nextTokenMs: number;
+  /** Milliseconds until full: 1500 after three calls. 0 when full. */
+  readonly resetMs: number;
+}
+
+/** What every decision tells, allowed or not. All of it is a snapshot: plain data that nobody changes afterwards. */
+export interface DecisionFacts extends Reading {
+  /** The policy's name. */
+  readonly policy: string;
+  /** Whole tokens that were asked for. */
+  readonly cost: number;
+  /**
+   * One reading for each limit of a policy of several, in its order; null for a policy of one. The decision's own numbers
+   * are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest tokens left.
+   */
+  readonly limits: readonly Reading[] | null;
+  /** True when the store failed and something else answered: the numbers then say nothing about the caller's budget. */
+  readonly degraded: boolean;
+  /** What the store failed with. Only on a degraded decision. */
+  readonly error?: unknown;
+}
+
+/** The tokens were taken. */
+export interface Allowed extends DecisionFacts {
+  readonly allowed: true;
+  readonly reason: null;
+}
+
+/** Nothing was taken. */
+export interface Refused extends DecisionFacts {
+  readonly allowed: false;
+  /**
+   * `"limited"`: wait `retryAfterMs`. `"cost_above_capacity"`: it can never succeed.
+   * `"store_unavailable"`: nothing is known of the caller's budget, and this is not a 429.
+   */
+  readonly reason: "limited" | "cost_above_capacity" | "store_unavailable";
+}
+
+/** The plain answer to `consume` and `peek`: {@link Allowed} or {@link Refused}, told apart by `allowed` or `reason`. */
+export type Decision = Allowed | Refused;
+
+/**
+ * Decides, and takes the tokens from every bucket or from none (law L10). This is the whole of rate limiting here; stores
+ * differ only in where the buckets lie.
+ *
+ * `buckets` holds one record for each limit of the policy, in its order, and is changed in place: when allowed, and when
+ * the policy's numbers are new to a record (law L14). Otherwise a refusal changes nothing (law L3).
+ */
+export function consume(buckets: readonly Bucket[], policy: Policy, cost: number, now: number): Decision {
+  const decision = decide(buckets, policy, cost, now, true);
+  for (let i = 0; i < buckets.length; i++) {
+    const limit = policy.limits[i] as Limit;
+    const bucket = buckets[i] as Bucket;
+    if (decision.allowed) charge(bucket, limit, now, cost * limit.unitsPerToken);
+    else if (isStale(bucket, limit)) charge(bucket, limit, now, 0);
+  }
+  return decision;
+}
+
+/** The decision that {@link consume} would make, with what is left now. Changes nothing. */
+export function peek(buckets: readonly Bucket[], policy: Policy, cost: number, now: number): Decision {
+  return decide(buckets, policy, cost, now, false);
+}
+
+/** Gives `tokens` back to every bucket, up to full. */
+export function refund(buckets: readonly Bucket[], policy: Policy, tokens: number, now: number): void {
+  for (let i = 0; i < buckets.length; i++) {
+    const limit = policy.limits[i] as Limit;
+    // A product beyond 2^53 is rounded, but then it is more than anything that can be spent.
+    charge(buckets[i] as Bucket, limit, now, -tokens * limit.unitsPerToken);
+  }
+}
+
+/**
+ * The readings of a decision, one for each limit of its policy, also when there is only one.
+ * @example
+ * for (const { limit, remaining } of readings(bucket.consume())) console.log(limit, remaining);
+ */
+export function readings(decision: Decision): readonly Reading[] {
+  return decision.limits ?? [decision];
+}
+
+function decide(buckets: readonly Bucket[], policy: Policy, cost: number, now: number, take: boolean): Decision {
+  let wait = 0;
+  for (let i = 0; i < buckets.length; i++) {
+    wait = Math.max(wait, waitOf(buckets[i] as Bucket, policy.limits[i] as Limit, cost, now));
+  }
+  const taken = take && wait === 0 ? cost : 0;
+  const first = read(buckets[0] as Bucket, policy.limits[0], cost, taken, now);
+  if (policy.limits.length === 1) return answer(policy, cost, first, null);
+
+  const all = policy.limits.map((limit, i) => (i === 0 ? first : read(buckets[i] as Bucket, limit, cost, taken, now)));
+  return answer(policy, cost, all.reduce((a, b) => (bindsMore(b, a) ? b : a)), all);
+}
+
+// A cost of 0 takes nothing, so it fits even where more is spent than a new, smaller capacity holds (laws L9, L14).
+function waitOf(bucket: Bucket, limit: Limit, cost: number, now: number): number {
+  if (cost === 0) return 0;
+  if (cost > limit.capacity) return Infinity;
+  const wait = waitFor(cost, spentAt(bucket, limit, now), limit);
+  return wait === 0 ? 0 : wait + lagAt(bucket, limit, now);
+}
+
+function read(bucket: Bucket, limit: Limit, cost: number, taken: number, now: number): Reading {
+  const spent = spentAt(bucket, limit, now) + taken * limit.unitsPerToken;
+  const lag = lagAt(bucket, limit, now);
+  const remaining = remainingOf(spent, limit);
+  return {
+    limit: limit.name,
+    capacity: limit.capacity,
+    remaining,
+    retryAfterMs: taken > 0 ? 0 : waitOf(bucket, limit, cost, now),
+    nextTokenMs: spent === 0 ? 0 : waitFor(remaining + 1, spent, limit) + lag,
+    resetMs: spent === 0 ? 0 : untilFull(spent, limit) + lag,
+  };
+}
+
+function bindsMore(a: Reading, b: Reading): boolean {
+  if (a.retryAfterMs !== b.retryAfterMs) return a.retryAfterMs > b.retryAfterMs;
+  if (a.remaining !== b.remaining) return a.remaining < b.remaining;
+  return a.nextTokenMs > b.nextTokenMs;
+}
+
+function answer(policy: Policy, cost: number, binding: Reading, limits: readonly Reading[] | null): Decision {
+  const { limit, capacity, remaining, retryAfterMs, nextTokenMs, resetMs } = binding;
+  const numbers = { policy: policy.name, limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
+  if (retryAfterMs === 0) return { allowed: true, reason: null, ...numbers, limits, degraded: false };
+  const reason = retryAfterMs === Infinity ? "cost_above_capacity" : "limited";
+  return { allowed: false, reason, ...numbers, limits, degraded: false };
+}

@@ -1,0 +1,104 @@
+import { expected, positiveInteger } from "./errors.js";
+
+/** The sustained rate: `tokens` come back every `everyMs` milliseconds, evenly, not in steps. */
+export interface Refill {
+  /** Whole tokens, at least 1. */
+  readonly tokens: number;
+  /** Whole milliseconds, at least 1. */
+  readonly everyMs: number;
+}
+
+/** The numbers of one token bucket, as a user writes them. */
+export interface LimitOptions {
+  /** Names the limit among several of one policy. Default: its place, `"1"`, `"2"`, … */
+  readonly name?: string;
+  /** Whole tokens the bucket can hold: the largest burst. At least 1. */
+  readonly capacity: number;
+  /** The sustained rate; `perSecond(5)` and its siblings make one. */
+  readonly refill: Refill;
+}
+
+/**
+ * One token bucket's numbers, checked and reduced to whole units so that no rate is ever rounded.
+ *
+ * A token is `unitsPerToken` units and every millisecond gives back `unitsPerMs`; the two are `refill` in lowest terms.
+ */
+export interface Limit {
+  /** Unique within its policy. */
+  readonly name: string;
+  /** Whole tokens the bucket can hold. */
+  readonly capacity: number;
+  /** The sustained rate as it was given. */
+  readonly refill: Refill;
+  /** `p` of the arithmetic: units given back each millisecond. */
+  readonly unitsPerMs: number;
+  /** `q` of the arithmetic: units in one token. */
+  readonly unitsPerToken: number;
+  /** `capacity * unitsPerToken`: the bucket's size in units, at most 2^53 - 1. */
+  readonly size: number;
+  /** Milliseconds from empty to full, rounded up. */
+  readonly fullMs: number;
+}
+
+/**
+ * Refills `tokens` every second.
+ * @example
+ * const limit = { capacity: 30, refill: perSecond(5) };
+ */
+export const perSecond = (tokens: number): Refill => ({ tokens, everyMs: 1_000 });
+
+/**
+ * Refills `tokens` every minute, evenly.
+ * @example
+ * const limit = { capacity: 30, refill: perMinute(100) };
+ */
+export const perMinute = (tokens: number): Refill => ({ tokens, everyMs: 60_000 });
+
+/**
+ * Refills `tokens` every hour, evenly.
+ * @example
+ * const limit = { capacity: 3, refill: perHour(3) }; // one token every twenty minutes
+ */
+export const perHour = (tokens: number): Refill => ({ tokens, everyMs: 3_600_000 });
+
+/**
+ * Refills `tokens` every 24 hours, evenly.
+ * @example
+ * const limit = { capacity: 100, refill: perDay(100) };
+ */
+export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000 });
+
+/**
+ * Checks a limit's numbers and prepares them for the arithmetic.
+ *
+ * Throws a TypeError or RangeError when a number is not a positive integer, or when `capacity` times the reduced
+ * `everyMs` passes 2^53 - 1, beyond which JavaScript, Lua and SQL would no longer agree to the last unit.
+ */
+export function makeLimit(options: LimitOptions, name: string): Limit {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(expected("limit", "an object with `capacity` and `refill`", options));
+  }
+  const capacity = positiveInteger("capacity", options.capacity);
+  const { refill } = options;
+  if (typeof refill !== "object" || refill === null) {
+    throw new TypeError(expected("refill", "an object such as perSecond(5)", refill));
+  }
+  const tokens = positiveInteger("refill.tokens", refill.tokens);
+  const everyMs = positiveInteger("refill.everyMs", refill.everyMs);
+
+  const divisor = greatestCommonDivisor(tokens, everyMs);
+  const unitsPerMs = tokens / divisor;
+  const unitsPerToken = everyMs / divisor;
+  const size = capacity * unitsPerToken;
+  if (size > Number.MAX_SAFE_INTEGER) {
+    const most = Math.floor(Number.MAX_SAFE_INTEGER / unitsPerToken);
+    throw new RangeError(expected("capacity", `at most ${most} at this refill (exact arithmetic ends there)`, capacity));
+  }
+  const fullMs = Math.ceil(size / unitsPerMs);
+  return Object.freeze({ name, capacity, refill: Object.freeze({ tokens, everyMs }), unitsPerMs, unitsPerToken, size, fullMs });
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  while (b !== 0) [a, b] = [b, a % b];
+  return a;
+}

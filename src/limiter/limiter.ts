@@ -1,0 +1,192 @@
+import type { Clock } from "../core/clock.js";
+import type { Decision } from "../core/decision.js";
+import { expected, positiveInteger, wholeNumber } from "../core/errors.js";
+import { encodeKey, type Key } from "../core/key.js";
+import { definePolicy, Policy, samePolicy, type PolicyOptions } from "../core/policy.js";
+import type { AsyncStore, Store, StorePowers, SyncStore } from "../core/store.js";
+import { MemoryStore } from "../stores/memory.js";
+import { checkOnStoreError, decideWithoutStore, type OnStoreError } from "./on-store-error.js";
+
+/** `T` itself over a synchronous store, a promise of it over an asynchronous one, either when the type does not say which. */
+export type Answer<S extends Store, T> = S extends SyncStore ? T : Promise<T>;
+
+/** What a limiter is made of. */
+export interface LimiterOptions<S extends Store = MemoryStore> {
+  /** The limits that each key must satisfy. */
+  readonly policy: PolicyOptions | Policy;
+  /** Where the buckets live. Default: a {@link MemoryStore} of the limiter's own. */
+  readonly store?: S;
+  /** The clock of the default store. A store that is given brings its own. */
+  readonly clock?: Clock;
+  /** What the caller sees when the store fails. Default `"unavailable"`. */
+  readonly onStoreError?: OnStoreError;
+}
+
+/** One request's own cost and policy. */
+export interface ConsumeOptions {
+  /** Whole tokens, default 1. */
+  readonly cost?: number;
+  /** Other numbers for this request, such as a tier's; made by {@link definePolicy}. Default: the limiter's policy. */
+  readonly policy?: Policy;
+}
+
+/**
+ * A policy, a store, and what to do when the store fails.
+ *
+ * Over a synchronous store every method answers at once and throws on misuse; over an asynchronous one every method
+ * returns a promise, which rejects on misuse.
+ */
+export interface Limiter<S extends Store = Store> {
+  /** The limits it applies unless a request brings its own. */
+  readonly policy: Policy;
+  /** Where its buckets live. */
+  readonly store: S;
+  /**
+   * Takes tokens for `key` if they are there, and nothing otherwise. The cost is 1 unless a number or options say so.
+   *
+   * A refusal is an answer, not an error. Throws a TypeError for a key that identifies nobody and a RangeError for a cost
+   * that is not a whole number; nothing is taken then.
+   */
+  consume(key: Key, cost?: number | ConsumeOptions): Answer<S, Decision>;
+  /** What `consume` would answer, with what is left now. Takes nothing. Throws a TypeError when the store cannot. */
+  peek(key: Key, cost?: number | ConsumeOptions): Answer<S, Decision>;
+  /**
+   * Gives back what `decision` took from `key`, once: a second refund of one decision does nothing, and neither does one
+   * of a refusal. A bare number of tokens is the administrator's form, which gives back as often as it is called.
+   *
+   * Never beyond full. Throws a TypeError when the store cannot, or for a decision under another policy name.
+   */
+  refund(key: Key, what: Decision | number, options?: { readonly policy?: Policy }): Answer<S, void>;
+  /** Forgets what `key` has spent. Throws a TypeError when the store cannot. */
+  reset(key: Key, options?: { readonly policy?: Policy }): Answer<S, void>;
+}
+
+/**
+ * Makes a limiter: the thing to ask before doing work for a caller.
+ *
+ * Throws a TypeError or RangeError that names the wrong option, and for a second limiter on one store that uses a policy
+ * name with other numbers: their callers would share buckets that mean different things.
+ * @example
+ * const limiter = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perSecond(5) } });
+ * const decision = limiter.consume(["user", "42"]);
+ * if (!decision.allowed) console.log(`try again in ${decision.retryAfterMs} ms`);
+ */
+export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): Limiter<S> {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(expected("options", "an object with a `policy`", options));
+  }
+  const policy = definePolicy(options.policy);
+  const onStoreError = checkOnStoreError(options.onStoreError);
+  const store = checkStore(options.store ?? new MemoryStore(options.clock === undefined ? {} : { clock: options.clock }));
+  if (options.clock !== undefined && store.clock !== "server" && store.clock !== options.clock) {
+    throw new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store");
+  }
+  claim(store, policy);
+
+  const limiter: Limiter = {
+    policy,
+    store,
+    consume: store.sync ? consumeNow(store, policy, onStoreError) : consumeLater(store, policy, onStoreError),
+    peek: (key, cost) =>
+      answer(store, () => power(store, "peek").call(store, policyOf(cost, policy), encodeKey(key), costOf(cost))),
+    refund: refunder(store, policy),
+    reset: (key, asked) => answer(store, () => power(store, "reset").call(store, policyOf(asked, policy), encodeKey(key))),
+  };
+  // The type says by `S` what the value is by `store.sync`.
+  return limiter as Limiter<S>;
+}
+
+type Asked = number | ConsumeOptions | undefined;
+
+// Input is checked before the store is asked, so that only the store's own failures count as such.
+function consumeNow(store: SyncStore, fallback: Policy, onStoreError: OnStoreError) {
+  return (key: Key, asked?: Asked): Decision => {
+    const policy = policyOf(asked, fallback);
+    const cost = costOf(asked);
+    const encoded = encodeKey(key);
+    try {
+      return store.consume(policy, encoded, cost);
+    } catch (error) {
+      return decideWithoutStore(onStoreError, policy, cost, error);
+    }
+  };
+}
+
+function consumeLater(store: AsyncStore, fallback: Policy, onStoreError: OnStoreError) {
+  return async (key: Key, asked?: Asked): Promise<Decision> => {
+    const policy = policyOf(asked, fallback);
+    const cost = costOf(asked);
+    const encoded = encodeKey(key);
+    try {
+      return await store.consume(policy, encoded, cost);
+    } catch (error) {
+      return decideWithoutStore(onStoreError, policy, cost, error);
+    }
+  };
+}
+
+function refunder(store: Store, fallback: Policy): Limiter["refund"] {
+  const refunded = new WeakSet<Decision>();
+  return (key, what, asked) =>
+    answer(store, () => {
+      const policy = policyOf(asked, fallback);
+      const refund = power(store, "refund");
+      const encoded = encodeKey(key);
+      if (typeof what === "number") return refund.call(store, policy, encoded, positiveInteger("tokens", what));
+      if (typeof what !== "object" || what === null) {
+        throw new TypeError(expected("what", "a decision or a number of tokens", what));
+      }
+      if (what.policy !== policy.name) throw new TypeError(expected("decision.policy", `"${policy.name}"`, what.policy));
+      if (!what.allowed || what.degraded || what.cost === 0 || refunded.has(what)) return;
+      refunded.add(what);
+      return refund.call(store, policy, encoded, what.cost);
+    });
+}
+
+function costOf(asked: Asked): number {
+  return asked === undefined ? 1 : wholeNumber("cost", typeof asked === "object" ? (asked.cost ?? 1) : asked);
+}
+
+function policyOf(asked: Asked, fallback: Policy): Policy {
+  const own = typeof asked === "object" ? asked.policy : undefined;
+  if (own === undefined) return fallback;
+  if (!(own instanceof Policy)) throw new TypeError(expected("policy", "made by definePolicy", own));
+  return own;
+}
+
+/** Runs `ask` so that an asynchronous limiter rejects where a synchronous one throws. */
+function answer<T>(store: Store, ask: () => T | Promise<T>): T | Promise<T> {
+  if (store.sync) return ask();
+  try {
+    return Promise.resolve(ask());
+  } catch (error) {
+    return Promise.reject(error as Error);
+  }
+}
+
+function power<P extends "peek" | "refund" | "reset">(store: Store, name: P): NonNullable<StorePowers<boolean>[P]> {
+  const method = store[name];
+  if (method === undefined) throw new TypeError(`Expected the store to have \`${name}\`, got one without it`);
+  return method as NonNullable<StorePowers<boolean>[P]>;
+}
+
+function checkStore(store: Store): Store {
+  if (typeof store !== "object" || store === null || typeof store.consume !== "function" || typeof store.sync !== "boolean") {
+    throw new TypeError(expected("store", "an object with `sync` and `consume`", store));
+  }
+  return store;
+}
+
+const claims = new WeakMap<Store, Map<string, Policy>>();
+
+function claim(store: Store, policy: Policy): void {
+  const byName = claims.get(store) ?? new Map<string, Policy>();
+  const other = byName.get(policy.name);
+  if (other !== undefined && !samePolicy(other, policy)) {
+    throw new RangeError(
+      `Expected policy "${policy.name}" to have the same numbers in every limiter on one store, got others: give it another name`,
+    );
+  }
+  byName.set(policy.name, policy);
+  claims.set(store, byName);
+}
