@@ -10,7 +10,12 @@ const lanes = [
 /** Runs one npm script and resolves to whether it passed. */
 function run(script) {
   const started = performance.now();
-  const child = spawn("npm", ["run", "--silent", script], { stdio: ["ignore", "pipe", "pipe"], shell: process.platform === "win32" });
+  const child = spawn("npm", ["run", "--silent", script], {
+    stdio: ["ignore", "pipe", "pipe"],
+    shell: process.platform === "win32",
+    // `npm publish --dry-run` runs this check too, and would make its `npm pack` a dry run.
+    env: { ...process.env, npm_config_dry_run: "false" },
+  });
   const output = [];
   child.stdout.on("data", (chunk) => output.push(chunk));
   child.stderr.on("data", (chunk) => output.push(chunk));

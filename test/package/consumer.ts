@@ -1,0 +1,57 @@
+// A project of somebody's that has installed the packed tarball: an empty folder outside the repository.
+import { execFile, execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+
+export type Entry = readonly [specifier: string, source: string];
+
+/** `["sluice/express", "src/adapters/express.ts"]` and so on, the whole list. */
+export const entries: Entry[] = Object.entries(JSON.parse(readFileSync("entries.json", "utf8")) as Record<string, string>).map(
+  ([subpath, source]) => [subpath.replace(/^\./, "sluice"), source],
+);
+
+export class Consumer {
+  readonly root = mkdtempSync(join(tmpdir(), "sluice-consumer-"));
+
+  /** Packs the repository and unpacks it here, without a registry. Needs `npm run build`. */
+  constructor() {
+    const target = join(this.root, "node_modules/sluice");
+    mkdirSync(target, { recursive: true });
+    // No scripts: they would build again.
+    const packed = execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", this.root], { encoding: "utf8" });
+    const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
+    execFileSync("tar", ["xzf", join(this.root, filename), "--strip-components=1", "-C", target]);
+  }
+
+  /** Writes a file of the project. */
+  write(file: string, text: string): void {
+    mkdirSync(dirname(join(this.root, file)), { recursive: true });
+    writeFileSync(join(this.root, file), text);
+  }
+
+  /** Installs a package of ours here too: a framework, or its types. */
+  link(...names: string[]): void {
+    for (const name of names) {
+      mkdirSync(dirname(join(this.root, "node_modules", name)), { recursive: true });
+      symlinkSync(resolve("node_modules", name), join(this.root, "node_modules", name), "dir");
+    }
+  }
+
+  /** Runs a file with Node and resolves to what it printed. Rejects with its error output. */
+  async node(...args: string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: this.root });
+    return stdout.trim();
+  }
+
+  /** Compiles a folder; resolves to the compiler's complaints, "" when there are none. */
+  async tsc(folder: string, compilerOptions: Record<string, unknown>): Promise<string> {
+    this.write(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions: { target: "es2022", strict: true, ...compilerOptions } }));
+    return this.node(resolve("node_modules/typescript/bin/tsc"), "-p", folder).catch((error: { stdout: string }) => error.stdout);
+  }
+
+  remove(): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,94 @@
+import { readdirSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { afterAll, describe, expect, test } from "vitest";
+import { Consumer, entries } from "./consumer.js";
+
+const consumer = new Consumer();
+afterAll(() => consumer.remove());
+const specifiers = entries.map(([specifier]) => specifier);
+
+describe("one class", () => {
+  test("across subpaths, and across import and require", async () => {
+    consumer.write(
+      "one.mjs",
+      `import { createRequire } from "node:module";
+       import * as front from "sluice";
+       import * as memory from "sluice/memory";
+       const require = createRequire(import.meta.url);
+       console.log(
+         front.MemoryStore === memory.MemoryStore,
+         require("sluice").MemoryStore === front.MemoryStore,
+         require("sluice/memory").MemoryStore === front.MemoryStore,
+         new memory.MemoryStore() instanceof require("sluice").MemoryStore,
+       );`,
+    );
+    expect(await consumer.node("one.mjs")).toBe("true true true true");
+  });
+
+  test("in the CommonJS files too, which runtimes without module-sync load", async () => {
+    const dist = `./node_modules/sluice/dist/cjs`;
+    consumer.write("one.cjs", `console.log(require("${dist}/index.cjs").MemoryStore === require("${dist}/stores/memory.cjs").MemoryStore)`);
+    expect(await consumer.node("one.cjs")).toBe("true");
+  });
+
+  test.each(entries)("%s: every class and function is called what it is exported as", async (specifier, source) => {
+    const cjs = source.replace(/^src\/(.*)\.ts$/, "./node_modules/sluice/dist/cjs/$1.cjs");
+    consumer.write(
+      "names.mjs",
+      `import { createRequire } from "node:module";
+       const modules = [await import("${specifier}"), createRequire(import.meta.url)("${cjs}")];
+       const named = (m) => Object.entries(m).filter(([name, v]) => typeof v === "function" && name !== "default").map(([name, v]) => [name, v.name]);
+       console.log(JSON.stringify(modules.flatMap(named).filter(([name, real]) => name !== real)));`,
+    );
+    expect(await consumer.node("names.mjs")).toBe("[]");
+  });
+});
+
+describe("nothing bleeds", () => {
+  const frameworks = ["express", "fastify", "hono"];
+
+  test.each(specifiers)("%s carries no other framework's name and imports nothing at load", async (specifier) => {
+    const result = await build({
+      stdin: { contents: `export * from "${specifier}"`, resolveDir: consumer.root },
+      bundle: true,
+      minify: true,
+      write: false,
+      metafile: true,
+      format: "esm",
+      platform: "neutral",
+      external: ["node:*", ...frameworks],
+      logLevel: "silent",
+    });
+    const [output] = Object.values(result.metafile.outputs);
+    const outside = (output?.imports ?? []).filter(({ kind }) => kind === "import-statement").map(({ path }) => path);
+    expect(outside).toEqual([]);
+    const others = frameworks.filter((name) => specifier !== `sluice/${name}`);
+    const text = result.outputFiles[0]?.text ?? "";
+    expect(text.match(new RegExp(`\\b(${others.join("|")})\\b`, "i"))?.[0]).toBeUndefined();
+  });
+
+  test("built-ins are loaded late and by their full name, by sluice/testing alone", async () => {
+    const { metafile } = await build({
+      entryPoints: specifiers.map((s) => join(consumer.root, "node_modules/sluice/dist", `${s === "sluice" ? "index" : s.slice(7)}.js`)),
+      bundle: true,
+      write: false,
+      outdir: "out",
+      metafile: true,
+      format: "esm",
+      platform: "neutral",
+      external: ["node:*"],
+      logLevel: "silent",
+    });
+    const users = Object.entries(metafile.outputs).filter(([, { imports }]) => imports.some(({ path }) => isBuiltin(path)));
+    expect(users.map(([file]) => file).filter((file) => !file.endsWith("testing.js"))).toEqual([]);
+  });
+});
+
+describe("the tarball", () => {
+  test("holds what users need and nothing else", () => {
+    const top = readdirSync(join(consumer.root, "node_modules/sluice")).sort();
+    expect(top).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist", "package.json"]);
+  });
+});

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Consumer, entries } from "./consumer.js";
+
+const consumer = new Consumer();
+afterAll(() => consumer.remove());
+
+const specifiers = entries.map(([specifier]) => specifier);
+const usage = 'const bucket = new TokenBucket({ capacity: 2, refill: perSecond(1) });\nconsole.log(bucket.consume().remaining);\n';
+
+describe("installed in an empty folder, without a framework", () => {
+  test.each(specifiers)("%s loads as ESM and as CommonJS", async (specifier) => {
+    const names = `console.log(Object.keys(m).filter((n) => n !== "default" && n !== "module.exports").sort().join())`;
+    consumer.write("load.mjs", `import * as m from "${specifier}";\n${names}`);
+    consumer.write("load.cjs", `const m = require("${specifier}");\n${names}`);
+    const [esm, cjs] = await Promise.all([consumer.node("load.mjs"), consumer.node("load.cjs")]);
+    expect(esm).not.toBe("");
+    expect(cjs).toBe(esm);
+  });
+
+  test("a bucket works in both", async () => {
+    consumer.write("use.mjs", `import { TokenBucket, perSecond } from "sluice";\n${usage}`);
+    consumer.write("use.cjs", `const { TokenBucket, perSecond } = require("sluice");\n${usage}`);
+    expect(await consumer.node("use.mjs")).toBe("1");
+    expect(await consumer.node("use.cjs")).toBe("1");
+  });
+});
+
+describe("TypeScript", () => {
+  consumer.write("plain/a.ts", `import { TokenBucket, perSecond } from "sluice";\nimport "sluice/memory";\nimport "sluice/http";\nexport const b = new TokenBucket({ capacity: 2, refill: perSecond(1) });\n`);
+  consumer.write("plain/package.json", '{"type":"module"}');
+
+  test("the front door, the store and http compile without Node, DOM or framework types", async () => {
+    const bare = { lib: ["es2022"], types: [], skipLibCheck: false, module: "node16", noEmit: true };
+    expect(await consumer.tsc("plain", bare)).toBe("");
+  });
+
+  beforeAll(() => consumer.link("@types/node", "@types/express", "fastify", "hono"));
+
+  const all = `${specifiers.map((specifier, i) => `import * as m${i} from "${specifier}";`).join("\n")}
+import { TokenBucket, perSecond } from "sluice";
+${usage}console.log([${specifiers.map((_, i) => `m${i}`).join()}].length);\n`;
+
+  test.each([
+    ["an ES module, node16", { module: "node16" }, "module"],
+    ["CommonJS, node16", { module: "node16" }, "commonjs"],
+    ["an ES module, nodenext", { module: "nodenext" }, "module"],
+    ["CommonJS, nodenext", { module: "nodenext" }, "commonjs"],
+    ["a bundler", { module: "esnext", moduleResolution: "bundler" }, "module"],
+  ])("every subpath compiles in %s, and runs", async (name, options, type) => {
+    const folder = `ts-${name.replace(/\W+/g, "-")}`;
+    consumer.write(`${folder}/a.ts`, all);
+    consumer.write(`${folder}/package.json`, JSON.stringify({ type }));
+    // The frameworks' own declarations are not ours to check.
+    expect(await consumer.tsc(folder, { skipLibCheck: true, types: ["node"], ...options })).toBe("");
+    expect(await consumer.node(`${folder}/a.js`)).toBe(`1\n${specifiers.length}`);
+  });
+});
