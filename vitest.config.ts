@@ -10,12 +10,13 @@ const alias = Object.entries(entries).map(([subpath, source]) => ({
 
 // Property tests draw the same cases every time, so that a red run is red again.
 const seed = process.env["FC_SEED"] ?? "20261101";
-console.log(`fast-check seed ${seed} (set FC_SEED to draw other cases)`);
+const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SEED to draw other cases)`) };
 
 export default defineConfig({
   resolve: { alias },
   test: {
     env: { FC_SEED: seed },
+    reporters: ["default", tellSeed],
     pool: "threads",
     projects: [
       {
