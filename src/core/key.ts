@@ -11,11 +11,11 @@ export type KeyPart = string | number | bigint;
  */
 export type Key = string | readonly [KeyPart, ...KeyPart[]];
 
-/** The bucket that unidentified callers share. No {@link Key} encodes to it. */
-export const UNIDENTIFIED = "(";
+/** Stands for all callers that could not be identified: one bucket that no key made elsewhere encodes to. */
+export const UNIDENTIFIED: Key = Object.freeze([""]) as unknown as Key;
 
 /**
- * The string under which a caller is kept: injective over keys, and never {@link UNIDENTIFIED}.
+ * The string under which a caller is kept: injective over keys.
  *
  * Throws a TypeError for an empty key, a missing or empty part, or a part that is not a string, an integer or a bigint:
  * none of them identifies anybody.
@@ -26,6 +26,7 @@ export function encodeKey(key: Key): string {
     // A tuple starts with "(" and a digit. Doubling the bracket keeps strings out of its way without reading them through.
     return key.charCodeAt(0) === 40 ? `(${key}` : key;
   }
+  if (key === UNIDENTIFIED) return "(";
   if (!Array.isArray(key) || key.length === 0) {
     throw new TypeError(expected("key", "a non-empty string or a tuple of parts", key));
   }

@@ -15,11 +15,11 @@ export interface LimiterOptions<S extends Store = MemoryStore> {
   /** The limits that each key must satisfy. */
   readonly policy: PolicyOptions | Policy;
   /** Where the buckets live. Default: a {@link MemoryStore} of the limiter's own. */
-  readonly store?: S;
+  readonly store?: S | undefined;
   /** The clock of the default store. A store that is given brings its own. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** What the caller sees when the store fails. Default `"unavailable"`. */
-  readonly onStoreError?: OnStoreError;
+  readonly onStoreError?: OnStoreError | undefined;
 }
 
 /** One request's own cost and policy. */
@@ -77,7 +77,7 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   }
   const policy = definePolicy(options.policy);
   const onStoreError = checkOnStoreError(options.onStoreError);
-  const store = checkStore(options.store ?? new MemoryStore(options.clock === undefined ? {} : { clock: options.clock }));
+  const store = checkStore(options.store ?? defaultStore(options.clock));
   if (options.clock !== undefined && store.clock !== "server" && store.clock !== options.clock) {
     throw new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store");
   }
@@ -94,6 +94,11 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   };
   // The type says by `S` what the value is by `store.sync`.
   return limiter as Limiter<S>;
+}
+
+/** The store of a limiter that is given none. */
+export function defaultStore(clock: Clock | undefined): MemoryStore {
+  return new MemoryStore(clock === undefined ? {} : { clock });
 }
 
 type Asked = number | ConsumeOptions | undefined;

@@ -1,0 +1,39 @@
+/**
+ * Rate limits for Express 4 and 5, and for whatever else calls `(request, response, next)` with Express's objects.
+ * @module
+ */
+import type { NextFunction, Request, RequestHandler, Response } from "express";
+import { createGate, isPromise, nodeReader, passOnNode, refuseOnNode } from "../http/index.js";
+import type { GateOptions, Verdict } from "../http/index.js";
+
+/** What {@link rateLimit} takes; functions get Express's own request. */
+export type ExpressRateLimitOptions = GateOptions<Request>;
+
+/**
+ * Middleware that lets a request on within the budget, and answers it otherwise.
+ *
+ * Mount it after what identifies the caller and what answers CORS, and before body parsers. Throws a TypeError or
+ * RangeError that names the wrong option; what `key` and the other functions throw goes to `next`.
+ * @example
+ * app.use(
+ *   rateLimit({
+ *     policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
+ *     key: (request) => ["device", request.get("x-device-id")],
+ *   }),
+ * );
+ */
+export function rateLimit(options: ExpressRateLimitOptions): RequestHandler {
+  const gate = createGate<Request>(options, nodeReader);
+
+  return function rateLimit(request: Request, response: Response, next: NextFunction): void {
+    const verdict = gate(request);
+    if (isPromise(verdict)) verdict.then((known) => proceed(known, response, next), next);
+    else proceed(verdict, response, next);
+  };
+}
+
+function proceed(verdict: Verdict, response: Response, next: NextFunction): void {
+  if (verdict.outcome === "refuse") return refuseOnNode(response, verdict);
+  if (verdict.outcome === "pass") passOnNode(response, verdict);
+  next();
+}

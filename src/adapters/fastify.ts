@@ -1,0 +1,91 @@
+/**
+ * Rate limits for Fastify 4 and 5, as a plugin.
+ * @module
+ */
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
+import { createGate, exposing, isPromise, passOnNode, shareStore } from "../http/index.js";
+import type { Gate, GateOptions, Verdict } from "../http/index.js";
+
+/** What the plugin takes; functions get Fastify's own request. */
+export type FastifyRateLimitOptions = GateOptions<FastifyRequest>;
+
+/** What a route changes under `config.rateLimit`: some of the plugin's options, or false for no limit. */
+export type RouteRateLimit = false | Partial<FastifyRateLimitOptions>;
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** This route's own rate limit: other options than the plugin's, or false for none. */
+    rateLimit?: RouteRateLimit;
+  }
+}
+
+/**
+ * A plugin that limits every route registered after it, in the scope where it is registered and below.
+ *
+ * It runs before bodies are parsed and answers a refusal itself, so that an error handler cannot make a 500 of it. A wrong
+ * option fails the registration, or the route that brings it.
+ * @example
+ * await app.register(rateLimit, {
+ *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
+ *   key: (request) => ["device", request.headers["x-device-id"]?.toString()],
+ * });
+ * app.post("/exports", { config: { rateLimit: { cost: 5 } } }, async () => "started");
+ */
+export const rateLimit: FastifyPluginCallback<FastifyRateLimitOptions> = Object.assign(plugin, {
+  // Fastify's own marks: run in the scope of the caller, and go by this name in its error messages.
+  [Symbol.for("skip-override")]: true,
+  [Symbol.for("fastify.display-name")]: "sluice",
+  [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "4.x || 5.x" },
+});
+
+const reader = {
+  method: (request: FastifyRequest) => request.method,
+  header: (request: FastifyRequest, name: string) => request.headers[name],
+};
+
+function plugin(app: Parameters<FastifyPluginCallback>[0], given: FastifyRateLimitOptions, done: (error?: Error) => void): void {
+  const options = shareStore(given);
+  const gate = createGate(options, reader);
+  const gates = new WeakMap<object, Gate<FastifyRequest>>();
+
+  app.addHook("onRoute", (route) => void gateOf(route.config?.rateLimit));
+
+  app.addHook("onRequest", function rateLimit(request, reply, next) {
+    const chosen = gateOf(request.routeOptions.config?.rateLimit);
+    if (chosen === null) return next();
+    const verdict = chosen(request);
+    if (isPromise(verdict)) verdict.then((known) => proceed(known, reply, next), next);
+    else proceed(verdict, reply, next);
+  });
+  done();
+
+  function gateOf(own: RouteRateLimit | undefined): Gate<FastifyRequest> | null {
+    if (own === undefined) return gate;
+    if (own === false) return null;
+    let made = gates.get(own);
+    if (made === undefined) gates.set(own, (made = createGate(overlay(options, own), reader)));
+    return made;
+  }
+}
+
+// A route's policy takes the place of a limiter, and a limiter the place of everything that makes one.
+function overlay(options: FastifyRateLimitOptions, own: Partial<FastifyRateLimitOptions>): FastifyRateLimitOptions {
+  const base = { ...options };
+  if (own.limiter !== undefined) for (const name of ["policy", "store", "clock", "onStoreError"] as const) delete base[name];
+  else if (own.policy !== undefined) delete base.limiter;
+  return { ...base, ...own } as FastifyRateLimitOptions;
+}
+
+function proceed(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFunction): void {
+  if (verdict.outcome === "skip") return next();
+  if (verdict.expose.length > 0) {
+    reply.header("Access-Control-Expose-Headers", exposing(reply.getHeader("Access-Control-Expose-Headers"), verdict.expose));
+  }
+  if (verdict.outcome === "pass") {
+    // On the raw response they are there for handlers that stream through it as well.
+    passOnNode(reply.raw, { ...verdict, expose: [] });
+    return next();
+  }
+  for (let i = 0; i < verdict.fields.length; i += 2) reply.header(verdict.fields[i] as string, verdict.fields[i + 1]);
+  void reply.code(verdict.status).send(verdict.body);
+}

@@ -1,0 +1,52 @@
+/**
+ * Rate limits for Hono, on Node and on web-standard runtimes.
+ * @module
+ */
+import type { Context, Env, MiddlewareHandler } from "hono";
+import { createGate, isPromise, refusalHeaders, withFields } from "../http/index.js";
+import type { GateOptions, Refuse } from "../http/index.js";
+
+/** What {@link rateLimit} takes; functions get Hono's own context. */
+export type HonoRateLimitOptions<E extends Env = Env> = GateOptions<Context<E>>;
+
+/**
+ * Middleware that lets a request on within the budget, and answers it otherwise.
+ *
+ * Mount it after what identifies the caller and what answers CORS. Throws a TypeError or RangeError that names the wrong
+ * option; what `key` and the other functions throw goes to `app.onError`.
+ * @example
+ * app.use(
+ *   rateLimit({
+ *     policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
+ *     key: (c) => ["device", c.req.header("x-device-id")],
+ *   }),
+ * );
+ */
+export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>): MiddlewareHandler<E> {
+  const gate = createGate<Context<E>>(options, {
+    method: (c) => c.req.method,
+    header: (c, name) => c.req.header(name),
+  });
+
+  return async function rateLimit(c, next) {
+    const asked = gate(c);
+    const verdict = isPromise(asked) ? await asked : asked;
+    if (verdict.outcome === "refuse") return refuse(c, verdict);
+    await next();
+    if (verdict.outcome === "skip") return;
+
+    // Hono has turned a thrown error into a response by now, and no byte of any response has been sent.
+    const response = withFields(c.res, verdict);
+    if (response !== c.res) {
+      c.res = undefined;
+      c.res = response;
+    }
+    await verdict.settle?.({ status: c.res.status, aborted: c.req.raw.signal.aborted });
+  };
+}
+
+// Hono lays headers that were set earlier over a new response, so the refusal's own must be among them.
+function refuse<E extends Env>(c: Context<E>, verdict: Refuse): Response {
+  refusalHeaders(verdict, c.res.headers);
+  return c.req.method === "HEAD" ? c.body(null, verdict.status) : c.body(verdict.body, verdict.status);
+}

@@ -1,0 +1,50 @@
+/**
+ * Rate limits for any server that turns a web-standard `Request` into a `Response`: Deno, Bun, Workers and the like.
+ * @module
+ */
+import { createGate, isPromise, refusalHeaders, webReader, withFields } from "../http/index.js";
+import type { GateOptions, Pass, Verdict } from "../http/index.js";
+
+/** What {@link rateLimit} takes; functions get the request. */
+export type WebRateLimitOptions = GateOptions<Request>;
+
+/** Answers a request. What else the runtime hands over, such as Workers' bindings, is passed on. */
+export type Handler<Rest extends readonly unknown[] = []> = (request: Request, ...rest: Rest) => Response | Promise<Response>;
+
+/**
+ * Wraps a handler, which then runs within the budget only and whose responses carry what is left of it.
+ *
+ * Throws a TypeError or RangeError that names the wrong option. What `key` and the other functions throw comes out of the
+ * wrapped handler, as what the handler itself throws does; such an answer, made outside, carries no budget.
+ * @example
+ * const limited = rateLimit({
+ *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
+ *   key: (request) => ["device", request.headers.get("x-device-id")],
+ * });
+ * export default { fetch: limited(() => new Response("hello")) };
+ */
+export function rateLimit(options: WebRateLimitOptions): <Rest extends readonly unknown[]>(handler: Handler<Rest>) => Handler<Rest> {
+  const gate = createGate<Request>(options, webReader);
+
+  return (handler) =>
+    function rateLimited(request, ...rest) {
+      const verdict = gate(request);
+      return isPromise(verdict) ? verdict.then(proceed) : proceed(verdict);
+
+      function proceed(known: Verdict): Response | Promise<Response> {
+        if (known.outcome === "refuse") {
+          const body = request.method === "HEAD" ? null : known.body;
+          return new Response(body, { status: known.status, headers: refusalHeaders(known) });
+        }
+        if (known.outcome === "skip") return handler(request, ...rest);
+        const response = handler(request, ...rest);
+        return isPromise(response) || known.settle !== null ? finish(request, known, response) : withFields(response, known);
+      }
+    };
+}
+
+async function finish(request: Request, verdict: Pass, response: Response | Promise<Response>): Promise<Response> {
+  const answer = withFields(await response, verdict);
+  await verdict.settle?.({ status: answer.status, aborted: request.signal.aborted });
+  return answer;
+}

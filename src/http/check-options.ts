@@ -1,0 +1,41 @@
+import { expected, wholeNumber } from "../core/errors.js";
+import type { GateOptions } from "./options.js";
+
+const FUNCTIONS = ["skip", "body", "onDecision", "refundWhen", "partitionKey", "wallClock"] as const;
+
+const KNOWN = new Set<string>([
+  ...FUNCTIONS,
+  ...["policy", "limiter", "store", "clock", "key", "cost", "headers", "retryAfter", "onStoreError", "unidentified"],
+]);
+
+/** Throws a TypeError or RangeError for the first option of a gate that is wrong, misspelt or in the way of another. */
+export function checkGateOptions<Request>(options: GateOptions<Request>): void {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(expected("options", "an object with a `policy` and a `key`", options));
+  }
+  for (const name of Object.keys(options)) {
+    if (!KNOWN.has(name)) throw new TypeError(`Expected only known options, got \`${name}\``);
+  }
+  if (typeof options.key !== "function") throw new TypeError(expected("key", "a function of the request", options.key));
+  for (const name of FUNCTIONS) {
+    if (options[name] !== undefined && typeof options[name] !== "function") {
+      throw new TypeError(expected(name, "a function", options[name]));
+    }
+  }
+  if (typeof options.cost !== "function" && options.cost !== undefined) wholeNumber("cost", options.cost);
+  oneOf("retryAfter", ["seconds", "http-date"], options.retryAfter);
+  oneOf("unidentified", ["share", "refuse", "skip"], options.unidentified);
+  if (options.limiter !== undefined) {
+    for (const name of ["policy", "store", "clock", "onStoreError"] as const) {
+      if (options[name] !== undefined) throw new TypeError(`Expected \`${name}\` to be the limiter's own, got both \`limiter\` and \`${name}\``);
+    }
+    if (typeof options.limiter.consume !== "function") {
+      throw new TypeError(expected("limiter", "made by createLimiter", options.limiter));
+    }
+  }
+}
+
+function oneOf(name: string, choices: readonly string[], value: unknown): void {
+  if (value === undefined || choices.includes(value as string)) return;
+  throw new RangeError(expected(name, choices.map((choice) => JSON.stringify(choice)).join(" or "), value));
+}

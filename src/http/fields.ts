@@ -1,0 +1,139 @@
+import type { Reading } from "../core/decision.js";
+import type { Limit } from "../core/limit.js";
+import type { Policy } from "../core/policy.js";
+import { toHttpDate } from "./retry-after.js";
+
+/** What the header fields of one response are made from. */
+export interface FieldFacts {
+  readonly policy: Policy;
+  /** One for each limit of the policy. */
+  readonly readings: readonly Reading[];
+  /** The limit with the fewest tokens left, which fields for a single limit show. */
+  readonly shown: Reading;
+  /** Milliseconds that a reset field tells: the wait when refused, otherwise until full, or until a token when none is left. */
+  readonly resetMs: number;
+  /** `resetMs` in whole seconds; when refused the same as `Retry-After`. */
+  readonly resetSeconds: number;
+  /** The limit that refused longest; null when the request was allowed. */
+  readonly refusedBy: Reading | null;
+  /** The wall clock, in milliseconds since 1970. */
+  readonly wallClock: () => number;
+  /** `;pk=:…:` or nothing. */
+  readonly partition: string;
+}
+
+/** One header field: its name, and its value or null to leave it out. */
+export interface Field {
+  readonly name: string;
+  readonly value: (facts: FieldFacts) => string | null;
+}
+
+/** How a vendor's reset field tells the time. */
+export type ResetFormat = "delta-seconds" | "epoch-seconds" | "epoch-milliseconds" | "iso-8601" | "http-date";
+
+/** A vendor's own field names. Name at least one. */
+export interface VendorHeaders {
+  /** Shows the capacity. */
+  readonly limit?: string;
+  /** Shows the whole tokens left. */
+  readonly remaining?: string;
+  /** Shows the tokens in use: the capacity less what remains. */
+  readonly used?: string;
+  /** Shows when the bucket is full, in `resetFormat`. */
+  readonly reset?: string;
+  /** The unit of `reset`. Required with it. */
+  readonly resetFormat?: ResetFormat;
+  /** Shows the wait in milliseconds, on 429 only. */
+  readonly retryAfterMs?: string;
+}
+
+/** A family of header fields by the version that pins it, or a vendor's own names. */
+export type HeaderStyle = "triple" | "draft-6" | "draft-7" | "draft-11" | "x-ratelimit" | VendorHeaders;
+
+/** What a limit is called in header fields and problem documents: the policy's name, with the limit's own where there are several. */
+export function labelOf(policy: Policy, limitName: string): string {
+  return policy.limits.length === 1 ? policy.name : `${policy.name}:${limitName}`;
+}
+
+const TRIPLE: readonly Field[] = [
+  { name: "RateLimit-Limit", value: ({ shown }) => String(shown.capacity) },
+  { name: "RateLimit-Remaining", value: ({ shown }) => String(shown.remaining) },
+  { name: "RateLimit-Reset", value: ({ resetSeconds }) => String(resetSeconds) },
+];
+
+const INTEGER_POLICY: Field = {
+  name: "RateLimit-Policy",
+  value: ({ policy }) => policyField(policy, (limit) => String(limit.capacity)),
+};
+
+/** The families of the draft, as each version of draft-ietf-httpapi-ratelimit-headers spells them. */
+const FAMILIES: Readonly<Record<"triple" | "draft-6" | "draft-7" | "draft-11", readonly Field[]>> = {
+  triple: TRIPLE,
+  "draft-6": [...TRIPLE, INTEGER_POLICY],
+  "draft-7": [
+    {
+      name: "RateLimit",
+      value: ({ shown, resetSeconds }) => `limit=${shown.capacity}, remaining=${shown.remaining}, reset=${resetSeconds}`,
+    },
+    INTEGER_POLICY,
+  ],
+  "draft-11": [
+    { name: "RateLimit-Policy", value: ({ policy }) => policyField(policy, (limit) => `"${labelOf(policy, limit.name)}";q=${limit.capacity}`) },
+    { name: "RateLimit", value: rateLimit },
+  ],
+};
+
+const X_RATELIMIT: VendorHeaders = {
+  limit: "X-RateLimit-Limit",
+  remaining: "X-RateLimit-Remaining",
+  reset: "X-RateLimit-Reset",
+  resetFormat: "epoch-seconds",
+};
+
+/** The fields of one style. */
+export function fieldsOf(style: HeaderStyle): readonly Field[] {
+  if (style === "x-ratelimit") return vendorFields(X_RATELIMIT);
+  return typeof style === "string" ? FAMILIES[style] : vendorFields(style);
+}
+
+// q and w are what a bucket gives in the time it takes to fill: a burst of q, and on average never more than the true rate.
+function policyField(policy: Policy, quota: (limit: Limit) => string): string {
+  return policy.limits.map((limit) => `${quota(limit)};w=${Math.max(1, Math.ceil(limit.fullMs / 1_000))}`).join(", ");
+}
+
+// When refused, only the limit that decides the wait is told, and its t is the wait (section 6: never before Retry-After).
+function rateLimit({ policy, readings, refusedBy, resetSeconds, partition }: FieldFacts): string {
+  if (refusedBy !== null) {
+    return `"${labelOf(policy, refusedBy.limit)}";r=${refusedBy.remaining};t=${resetSeconds}${partition}`;
+  }
+  return readings
+    .map(({ limit, remaining, nextTokenMs }) => {
+      const t = nextTokenMs === 0 ? "" : `;t=${Math.ceil(nextTokenMs / 1_000)}`;
+      return `"${labelOf(policy, limit)}";r=${remaining}${t}${partition}`;
+    })
+    .join(", ");
+}
+
+const RESET: Readonly<Record<ResetFormat, (facts: FieldFacts) => string>> = {
+  "delta-seconds": ({ resetSeconds }) => String(resetSeconds),
+  "epoch-seconds": ({ wallClock, resetMs }) => String(Math.ceil((wallClock() + resetMs) / 1_000)),
+  "epoch-milliseconds": ({ wallClock, resetMs }) => String(Math.ceil(wallClock() + resetMs)),
+  "iso-8601": ({ wallClock, resetMs }) => new Date(Math.ceil(wallClock() + resetMs)).toISOString(),
+  "http-date": ({ wallClock, resetMs }) => toHttpDate(wallClock() + resetMs),
+};
+
+/** Whether `format` is one that {@link VendorHeaders} knows. */
+export function isResetFormat(format: unknown): format is ResetFormat {
+  return typeof format === "string" && Object.hasOwn(RESET, format);
+}
+
+function vendorFields(names: VendorHeaders): readonly Field[] {
+  const values: ReadonlyArray<readonly [string | undefined, Field["value"]]> = [
+    [names.limit, ({ shown }) => String(shown.capacity)],
+    [names.remaining, ({ shown }) => String(shown.remaining)],
+    [names.used, ({ shown }) => String(shown.capacity - shown.remaining)],
+    [names.reset, RESET[names.resetFormat ?? "delta-seconds"]],
+    [names.retryAfterMs, ({ refusedBy, resetMs }) => (refusedBy === null ? null : String(resetMs))],
+  ];
+  return values.flatMap(([name, value]) => (name === undefined ? [] : [{ name, value }]));
+}

@@ -1,0 +1,173 @@
+import type { Decision } from "../core/decision.js";
+import { expected } from "../core/errors.js";
+import { UNIDENTIFIED, type Key } from "../core/key.js";
+import { definePolicy, type Policy } from "../core/policy.js";
+import type { Store } from "../core/store.js";
+import { namesIn, NOTHING } from "./expose.js";
+import { createLimiter, defaultStore, type Limiter } from "../limiter/limiter.js";
+import { DEFAULT_STYLES, makeHeaderWriter, type FieldList } from "./headers.js";
+import { checkGateOptions } from "./check-options.js";
+import type { GateOptions, MaybeKey, Outcome, OwnLimiter } from "./options.js";
+import { makeRefusals } from "./refusal.js";
+
+/** How a gate reads a framework's request. */
+export interface RequestReader<Request> {
+  /** The method, in capitals. */
+  method(request: Request): string;
+  /** A header field, by its lower-case name; null or undefined when it is absent. */
+  header(request: Request, name: string): string | readonly string[] | null | undefined;
+}
+
+/** What is to happen with a request. */
+export type Verdict = Skip | Pass | Refuse;
+
+/** Not limited: answer as if there were no gate. */
+export interface Skip {
+  readonly outcome: "skip";
+}
+
+/** Go on, with these header fields on whatever the answer will be. */
+export interface Pass {
+  readonly outcome: "pass";
+  readonly fields: FieldList;
+  /** Names to add to `Access-Control-Expose-Headers`; empty when the request did not come from another origin. */
+  readonly expose: readonly string[];
+  readonly decision: Decision;
+  /** Call it once with how the request ended; null when nobody asked to know. Resolves when refunded tokens are back. */
+  readonly settle: ((outcome: Outcome) => void | Promise<void>) | null;
+}
+
+/** Answer with exactly this, without calling the handler. */
+export interface Refuse {
+  readonly outcome: "refuse";
+  readonly status: 400 | 401 | 429 | 503;
+  readonly fields: FieldList;
+  readonly expose: readonly string[];
+  /** JSON text, never empty. */
+  readonly body: string;
+  /** Null when the caller was refused for want of a key. */
+  readonly decision: Decision | null;
+}
+
+/** Says what is to happen with a request: at once when nothing that it asks answers later. */
+export type Gate<Request> = (request: Request) => Verdict | Promise<Verdict>;
+
+const SKIP: Skip = { outcome: "skip" };
+
+/**
+ * Makes the middleware without a framework: facts of a request in, a verdict out.
+ *
+ * Throws a TypeError or RangeError that names the wrong option.
+ * @example
+ * const gate = createGate<Request>(
+ *   { policy: { capacity: 30, refill: perSecond(5) }, key: (request) => request.headers.get("x-device-id") },
+ *   { method: (request) => request.method, header: (request, name) => request.headers.get(name) },
+ * );
+ * const verdict = await gate(new Request("http://localhost/inbox"));
+ */
+export function createGate<Request>(options: GateOptions<Request>, reader: RequestReader<Request>): Gate<Request> {
+  checkGateOptions(options);
+  const { key: keyOf, cost: costOption = 1, skip, onDecision, refundWhen, partitionKey, unidentified = "share" } = options;
+  const writer = makeHeaderWriter(options.headers ?? DEFAULT_STYLES, options.wallClock);
+  const refusals = makeRefusals(options);
+  const checked = new WeakSet<Policy>();
+
+  const pickPolicy = typeof options.policy === "function" ? options.policy : null;
+  let limiter: Limiter | undefined = pickPolicy === null ? (options.limiter ?? makeLimiter(definePolicy(options.policy as Policy))) : undefined;
+  if (limiter !== undefined) {
+    checkPolicy(limiter.policy);
+    if (typeof costOption === "number" && costOption > limiter.policy.maxCost) {
+      throw new RangeError(expected("cost", `at most the capacity, ${limiter.policy.maxCost}`, costOption));
+    }
+  }
+  return gate;
+
+  function gate(request: Request): Verdict | Promise<Verdict> {
+    if (isPreflight(request)) return SKIP;
+    const skipped = skip?.(request) ?? false;
+    return isPromise(skipped) ? skipped.then((yes) => (yes ? SKIP : identify(request))) : skipped ? SKIP : identify(request);
+  }
+
+  function identify(request: Request): Verdict | Promise<Verdict> {
+    const key = keyOf(request);
+    return isPromise(key) ? key.then((known) => price(request, known)) : price(request, key);
+  }
+
+  function price(request: Request, key: MaybeKey): Verdict | Promise<Verdict> {
+    const caller = isKey(key) ? key : UNIDENTIFIED;
+    if (caller === UNIDENTIFIED && unidentified === "skip") return SKIP;
+    if (caller === UNIDENTIFIED && unidentified === "refuse") return refusals.unidentified(isCrossOrigin(request));
+    const cost = typeof costOption === "number" ? costOption : costOption(request);
+    return isPromise(cost) ? cost.then((known) => decide(request, caller, known)) : decide(request, caller, cost);
+  }
+
+  function decide(request: Request, key: Key, cost: number): Verdict | Promise<Verdict> {
+    const policy = pickPolicy === null ? (limiter as Limiter).policy : checkPolicy(definePolicy(pickPolicy(request)));
+    limiter ??= makeLimiter(policy);
+    const decision = limiter.consume(key, policy === limiter.policy ? cost : { cost, policy });
+    return isPromise(decision)
+      ? decision.then((known) => judge(request, key, policy, known))
+      : judge(request, key, policy, decision);
+  }
+
+  function judge(request: Request, key: Key, policy: Policy, decision: Decision): Verdict {
+    onDecision?.(decision, request);
+    const fields = writer.write(policy, decision, partitionKey?.(key));
+    const crossOrigin = isCrossOrigin(request);
+    if (!decision.allowed) return refusals.refuse(policy, decision, fields, crossOrigin);
+    const settle = refundWhen === undefined ? null : (outcome: Outcome) => settleOnce(request, key, policy, decision, outcome);
+    return { outcome: "pass", fields, expose: crossOrigin ? namesIn(fields) : NOTHING, decision, settle };
+  }
+
+  // The limiter refunds a decision once, however often it is asked. A refund that fails leaves the tokens spent: the safe side.
+  async function settleOnce(request: Request, key: Key, policy: Policy, decision: Decision, outcome: Outcome): Promise<void> {
+    if (refundWhen?.(outcome, request) !== true) return;
+    try {
+      await (limiter as Limiter).refund(key, decision, { policy });
+    } catch {
+      return;
+    }
+  }
+
+  function makeLimiter(policy: Policy): Limiter {
+    const { store, clock, onStoreError } = options as OwnLimiter<Request>;
+    return createLimiter<Store>({ policy, store, clock, onStoreError });
+  }
+
+  function checkPolicy(policy: Policy): Policy {
+    if (!checked.has(policy)) {
+      writer.check(policy);
+      checked.add(policy);
+    }
+    return policy;
+  }
+
+  function isPreflight(request: Request): boolean {
+    return reader.method(request) === "OPTIONS" && isPresent(reader.header(request, "access-control-request-method"));
+  }
+
+  function isCrossOrigin(request: Request): boolean {
+    return isPresent(reader.header(request, "origin"));
+  }
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== null && value !== undefined;
+}
+
+// Only what is missing makes a caller unidentified; what is wrong goes on to the limiter, which throws.
+function isKey(key: MaybeKey): key is Key {
+  if (!Array.isArray(key)) return key !== null && key !== undefined && key !== "";
+  return key.length > 0 && key.every((part) => part !== null && part !== undefined && part !== "");
+}
+
+/** Whether an answer comes later. */
+export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
+/** The options with a store filled in where a gate would make its own, for gates that are to share it. */
+export function shareStore<Request>(options: GateOptions<Request>): GateOptions<Request> {
+  if (options?.limiter !== undefined || options?.store !== undefined) return options;
+  return { ...options, store: defaultStore(options?.clock) };
+}

@@ -1,0 +1,49 @@
+import { EXPOSE, exposing } from "./expose.js";
+import type { Pass, Refuse, RequestReader } from "./gate.js";
+
+/** The part of Node's requests, of HTTP/1 and HTTP/2 alike, that a gate reads. */
+export interface NodeRequest {
+  readonly method?: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** The part of Node's responses, of HTTP/1 and HTTP/2 alike, that carries a verdict. */
+export interface NodeResponse {
+  statusCode: number;
+  readonly headersSent: boolean;
+  readonly writableFinished: boolean;
+  getHeader(name: string): unknown;
+  setHeader(name: string, value: string): unknown;
+  end(body?: string): unknown;
+  once(event: "close", listener: () => void): unknown;
+}
+
+/** Reads Node's requests. */
+export const nodeReader: RequestReader<NodeRequest> = {
+  method: (request) => request.method ?? "GET",
+  header: (request, name) => request.headers[name],
+};
+
+/** Puts an allowed request's fields on a Node response before its first byte, and waits for its end where somebody asked to know. */
+export function passOnNode(response: NodeResponse, verdict: Pass): void {
+  writeFields(response, verdict);
+  const { settle } = verdict;
+  if (settle === null) return;
+  // "close" follows every response, finished or not, once.
+  response.once("close", () => void settle({ status: response.statusCode, aborted: !response.writableFinished }));
+}
+
+/** Sends a refusal on a Node response. The request's body stays unread: Node throws away what is left of it. */
+export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
+  if (response.headersSent) return;
+  response.statusCode = verdict.status;
+  writeFields(response, verdict);
+  response.end(verdict.body);
+}
+
+// Once the head is sent it is too late for fields, and no reason to fail a request.
+function writeFields(response: NodeResponse, { fields, expose }: Pass | Refuse): void {
+  if (response.headersSent) return;
+  for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
+  if (expose.length > 0) response.setHeader(EXPOSE, exposing(response.getHeader(EXPOSE), expose));
+}
