@@ -9,7 +9,7 @@ export default {
   treatValidationWarningsAsErrors: true,
   // A docstring on everything that is exported: this is the check.
   validation: { notExported: true, invalidLink: true, rewrittenLink: true, notDocumented: true, unusedMergeModuleWith: true },
-  requiredToBeDocumented: ["Class", "Interface", "Function", "TypeAlias", "Variable", "Enum", "Method", "Property"],
+  requiredToBeDocumented: ["Class", "Interface", "Function", "TypeAlias", "Variable", "Enum", "Method", "Accessor"],
   excludeInternal: true,
   excludePrivate: true,
   // Links to sources by path, so that the pages come out the same in any checkout.

@@ -26,10 +26,10 @@ describe("installed in an empty folder, without a framework", () => {
 });
 
 describe("TypeScript", () => {
-  consumer.write("plain/a.ts", `import { TokenBucket, perSecond } from "sluice";\nimport "sluice/memory";\nimport "sluice/http";\nexport const b = new TokenBucket({ capacity: 2, refill: perSecond(1) });\n`);
+  consumer.write("plain/a.ts", `import { TokenBucket, perSecond } from "sluice";\nimport "sluice/memory";\nexport const b = new TokenBucket({ capacity: 2, refill: perSecond(1) });\n`);
   consumer.write("plain/package.json", '{"type":"module"}');
 
-  test("the front door, the store and http compile without Node, DOM or framework types", async () => {
+  test("the front door and the store compile without Node, DOM or framework types", async () => {
     const bare = { lib: ["es2022"], types: [], skipLibCheck: false, module: "node16", noEmit: true };
     expect(await consumer.tsc("plain", bare)).toBe("");
   });
