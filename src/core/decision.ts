@@ -137,9 +137,20 @@ function bindsMore(a: Reading, b: Reading): boolean {
 }
 
 function answer(policy: Policy, cost: number, binding: Reading, limits: readonly Reading[] | null): Decision {
-  const { limit, capacity, remaining, retryAfterMs, nextTokenMs, resetMs } = binding;
-  const numbers = { policy: policy.name, limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
-  if (retryAfterMs === 0) return { allowed: true, reason: null, ...numbers, limits, degraded: false };
-  const reason = retryAfterMs === Infinity ? "cost_above_capacity" : "limited";
-  return { allowed: false, reason, ...numbers, limits, degraded: false };
+  const { retryAfterMs } = binding;
+  // One literal, so that every decision has one shape; that `allowed` and `reason` agree is seen here and not by the compiler.
+  return {
+    allowed: retryAfterMs === 0,
+    reason: retryAfterMs === 0 ? null : retryAfterMs === Infinity ? "cost_above_capacity" : "limited",
+    policy: policy.name,
+    limit: binding.limit,
+    cost,
+    capacity: binding.capacity,
+    remaining: binding.remaining,
+    retryAfterMs,
+    nextTokenMs: binding.nextTokenMs,
+    resetMs: binding.resetMs,
+    limits,
+    degraded: false,
+  } as Decision;
 }

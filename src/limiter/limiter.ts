@@ -45,7 +45,7 @@ export interface Limiter<S extends Store = Store> {
    * Takes tokens for `key` if they are there, and nothing otherwise. The cost is 1 unless a number or options say so.
    *
    * A refusal is an answer, not an error. Throws a TypeError for a key that identifies nobody and a RangeError for a cost
-   * that is not a whole number; nothing is taken then.
+   * that is not a whole number; nothing is taken then. A store that fails does not throw: see `onStoreError`.
    */
   consume(key: Key, cost?: number | ConsumeOptions): Answer<S, Decision>;
   /** What `consume` would answer, with what is left now. Takes nothing. Throws a TypeError when the store cannot. */
@@ -112,6 +112,8 @@ function consumeNow(store: SyncStore, fallback: Policy, onStoreError: OnStoreErr
     try {
       return store.consume(policy, encoded, cost);
     } catch (error) {
+      // In this process a RangeError or TypeError is misuse, such as a clock that gives NaN; it must not pass for an outage.
+      if (error instanceof RangeError || error instanceof TypeError) throw error;
       return decideWithoutStore(onStoreError, policy, cost, error);
     }
   };

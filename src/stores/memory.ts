@@ -14,7 +14,7 @@ export interface MemoryStoreOptions {
    * when it is reached and next to nothing before.
    *
    * Callers whose bucket is full again make room first. When every bucket is busy, the one that would be full soonest of
-   * 256 goes: nobody is locked out, and getting rid of one's own debt takes 255 other callers that each owe more.
+   * 256 (of all, where fewer are kept) goes: nobody is locked out, and getting rid of one's own debt takes 255 other callers that each owe more.
    */
   readonly maxKeys?: number;
   /** Default: {@link monotonicClock}. */
