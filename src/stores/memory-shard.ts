@@ -1,4 +1,4 @@
-import type { Bucket } from "../core/bucket.js";
+import { fullBucket, type Bucket } from "../core/bucket.js";
 import type { Limit } from "../core/limit.js";
 import type { Fingerprint } from "./fingerprint.js";
 
@@ -149,25 +149,33 @@ export class MemoryShard {
 
   // Drops what is idle, and doubles when that frees less than half of what is allowed: so rebuilding stays rare.
   #rebuild(now: number): number {
-    const busy: Array<{ key: Fingerprint; bucket: Bucket }> = [];
-    for (let slot = 0; slot <= this.#mask; slot++) {
-      if (!this.#isTaken(slot) || this.#fullAt(slot) <= now) continue;
-      const bucket = { spent: 0, at: 0, unitsPerMs: 0, unitsPerToken: 0 };
-      this.#read(slot, bucket);
-      busy.push({
-        key: { high: this.#fingerprints[2 * slot] as number, low: this.#fingerprints[2 * slot + 1] as number },
-        bucket,
-      });
-    }
+    const busy: number[] = [];
+    for (let slot = 0; slot <= this.#mask; slot++) if (this.#isTaken(slot) && this.#fullAt(slot) > now) busy.push(slot);
     const dropped = this.used - busy.length;
     const slots = (this.#mask + 1) * (busy.length > this.used / 2 ? 2 : 1);
+    const fingerprints = this.#fingerprints;
+    const amounts = this.#amounts;
+    const numbers = this.#numbers;
+
     this.#mask = slots - 1;
     this.#fingerprints = new Int32Array(2 * slots);
     this.#amounts = new Float64Array(2 * slots);
     this.#numbers = null;
     this.#hand = 0;
     this.used = 0;
-    for (const { key, bucket } of busy) this.insert(key, bucket, now);
+    const key = { high: 0, low: 0 };
+    const bucket = fullBucket(this.#limit);
+    for (const slot of busy) {
+      key.high = fingerprints[2 * slot] as number;
+      key.low = fingerprints[2 * slot + 1] as number;
+      bucket.spent = amounts[2 * slot] as number;
+      bucket.at = amounts[2 * slot + 1] as number;
+      if (numbers !== null) {
+        bucket.unitsPerMs = numbers[2 * slot] as number;
+        bucket.unitsPerToken = numbers[2 * slot + 1] as number;
+      }
+      this.insert(key, bucket, now);
+    }
     return dropped;
   }
 }
