@@ -1,0 +1,244 @@
+// The facts. Each row: who, what a caller would expect (`right`), what the documentation says happens (`quoted`), and a
+// function that finds out.
+import { RateLimiterMemory, RateLimiterUnion } from "rate-limiter-flexible";
+import expressRateLimit from "express-rate-limit";
+import { createLimiter, MemoryStore, perDay } from "../../src/index.ts";
+import { get, listening, oneByOne, pause, pipelined, tally } from "./drive.mjs";
+import { withServer } from "./servers.mjs";
+import { createServer } from "node:http";
+import express from "express";
+
+const ERL = "express-rate-limit";
+const FRL = "@fastify/rate-limit";
+const HRL = "hono-rate-limiter";
+const RLF = "rate-limiter-flexible";
+const DAY = 86_400_000;
+
+/** RLF rejects when it refuses. */
+const asks = (limiter, key, cost) => limiter.consume(key, cost).then(() => "ok", (refusal) => (refusal instanceof Error ? "error" : "refused"));
+
+async function repeated(times, ask) {
+  const answers = [];
+  for (let i = 0; i < times; i++) answers.push(await ask());
+  return tally(answers);
+}
+
+const decide = (limiter, key, cost) => {
+  try {
+    return limiter.consume(key, cost).allowed ? "ok" : "refused";
+  } catch {
+    return "error";
+  }
+};
+
+const burst = (peer) => () => withServer(peer, { limit: 2, windowMs: 60_000 }, async (port) => tally(await pipelined(port, 4)));
+
+const month = (peer) => () => withServer(peer, { limit: 1, windowMs: 30 * DAY }, async (port) => {
+  await oneByOne(port, 1);
+  await pause(20);
+  return tally(["200", ...(await oneByOne(port, 3))]);
+});
+
+const lru = (peer, more) => () => withServer(peer, { limit: 2, windowMs: 60_000, more }, async (port) => {
+  await oneByOne(port, 3, { "x-id": "blocked" });
+  for (let i = 0; i < 101; i++) await get(port, { "x-id": `other-${i}` });
+  return (await oneByOne(port, 1, { "x-id": "blocked" }))[0];
+});
+
+const body = (peer) => () => withServer(peer, { limit: 1, windowMs: 60_000 }, async (port) => {
+  await get(port);
+  return (await get(port)).headers.get("content-type");
+});
+
+const quiet = (peer, more) => () => withServer(peer, { limit: 1, windowMs: 60_000, more }, async (port) => {
+  await get(port);
+  return (await get(port)).headers.has("retry-after") ? "sent" : "absent";
+});
+
+const mapped = (peer) => () => withServer(
+  peer,
+  { limit: 1, windowMs: 60_000, setUp: (app) => app.setErrorHandler((_, __, reply) => reply.code(500).send("something went wrong")) },
+  async (port) => (await oneByOne(port, 2))[1],
+);
+
+// One request opens the window, four more near its end, five just after it: nine within a quarter of a second under "5 in 2 s".
+const edge = (peer) => () => withServer(peer, { limit: 5, windowMs: 2_000 }, async (port) => {
+  await oneByOne(port, 1);
+  await pause(1_800);
+  const before = await oneByOne(port, 4);
+  await pause(250);
+  return String([...before, ...(await oneByOne(port, 5))].filter((status) => status === "200").length);
+});
+
+export const facts = [
+  {
+    id: "F1",
+    claim: "4 pipelined requests, limit 2: how many are served",
+    rows: [
+      { peer: ERL, right: "2 x 200, 2 x 429", quoted: "4 x 429", observe: burst(ERL) },
+      { peer: FRL, right: "2 x 200, 2 x 429", quoted: "4 x 429", observe: burst(FRL) },
+      { peer: HRL, right: "2 x 200, 2 x 429", quoted: "4 x 429", observe: burst(HRL) },
+      {
+        peer: RLF, right: "2 x ok, 2 x refused", quoted: "2 x ok, 2 x refused",
+        observe: async () => {
+          const limiter = new RateLimiterMemory({ points: 2, duration: 60 });
+          return tally(await Promise.all([1, 2, 3, 4].map(() => asks(limiter, "k"))));
+        },
+      },
+      ...["sluice/express", "sluice/fastify", "sluice/hono"].map((peer) => (
+        { peer, right: "2 x 200, 2 x 429", quoted: "2 x 200, 2 x 429", observe: burst(peer) }
+      )),
+    ],
+  },
+  {
+    id: "F2",
+    claim: "limit 1 in 30 days, 4 requests: how many are served",
+    rows: [
+      { peer: ERL, right: "1 x 200, 3 x 429", quoted: "4 x 200", observe: month(ERL) },
+      { peer: FRL, right: "1 x 200, 3 x 429", quoted: "1 x 200, 3 x 429", observe: month(FRL) },
+      { peer: HRL, right: "1 x 200, 3 x 429", quoted: "4 x 200", observe: month(HRL) },
+      {
+        peer: RLF, right: "1 x ok, 3 x refused", quoted: "4 x ok",
+        observe: async () => {
+          const limiter = new RateLimiterMemory({ points: 1, duration: 30 * 86_400 });
+          return repeated(4, async () => {
+            const answer = await asks(limiter, "k");
+            await pause(20);
+            return answer;
+          });
+        },
+      },
+      { peer: "sluice/express", right: "1 x 200, 3 x 429", quoted: "1 x 200, 3 x 429", observe: month("sluice/express") },
+    ],
+  },
+  {
+    id: "F4",
+    claim: "3 of 10 spent, a cost of 9 is refused: what is left",
+    rows: [
+      {
+        peer: RLF, right: "7", quoted: "0",
+        observe: async () => {
+          const limiter = new RateLimiterMemory({ points: 10, duration: 60 });
+          await limiter.consume("k", 3);
+          await asks(limiter, "k", 9);
+          return String((await limiter.get("k")).remainingPoints);
+        },
+      },
+      {
+        peer: "sluice", right: "7", quoted: "7",
+        observe: () => {
+          const limiter = createLimiter({ policy: { capacity: 10, refill: perDay(1) } });
+          limiter.consume("k", 3);
+          limiter.consume("k", 9);
+          return String(limiter.peek("k").remaining);
+        },
+      },
+    ],
+  },
+  {
+    id: "F5",
+    claim: "two limits, 1 and 100; 10 calls, 1 allowed: what the wide one was charged",
+    rows: [
+      {
+        peer: RLF, right: "1", quoted: "10",
+        observe: async () => {
+          const narrow = new RateLimiterMemory({ points: 1, duration: 60, keyPrefix: "narrow" });
+          const wide = new RateLimiterMemory({ points: 100, duration: 3_600, keyPrefix: "wide" });
+          const both = new RateLimiterUnion(narrow, wide);
+          for (let i = 0; i < 10; i++) await both.consume("k").catch(() => undefined);
+          return String((await wide.get("k")).consumedPoints);
+        },
+      },
+      {
+        peer: ERL, right: "1", quoted: "10",
+        observe: async () => {
+          const options = { keyGenerator: () => "k", validate: false };
+          const wide = expressRateLimit({ ...options, windowMs: 3_600_000, limit: 100 });
+          const narrow = expressRateLimit({ ...options, windowMs: 60_000, limit: 1 });
+          const app = express().use(wide, narrow).get("/", (_, response) => void response.send("ok"));
+          await listening(createServer(app), (port) => oneByOne(port, 10));
+          return String((await wide.getKey("k")).totalHits);
+        },
+      },
+      {
+        peer: "sluice", right: "1", quoted: "1",
+        observe: () => {
+          const limiter = createLimiter({
+            policy: { limits: [{ name: "narrow", capacity: 1, refill: perDay(1) }, { name: "wide", capacity: 100, refill: perDay(100) }] },
+            clock: () => 0,
+          });
+          let last;
+          for (let i = 0; i < 10; i++) last = limiter.consume("k");
+          return String(100 - last.limits[1].remaining);
+        },
+      },
+    ],
+  },
+  {
+    id: "F8",
+    claim: "memory for 100 callers, one is blocked, 101 others come by: the blocked one gets",
+    rows: [
+      { peer: FRL, right: "429", quoted: "200", observe: lru(FRL, { cache: 100 }) },
+      { peer: "sluice/fastify", right: "429", quoted: "429", observe: lru("sluice/fastify", { store: new MemoryStore({ maxKeys: 100 }) }) },
+    ],
+  },
+  {
+    id: "F9",
+    claim: "limit 2, a cost of NaN, 10 times",
+    rows: [
+      {
+        peer: RLF, right: "10 x error", quoted: "10 x ok",
+        observe: () => {
+          const limiter = new RateLimiterMemory({ points: 2, duration: 60 });
+          return repeated(10, () => asks(limiter, "k", Number.NaN));
+        },
+      },
+      {
+        peer: "sluice", right: "10 x error", quoted: "10 x error",
+        observe: () => {
+          const limiter = createLimiter({ policy: { capacity: 2, refill: perDay(2) } });
+          return repeated(10, () => decide(limiter, "k", Number.NaN));
+        },
+      },
+    ],
+  },
+  {
+    id: "W",
+    claim: "5 in 2 s: how many are served within 0.25 s around the edge of a window",
+    rows: [
+      ...[ERL, FRL, HRL].map((peer) => ({ peer, right: "5", quoted: "9", observe: edge(peer) })),
+      // Full again after 1.8 s, then four go; the next token is back only 0.4 s later.
+      { peer: "sluice/express", right: "5", quoted: "5", observe: edge("sluice/express") },
+    ],
+  },
+  {
+    id: "B",
+    claim: "the media type of a 429",
+    rows: [
+      { peer: ERL, right: "any", quoted: "text/html; charset=utf-8", observe: body(ERL) },
+      { peer: FRL, right: "any", quoted: "application/json; charset=utf-8", observe: body(FRL) },
+      { peer: HRL, right: "any", quoted: "text/plain; charset=UTF-8", observe: body(HRL) },
+      { peer: "sluice/express", right: "any", quoted: "application/problem+json", observe: body("sluice/express") },
+      // Fastify itself adds the charset.
+      { peer: "sluice/fastify", right: "any", quoted: "application/problem+json; charset=utf-8", observe: body("sluice/fastify") },
+      { peer: "sluice/hono", right: "any", quoted: "application/problem+json", observe: body("sluice/hono") },
+    ],
+  },
+  {
+    id: "R",
+    claim: "Retry-After on a 429 when the budget fields are switched off",
+    rows: [
+      { peer: ERL, right: "sent", quoted: "absent", observe: quiet(ERL, { standardHeaders: false, legacyHeaders: false }) },
+      { peer: HRL, right: "sent", quoted: "absent", observe: quiet(HRL, { standardHeaders: false }) },
+      { peer: "sluice/express", right: "sent", quoted: "sent", observe: quiet("sluice/express", { headers: [] }) },
+    ],
+  },
+  {
+    id: "E",
+    claim: "over the limit in an app whose error handler answers 500",
+    rows: [
+      { peer: FRL, right: "429", quoted: "500", observe: mapped(FRL) },
+      { peer: "sluice/fastify", right: "429", quoted: "429", observe: mapped("sluice/fastify") },
+    ],
+  },
+];
