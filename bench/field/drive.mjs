@@ -64,7 +64,7 @@ export async function get(port, headers = {}) {
 export function tally(statuses) {
   const counts = new Map();
   for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return [...counts].sort().map(([status, count]) => `${count} x ${status}`).join(", ");
+  return [...counts].sort(([a], [b]) => a.localeCompare(b)).map(([status, count]) => `${count} x ${status}`).join(", ");
 }
 
 /** Waits: the facts about windows need real time to pass. */
