@@ -1,0 +1,107 @@
+/** The policies: defaults, over them a JSON file, over that environment variables. */
+import { readFileSync } from "node:fs";
+import { definePolicy, type Policy } from "sluice";
+
+/** The service's three budgets. Each caller has one bucket under each of them. */
+export type Policies = Readonly<Record<PolicyName, Policy>>;
+
+type PolicyName = keyof typeof DEFAULTS;
+
+/** What a policy is made of here: `capacity` tokens at once, and `tokens` more every `everyMs` milliseconds. */
+type Numbers = Record<"capacity" | "tokens" | "everyMs", number>;
+
+const DEFAULTS = {
+  // An app that comes back to the foreground asks for several things at once, then little.
+  interactive: { capacity: 10, tokens: 2, everyMs: 1_000 },
+  // Expensive work: a few in a row are fine, a loop is not.
+  bulk: { capacity: 3, tokens: 1, everyMs: 10_000 },
+  // Abuse-sensitive: every code is a text message that somebody pays for and somebody may be guessing at.
+  "login-code": { capacity: 3, tokens: 3, everyMs: 3_600_000 },
+} satisfies Record<string, Numbers>;
+
+/** A setting is wrong. The message is one line and names the setting. */
+export class ConfigError extends Error {}
+
+/**
+ * Reads the policies from `file` (`--config`, or else `SLUICE_CONFIG`), which looks like config.example.json, and from
+ * variables such as `SLUICE_INTERACTIVE_CAPACITY`, `SLUICE_BULK_TOKENS` and `SLUICE_LOGIN_CODE_EVERY_MS`. Whatever is left out keeps
+ * its default. Throws a {@link ConfigError} for anything wrong, unknown or misspelt.
+ */
+export function readPolicies(env: NodeJS.ProcessEnv, file = env["SLUICE_CONFIG"]): Policies {
+  const numbers = structuredClone(DEFAULTS);
+  if (file !== undefined && file !== "") takeFile(numbers, file);
+  takeVariables(numbers, env);
+
+  const define = (name: PolicyName): Policy => {
+    const { capacity, tokens, everyMs } = numbers[name];
+    try {
+      return definePolicy({ name, capacity, refill: { tokens, everyMs } });
+    } catch (error) {
+      throw new ConfigError(`Policy "${name}": ${(error as Error).message}`);
+    }
+  };
+  return { interactive: define("interactive"), bulk: define("bulk"), "login-code": define("login-code") };
+}
+
+function takeFile(numbers: typeof DEFAULTS, file: string): void {
+  for (const [name, given] of Object.entries(objectAt(file, "the file", parse(file)))) {
+    if (!isIn(numbers, name)) throw new ConfigError(`${file}: Expected only the policies ${list(numbers)}, got \`${name}\``);
+    const own: Numbers = numbers[name];
+    for (const [field, value] of Object.entries(objectAt(file, `\`${name}\``, given))) {
+      if (!isIn(own, field)) throw new ConfigError(`${file}: Expected only ${list(own)} in \`${name}\`, got \`${field}\``);
+      if (!isPositiveInteger(value)) {
+        throw new ConfigError(`${file}: Expected \`${name}.${field}\` to be a positive integer, got ${JSON.stringify(value)}`);
+      }
+      own[field] = value;
+    }
+  }
+}
+
+function takeVariables(numbers: typeof DEFAULTS, env: NodeJS.ProcessEnv): void {
+  for (const [variable, text] of Object.entries(env)) {
+    // Other variables that start with SLUICE_ are none of ours, but a misspelt policy must not be passed over in silence.
+    const [, place, unit] = /^SLUICE_(.+)_(CAPACITY|TOKENS|EVERY_MS)$/.exec(variable) ?? [];
+    if (place === undefined) continue;
+    const name = place.toLowerCase().replace("_", "-");
+    if (!isIn(numbers, name)) {
+      throw new ConfigError(`Expected \`${variable}\` to be of one of the policies ${list(numbers)}, got "${name}"`);
+    }
+    const value = /^\d+$/.test(text ?? "") ? Number(text) : NaN;
+    if (!isPositiveInteger(value)) {
+      throw new ConfigError(`Expected \`${variable}\` to be a positive integer, got ${JSON.stringify(text)}`);
+    }
+    numbers[name][unit === "CAPACITY" ? "capacity" : unit === "TOKENS" ? "tokens" : "everyMs"] = value;
+  }
+}
+
+function parse(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ConfigError(`${file}: Expected a file that can be read, got ${(error as NodeJS.ErrnoException).code}`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The parser quotes the text around its complaint, line breaks and all.
+    throw new ConfigError(`${file}: Expected JSON, got ${(error as Error).message.replaceAll(/\s+/g, " ")}`);
+  }
+}
+
+function objectAt(file: string, what: string, value: unknown): object {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new ConfigError(`${file}: Expected ${what} to be an object, got ${JSON.stringify(value)}`);
+}
+
+function isPositiveInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
+}
+
+function isIn<T extends object>(object: T, name: string): name is keyof T & string {
+  return Object.hasOwn(object, name);
+}
+
+function list(object: object): string {
+  return Object.keys(object).map((name) => `\`${name}\``).join(", ");
+}

@@ -1,0 +1,39 @@
+/** The service on Express. */
+import { createServer } from "node:http";
+import express, { type NextFunction, type Request, type Response } from "express";
+import type { Policy } from "sluice";
+import { rateLimit } from "sluice/express";
+import { explainRefusal, identify } from "./identity.js";
+import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
+
+export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
+  const limit = (policy: Policy) =>
+    rateLimit({
+      policy,
+      store,
+      key: (request) => identify(request.headers),
+      unidentified: "refuse",
+      body: explainRefusal,
+      onDecision,
+    });
+
+  const app = express();
+  app.disable("x-powered-by");
+
+  app.get("/health", (_, response) => send(response, health()));
+  app.get("/inbox", limit(policies.interactive), (_, response) => send(response, inbox()));
+  app.post("/exports", limit(policies.bulk), (_, response) => send(response, startExport()));
+  app.post("/login/code", limit(policies["login-code"]), (_, response) => send(response, sendLoginCode()));
+
+  app.use((_, response) => send(response, notFound()));
+  // Express knows a handler of errors by its four parameters.
+  app.use((error: unknown, _request: Request, response: Response, next: NextFunction) => {
+    if (response.headersSent) next(error);
+    else send(response, failed(error));
+  });
+  return createServer(app);
+};
+
+function send(response: Response, { status, body }: Answer): void {
+  response.status(status).json(body);
+}

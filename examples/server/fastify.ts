@@ -1,0 +1,40 @@
+/** The service on Fastify. */
+import Fastify, { type FastifyReply } from "fastify";
+import { rateLimit } from "sluice/fastify";
+import { explainRefusal, identify } from "./identity.js";
+import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
+
+export const buildServer: BuildServer = async ({ policies, store, onDecision }) => {
+  const app = Fastify();
+  app.setNotFoundHandler((_, reply) => send(reply, notFound()));
+  app.setErrorHandler((error, _, reply) => send(reply, failed(error)));
+  // Nothing here reads a body, so none is refused for its type.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _body, done) => done(null));
+
+  app.get("/health", (_, reply) => send(reply, health()));
+
+  // In a scope of its own, so that neither /health nor unknown routes are limited.
+  await app.register(async (limited) => {
+    await limited.register(rateLimit, {
+      policy: policies.interactive,
+      store,
+      key: (request) => identify(request.headers),
+      unidentified: "refuse",
+      body: explainRefusal,
+      onDecision: (decision, request) => onDecision(decision, request.raw),
+    });
+    limited.get("/inbox", (_, reply) => send(reply, inbox()));
+    limited.post("/exports", { config: { rateLimit: { policy: policies.bulk } } }, (_, reply) => send(reply, startExport()));
+    limited.post("/login/code", { config: { rateLimit: { policy: policies["login-code"] } } }, (_, reply) =>
+      send(reply, sendLoginCode()),
+    );
+  });
+
+  await app.ready();
+  return app.server;
+};
+
+function send(reply: FastifyReply, { status, body }: Answer): FastifyReply {
+  return reply.code(status).send(body);
+}

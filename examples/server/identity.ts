@@ -1,0 +1,29 @@
+/** Who is calling: the key that every budget hangs on. Never the IP address, which a whole café may share. */
+import type { Key } from "sluice";
+import type { Problem } from "sluice/http";
+
+// FOR THE DEMO ONLY: the token is the user's name. A real service verifies a session or a signed token here.
+const DEMO_USERS = new Set(["alice", "bob", "carol"]);
+
+/**
+ * The caller's key, or null for a caller that nobody knows.
+ *
+ * A token that is wrong is not forgiven for the sake of a device id: its sender claims to be somebody. The two-part keys
+ * keep a user and a device of the same name apart. Whoever makes up a new device id gets a new budget, so a real
+ * service issues or attests them, or allows less under them.
+ */
+export function identify(headers: Readonly<Record<string, string | string[] | undefined>>): Key | null {
+  const { authorization, "x-device-id": device } = headers;
+  if (authorization !== undefined) {
+    const [, user] = /^Bearer +(\S+)$/i.exec(String(authorization)) ?? [];
+    return user !== undefined && DEMO_USERS.has(user) ? ["user", user] : null;
+  }
+  return device !== undefined && device !== "" ? ["device", String(device)] : null;
+}
+
+/** The body of every refusal; the one for unknown callers says what would help. */
+export function explainRefusal(problem: Problem): Problem {
+  if (problem.status !== 401) return problem;
+  const message = `Send "Authorization: Bearer <user>", where <user> is ${[...DEMO_USERS].join(", ")}, or "X-Device-Id: <any>".`;
+  return { ...problem, detail: message, message };
+}

@@ -1,0 +1,45 @@
+/** One line of JSON for each request, when its response is done. It tells what was decided and never about whom. */
+import type { IncomingMessage, Server } from "node:http";
+import type { Decision } from "sluice";
+
+/** Writes requests' lines to `write`, by default standard output. */
+export class RequestLog {
+  readonly #decisions = new WeakMap<IncomingMessage, Decision>();
+  readonly #write: (line: string) => void;
+
+  constructor(write: (line: string) => void = console.log) {
+    this.#write = write;
+  }
+
+  /** Remembers what was decided for a request until its line is written. */
+  readonly onDecision = (decision: Decision, request: IncomingMessage): void => {
+    this.#decisions.set(request, decision);
+  };
+
+  /** Follows all requests of a server. Below any framework, so that all of them log alike. */
+  follow(server: Server): void {
+    server.prependListener("request", (request, response) => {
+      const started = performance.now();
+      const { method, url = "" } = request;
+      response.once("close", () => {
+        const decision = this.#decisions.get(request);
+        this.write({
+          method,
+          path: url.split("?")[0],
+          status: response.statusCode,
+          ms: Math.round((performance.now() - started) * 10) / 10,
+          policy: decision?.policy ?? null,
+          remaining: decision?.remaining ?? null,
+          retryAfterMs: decision?.retryAfterMs ?? null,
+          // The client went away before the response was complete.
+          ...(response.writableFinished ? {} : { aborted: true }),
+        });
+      });
+    });
+  }
+
+  /** Writes any other line, with the time before it. */
+  write(facts: object): void {
+    this.#write(JSON.stringify({ time: new Date().toISOString(), ...facts }));
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * The example server: `npm start`, or `npm start -- --framework express`.
+ *
+ * Read on in service.ts (what it answers), then in the file of your framework (how it is limited).
+ */
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { parseArgs } from "node:util";
+import { MemoryStore } from "sluice";
+import { ConfigError, readPolicies, type Policies } from "./config.js";
+import { RequestLog } from "./log.js";
+import type { BuildServer } from "./service.js";
+import { makeStop } from "./shutdown.js";
+
+const USAGE = `npm start -- [--framework node|express|fastify|hono] [--config <file.json>]
+
+  PORT, HOST       where to listen: 3000 and 127.0.0.1 by default; port 0 takes any free one
+  SLUICE_CONFIG    a file such as examples/server/config.example.json, if --config is not given
+  SLUICE_<POLICY>_CAPACITY, SLUICE_<POLICY>_TOKENS, SLUICE_<POLICY>_EVERY_MS
+                   one number of a policy: INTERACTIVE, BULK or LOGIN_CODE`;
+
+// Only the chosen one is loaded.
+const FRAMEWORKS: Record<string, () => Promise<{ buildServer: BuildServer }>> = {
+  node: () => import("./node.js"),
+  express: () => import("./express.js"),
+  fastify: () => import("./fastify.js"),
+  hono: () => import("./hono.js"),
+};
+
+try {
+  await main();
+} catch (error) {
+  // Wrong settings are ours (ConfigError) or the library's own complaint about a policy (RangeError); the rest are bugs.
+  if (!(error instanceof ConfigError || error instanceof RangeError)) throw error;
+  console.error(error.message);
+  process.exitCode = 2;
+}
+
+async function main(): Promise<void> {
+  const { framework, config, help } = readArguments();
+  if (help) return console.log(USAGE);
+  const load = Object.hasOwn(FRAMEWORKS, framework) ? FRAMEWORKS[framework] : undefined;
+  if (load === undefined) {
+    throw new ConfigError(`Expected \`--framework\` to be ${Object.keys(FRAMEWORKS).join(", ")}, got ${JSON.stringify(framework)}`);
+  }
+  const port = readPort(process.env["PORT"]);
+  const policies = readPolicies(process.env, config);
+
+  const store = new MemoryStore();
+  const log = new RequestLog();
+  const { buildServer } = await load();
+  const server = await buildServer({ policies, store, onDecision: log.onDecision });
+  log.follow(server);
+  const stop = makeStop(server);
+
+  server.listen(port, process.env["HOST"] ?? "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    throw new ConfigError(`Cannot listen: ${(error as Error).message}. Set PORT to another port, or to 0 for any free one.`);
+  }
+  console.log(greeting(framework, server.address() as AddressInfo, policies));
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      void stop(); // with nothing left to do, the process ends by itself, with 0
+      log.write({ event: "stopping", signal });
+    });
+  }
+}
+
+function readArguments() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        framework: { type: "string", default: "node" },
+        config: { type: "string" },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+    return values;
+  } catch (error) {
+    throw new ConfigError(`${(error as Error).message} (--help lists the options)`);
+  }
+}
+
+function readPort(text = "3000"): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new ConfigError(`Expected \`PORT\` to be a whole number from 0 to 65535, got ${JSON.stringify(text)}`);
+}
+
+function greeting(framework: string, { address, family, port }: AddressInfo, { interactive, bulk }: Policies): string {
+  const url = `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+  return `sluice example (${framework}) on ${url}
+
+One request, and the fields that say what is left:
+  curl -i ${url}/inbox -H 'Authorization: Bearer alice'
+More at once than the ${interactive.maxCost} that a user may burst: 200s, then 429s:
+  curl -s -o /dev/null -w '%{http_code}\\n' '${url}/inbox?[1-${interactive.maxCost + 2}]' -H 'Authorization: Bearer bob'
+A smaller budget, of ${bulk.maxCost}, for heavier work; repeat it to see the whole 429:
+  curl -i -X POST ${url}/exports -H 'X-Device-Id: my-phone'
+`;
+}

@@ -1,0 +1,45 @@
+/** The service on Node's own `http`. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Policy } from "sluice";
+import { rateLimit } from "sluice/node";
+import { explainRefusal, identify } from "./identity.js";
+import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
+
+export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
+  const limit = (policy: Policy) =>
+    rateLimit({
+      policy,
+      store,
+      key: (request) => identify(request.headers),
+      unidentified: "refuse",
+      body: explainRefusal,
+      onDecision,
+    });
+
+  const routes = new Map<string, (request: IncomingMessage, response: ServerResponse) => unknown>([
+    ["GET /health", (_, response) => send(response, health())],
+    ["GET /inbox", limit(policies.interactive)((_, response) => send(response, inbox()))],
+    ["POST /exports", limit(policies.bulk)((_, response) => send(response, startExport()))],
+    ["POST /login/code", limit(policies["login-code"])((_, response) => send(response, sendLoginCode()))],
+  ]);
+
+  return createServer(async (request, response) => {
+    try {
+      const method = request.method === "HEAD" ? "GET" : request.method;
+      const [path] = (request.url ?? "").split("?");
+      const route = routes.get(`${method} ${path}`);
+      if (route === undefined) send(response, notFound());
+      else await route(request, response);
+    } catch (error) {
+      send(response, failed(error));
+    }
+  });
+};
+
+// Node leaves the body out by itself when it answers HEAD.
+function send(response: ServerResponse, { status, body }: Answer): void {
+  if (response.headersSent) return void response.destroy();
+  const text = JSON.stringify(body);
+  response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) });
+  response.end(text);
+}

@@ -1,0 +1,25 @@
+// How to test an app of yours that is limited: give the clock, and time passes when you say so.
+import assert from "node:assert/strict";
+import { perSecond } from "sluice";
+import { ManualClock } from "sluice/testing";
+import { rateLimit } from "sluice/web";
+
+const clock = new ManualClock();
+const limited = rateLimit({
+  policy: { name: "interactive", capacity: 10, refill: perSecond(2) },
+  key: (request) => ["device", request.headers.get("x-device-id")],
+  clock: clock.now,
+});
+const app = limited(() => new Response("hello"));
+const ask = async (): Promise<Response> => app(new Request("http://localhost/", { headers: { "X-Device-Id": "tablet" } }));
+
+for (let i = 0; i < 10; i++) assert.equal((await ask()).status, 200);
+
+const refused = await ask();
+assert.equal(refused.status, 429);
+assert.equal(refused.headers.get("Retry-After"), "1");
+
+clock.advance(499);
+assert.equal((await ask()).status, 429);
+clock.advance(1);
+assert.equal((await ask()).status, 200);
