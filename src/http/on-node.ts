@@ -14,7 +14,7 @@ export interface NodeResponse {
   readonly writableFinished: boolean;
   getHeader(name: string): unknown;
   setHeader(name: string, value: string): unknown;
-  end(body?: string): unknown;
+  end(body: string): unknown;
   once(event: "close", listener: () => void): unknown;
 }
 
