@@ -1,7 +1,8 @@
 import type { Decision } from "../core/decision.js";
 import { expected } from "../core/errors.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
-import { definePolicy, type Policy } from "../core/policy.js";
+import { makeLimit, perSecond } from "../core/limit.js";
+import { definePolicy, Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { namesIn, NOTHING } from "./expose.js";
 import { createLimiter, defaultStore, type Limiter } from "../limiter/limiter.js";
@@ -54,6 +55,9 @@ export type Gate<Request> = (request: Request) => Verdict | Promise<Verdict>;
 
 const SKIP: Skip = { outcome: "skip" };
 
+// The limiter's own policy where each request brings another: never asked, and of a name that no other policy can have.
+const PICKED = new Policy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
+
 /**
  * Makes the middleware without a framework: facts of a request in, a verdict out.
  *
@@ -73,8 +77,8 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   const checked = new WeakSet<Policy>();
 
   const pickPolicy = typeof options.policy === "function" ? options.policy : null;
-  let limiter: Limiter | undefined = pickPolicy === null ? (options.limiter ?? makeLimiter(definePolicy(options.policy as Policy))) : undefined;
-  if (limiter !== undefined) {
+  const limiter: Limiter = options.limiter ?? makeLimiter(pickPolicy === null ? definePolicy(options.policy as Policy) : PICKED);
+  if (pickPolicy === null) {
     checkPolicy(limiter.policy);
     if (typeof costOption === "number" && costOption > limiter.policy.maxCost) {
       throw new RangeError(expected("cost", `at most the capacity, ${limiter.policy.maxCost}`, costOption));
@@ -102,8 +106,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
 
   function decide(request: Request, key: Key, cost: number): Verdict | Promise<Verdict> {
-    const policy = pickPolicy === null ? (limiter as Limiter).policy : checkPolicy(definePolicy(pickPolicy(request)));
-    limiter ??= makeLimiter(policy);
+    const policy = pickPolicy === null ? limiter.policy : checkPolicy(pickPolicy(request));
     const decision = limiter.consume(key, policy === limiter.policy ? cost : { cost, policy });
     return isPromise(decision)
       ? decision.then((known) => judge(request, key, policy, known))
@@ -123,7 +126,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   async function settleOnce(request: Request, key: Key, policy: Policy, decision: Decision, outcome: Outcome): Promise<void> {
     if (refundWhen?.(outcome, request) !== true) return;
     try {
-      await (limiter as Limiter).refund(key, decision, { policy });
+      await limiter.refund(key, decision, { policy });
     } catch {
       return;
     }
@@ -135,6 +138,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
 
   function checkPolicy(policy: Policy): Policy {
+    if (!(policy instanceof Policy)) throw new TypeError(expected("policy()", "made by definePolicy", policy));
     if (!checked.has(policy)) {
       writer.check(policy);
       checked.add(policy);
