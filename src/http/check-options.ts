@@ -1,4 +1,5 @@
 import { expected, wholeNumber } from "../core/errors.js";
+import type { Limiter } from "../limiter/limiter.js";
 import type { GateOptions } from "./options.js";
 
 const FUNCTIONS = ["skip", "body", "onDecision", "refundWhen", "partitionKey", "wallClock"] as const;
@@ -29,7 +30,7 @@ export function checkGateOptions<Request>(options: GateOptions<Request>): void {
     for (const name of ["policy", "store", "clock", "onStoreError"] as const) {
       if (options[name] !== undefined) throw new TypeError(`Expected \`${name}\` to be the limiter's own, got both \`limiter\` and \`${name}\``);
     }
-    if (typeof options.limiter.consume !== "function") {
+    if (typeof (options.limiter as Limiter | null)?.consume !== "function") {
       throw new TypeError(expected("limiter", "made by createLimiter", options.limiter));
     }
   }

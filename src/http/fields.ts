@@ -26,6 +26,8 @@ export interface FieldFacts {
 export interface Field {
   readonly name: string;
   readonly value: (facts: FieldFacts) => string | null;
+  /** True when it says the same in every answer under one policy. */
+  readonly constant?: true;
 }
 
 /** How a vendor's reset field tells the time. */
@@ -63,6 +65,7 @@ const TRIPLE: readonly Field[] = [
 
 const INTEGER_POLICY: Field = {
   name: "RateLimit-Policy",
+  constant: true,
   value: ({ policy }) => policyField(policy, (limit) => String(limit.capacity)),
 };
 
@@ -78,7 +81,11 @@ const FAMILIES: Readonly<Record<"triple" | "draft-6" | "draft-7" | "draft-11", r
     INTEGER_POLICY,
   ],
   "draft-11": [
-    { name: "RateLimit-Policy", value: ({ policy }) => policyField(policy, (limit) => `"${labelOf(policy, limit.name)}";q=${limit.capacity}`) },
+    {
+      name: "RateLimit-Policy",
+      constant: true,
+      value: ({ policy }) => policyField(policy, (limit) => `"${labelOf(policy, limit.name)}";q=${limit.capacity}`),
+    },
     { name: "RateLimit", value: rateLimit },
   ],
 };

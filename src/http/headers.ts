@@ -24,6 +24,7 @@ const LONGEST_WAIT_MS = 2_147_483_647_000;
 const LARGEST_INTEGER = 999_999_999_999_999;
 
 const TAKEN = new Set(["retry-after", "cache-control", "content-type", "content-length", "access-control-expose-headers", "date"]);
+const VENDOR_MEMBERS = new Set(["limit", "remaining", "used", "reset", "resetFormat", "retryAfterMs"]);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
@@ -58,18 +59,18 @@ export function makeHeaderWriter(styles: readonly HeaderStyle[], wallClock: () =
       resetSeconds: refused ? toRetryAfter(resetMs) : Math.ceil(resetMs / 1_000),
       refusedBy: refused ? decision : null,
       wallClock,
-      partition: partition === undefined ? "" : `;pk=:${btoa(String.fromCharCode(...partition))}:`,
+      partition: partition === undefined ? "" : `;pk=:${toBase64(partition)}:`,
     };
     const list: string[] = [];
     for (const field of fields) {
-      const text = field.name === "RateLimit-Policy" ? policyField(field, facts) : field.value(facts);
+      const text = field.constant === true ? constantField(field, facts) : field.value(facts);
       if (text !== null) list.push(field.name, text);
     }
     return list;
   }
 
-  // It says the same in every answer, and only one style can claim it.
-  function policyField(field: Field, facts: FieldFacts): string {
+  // There is one at most: RateLimit-Policy, which only one style can claim.
+  function constantField(field: Field, facts: FieldFacts): string {
     let text = policyFields.get(facts.policy);
     if (text === undefined) policyFields.set(facts.policy, (text = field.value(facts) as string));
     return text;
@@ -94,12 +95,21 @@ export function makeHeaderWriter(styles: readonly HeaderStyle[], wallClock: () =
   }
 }
 
+function toBase64(bytes: Uint8Array): string {
+  if (!ArrayBuffer.isView(bytes)) throw new TypeError(expected("partitionKey()", "a Uint8Array", bytes));
+  return btoa(String.fromCharCode(...bytes));
+}
+
 function checkStyle(style: unknown): asserts style is HeaderStyle {
   if (typeof style === "string") {
     if (["triple", "draft-6", "draft-7", "draft-11", "x-ratelimit"].includes(style)) return;
     throw new RangeError(expected("headers", '"triple", "draft-6", "draft-7", "draft-11", "x-ratelimit" or vendor names', style));
   }
   if (typeof style !== "object" || style === null) throw new TypeError(expected("headers", "a list of header styles", style));
+  for (const member of Object.keys(style)) {
+    if (!VENDOR_MEMBERS.has(member)) throw new TypeError(`Expected only known members of a vendor style in \`headers\`, got \`${member}\``);
+  }
+  if (fieldsOf(style as HeaderStyle).length === 0) throw new RangeError("Expected a vendor style in `headers` to name a field, got none");
   const { reset, resetFormat } = style as { reset?: unknown; resetFormat?: unknown };
   if (reset !== undefined && !isResetFormat(resetFormat)) {
     throw new RangeError(

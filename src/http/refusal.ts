@@ -1,4 +1,5 @@
 import { readings, type Decision, type Refused } from "../core/decision.js";
+import { expected } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import { namesIn, NOTHING } from "./expose.js";
 import { labelOf } from "./fields.js";
@@ -47,7 +48,9 @@ export function makeRefusals({ retryAfter, body, wallClock = Date.now }: Refusal
     fields: FieldList,
     crossOrigin: boolean,
   ): Refuse {
-    const text = JSON.stringify(body === undefined ? problem : body(problem, decision));
+    const document = body === undefined ? problem : body(problem, decision);
+    if (typeof document !== "object" || document === null) throw new TypeError(expected("body()", "an object", document));
+    const text = JSON.stringify(document);
     const length = String(new TextEncoder().encode(text).length);
     const all = [...fields, "Cache-Control", "no-store", "Content-Type", "application/problem+json", "Content-Length", length];
     // A date is read against the response's own Date field, which scripts see only when it is exposed.
