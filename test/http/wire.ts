@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { connect, type AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { perSecond } from "sluice";
-import { rateLimit, type Listener, type NodeRateLimitOptions } from "sluice/node";
+import { rateLimit, type NodeRateLimitOptions } from "sluice/node";
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** An answer as its bytes came, taken apart. */
 export interface Wire {
@@ -29,12 +31,12 @@ export async function listen(listener: RequestListener): Promise<number> {
 }
 
 /** The same for a listener behind a gate of three tokens on a clock that stands still. */
-export async function serve(listener: Listener<IncomingMessage, ServerResponse>, options: Partial<NodeRateLimitOptions> = {}): Promise<number> {
+export async function serve(listener: Handler, options: Partial<NodeRateLimitOptions> = {}): Promise<number> {
   return listen(limit(options)(listener));
 }
 
 /** A gate of three tokens for one caller, on a clock that stands still. */
-export function limit(options: Partial<NodeRateLimitOptions> = {}): ReturnType<typeof rateLimit> {
+export function limit(options: Partial<NodeRateLimitOptions> = {}): (listener: Handler) => Handler {
   const policy = { name: "wire", capacity: 3, refill: perSecond(1) };
   return rateLimit({ policy, clock: () => 0, key: () => "ann", ...options } as NodeRateLimitOptions);
 }
