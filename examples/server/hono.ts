@@ -1,6 +1,6 @@
 /** The service on Hono, on Node. */
-import { createServer } from "node:http";
-import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import type { Server } from "node:http";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import type { Policy } from "sluice";
 import { rateLimit } from "sluice/hono";
@@ -27,7 +27,8 @@ export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
 
   app.notFound((c) => send(c, notFound()));
   app.onError((error, c) => send(c, failed(error)));
-  return createServer(getRequestListener(app.fetch));
+  // By itself it makes a server of node:http; its type speaks of HTTP/2 servers too.
+  return createAdaptorServer({ fetch: app.fetch }) as Server;
 };
 
 function send(c: Context, { status, body }: Answer): Response {

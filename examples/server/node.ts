@@ -23,7 +23,7 @@ export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
     ["POST /login/code", limit(policies["login-code"])((_, response) => send(response, sendLoginCode()))],
   ]);
 
-  return createServer(async (request, response) => {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const method = request.method === "HEAD" ? "GET" : request.method;
       const [path] = (request.url ?? "").split("?");
@@ -33,7 +33,8 @@ export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
     } catch (error) {
       send(response, failed(error));
     }
-  });
+  }
+  return createServer((request, response) => void answer(request, response));
 };
 
 // Node leaves the body out by itself when it answers HEAD.

@@ -4,7 +4,7 @@ import type { Decision, Store } from "sluice";
 import type { Policies } from "./config.js";
 
 /** What a framework's file needs in order to build a server. */
-export interface Setup {
+interface Setup {
   readonly policies: Policies;
   /** Where the buckets live. One store for all policies: a bucket is known by its policy's name and its key. */
   readonly store: Store;

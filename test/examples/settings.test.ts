@@ -1,0 +1,124 @@
+// The example server's settings: what it takes, and how it complains.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { ConfigError, readPolicies } from "../../examples/server/config.js";
+import { device, ExampleServer } from "./example-server.js";
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-example-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const POLICIES = "`interactive`, `bulk`, `login-code`";
+let files = 0;
+
+/** Writes a configuration file and returns its path. */
+function file(content: unknown): string {
+  const path = join(folder, `${++files}.json`);
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}
+
+/** The numbers of a policy: capacity, tokens, everyMs. */
+function numbers(policies: ReturnType<typeof readPolicies>, name: "interactive" | "bulk" | "login-code"): number[] {
+  const [{ capacity, refill }] = policies[name].limits;
+  return [capacity, refill.tokens, refill.everyMs];
+}
+
+describe("policies", () => {
+  test("have defaults, which the example file repeats", () => {
+    const policies = readPolicies({});
+    expect(numbers(policies, "interactive")).toEqual([10, 2, 1_000]);
+    expect(numbers(policies, "bulk")).toEqual([3, 1, 10_000]);
+    expect(numbers(policies, "login-code")).toEqual([3, 3, 3_600_000]);
+    expect(readPolicies({}, "examples/server/config.example.json")).toEqual(policies);
+    // Variables of other programs are no concern of ours.
+    expect(readPolicies({ SLUICE_CONFIG: "", SLUICE_REQUIRE_SERVICES: "1", SLUICE_LOG: "x", TOKENS: "x" })).toEqual(policies);
+  });
+
+  test("come from a file, and over that from variables", () => {
+    const config = file({ interactive: { capacity: 50, tokens: 5 }, "login-code": { everyMs: 60_000 } });
+    const env = { SLUICE_CONFIG: config, SLUICE_INTERACTIVE_CAPACITY: "60", SLUICE_LOGIN_CODE_TOKENS: "2", SLUICE_LOGIN_CODE_EVERY_MS: "90000" };
+    const policies = readPolicies(env);
+    expect(numbers(policies, "interactive")).toEqual([60, 5, 1_000]);
+    expect(numbers(policies, "bulk")).toEqual([3, 1, 10_000]);
+    expect(numbers(policies, "login-code")).toEqual([3, 2, 90_000]);
+    // --config takes the place of the file that SLUICE_CONFIG names.
+    expect(numbers(readPolicies({ SLUICE_CONFIG: config }, file({ bulk: { capacity: 4 } })), "interactive")).toEqual([10, 2, 1_000]);
+  });
+
+  const wrongVariables: [variable: string, value: string, complaint: string][] = [
+    ["SLUICE_INTERACTIVE_CAPACITY", "ten", 'Expected `SLUICE_INTERACTIVE_CAPACITY` to be a positive integer, got "ten"'],
+    ["SLUICE_BULK_TOKENS", "", 'Expected `SLUICE_BULK_TOKENS` to be a positive integer, got ""'],
+    ["SLUICE_BULK_EVERY_MS", "0", 'Expected `SLUICE_BULK_EVERY_MS` to be a positive integer, got "0"'],
+    ["SLUICE_BULK_CAPACITY", "1e3", 'Expected `SLUICE_BULK_CAPACITY` to be a positive integer, got "1e3"'],
+    ["SLUICE_INBOX_CAPACITY", "3", `Expected \`SLUICE_INBOX_CAPACITY\` to be of one of the policies ${POLICIES}, got "inbox"`],
+    [
+      "SLUICE_BULK_EVERY_MS",
+      String(Number.MAX_SAFE_INTEGER),
+      'Policy "bulk": Expected `capacity` to be at most 1 at this refill (exact arithmetic ends there), got 3',
+    ],
+  ];
+  test.each(wrongVariables)("%s=%s is refused", (variable, value, complaint) => {
+    expect(() => readPolicies({ [variable]: value })).toThrow(new ConfigError(complaint));
+  });
+
+  const wrongFiles: [content: unknown, complaint: string][] = [
+    [{ inbox: {} }, `Expected only the policies ${POLICIES}, got \`inbox\``],
+    [{ bulk: { capcity: 3 } }, "Expected only `capacity`, `tokens`, `everyMs` in `bulk`, got `capcity`"],
+    [{ bulk: { capacity: -1 } }, "Expected `bulk.capacity` to be a positive integer, got -1"],
+    [{ bulk: { tokens: "3" } }, 'Expected `bulk.tokens` to be a positive integer, got "3"'],
+    [{ "login-code": null }, "Expected `login-code` to be an object, got null"],
+    [[], "Expected the file to be an object, got []"],
+  ];
+  test.each(wrongFiles)("the file %j is refused", (content, complaint) => {
+    const path = file(content);
+    expect(() => readPolicies({}, path)).toThrow(new ConfigError(`${path}: ${complaint}`));
+  });
+
+  test("a file that cannot be read, or is not JSON, is refused in one line", () => {
+    const missing = join(folder, "missing.json");
+    expect(() => readPolicies({}, missing)).toThrow(new ConfigError(`${missing}: Expected a file that can be read, got ENOENT`));
+    const broken = file('{\n"bulk":\n{\n');
+    expect(() => readPolicies({}, broken)).toThrow(/^[^\n]*: Expected JSON, got [^\n]+$/);
+  });
+});
+
+describe.concurrent("the process", () => {
+  test("serves under the numbers that it was given", async () => {
+    const config = file({ interactive: { capacity: 50 }, bulk: { capacity: 7 } });
+    const server = await ExampleServer.start(["--config", config], { SLUICE_BULK_CAPACITY: "1", SLUICE_BULK_EVERY_MS: "3600000" });
+    try {
+      const { headers } = await server.ask("GET /inbox", device("configured"));
+      expect(headers["ratelimit-policy"]).toBe('"interactive";q=50;w=25');
+      expect((await server.ask("POST /exports", device("configured"))).headers["ratelimit-limit"]).toBe("1");
+      expect((await server.ask("POST /exports", device("configured"))).headers["retry-after"]).toMatch(/^3[56]\d\d$/);
+    } finally {
+      server.kill();
+    }
+  });
+
+  const wrong: [args: string[], env: Record<string, string>, complaint: string][] = [
+    [["--framework", "koa"], {}, 'Expected `--framework` to be node, express, fastify, hono, got "koa"'],
+    [["--frame"], {}, "Unknown option '--frame' (--help lists the options)"],
+    [[], { PORT: "70000" }, 'Expected `PORT` to be a whole number from 0 to 65535, got "70000"'],
+    [[], { SLUICE_BULK_TOKENS: "none" }, 'Expected `SLUICE_BULK_TOKENS` to be a positive integer, got "none"'],
+    // The library's own complaint, from where the gates are made.
+    [[], { SLUICE_BULK_EVERY_MS: "1000000000000" }, 'Expected policy "bulk" to refill within 2147483647 seconds (the longest Retry-After that clients read), got 3000000000000 ms'],
+  ];
+  test.each(wrong)("%j with %j ends with 2 and one line", async (args, env, complaint) => {
+    expect(await ExampleServer.fail(args, env)).toEqual({ code: 2, errors: `${complaint}\n` });
+  });
+
+  test("says so when its port is taken", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as AddressInfo;
+    const { code, errors } = await ExampleServer.fail([], { PORT: String(port) });
+    other.close();
+    expect(code).toBe(2);
+    expect(errors).toMatch(new RegExp(`^Cannot listen: listen EADDRINUSE[^\\n]*:${port}\\. Set PORT[^\\n]*\\n$`));
+  });
+});
