@@ -11,6 +11,7 @@ const common = {
   platform: "neutral",
   sourcemap: true,
   outDir: "dist",
+  external: [/^node:/],
   removeNodeProtocol: false, // Deno and Workers know "node:http" and not "http"
 } as const;
 

@@ -6,13 +6,13 @@ import { build } from "esbuild";
 
 const budgets = {
   ".": 5500,
-  "./node": 9000,
-  "./express": 9000,
+  "./node": 9500,
+  "./express": 9500,
   "./fastify": 9500,
-  "./hono": 9000,
-  "./web": 9000,
+  "./hono": 9500,
+  "./web": 9500,
   "./memory": 3500,
-  "./http": 9000,
+  "./http": 9500,
   "./testing": 16_000, // never in production
 };
 
