@@ -1,4 +1,4 @@
-import { defineConfig } from "tsup";
+import { defineConfig, type Options } from "tsup";
 import entries from "./entries.json" with { type: "json" };
 
 /** dist/<name>.js for each subpath: "." is index, "./express" is express. */
@@ -6,14 +6,14 @@ const entry = Object.fromEntries(
   Object.entries(entries).map(([subpath, source]) => [subpath === "." ? "index" : subpath.slice(2), source]),
 );
 // "neutral" keeps the import conditions of Node and browsers out of the output.
-const common = {
+const common: Options = {
   target: "es2022",
   platform: "neutral",
   sourcemap: true,
   outDir: "dist",
   external: [/^node:/],
   removeNodeProtocol: false, // Deno and Workers know "node:http" and not "http"
-} as const;
+};
 
 // The three run at once, so `npm run clean` empties dist first, not tsup's own `clean`.
 export default defineConfig([
