@@ -14,7 +14,7 @@ export interface NodeResponse {
   readonly writableFinished: boolean;
   getHeader(name: string): unknown;
   setHeader(name: string, value: string): unknown;
-  end(body: string): unknown;
+  end(body?: string): unknown;
   once(event: "close", listener: () => void): unknown;
 }
 
@@ -33,9 +33,12 @@ export function passOnNode(response: NodeResponse, verdict: Pass): void {
   response.once("close", () => void settle({ status: response.statusCode, aborted: !response.writableFinished }));
 }
 
-/** Sends a refusal on a Node response. The request's body stays unread: Node throws away what is left of it. */
+/**
+ * Sends a refusal on a Node response. The request's body stays unread: Node throws away what is left of it. A response
+ * whose head is sent already is only ended, since no handler will.
+ */
 export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
-  if (response.headersSent) return;
+  if (response.headersSent) return void response.end();
   response.statusCode = verdict.status;
   writeFields(response, verdict);
   response.end(verdict.body);
