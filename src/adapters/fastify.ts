@@ -3,7 +3,7 @@
  * @module
  */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
-import { createGate, exposing, isPromise, passOnNode, shareStore } from "../http/index.js";
+import { createGate, exposing, isPromise, passOnNode, refuseOnNode, shareStore } from "../http/index.js";
 import type { Gate, GateOptions, Verdict } from "../http/index.js";
 
 /** What the plugin takes; functions get Fastify's own request. */
@@ -68,11 +68,12 @@ function plugin(app: Parameters<FastifyPluginCallback>[0], given: FastifyRateLim
   }
 }
 
-// A route's policy takes the place of a limiter, and a limiter the place of everything that makes one.
+// A route's policy takes the place of a limiter, a limiter the place of everything that makes one, and a store that of a clock.
 function overlay(options: FastifyRateLimitOptions, own: Partial<FastifyRateLimitOptions>): FastifyRateLimitOptions {
   const base = { ...options };
   if (own.limiter !== undefined) for (const name of ["policy", "store", "clock", "onStoreError"] as const) delete base[name];
   else if (own.policy !== undefined) delete base.limiter;
+  if (own.store !== undefined) delete base.clock;
   return { ...base, ...own } as FastifyRateLimitOptions;
 }
 
@@ -86,6 +87,8 @@ function proceed(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFun
     passOnNode(reply.raw, { ...verdict, expose: [] });
     return next();
   }
+  // Fastify would fail to write a second head.
+  if (reply.raw.headersSent) return refuseOnNode(reply.hijack().raw, verdict);
   for (let i = 0; i < verdict.fields.length; i += 2) reply.header(verdict.fields[i] as string, verdict.fields[i + 1]);
   void reply.code(verdict.status).send(verdict.body);
 }
