@@ -1,0 +1,57 @@
+import { createServer } from "node:http";
+import type express from "express";
+import type { Request } from "express";
+import { rateLimit } from "sluice/express";
+import type { AdapterSetup, RunningServer } from "sluice/testing";
+import { listen } from "./listen.js";
+
+/** The suite's routes on Express, whichever version is handed in. */
+export function serveExpress(framework: typeof express, setup: AdapterSetup): Promise<RunningServer> {
+  const read = ({ method, path, headers }: Request) => ({ method, path, header: (name: string) => headers[name]?.toString() });
+  const app = framework().set("env", "test"); // no stack traces on the console
+
+  app.use((request, response, next) => {
+    response.set("Cache-Control", "public, max-age=60");
+    if (request.path === "/cors") response.set({ "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "X-Request-Id" });
+    if (request.path === "/early") response.write("early, ");
+    next();
+  });
+  app.get("/bulk", rateLimit(setup.bulk(read)), (request, response) => {
+    setup.entered(request.path);
+    response.send("bulk");
+  });
+  app.use(rateLimit(setup.options(read)));
+  app.use((request, _response, next) => {
+    setup.entered(request.path);
+    next();
+  });
+  app.use(framework.json());
+
+  app.get("/ok", (_request, response) => void response.send("ok"));
+  app.get("/cors", (_request, response) => void response.send("cors"));
+  app.get("/early", (_request, response) => void response.end("late"));
+  app.get("/empty", (_request, response) => void response.status(204).end());
+  app.get("/same", (_request, response) => void response.status(304).end());
+  app.get("/chunks", (_request, response) => {
+    response.write("one, ");
+    response.end("two");
+  });
+  app.get("/events", async (_request, response) => {
+    response.writeHead(200, { "Content-Type": "text/event-stream" }).write("data: 1\n\n");
+    await setup.held();
+    response.end("data: 2\n\n");
+  });
+  app.get("/slow", (_request, response) => void setup.held().then(() => response.send("slow")));
+  app.get("/missing", (_request, response) => void response.status(404).json({}));
+  app.get("/broken", (_request, response) => void response.status(500).json({}));
+  app.get("/throws", () => {
+    throw new Error("thrown");
+  });
+  app.get("/rejects", (_request, _response, next) => void Promise.reject(new Error("rejected")).catch(next));
+  app.get("/own", (_request, response) => void response.set("RateLimit-Remaining", "777").send("own"));
+  app.get("/raw", (_request, response) => void response.writeHead(200, { "RateLimit-Remaining": "777" }).end("raw"));
+  app.get("/raw-list", (_request, response) => void response.writeHead(200, ["RateLimit-Remaining", "777"]).end("raw"));
+  app.post("/json", (request, response) => void response.json(request.body));
+
+  return listen(createServer(app));
+}

@@ -1,0 +1,48 @@
+import { Readable } from "node:stream";
+import type { fastify, FastifyRequest } from "fastify";
+import { rateLimit } from "sluice/fastify";
+import type { AdapterSetup, RunningServer } from "sluice/testing";
+
+/** The suite's routes on Fastify, whichever version is handed in. */
+export async function serveFastify(framework: typeof fastify, setup: AdapterSetup): Promise<RunningServer> {
+  const read = ({ method, url, headers }: FastifyRequest) => ({ method, path: url, header: (name: string) => headers[name]?.toString() });
+  const app = framework({ forceCloseConnections: true });
+
+  app.addHook("onRequest", (request, reply, next) => {
+    reply.header("Cache-Control", "public, max-age=60");
+    if (request.url === "/cors") reply.headers({ "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "X-Request-Id" });
+    if (request.url === "/early") reply.raw.write("early, ");
+    next();
+  });
+  await app.register(rateLimit, setup.options(read));
+  app.addHook("preParsing", (request, _reply, payload, next) => {
+    setup.entered(request.url);
+    next(null, payload);
+  });
+
+  for (const path of ["/ok", "/cors"]) app.get(path, () => Promise.resolve("ok"));
+  app.get("/bulk", { config: { rateLimit: setup.bulk(read) } }, (_request, reply) => void reply.send("bulk"));
+  app.get("/early", (_request, reply) => void reply.hijack().raw.end("late"));
+  app.get("/empty", (_request, reply) => void reply.code(204).send());
+  app.get("/same", (_request, reply) => void reply.code(304).send());
+  app.get("/chunks", (_request, reply) => void reply.send(Readable.from(["one, ", "two"])));
+  app.get("/events", async (_request, reply) => {
+    reply.hijack().raw.writeHead(200, { "Content-Type": "text/event-stream" }).write("data: 1\n\n");
+    await setup.held();
+    reply.raw.end("data: 2\n\n");
+  });
+  app.get("/slow", () => setup.held().then(() => "slow"));
+  app.get("/missing", (_request, reply) => void reply.code(404).send({}));
+  app.get("/broken", (_request, reply) => void reply.code(500).send({}));
+  app.get("/throws", () => {
+    throw new Error("thrown");
+  });
+  app.get("/rejects", () => Promise.reject(new Error("rejected")));
+  app.get("/own", (_request, reply) => void reply.header("RateLimit-Remaining", "777").send("own"));
+  app.get("/raw", (_request, reply) => void reply.hijack().raw.writeHead(200, { "RateLimit-Remaining": "777" }).end("raw"));
+  app.get("/raw-list", (_request, reply) => void reply.hijack().raw.writeHead(200, ["RateLimit-Remaining", "777"]).end("raw"));
+  app.post("/json", (request, reply) => void reply.send(request.body));
+
+  const address = await app.listen({ port: 0, host: "127.0.0.1" });
+  return { port: Number(new URL(address).port), close: () => app.close() };
+}

@@ -1,0 +1,77 @@
+import type { Server } from "node:http";
+import { createAdaptorServer } from "@hono/node-server";
+import { Hono, type Context } from "hono";
+import { cors } from "hono/cors";
+import { stream, streamSSE } from "hono/streaming";
+import { rateLimit } from "sluice/hono";
+import type { AdapterSetup, RunningServer } from "sluice/testing";
+import { listen } from "./listen.js";
+
+/** What a web-standard response cannot do. */
+export const lacks = {
+  rawHead: "a Response has no head to write by hand",
+  earlyHead: "a Response is sent only when it is returned",
+};
+
+/** The suite's routes on Hono. */
+export function honoApp(setup: AdapterSetup): Hono {
+  const read = (c: Context) => ({ method: c.req.method, path: c.req.path, header: (name: string) => c.req.header(name) });
+  const app = new Hono();
+
+  app.use(async (c, next) => {
+    c.header("Cache-Control", "public, max-age=60");
+    await next();
+  });
+  app.use("/cors", cors({ origin: "*", exposeHeaders: ["X-Request-Id"] }));
+  app.get("/bulk", rateLimit(setup.bulk(read)), (c) => {
+    setup.entered(c.req.path);
+    return c.text("bulk");
+  });
+  app.use(rateLimit(setup.options(read)));
+  app.use(async (c, next) => {
+    setup.entered(c.req.path);
+    await next();
+  });
+  app.onError((_error, c) => c.text("failed", 500)); // no stack traces on the console
+
+  app.get("/ok", (c) => c.text("ok"));
+  app.get("/cors", (c) => c.text("cors"));
+  app.get("/empty", (c) => c.body(null, 204));
+  app.get("/same", (c) => c.body(null, 304));
+  app.get("/chunks", (c) =>
+    stream(c, async (out) => {
+      await out.write("one, ");
+      await out.write("two");
+    }),
+  );
+  app.get("/events", (c) =>
+    streamSSE(c, async (out) => {
+      await out.writeSSE({ data: "1" });
+      await setup.held();
+      await out.writeSSE({ data: "2" });
+    }),
+  );
+  app.get("/slow", async (c) => {
+    await setup.held();
+    return c.text("slow");
+  });
+  app.get("/missing", (c) => c.json({}, 404));
+  app.get("/broken", (c) => c.json({}, 500));
+  app.get("/throws", () => {
+    throw new Error("thrown");
+  });
+  app.get("/rejects", () => Promise.reject(new Error("rejected")));
+  app.get("/own", (c) => c.text("own", 200, { "RateLimit-Remaining": "777" }));
+  app.post("/json", async (c) => c.json(await c.req.json()));
+  return app;
+}
+
+/** The same on Node. */
+export function serveHono(setup: AdapterSetup): Promise<RunningServer> {
+  return listen(serverOf(honoApp(setup).fetch));
+}
+
+/** A server on Node, not yet listening, for a web-standard handler. */
+export function serverOf(fetch: (request: Request) => Response | Promise<Response>): Server {
+  return createAdaptorServer({ fetch }) as Server;
+}

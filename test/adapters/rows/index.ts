@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import express from "express";
+import express4 from "express4";
+import { fastify } from "fastify";
+import { fastify as fastify4 } from "fastify4";
+import type { AdapterSuiteOptions } from "sluice/testing";
+import { serveExpress } from "./express.js";
+import { serveFastify } from "./fastify.js";
+import { lacks, serveHono } from "./hono.js";
+import { serveNode } from "./node.js";
+import { serveWeb } from "./web.js";
+
+/** One framework at one major version, under the adapter suite. */
+export interface Row extends Pick<AdapterSuiteOptions, "serve" | "lacks"> {
+  readonly name: string;
+  /** What was loaded, with its exact version. */
+  readonly loaded: string;
+}
+
+/** Every row that the suite must run; the frameworks' older versions share the types of the newer. */
+export const rows: readonly Row[] = [
+  { name: "Node", loaded: `node ${process.versions.node}`, serve: serveNode },
+  { name: "Express 4", loaded: loaded("express4"), serve: (setup) => serveExpress(express4 as unknown as typeof express, setup) },
+  { name: "Express 5", loaded: loaded("express"), serve: (setup) => serveExpress(express, setup) },
+  { name: "Fastify 4", loaded: loaded("fastify4"), serve: (setup) => serveFastify(fastify4 as unknown as typeof fastify, setup) },
+  { name: "Fastify 5", loaded: loaded("fastify"), serve: (setup) => serveFastify(fastify, setup) },
+  { name: "Hono", loaded: `${loaded("hono")} on ${loaded("@hono/node-server")}`, serve: serveHono, lacks },
+  { name: "web", loaded: `Request and Response on ${loaded("@hono/node-server")}`, serve: serveWeb, lacks },
+];
+
+function loaded(folder: string): string {
+  const manifest = new URL(`../../../node_modules/${folder}/package.json`, import.meta.url);
+  const { name, version } = JSON.parse(readFileSync(manifest, "utf8")) as { name: string; version: string };
+  return `${name} ${version}`;
+}

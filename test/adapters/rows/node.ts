@@ -1,0 +1,70 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { rateLimit } from "sluice/node";
+import type { AdapterSetup, RunningServer } from "sluice/testing";
+import { listen } from "./listen.js";
+
+/** The suite's routes on Node's own server. */
+export function serveNode(setup: AdapterSetup): Promise<RunningServer> {
+  const read = (request: IncomingMessage) => ({
+    method: request.method ?? "",
+    path: request.url ?? "",
+    header: (name: string) => request.headers[name]?.toString(),
+  });
+  const limited = rateLimit(setup.options(read))(route);
+  const limitedBulk = rateLimit(setup.bulk(read))(route);
+
+  return listen(createServer(serve as RequestListener));
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader("Cache-Control", "public, max-age=60");
+    if (request.url === "/cors") response.setHeader("Access-Control-Allow-Origin", "*").setHeader("Access-Control-Expose-Headers", "X-Request-Id");
+    if (request.url === "/early") response.write("early, ");
+    try {
+      await (request.url === "/bulk" ? limitedBulk : limited)(request, response);
+    } catch {
+      response.writeHead(500).end();
+    }
+  }
+
+  function route(request: IncomingMessage, response: ServerResponse): unknown {
+    setup.entered(request.url ?? "");
+    switch (request.url) {
+      case "/empty":
+        return response.writeHead(204).end();
+      case "/same":
+        return response.writeHead(304).end();
+      case "/chunks":
+        response.write("one, ");
+        return response.end("two");
+      case "/events":
+        response.writeHead(200, { "Content-Type": "text/event-stream" }).write("data: 1\n\n");
+        return setup.held().then(() => response.end("data: 2\n\n"));
+      case "/slow":
+        return setup.held().then(() => response.end("slow"));
+      case "/missing":
+        return response.writeHead(404).end();
+      case "/broken":
+        return response.writeHead(500).end();
+      case "/throws":
+        throw new Error("thrown");
+      case "/rejects":
+        return Promise.reject(new Error("rejected"));
+      case "/own":
+        return response.setHeader("RateLimit-Remaining", "777").end("own");
+      case "/raw":
+        return response.writeHead(200, { "RateLimit-Remaining": "777" }).end("raw");
+      case "/raw-list":
+        return response.writeHead(200, ["RateLimit-Remaining", "777"]).end("raw");
+      case "/json":
+        return parse(request).then((body) => response.end(JSON.stringify(body)));
+      default:
+        return response.end("ok");
+    }
+  }
+}
+
+async function parse(request: IncomingMessage): Promise<unknown> {
+  let text = "";
+  for await (const chunk of request.setEncoding("utf8")) text += chunk as string;
+  return text === "" ? null : JSON.parse(text);
+}

@@ -1,0 +1,85 @@
+import type { AdapterSetup, RunningServer } from "sluice/testing";
+import { rateLimit } from "sluice/web";
+import { serverOf } from "./hono.js";
+import { listen } from "./listen.js";
+
+// The platform's own, not what @hono/node-server puts in its place.
+const { Response } = globalThis;
+
+/** The suite's routes as one function from Request to Response. */
+export function webHandler(setup: AdapterSetup): (request: Request) => Promise<Response> {
+  const pathOf = (request: Request) => new URL(request.url).pathname;
+  const read = (request: Request) => ({ method: request.method, path: pathOf(request), header: (name: string) => request.headers.get(name) });
+  const limited = rateLimit(setup.options(read))(answer);
+  const limitedBulk = rateLimit(setup.bulk(read))(answer);
+
+  return async function handle(request) {
+    const path = pathOf(request);
+    const response = await (path === "/bulk" ? limitedBulk : limited)(request);
+    if (!response.headers.has("Cache-Control")) response.headers.set("Cache-Control", "public, max-age=60");
+    if (path === "/cors") {
+      response.headers.set("Access-Control-Allow-Origin", "*");
+      response.headers.append("Access-Control-Expose-Headers", "X-Request-Id");
+    }
+    return response;
+  };
+
+  // Errors are answered inside of the limiter, as a router does, so that their answers carry the fields.
+  function answer(request: Request): Response | Promise<Response> {
+    const failed = () => new Response("failed", { status: 500 });
+    try {
+      const response = route(request);
+      return response instanceof Promise ? response.catch(failed) : response;
+    } catch {
+      return failed();
+    }
+  }
+
+  function route(request: Request): Response | Promise<Response> {
+    const path = pathOf(request);
+    setup.entered(path);
+    switch (path) {
+      case "/empty":
+        return new Response(null, { status: 204 });
+      case "/same":
+        return new Response(null, { status: 304 });
+      case "/chunks":
+        return new Response(streamOf("one, ", "two"));
+      case "/events":
+        return new Response(streamOf("data: 1\n\n", setup.held().then(() => "data: 2\n\n")), {
+          headers: { "Content-Type": "text/event-stream" },
+        });
+      case "/slow":
+        return setup.held().then(() => new Response("slow"));
+      case "/missing":
+        return new Response("missing", { status: 404 });
+      case "/broken":
+        return new Response("broken", { status: 500 });
+      case "/throws":
+        throw new Error("thrown");
+      case "/rejects":
+        return Promise.reject(new Error("rejected"));
+      case "/own":
+        return new Response("own", { headers: { "RateLimit-Remaining": "777" } });
+      case "/json":
+        return request.method === "POST" ? request.json().then((body) => Response.json(body)) : Response.json(null);
+      default:
+        return new Response("ok");
+    }
+  }
+}
+
+/** The same on a real server. */
+export function serveWeb(setup: AdapterSetup): Promise<RunningServer> {
+  return listen(serverOf(webHandler(setup)));
+}
+
+function streamOf(...pieces: Array<string | Promise<string>>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      const piece = await pieces.shift();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(new TextEncoder().encode(piece));
+    },
+  });
+}
