@@ -2,6 +2,7 @@
 // function that finds out.
 import { RateLimiterMemory, RateLimiterUnion } from "rate-limiter-flexible";
 import expressRateLimit from "express-rate-limit";
+import { parseRateLimit } from "ratelimit-header-parser";
 import { createLimiter, MemoryStore, perDay } from "../../src/index.ts";
 import { get, listening, oneByOne, pause, pipelined, tally } from "./drive.mjs";
 import { withServer } from "./servers.mjs";
@@ -12,6 +13,7 @@ const ERL = "express-rate-limit";
 const FRL = "@fastify/rate-limit";
 const HRL = "hono-rate-limiter";
 const RLF = "rate-limiter-flexible";
+const TRIPLE = { "ratelimit-limit": "10", "ratelimit-remaining": "9", "ratelimit-reset": "1" };
 const DAY = 86_400_000;
 
 /** RLF rejects when it refuses. */
@@ -207,6 +209,18 @@ export const facts = [
     claim: "5 in 2 s: how many are served within 0.25 s around the edge of a window",
     rows: [
       ...[ERL, FRL, HRL].map((peer) => ({ peer, right: "5", quoted: "9", observe: edge(peer) })),
+      {
+        peer: RLF, right: "5", quoted: "9",
+        observe: async () => {
+          const limiter = new RateLimiterMemory({ points: 5, duration: 2 });
+          await asks(limiter, "k");
+          await pause(1_800);
+          const before = await Promise.all([1, 2, 3, 4].map(() => asks(limiter, "k")));
+          await pause(250);
+          const after = await Promise.all([1, 2, 3, 4, 5].map(() => asks(limiter, "k")));
+          return String([...before, ...after].filter((answer) => answer === "ok").length);
+        },
+      },
       // Full again after 1.8 s, then four go; the next token is back only 0.4 s later.
       { peer: "sluice/express", right: "5", quoted: "5", observe: edge("sluice/express") },
     ],
@@ -239,6 +253,17 @@ export const facts = [
     rows: [
       { peer: FRL, right: "429", quoted: "500", observe: mapped(FRL) },
       { peer: "sluice/fastify", right: "429", quoted: "429", observe: mapped("sluice/fastify") },
+    ],
+  },
+  {
+    id: "H",
+    claim: "what a client's parser reads as remaining, beside a valid triple, when RateLimit is of draft 8 or newer",
+    rows: [
+      {
+        peer: "ratelimit-header-parser", right: "9", quoted: "NaN",
+        observe: () => String(parseRateLimit({ headers: { ...TRIPLE, "ratelimit": '"interactive";r=9;t=1' } }).remaining),
+      },
+      { peer: "ratelimit-header-parser", right: "9", quoted: "9", observe: () => String(parseRateLimit({ headers: TRIPLE }).remaining) },
     ],
   },
 ];

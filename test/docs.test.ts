@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { drawBucket } from "../docs/images/draw-bucket.js";
+import { answers, sameAnswer } from "./helpers/docs-answers.js";
+import { complaints } from "./helpers/docs-compile.js";
+import { preludeOf } from "./helpers/docs-preludes.js";
+import { anchorsOf, examples, fencesOf, linksOf, pages, ROOT, type Fence } from "./helpers/docs-read.js";
+import { printed } from "./helpers/docs-run.js";
+
+const fences = pages().flatMap(fencesOf);
+const where = ({ file, line }: Fence) => `${file}:${line}`;
+
+test("every snippet and every docstring example compiles", { timeout: 60_000 }, async () => {
+  const snippets = [...fences.filter(({ language }) => language === "ts" || language === "js"), ...examples()];
+  expect(snippets.length).toBeGreaterThan(20);
+  expect(complaints(await Promise.all(snippets.map(async (fence) => ({ fence, prelude: await preludeOf(fence) }))))).toEqual([]);
+});
+
+test("a snippet that is wrong is named", () => {
+  const fence = { file: "x.md", line: 7, language: "ts", mark: "", argument: "", text: 'const a = 1;\nconst b: string = a;' };
+  expect(complaints([{ fence, prelude: "" }])).toEqual(["x.md:8 Type 'number' is not assignable to type 'string'."]);
+});
+
+describe("snippets that show their output print it", () => {
+  const shown = fences.flatMap((fence, i) => (fence.mark === "run" ? [{ fence, output: fences[i + 1] as Fence }] : []));
+  test.each(shown.map((each) => [where(each.fence), each] as const))("%s", async (_, { fence, output }) => {
+    expect(output).toMatchObject({ file: fence.file, language: "text" });
+    expect(await printed(fence.text)).toBe(output.text);
+  });
+});
+
+describe("answers that are quoted are real", () => {
+  const quoted = fences.filter(({ mark }) => mark === "answer");
+  test.each(quoted.map((fence) => [`${where(fence)} ${fence.argument}`, fence] as const))("%s", async (_, fence) => {
+    const make = answers[fence.argument];
+    expect(make, `an answer named ${fence.argument}`).toBeDefined();
+    await sameAnswer(fence.text, await (make as () => Promise<Response>)());
+  });
+
+  test("every http block is one of them", () => {
+    expect(fences.filter(({ language, mark }) => language === "http" && mark !== "answer").map(where)).toEqual([]);
+  });
+});
+
+test("snippets that are an example's file are the same as it", () => {
+  const copies = fences.filter(({ mark }) => mark === "file");
+  expect(copies.filter(({ argument, text }) => readFileSync(join(ROOT, argument), "utf8").trim() !== text).map(where)).toEqual([]);
+});
+
+test("marks are known and in their place", () => {
+  const languages: Readonly<Record<string, readonly string[]>> = { run: ["ts"], with: ["ts"], file: ["ts"], answer: ["http"] };
+  expect(fences.filter(({ mark, language }) => mark !== "" && !languages[mark]?.includes(language)).map(where)).toEqual([]);
+});
+
+test("links lead somewhere", () => {
+  const dead = pages().flatMap((page) =>
+    linksOf(page).flatMap((link) => {
+      const [path, anchor] = link.split("#") as [string, string | undefined];
+      const target = path === "" ? page : join(dirname(page), path);
+      if (!existsSync(join(ROOT, target))) return [`${page} -> ${link}`];
+      return anchor === undefined || anchorsOf(target).has(anchor) ? [] : [`${page} -> ${link} (no such heading)`];
+    }),
+  );
+  expect(dead).toEqual([]);
+});
+
+test("every page can be reached from the front page", () => {
+  const seen = new Set<string>(["README.md"]);
+  for (const page of seen) {
+    for (const link of linksOf(page)) {
+      const target = join(dirname(page), link.split("#")[0] as string);
+      if (target.endsWith(".md") && existsSync(join(ROOT, target))) seen.add(target);
+    }
+  }
+  expect(pages().filter((page) => !seen.has(page))).toEqual([]);
+});
+
+test("commands that are shown exist", () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: Record<string, string> };
+  const bench = JSON.parse(readFileSync(join(ROOT, "bench/package.json"), "utf8")) as { scripts: Record<string, string> };
+  const shown = fences.flatMap((fence) => [...fence.text.matchAll(/npm run ([\w:-]+)( --prefix bench)?/g)].map((match) => [where(fence), ...match]));
+  expect(shown.filter(([, , name, inBench]) => (inBench ? bench : { scripts }).scripts[name as string] === undefined)).toEqual([]);
+});
+
+test("the picture is what the bucket does", () => {
+  expect(readFileSync(join(ROOT, "docs/images/bucket.svg"), "utf8")).toBe(drawBucket());
+});

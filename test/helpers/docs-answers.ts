@@ -1,0 +1,104 @@
+// The answers that the documentation quotes, made anew: `<!-- docs: answer name -->` above an http block.
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { expect } from "vitest";
+import { readPolicies } from "../../examples/server/config.js";
+import { buildServer } from "../../examples/server/node.js";
+import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
+import type { HeaderStyle } from "../../src/http/index.js";
+import { MemoryStore, perDay, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
+
+const interactive: PolicyOptions = { name: "interactive", capacity: 10, refill: perSecond(2) };
+const bulk: PolicyOptions = { name: "bulk", capacity: 3, refill: { tokens: 1, everyMs: 10_000 } };
+const api: PolicyOptions = {
+  name: "api",
+  limits: [
+    { name: "burst", capacity: 20, refill: perSecond(10) },
+    { name: "day", capacity: 5_000, refill: perDay(5_000) },
+  ],
+};
+const broken: AsyncStore = { sync: false, clock: "server", consume: () => Promise.reject(new Error("connection refused")) };
+const NEW_YEAR = Date.UTC(2026, 0, 1);
+
+/** The last of `count` answers at one instant to one caller. */
+function after(count: number, options: Partial<WebRateLimitOptions>, headers: Record<string, string> = {}): () => Promise<Response> {
+  return async () => {
+    const fixed = options.store === undefined ? { clock: () => 0 } : {};
+    const all = { policy: interactive, key: () => ["user", "42"], wallClock: () => NEW_YEAR, ...fixed, ...options };
+    const handler = rateLimit(all as WebRateLimitOptions)(() => Response.json({ messages: [] }));
+    let answer: Response | undefined;
+    for (let i = 0; i < count; i++) answer = await handler(new Request("http://localhost/inbox", { headers }));
+    return answer as Response;
+  };
+}
+
+const styled = (name: string, style: HeaderStyle) => ({
+  [`${name} 200`]: after(2, { policy: bulk, headers: [style] }),
+  [`${name} 429`]: after(4, { policy: bulk, headers: [style] }),
+});
+
+/** The last of `count` answers of the example server. */
+function example(count: number, path: string, init: RequestInit): () => Promise<Response> {
+  return async () => {
+    const server = await buildServer({ policies: readPolicies({}), store: new MemoryStore({ clock: () => 0 }), onDecision: () => undefined });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+      for (let i = 1; i < count; i++) await (await fetch(url, init)).arrayBuffer();
+      const answer = await fetch(url, init);
+      return new Response(await answer.text(), answer);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  };
+}
+
+/** By name. The caller is always `["user", "42"]`, and time stands still. */
+export const answers: Readonly<Record<string, () => Promise<Response>>> = {
+  "example inbox 200": example(1, "/inbox", { headers: { authorization: "Bearer alice" } }),
+  "example exports 429": example(4, "/exports", { method: "POST", headers: { "x-device-id": "my-phone" } }),
+  "inbox 200": after(1, {}),
+  "inbox 429": after(11, {}),
+  "bulk 429": after(4, { policy: bulk }),
+  "api 200": after(1, { policy: api }),
+  "api 429": after(21, { policy: api }),
+  "cost 400": after(1, { cost: () => 11 }),
+  "unidentified 401": after(1, { key: () => null, unidentified: "refuse" }),
+  "store 503": after(1, { store: broken }),
+  "date 429": after(4, { policy: bulk, retryAfter: "http-date", headers: [] }),
+  "cors 200": after(1, {}, { origin: "https://app.example" }),
+  "partition 200": after(1, { headers: ["draft-11"], partitionKey: () => new Uint8Array([1, 2, 3, 4, 5, 6]) }),
+  ...styled("triple", "triple"),
+  ...styled("draft-6", "draft-6"),
+  ...styled("draft-7", "draft-7"),
+  ...styled("draft-11", "draft-11"),
+  ...styled("x-ratelimit", "x-ratelimit"),
+  ...styled("vendor", {
+    limit: "X-Quota-Limit",
+    remaining: "X-Quota-Remaining",
+    used: "X-Quota-Used",
+    reset: "X-Quota-Reset",
+    resetFormat: "iso-8601",
+    retryAfterMs: "Retry-After-Ms",
+  }),
+};
+
+// Node adds these to every answer.
+const BY_NODE = new Set(["date", "connection", "keep-alive"]);
+
+/**
+ * Compares a quoted answer with a real one. One that starts with a status line is compared whole; otherwise it quotes
+ * budget fields only, and all of them.
+ */
+export async function sameAnswer(quoted: string, answer: Response): Promise<void> {
+  const [head = "", body = ""] = quoted.split("\n\n");
+  const lines = head.split("\n");
+  const whole = lines[0]?.startsWith("HTTP/1.1 ") === true;
+  if (whole) expect(Number(lines.shift()?.slice(9, 12))).toBe(answer.status);
+  const fields = lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 2)]);
+  const real = [...answer.headers].filter(([name]) => !BY_NODE.has(name) && (whole || /ratelimit|quota|retry-after/.test(name)));
+  expect(Object.fromEntries(fields)).toEqual(Object.fromEntries(real));
+  if (body !== "") expect(await answer.json()).toEqual(JSON.parse(body));
+}

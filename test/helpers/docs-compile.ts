@@ -1,0 +1,38 @@
+// Type-checks many snippets as one program: "sluice/…" means src, as in tsconfig.json.
+import { join } from "node:path";
+import ts from "typescript";
+import { ROOT, type Fence } from "./docs-read.js";
+
+/** A snippet and what goes before it unseen. */
+export interface Snippet {
+  readonly fence: Fence;
+  readonly prelude: string;
+}
+
+/** One line for each thing that does not compile: `README.md:12 …`. */
+export function complaints(snippets: readonly Snippet[]): string[] {
+  const { config } = ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile) as { config: { compilerOptions: object } };
+  const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, declaration: false, isolatedModules: false }, ROOT);
+  const texts = new Map(snippets.map(({ fence, prelude }, i) => [join(ROOT, `docs-snippet-${i}.ts`), `${prelude};export {};\n${fence.text}`]));
+
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile } = host;
+  host.fileExists = (name) => texts.has(name) || fileExists(name);
+  host.readFile = (name) => texts.get(name) ?? readFile(name);
+  const { getSourceFile } = host;
+  host.getSourceFile = (name, ...rest) => {
+    const text = texts.get(name);
+    return text === undefined ? getSourceFile(name, ...rest) : ts.createSourceFile(name, text, ...rest);
+  };
+
+  const names = [...texts.keys()];
+  const program = ts.createProgram(names, options, host);
+  return names.flatMap((name, i) => {
+    const source = program.getSourceFile(name) as ts.SourceFile;
+    const { fence } = snippets[i] as Snippet;
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map((diagnostic) => {
+      const line = ts.getLineAndCharacterOfPosition(source, diagnostic.start ?? 0).line;
+      return `${fence.file}:${fence.line + line - 1} ${ts.flattenDiagnosticMessageText(diagnostic.messageText, " ")}`;
+    });
+  });
+}

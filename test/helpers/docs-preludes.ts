@@ -1,0 +1,41 @@
+// What snippets may leave out: an application that is there already, and for docstrings the imports as well.
+import * as http from "../../src/http/index.js";
+import * as sluice from "../../src/index.js";
+import * as testing from "../../src/testing/index.js";
+import type { Fence } from "./docs-read.js";
+
+/** By the name in `<!-- docs: with name -->`. */
+const named: Readonly<Record<string, string>> = {
+  express: 'import express from "express"; import { perSecond } from "sluice"; const app = express()',
+  limiter:
+    'import { createLimiter, perSecond } from "sluice"; const limiter = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perSecond(5) } })',
+};
+
+/** What a docstring of one file takes for granted. */
+const ofFile: Readonly<Record<string, string>> = {
+  "src/adapters/express.ts": 'import express from "express"; const app = express()',
+  "src/adapters/fastify.ts": 'import fastify from "fastify"; const app = fastify()',
+  "src/adapters/hono.ts": 'import { Hono } from "hono"; const app = new Hono()',
+  "src/adapters/node.ts": 'import { createServer } from "node:http"',
+  "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
+  "src/http/headers.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
+};
+
+const entries = { sluice, "sluice/http": http, "sluice/testing": testing };
+
+/** What is to go before a snippet, on one line. */
+export async function preludeOf(fence: Fence): Promise<string> {
+  if (fence.mark === "with") {
+    const prelude = named[fence.argument];
+    if (prelude === undefined) throw new Error(`${fence.file}:${fence.line} has no prelude "${fence.argument}"`);
+    return prelude;
+  }
+  if (!fence.file.startsWith("src/")) return "";
+  const adapter = /^src\/adapters\/(\w+)\.ts$/.exec(fence.file)?.[1];
+  const own = adapter === undefined ? [] : [`import { rateLimit } from "sluice/${adapter}"`];
+  const used = Object.entries(entries).flatMap(([entry, exports]) => {
+    const names = Object.keys(exports).filter((name) => new RegExp(`\\b${name}\\b`).test(fence.text));
+    return names.length === 0 ? [] : [`import { ${names.join(", ")} } from "${entry}"`];
+  });
+  return [...own, ...used, ofFile[fence.file] ?? ""].filter((part) => part !== "").join("; ");
+}

@@ -1,0 +1,37 @@
+// Runs a snippet in this process and returns what it printed.
+import { createRequire } from "node:module";
+import { inspect } from "node:util";
+import ts from "typescript";
+
+const require = createRequire(import.meta.url);
+
+/** "sluice/…" in a snippet means src. */
+const entries: Readonly<Record<string, () => Promise<unknown>>> = {
+  sluice: () => import("../../src/index.js"),
+  "sluice/http": () => import("../../src/http/index.js"),
+  "sluice/web": () => import("../../src/adapters/web.js"),
+  "sluice/hono": () => import("../../src/adapters/hono.js"),
+  "sluice/fastify": () => import("../../src/adapters/fastify.js"),
+  "sluice/testing": () => import("../../src/testing/index.js"),
+};
+
+/** What `code` prints with `console.log`, a line for each call, as a terminal would show it. */
+export async function printed(code: string): Promise<string> {
+  const lines: string[] = [];
+  const log = (...values: unknown[]) => {
+    lines.push(values.map((value) => (typeof value === "string" ? value : inspect(value, { breakLength: 100 }))).join(" "));
+  };
+  const loaded = new Map<string, unknown>();
+  for (const [, name] of code.matchAll(/from "(sluice[^"]*)"/g)) {
+    const load = entries[name as string];
+    if (load === undefined) throw new Error(`no entry "${name}" for running snippets`);
+    loaded.set(name as string, await load());
+  }
+  const { outputText } = ts.transpileModule(code, {
+    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022, esModuleInterop: true },
+  });
+  // The snippets are this repository's own.
+  const run = Object.getPrototypeOf(async () => undefined).constructor as new (...parts: string[]) => (...values: unknown[]) => Promise<void>;
+  await new run("require", "console", "exports", outputText)((name: string) => loaded.get(name) ?? require(name), { log }, {});
+  return lines.join("\n");
+}
