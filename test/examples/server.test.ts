@@ -8,10 +8,6 @@ import { device, ExampleServer, user, type Reply } from "./example-server.js";
 const frameworks = ["node", "express", "fastify", "hono"] as const;
 const servers = new Map<string, ExampleServer>();
 
-beforeAll(async () => {
-  await Promise.all(frameworks.map(async (framework) => servers.set(framework, await ExampleServer.start(["--framework", framework]))));
-}, 30_000);
-
 afterAll(() => {
   for (const server of servers.values()) server.kill();
 });
@@ -23,6 +19,8 @@ const fieldsOfLimits = ({ headers }: Reply): string[] => Object.keys(headers).fi
 
 // Each test has callers of its own, so that none of them changes what another sees.
 describe.concurrent.each(frameworks)("--framework %s", (framework) => {
+  beforeAll(async () => void servers.set(framework, await ExampleServer.start(["--framework", framework])), 30_000);
+
   test("greets with its URL and three commands to try", () => {
     const { lines, url } = serverOf(framework);
     const greeting = lines.slice(0, 8).join("\n");
@@ -168,7 +166,7 @@ describe.concurrent.each(frameworks)("--framework %s", (framework) => {
 });
 
 describe("in the end", () => {
-  test.each(frameworks)("%s finishes the request in flight, takes no other, and ends with 0", async (framework) => {
+  test.concurrent.each(frameworks)("%s finishes the request in flight, takes no other, and ends with 0", async (framework) => {
     const server = serverOf(framework);
     const socket = open(server).setEncoding("utf8");
     let received = "";
