@@ -6,7 +6,16 @@ const FUNCTIONS = ["skip", "body", "onDecision", "refundWhen", "partitionKey", "
 
 const KNOWN = new Set<string>([
   ...FUNCTIONS,
-  ...["policy", "limiter", "store", "clock", "key", "cost", "headers", "retryAfter", "onStoreError", "unidentified"],
+  "policy",
+  "limiter",
+  "store",
+  "clock",
+  "key",
+  "cost",
+  "headers",
+  "retryAfter",
+  "onStoreError",
+  "unidentified",
 ]);
 
 /** Throws a TypeError or RangeError for the first option of a gate that is wrong, misspelt or in the way of another. */

@@ -19,7 +19,8 @@ export function namesIn(fields: readonly string[]): readonly string[] {
  * Source: Fetch Standard, section 3.3.3.
  */
 export function exposing(present: unknown, names: readonly string[]): string {
-  const list = String(present ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "");
+  const text = Array.isArray(present) ? present.join() : typeof present === "string" ? present : "";
+  const list = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
   const known = new Set(list.map((name) => name.toLowerCase()));
   return [...list, ...names.filter((name) => !known.has(name.toLowerCase()))].join(", ");
 }
