@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { createGate, type MaybeKey } from "sluice/http";
 import { definePolicy, MemoryStore, perSecond, type AsyncStore, type Key, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
-import { answerOf, exhaust, open, openLater, reader, SMALL, type Ask } from "./asking.js";
+import { answerOf, exhaust, open, openLater, SMALL, type Ask } from "./asking.js";
 
 /** The memory store behind promises, as a store over a network is. */
 function laterStore(clock: ManualClock): AsyncStore {
