@@ -11,10 +11,11 @@ export interface NodeRequest {
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
+  readonly writableEnded: boolean;
   readonly writableFinished: boolean;
   getHeader(name: string): unknown;
   setHeader(name: string, value: string): unknown;
-  end(body?: string): unknown;
+  end(body: string): unknown;
   once(event: "close", listener: () => void): unknown;
 }
 
@@ -29,8 +30,10 @@ export function passOnNode(response: NodeResponse, verdict: Pass): void {
   writeFields(response, verdict);
   const { settle } = verdict;
   if (settle === null) return;
-  // "close" follows every response, finished or not, once.
-  response.once("close", () => void settle({ status: response.statusCode, aborted: !response.writableFinished }));
+  // "close" follows every response, finished or not, once. HTTP/2 calls a response finished that was never ended.
+  response.once("close", () => {
+    void settle({ status: response.statusCode, aborted: !(response.writableEnded && response.writableFinished) });
+  });
 }
 
 /**
@@ -38,7 +41,7 @@ export function passOnNode(response: NodeResponse, verdict: Pass): void {
  * whose head is sent already is only ended, since no handler will.
  */
 export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
-  if (response.headersSent) return void response.end();
+  if (response.headersSent) return void response.end("");
   response.statusCode = verdict.status;
   writeFields(response, verdict);
   response.end(verdict.body);
