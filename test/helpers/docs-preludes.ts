@@ -18,6 +18,8 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/hono.ts": 'import { Hono } from "hono"; const app = new Hono()',
   "src/adapters/node.ts": 'import { createServer } from "node:http"',
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
+  "src/testing/adapter-suite.ts":
+    "import { describe, test } from 'vitest'; declare function startMyServer(setup: import('sluice/testing').AdapterSetup): Promise<import('sluice/testing').RunningServer>",
   "src/http/headers.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
 };
 
