@@ -2,7 +2,8 @@
  * Rate limits for Fastify 4 and 5, as a plugin.
  * @module
  */
-import type { FastifyPluginCallback, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
+import { expected } from "../core/errors.js";
 import { createGate, exposing, isPromise, passOnNode, refuseOnNode, shareStore } from "../http/index.js";
 import type { Gate, GateOptions, Verdict } from "../http/index.js";
 
@@ -31,7 +32,7 @@ declare module "fastify" {
  * });
  * app.post("/exports", { config: { rateLimit: { cost: 5 } } }, async () => "started");
  */
-export const rateLimit: FastifyPluginCallback<FastifyRateLimitOptions> = Object.assign(plugin, {
+export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = Object.assign(plugin, {
   // Fastify's own marks: run in the scope of the caller, and go by this name in its error messages.
   [Symbol.for("skip-override")]: true,
   [Symbol.for("fastify.display-name")]: "sluice",
@@ -43,7 +44,8 @@ const reader = {
   header: (request: FastifyRequest, name: string) => request.headers[name],
 };
 
-function plugin(app: Parameters<FastifyPluginCallback>[0], given: FastifyRateLimitOptions, done: (error?: Error) => void): void {
+// Asynchronous so that a wrong option rejects the registration: what a plugin with a callback throws ends the process.
+async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Promise<void> {
   const options = shareStore(given);
   const gate = createGate(options, reader);
   const gates = new WeakMap<object, Gate<FastifyRequest>>();
@@ -54,14 +56,14 @@ function plugin(app: Parameters<FastifyPluginCallback>[0], given: FastifyRateLim
     const chosen = gateOf(request.routeOptions.config?.rateLimit);
     if (chosen === null) return next();
     const verdict = chosen(request);
-    if (isPromise(verdict)) verdict.then((known) => proceed(known, reply, next), next);
+    if (isPromise(verdict)) verdict.then((known) => proceed(known, reply, next), (error: unknown) => next(reason(error)));
     else proceed(verdict, reply, next);
   });
-  done();
 
   function gateOf(own: RouteRateLimit | undefined): Gate<FastifyRequest> | null {
     if (own === undefined) return gate;
     if (own === false) return null;
+    if (typeof own !== "object" || own === null) throw new TypeError(expected("config.rateLimit", "false or an object with options", own));
     let made = gates.get(own);
     if (made === undefined) gates.set(own, (made = createGate(overlay(options, own), reader)));
     return made;
@@ -91,4 +93,9 @@ function proceed(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFun
   if (reply.raw.headersSent) return refuseOnNode(reply.hijack().raw, verdict);
   for (let i = 0; i < verdict.fields.length; i += 2) reply.header(verdict.fields[i] as string, verdict.fields[i + 1]);
   void reply.code(verdict.status).send(verdict.body);
+}
+
+// To Fastify nothing means no error, and the request would get in.
+function reason(error: unknown): Error {
+  return (error ?? new Error("Expected a reason for the rejection, got none")) as Error;
 }
