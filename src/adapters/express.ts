@@ -27,7 +27,7 @@ export function rateLimit(options: ExpressRateLimitOptions): RequestHandler {
 
   return function rateLimit(request: Request, response: Response, next: NextFunction): void {
     const verdict = gate(request);
-    if (isPromise(verdict)) verdict.then((known) => proceed(known, response, next), next);
+    if (isPromise(verdict)) verdict.then((known) => proceed(known, response, next), (error: unknown) => next(error ?? noReason()));
     else proceed(verdict, response, next);
   };
 }
@@ -36,4 +36,9 @@ function proceed(verdict: Verdict, response: Response, next: NextFunction): void
   if (verdict.outcome === "refuse") return refuseOnNode(response, verdict);
   if (verdict.outcome === "pass") passOnNode(response, verdict);
   next();
+}
+
+// To Express nothing means no error, and the request would get in.
+function noReason(): Error {
+  return new Error("Expected a reason for the rejection, got none");
 }
