@@ -4,7 +4,7 @@
  */
 import type { Context, Env, MiddlewareHandler } from "hono";
 import { createGate, isPromise, refusalHeaders, withFields } from "../http/index.js";
-import type { GateOptions, Refuse } from "../http/index.js";
+import type { GateOptions, Pass, Refuse } from "../http/index.js";
 
 /** What {@link rateLimit} takes; functions get Hono's own context. */
 export type HonoRateLimitOptions<E extends Env = Env> = GateOptions<Context<E>>;
@@ -32,17 +32,25 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
     const asked = gate(c);
     const verdict = isPromise(asked) ? await asked : asked;
     if (verdict.outcome === "refuse") return refuse(c, verdict);
-    await next();
-    if (verdict.outcome === "skip") return;
-
-    // Hono has turned a thrown error into a response by now, and no byte of any response has been sent.
-    const response = withFields(c.res, verdict);
-    if (response !== c.res) {
-      c.res = undefined;
-      c.res = response;
+    if (verdict.outcome === "skip") return next();
+    let status = 500; // what becomes of a thrown value that is no Error: Hono leaves it to the server
+    try {
+      await next();
+      // Hono has turned a thrown error into a response by now, and no byte of any response has been sent.
+      putFields(c, verdict);
+      status = c.res.status;
+    } finally {
+      await verdict.settle?.({ status, aborted: c.req.raw.signal.aborted });
     }
-    await verdict.settle?.({ status: c.res.status, aborted: c.req.raw.signal.aborted });
   };
+}
+
+function putFields<E extends Env>(c: Context<E>, verdict: Pass): void {
+  const response = withFields(c.res, verdict);
+  if (response === c.res) return;
+  // Hono would lay the headers of the old response over the new one.
+  c.res = undefined;
+  c.res = response;
 }
 
 // Hono lays headers that were set earlier over a new response, so the refusal's own must be among them.

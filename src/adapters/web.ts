@@ -37,14 +37,20 @@ export function rateLimit(options: WebRateLimitOptions): <Rest extends readonly 
           return new Response(body, { status: known.status, headers: refusalHeaders(known) });
         }
         if (known.outcome === "skip") return handler(request, ...rest);
+        if (known.settle !== null) return settled(request, known, () => handler(request, ...rest));
         const response = handler(request, ...rest);
-        return isPromise(response) || known.settle !== null ? finish(request, known, response) : withFields(response, known);
+        return isPromise(response) ? response.then((later) => withFields(later, known)) : withFields(response, known);
       }
     };
 }
 
-async function finish(request: Request, verdict: Pass, response: Response | Promise<Response>): Promise<Response> {
-  const answer = withFields(await response, verdict);
-  await verdict.settle?.({ status: answer.status, aborted: request.signal.aborted });
-  return answer;
+async function settled(request: Request, verdict: Pass, respond: () => Response | Promise<Response>): Promise<Response> {
+  let status = 500; // what servers make of an error
+  try {
+    const response = withFields(await respond(), verdict);
+    status = response.status;
+    return response;
+  } finally {
+    await verdict.settle?.({ status, aborted: request.signal.aborted });
+  }
 }
