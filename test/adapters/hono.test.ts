@@ -1,0 +1,108 @@
+import { Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { rateLimit } from "sluice/hono";
+import { describe, expect, test } from "vitest";
+import { oneToken, told } from "./setup.js";
+
+const one = () => rateLimit({ ...oneToken(), key: (c) => c.req.header("x-user") });
+const ann = { headers: { "x-user": "ann" } };
+
+describe("without Node, by request and fetch", () => {
+  test("tells the budget and refuses", async () => {
+    const app = new Hono().use(one()).get("/", (c) => c.text("ok"));
+    expect(told(await app.request("/", ann))).toEqual([200, "0", null]);
+    const refused = await app.fetch(new Request("http://localhost/", ann));
+    expect(told(refused)).toEqual([429, "0", "1"]);
+    expect(await refused.json()).toMatchObject({ status: 429, code: "rate_limited" });
+    const head = await app.request("/", { ...ann, method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([429, ""]);
+  });
+
+  test("settles an outcome", async () => {
+    const outcomes: unknown[] = [];
+    const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: (outcome) => outcomes.push(outcome) > 0 });
+    const app = new Hono().use(limited).get("/", (c) => c.text("no", 403));
+    for (let i = 0; i < 2; i++) expect(told(await app.request("/"))).toEqual([403, "0", null]);
+    expect(outcomes).toEqual([{ status: 403, aborted: false }, { status: 403, aborted: false }]);
+  });
+});
+
+describe("errors", () => {
+  test("17 · the answer of onError carries the fields, and so does an HTTPException's", async () => {
+    const app = new Hono().use(one());
+    app.onError((error, c) => (error instanceof HTTPException ? error.getResponse() : c.text(error.message, 418)));
+    app.get("/", () => {
+      throw new Error("broken");
+    });
+    app.get("/forbidden", () => {
+      throw new HTTPException(403, { res: Response.error() });
+    });
+    app.get("/gone", () => {
+      throw new HTTPException(410, { message: "gone" });
+    });
+    expect(told(await app.request("/", ann))).toEqual([418, "0", null]);
+    expect(told(await app.request("/gone", { headers: { "x-user": "bob" } }))).toEqual([410, "0", null]);
+  });
+
+  test("17 · the answer of notFound carries the fields", async () => {
+    const app = new Hono().use(one());
+    expect(told(await app.request("/nowhere", ann))).toEqual([404, "0", null]);
+    expect(told(await app.request("/nowhere", ann))).toEqual([429, "0", "1"]);
+  });
+
+  test("what a key throws or rejects with goes to onError", async () => {
+    const fail = (): never => {
+      throw new Error("no session");
+    };
+    for (const key of [fail, async () => fail()]) {
+      const app = new Hono().use(rateLimit({ ...oneToken(), key })).get("/", (c) => c.text("ok"));
+      app.onError((error, c) => c.text(error.message, 418));
+      expect(told(await app.request("/"))).toEqual([418, null, null]);
+    }
+  });
+
+  test("a thrown value that is no Error goes on to the server, and its token can be given back", async () => {
+    const statuses: number[] = [];
+    const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: ({ status }) => statuses.push(status) > 0 });
+    const app = new Hono().use(limited).get("/", () => {
+      throw "a string"; // oxlint-disable-line no-throw-literal
+    });
+    for (let i = 0; i < 2; i++) await expect(async () => app.request("/")).rejects.toBe("a string");
+    expect(statuses).toEqual([500, 500]);
+  });
+});
+
+describe("responses", () => {
+  test("whose headers cannot be changed get the fields on a copy, and keep their own", async () => {
+    const upstream = new Response("from elsewhere", { status: 203, headers: { "x-upstream": "yes", "content-type": "text/plain" } });
+    Object.defineProperty(upstream.headers, "set", { value: () => { throw new TypeError("immutable"); } });
+    const app = new Hono().use(one());
+    app.get("/", () => upstream);
+    app.get("/redirect", () => Response.redirect("http://localhost/", 302));
+    const response = await app.request("/", ann);
+    expect([...told(response), response.headers.get("x-upstream"), await response.text()]).toEqual([203, "0", null, "yes", "from elsewhere"]);
+    const redirect = await app.request("/redirect", { headers: { "x-user": "bob" } });
+    expect([...told(redirect), redirect.headers.get("location")]).toEqual([302, "0", null, "http://localhost/"]);
+  });
+
+  test("keep each of several cookies, once", async () => {
+    const app = new Hono().use(one()).get("/", () => {
+      const response = Response.redirect("http://localhost/", 302);
+      const headers = new Headers(response.headers);
+      for (const cookie of ["a=1", "b=2"]) headers.append("set-cookie", cookie);
+      return new Response(null, { status: 302, headers });
+    });
+    expect((await app.request("/", ann)).headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+  });
+
+  test("on a route under a limit of its own", async () => {
+    const app = new Hono().get("/limited", one(), (c) => c.text("ok")).get("/free", (c) => c.text("ok"));
+    expect(told(await app.request("/limited", ann))).toEqual([200, "0", null]);
+    expect(told(await app.request("/limited", ann))).toEqual([429, "0", "1"]);
+    expect(told(await app.request("/free", ann))).toEqual([200, null, null]);
+  });
+});
+
+test("the middleware has a name, for stack traces", () => {
+  expect(one().name).toBe("rateLimit");
+});

@@ -1,0 +1,110 @@
+import { createServer, ServerResponse, IncomingMessage } from "node:http";
+import * as http2 from "node:http2";
+import type { Socket } from "node:net";
+import { rateLimit } from "sluice/node";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { listen } from "./rows/listen.js";
+import { oneToken, told } from "./setup.js";
+
+describe("a wrapped listener", () => {
+  test("gives back what the listener returns, at once or later", async () => {
+    const at = (key: () => string | Promise<string>) => rateLimit({ ...oneToken(), key })(() => "done")(request(), response());
+    expect(at(() => "ann")).toBe("done");
+    expect(await at(() => Promise.resolve("ann"))).toBe("done");
+  });
+
+  test("lets errors out: the listener's, the key's, thrown or rejected", async () => {
+    const failure = new Error("failed");
+    const fail = (): never => {
+      throw failure;
+    };
+    const limited = rateLimit({ ...oneToken(), key: () => "ann" });
+    expect(() => limited(fail)(request(), response())).toThrow(failure);
+    expect(() => rateLimit({ ...oneToken(), key: fail })(() => "done")(request(), response())).toThrow(failure);
+    await expect(rateLimit({ ...oneToken(), key: () => Promise.reject(failure) })(() => "done")(request(), response())).rejects.toBe(failure);
+  });
+
+  test("shares its budget with the others that one limit wraps", () => {
+    const limited = rateLimit({ ...oneToken(), key: () => "ann" });
+    const second = response();
+    limited(() => {})(request(), response());
+    limited(() => {})(request(), second);
+    expect(second.statusCode).toBe(429);
+  });
+
+  test("41 · works in Node's own http server, fetched by name in any case", async () => {
+    const limited = rateLimit({ ...oneToken(), key: () => "ann" });
+    const server = await listen(createServer(limited((_request, response) => response.end("ok"))));
+    onTestFinished(() => void server.close());
+    const get = async () => told(await fetch(`http://127.0.0.1:${server.port}`));
+    expect(await get()).toEqual([200, "0", null]);
+    expect(await get()).toEqual([429, "0", "1"]);
+  });
+});
+
+describe("41 · http2", () => {
+  test("tells the budget, refuses, and sends no body to a HEAD", async () => {
+    const limited = rateLimit<http2.Http2ServerRequest, http2.Http2ServerResponse>({ ...oneToken(), key: (request) => request.headers["x-user"]?.toString() });
+    const ask = await serveHttp2(limited((_request, response) => response.end("ok")));
+
+    const allowed = await ask("GET");
+    expect(allowed).toMatchObject({ body: "ok", fields: { ":status": 200, "ratelimit-remaining": "0", "ratelimit-limit": "1" } });
+    const refused = await ask("GET");
+    expect(refused.fields).toMatchObject({ ":status": 429, "retry-after": "1", "ratelimit-reset": "1", ratelimit: '"one";r=0;t=1', "cache-control": "no-store" });
+    expect(JSON.parse(refused.body)).toMatchObject({ code: "rate_limited", status: 429 });
+    const head = await ask("HEAD");
+    expect(head.body).toBe("");
+    expect({ ...head.fields, date: "" }).toEqual({ ...refused.fields, date: "" });
+  });
+
+  test("tells requests that clients gave up from those that were answered", async () => {
+    const outcomes: boolean[] = [];
+    const limited = rateLimit<http2.Http2ServerRequest, http2.Http2ServerResponse>({
+      ...oneToken(),
+      key: () => "ann",
+      cost: 0,
+      refundWhen: ({ aborted }) => outcomes.push(aborted) < 0,
+    });
+    const reached: Array<() => void> = [];
+    const ask = await serveHttp2(limited((request, response) => (request.url === "/slow" ? reached.shift()?.() : response.end("ok"))));
+    await ask("GET");
+    await ask("HEAD");
+    await ask("GET", "/slow", (giveUp) => reached.push(giveUp));
+    await expect.poll(() => outcomes).toEqual([false, false, true]);
+  });
+});
+
+function request(): IncomingMessage {
+  return Object.assign(new IncomingMessage(null as unknown as Socket), { method: "GET", url: "/" });
+}
+
+function response(): ServerResponse {
+  return new ServerResponse(request());
+}
+
+interface Http2Answer {
+  readonly fields: http2.IncomingHttpHeaders;
+  readonly body: string;
+}
+
+type Asker = (method: string, path?: string, begun?: (giveUp: () => void) => void) => Promise<Http2Answer>;
+
+async function serveHttp2(listener: (request: http2.Http2ServerRequest, response: http2.Http2ServerResponse) => unknown): Promise<Asker> {
+  const server = http2.createServer((request, response) => void listener(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const session = http2.connect(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
+  onTestFinished(() => {
+    session.destroy();
+    server.close();
+  });
+  return (method, path = "/", begun) =>
+    new Promise((resolve) => {
+      const stream = session.request({ ":method": method, ":path": path, "x-user": "ann" }).setEncoding("utf8");
+      let fields: http2.IncomingHttpHeaders = {};
+      let body = "";
+      begun?.(() => stream.close(http2.constants.NGHTTP2_CANCEL));
+      stream.on("response", (head) => (fields = head));
+      stream.on("data", (text: string) => (body += text));
+      stream.on("close", () => resolve({ fields, body }));
+    });
+}

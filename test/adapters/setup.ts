@@ -1,0 +1,11 @@
+import { ManualClock } from "sluice/testing";
+
+/** Options for one token that is back after a second, on a clock that stands still. */
+export function oneToken(name = "one") {
+  return { policy: { name, capacity: 1, refill: { tokens: 1, everyMs: 1_000 } }, clock: new ManualClock().now };
+}
+
+/** The RateLimit fields of a web-standard response, and its status. */
+export function told(response: Response): [status: number, remaining: string | null, retryAfter: string | null] {
+  return [response.status, response.headers.get("RateLimit-Remaining"), response.headers.get("Retry-After")];
+}

@@ -1,0 +1,90 @@
+import { createServer } from "node:http";
+import { rateLimit } from "sluice/web";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { listen } from "./rows/listen.js";
+import { oneToken, told } from "./setup.js";
+
+const one = () => rateLimit({ ...oneToken(), key: (request) => request.headers.get("x-user") });
+const asAnn = (init: RequestInit = {}) => new Request("http://localhost/", { ...init, headers: { "x-user": "ann" } });
+
+describe("a wrapped handler", () => {
+  test("gets what else the runtime hands over", async () => {
+    const limited = one()((request, env: { greeting: string }, context: number) => new Response(`${env.greeting} ${context} ${request.method}`));
+    expect(await (await limited(asAnn(), { greeting: "hello" }, 7)).text()).toBe("hello 7 GET");
+  });
+
+  test("answers at once when nothing answers later", () => {
+    const limited = one()(() => new Response("ok"));
+    expect(limited(asAnn())).toBeInstanceOf(Response);
+    expect(limited(asAnn())).toBeInstanceOf(Response);
+  });
+
+  test("refuses, and sends no body to a HEAD", async () => {
+    const limited = one()(() => new Response("ok"));
+    await limited(asAnn());
+    const refused = await limited(asAnn());
+    expect(told(refused)).toEqual([429, "0", "1"]);
+    expect(await refused.json()).toMatchObject({ code: "rate_limited" });
+    const head = await limited(asAnn({ method: "HEAD" }));
+    expect([head.status, head.body]).toEqual([429, null]);
+  });
+
+  test("17 · lets errors out, of the handler and of the key; an answer made outside carries no budget", async () => {
+    const failure = new Error("failed");
+    const fail = (): never => {
+      throw failure;
+    };
+    expect(() => one()(fail)(asAnn())).toThrow(failure);
+    await expect(one()(async () => fail())(asAnn())).rejects.toBe(failure);
+    expect(() => rateLimit({ ...oneToken(), key: fail })(() => new Response("ok"))(asAnn())).toThrow(failure);
+    await expect(rateLimit({ ...oneToken(), key: async () => fail() })(() => new Response("ok"))(asAnn())).rejects.toBe(failure);
+  });
+
+  test("asks about the outcome of a handler that throws or rejects, and can give the token back", async () => {
+    const outcomes: unknown[] = [];
+    const limit = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: (outcome) => outcomes.push(outcome) > 0 && outcome.status === 500 });
+    const fail = (): never => {
+      throw new Error("failed");
+    };
+    await expect(async () => limit(fail)(asAnn())).rejects.toThrow("failed");
+    await expect(limit(async () => fail())(asAnn())).rejects.toThrow("failed");
+    expect(told(await limit(() => new Response("ok"))(asAnn()))).toEqual([200, "0", null]);
+    expect(outcomes).toEqual([500, 500, 200].map((status) => ({ status, aborted: false })));
+  });
+
+  test("asks about the outcome of a client that went away", async () => {
+    const outcomes: unknown[] = [];
+    const client = new AbortController();
+    const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: (outcome) => outcomes.push(outcome) < 0 })(() => {
+      client.abort();
+      return new Response("ok");
+    });
+    await limited(asAnn({ signal: client.signal }));
+    expect(outcomes).toEqual([{ status: 200, aborted: true }]);
+  });
+});
+
+describe("responses", () => {
+  test("a redirect, whose headers cannot be changed, gets the fields on a copy", async () => {
+    const response = await one()(() => Response.redirect("http://localhost/elsewhere", 303))(asAnn());
+    expect([...told(response), response.headers.get("location")]).toEqual([303, "0", null, "http://localhost/elsewhere"]);
+  });
+
+  test("what fetch returned, whose headers cannot be changed either, is passed on", async () => {
+    const upstream = await listen(createServer((_request, response) => response.writeHead(201, { "X-Upstream": "yes" }).end("from elsewhere")));
+    onTestFinished(() => void upstream.close());
+    const response = await one()(() => fetch(`http://127.0.0.1:${upstream.port}/`))(asAnn());
+    expect([...told(response), response.headers.get("x-upstream"), await response.text()]).toEqual([201, "0", null, "yes", "from elsewhere"]);
+  });
+
+  test("a switch of protocols is left as it is", async () => {
+    const upgrade = { status: 101, headers: new Headers(), webSocket: {} } as unknown as Response; // Node refuses to make one
+    expect(await one()(() => upgrade)(asAnn())).toBe(upgrade);
+    expect([...upgrade.headers]).toEqual([]);
+  });
+
+  test("that can be changed are not copied", async () => {
+    const mine = new Response("ok");
+    expect(await one()(() => mine)(asAnn())).toBe(mine);
+  });
+});
