@@ -20,9 +20,9 @@ export function complaints(snippets: readonly Snippet[]): string[] {
   host.fileExists = (name) => texts.has(name) || fileExists(name);
   host.readFile = (name) => texts.get(name) ?? readFile(name);
   const { getSourceFile } = host;
-  host.getSourceFile = (name, ...rest) => {
+  host.getSourceFile = (name, version, ...rest) => {
     const text = texts.get(name);
-    return text === undefined ? getSourceFile(name, ...rest) : ts.createSourceFile(name, text, ...rest);
+    return text === undefined ? getSourceFile(name, version, ...rest) : ts.createSourceFile(name, text, version);
   };
 
   const names = [...texts.keys()];

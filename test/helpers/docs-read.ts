@@ -23,7 +23,7 @@ export function pages(): string[] {
   return ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...docs.filter((name) => name.endsWith(".md") && !name.startsWith("docs/api-html/")).sort()];
 }
 
-export const readPage = (file: string): string => readFileSync(join(ROOT, file), "utf8");
+const readPage = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 
 /** The code blocks of a page, in order. */
 export function fencesOf(file: string): Fence[] {
