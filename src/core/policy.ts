@@ -39,6 +39,7 @@ export class Policy {
     this.name = name;
     this.limits = limits;
     this.maxCost = Math.min(...limits.map((limit) => limit.capacity));
+    Object.freeze(limits);
     Object.freeze(this);
   }
 }
@@ -79,7 +80,7 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   if (names.size !== limits.length) {
     throw new RangeError(`Expected the limits of policy "${name}" to have different names, got ${[...limits.map((l) => l.name)].join(", ")}`);
   }
-  return new Policy(name, Object.freeze(limits) as unknown as readonly [Limit, ...Limit[]]);
+  return new Policy(name, limits as unknown as readonly [Limit, ...Limit[]]);
 }
 
 /** Whether two policies count alike: the same name and the same numbers for every limit, in the same order. */
