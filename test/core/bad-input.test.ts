@@ -1,0 +1,222 @@
+import { createLimiter, definePolicy, MemoryStore, perSecond, TokenBucket, type Key, type PolicyOptions } from "sluice";
+import { ManualClock } from "sluice/testing";
+import { describe, expect, test } from "vitest";
+
+// What a user who does not use TypeScript can write. Every refusal names the part, says what was expected and what came.
+
+const refill = perSecond(5);
+const largest = Number.MAX_SAFE_INTEGER;
+
+const plainName = "1 to 64 letters, digits, `_`, `-` or `.`, starting with a letter or digit";
+
+type Row = readonly [given: unknown, error: typeof TypeError | typeof RangeError, message: string];
+
+/** What a call throws, as one line. */
+function complaint(call: () => unknown): string {
+  try {
+    call();
+  } catch (error) {
+    return String(error);
+  }
+  return "nothing thrown";
+}
+
+/** What every number that must be whole refuses. */
+function notWhole(name: string, what: string, least: number): Row[] {
+  const rows: [unknown, typeof TypeError | typeof RangeError, string][] = [
+    [Number.NaN, RangeError, "NaN"],
+    [Infinity, RangeError, "Infinity"],
+    [-Infinity, RangeError, "-Infinity"],
+    [least - 1, RangeError, `${least - 1}`],
+    [1.5, RangeError, "1.5"],
+    [Number.MIN_VALUE, RangeError, "5e-324"],
+    [2 ** 53, RangeError, "9007199254740992"],
+    ["5", TypeError, '"5"'],
+    [5n, TypeError, "5n"],
+    [null, TypeError, "null"],
+    [true, TypeError, "true"],
+    [[5], TypeError, "an array of 1"],
+    [{ valueOf: () => 5 }, TypeError, "an object"],
+  ];
+  return rows.map(([given, error, got]) => [given, error, `Expected \`${name}\` to be ${what}, got ${got}`]);
+}
+const positive = (name: string): Row[] => notWhole(name, "a positive integer", 1);
+const titled = (row: Row): [title: string, row: Row] => [row[2], row];
+
+describe("L9 · limits and policies", () => {
+  const refused: readonly Row[] = [
+    ...positive("capacity").map(([given, ...rest]): Row => [{ capacity: given, refill }, ...rest]),
+    ...positive("refill.tokens").map(([given, ...rest]): Row => [{ capacity: 5, refill: perSecond(given as number) }, ...rest]),
+    ...positive("refill.everyMs").map(([given, ...rest]): Row => [{ capacity: 5, refill: { tokens: 1, everyMs: given } }, ...rest]),
+    [{ refill }, TypeError, "Expected `capacity` to be a positive integer, got undefined"],
+    [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), got undefined"],
+    [{ capacity: 5, refill: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), got 5"],
+    [{ capacity: 5, refill: perSecond }, TypeError, "Expected `refill` to be an object such as perSecond(5), got a function"],
+    [
+      { capacity: 104_249_992, refill: { tokens: 1, everyMs: 86_400_000 } },
+      RangeError,
+      "Expected `capacity` to be at most 104249991 at this refill (exact arithmetic ends there), got 104249992",
+    ],
+    [
+      { capacity: largest, refill: { tokens: 1, everyMs: largest } },
+      RangeError,
+      `Expected \`capacity\` to be at most 1 at this refill (exact arithmetic ends there), got ${largest}`,
+    ],
+    [undefined, TypeError, "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got undefined"],
+    ["free", TypeError, 'Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got "free"'],
+    [{ name: 5, capacity: 5, refill }, TypeError, "Expected `policy.name` to be a string, got 5"],
+    ...["", " ", "a b", "a/b", "é", "a\n", "{a}", "-a", "x".repeat(65)].map((name): Row => [
+      { name, capacity: 5, refill },
+      RangeError,
+      `Expected \`policy.name\` to be ${plainName}, got ${JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name)}`,
+    ]),
+    [{ name: "1a", capacity: 5, refill }, RangeError, 'Expected `policy.name` to be a name that starts with a letter, got "1a"'],
+    [{ limits: [] }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got an array of 0"],
+    [{ limits: { capacity: 5, refill } }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got an object"],
+    [{ limits: null }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got null"],
+    [{ limits: [null] }, TypeError, "Expected `limit` to be an object with `capacity` and `refill`, got null"],
+    [{ limits: [{ capacity: 0, refill }] }, RangeError, "Expected `capacity` to be a positive integer, got 0"],
+    [{ limits: [{ name: "", capacity: 5, refill }] }, RangeError, `Expected \`limit.name\` to be ${plainName}, got ""`],
+    [
+      { limits: [{ capacity: 5, refill }], capacity: 5 },
+      TypeError,
+      "Expected `policy` to have either `limits` or `capacity` and `refill`, got both",
+    ],
+    [
+      { name: "api", limits: [{ name: "a", capacity: 5, refill }, { name: "a", capacity: 9, refill }] },
+      RangeError,
+      'Expected the limits of policy "api" to have different names, got a, a',
+    ],
+    [
+      { name: "api", limits: [{ name: "2", capacity: 5, refill }, { capacity: 9, refill }] },
+      RangeError,
+      'Expected the limits of policy "api" to have different names, got 2, 2',
+    ],
+  ];
+
+  test.each(refused.map(titled))("L9 · bad input: %s", (message, [given, error]) => {
+    for (const make of [
+      () => definePolicy(given as PolicyOptions),
+      () => createLimiter({ policy: given as PolicyOptions }),
+      () => new TokenBucket(given as never),
+    ]) {
+      expect(complaint(make)).toBe(`${error.name}: ${message}`);
+    }
+  });
+
+  test("L9 · bad input: the edges of what is exact are accepted", () => {
+    for (const policy of [
+      { capacity: 104_249_991, refill: { tokens: 1, everyMs: 86_400_000 } },
+      { capacity: 104_249_991 * 86_400_000, refill: { tokens: 86_400_000, everyMs: 86_400_000 } },
+      { capacity: largest, refill: { tokens: largest, everyMs: 1 } },
+      { capacity: 1, refill: { tokens: 1, everyMs: largest } },
+    ]) {
+      expect(definePolicy(policy).limits[0].size).toBeLessThanOrEqual(largest);
+    }
+  });
+});
+
+describe("L9 · costs, keys and clocks", () => {
+  const clock = new ManualClock(1_000);
+  const bucket = new TokenBucket({ capacity: 10, refill, clock: clock.now });
+  const limiter = createLimiter({ policy: { capacity: 10, refill }, clock: clock.now });
+  bucket.consume(4);
+  limiter.consume("alice", 4);
+
+  /** Expects the refusal from every one of `calls`, and nobody's bucket to have noticed. */
+  function refuses([, error, message]: Row, ...calls: readonly (() => unknown)[]): void {
+    const before = [bucket.peek(), limiter.peek("alice"), limiter.store.stats()];
+    for (const call of calls) {
+      expect(complaint(call)).toBe(`${error.name}: ${message}`);
+    }
+    expect([bucket.peek(), limiter.peek("alice"), limiter.store.stats()]).toStrictEqual(before);
+  }
+
+  const costs = notWhole("cost", "a whole number of at least 0", 0);
+  test.each(costs.map(titled))("L9 · bad input: %s", (_, row) => {
+    const cost = row[0] as number;
+    refuses(row, () => bucket.consume(cost), () => bucket.peek(cost));
+    // Of a limiter, an object in that place is options.
+    if (typeof cost !== "object") refuses(row, () => limiter.consume("alice", cost), () => limiter.peek("bob", cost));
+    if (cost !== null) refuses(row, () => limiter.consume("alice", { cost }), () => limiter.peek("alice", { cost }));
+  });
+
+  test.each(positive("tokens").map(titled))("L9 · bad input: %s", (_, row) => {
+    const tokens = row[0] as number;
+    refuses(row, () => bucket.refund(tokens));
+    if (typeof tokens === "number") refuses(row, () => limiter.refund("alice", tokens));
+  });
+
+  const keys: readonly Row[] = [
+    ["", TypeError, "Expected `key` to be a non-empty string, got an empty one"],
+    [[], TypeError, "Expected `key` to be a non-empty string or a tuple of parts, got an array of 0"],
+    [undefined, TypeError, "Expected `key` to be a non-empty string or a tuple of parts, got undefined"],
+    [null, TypeError, "Expected `key` to be a non-empty string or a tuple of parts, got null"],
+    [42, TypeError, "Expected `key` to be a non-empty string or a tuple of parts, got 42"],
+    [{ 0: "a", length: 1 }, TypeError, "Expected `key` to be a non-empty string or a tuple of parts, got an object"],
+    ...["", undefined, null, true, 1.5, Number.NaN, 2 ** 53].map((part): Row => [
+      ["user", part],
+      TypeError,
+      `Expected every part of \`key\` to be a non-empty string or an integer, got ${part === "" ? '""' : String(part)}`,
+    ]),
+    [["user", ["a"]], TypeError, "Expected every part of `key` to be a non-empty string or an integer, got an array of 1"],
+  ];
+  test.each(keys.map(titled))("L9 · bad input: %s", (_, row) => {
+    const key = row[0] as Key;
+    refuses(row, () => limiter.consume(key), () => limiter.peek(key), () => limiter.refund(key, 1), () => limiter.reset(key));
+  });
+
+  test.each([Number.NaN, Infinity, -Infinity])("L9 · bad input: a clock that reads %s is refused, and nothing is taken", (reading) => {
+    const message = `Expected \`clock()\` to be a finite number of milliseconds, got ${reading}`;
+    const calls = [
+      () => bucket.consume(),
+      () => bucket.peek(),
+      () => bucket.refund(1),
+      () => limiter.consume("alice"),
+      () => limiter.peek("alice"),
+      () => limiter.refund("alice", 1),
+    ];
+    const before = [bucket.peek(), limiter.peek("alice")];
+    clock.set(reading);
+    for (const call of calls) expect(complaint(call)).toBe(`RangeError: ${message}`);
+    clock.set(1_000);
+    expect([bucket.peek(), limiter.peek("alice")]).toStrictEqual(before);
+  });
+
+  const policy = { capacity: 5, refill };
+  const aClock = "Expected `clock` to be a function that returns milliseconds, got";
+  const options: readonly Row[] = [
+    [() => new TokenBucket({ capacity: 5, refill, clock: 5 as never }), TypeError, `${aClock} 5`],
+    [() => new MemoryStore({ clock: {} as never }), TypeError, `${aClock} an object`],
+    ...positive("maxKeys").map(([given, ...rest]): Row => [() => new MemoryStore({ maxKeys: given as number }), ...rest]),
+    [() => createLimiter(undefined as never), TypeError, "Expected `options` to be an object with a `policy`, got undefined"],
+    [
+      () => createLimiter({ policy, store: {} as never }),
+      TypeError,
+      "Expected `store` to be an object with `sync` and `consume`, got an object",
+    ],
+    [
+      () => createLimiter({ policy, onStoreError: "open" as never }),
+      RangeError,
+      'Expected `onStoreError` to be "allow" or "unavailable", got "open"',
+    ],
+    [() => limiter.consume("alice", { policy: policy as never }), TypeError, "Expected `policy` to be made by definePolicy, got an object"],
+    [() => limiter.refund("alice", "3" as never), TypeError, 'Expected `what` to be a decision or a number of tokens, got "3"'],
+  ];
+  test.each(options.map(titled))("L9 · bad input: %s", (_, row) => {
+    refuses(row, row[0] as () => unknown);
+  });
+
+  test("L9 · bad input: a message shows a long string shortened and runs no code of the value", () => {
+    const trap = { toString: () => expect.unreachable(), [Symbol.toPrimitive]: () => expect.unreachable() };
+    expect(() => bucket.consume(trap as never)).toThrow(/got an object$/);
+    expect(complaint(() => bucket.consume("x".repeat(10_000) as never))).toMatch(/got "x{40}…"$/);
+  });
+
+  test("L9 · bad input: a cost of 0 is no bad input: always allowed, takes nothing, keeps nothing", () => {
+    expect(limiter.consume("nobody", 0)).toMatchObject({ allowed: true, cost: 0, remaining: 10, resetMs: 0 });
+    expect(limiter.store.stats().buckets).toBe(1);
+    limiter.consume("full", 10);
+    expect(limiter.consume("full", 0)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+});

@@ -1,0 +1,135 @@
+import fc from "fast-check";
+import { createLimiter, definePolicy, MemoryStore, Policy, TokenBucket, type PolicyOptions } from "sluice";
+import { ManualClock } from "sluice/testing";
+import { describe, expect, test } from "vitest";
+import { fullBucket, type Bucket } from "../../src/core/bucket.js";
+import * as core from "../../src/core/decision.js";
+import { anyHistories, anySteps, limits, policies, resolve, starts, versions, type ResolvedStep } from "../helpers/arbitraries.js";
+import { Model } from "../helpers/model.js";
+
+// The same history in the big-integer model, in the core and through a limiter, compared call by call in every field.
+// The model knows nothing of src; see test/helpers/model.ts.
+
+describe("L8 · one arithmetic", () => {
+  test("L8 · one arithmetic: TokenBucket answers as the model does, whatever the limit, the clock and the cost", () => {
+    fc.assert(
+      fc.property(anyHistories, ({ limit, history }) => {
+        const clock = new ManualClock();
+        const bucket = new TokenBucket({ ...limit, clock: clock.now });
+        const model = new Model();
+        for (const { call, now, cost } of history) {
+          clock.set(now);
+          if (call === "reset") {
+            bucket.reset();
+            model.reset(limit);
+          } else if (call === "refund" && cost > 0) {
+            bucket.refund(cost);
+            model.refund(limit, cost, now);
+          } else if (call === "consume") expect(bucket.consume(cost)).toStrictEqual(model.consume(limit, cost, now));
+          expect(bucket.peek(cost)).toStrictEqual(model.peek(limit, cost, now));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("L8 · one arithmetic: a limiter over memory does, for several keys at once", () => {
+    fc.assert(
+      fc.property(anyHistories, ({ limit, history }) => {
+        const clock = new ManualClock();
+        const limiter = createLimiter({ policy: limit, clock: clock.now });
+        // Few enough keys that the store has no reason to forget an idle one, which is only right while no clock steps back.
+        const models = ["alice", "bob", "carol", "(", "2:ab"].map((key) => ({ key, model: new Model() }));
+        for (const { call, now, cost, choice } of history) {
+          clock.set(now);
+          const { key, model } = models[choice % models.length] as (typeof models)[number];
+          if (call === "reset") {
+            limiter.reset(key);
+            model.reset(limit);
+          } else if (call === "refund" && cost > 0) {
+            limiter.refund(key, cost);
+            model.refund(limit, cost, now);
+          } else if (call === "consume") expect(limiter.consume(key, cost)).toStrictEqual(model.consume(limit, cost, now));
+          expect(limiter.peek(key, cost)).toStrictEqual(model.peek(limit, cost, now));
+        }
+      }),
+      { numRuns: 250 },
+    );
+  });
+
+  test("L8 · one arithmetic: policies of several limits do, in the core and in memory", () => {
+    fc.assert(
+      fc.property(policies, starts, anySteps, (policy, start, list) => {
+        // Each history is aimed at one of its limits; the others see strange numbers.
+        const aim = policy.limits[(list[0]?.choice ?? 0) % policy.limits.length] ?? policy.limits[0];
+        compare(resolve(start, list, aim), () => policy);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("L14 · numbers can change", () => {
+  const name = "tier";
+
+  test("L14 · numbers can change: every answer after a change is the model's, through any versions of a limit", () => {
+    fc.assert(
+      fc.property(versions, starts, anySteps, (list, start, history) => {
+        const tiers = list.map((limit) => ({ name, ...limit }));
+        compare(resolve(start, history, list[0]), ({ choice }) => tiers[choice % tiers.length] as PolicyOptions);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("L14 · numbers can change: so for several limits, when a deploy adds, drops or renames one", () => {
+    fc.assert(
+      fc.property(fc.array(limits, { minLength: 3, maxLength: 3 }), starts, anySteps, ([a, b, c], start, history) => {
+        if (a === undefined || b === undefined || c === undefined) return;
+        const before: PolicyOptions = { name, limits: [{ ...a, name: "burst" }, { ...b, name: "day" }] };
+        const after: PolicyOptions = { name, limits: [{ ...b, name: "day" }, { ...c, name: "burst" }, { ...a, name: "month" }] };
+        const steps = resolve(start, history, a);
+        compare(steps, (_, i) => (i < steps.length / 2 ? before : after));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+/** Plays a history under the policy that `policyAt` chooses for each step, in the core's plain functions, in memory and in the model. */
+function compare(history: readonly ResolvedStep[], policyAt: (step: ResolvedStep, i: number) => PolicyOptions): void {
+  const clock = new ManualClock();
+  const limiter = createLimiter({ policy: { ...policyAt(history[0] as ResolvedStep, 0) }, store: new MemoryStore({ clock: clock.now }) });
+  const model = new Model();
+  const buckets = new Map<string, Bucket>();
+  const defined = new Map<PolicyOptions, Policy>();
+  for (const [i, step] of history.entries()) {
+    const { call, now, cost } = step;
+    const options = policyAt(step, i);
+    const policy = defined.get(options) ?? definePolicy(options);
+    defined.set(options, policy);
+    const records = policy.limits.map((limit) => {
+      const record = buckets.get(limit.name) ?? fullBucket(limit);
+      buckets.set(limit.name, record);
+      return record;
+    });
+    clock.set(now);
+    if (call === "reset") {
+      for (const limit of policy.limits) buckets.delete(limit.name);
+      limiter.reset("alice", { policy });
+      model.reset(options);
+    } else if (call === "refund" && cost > 0) {
+      core.refund(records, policy, cost, Math.floor(now));
+      limiter.refund("alice", cost, { policy });
+      model.refund(options, cost, now);
+    } else if (call === "consume") {
+      const expected = model.consume(options, cost, now);
+      expect(core.consume(records, policy, cost, Math.floor(now))).toStrictEqual(expected);
+      expect(limiter.consume("alice", { cost, policy })).toStrictEqual(expected);
+    } else {
+      const expected = model.peek(options, cost, now);
+      expect(core.peek(records, policy, cost, Math.floor(now))).toStrictEqual(expected);
+      expect(limiter.peek("alice", { cost, policy })).toStrictEqual(expected);
+    }
+  }
+}

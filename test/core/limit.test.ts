@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { definePolicy, monotonicClock, perDay, perHour, perMinute, perSecond, Policy, type PolicyOptions } from "sluice";
+import { describe, expect, test } from "vitest";
+import { samePolicy } from "../../src/core/policy.js";
+import { limits } from "../helpers/arbitraries.js";
+
+const refill = perSecond(5);
+
+describe("limits", () => {
+  test("a rate is what its name says", () => {
+    expect([perSecond(5), perMinute(5), perHour(5), perDay(5)]).toEqual([
+      { tokens: 5, everyMs: 1_000 },
+      { tokens: 5, everyMs: 60_000 },
+      { tokens: 5, everyMs: 3_600_000 },
+      { tokens: 5, everyMs: 86_400_000 },
+    ]);
+  });
+
+  test("a rate is kept in lowest terms and never rounded", () => {
+    fc.assert(
+      fc.property(limits, (limit) => {
+        const { unitsPerMs, unitsPerToken, size, fullMs } = definePolicy(limit).limits[0];
+        const [p, q] = [BigInt(unitsPerMs), BigInt(unitsPerToken)];
+        expect(p * BigInt(limit.refill.everyMs)).toBe(q * BigInt(limit.refill.tokens));
+        for (let divisor = 2; divisor < 60; divisor++) expect(unitsPerMs % divisor === 0 && unitsPerToken % divisor === 0).toBe(false);
+        expect(BigInt(size)).toBe(BigInt(limit.capacity) * q);
+        expect(BigInt(fullMs) * p >= BigInt(size) && (BigInt(fullMs) - 1n) * p < BigInt(size)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("policies", () => {
+  test("one limit takes the policy's name, several take their place unless they are named", () => {
+    const names = (policy: PolicyOptions): string[] => definePolicy(policy).limits.map(({ name }) => name);
+    expect(names({ capacity: 5, refill })).toEqual(["default"]);
+    expect(names({ name: "api", capacity: 5, refill })).toEqual(["api"]);
+    expect(names({ name: "api", limits: [{ capacity: 5, refill }, { name: "day", capacity: 9, refill }] })).toEqual(["1", "day"]);
+  });
+
+  test("a policy is checked once, frozen, and keeps nothing of what it was made from", () => {
+    const mine = { capacity: 5, refill: { tokens: 5, everyMs: 1_000 } };
+    const policy = definePolicy(mine);
+    mine.capacity = 1_000;
+    mine.refill.tokens = 1_000;
+    expect(policy.limits[0]).toMatchObject({ capacity: 5, refill: { tokens: 5, everyMs: 1_000 } });
+    for (const part of [policy, policy.limits, policy.limits[0], policy.limits[0].refill]) expect(Object.isFrozen(part)).toBe(true);
+    expect(definePolicy(policy)).toBe(policy);
+    expect(policy).toBeInstanceOf(Policy);
+  });
+
+  test("two policies are the same when they count alike, however their rates are written", () => {
+    const one = definePolicy({ name: "api", capacity: 5, refill: perSecond(2) });
+    expect(samePolicy(one, definePolicy({ name: "api", capacity: 5, refill: perMinute(120) }))).toBe(true);
+    const others: PolicyOptions[] = [
+      { name: "web", capacity: 5, refill: perSecond(2) },
+      { name: "api", capacity: 6, refill: perSecond(2) },
+      { name: "api", capacity: 5, refill: perSecond(3) },
+      { name: "api", capacity: 5, refill: { tokens: 2, everyMs: 999 } },
+      { name: "api", limits: [{ capacity: 5, refill: perSecond(2) }] },
+      { name: "api", limits: [{ name: "api", capacity: 5, refill: perSecond(2) }, { capacity: 5, refill: perSecond(2) }] },
+    ];
+    for (const other of others) expect(samePolicy(one, definePolicy(other)), JSON.stringify(other)).toBe(false);
+    expect(samePolicy(one, definePolicy({ name: "api", limits: [{ name: "api", capacity: 5, refill: perSecond(2) }] }))).toBe(true);
+  });
+});
+
+describe("the default clock", () => {
+  test("is monotonic, and is asked for when it is read", () => {
+    const first = monotonicClock();
+    expect(Number.isFinite(first)).toBe(true);
+    expect(monotonicClock()).toBeGreaterThanOrEqual(first);
+  });
+});

@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { perHour, type LimitOptions, type ManyLimitsPolicy } from "sluice";
+
+/** The arrows of time and the sizes of requests that misbehave: what the laws are tried with. */
+
+const YEAR = 31_557_600_000;
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
+/** Limits that have broken rate limiters: each has its own way of losing a unit. */
+const hostileLimits: readonly LimitOptions[] = [
+  { capacity: 1, refill: { tokens: 1, everyMs: 30 * 86_400_000 } }, // one a month
+  { capacity: 1_000_000, refill: { tokens: 1_000_000, everyMs: 1_000 } }, // a million a second
+  { capacity: 1, refill: { tokens: 1, everyMs: 1 } },
+  { capacity: 1, refill: { tokens: 1_000, everyMs: 1 } }, // full again long before the next millisecond
+  { capacity: 20, refill: { tokens: 7, everyMs: 13 } },
+  { capacity: 100, refill: perHour(99_999) },
+  { capacity: 3, refill: perHour(3) },
+  { capacity: 10, refill: { tokens: 999_983, everyMs: 1_000_003 } }, // two primes: nothing cancels
+  { capacity: Math.floor(LARGEST / 86_400_000), refill: { tokens: 1, everyMs: 86_400_000 } }, // the last unit that is exact
+  { capacity: Math.floor(LARGEST / 86_400_000), refill: { tokens: 999_983, everyMs: 86_400_000 } },
+  { capacity: LARGEST, refill: { tokens: 1_000_000_007, everyMs: 1 } },
+  { capacity: 1, refill: { tokens: 1, everyMs: LARGEST } }, // one in 285 thousand years
+];
+
+const plainLimit: fc.Arbitrary<LimitOptions> = fc.record({
+  capacity: fc.integer({ min: 1, max: 30 }),
+  refill: fc.record({ tokens: fc.integer({ min: 1, max: 40 }), everyMs: fc.integer({ min: 1, max: 2_000 }) }),
+});
+
+/** One limit, hostile half of the time. */
+export const limits: fc.Arbitrary<LimitOptions> = fc.oneof(plainLimit, fc.constantFrom(...hostileLimits));
+
+/** Two or three limits under one policy name. */
+export const policies: fc.Arbitrary<ManyLimitsPolicy> = fc
+  .array(limits, { minLength: 2, maxLength: 3 })
+  .map((list) => ({ name: "several", limits: list as [LimitOptions, ...LimitOptions[]] }));
+
+/** Limits one after another that are the same limit in other numbers: tiers, deploys, changes of mind (L14). */
+export const versions: fc.Arbitrary<readonly [LimitOptions, ...LimitOptions[]]> = fc
+  .array(limits, { minLength: 2, maxLength: 4 })
+  .map((list) => list as [LimitOptions, ...LimitOptions[]]);
+
+/** Where a clock may start: any epoch, before it, between two milliseconds. */
+export const starts: fc.Arbitrary<number> = fc.constantFrom(0, 0.5, -123_456.75, 1_700_000_000_000, 86_399_999.999);
+
+/** What happens at one instant. `cost` and `ms` are resolved against a limit by {@link costOf} and {@link moved}. */
+export interface Step {
+  readonly call: "consume" | "peek" | "refund" | "reset";
+  readonly move: Move;
+  readonly cost: Cost;
+  /** Which of several keys, limits or versions it is about. */
+  readonly choice: number;
+}
+
+/** A clock's move, in units that mean something to the limit it is tried with. */
+type Move = readonly [unit: "ms" | "token" | "refill" | "year", factor: number];
+type Cost = readonly [of: "one" | "capacity" | "far", factor: number];
+
+const ahead: fc.Arbitrary<Move> = fc.oneof(
+  fc.constant<Move>(["ms", 0]),
+  fc.tuple(fc.constant("ms" as const), fc.constantFrom(1, 2, 17, 0.25, 0.999, 1_000)),
+  fc.tuple(fc.constant("token" as const), fc.double({ min: 0, max: 3, noNaN: true })),
+  fc.tuple(fc.constant("refill" as const), fc.double({ min: 0, max: 1.2, noNaN: true })),
+);
+const rare: fc.Arbitrary<Move> = fc.constantFrom<Move>(["year", 10], ["refill", 1], ["refill", 1.000001]);
+const back: fc.Arbitrary<Move> = fc.oneof(
+  fc.tuple(fc.constant("ms" as const), fc.constantFrom(-1, -0.25, -50)),
+  fc.tuple(fc.constant("token" as const), fc.double({ min: -3, max: 0, noNaN: true })),
+  fc.tuple(fc.constant("refill" as const), fc.double({ min: -1.2, max: 0, noNaN: true })),
+  fc.constantFrom<Move>(["year", -10], ["refill", -1]),
+);
+const onward: fc.Arbitrary<Move> = fc.oneof({ weight: 12, arbitrary: ahead }, { weight: 1, arbitrary: rare });
+const anywhere: fc.Arbitrary<Move> = fc.oneof({ weight: 3, arbitrary: onward }, { weight: 1, arbitrary: back });
+
+const costs: fc.Arbitrary<Cost> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<Cost>(["one", 1]) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant("capacity" as const), fc.double({ min: 0, max: 1, noNaN: true })) },
+  { weight: 1, arbitrary: fc.constantFrom<Cost>(["one", 0], ["one", 2], ["capacity", 1], ["far", 1], ["far", LARGEST]) },
+);
+
+/** Histories under a clock that stands still or moves on; most calls are `consume`. */
+export const onwardSteps = steps(onward);
+/** The same under a clock that also steps back, by a millisecond or by ten years. */
+export const anySteps = steps(anywhere);
+
+function steps(moves: fc.Arbitrary<Move>): fc.Arbitrary<readonly Step[]> {
+  const call = fc.oneof(
+    { weight: 8, arbitrary: fc.constant("consume" as const) },
+    { weight: 2, arbitrary: fc.constantFrom("peek" as const, "refund" as const) },
+    { weight: 1, arbitrary: fc.constant("reset" as const) },
+  );
+  return fc.array(fc.record({ call, move: moves, cost: costs, choice: fc.nat(5) }), { minLength: 1, maxLength: 40, size: "max" });
+}
+
+/** Milliseconds from empty to full, rounded up; for aiming at interesting instants, not for judging answers. */
+export function refillMs({ capacity, refill }: LimitOptions): number {
+  return Math.ceil((capacity / refill.tokens) * refill.everyMs);
+}
+
+/** The reading after a move. A move beyond what a clock can tell to the millisecond is not made. */
+export function moved(now: number, [unit, factor]: Move, limit: LimitOptions): number {
+  const { tokens, everyMs } = limit.refill;
+  const size = { ms: 1, token: everyMs / tokens, refill: refillMs(limit), year: YEAR }[unit];
+  const next = now + (unit === "ms" ? factor : Math.round(factor * size));
+  return Math.abs(next) > LARGEST / 4 ? now : next;
+}
+
+/** Whole tokens; `far` is above the capacity. */
+export function costOf([of, factor]: Cost, { capacity }: LimitOptions): number {
+  if (of === "one") return factor;
+  return of === "far" ? Math.min(LARGEST, capacity + factor) : Math.round(factor * capacity);
+}
+
+/** A history with its numbers filled in. */
+export function resolve(start: number, history: readonly Step[], limit: LimitOptions): ResolvedStep[] {
+  let now = start;
+  return history.map(({ call, move, cost, choice }) => {
+    now = moved(now, move, limit);
+    return { call, now, cost: costOf(cost, limit), choice };
+  });
+}
+
+export interface ResolvedStep {
+  readonly call: Step["call"];
+  readonly now: number;
+  readonly cost: number;
+  readonly choice: number;
+}
+
+/** A limit and a history for it, the clock moving on. */
+export const onwardHistories = histories(onwardSteps);
+/** A limit and a history for it, the clock moving anywhere. */
+export const anyHistories = histories(anySteps);
+
+function histories(of: fc.Arbitrary<readonly Step[]>): fc.Arbitrary<{ limit: LimitOptions; history: ResolvedStep[] }> {
+  return fc.tuple(limits, starts, of).map(([limit, start, list]) => ({ limit, history: resolve(start, list, limit) }));
+}
