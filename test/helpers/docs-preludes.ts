@@ -7,8 +7,6 @@ import type { Fence } from "./docs-read.js";
 /** By the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
   express: 'import express from "express"; import { perSecond } from "sluice"; const app = express()',
-  limiter:
-    'import { createLimiter, perSecond } from "sluice"; const limiter = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perSecond(5) } })',
 };
 
 /** What a docstring of one file takes for granted. */
