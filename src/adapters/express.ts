@@ -2,12 +2,19 @@
  * Rate limits for Express 4 and 5, and for whatever else calls `(request, response, next)` with Express's objects.
  * @module
  */
-import type { NextFunction, Request, RequestHandler, Response } from "express";
+import type { NextFunction, Request, Response } from "express";
 import { createGate, isPromise, nodeReader, passOnNode, refuseOnNode } from "../http/index.js";
-import type { GateOptions, Verdict } from "../http/index.js";
+import type { GateOptions, NodeResponse, Verdict } from "../http/index.js";
 
 /** What {@link rateLimit} takes; functions get Express's own request. */
 export type ExpressRateLimitOptions = GateOptions<Request>;
+
+/** Middleware for any path: what a route's own handlers know of its parameters and bodies stays as it is. */
+export type ExpressMiddleware = <Params, Answer, Body, Query>(
+  request: Request<Params, Answer, Body, Query>,
+  response: Response<Answer>,
+  next: NextFunction,
+) => void;
 
 /**
  * Middleware that lets a request on within the budget, and answers it otherwise.
@@ -22,17 +29,17 @@ export type ExpressRateLimitOptions = GateOptions<Request>;
  *   }),
  * );
  */
-export function rateLimit(options: ExpressRateLimitOptions): RequestHandler {
+export function rateLimit(options: ExpressRateLimitOptions): ExpressMiddleware {
   const gate = createGate<Request>(options, nodeReader);
 
-  return function rateLimit(request: Request, response: Response, next: NextFunction): void {
-    const verdict = gate(request);
+  return function rateLimit(request, response, next) {
+    const verdict = gate(request as unknown as Request);
     if (isPromise(verdict)) verdict.then((known) => proceed(known, response, next), (error: unknown) => next(error ?? noReason()));
     else proceed(verdict, response, next);
   };
 }
 
-function proceed(verdict: Verdict, response: Response, next: NextFunction): void {
+function proceed(verdict: Verdict, response: NodeResponse, next: NextFunction): void {
   if (verdict.outcome === "refuse") return refuseOnNode(response, verdict);
   if (verdict.outcome === "pass") passOnNode(response, verdict);
   next();
