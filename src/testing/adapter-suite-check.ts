@@ -13,9 +13,9 @@ export function same(actual: unknown, wanted: unknown, what: string): void {
   check(got === want, `Expected ${what} to be ${want}, got ${got}`);
 }
 
-/** Waits until `holds`, turn after turn of the event loop. Fails when it never does. */
-export async function eventually(holds: () => boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 5_000;
+/** Waits until `holds`, turn after turn of the event loop. Fails when it does not in time. */
+export async function eventually(holds: () => boolean, what: string, deadlineMs: number): Promise<void> {
+  const deadline = performance.now() + deadlineMs;
   while (!holds()) {
     check(performance.now() < deadline, `Expected ${what}, which did not happen`);
     await new Promise((resolve) => setTimeout(resolve, 1));

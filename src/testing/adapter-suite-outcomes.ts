@@ -1,7 +1,7 @@
 import type { Decision } from "../core/decision.js";
 import type { Outcome } from "../http/index.js";
 import { checkFailure } from "./adapter-suite-callers.js";
-import { check, checkBudget, checkNoBudget, checkProblem, checkRefusal, eventually, same } from "./adapter-suite-check.js";
+import { check, checkBudget, checkNoBudget, checkProblem, checkRefusal, same } from "./adapter-suite-check.js";
 import type { Case, Start } from "./adapter-suite-server.js";
 import { deadStores, laterStore } from "./adapter-suite-stores.js";
 import { write, type Answer } from "./adapter-suite-wire.js";
@@ -60,9 +60,9 @@ export const outcomes: readonly Case[] = [
         checkBudget(await server.get("/ok"), 200, { ...ten, remaining: 9 });
         checkBudget(await server.get("/ok"), 200, { ...ten, remaining: 8 });
         checkBudget(await server.get("/missing"), 404, { ...ten, remaining: 7 });
-        await eventually(() => outcomes.length === 3, "three outcomes");
+        await server.eventually(() => outcomes.length === 3, "three outcomes");
         checkBudget(await server.get("/ok"), 200, { ...ten, remaining: 7 });
-        await eventually(() => outcomes.length === 4, "four outcomes");
+        await server.eventually(() => outcomes.length === 4, "four outcomes");
         same(outcomes.map(({ status }) => status), [200, 200, 404, 200], "the statuses");
         same(outcomes.filter(({ aborted }) => aborted), [], "the outcomes of clients that went away");
       }
@@ -74,11 +74,11 @@ export const outcomes: readonly Case[] = [
       const outcomes: Outcome[] = [];
       const server = await start({ refundWhen: (outcome) => outcomes.push(outcome) > 0 && outcome.status === 500 });
       await server.get("/throws");
-      await eventually(() => outcomes.length === 1, "an outcome");
+      await server.eventually(() => outcomes.length === 1, "an outcome");
       await server.get("/rejects");
-      await eventually(() => outcomes.length === 2, "a second outcome");
+      await server.eventually(() => outcomes.length === 2, "a second outcome");
       checkBudget(await server.get("/ok"), 200, { remaining: 2 });
-      await eventually(() => outcomes.length === 3, "a third outcome");
+      await server.eventually(() => outcomes.length === 3, "a third outcome");
       same(outcomes.map(({ status }) => status), [500, 500, 200], "the statuses");
     },
   },
@@ -88,7 +88,7 @@ export const outcomes: readonly Case[] = [
       let asked = 0;
       const server = await start({ refundWhen: () => (asked += 1) > 99 });
       for (let i = 0; i < 5; i++) await server.get("/ok");
-      await eventually(() => asked === 3, "three outcomes");
+      await server.eventually(() => asked === 3, "three outcomes");
       checkRefusal(await server.get("/ok"), { retryAfter: 1 });
       same(asked, 3, "the number of outcomes");
     },
@@ -101,12 +101,12 @@ export const outcomes: readonly Case[] = [
       const server = await start({ refundWhen: (outcome) => outcomes.push(outcome) > 0 && outcome.aborted });
       const line = await server.connect();
       line.write(write("/slow", { headers: { "X-User": "ann" } }));
-      await eventually(() => server.entered.length === 1, "the request to reach the handler");
+      await server.eventually(() => server.entered.length === 1, "the request to reach the handler");
       line.drop();
       // The server hears of it before it hears of what is sent after it.
       for (let i = 0; i < 2; i++) await server.get("/ok", { "X-User": "bob" });
       server.release();
-      await eventually(() => outcomes.length === 3, "three outcomes");
+      await server.eventually(() => outcomes.length === 3, "three outcomes");
       same(outcomes.filter(({ aborted }) => aborted).length, 1, "the number of clients that went away");
       checkBudget(await server.get("/ok"), 200, { remaining: 2 });
     },

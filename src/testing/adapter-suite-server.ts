@@ -2,8 +2,9 @@ import type { Clock } from "../core/clock.js";
 import type { PolicyOptions, Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import type { GateOptions, OwnLimiter, SharedOptions } from "../http/index.js";
+import { eventually } from "./adapter-suite-check.js";
 import { ask, connect, type Answer, type Ask, type Line } from "./adapter-suite-wire.js";
-import type { AdapterSetup, AdapterTrait, RunningServer, SuiteRequest } from "./adapter-suite.js";
+import type { AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./adapter-suite.js";
 import { ManualClock } from "./manual-clock.js";
 
 /** One test of the suite. */
@@ -18,7 +19,7 @@ export interface Case {
 export type Start = (options?: SuiteOptions) => Promise<Server>;
 
 /** The options that a test changes. */
-export interface SuiteOptions extends Partial<SharedOptions<SuiteRequest>> {
+interface SuiteOptions extends Partial<SharedOptions<SuiteRequest>> {
   readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Policy);
   readonly store?: Store;
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
@@ -34,12 +35,14 @@ export interface Server {
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   ask(path: string, request: Ask): Promise<Answer>;
   connect(): Promise<Line>;
+  /** Waits for something that follows by itself. */
+  eventually(holds: () => boolean, what: string): Promise<void>;
   /** Lets held handlers go on. */
   release(): void;
 }
 
-/** The default policy, for tests that change something else. */
-export const POLICY = { name: "suite", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } } as const;
+/** The default policy. */
+const POLICY = { name: "suite", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } } as const;
 /** The policy in front of `/bulk`. */
 export const BULK = { name: "bulk", capacity: 2, refill: { tokens: 1, everyMs: 10_000 } } as const;
 
@@ -47,7 +50,7 @@ export const BULK = { name: "bulk", capacity: 2, refill: { tokens: 1, everyMs: 1
 export const keyOf = (request: SuiteRequest): readonly [string, string | null | undefined] => ["user", request.header("x-user")];
 
 /** Runs one test with servers of its own, and stops them. */
-export async function startServer(serve: (setup: AdapterSetup) => Promise<RunningServer>, run: Case["run"]): Promise<void> {
+export async function runCase({ serve, deadlineMs = 5_000 }: AdapterSuiteOptions, { run }: Case): Promise<void> {
   const stops: Array<() => unknown> = [];
   try {
     await run(async (options = {}) => {
@@ -68,9 +71,11 @@ export async function startServer(serve: (setup: AdapterSetup) => Promise<Runnin
         clock,
         entered,
         release,
-        get: (path, headers = { "X-User": "ann" }) => ask(port, path, { headers }),
-        ask: (path, request) => ask(port, path, { ...request, headers: { "X-User": "ann", ...request.headers } }),
-        connect: () => connect(port),
+        get: async (path, headers = { "X-User": "ann" }) => ask(await connect(port, deadlineMs), path, { headers }),
+        ask: async (path, request) =>
+          ask(await connect(port, deadlineMs), path, { ...request, headers: { "X-User": "ann", ...request.headers } }),
+        connect: () => connect(port, deadlineMs),
+        eventually: (holds, what) => eventually(holds, what, deadlineMs),
       };
     });
   } finally {

@@ -30,11 +30,8 @@ export interface Line {
   drop(): void;
 }
 
-// Only a server that hangs takes this long.
-const DEADLINE_MS = 5_000;
-
-/** Connects to a server on this machine. */
-export async function connect(port: number): Promise<Line> {
+/** Connects to a server on this machine, which hangs when it keeps silent for `deadlineMs`. */
+export async function connect(port: number, deadlineMs: number): Promise<Line> {
   const net = await import("node:net");
   const socket: Socket = net.connect({ port, host: "127.0.0.1" });
   socket.setEncoding("latin1");
@@ -72,7 +69,7 @@ export async function connect(port: number): Promise<Line> {
         socket.destroy();
         reject(new Error(`Expected ${what} from the server, ${why} after ${JSON.stringify(arrived.slice(0, 500))}`));
       };
-      const timer = setTimeout(() => fail("nothing more came"), DEADLINE_MS);
+      const timer = setTimeout(() => fail("nothing more came"), deadlineMs);
       wake = () => {
         if (!done()) return closed ? fail("it closed") : undefined;
         clearTimeout(timer);
@@ -90,9 +87,8 @@ export function write(path: string, { method = "GET", headers = {}, body }: Ask 
   return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body ?? ""}`;
 }
 
-/** Asks once, on a connection of its own. */
-export async function ask(port: number, path: string, request: Ask = {}): Promise<Answer> {
-  const line = await connect(port);
+/** Asks once, on a connection of which it is the only request. */
+export async function ask(line: Line, path: string, request: Ask = {}): Promise<Answer> {
   line.write(write(path, { ...request, headers: { Connection: "close", ...request.headers } }));
   const [answer, more] = readAnswers(await line.rest(), [request.method ?? "GET"]);
   if (answer === undefined || more !== undefined) throw new Error(`Expected one response to ${path}, got ${answer ? "more" : "none"}`);

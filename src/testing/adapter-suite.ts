@@ -5,7 +5,7 @@ import { budgets } from "./adapter-suite-budgets.js";
 import { callers } from "./adapter-suite-callers.js";
 import { connections } from "./adapter-suite-connections.js";
 import { outcomes } from "./adapter-suite-outcomes.js";
-import { startServer, type Case } from "./adapter-suite-server.js";
+import { runCase, type Case } from "./adapter-suite-server.js";
 
 /** What the suite needs to know of a request: the harness's one line of translation. */
 export interface SuiteRequest {
@@ -90,6 +90,8 @@ export interface AdapterSuiteOptions {
   readonly serve: (setup: AdapterSetup) => Promise<RunningServer>;
   /** What the framework cannot do, each with the reason; the tests that need it are skipped under that reason. Default: nothing. */
   readonly lacks?: Readonly<Partial<Record<AdapterTrait, string>>>;
+  /** Milliseconds of silence after which a server counts as hung. Default 5000; nothing else waits for it. */
+  readonly deadlineMs?: number;
 }
 
 /**
@@ -102,12 +104,13 @@ export interface AdapterSuiteOptions {
  *   adapterSuite({ test, serve: async (setup) => startMyServer(setup) });
  * });
  */
-export function adapterSuite({ test, serve, lacks = {} }: AdapterSuiteOptions): void {
+export function adapterSuite(options: AdapterSuiteOptions): void {
+  const { test, lacks = {} } = options;
   const cases: readonly Case[] = [...budgets, ...answers, ...connections, ...callers, ...outcomes, ...browsers];
-  for (const { name, needs, run } of cases) {
-    const reason = needs === undefined ? undefined : lacks[needs];
-    if (reason === undefined) test(name, () => startServer(serve, run));
-    else skip(test, `${name} (skipped: ${reason})`);
+  for (const one of cases) {
+    const reason = one.needs === undefined ? undefined : lacks[one.needs];
+    if (reason === undefined) test(one.name, () => runCase(options, one));
+    else skip(test, `${one.name} (skipped: ${reason})`);
   }
 }
 

@@ -14,7 +14,7 @@ export const lacks = {
 };
 
 /** The suite's routes on Hono. */
-export function honoApp(setup: AdapterSetup): Hono {
+function honoApp(setup: AdapterSetup): Hono {
   const read = (c: Context) => ({ method: c.req.method, path: c.req.path, header: (name: string) => c.req.header(name) });
   const app = new Hono();
 

@@ -19,7 +19,7 @@ export interface Row extends Pick<AdapterSuiteOptions, "serve" | "lacks"> {
 
 /** Every row that the suite must run; the frameworks' older versions share the types of the newer. */
 export const rows: readonly Row[] = [
-  { name: "Node", loaded: `node ${process.versions.node}`, serve: serveNode },
+  { name: "Node", loaded: `node ${process.versions.node}`, serve: (setup) => serveNode(setup) },
   { name: "Express 4", loaded: loaded("express4"), serve: (setup) => serveExpress(express4 as unknown as typeof express, setup) },
   { name: "Express 5", loaded: loaded("express"), serve: (setup) => serveExpress(express, setup) },
   { name: "Fastify 4", loaded: loaded("fastify4"), serve: (setup) => serveFastify(fastify4 as unknown as typeof fastify, setup) },

@@ -1,17 +1,23 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { GateOptions } from "sluice/http";
 import { rateLimit } from "sluice/node";
 import type { AdapterSetup, RunningServer } from "sluice/testing";
 import { listen } from "./listen.js";
 
-/** The suite's routes on Node's own server. */
-export function serveNode(setup: AdapterSetup): Promise<RunningServer> {
+type Listen = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** An adapter for Node's own server. */
+export type NodeAdapter = (options: GateOptions<IncomingMessage>) => (listener: Listen) => Listen;
+
+/** The suite's routes on Node's own server, under this package's adapter or another. */
+export function serveNode(setup: AdapterSetup, adapter: NodeAdapter = rateLimit): Promise<RunningServer> {
   const read = (request: IncomingMessage) => ({
     method: request.method ?? "",
     path: request.url ?? "",
     header: (name: string) => request.headers[name]?.toString(),
   });
-  const limited = rateLimit(setup.options(read))(route);
-  const limitedBulk = rateLimit(setup.bulk(read))(route);
+  const limited = adapter(setup.options(read))(route);
+  const limitedBulk = adapter(setup.bulk(read))(route);
 
   return listen(createServer(serve as RequestListener));
 
@@ -22,7 +28,8 @@ export function serveNode(setup: AdapterSetup): Promise<RunningServer> {
     try {
       await (request.url === "/bulk" ? limitedBulk : limited)(request, response);
     } catch {
-      response.writeHead(500).end();
+      if (response.headersSent) response.destroy();
+      else response.writeHead(500).end();
     }
   }
 

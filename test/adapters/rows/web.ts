@@ -7,7 +7,7 @@ import { listen } from "./listen.js";
 const { Response } = globalThis;
 
 /** The suite's routes as one function from Request to Response. */
-export function webHandler(setup: AdapterSetup): (request: Request) => Promise<Response> {
+function webHandler(setup: AdapterSetup): (request: Request) => Promise<Response> {
   const pathOf = (request: Request) => new URL(request.url).pathname;
   const read = (request: Request) => ({ method: request.method, path: pathOf(request), header: (name: string) => request.headers.get(name) });
   const limited = rateLimit(setup.options(read))(answer);

@@ -1,0 +1,156 @@
+// What compiles for users of the adapters, and what must not.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import { createServer } from "node:http";
+import { expectTypeOf } from "expect-type";
+import express, { type Request as ExpressRequest, type RequestHandler } from "express";
+import { fastify, type FastifyRequest } from "fastify";
+import { Hono, type Context } from "hono";
+import { createLimiter, definePolicy, perSecond } from "sluice";
+import * as forExpress from "sluice/express";
+import * as forFastify from "sluice/fastify";
+import * as forHono from "sluice/hono";
+import * as forNode from "sluice/node";
+import { adapterSuite, type AdapterSetup, type RunningServer } from "sluice/testing";
+import * as forWeb from "sluice/web";
+
+const policy = { capacity: 30, refill: perSecond(5) };
+const limiter = createLimiter({ policy });
+
+// The key gets the framework's own request.
+
+forNode.rateLimit({ policy, key: (request) => (expectTypeOf(request).toEqualTypeOf<IncomingMessage>(), "ann") });
+forExpress.rateLimit({ policy, key: (request) => (expectTypeOf(request).toEqualTypeOf<ExpressRequest>(), "ann") });
+forHono.rateLimit({ policy, key: (c) => (expectTypeOf(c).toExtend<Context>(), c.req.header("x-user")) });
+forWeb.rateLimit({ policy, key: (request) => (expectTypeOf(request).toEqualTypeOf<Request>(), request.headers.get("x-user")) });
+void fastify().register(forFastify.rateLimit, { policy, key: (request) => (expectTypeOf(request).toExtend<FastifyRequest>(), request.ip) });
+
+// So do the other functions, which see what they decide about.
+
+forExpress.rateLimit({
+  policy: (request) => (expectTypeOf(request).toEqualTypeOf<ExpressRequest>(), definePolicy(policy)),
+  key: () => ["user", 42, 42n],
+  cost: (request) => Number(request.get("x-cost")),
+  skip: async (request) => request.path === "/health",
+  onDecision: (decision, request) => void [decision.remaining.toFixed(), request.path],
+  refundWhen: ({ status, aborted }, request) => aborted || status < 400 || request.path === "/",
+});
+
+// A key may be missing in part, and may answer later.
+
+forExpress.rateLimit({ policy, key: (request) => ["device", request.get("x-device-id")] });
+forWeb.rateLimit({ policy, key: async (request) => request.headers.get("x-user") });
+forNode.rateLimit({ policy, key: () => undefined });
+
+// It cannot be left out, and must say who is calling.
+
+// @ts-expect-error
+forNode.rateLimit({ policy });
+// @ts-expect-error
+forExpress.rateLimit({ policy });
+// @ts-expect-error
+forHono.rateLimit({ policy });
+// @ts-expect-error
+forWeb.rateLimit({ policy });
+// @ts-expect-error
+void fastify().register(forFastify.rateLimit, { policy });
+// @ts-expect-error
+forNode.rateLimit({ policy, key: "x-device-id" });
+// @ts-expect-error
+forNode.rateLimit({ policy, key: (request) => request });
+// @ts-expect-error
+forNode.rateLimit({ policy, key: () => ["user", true] });
+
+// The limits come from a policy or a limiter, from one of them.
+
+forExpress.rateLimit({ limiter, key: () => "ann" });
+// @ts-expect-error
+forExpress.rateLimit({ key: () => "ann" });
+// @ts-expect-error
+forExpress.rateLimit({ policy, limiter, key: () => "ann" });
+// @ts-expect-error
+forExpress.rateLimit({ limiter, store: limiter.store, key: () => "ann" });
+// @ts-expect-error
+forExpress.rateLimit({ policy: () => policy, key: () => "ann" });
+
+// Options that nobody knows, and choices that nobody offers.
+
+// @ts-expect-error
+forExpress.rateLimit({ policy, key: () => "ann", windowMs: 1_000 });
+// @ts-expect-error
+forExpress.rateLimit({ policy, key: () => "ann", headers: ["draft-8"] });
+// @ts-expect-error
+forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "local" });
+// @ts-expect-error
+forExpress.rateLimit({ policy, key: () => "ann", unidentified: "throw" });
+
+// Node: its own servers' listeners, http2's by name.
+
+const limited = forNode.rateLimit({ policy, key: (request) => request.headers["x-user"]?.toString() });
+createServer(limited((request, response) => (expectTypeOf(request).toEqualTypeOf<IncomingMessage>(), response.end())));
+expectTypeOf(limited).parameter(0).parameter(1).toEqualTypeOf<ServerResponse>();
+const limited2 = forNode.rateLimit<Http2ServerRequest, Http2ServerResponse>({ policy, key: (request) => request.authority });
+createSecureServer({}, limited2((_request, response) => response.stream.respond()));
+
+// Express: middleware like any other; what an app adds to the request is there.
+
+expectTypeOf(forExpress.rateLimit({ policy, key: () => "ann" })).toExtend<RequestHandler>();
+express().use(forExpress.rateLimit({ policy, key: (request) => (request.user === undefined ? null : ["user", request.user.id]) }));
+express().get("/inbox/:id", forExpress.rateLimit({ policy, key: () => "ann" }), (request, response) => {
+  expectTypeOf(request.params).toEqualTypeOf<{ id: string }>();
+  response.end();
+});
+
+declare global {
+  // The way that Express itself gives for adding to its types.
+  // oxlint-disable-next-line no-namespace
+  namespace Express {
+    interface Request {
+      user?: { id: string };
+    }
+  }
+}
+
+// Fastify: a route says under config.rateLimit what it changes.
+
+const app = fastify();
+app.get("/heavy", { config: { rateLimit: { cost: 5 } } }, () => "ok");
+app.get("/other", { config: { rateLimit: { policy, key: (request) => request.url } } }, () => "ok");
+app.get("/given", { config: { rateLimit: { limiter } } }, () => "ok");
+app.get("/free", { config: { rateLimit: false } }, () => "ok");
+// @ts-expect-error
+app.get("/wrong", { config: { rateLimit: { cost: "5" } } }, () => "ok");
+// Fastify takes config's own type from the value, so a misspelt option compiles; registering the route fails.
+
+// Hono: an app's Env is named, as for every middleware that is made by a function; without one, middleware fits any app.
+
+interface AppEnv {
+  Variables: { userId: string };
+}
+const hono = new Hono<AppEnv>().use(forHono.rateLimit<AppEnv>({ policy, key: (c) => ["user", c.var.userId], cost: (c) => c.get("userId").length }));
+hono.use(forHono.rateLimit({ policy, key: (c: Context<AppEnv>) => (expectTypeOf(c.var.userId).toEqualTypeOf<string>(), c.var.userId) }));
+hono.get("/", forHono.rateLimit({ policy, key: (c) => c.req.header("x-user") }), (c) => c.text((expectTypeOf(c.var.userId).toEqualTypeOf<string>(), c.var.userId)));
+hono.get("/:id", forHono.rateLimit<AppEnv>({ policy, key: (c) => c.var.userId }), (c) => c.text((expectTypeOf(c.req.param("id")).toEqualTypeOf<string>(), "ok")));
+// @ts-expect-error
+forHono.rateLimit<AppEnv>({ policy, key: (c) => c.var.nobody });
+
+// web: what else the runtime hands over keeps its types.
+
+const handle = forWeb.rateLimit({ policy, key: () => "ann" })((_request, env: { region: string }, wait: (work: Promise<void>) => void) => {
+  wait(Promise.resolve());
+  return new Response(env.region);
+});
+expectTypeOf(handle).parameters.toEqualTypeOf<[request: Request, env: { region: string }, wait: (work: Promise<void>) => void]>();
+expectTypeOf(handle).returns.toEqualTypeOf<Response | Promise<Response>>();
+// @ts-expect-error
+void handle(new Request("http://localhost/"));
+
+// The adapter suite takes any runner's `test` and any adapter.
+
+declare function test(name: string, run: () => Promise<void>): void;
+declare function serve(setup: AdapterSetup): Promise<RunningServer>;
+adapterSuite({ test, serve, lacks: { rawHead: "there is none" } });
+// @ts-expect-error
+adapterSuite({ test, serve, lacks: { speed: "it is slow" } });
+// @ts-expect-error
+adapterSuite({ test, serve, lacks: { rawHead: true } });
