@@ -83,6 +83,13 @@ test("commands that are shown exist", () => {
   expect(shown.filter(([, , name, inBench]) => (inBench ? bench : { scripts }).scripts[name as string] === undefined)).toEqual([]);
 });
 
+test("the page of options has them all", () => {
+  const source = readFileSync(join(ROOT, "src/http/options.ts"), "utf8");
+  const written = source.slice(source.indexOf("interface OwnLimiter")).matchAll(/^  readonly (\w+)\??:/gm);
+  const listed = readFileSync(join(ROOT, "docs/options.md"), "utf8").matchAll(/^\| `(\w+)` \|/gm);
+  expect(new Set([...listed].map(([, name]) => name))).toEqual(new Set([...written].map(([, name]) => name)));
+});
+
 test("the picture is what the bucket does", () => {
   expect(readFileSync(join(ROOT, "docs/images/bucket.svg"), "utf8")).toBe(drawBucket());
 });
