@@ -12,7 +12,8 @@ describe.each(rows)("$name", ({ name, serve, lacks = {} }) => {
 
 test("every row is there, in the version that its name says, and was answered", () => {
   const lines = rows.map(({ name, loaded }) => `${name}: ${loaded}, ${started.get(name)?.answered}, ${started.get(name)?.tests} servers`);
-  console.log(lines.join("\n"));
+  const skips = rows.map(({ lacks = {} }) => Object.values(lacks).map((reason) => `\n  skipped there: ${reason}`).join(""));
+  console.log(lines.map((line, i) => line + skips[i]).join("\n"));
   expect(rows.map(({ name }) => name)).toEqual(wanted);
   for (const [i, { name, loaded }] of rows.entries()) {
     const [, framework, major] = /^(\w+) (\d)$/.exec(name) ?? [];
