@@ -18,6 +18,7 @@ export default defineConfig({
     env: { FC_SEED: seed },
     reporters: ["default", tellSeed],
     pool: "threads",
+    maxWorkers: "100%", // by default one core is left idle
     projects: [
       {
         extends: true,
