@@ -75,7 +75,7 @@ export class MemoryShard {
       slot = (slot + 1) & this.#mask;
       if (!this.#isTaken(slot)) continue;
       examined += 1;
-      const fullAt = this.#fullAt(slot);
+      const fullAt = this.#fullAt(slot, now);
       if (fullAt < soonest || victim < 0) {
         soonest = fullAt;
         victim = slot;
@@ -124,9 +124,12 @@ export class MemoryShard {
     this.#numbers[2 * slot + 1] = bucket.unitsPerToken;
   }
 
-  #fullAt(slot: number): number {
+  // A record that a far step back of the clock left ahead is impossible, and full at once: it must crowd nobody out (law L6).
+  #fullAt(slot: number, now: number): number {
+    const at = this.#amounts[2 * slot + 1] as number;
+    if (at - now > this.#limit.fullMs) return now;
     const unitsPerMs = this.#numbers === null ? this.#limit.unitsPerMs : (this.#numbers[2 * slot] as number);
-    return (this.#amounts[2 * slot + 1] as number) + Math.ceil((this.#amounts[2 * slot] as number) / unitsPerMs);
+    return at + Math.ceil((this.#amounts[2 * slot] as number) / unitsPerMs);
   }
 
   // Closes the gap behind it (backward shift), so that no probe is ever cut short and no tombstones pile up.
@@ -150,7 +153,7 @@ export class MemoryShard {
   // Drops what is idle, and doubles when that frees less than half of what is allowed: so rebuilding stays rare.
   #rebuild(now: number): number {
     const busy: number[] = [];
-    for (let slot = 0; slot <= this.#mask; slot++) if (this.#isTaken(slot) && this.#fullAt(slot) > now) busy.push(slot);
+    for (let slot = 0; slot <= this.#mask; slot++) if (this.#isTaken(slot) && this.#fullAt(slot, now) > now) busy.push(slot);
     const dropped = this.used - busy.length;
     const slots = (this.#mask + 1) * (busy.length > this.used / 2 ? 2 : 1);
     const fingerprints = this.#fingerprints;
