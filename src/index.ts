@@ -1,6 +1,6 @@
 /**
  * The front door: token buckets, policies, the in-memory store and limiters. Frameworks have a subpath each.
- * @module
+ * @module sluice
  */
 export { monotonicClock, type Clock } from "./core/clock.js";
 export { readings, type Allowed, type Decision, type DecisionFacts, type Reading, type Refused } from "./core/decision.js";

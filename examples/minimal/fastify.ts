@@ -6,7 +6,7 @@ const app = Fastify();
 
 await app.register(rateLimit, {
   policy: { name: "interactive", capacity: 10, refill: perSecond(2) },
-  key: (request) => ["device", request.headers["x-device-id"]?.toString()],
+  key: (request) => ["device", request.headers["x-device-id"]],
 });
 
 app.get("/inbox", async () => ({ messages: [] }));

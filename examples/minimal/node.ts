@@ -4,7 +4,7 @@ import { rateLimit } from "sluice/node";
 
 const limited = rateLimit({
   policy: { name: "interactive", capacity: 10, refill: perSecond(2) },
-  key: (request) => ["device", request.headers["x-device-id"]?.toString()],
+  key: (request) => ["device", request.headers["x-device-id"]],
 });
 
 const server = createServer(

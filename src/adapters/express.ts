@@ -1,6 +1,6 @@
 /**
  * Rate limits for Express 4 and 5, and for whatever else calls `(request, response, next)` with Express's objects.
- * @module
+ * @module sluice/express
  */
 import type { NextFunction, Request, Response } from "express";
 import { createGate, isPromise, nodeReader, passOnNode, refuseOnNode } from "../http/index.js";

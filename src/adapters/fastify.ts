@@ -1,6 +1,6 @@
 /**
  * Rate limits for Fastify 4 and 5, as a plugin.
- * @module
+ * @module sluice/fastify
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { expected } from "../core/errors.js";
@@ -28,7 +28,7 @@ declare module "fastify" {
  * @example
  * await app.register(rateLimit, {
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
- *   key: (request) => ["device", request.headers["x-device-id"]?.toString()],
+ *   key: (request) => ["device", request.headers["x-device-id"]],
  * });
  * app.post("/exports", { config: { rateLimit: { cost: 5 } } }, async () => "started");
  */

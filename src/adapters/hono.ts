@@ -1,6 +1,6 @@
 /**
  * Rate limits for Hono, on Node and on web-standard runtimes.
- * @module
+ * @module sluice/hono
  */
 import type { Context, Env, MiddlewareHandler } from "hono";
 import { createGate, isPromise, refusalHeaders, withFields } from "../http/index.js";

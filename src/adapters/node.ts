@@ -1,6 +1,6 @@
 /**
  * Rate limits for Node's own `http`, `https` and `http2` servers.
- * @module
+ * @module sluice/node
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createGate, isPromise, nodeReader, passOnNode, refuseOnNode } from "../http/index.js";
@@ -20,7 +20,7 @@ export type Listener<Req, Res> = (request: Req, response: Res) => unknown;
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
- *   key: (request) => ["device", request.headers["x-device-id"]?.toString()],
+ *   key: (request) => ["device", request.headers["x-device-id"]],
  * });
  * createServer(limited((request, response) => response.end("hello"))).listen(3000);
  */

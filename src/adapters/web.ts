@@ -1,6 +1,6 @@
 /**
  * Rate limits for any server that turns a web-standard `Request` into a `Response`: Deno, Bun, Workers and the like.
- * @module
+ * @module sluice/web
  */
 import { createGate, isPromise, refusalHeaders, webReader, withFields } from "../http/index.js";
 import type { GateOptions, Pass, Verdict } from "../http/index.js";

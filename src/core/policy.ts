@@ -78,7 +78,7 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   );
   const names = new Set(limits.map((limit) => limit.name));
   if (names.size !== limits.length) {
-    throw new RangeError(`Expected the limits of policy "${name}" to have different names, got ${[...limits.map((l) => l.name)].join(", ")}`);
+    throw new RangeError(`Expected the limits of policy "${name}" to have different names, got ${limits.map((l) => l.name).join(", ")}`);
   }
   return new Policy(name, limits as unknown as readonly [Limit, ...Limit[]]);
 }

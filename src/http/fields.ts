@@ -25,6 +25,7 @@ export interface FieldFacts {
 /** One header field: its name, and its value or null to leave it out. */
 export interface Field {
   readonly name: string;
+  /** Null leaves the field out. */
   readonly value: (facts: FieldFacts) => string | null;
   /** True when it says the same in every answer under one policy. */
   readonly constant?: true;

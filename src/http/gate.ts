@@ -98,9 +98,11 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
 
   function price(request: Request, key: MaybeKey): Verdict | Promise<Verdict> {
-    const caller = isKey(key) ? key : UNIDENTIFIED;
+    const caller = callerOf(key);
     if (caller === UNIDENTIFIED && unidentified === "skip") return SKIP;
-    if (caller === UNIDENTIFIED && unidentified === "refuse") return refusals.unidentified(isCrossOrigin(request));
+    if (caller === UNIDENTIFIED && unidentified === "refuse") {
+      return refusals.unidentified({ request, crossOrigin: isCrossOrigin(request) });
+    }
     const cost = typeof costOption === "number" ? costOption : costOption(request);
     return isPromise(cost) ? cost.then((known) => decide(request, caller, known)) : decide(request, caller, cost);
   }
@@ -115,9 +117,9 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
 
   function judge(request: Request, key: Key, policy: Policy, decision: Decision): Verdict {
     onDecision?.(decision, request);
-    const fields = writer.write(policy, decision, partitionKey?.(key));
+    const fields = writer.write(policy, decision, key === UNIDENTIFIED ? undefined : partitionKey?.(key));
     const crossOrigin = isCrossOrigin(request);
-    if (!decision.allowed) return refusals.refuse(policy, decision, fields, crossOrigin);
+    if (!decision.allowed) return refusals.refuse({ request, crossOrigin }, policy, decision, fields);
     const settle = refundWhen === undefined ? null : (outcome: Outcome) => settleOnce(request, key, policy, decision, outcome);
     return { outcome: "pass", fields, expose: crossOrigin ? namesIn(fields) : NOTHING, decision, settle };
   }
@@ -160,9 +162,13 @@ function isPresent(value: unknown): boolean {
 }
 
 // Only what is missing makes a caller unidentified; what is wrong goes on to the limiter, which throws.
-function isKey(key: MaybeKey): key is Key {
-  if (!Array.isArray(key)) return key !== null && key !== undefined && key !== "";
-  return key.length > 0 && key.every((part) => part !== null && part !== undefined && part !== "");
+function callerOf(key: MaybeKey): Key {
+  if (key === null || key === undefined || key === "") return UNIDENTIFIED;
+  if (!Array.isArray(key)) return key as Key;
+  // Node gives a header field that was sent several times as a list.
+  const parts = key.map((part: unknown) => (Array.isArray(part) ? part.join(",") : part));
+  const isWhole = parts.length > 0 && parts.every((part) => part !== null && part !== undefined && part !== "");
+  return isWhole ? (parts as unknown as Key) : UNIDENTIFIED;
 }
 
 /** Whether an answer comes later. */

@@ -1,6 +1,6 @@
 /**
  * What HTTP says, without a framework: the gate, header fields, `Retry-After` and problem documents. For adapters' authors.
- * @module
+ * @module sluice/http
  */
 export { exposing } from "./expose.js";
 export { type Field, type FieldFacts, type HeaderStyle, type ResetFormat, type VendorHeaders } from "./fields.js";

@@ -13,9 +13,13 @@ export interface NodeResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   readonly writableFinished: boolean;
+  /** The field's value so far. */
   getHeader(name: string): unknown;
+  /** Sets a field, and replaces what it was. */
   setHeader(name: string, value: string): unknown;
+  /** Sends the response. */
   end(body: string): unknown;
+  /** Calls back when the response is over, finished or not. */
   once(event: "close", listener: () => void): unknown;
 }
 

@@ -8,8 +8,11 @@ import type { OnStoreError } from "../limiter/on-store-error.js";
 import type { HeaderStyle } from "./fields.js";
 import type { Problem } from "./problem.js";
 
-/** A key that may turn out to be missing: a caller with a missing or empty part is unidentified. */
-export type MaybeKey = Key | null | undefined | readonly (KeyPart | null | undefined)[];
+/**
+ * A key that may turn out to be missing: a caller with a missing or empty part is unidentified. A part may be a header
+ * field as Node gives it, whose several values count as one text.
+ */
+export type MaybeKey = Key | null | undefined | readonly (KeyPart | readonly string[] | null | undefined)[];
 
 /** How a request ended, as far as the server can tell. */
 export interface Outcome {
@@ -24,7 +27,7 @@ export type GateOptions<Request> = SharedOptions<Request> & (OwnLimiter<Request>
 
 /** The limits are given, and the gate makes a limiter of them. */
 export interface OwnLimiter<Request> {
-  /** The limits that each caller must satisfy, or a function that picks them for a request (from {@link definePolicy}). */
+  /** The limits that each caller must satisfy, or a function that picks them for a request (from `definePolicy`). */
   readonly policy: PolicyOptions | Policy | ((request: Request) => Policy);
   /** Where the buckets live. Default: a memory store of the gate's own. */
   readonly store?: Store | undefined;
@@ -60,8 +63,11 @@ export interface SharedOptions<Request> {
   readonly headers?: readonly HeaderStyle[];
   /** The form of `Retry-After`. Default `"seconds"`, which every client reads; `"http-date"` needs clocks that agree. */
   readonly retryAfter?: "seconds" | "http-date";
-  /** Changes the body of a refusal. Gets the problem document that would be sent and returns the object to send. */
-  readonly body?: (problem: Problem, decision: Decision | null) => object;
+  /**
+   * Changes the body of a refusal. Gets the problem document that would be sent, and returns the object to send. The
+   * decision is null for a caller without a key.
+   */
+  readonly body?: (problem: Problem, decision: Decision | null, request: Request) => object;
   /** Sees every decision, before it is answered. What it throws fails the request. */
   readonly onDecision?: (decision: Decision, request: Request) => void;
   /**

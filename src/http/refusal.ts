@@ -9,46 +9,52 @@ import { costTooHigh, tooManyRequests, unavailable, unidentified, type Problem }
 import { toHttpDate, toRetryAfter } from "./retry-after.js";
 
 /** Makes the answers to requests that do not get through. */
-export interface Refusals {
+export interface Refusals<Request> {
   /** 429, 400 or 503, as the decision's reason says. */
-  refuse(policy: Policy, decision: Refused, fields: FieldList, crossOrigin: boolean): Refuse;
+  refuse(to: Addressee<Request>, policy: Policy, decision: Refused, fields: FieldList): Refuse;
   /** 401. */
-  unidentified(crossOrigin: boolean): Refuse;
+  unidentified(to: Addressee<Request>): Refuse;
 }
 
-interface RefusalOptions {
+/** Who is answered, and whether scripts of another origin will read it. */
+interface Addressee<Request> {
+  readonly request: Request;
+  readonly crossOrigin: boolean;
+}
+
+interface RefusalOptions<Request> {
   readonly retryAfter?: "seconds" | "http-date";
-  readonly body?: (problem: Problem, decision: Decision | null) => object;
+  readonly body?: (problem: Problem, decision: Decision | null, request: Request) => object;
   readonly wallClock?: () => number;
 }
 
 /** Makes refusals in the given forms. The options are checked already. */
-export function makeRefusals({ retryAfter, body, wallClock = Date.now }: RefusalOptions): Refusals {
+export function makeRefusals<Request>({ retryAfter, body, wallClock = Date.now }: RefusalOptions<Request>): Refusals<Request> {
   return {
-    refuse(policy, decision, fields, crossOrigin) {
+    refuse(to, policy, decision, fields) {
       if (decision.reason === "cost_above_capacity") {
-        return answer(400, costTooHigh(decision.cost, policy.maxCost), decision, fields, crossOrigin);
+        return answer(to, 400, costTooHigh(decision.cost, policy.maxCost), decision, fields);
       }
       const seconds = toRetryAfter(decision.retryAfterMs);
       const wait = ["Retry-After", retryAfter === "http-date" ? toHttpDate(wallClock() + decision.retryAfterMs) : String(seconds)];
-      if (decision.reason === "store_unavailable") return answer(503, unavailable(seconds), decision, wait, crossOrigin);
+      if (decision.reason === "store_unavailable") return answer(to, 503, unavailable(seconds), decision, wait);
       const violated = readings(decision)
         .filter((reading) => reading.retryAfterMs > 0)
         .map((reading) => labelOf(policy, reading.limit));
-      return answer(429, tooManyRequests(seconds, violated), decision, [...fields, ...wait], crossOrigin);
+      return answer(to, 429, tooManyRequests(seconds, violated), decision, [...fields, ...wait]);
     },
     // RFC 9110, section 15.5.2: a 401 names at least one way to identify oneself.
-    unidentified: (crossOrigin) => answer(401, unidentified(), null, ["WWW-Authenticate", "Bearer"], crossOrigin),
+    unidentified: (to) => answer(to, 401, unidentified(), null, ["WWW-Authenticate", "Bearer"]),
   };
 
   function answer(
+    { request, crossOrigin }: Addressee<Request>,
     status: Refuse["status"],
     problem: Problem,
     decision: Decision | null,
     fields: FieldList,
-    crossOrigin: boolean,
   ): Refuse {
-    const document = body === undefined ? problem : body(problem, decision);
+    const document = body === undefined ? problem : body(problem, decision, request);
     if (typeof document !== "object" || document === null) throw new TypeError(expected("body()", "an object", document));
     const text = JSON.stringify(document);
     const length = String(new TextEncoder().encode(text).length);

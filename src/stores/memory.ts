@@ -1,3 +1,7 @@
+/**
+ * The in-memory store on its own, for those who make it before a limiter or share it among several.
+ * @module sluice/memory
+ */
 import { fullBucket, type Bucket } from "../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../core/clock.js";
 import { consume, peek, refund, type Decision } from "../core/decision.js";
@@ -62,7 +66,6 @@ export class MemoryStore implements SyncStore {
     this.clock = clock;
   }
 
-  /** See {@link StorePowers.consume}. */
   consume(policy: Policy, key: string, cost: number): Decision {
     const now = readClock(this.clock);
     const place = this.#load(policy, key);
@@ -71,12 +74,10 @@ export class MemoryStore implements SyncStore {
     return decision;
   }
 
-  /** See {@link StorePowers.peek}. */
   peek(policy: Policy, key: string, cost: number): Decision {
     return peek(this.#load(policy, key).buckets, policy, cost, readClock(this.clock));
   }
 
-  /** See {@link StorePowers.refund}. */
   refund(policy: Policy, key: string, tokens: number): void {
     const now = readClock(this.clock);
     const place = this.#load(policy, key);
@@ -84,7 +85,6 @@ export class MemoryStore implements SyncStore {
     this.#save(place, now);
   }
 
-  /** See {@link StorePowers.reset}. */
   reset(policy: Policy, key: string): void {
     const place = this.#load(policy, key);
     for (const table of place.tables) table.delete(this.#key);

@@ -92,13 +92,14 @@ type Translatable = SharedOptions<SuiteRequest> & Pick<OwnLimiter<SuiteRequest>,
 
 /** The same options for a framework's own request. */
 function translate<Request>(options: GateOptions<SuiteRequest>, read: (request: Request) => SuiteRequest): GateOptions<Request> {
-  const { key, cost, skip, policy, onDecision, refundWhen, ...plain } = options as Translatable;
+  const { key, cost, skip, policy, body, onDecision, refundWhen, ...plain } = options as Translatable;
   return {
     ...plain,
     key: (request) => key(read(request)),
     policy: typeof policy === "function" ? (request) => policy(read(request)) : policy,
     ...(cost !== undefined && { cost: typeof cost === "function" ? (request: Request) => cost(read(request)) : cost }),
     ...(skip && { skip: (request: Request) => skip(read(request)) }),
+    ...(body && { body: (problem, decision, request: Request) => body(problem, decision, read(request)) }),
     ...(onDecision && { onDecision: (decision, request: Request) => onDecision(decision, read(request)) }),
     ...(refundWhen && { refundWhen: (outcome, request: Request) => refundWhen(outcome, read(request)) }),
   };

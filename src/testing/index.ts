@@ -1,6 +1,6 @@
 /**
  * For testing what is built on sluice: a clock that tests drive, and the tests that make an adapter right.
- * @module
+ * @module sluice/testing
  */
 export {
   adapterSuite,
