@@ -11,6 +11,8 @@ export interface NodeRequest {
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
+  readonly destroyed?: boolean;
+  readonly stream?: { readonly destroyed?: boolean };
   readonly writableEnded: boolean;
   readonly writableFinished: boolean;
   /** The field's value so far. */
@@ -34,10 +36,17 @@ export function passOnNode(response: NodeResponse, verdict: Pass): void {
   writeFields(response, verdict);
   const { settle } = verdict;
   if (settle === null) return;
+  // A client may be gone before it is allowed, and "close" with it.
+  if (isClosed(response)) return void settle({ status: response.statusCode, aborted: true });
   // "close" follows every response, finished or not, once. HTTP/2 calls a response finished that was never ended.
   response.once("close", () => {
     void settle({ status: response.statusCode, aborted: !(response.writableEnded && response.writableFinished) });
   });
+}
+
+// HTTP/2's responses leave it to their stream to say so.
+function isClosed({ destroyed, stream }: NodeResponse): boolean {
+  return destroyed === true || stream?.destroyed === true;
 }
 
 /**
