@@ -2,7 +2,7 @@ import type { Decision } from "../core/decision.js";
 import type { Outcome } from "../http/index.js";
 import { checkFailure } from "./adapter-suite-callers.js";
 import { check, checkBudget, checkNoBudget, checkProblem, checkRefusal, same } from "./adapter-suite-check.js";
-import type { Case, Start } from "./adapter-suite-server.js";
+import { keyOf, type Case, type Start } from "./adapter-suite-server.js";
 import { deadStores, laterStore } from "./adapter-suite-stores.js";
 import { write, type Answer } from "./adapter-suite-wire.js";
 import { ManualClock } from "./manual-clock.js";
@@ -101,10 +101,37 @@ export const outcomes: readonly Case[] = [
       const server = await start({ refundWhen: (outcome) => outcomes.push(outcome) > 0 && outcome.aborted });
       const line = await server.connect();
       line.write(write("/slow", { headers: { "X-User": "ann" } }));
-      await server.eventually(() => server.entered.length === 1, "the request to reach the handler");
+      await server.eventually(() => server.entered.includes("/slow"), "the request to reach the handler");
       line.drop();
       // The server hears of it before it hears of what is sent after it.
       for (let i = 0; i < 2; i++) await server.get("/ok", { "X-User": "bob" });
+      server.release();
+      await server.eventually(() => outcomes.length === 3, "three outcomes");
+      same(outcomes.filter(({ aborted }) => aborted).length, 1, "the number of clients that went away");
+      checkBudget(await server.get("/ok"), 200, { remaining: 2 });
+    },
+  },
+  {
+    name: "a client that goes away before it is allowed is told as such, too",
+    needs: "disconnects",
+    async run(start) {
+      const outcomes: Outcome[] = [];
+      let answerKey = (): void => {};
+      const asked = new Promise<void>((resolve) => (answerKey = resolve));
+      let waiting = 0;
+      const server = await start({
+        async key(request) {
+          if (request.path === "/slow") await ((waiting += 1), asked);
+          return keyOf(request);
+        },
+        refundWhen: (outcome) => outcomes.push(outcome) > 0 && outcome.aborted,
+      });
+      const line = await server.connect();
+      line.write(write("/slow", { headers: { "X-User": "ann" } }));
+      await server.eventually(() => waiting === 1, "the key to be asked for");
+      line.drop();
+      for (let i = 0; i < 2; i++) await server.get("/ok", { "X-User": "bob" });
+      answerKey();
       server.release();
       await server.eventually(() => outcomes.length === 3, "three outcomes");
       same(outcomes.filter(({ aborted }) => aborted).length, 1, "the number of clients that went away");

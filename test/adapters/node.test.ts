@@ -72,6 +72,18 @@ describe("41 · http2", () => {
     await ask("GET", "/slow", (giveUp) => reached.push(giveUp));
     await expect.poll(() => outcomes).toEqual([false, false, true]);
   });
+
+  test("tells requests that clients gave up before they were allowed", async () => {
+    const outcomes: boolean[] = [];
+    const limited = rateLimit<http2.Http2ServerRequest, http2.Http2ServerResponse>({
+      ...oneToken(),
+      key: (request) => new Promise((resolve) => request.stream.once("close", () => resolve("ann"))),
+      refundWhen: ({ aborted }) => outcomes.push(aborted) > 0,
+    });
+    const ask = await serveHttp2(limited((_request, response) => response.end("too late")));
+    await ask("GET", "/", (giveUp) => setImmediate(giveUp));
+    await expect.poll(() => outcomes).toEqual([true]);
+  });
 });
 
 function request(): IncomingMessage {

@@ -78,7 +78,7 @@ describe("an adapter that is wrong fails", () => {
           response.once("finish", () => void verdict.settle?.({ status: response.statusCode, aborted: false }));
         },
       }),
-      "a client that goes away",
+      "a client that goes away is told",
     ],
     ["lets everybody in when the key fails", openOnErrors, "a key that throws"],
     ["limits by address", (options) => rateLimit({ ...options, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · callers do not share"],
