@@ -4,7 +4,10 @@ import { describe, expect, test } from "vitest";
 import { encodeKey, UNIDENTIFIED } from "../../src/core/key.js";
 
 // Parts that have broken other encodings: separators, brackets, lengths that lie, Redis's braces, unpaired surrogates.
-const nasty = fc.constantFrom(..."ab12:(){}, \0\né", "1:a", "2:ab", "(1:a", "((", "{a}", "\ud800", "💧", "constructor");
+const nasty = fc.oneof(
+  fc.constantFrom("a", "b", "1", "2", ":", "(", ")", "{", "}", ",", " ", "\0", "\n", "é", "\ud800", "💧"),
+  fc.constantFrom("1:a", "2:ab", "(1:a", "((", "{a}", "constructor"),
+);
 const text = fc.oneof(
   fc.array(nasty, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("")),
   fc.string({ minLength: 1, maxLength: 6, unit: "binary" }),

@@ -24,7 +24,7 @@ describe("L7 · a decision is a snapshot", () => {
         }
         expect(given).toStrictEqual(copies);
         // No two share a part, either.
-        const parts = given.flatMap((decision) => [decision, ...(decision.limits ?? []), ...(decision.limits === null ? [] : [decision.limits])]);
+        const parts = given.flatMap((one) => (one.limits === null ? [one] : [one, one.limits, ...one.limits]));
         expect(new Set<unknown>(parts).size).toBe(parts.length);
       }),
       { numRuns: 150 },
@@ -52,10 +52,9 @@ describe("L7 · a decision is a snapshot", () => {
     const all = [one.consume(5), one.consume(1), one.consume(6), one.peek(0)];
     expect(all.map(({ reason }) => reason)).toEqual([null, "limited", "cost_above_capacity", null]);
     for (const decision of all) {
-      expect(Object.keys(decision)).toEqual([
-        ...["allowed", "reason", "policy", "limit", "cost", "capacity", "remaining"],
-        ...["retryAfterMs", "nextTokenMs", "resetMs", "limits", "degraded"],
-      ]);
+      expect(Object.keys(decision).join(" ")).toBe(
+        "allowed reason policy limit cost capacity remaining retryAfterMs nextTokenMs resetMs limits degraded",
+      );
     }
   });
 

@@ -24,14 +24,16 @@ describe("fingerprints", () => {
   });
 
   // One character everywhere it can matter: each end of a word, eight bits and sixteen, and lengths of all remainders.
-  const alike: string[] = ["", "\0", "\0\0", "\0\0\0", "\0\0\0\0", "\0\0\0\0\0", "é", "e\u0301", "ÿ", "Ā", "\u0100\0", "\0\u0100"];
+  const alike: string[] = ["é", "e\u0301", "ÿ", "Ā", "\u0100\0", "\0\u0100"];
+  for (let length = 0; length <= 9; length++) alike.push("\0".repeat(length));
   for (let length = 1; length <= 18; length++) {
     alike.push("a".repeat(length), "\u4e00".repeat(length));
     for (let i = 0; i < length; i++) {
       alike.push(`${"a".repeat(i)}b${"a".repeat(length - 1 - i)}`, `${"a".repeat(i)}\u0161${"a".repeat(length - 1 - i)}`);
     }
   }
-  alike.push("\ud83d\udca7", "\ud83d", "\udca7", "\udca7\ud83d", "\ud800", "\udfff", "\ufffd", "a".repeat(256), "a".repeat(257), "a".repeat(65_536));
+  alike.push("\ud83d\udca7", "\ud83d", "\udca7", "\udca7\ud83d", "\ud800", "\udfff", "\ufffd");
+  alike.push("a".repeat(256), "a".repeat(257), "a".repeat(65_536));
 
   test("texts of odd and even length, in any script, whole or broken, differ", () => {
     expect(new Set(alike).size).toBe(alike.length);

@@ -11,7 +11,10 @@ const [limit] = definePolicy({ capacity: 50, refill: { tokens: 2, everyMs: 3 } }
 const [other] = definePolicy({ capacity: 50, refill: { tokens: 5, everyMs: 7 } }).limits;
 
 const fingerprints: fc.Arbitrary<Fingerprint> = fc
-  .record({ high: fc.constantFrom(0, 1, -1, 2 ** 31 - 1, -(2 ** 31)), low: fc.constantFrom(0, 1, 2, 3, 7, 8, 9, 15, 16, 31, 32, 64, -1, -8, -(2 ** 31)) })
+  .record({
+    high: fc.constantFrom(0, 1, -1, 2 ** 31 - 1, -(2 ** 31)),
+    low: fc.constantFrom(0, 1, 2, 3, 7, 8, 9, 15, 16, 31, 32, 64, -1, -8, -(2 ** 31)),
+  })
   .filter(({ high, low }) => high !== 0 || low !== 0);
 
 const commands = fc.array(

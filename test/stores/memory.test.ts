@@ -139,7 +139,7 @@ describe("L13 · memory is bounded", () => {
     for (let gone = 1; gone <= 9; gone++) {
       take(`new-${gone}`, 10);
       expect(store.stats()).toEqual({ buckets: 9, evictedBusy: gone });
-      for (let debt = 1; debt <= 9; debt++) expect(left(`owes-${debt}`), `after ${gone}, who owes ${debt}`).toBe(debt <= gone ? 10 : 10 - debt);
+      for (let debt = 1; debt <= 9; debt++) expect(left(`owes-${debt}`)).toBe(debt <= gone ? 10 : 10 - debt);
     }
   });
 

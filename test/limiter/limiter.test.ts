@@ -1,0 +1,161 @@
+import { createLimiter, definePolicy, MemoryStore, perMinute, perSecond, type Key, type PolicyOptions, type SyncStore } from "sluice";
+import { ManualClock } from "sluice/testing";
+import { describe, expect, test } from "vitest";
+import { bareStore, LaterStore } from "./stores.js";
+
+const policy = { name: "api", capacity: 10, refill: perSecond(2) };
+
+describe("a limiter", () => {
+  test("has a memory store of its own when it is given none, and shares nothing with another", () => {
+    const [a, b] = [createLimiter({ policy }), createLimiter({ policy })];
+    expect(a.store).toBeInstanceOf(MemoryStore);
+    a.consume("alice", 10);
+    expect(b.peek("alice").remaining).toBe(10);
+  });
+
+  test("takes the cost as a number or in options, 1 by default", () => {
+    const limiter = createLimiter({ policy, clock: () => 0 });
+    const costs = [undefined, 2, { cost: 3 }, {}, { cost: 0 }].map((asked) => limiter.consume("alice", asked));
+    expect(costs.map(({ cost, remaining }) => [cost, remaining])).toEqual([[1, 9], [2, 7], [3, 4], [1, 3], [0, 3]]);
+  });
+
+  test("peek answers what consume would and takes nothing; reset forgets", () => {
+    const limiter = createLimiter({ policy, clock: () => 0 });
+    limiter.consume("alice", 8);
+    expect(limiter.peek("alice", 3)).toMatchObject({ allowed: false, reason: "limited", remaining: 2, retryAfterMs: 500 });
+    expect(limiter.peek("alice", { cost: 2 })).toMatchObject({ allowed: true, remaining: 2 });
+    limiter.reset("alice");
+    expect(limiter.peek("alice")).toMatchObject({ remaining: 10, resetMs: 0 });
+  });
+
+  test("a tier is a policy of the same name: it keeps what was spent, and each request may bring its own", () => {
+    const pro = definePolicy({ name: "api", capacity: 100, refill: perSecond(20) });
+    const limiter = createLimiter({ policy, clock: () => 0 });
+    limiter.consume("alice", 10);
+    expect(limiter.consume("alice").allowed).toBe(false);
+    expect(limiter.consume("alice", { policy: pro, cost: 5 })).toMatchObject({ allowed: true, capacity: 100, remaining: 85 });
+    expect(limiter.consume("alice")).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 3_000 });
+    limiter.reset("alice", { policy: pro });
+    expect(limiter.peek("alice").remaining).toBe(10);
+  });
+
+  test("a policy of another name is another bucket", () => {
+    const bulk = definePolicy({ name: "bulk", capacity: 1, refill: perSecond(1) });
+    const limiter = createLimiter({ policy, clock: () => 0 });
+    expect(limiter.consume("alice", { policy: bulk })).toMatchObject({ policy: "bulk", remaining: 0 });
+    expect(limiter.peek("alice").remaining).toBe(10);
+  });
+
+  test("its methods work on their own", () => {
+    const { consume, peek, refund, reset } = createLimiter({ policy, clock: () => 0 });
+    expect(consume("alice").remaining).toBe(9);
+    refund("alice", 1);
+    reset("alice");
+    expect(peek("alice").remaining).toBe(10);
+  });
+});
+
+describe("two limiters on one store", () => {
+  const others: readonly [what: string, policy: PolicyOptions][] = [
+    ["capacity", { ...policy, capacity: 11 }],
+    ["rate", { ...policy, refill: perSecond(3) }],
+    ["limits", { name: "api", limits: [policy, { name: "day", capacity: 10, refill: perSecond(2) }] }],
+  ];
+  test.each(others)("with one name and another %s are refused", (_, other) => {
+    const store = new MemoryStore();
+    createLimiter({ policy, store });
+    expect(() => createLimiter({ policy: other, store })).toThrow(
+      new RangeError('Expected policy "api" to have the same numbers in every limiter on one store, got others: give it another name'),
+    );
+    // Another name, or another store, is welcome.
+    createLimiter({ policy: { ...other, name: "other" } as PolicyOptions, store });
+    createLimiter({ policy: other, store: new MemoryStore() });
+  });
+
+  test("with one name and the same numbers share their buckets", () => {
+    const store = new MemoryStore({ clock: () => 0 });
+    const a = createLimiter({ policy, store });
+    const b = createLimiter({ policy: { ...policy, refill: perMinute(120) }, store });
+    a.consume("alice", 10);
+    expect(b.consume("alice").allowed).toBe(false);
+  });
+});
+
+describe("whose clock", () => {
+  const clock = new ManualClock();
+
+  test("is the store's: another one beside it is refused", () => {
+    expect(() => createLimiter({ policy, store: new MemoryStore(), clock: clock.now })).toThrow(
+      new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store"),
+    );
+    createLimiter({ policy, store: new MemoryStore({ clock: clock.now }), clock: clock.now });
+  });
+
+  test("a store on a server's clock takes one beside it, and does not read it", async () => {
+    const limiter = createLimiter({ policy, store: new LaterStore(clock.now), clock: () => expect.unreachable() });
+    expect((await limiter.consume("alice")).allowed).toBe(true);
+  });
+});
+
+describe("a store without powers", () => {
+  const limiter = createLimiter({ policy, store: bareStore(() => 0) });
+
+  test("consumes", () => {
+    expect(limiter.consume("alice", 4)).toMatchObject({ allowed: true, remaining: 6 });
+  });
+
+  test.each(["peek", "refund", "reset"] as const)("says so when it is asked to %s", (power) => {
+    const calls = { peek: () => limiter.peek("alice"), refund: () => limiter.refund("alice", 1), reset: () => limiter.reset("alice") };
+    expect(calls[power]).toThrow(new TypeError(`Expected the store to have \`${power}\`, got one without it`));
+  });
+
+  test("is a store still when it is an instance whose methods need their object", () => {
+    class Counting implements SyncStore {
+      readonly sync = true;
+      readonly clock = () => 0;
+      calls = 0;
+      readonly #inner = new MemoryStore({ clock: this.clock });
+      consume(...asked: Parameters<SyncStore["consume"]>): ReturnType<SyncStore["consume"]> {
+        this.calls += 1;
+        return this.#inner.consume(...asked);
+      }
+      peek(...asked: Parameters<SyncStore["consume"]>): ReturnType<SyncStore["consume"]> {
+        return this.#inner.peek(...asked);
+      }
+    }
+    const store = new Counting();
+    const counted = createLimiter({ policy, store });
+    counted.consume("alice");
+    expect([store.calls, counted.peek("alice").remaining]).toEqual([1, 9]);
+  });
+});
+
+describe("an asynchronous limiter", () => {
+  const limiter = createLimiter({ policy, store: new LaterStore(() => 0) });
+
+  test("answers later what a synchronous one answers at once", async () => {
+    const now = createLimiter({ policy, clock: () => 0 });
+    for (const cost of [1, 9, 1, 0, 11]) expect(await limiter.consume("alice", cost)).toStrictEqual(now.consume("alice", cost));
+    expect(await limiter.peek("alice")).toStrictEqual(now.peek("alice"));
+    await limiter.refund("alice", 3);
+    expect((await limiter.peek("alice")).remaining).toBe(3);
+    await limiter.reset("alice");
+    expect((await limiter.peek("alice")).remaining).toBe(10);
+  });
+
+  const misuses: readonly [what: string, key: Key, cost: number][] = [["an empty key", "", 1], ["a cost that is not whole", "alice", 1.5]];
+  test.each(misuses)("rejects on %s, and never throws", async (_, key, cost) => {
+    const { consume, peek, refund, reset } = limiter;
+    for (const call of [() => consume(key, cost), () => peek(key, cost), () => refund(key, cost), () => reset("")]) {
+      const promise = call();
+      expect(promise).toBeInstanceOf(Promise);
+      await expect(promise).rejects.toThrow(/^Expected `(key|cost|tokens)` to be /);
+    }
+  });
+
+  test("rejects when the store lacks a power", async () => {
+    const { sync, clock, consume } = new LaterStore(() => 0);
+    const bare = createLimiter({ policy, store: { sync, clock, consume } });
+    for (const call of [bare.peek("a"), bare.refund("a", 1), bare.reset("a")]) await expect(call).rejects.toThrow(TypeError);
+  });
+});

@@ -1,0 +1,38 @@
+import { MemoryStore, type AsyncStore, type Clock, type Decision, type Policy, type SyncStore } from "sluice";
+
+/** A store that only knows how to consume, which is all that the port asks for. */
+export function bareStore(clock: Clock): SyncStore {
+  const inner = new MemoryStore({ clock });
+  return { sync: true, clock, consume: (policy, key, cost) => inner.consume(policy, key, cost) };
+}
+
+/** A memory store that answers later, as one over a network does. */
+export class LaterStore implements AsyncStore {
+  readonly sync = false;
+  readonly clock = "server";
+  readonly inner: MemoryStore;
+
+  constructor(clock: Clock) {
+    this.inner = new MemoryStore({ clock });
+  }
+
+  async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    await Promise.resolve();
+    return this.inner.consume(policy, key, cost);
+  }
+
+  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
+    await Promise.resolve();
+    return this.inner.peek(policy, key, cost);
+  }
+
+  async refund(policy: Policy, key: string, tokens: number): Promise<void> {
+    await Promise.resolve();
+    this.inner.refund(policy, key, tokens);
+  }
+
+  async reset(policy: Policy, key: string): Promise<void> {
+    await Promise.resolve();
+    this.inner.reset(policy, key);
+  }
+}

@@ -1,0 +1,106 @@
+import { expectTypeOf } from "expect-type";
+import {
+  createLimiter,
+  definePolicy,
+  MemoryStore,
+  perSecond,
+  readings,
+  TokenBucket,
+  type Answer,
+  type AsyncStore,
+  type Decision,
+  type Key,
+  type Limiter,
+  type PolicyOptions,
+  type Store,
+  type SyncStore,
+} from "sluice";
+
+const policy = { capacity: 30, refill: perSecond(5) };
+declare const sync: SyncStore;
+declare const later: AsyncStore;
+declare const either: Store;
+
+// The type of the store says when the answer comes.
+expectTypeOf(createLimiter({ policy }).consume("a")).toEqualTypeOf<Decision>();
+expectTypeOf(createLimiter({ policy, store: new MemoryStore() }).consume("a")).toEqualTypeOf<Decision>();
+expectTypeOf(createLimiter({ policy, store: sync }).peek("a")).toEqualTypeOf<Decision>();
+expectTypeOf(createLimiter({ policy, store: sync }).reset("a")).toEqualTypeOf<void>();
+expectTypeOf(createLimiter({ policy, store: later }).consume("a")).toEqualTypeOf<Promise<Decision>>();
+expectTypeOf(createLimiter({ policy, store: later }).refund("a", 1)).toEqualTypeOf<Promise<void>>();
+expectTypeOf(createLimiter({ policy, store: either }).consume("a")).toEqualTypeOf<Decision | Promise<Decision>>();
+expectTypeOf<Answer<Store, void>>().toEqualTypeOf<void | Promise<void>>();
+
+// A limiter over any store takes the place of one whose store is not known; not the other way round.
+expectTypeOf(createLimiter({ policy })).toExtend<Limiter>();
+expectTypeOf(createLimiter({ policy, store: later })).toExtend<Limiter>();
+expectTypeOf<Limiter>().not.toExtend<Limiter<MemoryStore>>();
+
+// The store that was given is the store that is there.
+expectTypeOf(createLimiter({ policy }).store).toEqualTypeOf<MemoryStore>();
+expectTypeOf(createLimiter({ policy, store: later }).store).toEqualTypeOf<AsyncStore>();
+
+// A policy is one limit or several, never both and never neither.
+// @ts-expect-error -- no policy
+createLimiter({});
+// @ts-expect-error -- nothing at all
+createLimiter();
+// @ts-expect-error -- no refill
+createLimiter({ policy: { capacity: 5 } });
+// @ts-expect-error -- no capacity
+definePolicy({ refill: perSecond(5) });
+// @ts-expect-error -- no limit
+definePolicy({ limits: [] });
+// @ts-expect-error -- both
+definePolicy({ ...policy, limits: [policy] });
+// @ts-expect-error -- a misspelt option is no option
+createLimiter({ policy, onStoreErrors: "allow" });
+// @ts-expect-error -- no such choice
+createLimiter({ policy, onStoreError: "open" });
+definePolicy({ limits: [policy, { name: "day", ...policy }] });
+createLimiter({ policy: definePolicy(policy), store: undefined, clock: undefined, onStoreError: undefined });
+expectTypeOf({ limits: [policy] as const }).toExtend<PolicyOptions>();
+expectTypeOf(definePolicy(policy).limits[0].capacity).toEqualTypeOf<number>();
+// @ts-expect-error -- a policy is frozen
+definePolicy(policy).name = "other";
+
+// A key is a string or a tuple of parts; what may be missing must be dealt with first.
+expectTypeOf<string>().toExtend<Key>();
+expectTypeOf<["user", number]>().toExtend<Key>();
+expectTypeOf<readonly [string, bigint, number]>().toExtend<Key>();
+expectTypeOf<number>().not.toExtend<Key>();
+expectTypeOf<undefined>().not.toExtend<Key>();
+expectTypeOf<[]>().not.toExtend<Key>();
+expectTypeOf<string[]>().not.toExtend<Key>();
+expectTypeOf<["user", string | undefined]>().not.toExtend<Key>();
+expectTypeOf<[boolean]>().not.toExtend<Key>();
+
+// Costs and tiers.
+const limiter = createLimiter({ policy });
+limiter.consume("a", 2);
+limiter.consume("a", { cost: 2, policy: definePolicy(policy) });
+// @ts-expect-error -- a tier is defined once, not for each request
+limiter.consume("a", { policy });
+// @ts-expect-error -- a cost is a number
+limiter.consume("a", "2");
+// @ts-expect-error -- a refund is of a decision or a number
+limiter.refund("a");
+limiter.refund("a", limiter.consume("a"));
+
+// `allowed` and `reason` tell a decision apart.
+declare const decision: Decision;
+if (decision.allowed) expectTypeOf(decision.reason).toEqualTypeOf<null>();
+else expectTypeOf(decision.reason).toEqualTypeOf<"limited" | "cost_above_capacity" | "store_unavailable">();
+if (decision.reason === null) expectTypeOf(decision.allowed).toEqualTypeOf<true>();
+if (decision.reason === "limited") expectTypeOf(decision.allowed).toEqualTypeOf<false>();
+expectTypeOf(decision.error).toEqualTypeOf<unknown>();
+expectTypeOf(readings(decision)[0]?.retryAfterMs).toEqualTypeOf<number | undefined>();
+// @ts-expect-error -- a decision is a snapshot
+decision.remaining = 5;
+
+// One bucket.
+expectTypeOf(new TokenBucket(policy).consume()).toEqualTypeOf<Decision>();
+// @ts-expect-error -- one limit
+new TokenBucket({ limits: [policy] });
+// @ts-expect-error -- a clock is a function
+new TokenBucket({ ...policy, clock: Date });
