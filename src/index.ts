@@ -7,7 +7,8 @@ export { readings, type Allowed, type Decision, type DecisionFacts, type Reading
 export { type Key, type KeyPart } from "./core/key.js";
 export { perDay, perHour, perMinute, perSecond, type Limit, type LimitOptions, type Refill } from "./core/limit.js";
 export { definePolicy, Policy, type ManyLimitsPolicy, type PolicyOptions, type SingleLimitPolicy } from "./core/policy.js";
-export { type AsyncStore, type Soon, type Store, type StorePowers, type SyncStore } from "./core/store.js";
+export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";
+export { type AsyncStore, type Charge, type Soon, type Store, type StorePowers, type SyncStore } from "./core/store.js";
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";
 export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores/memory.js";
 export { createLimiter, type Answer, type ConsumeOptions, type Limiter, type LimiterOptions } from "./limiter/limiter.js";

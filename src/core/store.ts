@@ -41,6 +41,11 @@ export interface StorePowers<Sync extends boolean> {
   consume(policy: Policy, key: string, cost: number): Soon<Sync, Decision>;
   /** The decision that `consume` would make, with what is left now. Writes nothing. */
   peek?(policy: Policy, key: string, cost: number): Soon<Sync, Decision>;
+  /**
+   * Consumes several charges together: all are taken, or none. Answers one decision for each, in order; when one is refused
+   * the others say what they would have answered, and nothing is taken. No two charges may name one bucket.
+   */
+  consumeTogether?(charges: readonly Charge[]): Soon<Sync, readonly Decision[]>;
   /** Gives `tokens` back to every limit, up to full. An absent bucket stays absent. */
   refund?(policy: Policy, key: string, tokens: number): Soon<Sync, void>;
   /** Forgets the bucket, which makes it full. */
@@ -51,3 +56,10 @@ export interface StorePowers<Sync extends boolean> {
 
 /** `T` itself from a synchronous store, a promise of it from an asynchronous one. */
 export type Soon<Sync extends boolean, T> = Sync extends true ? T : Promise<T>;
+
+/** Tokens to take from one bucket. */
+export interface Charge {
+  readonly policy: Policy;
+  readonly key: string;
+  readonly cost: number;
+}

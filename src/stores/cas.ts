@@ -1,0 +1,161 @@
+/**
+ * A correct store over any key-value store that can compare and set.
+ * @module
+ */
+import { fullBucket, isStale, type Bucket } from "../core/bucket.js";
+import { readClock, type Clock } from "../core/clock.js";
+import { consume, peek, refund, type Decision } from "../core/decision.js";
+import { expected, positiveInteger } from "../core/errors.js";
+import { portableKey } from "../core/key.js";
+import type { Policy } from "../core/policy.js";
+import type { AsyncStore } from "../core/store.js";
+import { StoreError } from "./shared/store-error.js";
+
+/** A value and what the backend knows it by: a revision, an ETag, or the value itself. */
+export interface Versioned<Version> {
+  readonly value: string;
+  readonly version: Version;
+}
+
+/** The two calls that make a key-value store fit. */
+export interface CasBackend<Version> {
+  /** The value under `key` and its version; null when there is none. Must see every write that was confirmed before. */
+  read(key: string): Promise<Versioned<Version> | null>;
+  /**
+   * Writes `value` if the key is still at `version` (null: still absent), in one step, and says whether it did.
+   * The value may be forgotten after `ttlMs` milliseconds, a positive whole number, and not before. Rejects when it is
+   * not known whether the write happened.
+   */
+  write(key: string, value: string, version: Version | null, ttlMs: number): Promise<boolean>;
+}
+
+/** How a {@link casStore} behaves. */
+export interface CasStoreOptions {
+  /** How often one decision is tried while other processes are faster. Default 24. */
+  readonly attempts?: number;
+  /** The clock. Default `Date.now`: processes that share buckets need clocks that agree, and skew counts as a step (law L6). */
+  readonly clock?: Clock;
+  /** A number from 0 up to 1, for the jitter. Default `Math.random`. */
+  readonly random?: () => number;
+  /** Waits between attempts. Default: a timer. */
+  readonly sleep?: (ms: number) => Promise<void>;
+}
+
+/**
+ * Makes a store of a key-value store with get and compare-and-set, by running the core's own arithmetic.
+ *
+ * Decisions on one key wait for each other in this process; against other processes they are tried again, up to `attempts`
+ * times with growing random pauses, and then reject with `"ERR_STORE_CONTENTION"`. A call that decides nothing new, such as a
+ * denial, writes nothing. Throws a TypeError or RangeError that names the wrong option.
+ * @example
+ * const kept = new Map<string, string>();
+ * const store = casStore<string>({
+ *   async read(key) {
+ *     const value = kept.get(key);
+ *     return value === undefined ? null : { value, version: value };
+ *   },
+ *   async write(key, value, version) {
+ *     if ((kept.get(key) ?? null) !== version) return false;
+ *     kept.set(key, value);
+ *     return true;
+ *   },
+ * });
+ */
+export function casStore<Version>(backend: CasBackend<Version>, options: CasStoreOptions = {}): AsyncStore {
+  if (typeof backend?.read !== "function" || typeof backend.write !== "function") {
+    throw new TypeError(expected("backend", "an object with `read` and `write`", backend));
+  }
+  const { clock = Date.now, random = Math.random, sleep = pause } = options;
+  const attempts = positiveInteger("attempts", options.attempts ?? 24);
+  const queues = new Map<string, Promise<unknown>>();
+
+  return {
+    sync: false,
+    clock,
+    consume: (policy, key, cost) =>
+      change(policy, key, (buckets, now) => {
+        const stale = buckets.some((bucket, i) => isStale(bucket, policy.limits[i] as Policy["limits"][number]));
+        const decision = consume(buckets, policy, cost, now);
+        return { answer: decision, write: decision.allowed || stale };
+      }),
+    peek: async (policy, key, cost): Promise<Decision> => {
+      const { buckets } = await load(nameOf(policy, key), policy);
+      return peek(buckets, policy, cost, readClock(clock));
+    },
+    refund: (policy, key, tokens) =>
+      change(policy, key, (buckets, now) => ({ answer: refund(buckets, policy, tokens, now), write: true })),
+    reset: (policy, key) =>
+      change(policy, key, (buckets) => {
+        for (const bucket of buckets) bucket.spent = 0;
+        return { answer: undefined, write: true };
+      }),
+  };
+
+  // A queue for each key, so that this process competes only with others.
+  function change<T>(policy: Policy, key: string, step: (buckets: Bucket[], now: number) => { answer: T; write: boolean }): Promise<T> {
+    const name = nameOf(policy, key);
+    const turn = (queues.get(name) ?? Promise.resolve()).then(() => compete(name, policy, step));
+    const done = turn.catch(() => undefined).then(() => {
+      if (queues.get(name) === done) queues.delete(name);
+    });
+    queues.set(name, done);
+    return turn;
+  }
+
+  async function compete<T>(name: string, policy: Policy, step: (buckets: Bucket[], now: number) => { answer: T; write: boolean }): Promise<T> {
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      if (attempt > 0) await sleep(random() * Math.min(2 ** attempt, 64));
+      const { records, buckets, version } = await load(name, policy);
+      const now = readClock(clock);
+      const { answer, write } = step(buckets, now);
+      if (!write) return answer;
+      policy.limits.forEach((limit, i) => records.set(limit.name, buckets[i] as Bucket));
+      const { value, ttlMs } = encode(records, now);
+      // Nothing there and nothing to remember: an absent bucket is a full one.
+      if (version === null && ttlMs === 0) return answer;
+      if (await backend.write(name, value, version, Math.max(1, ttlMs))) return answer;
+    }
+    throw new StoreError("ERR_STORE_CONTENTION", `Others changed the bucket during each of ${attempts} attempts`);
+  }
+
+  async function load(name: string, policy: Policy): Promise<{ records: Map<string, Bucket>; buckets: Bucket[]; version: Version | null }> {
+    const found = await backend.read(name);
+    const records = found === null ? new Map<string, Bucket>() : decode(found.value, name);
+    const buckets = policy.limits.map((limit) => ({ ...(records.get(limit.name) ?? fullBucket(limit)) }));
+    return { records, buckets, version: found === null ? null : found.version };
+  }
+}
+
+function nameOf(policy: Policy, key: string): string {
+  return `${policy.name} ${portableKey(key)}`;
+}
+
+// "1", the version of this format, then " name spent at p q" for each limit that is not full.
+function encode(records: ReadonlyMap<string, Bucket>, now: number): { value: string; ttlMs: number } {
+  let value = "1";
+  let ttlMs = 0;
+  for (const [name, { spent, at, unitsPerMs, unitsPerToken }] of records) {
+    const left = at + Math.ceil(spent / unitsPerMs) - now;
+    if (spent === 0 || left <= 0) continue;
+    value += ` ${name} ${spent} ${at} ${unitsPerMs} ${unitsPerToken}`;
+    ttlMs = Math.max(ttlMs, left);
+  }
+  return { value, ttlMs };
+}
+
+function decode(value: string, name: string): Map<string, Bucket> {
+  const [version, ...fields] = value.split(" ");
+  if (version !== "1" || fields.length % 5 !== 0) {
+    throw new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected ${JSON.stringify(name)} to hold a bucket, got a value of something else`);
+  }
+  const records = new Map<string, Bucket>();
+  for (let i = 0; i < fields.length; i += 5) {
+    const [spent, at, unitsPerMs, unitsPerToken] = fields.slice(i + 1, i + 5).map(Number) as [number, number, number, number];
+    records.set(fields[i] as string, { spent, at, unitsPerMs, unitsPerToken });
+  }
+  return records;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

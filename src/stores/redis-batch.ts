@@ -1,0 +1,66 @@
+/** Work that waits for its answer in a call that carries several. */
+interface Waiting<Work, Answer> {
+  readonly work: Work;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Answers a batch: one entry for each piece of work, in order; an error fails that piece alone. */
+export type SendBatch<Work, Answer> = (batch: readonly Work[]) => Promise<ReadonlyArray<Answer | Error>>;
+
+/**
+ * Gathers work into calls: what is asked for in one tick travels together, and so does what arrives while a call is under way.
+ *
+ * With nothing under way a call leaves at the end of the tick, so a lone caller waits for nobody. A call that fails, fails
+ * each of its pieces, and no other.
+ */
+export class Batcher<Work, Answer> {
+  readonly #send: SendBatch<Work, Answer>;
+  readonly #largest: number;
+  #waiting: Array<Waiting<Work, Answer>> = [];
+  #underWay = 0;
+  #scheduled = false;
+
+  constructor(send: SendBatch<Work, Answer>, largest: number) {
+    this.#send = send;
+    this.#largest = largest;
+  }
+
+  /** Resolves with the answer to `work`. */
+  ask(work: Work): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ work, resolve, reject });
+      if (this.#waiting.length >= this.#largest) this.#flush();
+      else if (this.#underWay === 0 && !this.#scheduled) {
+        this.#scheduled = true;
+        queueMicrotask(() => this.#flush());
+      }
+    });
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    if (this.#waiting.length === 0) return;
+    const batch = this.#waiting;
+    this.#waiting = [];
+    this.#underWay += 1;
+    void this.#deliver(batch);
+  }
+
+  async #deliver(batch: ReadonlyArray<Waiting<Work, Answer>>): Promise<void> {
+    try {
+      const answers = await this.#send(batch.map(({ work }) => work));
+      batch.forEach(({ resolve, reject }, i) => {
+        const answer = answers[i] as Answer | Error;
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      this.#underWay -= 1;
+      // What gathered meanwhile leaves now, whether or not other calls are still out.
+      this.#flush();
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { expected } from "../core/errors.js";
+
+/** The part of ioredis and iovalkey, single or cluster, that the store calls. */
+export interface IoredisLike {
+  evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  /** True on ioredis's cluster client. */
+  readonly isCluster?: boolean;
+}
+
+/** The part of node-redis, single or cluster, that the store calls. */
+export interface NodeRedisLike {
+  evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  /** There on node-redis's cluster client. */
+  readonly slots?: unknown;
+}
+
+/** Any client that the store works with, seen through the two calls that it makes. Bring one that is connected or connects by itself. */
+export type RedisClient = IoredisLike | NodeRedisLike;
+
+/** Runs the script, by its hash when the server knows it. */
+export type RunScript = (keys: string[], args: string[]) => Promise<unknown>;
+
+/** Whether the client talks to a cluster, where the keys of one call must lie in one slot. */
+export function isCluster(client: RedisClient): boolean {
+  return "evalsha" in client ? client.isCluster === true : "slots" in client && client.slots !== undefined;
+}
+
+/** Makes the one call that the store needs of a client. Throws a TypeError for something that is no client. */
+export function scriptRunner(client: RedisClient, script: string): RunScript {
+  const run = callsOf(client);
+  let sha: Promise<string> | undefined;
+
+  return async (keys, args) => {
+    sha ??= sha1(script);
+    try {
+      return await run.bySha(await sha, keys, args);
+    } catch (error) {
+      // Servers forget scripts when they restart, fail over or are told to. It was not run, so running it now counts once.
+      if (!isUnknownScript(error)) throw error;
+      return run.byText(script, keys, args);
+    }
+  };
+}
+
+interface Calls {
+  bySha(sha: string, keys: string[], args: string[]): Promise<unknown>;
+  byText(script: string, keys: string[], args: string[]): Promise<unknown>;
+}
+
+function callsOf(client: RedisClient): Calls {
+  if (typeof client === "object" && client !== null && typeof client.eval === "function") {
+    if ("evalsha" in client) {
+      return {
+        bySha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
+        byText: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+      };
+    }
+    if ("evalSha" in client) {
+      return {
+        bySha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
+        byText: (script, keys, args) => client.eval(script, { keys, arguments: args }),
+      };
+    }
+  }
+  throw new TypeError(expected("client", "a client of ioredis, iovalkey or node-redis", client));
+}
+
+function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("NOSCRIPT");
+}
+
+async function sha1(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,16 @@
+/**
+ * The slot of a Redis Cluster that a key lies in: CRC16 of the key, or of its hash tag when it has one, modulo 16384.
+ *
+ * Source: Redis Cluster specification, "Key distribution model" and appendix A (CRC16/XMODEM).
+ */
+export function slotOf(key: string): number {
+  const open = key.indexOf("{");
+  const close = open < 0 ? -1 : key.indexOf("}", open + 1);
+  const hashed = close > open + 1 ? key.slice(open + 1, close) : key;
+  let crc = 0;
+  for (const byte of new TextEncoder().encode(hashed)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? (crc << 1) & 0xffff : ((crc << 1) ^ 0x1021) & 0xffff;
+  }
+  return crc % 16_384;
+}
