@@ -1,0 +1,158 @@
+// What every measurement over a server shares: callers that ask one after the other, rounds in turn, ratios within a round.
+
+/** One way to decide: what its users call and await, and how they read the answer, which some throw. */
+export interface Side<Answer = unknown> {
+  readonly name: string;
+  ask(key: string): Promise<Answer>;
+  /** Whether the answer lets the caller through. Throws an answer that is none. */
+  allows(answer: Answer): boolean;
+}
+
+/** What one side did in one round. */
+export interface Sample {
+  readonly perSecond: number;
+  /** Milliseconds that 99 of 100 decisions took at most. */
+  readonly p99Ms: number;
+  /** Microseconds of this process for each decision, user and system. */
+  readonly clientUs: number;
+  /** Microseconds of the server for each decision, user and system; NaN when nobody can tell. */
+  readonly serverUs: number;
+}
+
+/** Microseconds of CPU time that the server has used so far. */
+export type ServerCpu = () => Promise<number>;
+
+export const quick = process.argv.includes("--quick");
+
+/** Names of callers, spread so that no two neighbours in time are neighbours in memory. */
+export function keysOf(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, i) => `user:${(i * 7_919) % count}:0123456789abcdef`);
+}
+
+/**
+ * `callers` callers, each asking again as soon as it has its answer, until `calls` decisions are made. Throws when a verdict
+ * is not the expected one: a fast wrong answer is no measurement.
+ */
+export async function sample(
+  side: Side,
+  { callers, calls, keys, expected, serverCpu }: {
+    readonly callers: number;
+    readonly calls: number;
+    readonly keys: readonly string[];
+    readonly expected: boolean;
+    readonly serverCpu: ServerCpu;
+  },
+): Promise<Sample> {
+  // One call in eight is timed: reading the clock costs as much as a cheap decision does.
+  const took = new Float64Array(Math.ceil(calls / 8));
+  // Each round begins elsewhere, so that small rounds also see many callers.
+  const offset = Math.floor(Math.random() * keys.length);
+  let next = 0;
+  let wrong = 0;
+  const caller = async (): Promise<void> => {
+    while (next < calls) {
+      const i = next++;
+      const start = i % 8 === 0 ? performance.now() : 0;
+      let answer: unknown;
+      try {
+        answer = await side.ask(keys[(offset + i) % keys.length] as string);
+      } catch (thrown) {
+        answer = thrown;
+      }
+      if (start !== 0) took[i / 8] = performance.now() - start;
+      if (side.allows(answer) !== expected) wrong++;
+    }
+  };
+  const serverBefore = await serverCpu();
+  const clientBefore = process.cpuUsage();
+  const start = performance.now();
+  await Promise.all(Array.from({ length: callers }, caller));
+  const ms = performance.now() - start;
+  const client = process.cpuUsage(clientBefore);
+  const server = (await serverCpu()) - serverBefore;
+  if (wrong > 0) throw new Error(`${side.name}: ${wrong} of ${calls} decisions were not ${expected ? "allowed" : "denied"}`);
+  took.sort();
+  return {
+    perSecond: (calls / ms) * 1_000,
+    p99Ms: took[Math.floor(took.length * 0.99)] as number,
+    clientUs: (client.user + client.system) / calls,
+    serverUs: server / calls,
+  };
+}
+
+/** Runs every side once a round, starting with another one each time; the first round warms up and is not kept. */
+export async function inRounds<S extends { readonly name: string }, T>(
+  title: string,
+  sides: readonly S[],
+  rounds: number,
+  run: (side: S) => Promise<T>,
+): Promise<Map<string, T[]>> {
+  const results = new Map(sides.map(({ name }) => [name, [] as T[]]));
+  for (let round = 0; round <= rounds; round++) {
+    process.stderr.write(`\r${title}: ${round === 0 ? "warming up" : `round ${round} of ${rounds}`}   `);
+    for (let i = 0; i < sides.length; i++) {
+      const side = sides[(i + round) % sides.length] as S;
+      const result = await run(side);
+      if (round > 0) results.get(side.name)?.push(result);
+    }
+  }
+  process.stderr.write("\r".padEnd(70) + "\r");
+  return results;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? (sorted[middle] as number) : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}
+
+/** The ratios of two sides, round by round, by the measure that `of` picks: their median and their spread. */
+export function ratio<T>(own: readonly T[], other: readonly T[], of: (sample: T) => number): { median: number; spread: string } {
+  const ratios = own.map((sample, round) => of(sample) / of(other[round] as T));
+  return { median: median(ratios), spread: `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}` };
+}
+
+/** Prints a table of medians; the first column of ratios is against `peer`. */
+export function printSamples(title: string, results: ReadonlyMap<string, readonly Sample[]>, peer: string): void {
+  const against = results.get(peer) as readonly Sample[];
+  console.log(`\n${title}`);
+  console.table(
+    Object.fromEntries(
+      [...results].map(([name, own]) => {
+        const speed = ratio(own, against, ({ perSecond }) => perSecond);
+        return [
+          name,
+          {
+            "decisions/s": Math.round(median(own.map(({ perSecond }) => perSecond))),
+            [`times ${peer}`]: Number(speed.median.toFixed(2)),
+            spread: speed.spread,
+            "p99 ms": round2(median(own.map(({ p99Ms }) => p99Ms))),
+            "client µs": round2(median(own.map(({ clientUs }) => clientUs))),
+            "server µs": round2(median(own.map(({ serverUs }) => serverUs))),
+          },
+        ];
+      }),
+    ),
+  );
+}
+
+const goals: Array<{ goal: string; wanted: string; measured: string; verdict: string }> = [];
+
+/** Notes whether a ratio reaches its goal; printed by {@link printGoals}. */
+export function goal(text: string, value: { median: number; spread: string }, wanted: { atLeast?: number; atMost?: number }): void {
+  const { atLeast = -Infinity, atMost = Infinity } = wanted;
+  goals.push({
+    goal: text,
+    wanted: wanted.atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`,
+    measured: `${value.median.toFixed(2)} (${value.spread})`,
+    verdict: value.median >= atLeast && value.median <= atMost ? "met" : "NOT MET",
+  });
+}
+
+/** One row for each goal. */
+export function printGoals(): void {
+  console.log("\nGoals: median of the rounds' ratios, and their spread");
+  console.table(goals);
+}
+
+const round2 = (value: number): number => Number(value.toFixed(2));

@@ -1,0 +1,65 @@
+/**
+ * `npm run postgres --prefix bench`: one decision over Postgres, beside a bare upsert of the same row and a peer.
+ *
+ * It uses the server at `SLUICE_POSTGRES_URL` (default: `postgres://postgres@127.0.0.1:5432/test`) and tables of its own, which
+ * it drops. The server's CPU time cannot be asked for over a connection, so only this process's is shown.
+ */
+import { cpus } from "node:os";
+import pg from "pg";
+import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
+import { createLimiter, perSecond, type Decision } from "../dist/index.js";
+import { PostgresStore } from "../dist/postgres.js";
+import { inRounds, keysOf, printSamples, quick, sample, type Side } from "./measure.js";
+
+const FLOOR = "bare upsert (floor)";
+const ROUNDS = quick ? 3 : 7;
+const KEYS = keysOf(20_000);
+const url = process.env["SLUICE_POSTGRES_URL"] ?? "postgres://postgres@127.0.0.1:5432/test";
+const pool = new pg.Pool({ connectionString: url, max: 10 });
+const unknown = (): Promise<number> => Promise.resolve(NaN);
+
+const version = await pool.query<{ server_version: string }>("SHOW server_version").catch((error: unknown) => {
+  console.error(`No Postgres at ${url}: nothing can be measured. Set SLUICE_POSTGRES_URL.`, error);
+  process.exit(1);
+});
+
+const store = new PostgresStore(pool, { table: "sluice_bench" });
+await store.migrate();
+await pool.query("CREATE UNLOGGED TABLE IF NOT EXISTS sluice_bench_bare (key text PRIMARY KEY, spent bigint NOT NULL) WITH (fillfactor = 70)");
+const limiter = createLimiter({ policy: { capacity: 1_000_000, refill: perSecond(1_000) }, store });
+const peer = await new Promise<RateLimiterPostgres>((resolve, reject) => {
+  const made: RateLimiterPostgres = new RateLimiterPostgres(
+    { storeClient: pool, tableName: "sluice_bench_peer", points: 2 ** 31 - 1, duration: 3_600, clearExpiredByTimeout: false },
+    (error?: Error) => (error === undefined ? resolve(made) : reject(error)),
+  );
+});
+
+const sides: readonly Side[] = [
+  { name: "sluice", ask: (key) => limiter.consume(key), allows: (decision) => (decision as Decision).allowed },
+  {
+    name: "rate-limiter-flexible",
+    ask: (key) => peer.consume(key),
+    allows(answer) {
+      if (!(answer instanceof RateLimiterRes)) throw answer;
+      return answer.remainingPoints > 0;
+    },
+  },
+  {
+    name: FLOOR,
+    ask: (key) => pool.query("INSERT INTO sluice_bench_bare AS b VALUES ($1, 1) ON CONFLICT (key) DO UPDATE SET spent = b.spent + 1 RETURNING spent", [key]),
+    allows: (answer) => (answer as pg.QueryResult).rows.length === 1,
+  },
+];
+
+try {
+  for (const [callers, calls] of [[1, 500], [10, 2_000], [64, 3_000]] as const) {
+    const title = `Postgres, ${callers} ${callers === 1 ? "caller" : "callers"}, ${KEYS.length} keys, pool of 10`;
+    const load = { callers, calls: quick ? calls : calls * 2, keys: KEYS, expected: true, serverCpu: unknown };
+    printSamples(title, await inRounds(title, sides, ROUNDS, (side) => sample(side, load)), FLOOR);
+  }
+} finally {
+  await pool.query("DROP TABLE IF EXISTS sluice_bench, sluice_bench_bare, sluice_bench_peer");
+  await pool.query("DROP FUNCTION IF EXISTS sluice_bench_decide");
+  await pool.end();
+}
+console.log(`Node ${process.version}, Postgres ${version.rows[0]?.server_version}; ${cpus().length} x ${cpus()[0]?.model}`);

@@ -1,0 +1,104 @@
+import { Redis } from "ioredis";
+import type { ClientRateLimitInfo } from "express-rate-limit";
+import { RedisStore as PeerStore } from "rate-limit-redis";
+import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { createClient } from "redis";
+import { createLimiter, perHour, perSecond, type Decision } from "../dist/index.js";
+import { RedisStore } from "../dist/redis.js";
+import type { Side } from "./measure.js";
+
+export const SLUICE = "sluice";
+export const PEER = "rate-limiter-flexible";
+export const EXPRESS = "rate-limit-redis";
+export const FLOOR = "bare GET (floor)";
+
+/** One client library, connected, with one connection for each side so that none queues behind another. */
+export interface Client {
+  readonly name: "ioredis" | "node-redis";
+  readonly allowed: readonly Side[];
+  readonly denied: readonly Side[];
+  close(): Promise<void>;
+}
+
+/** What the sides need of a client. */
+interface Connection {
+  readonly client: unknown;
+  get(key: string): Promise<string | null>;
+  raw(command: readonly string[]): Promise<unknown>;
+}
+
+const HUGE = 2 ** 31;
+
+/** The sides over ioredis. */
+export async function overIoredis(port: number): Promise<Client> {
+  const clients: Redis[] = [];
+  const connect = async (): Promise<Connection> => {
+    const client = new Redis({ port, host: "127.0.0.1" });
+    clients.push(client);
+    await client.ping();
+    return {
+      client,
+      get: (key) => client.get(key),
+      raw: ([command, ...rest]) => client.call(command as string, ...rest),
+    };
+  };
+  return { name: "ioredis", ...(await sides(connect)), close: async () => clients.forEach((client) => client.disconnect()) };
+}
+
+/** The sides over node-redis. */
+export async function overNodeRedis(port: number): Promise<Client> {
+  const clients: Array<{ destroy(): void }> = [];
+  const connect = async (): Promise<Connection> => {
+    const client = createClient({ socket: { port, host: "127.0.0.1" } });
+    clients.push(client);
+    await client.connect();
+    return { client, get: (key) => client.get(key), raw: (command) => client.sendCommand([...command]) };
+  };
+  return { name: "node-redis", ...(await sides(connect)), close: async () => clients.forEach((client) => client.destroy()) };
+}
+
+async function sides(connect: () => Promise<Connection>): Promise<Pick<Client, "allowed" | "denied">> {
+  const floor = await connect();
+  const bare = (allows: boolean): Side => ({ name: FLOOR, ask: (key) => floor.get(`bare:${key}`), allows: (found) => (found === null) === allows });
+  return {
+    allowed: [sluice(await connect(), false), flexible(await connect(), false), express(await connect()), bare(true)],
+    denied: [sluice(await connect(), true), flexible(await connect(), true), bare(false)],
+  };
+}
+
+function sluice({ client }: Connection, denied: boolean): Side {
+  const limiter = createLimiter({
+    policy: denied
+      ? { name: "denied", capacity: 1, refill: perHour(1) }
+      : { name: "allowed", capacity: 1_000_000, refill: perSecond(1_000) },
+    store: new RedisStore(client as Redis),
+  });
+  return { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => (decision as Decision).allowed };
+}
+
+function flexible({ client }: Connection, denied: boolean): Side {
+  const limiter = new RateLimiterRedis({
+    storeClient: client,
+    useRedisPackage: !(client instanceof Redis),
+    keyPrefix: denied ? "flexible-denied" : "flexible",
+    points: denied ? 1 : HUGE,
+    duration: 3_600,
+    // Its own memory of denials, as its documentation advises against attacks.
+    ...(denied ? { inMemoryBlockOnConsumed: 1 } : {}),
+  });
+  return {
+    name: PEER,
+    ask: (key) => limiter.consume(key),
+    // It throws refusals.
+    allows(answer) {
+      if (!(answer instanceof RateLimiterRes)) throw answer;
+      return answer.remainingPoints > 0;
+    },
+  };
+}
+
+function express({ raw }: Connection): Side {
+  const store = new PeerStore({ prefix: "express:", sendCommand: (...command: string[]) => raw(command) as Promise<never> });
+  store.init({ windowMs: 3_600_000 } as never);
+  return { name: EXPRESS, ask: (key) => store.increment(key), allows: (hits) => (hits as ClientRateLimitInfo).totalHits < HUGE };
+}

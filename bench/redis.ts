@@ -1,0 +1,81 @@
+/**
+ * `npm run redis --prefix bench`: one decision over Redis, side by side with the peers and with the floor.
+ *
+ * It starts a server of its own. Every round runs all sides one after the other, and ratios are taken within a round, so that
+ * a machine that slows down for a minute slows all of them. It prints, people judge; `--quick` makes it short, `--only=callers`,
+ * `denied` or `http` runs a part.
+ */
+import { cpus } from "node:os";
+import { readFileSync } from "node:fs";
+import { goal, inRounds, keysOf, printGoals, printSamples, quick, ratio, sample, type Sample } from "./measure.js";
+import { throughHttp } from "./redis-http.js";
+import { startRedis } from "./redis-server.js";
+import { overIoredis, overNodeRedis, PEER, SLUICE, type Client } from "./redis-sides.js";
+
+const ROUNDS = quick ? 3 : 9;
+const CALLS = { 1: quick ? 1_500 : 3_000, 64: quick ? 10_000 : 20_000, 512: quick ? 20_000 : 40_000 };
+const KEYS = keysOf(20_000);
+const DENIED_KEYS = keysOf(1_000);
+/** The default of {@link RedisStoreOptions.denyCacheMs}. */
+const DENY_CACHE_MS = 1_000;
+const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--only=".length);
+
+const server = await startRedis();
+const clients = [await overIoredis(server.port), await overNodeRedis(server.port)];
+try {
+  for (const client of clients) {
+    if (only === undefined || only === "callers") for (const callers of [1, 64, 512] as const) await allowed(client, callers);
+    if (only === undefined || only === "denied") await denied(client);
+    if (only === undefined || only === "http") await throughHttp(client, server, quick ? 3 : 7);
+  }
+  printGoals();
+} finally {
+  await Promise.all(clients.map((client) => client.close()));
+  await server.stop();
+}
+const versions = ["ioredis", "redis", "rate-limiter-flexible", "rate-limit-redis"].map((name) => `${name} ${versionOf(name)}`);
+console.log(`Node ${process.version}, Redis ${server.version}, ${versions.join(", ")}; ${cpus().length} x ${cpus()[0]?.model}`);
+
+async function allowed(client: Client, callers: keyof typeof CALLS): Promise<void> {
+  const title = `${client.name}, ${callers} ${callers === 1 ? "caller" : "callers"}, ${KEYS.length} keys`;
+  const load = { callers, calls: CALLS[callers], keys: KEYS, expected: true, serverCpu: server.cpu };
+  const results = await inRounds(title, client.allowed, ROUNDS, (side) => sample(side, load));
+  printSamples(title, results, PEER);
+
+  const against = (of: (sample: Sample) => number) => ratio(results.get(SLUICE) ?? [], results.get(PEER) ?? [], of);
+  const name = `${client.name}, ${callers}`;
+  const wanted = client.name === "ioredis" ? { 1: 0.9, 64: 1.5, 512: 3 } : { 1: 0.9, 64: 2.5, 512: 4 };
+  goal(`${name}: decisions/s`, against(({ perSecond }) => perSecond), { atLeast: wanted[callers] });
+  if (callers === 1) goal(`${name}: p99`, against(({ p99Ms }) => p99Ms), { atMost: 1 });
+  if (callers === 512) {
+    goal(`${name}: client CPU`, against(({ clientUs }) => clientUs), { atMost: 0.2 });
+    goal(`${name}: server CPU`, against(({ serverUs }) => serverUs), { atMost: 0.5 });
+  }
+}
+
+async function denied(client: Client): Promise<void> {
+  const title = `${client.name}, denied, 512 callers, ${DENIED_KEYS.length} keys, each library with its memory of denials`;
+  const load = { callers: 512, calls: quick ? 50_000 : 200_000, keys: DENIED_KEYS, expected: false, serverCpu: server.cpu };
+  // The first call for each key is allowed, so none of it is measured.
+  for (const side of client.denied) await Promise.all(DENIED_KEYS.map((key) => side.ask(key)));
+  let asked = 0;
+  let bound = 0;
+  const results = await inRounds(title, client.denied, ROUNDS, async (side) => {
+    const before = await server.lookups();
+    const start = performance.now();
+    const result = await sample(side, load);
+    if (side.name === SLUICE) {
+      asked += (await server.lookups()) - before;
+      bound += DENIED_KEYS.length * (1 + Math.floor((performance.now() - start) / DENY_CACHE_MS));
+    }
+    return result;
+  });
+  printSamples(title, results, PEER);
+  goal(`${client.name}, denied: keys asked for, of one each denyCacheMs`, { median: asked / bound, spread: `${asked} of ${bound}` }, { atMost: 1 });
+  goal(`${client.name}, denied: decisions/s`, ratio(results.get(SLUICE) ?? [], results.get(PEER) ?? [], ({ perSecond }) => perSecond), { atLeast: 5 });
+}
+
+function versionOf(name: string): string {
+  const text = readFileSync(new URL(`./node_modules/${name}/package.json`, import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
