@@ -1,117 +1,186 @@
+import { expected } from "../core/errors.js";
+
 /**
- * The table and the function that {@link PostgresStore.migrate} creates, for a migration tool of your own.
+ * The SQL that creates the table and the function of a {@link PostgresStore}, for a migration tool of your own.
  *
- * Running it again changes nothing. The table is unlogged: buckets are cheap to lose (a crash makes every bucket full) and
- * dear to write twice.
+ * `table` is what the store's option of that name is. Running it again changes nothing. Throws a RangeError for a name that
+ * the store would not take either.
  * @example
  * await pool.query(postgresSchema("sluice"));
  */
-export function postgresSchema(name: string): string {
+export function postgresSchema(table: string): string {
+  const { table: name, index, decide } = namesOf(table);
   return `
-CREATE UNLOGGED TABLE IF NOT EXISTS "${name}" (
-  bucket text PRIMARY KEY,           -- the policy's name, a space, the caller's key
-  names text[] NOT NULL,             -- the limits that are not full, and for each of them
-  spent bigint[] NOT NULL,           --   units given out and not yet come back
-  at bigint[] NOT NULL,              --   the instant of that, in ms since 1970
-  p bigint[] NOT NULL,               --   the units per ms and
-  q bigint[] NOT NULL,               --   the units per token that it was counted in
-  sweep_after bigint NOT NULL        -- when all of it is full, rounded up to 2^20 ms (17 minutes) so that it seldom changes
-) WITH (fillfactor = 70);
-CREATE INDEX IF NOT EXISTS "${name}_sweep" ON "${name}" (sweep_after);
+-- Unlogged: after a crash every bucket is full, and in return no decision waits for the disk.
+-- Some room is left on every page (fillfactor), so that most updates touch no index.
+CREATE UNLOGGED TABLE IF NOT EXISTS ${name} (
+  bucket text COLLATE "C" PRIMARY KEY, -- the policy's name, a space, the caller's key; or '#' and a hash where that is long
+  names text[] NOT NULL,               -- the limits that are not full, and for each of them
+  spent bigint[] NOT NULL,             --   the units given out and not yet come back,
+  at bigint[] NOT NULL,                --   the instant of that, in ms since 1970,
+  p bigint[] NOT NULL,                 --   and the units per ms and
+  q bigint[] NOT NULL,                 --   the units per token that it was counted in
+  sweep_after bigint NOT NULL          -- when all of them are full, rounded up to 2^20 ms (17 minutes) so that it seldom changes
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 
--- what     'c' consume, 'p' peek, 'r' refund, 'd' delete
--- buckets  one for each part; the parts are charged together or not at all
--- tokens   for each part
--- limits   for each part a list of {"n": name, "c": capacity, "p": units per ms, "q": units per token, "f": ms from empty to full}
--- clock    ms, or null for the server's own
--- sweep    whether to drop some rows that are full
--- Answers a row for each limit of each part, in order, with what it found before it charged anything.
-CREATE OR REPLACE FUNCTION "${name}_decide"(what text, buckets text[], tokens bigint[], limits jsonb, clock bigint, sweep boolean)
-RETURNS TABLE (part int, fits boolean, spent_before bigint, lag bigint, now_ms bigint) LANGUAGE plpgsql AS $$
-DECLARE
-  most CONSTANT bigint := 9007199254740991;
-  now bigint;
-  row "${name}"%ROWTYPE;
-  lim jsonb;
-  place int;
-  part_limits int;
-  cap bigint; lp bigint; lq bigint; full_ms bigint;
-  found_spent bigint[] := '{}'; found_lag bigint[] := '{}'; found_fits boolean[] := '{}'; stale boolean[] := '{}';
-  all_fit boolean := true;
-  s bigint; l bigint; old_p bigint; old_q bigint; is_stale boolean; fit boolean;
-  k int := 0;
-  full_at bigint;
-BEGIN
-  -- One at a time for each bucket, taken in one order everywhere so that nobody waits in a circle. A lock needs no row.
-  PERFORM pg_advisory_xact_lock(h) FROM (SELECT DISTINCT hashtextextended('${name} ' || b, 0) AS h FROM unnest(buckets) AS b ORDER BY h) AS hashes;
-  now := coalesce(clock, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
+CREATE INDEX IF NOT EXISTS ${index} ON ${name} (sweep_after);
 
-  FOR i IN 1 .. array_length(buckets, 1) LOOP
-    SELECT * INTO row FROM "${name}" WHERE bucket = buckets[i];
-    fit := true;
-    FOR lim IN SELECT * FROM jsonb_array_elements(limits -> (i - 1)) LOOP
-      cap := (lim ->> 'c')::bigint; lp := (lim ->> 'p')::bigint; lq := (lim ->> 'q')::bigint; full_ms := (lim ->> 'f')::bigint;
-      place := array_position(row.names, lim ->> 'n');
-      s := 0; l := 0; is_stale := false;
-      IF place IS NOT NULL THEN
-        old_p := row.p[place]; old_q := row.q[place];
-        is_stale := old_p <> lp OR old_q <> lq;
-        IF row.spent[place] > 0 AND row.at[place] - now <= full_ms THEN
-          l := greatest(0, row.at[place] - now);
-          s := row.spent[place];
-          -- The elapsed time is capped before it is multiplied, so that years idle do not overflow.
-          s := greatest(0, s - old_p * least(greatest(0, now - row.at[place]), (s + old_p - 1) / old_p));
-          IF old_q <> lq THEN s := least(most, div(s::numeric * lq + old_q - 1, old_q))::bigint; END IF;
-        END IF;
-      END IF;
-      IF tokens[i] > cap OR (tokens[i] > 0 AND s > cap * lq - tokens[i] * lq) THEN fit := false; END IF;
-      found_spent := found_spent || s; found_lag := found_lag || l; stale := stale || is_stale;
-    END LOOP;
-    found_fits := found_fits || fit;
-    all_fit := all_fit AND fit;
-  END LOOP;
-
-  FOR i IN 1 .. array_length(buckets, 1) LOOP
-    SELECT * INTO row FROM "${name}" WHERE bucket = buckets[i];
-    IF NOT FOUND THEN
-      row := ROW(buckets[i], '{}'::text[], '{}'::bigint[], '{}'::bigint[], '{}'::bigint[], '{}'::bigint[], 0);
-    END IF;
-    part_limits := jsonb_array_length(limits -> (i - 1));
-    is_stale := false;
-    FOR j IN 1 .. part_limits LOOP
-      lim := limits -> (i - 1) -> (j - 1);
-      lp := (lim ->> 'p')::bigint; lq := (lim ->> 'q')::bigint;
-      k := k + 1;
-      s := found_spent[k];
-      part := i; fits := found_fits[i]; spent_before := s; lag := found_lag[k]; now_ms := now;
-      RETURN NEXT;
-      IF what = 'p' OR NOT (stale[k] OR what <> 'c' OR all_fit) THEN CONTINUE; END IF;
-      IF what = 'c' AND all_fit THEN s := s + tokens[i] * lq; END IF;
-      IF what = 'r' THEN s := greatest(0, s - tokens[i]::numeric * lq)::bigint; END IF;
-      IF what = 'd' THEN s := 0; END IF;
-      is_stale := true;
-      place := array_position(row.names, lim ->> 'n');
-      IF place IS NULL THEN place := coalesce(array_length(row.names, 1), 0) + 1; END IF;
-      row.names[place] := lim ->> 'n'; row.spent[place] := s; row.at[place] := now + found_lag[k]; row.p[place] := lp; row.q[place] := lq;
-    END LOOP;
-    IF NOT is_stale THEN CONTINUE; END IF;
-
-    SELECT max(u.t + (u.s + u.p - 1) / u.p), array_agg(u.n), array_agg(u.s), array_agg(u.t), array_agg(u.p), array_agg(u.q)
-      INTO full_at, row.names, row.spent, row.at, row.p, row.q
-      FROM unnest(row.names, row.spent, row.at, row.p, row.q) AS u(n, s, t, p, q)
-      WHERE u.s > 0 AND u.t + (u.s + u.p - 1) / u.p > now;
-    IF full_at IS NULL THEN
-      DELETE FROM "${name}" WHERE bucket = buckets[i];
-    ELSE
-      row.sweep_after := ((full_at + 1048575) / 1048576) * 1048576;
-      INSERT INTO "${name}" VALUES (row.*)
-      ON CONFLICT (bucket) DO UPDATE SET names = excluded.names, spent = excluded.spent, at = excluded.at, p = excluded.p, q = excluded.q, sweep_after = excluded.sweep_after;
-    END IF;
-  END LOOP;
-
-  IF sweep THEN
-    DELETE FROM "${name}" WHERE bucket IN (SELECT bucket FROM "${name}" WHERE sweep_after < now LIMIT 200 FOR UPDATE SKIP LOCKED);
-  END IF;
-END $$;
+CREATE OR REPLACE FUNCTION ${decide}(${PARAMETERS.map((parameter) => parameter.join(" ")).join(", ")})
+RETURNS TABLE (fits boolean, spent_before bigint, lag bigint, now_ms bigint)
+LANGUAGE plpgsql
+SET enable_seqscan = off -- a plan made while the table was small would live on in the connections of a pool
+AS $$${decideBody(name)}$$;
 `;
 }
+
+/** What the function takes: a name and a type. An array has one element for each bucket, or for each limit of each bucket. */
+export const PARAMETERS = [
+  ["what", "text"], // 'c' consume, 'p' peek, 'r' refund, 'd' delete
+  ["buckets", "text[]"], // each once; they are charged together or not at all
+  ["tokens", "bigint[]"], // for each bucket
+  ["part", "int[]"], // for each limit: the place of its bucket, from 1 and never falling
+  ["limits", "text[]"], // its name
+  ["capacity", "bigint[]"], // in tokens
+  ["per_ms", "bigint[]"], // units that come back each ms
+  ["per_token", "bigint[]"], // units in a token
+  ["full_ms", "bigint[]"], // ms from empty to full
+  ["clock", "bigint"], // ms since 1970, or null for the server's own clock
+] as const;
+
+/** A table's name in SQL, and those of its index, its function, and the function's text in the catalogue. */
+export function namesOf(table: string): { table: string; index: string; decide: string; source: string } {
+  if (typeof table !== "string" || !/^([A-Za-z_]\w{0,47}\.)?[A-Za-z_]\w{0,47}$/.test(table)) {
+    throw new RangeError(expected("table", "1 to 48 letters, digits or `_`, not a digit first, with or without `schema.` before it", table));
+  }
+  const [name, schema] = table.split(".").reverse() as [string, string?];
+  const within = schema === undefined ? "" : `"${schema}".`;
+  const quoted = `${within}"${name}"`;
+  return { table: quoted, index: `"${name}_sweep"`, decide: `${within}"${name}_decide"`, source: decideBody(quoted) };
+}
+
+// Answers a row for each limit, in order: whether its bucket's tokens fit, and what was found before anything was charged.
+const decideBody = (table: string): string => `
+DECLARE
+  most CONSTANT bigint := 9007199254740991; -- 2^53 - 1
+  now bigint;
+  kept ${table}%ROWTYPE;
+  place int;
+  k int;
+  s bigint;
+  l bigint;
+  found_spent bigint[];
+  found_lag bigint[];
+  renumbered boolean[];
+  all_fit boolean := true;
+  changed boolean;
+  full_at bigint;
+  some_full boolean;
+  inserted int := 0;
+BEGIN
+  -- Under a snapshot that is older than the lock, others' charges would not be seen.
+  IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+    RAISE EXCEPTION 'Expected the isolation level to be read committed, got %', current_setting('transaction_isolation')
+      USING HINT = 'Set default_transaction_isolation for the connections of this pool.';
+  END IF;
+
+  -- An index takes 2704 bytes and callers choose the length of their keys. A policy's name never begins with '#'.
+  FOR i IN 1 .. cardinality(buckets) LOOP
+    IF octet_length(buckets[i]) > 1000 THEN
+      buckets[i] := '#' || encode(sha256(convert_to(buckets[i], 'UTF8')), 'hex');
+    END IF;
+  END LOOP;
+
+  -- One at a time for each bucket, in one order everywhere so that nobody waits in a circle. A lock like this needs no row
+  -- and writes none. Two buckets with one hash only wait for each other.
+  PERFORM pg_advisory_xact_lock(h)
+    FROM (SELECT DISTINCT hashtextextended('${table} ' || b, 0) AS h FROM unnest(buckets) AS b ORDER BY h) AS hashes;
+  now := coalesce(clock, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
+
+  k := 1;
+  FOR i IN 1 .. cardinality(buckets) LOOP
+    SELECT * INTO kept FROM ${table} WHERE bucket = buckets[i];
+    WHILE part[k] = i LOOP
+      s := 0;
+      l := 0;
+      place := array_position(kept.names, limits[k]);
+      renumbered[k] := place IS NOT NULL AND (kept.p[place] <> per_ms[k] OR kept.q[place] <> per_token[k]);
+      -- A record that is further ahead of the clock than a whole refill is impossible, and counts as absent.
+      IF place IS NOT NULL AND kept.at[place] - now <= full_ms[k] THEN
+        s := kept.spent[place];
+        l := greatest(0, kept.at[place] - now);
+        -- The elapsed time is capped before it is multiplied, so that years idle do not overflow.
+        s := greatest(0, s - kept.p[place] * least(greatest(0, now - kept.at[place]), (s + kept.p[place] - 1) / kept.p[place]));
+        IF kept.q[place] <> per_token[k] THEN
+          s := least(most, div(s::numeric * per_token[k] + kept.q[place] - 1, kept.q[place]))::bigint; -- rounded up
+        END IF;
+      END IF;
+      found_spent[k] := s;
+      found_lag[k] := l;
+      fits := tokens[i] = 0 OR (tokens[i] <= capacity[k] AND s <= (capacity[k] - least(tokens[i], capacity[k])) * per_token[k]);
+      spent_before := s;
+      lag := l;
+      now_ms := now;
+      RETURN NEXT;
+      all_fit := all_fit AND fits;
+      k := k + 1;
+    END LOOP;
+  END LOOP;
+
+  -- A refusal writes nothing, but that it settles what was counted in other numbers.
+  IF what = 'p' OR (what = 'c' AND NOT all_fit AND NOT true = ANY (renumbered)) THEN RETURN; END IF;
+
+  k := 1;
+  FOR i IN 1 .. cardinality(buckets) LOOP
+    IF cardinality(buckets) > 1 THEN SELECT * INTO kept FROM ${table} WHERE bucket = buckets[i]; END IF;
+    changed := false;
+    WHILE part[k] = i LOOP
+      IF what <> 'c' OR all_fit OR renumbered[k] THEN
+        changed := true;
+        place := coalesce(array_position(kept.names, limits[k]), cardinality(kept.names) + 1, 1);
+        kept.names[place] := limits[k];
+        kept.spent[place] := CASE what
+          WHEN 'c' THEN found_spent[k] + CASE WHEN all_fit THEN tokens[i] * per_token[k] ELSE 0 END
+          WHEN 'r' THEN greatest(0, found_spent[k] - tokens[i]::numeric * per_token[k])::bigint
+          ELSE 0 END;
+        kept.at[place] := now + found_lag[k];
+        kept.p[place] := per_ms[k];
+        kept.q[place] := per_token[k];
+      END IF;
+      k := k + 1;
+    END LOOP;
+    CONTINUE WHEN NOT changed;
+
+    full_at := now;
+    some_full := false;
+    FOR j IN 1 .. coalesce(cardinality(kept.names), 0) LOOP
+      s := kept.at[j] + (kept.spent[j] + kept.p[j] - 1) / kept.p[j];
+      some_full := some_full OR kept.spent[j] = 0 OR s <= now;
+      IF kept.spent[j] > 0 THEN full_at := greatest(full_at, s); END IF;
+    END LOOP;
+    IF full_at = now THEN
+      DELETE FROM ${table} WHERE bucket = buckets[i];
+      CONTINUE;
+    END IF;
+    IF some_full THEN
+      SELECT array_agg(u.n), array_agg(u.s), array_agg(u.t), array_agg(u.p), array_agg(u.q)
+        INTO kept.names, kept.spent, kept.at, kept.p, kept.q
+        FROM unnest(kept.names, kept.spent, kept.at, kept.p, kept.q) AS u(n, s, t, p, q)
+        WHERE u.s > 0 AND u.t + (u.s + u.p - 1) / u.p > now;
+    END IF;
+    kept.sweep_after := ((full_at + 1048575) / 1048576) * 1048576;
+    UPDATE ${table} SET names = kept.names, spent = kept.spent, at = kept.at, p = kept.p, q = kept.q, sweep_after = kept.sweep_after
+      WHERE bucket = buckets[i];
+    IF NOT FOUND THEN
+      kept.bucket := buckets[i];
+      INSERT INTO ${table} VALUES (kept.*);
+      inserted := inserted + 1;
+    END IF;
+  END LOOP;
+
+  -- Only a new row makes the table grow, so new rows pay: one in 32 takes up to 100 away that are full. Last of all, since
+  -- from here on nothing waits for a lock.
+  IF random() * 32 < inserted THEN
+    DELETE FROM ${table} WHERE bucket = ANY (ARRAY(
+      SELECT bucket FROM ${table} WHERE sweep_after < now ORDER BY sweep_after LIMIT 100 FOR UPDATE SKIP LOCKED));
+  END IF;
+END `;

@@ -9,7 +9,7 @@ import { portableKey } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore, Charge } from "../core/store.js";
 import { StoreError } from "./shared/store-error.js";
-import { postgresSchema } from "./postgres-schema.js";
+import { namesOf, PARAMETERS, postgresSchema } from "./postgres-schema.js";
 import { Snapshot, type StorePart } from "./shared/snapshot.js";
 
 export { postgresSchema } from "./postgres-schema.js";
@@ -21,17 +21,17 @@ export interface PostgresClient {
 
 /** How a {@link PostgresStore} is made. */
 export interface PostgresStoreOptions {
-  /** The table's name; the function and the index are named after it. Default `"sluice"`. Letters, digits and `_`, at most 48. */
+  /**
+   * The table's name, with or without `schema.` before it; the function and the index are named after it. Default
+   * `"sluice"`, in the first schema of the search path. Letters, digits and `_`, at most 48. Case counts.
+   */
   readonly table?: string;
   /** A clock for tests. Default: the server's own, which is the only one that several processes share. */
   readonly clock?: Clock;
 }
 
-// A sweep drops up to 200 rows, so one in this many decisions keeps up with any load that made the rows.
-const DECISIONS_PER_SWEEP = 50;
-
+// One row of an answer. A bigint comes as text from pg and as a number from others; all of them fit in 2^53.
 interface FoundLimit {
-  readonly part: number;
   readonly fits: boolean;
   readonly spent_before: string | number | bigint;
   readonly lag: string | number | bigint;
@@ -41,8 +41,9 @@ interface FoundLimit {
 /**
  * Keeps buckets in Postgres 13 or later: one statement decides, atomically, by the server's clock.
  *
- * Works with a `pg` pool, PGlite, or anything with `query(text, values)`. Create the table once with {@link migrate}. Rows
- * go away a few at a time, when they are full, with the decisions that follow; no job is needed.
+ * Works with a `pg` pool, PGlite, or anything with `query(text, values)`. {@link migrate} creates the table, or your own
+ * migration tool does with {@link postgresSchema}. Rows that are full go away a few at a time, when others come; no job is
+ * needed. Give it a pool, not a client within a transaction, which would keep others waiting until its end.
  * @example
  * const store = new PostgresStore(pool);
  * await store.migrate();
@@ -55,7 +56,6 @@ export class PostgresStore implements AsyncStore {
   readonly #client: PostgresClient;
   readonly #table: string;
   readonly #statement: string;
-  #decisions = 0;
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names what is wrong. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
@@ -63,23 +63,38 @@ export class PostgresStore implements AsyncStore {
     if (typeof client !== "object" || client === null || typeof client.query !== "function") {
       throw new TypeError(expected("client", "an object with `query(text, values)`", client));
     }
-    if (typeof table !== "string" || !/^[A-Za-z_][A-Za-z0-9_]{0,47}$/.test(table)) {
-      throw new RangeError(expected("table", "1 to 48 letters, digits or `_`, starting with a letter", table));
-    }
     if (clock !== undefined && typeof clock !== "function") {
       throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
     }
     this.clock = clock ?? "server";
     this.#client = client;
     this.#table = table;
-    this.#statement = `SELECT * FROM "${table}_decide"($1, $2, $3, $4, $5, $6)`;
+    // Every type is written down, so that each client sends what the function takes.
+    this.#statement = `SELECT * FROM ${namesOf(table).decide}(${PARAMETERS.map(([, type], i) => `$${i + 1}::${type}`).join(", ")})`;
   }
 
-  /** Creates the table and the function where they are missing. Safe to run again, from several processes at once too. */
+  /**
+   * Creates the table and the function, or brings the function up to date. Safe to run at every start, from several
+   * processes at once too. Where everything is in place it changes nothing, and the role needs no right to create.
+   */
   async migrate(): Promise<void> {
-    // One statement, so that it works over any client; the lock keeps two processes from creating the same things at once.
-    const body = `BEGIN PERFORM pg_advisory_xact_lock(hashtextextended('${this.#table} migrate', 0)); ${postgresSchema(this.#table)} END`;
-    await this.#client.query(`DO $sluice$ ${body} $sluice$`, []);
+    const { table, decide, source } = namesOf(this.#table);
+    const { rows } = await this.#client.query(
+      "SELECT prosrc FROM pg_proc WHERE oid = to_regprocedure($1::text) AND to_regclass($2::text) IS NOT NULL",
+      [`${decide}(${PARAMETERS.map(([, type]) => type).join(", ")})`, table],
+    );
+    if ((rows as { prosrc: string }[])[0]?.prosrc === source) return;
+    // One statement, so that any client can send it; the lock keeps two processes from creating the same things at once.
+    await this.#client.query(
+      `DO $sluice$ BEGIN
+        IF getdatabaseencoding() <> 'UTF8' THEN
+          RAISE EXCEPTION 'Expected a database in UTF8, which holds every key, got %', getdatabaseencoding();
+        END IF;
+        PERFORM pg_advisory_xact_lock(hashtextextended('migrate ${table}', 0));
+        ${postgresSchema(this.#table)}
+      END $sluice$`,
+      [],
+    );
   }
 
   /** See {@link StorePowers.consume}. */
@@ -120,14 +135,18 @@ export class PostgresStore implements AsyncStore {
   }
 
   async #ask(what: "c" | "p" | "r" | "d", parts: readonly StorePart[]): Promise<Snapshot[]> {
-    this.#decisions += 1;
+    const limits = parts.flatMap(({ policy }) => policy.limits);
     const { rows } = await this.#client.query(this.#statement, [
       what,
       parts.map(({ name }) => name),
       parts.map(({ tokens }) => tokens),
-      JSON.stringify(parts.map(({ policy }) => policy.limits.map(asJson))),
+      parts.flatMap(({ policy }, i) => policy.limits.map(() => i + 1)),
+      limits.map(({ name }) => name),
+      limits.map(({ capacity }) => capacity),
+      limits.map(({ unitsPerMs }) => unitsPerMs),
+      limits.map(({ unitsPerToken }) => unitsPerToken),
+      limits.map(({ fullMs }) => fullMs),
       typeof this.clock === "function" ? readClock(this.clock) : null,
-      this.#decisions % DECISIONS_PER_SWEEP === 0,
     ]);
     return readRows(rows as FoundLimit[], parts);
   }
@@ -137,23 +156,17 @@ function part(policy: Policy, key: string, tokens: number): StorePart {
   return { policy, name: `${policy.name} ${portableKey(key)}`, tokens };
 }
 
-function asJson({ name, capacity, unitsPerMs, unitsPerToken, fullMs }: Policy["limits"][number]): object {
-  return { n: name, c: capacity, p: unitsPerMs, q: unitsPerToken, f: fullMs };
-}
-
-// bigint comes as text from pg and as a number from others; all of them fit in 2^53.
 function readRows(rows: readonly FoundLimit[], parts: readonly StorePart[]): Snapshot[] {
   const expectedRows = parts.reduce((sum, { policy }) => sum + policy.limits.length, 0);
   if (rows.length !== expectedRows) throw new StoreError("ERR_STORE_REPLY", `Expected ${expectedRows} rows, got ${rows.length}`);
   let place = 0;
   return parts.map(({ policy }) => {
-    const first = rows[place] as FoundLimit;
-    const now = Number(first.now_ms);
-    const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken }) => {
-      const row = rows[place++] as FoundLimit;
-      return { spent: Number(row.spent_before), at: now + Number(row.lag), unitsPerMs, unitsPerToken };
+    const own = rows.slice(place, (place += policy.limits.length));
+    const now = Number(own[0]?.now_ms);
+    const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken }, i) => {
+      const { spent_before, lag } = own[i] as FoundLimit;
+      return { spent: Number(spent_before), at: now + Number(lag), unitsPerMs, unitsPerToken };
     });
-    return new Snapshot(now, buckets, first.fits);
+    return new Snapshot(now, buckets, own.every(({ fits }) => fits));
   });
 }
-

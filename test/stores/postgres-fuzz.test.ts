@@ -1,0 +1,123 @@
+// L8 and L14 on Postgres: the same history in SQL, in the core and in the big-integer model, compared call by call in every field.
+import { PGlite } from "@electric-sql/pglite";
+import fc from "fast-check";
+import pg from "pg";
+import { definePolicy, MemoryStore, type ManyLimitsPolicy, type Policy, type PolicyOptions } from "sluice";
+import { PostgresStore, type PostgresClient } from "sluice/postgres";
+import { ManualClock } from "sluice/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { anySteps, limits, onwardSteps, resolve, starts, versions, type ResolvedStep } from "../helpers/arbitraries.js";
+import { Model } from "../helpers/model.js";
+import { describeWith, postgresUrl } from "../helpers/services.js";
+
+/** A history, and the policies under one name that its steps choose from. */
+interface Run {
+  readonly policies: readonly PolicyOptions[];
+  readonly steps: readonly ResolvedStep[];
+}
+
+const name = "tier";
+
+const ofTiers: fc.Arbitrary<Run> = fc
+  .tuple(versions, starts, anySteps)
+  .map(([list, start, history]) => ({ policies: list.map((limit) => ({ name, ...limit })), steps: resolve(start, history, list[0]) }));
+
+// A full limit that a policy no longer names is forgotten with the next write, which changes no answer while the clock moves on.
+const ofDeploys: fc.Arbitrary<Run> = fc.tuple(limits, limits, limits, starts, onwardSteps).map(([a, b, c, start, history]) => {
+  const before: ManyLimitsPolicy = { name, limits: [{ ...a, name: "burst" }, { ...b, name: "day" }] };
+  const after: ManyLimitsPolicy = { name, limits: [{ ...b, name: "day" }, { ...c, name: "burst" }, { ...a, name: "month" }] };
+  return { policies: [before, after], steps: resolve(start, history, a) };
+});
+
+const ofOneDeploy: fc.Arbitrary<Run> = fc.tuple(limits, limits, starts, anySteps).map(([a, b, start, history]) => {
+  const limitsOf = (x: typeof a, y: typeof b): ManyLimitsPolicy => ({ name, limits: [{ ...x, name: "burst" }, { ...y, name: "day" }] });
+  return { policies: [limitsOf(a, b), limitsOf(b, a)], steps: resolve(start, history, a) };
+});
+
+const runs = fc.oneof({ weight: 2, arbitrary: ofTiers }, { weight: 1, arbitrary: ofDeploys }, { weight: 1, arbitrary: ofOneDeploy });
+
+const tally = { steps: 0, denials: 0, changes: 0, back: 0 };
+let keys = 0;
+
+/** Plays a run on a key of its own, in a table of its own: a sweep by one clock would take the rows of another. */
+async function play({ policies, steps }: Run, client: PostgresClient, table: string): Promise<void> {
+  const key = `key ${++keys}`;
+  const clock = new ManualClock();
+  const store = new PostgresStore(client, { table, clock: clock.now });
+  const core = new MemoryStore({ clock: clock.now });
+  const model = new Model();
+  const defined = policies.map((policy) => definePolicy(policy));
+  let last: { now: number; chosen: number } | undefined;
+  for (const { call, now, cost, choice } of steps) {
+    clock.set(now);
+    const chosen = choice % policies.length;
+    const options = policies[chosen] as PolicyOptions;
+    const policy = defined[chosen] as Policy;
+    tally.steps += 1;
+    if (last !== undefined && now < last.now) tally.back += 1;
+    if (last !== undefined && chosen !== last.chosen) tally.changes += 1;
+    last = { now, chosen };
+    if (call === "reset") {
+      await store.reset(policy, key);
+      core.reset(policy, key);
+      model.reset(options);
+    } else if (call === "refund") {
+      await store.refund(policy, key, cost);
+      core.refund(policy, key, cost);
+      model.refund(options, cost, now);
+    } else {
+      const decision = await store[call](policy, key, cost);
+      expect(decision).toStrictEqual(model[call](options, cost, now));
+      expect(decision).toStrictEqual(core[call](policy, key, cost));
+      if (!decision.allowed) tally.denials += 1;
+    }
+  }
+}
+
+async function create(client: PostgresClient, table: string): Promise<void> {
+  await client.query(`DROP TABLE IF EXISTS "${table}"`, []);
+  await new PostgresStore(client, { table }).migrate();
+}
+
+function tell(where: string): void {
+  const { steps, denials, changes, back } = tally;
+  const share = (part: number): string => `${part} (${Math.round((part / steps) * 100)} %)`;
+  console.log(`${where}: ${steps} steps, ${share(denials)} denials, ${share(changes)} changes of numbers, ${share(back)} steps back`);
+  for (const part of [denials, changes, back]) expect(part).toBeGreaterThan(steps / 20);
+  Object.assign(tally, { steps: 0, denials: 0, changes: 0, back: 0 });
+}
+
+describeWith("postgres", "L8 · one arithmetic, on a server", () => {
+  const LANES = 8;
+  const tables = Array.from({ length: LANES }, (_, i) => `sluice_fuzz_${i}`);
+  let pool: pg.Pool;
+  beforeAll(() => void (pool = new pg.Pool({ connectionString: postgresUrl(), max: LANES })));
+  afterAll(async () => {
+    await pool.query(`DROP TABLE IF EXISTS ${tables.join(", ")}`);
+    await pool.end();
+  });
+
+  test("L8, L14 · every answer is the model's and the core's, whatever the limits, their changes, the clock and the cost", async () => {
+    await Promise.all(tables.map((table) => create(pool, table)));
+    await fc.assert(
+      fc.asyncProperty(fc.array(runs, { minLength: LANES, maxLength: LANES }), async (list) => {
+        await Promise.all(list.map((run, i) => play(run, pool, tables[i] as string)));
+      }),
+      { numRuns: 65 },
+    );
+    tell("Postgres");
+  });
+});
+
+describe("L8 · one arithmetic, on PGlite", () => {
+  test("L8, L14 · every answer is the model's and the core's", { timeout: 30_000 }, async () => {
+    const db = new PGlite();
+    try {
+      await create(db, "sluice");
+      await fc.assert(fc.asyncProperty(runs, (run) => play(run, db, "sluice")), { numRuns: 100 });
+      tell("PGlite");
+    } finally {
+      await db.close();
+    }
+  });
+});
