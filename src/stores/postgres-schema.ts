@@ -177,10 +177,10 @@ BEGIN
     END IF;
   END LOOP;
 
-  -- Only a new row makes the table grow, so new rows pay: one in 32 takes up to 100 away that are full. Last of all, since
-  -- from here on nothing waits for a lock.
+  -- Only a new row makes the table grow, so new rows pay: one in 32 takes away some hundred that are full, which is three for
+  -- each. Last of all, since from here on nothing waits for a lock.
   IF random() * 32 < inserted THEN
     DELETE FROM ${table} WHERE bucket = ANY (ARRAY(
-      SELECT bucket FROM ${table} WHERE sweep_after < now ORDER BY sweep_after LIMIT 100 FOR UPDATE SKIP LOCKED));
+      SELECT bucket FROM ${table} WHERE sweep_after < now ORDER BY sweep_after LIMIT 100 + 3 * inserted FOR UPDATE SKIP LOCKED));
   END IF;
 END `;
