@@ -13,14 +13,20 @@ export interface StoreRequest {
 export function writeRequests(requests: readonly StoreRequest[], now: string): { keys: string[]; args: string[] } {
   const keys: string[] = [];
   const places = new Map<Policy, number>();
-  const body: string[] = [];
-  for (const { what, parts } of requests) {
-    body.push(what, String(parts.length));
-    for (const { policy, name, tokens } of parts) {
-      keys.push(name);
+  const runs: string[] = [];
+  for (let i = 0; i < requests.length; ) {
+    const first = requests[i] as StoreRequest;
+    const start = i;
+    // Most traffic asks alike but for its key, and says the rest once.
+    do {
+      for (const { name } of (requests[i] as StoreRequest).parts) keys.push(name);
+      i++;
+    } while (i < requests.length && asksAlike(first, requests[i] as StoreRequest));
+    runs.push(first.what, String(i - start), String(first.parts.length));
+    for (const { policy, tokens } of first.parts) {
       let place = places.get(policy);
       if (place === undefined) places.set(policy, (place = places.size + 1));
-      body.push(String(place), String(tokens));
+      runs.push(String(place), String(tokens));
     }
   }
   const args = [now, String(places.size)];
@@ -30,7 +36,16 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): {
       args.push(name, String(capacity), String(unitsPerMs), String(unitsPerToken), String(fullMs));
     }
   }
-  return { keys, args: [...args, ...body] };
+  args.push(...runs);
+  return { keys, args };
+}
+
+function asksAlike(a: StoreRequest, b: StoreRequest): boolean {
+  return (
+    a.what === b.what &&
+    a.parts.length === b.parts.length &&
+    a.parts.every(({ policy, tokens }, i) => policy === b.parts[i]?.policy && tokens === b.parts[i]?.tokens)
+  );
 }
 
 /** One entry for each request: its parts' snapshots, or the error that fails it alone. */
