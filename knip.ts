@@ -2,7 +2,7 @@ import type { KnipConfig } from "knip";
 import entries from "./entries.json" with { type: "json" };
 
 const config: KnipConfig = {
-  entry: [...Object.values(entries), "test/types/*.test-d.ts", "examples/*/main.ts", "test/mutants/setup.ts"],
+  entry: [...Object.values(entries), "test/types/*.test-d.ts", "examples/*/main.ts", "test/mutants/setup.ts", "test/stores/*-child.ts"],
   project: ["src/**", "scripts/**", "test/**", "examples/**"],
   tsup: false, // its CommonJS half names every file of src as an entry, which would hide unused code
 };
