@@ -130,7 +130,9 @@ export class RedisStore implements AsyncStore {
 
   #settle(name: string, policy: Policy, cost: number, snapshot: Snapshot, sentAt: number): Decision {
     const decision = snapshot.consume(policy, cost);
-    if (!decision.allowed) this.#denials.remember(name, policy, snapshot, sentAt);
+    // What was taken makes an older denial's wait too short, such as one of a dearer call in the same batch.
+    if (decision.allowed) this.#denials.forget(name);
+    else this.#denials.remember(name, policy, snapshot, sentAt);
     return decision;
   }
 
