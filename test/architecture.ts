@@ -10,7 +10,7 @@ const inwards: Record<string, readonly string[]> = {
   http: ["core", "limiter"],
   adapters: ["core", "limiter", "http"],
   client: ["core", "http/retry-after"],
-  testing: ["core", "http"],
+  testing: ["core", "limiter", "http"],
   index: ["core", "stores/memory", "limiter"],
 };
 

@@ -114,8 +114,8 @@ export function adapterSuite(options: AdapterSuiteOptions): void {
   }
 }
 
-// A runner without `skip` at least gets a test whose name says that nothing was tested.
-function skip(test: TestFunction, name: string): void {
+/** Registers a test that is skipped. A runner without `skip` at least gets one whose name says that nothing was tested. */
+export function skip(test: TestFunction, name: string): void {
   const nothing = async (): Promise<void> => {};
   if (test.skip === undefined) test(name, nothing);
   else test.skip(name, nothing);

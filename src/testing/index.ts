@@ -1,5 +1,5 @@
 /**
- * For testing what is built on sluice: a clock that tests drive, and the tests that make an adapter right.
+ * For testing what is built on sluice: a clock that tests drive, and the tests that make an adapter or a store right.
  * @module sluice/testing
  */
 export {
@@ -12,3 +12,4 @@ export {
   type TestFunction,
 } from "./adapter-suite.js";
 export { ManualClock } from "./manual-clock.js";
+export { storeSuite, type StoreSetup, type StoreSuiteOptions, type StoreTrait } from "./store-suite.js";

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createLimiter, definePolicy, MemoryStore, perHour, perSecond, type Policy } from "sluice";
-import { ManualClock } from "sluice/testing";
+import { ManualClock, storeSuite } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 
 const policy = definePolicy({ capacity: 10, refill: perSecond(2) });
@@ -204,4 +204,18 @@ test("a limiter over it answers at once, and from its own clock", () => {
   expect(limiter.consume("alice")).toMatchObject({ allowed: true, remaining: 9 });
   clock.advance(500);
   expect(limiter.peek("alice").remaining).toBe(10);
+});
+
+describe("the suite of every store", () => {
+  storeSuite({
+    test,
+    factory: ({ clock, maxKeys = 10_000 }) => new MemoryStore({ maxKeys, ...(clock && { clock }) }),
+    lacks: {
+      consumeTogether: "a process decides one after another as it is",
+      close: "it opens nothing",
+      sharing: "it is this process's own",
+      serverClock: "it goes by this process's",
+      unreachable: "it is in this process",
+    },
+  });
 });

@@ -1,0 +1,43 @@
+import { check } from "./adapter-suite-check.js";
+import type { StoreCase } from "./store-suite-trial.js";
+
+const MOST = 64;
+
+/** That a store with a bound keeps it, at nobody's expense for whom there is room. */
+export const bounds: readonly StoreCase[] = [
+  {
+    name: "L13 · as many callers as it has room for are all remembered, and idle ones make room first",
+    needs: ["bound"],
+    async run(trial) {
+      await trial.tell("mixed", { maxKeys: MOST });
+      const policy = trial.policy("p", { capacity: 10, refill: { tokens: 1, everyMs: 1_000 } });
+      for (let i = 0; i < MOST / 2; i++) await trial.consume(policy, `idle ${i}`, 1);
+      for (let i = 0; i < MOST / 2; i++) await trial.consume(policy, `busy ${i}`, 5);
+      trial.move(1_000);
+      for (let i = 0; i < MOST / 2; i++) await trial.consume(policy, `new ${i}`, 3);
+      for (let i = 0; i < MOST / 2; i++) {
+        await trial.consume(policy, `busy ${i}`, 2);
+        await trial.consume(policy, `new ${i}`, 2);
+      }
+    },
+  },
+  {
+    name: "L13 · however many come, no more than the bound are remembered, and each is decided on a bucket of its own",
+    needs: ["bound"],
+    async run(trial) {
+      await trial.tell("mixed", { maxKeys: MOST });
+      const policy = trial.policy("p", { capacity: 10, refill: { tokens: 1, everyMs: 1_000 } });
+      const names = Array.from({ length: 10 * MOST }, (_, i) => `caller ${i}`);
+      for (const name of names) {
+        await trial.consume(policy, name, 4);
+        await trial.consume(policy, name, 4);
+      }
+      let busy = 0;
+      for (const name of names) {
+        const { remaining } = await trial.within(trial.store(0).consume(policy, name, 0), "consume to be answered");
+        if (remaining < 10) busy += 1;
+      }
+      check(busy <= MOST, `Expected at most ${MOST} callers to be remembered, got ${busy}`);
+    },
+  },
+];

@@ -1,0 +1,54 @@
+import { connect, type KV, type NatsConnection } from "nats";
+import { casStore, type CasBackend } from "sluice/cas";
+import { storeSuite } from "sluice/testing";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { natsBackend } from "../../examples/custom-store/nats-store.js";
+import { describeWith, natsUrl } from "../helpers/services.js";
+
+const lacks = {
+  consumeTogether: "one write changes one key",
+  serverClock: "it goes by the clocks of the processes",
+  close: "the backend is the caller's",
+  bound: "the backend's own expiry bounds it",
+};
+
+/** A store over `backend`, whose unreachable twin always fails. */
+const over = <Version>(backend: () => CasBackend<Version>) => ({
+  factory: ({ clock, unreachable }: { clock?: () => number; unreachable?: boolean }) =>
+    casStore(unreachable ? broken : backend(), clock && { clock }),
+  lacks,
+});
+const broken: CasBackend<never> = {
+  read: () => Promise.reject(new Error("no connection")),
+  write: () => Promise.reject(new Error("no connection")),
+};
+
+describe("compare-and-set, a plain Map", () => {
+  const kept = new Map<string, string>();
+  const backend: CasBackend<string> = {
+    async read(key) {
+      const value = kept.get(key);
+      return value === undefined ? null : { value, version: value };
+    },
+    async write(key, value, version) {
+      if ((kept.get(key) ?? null) !== version) return false;
+      kept.set(key, value);
+      return true;
+    },
+  };
+  storeSuite({ test, ...over(() => backend) });
+});
+
+describeWith("nats", "compare-and-set, NATS JetStream", () => {
+  let connection: NatsConnection;
+  let bucket: KV;
+  beforeAll(async () => {
+    connection = await connect({ servers: natsUrl() });
+    bucket = await connection.jetstream().views.kv(`kit-${process.pid}`, { history: 1, storage: "memory" as never });
+  });
+  afterAll(async () => {
+    await bucket.destroy();
+    await connection.close();
+  });
+  storeSuite({ test, ...over(() => natsBackend(bucket)) });
+});
