@@ -1,23 +1,26 @@
 /**
- * The example server: `npm start`, or `npm start -- --framework express`.
+ * The example server: `npm start`, or `npm start -- --framework express --store redis`.
  *
- * Read on in service.ts (what it answers), then in the file of your framework (how it is limited).
+ * Read on in service.ts (what it answers), then in the file of your framework (how it is limited) and in store.ts (where
+ * the buckets live).
  */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
-import { MemoryStore } from "sluice";
 import { ConfigError, readPolicies, type Policies } from "./config.js";
 import { RequestLog } from "./log.js";
 import type { BuildServer } from "./service.js";
 import { makeStop } from "./shutdown.js";
+import { openStore, type OpenStore } from "./store.js";
 
-const USAGE = `npm start -- [--framework node|express|fastify|hono] [--config <file.json>]
+const USAGE = `npm start -- [--framework node|express|fastify|hono] [--store memory|redis|postgres] [--config <file.json>]
 
   PORT, HOST       where to listen: 3000 and 127.0.0.1 by default; port 0 takes any free one
   SLUICE_CONFIG    a file such as examples/server/config.example.json, if --config is not given
   SLUICE_<POLICY>_CAPACITY, SLUICE_<POLICY>_TOKENS, SLUICE_<POLICY>_EVERY_MS
-                   one number of a policy: INTERACTIVE, BULK or LOGIN_CODE`;
+                   one number of a policy: INTERACTIVE, BULK or LOGIN_CODE
+  SLUICE_REDIS_URL, SLUICE_POSTGRES_URL
+                   the store's server: redis://127.0.0.1:6379 and postgres://postgres@127.0.0.1:5432/postgres by default`;
 
 // Only the chosen one is loaded.
 const FRAMEWORKS: Record<string, () => Promise<{ buildServer: BuildServer }>> = {
@@ -37,7 +40,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { framework, config, help } = readArguments();
+  const { framework, store, config, help } = readArguments();
   if (help) return console.log(USAGE);
   const load = Object.hasOwn(FRAMEWORKS, framework) ? FRAMEWORKS[framework] : undefined;
   if (load === undefined) {
@@ -46,8 +49,23 @@ async function main(): Promise<void> {
   const port = readPort(process.env["PORT"]);
   const policies = readPolicies(process.env, config);
 
-  const store = new MemoryStore();
   const log = new RequestLog();
+  const opened = await openStore(store, process.env, ({ message }) => log.write({ event: "store_error", message }));
+  try {
+    await serve(load, opened, policies, log, { port, title: `${framework}, ${store}` });
+  } catch (error) {
+    await opened.close(); // or else its connections would keep the process alive
+    throw error;
+  }
+}
+
+async function serve(
+  load: () => Promise<{ buildServer: BuildServer }>,
+  { store, close }: OpenStore,
+  policies: Policies,
+  log: RequestLog,
+  { port, title }: { port: number; title: string },
+): Promise<void> {
   const { buildServer } = await load();
   const server = await buildServer({ policies, store, onDecision: log.onDecision });
   log.follow(server);
@@ -59,11 +77,13 @@ async function main(): Promise<void> {
   } catch (error) {
     throw new ConfigError(`Cannot listen: ${(error as Error).message}. Set PORT to another port, or to 0 for any free one.`);
   }
-  console.log(greeting(framework, server.address() as AddressInfo, policies));
+  let ended: Promise<unknown> | undefined;
+  console.log(greeting(title, server.address() as AddressInfo, policies));
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
-      void stop(); // with nothing left to do, the process ends by itself, with 0
+      // The last request is answered before the store goes. With nothing left to do, the process ends by itself, with 0.
+      void (ended ??= stop().then(close));
       log.write({ event: "stopping", signal });
     });
   }
@@ -74,6 +94,7 @@ function readArguments() {
     const { values } = parseArgs({
       options: {
         framework: { type: "string", default: "node" },
+        store: { type: "string", default: "memory" },
         config: { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },
@@ -90,9 +111,9 @@ function readPort(text = "3000"): number {
   throw new ConfigError(`Expected \`PORT\` to be a whole number from 0 to 65535, got ${JSON.stringify(text)}`);
 }
 
-function greeting(framework: string, { address, family, port }: AddressInfo, { interactive, bulk }: Policies): string {
+function greeting(title: string, { address, family, port }: AddressInfo, { interactive, bulk }: Policies): string {
   const url = `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
-  return `sluice example (${framework}) on ${url}
+  return `sluice example (${title}) on ${url}
 
 One request, and the fields that say what is left:
   curl -i ${url}/inbox -H 'Authorization: Bearer alice'

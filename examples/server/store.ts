@@ -1,0 +1,88 @@
+/** Where the buckets live: in this process, or in a server that several processes share. */
+import { MemoryStore, type Store } from "sluice";
+import { PostgresStore } from "sluice/postgres";
+import { RedisStore } from "sluice/redis";
+import { ConfigError } from "./config.js";
+
+/** A store, and how to let go of what it talks through. */
+export interface OpenStore {
+  readonly store: Store;
+  readonly close: () => Promise<unknown>;
+}
+
+/** What a store is opened with. */
+interface Opening {
+  /** The server's URL. */
+  readonly url: string;
+  /** Hears of a connection that was lost later on; the client makes another by itself. */
+  readonly onError: (error: Error) => void;
+}
+
+const STORES: Record<string, { variable?: string; url?: string; open: (opening: Opening) => Promise<OpenStore> }> = {
+  memory: { open: async () => ({ store: new MemoryStore(), close: async () => undefined }) },
+  redis: { variable: "SLUICE_REDIS_URL", url: "redis://127.0.0.1:6379", open: openRedis },
+  postgres: { variable: "SLUICE_POSTGRES_URL", url: "postgres://postgres@127.0.0.1:5432/postgres", open: openPostgres },
+};
+
+/**
+ * Connects to the store of that name and resolves when it answers. Throws a {@link ConfigError} when the name is unknown,
+ * the client's package is not installed, or the server cannot be reached.
+ */
+export async function openStore(name: string, env: NodeJS.ProcessEnv, onError: Opening["onError"]): Promise<OpenStore> {
+  const known = Object.hasOwn(STORES, name) ? STORES[name] : undefined;
+  if (known === undefined) throw new ConfigError(`Expected \`--store\` to be ${Object.keys(STORES).join(", ")}, got ${JSON.stringify(name)}`);
+  const { variable, url = "", open } = known;
+  try {
+    return await open({ url: (variable === undefined ? undefined : env[variable]) || url, onError });
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    // Whoever set a URL knows it, password and all; it has no place in a log.
+    throw new ConfigError(`Cannot use the store "${name}": ${reason(error)}. Start its server, or set ${variable} to the URL of another.`);
+  }
+}
+
+async function openRedis({ url, onError }: Opening): Promise<OpenStore> {
+  const { Redis } = await load("ioredis", () => import("ioredis"));
+  // A request is worth less than the wait for a server that is away: a call fails with the first attempt to connect again.
+  const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, connectTimeout: 1_000, commandTimeout: 1_000 });
+  let failed: Error | undefined;
+  client.on("error", (error: Error) => (failed = error));
+  try {
+    await client.connect();
+    await client.ping();
+  } catch (error) {
+    client.disconnect();
+    throw failed ?? error; // the first says why, the other that there is no connection
+  }
+  client.on("error", onError);
+  return { store: new RedisStore(client, { prefix: "sluice-example" }), close: () => client.quit().catch(() => client.disconnect()) };
+}
+
+async function openPostgres({ url, onError }: Opening): Promise<OpenStore> {
+  const { default: pg } = await load("pg", () => import("pg"));
+  const pool = new pg.Pool({ connectionString: url, max: 10, connectionTimeoutMillis: 1_000, statement_timeout: 1_000 });
+  pool.on("error", onError); // without a listener, an idle connection that is cut ends the process
+  const store = new PostgresStore(pool, { table: "sluice_example" });
+  try {
+    await store.migrate();
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return { store, close: () => pool.end() };
+}
+
+async function load<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new ConfigError(`This store needs the package ${name}: npm install ${name}`);
+  }
+}
+
+// Where a name has several addresses and none answers, the complaints are inside and the message is empty.
+function reason(error: unknown): string {
+  const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];
+  return (first?.message ?? "no answer").replace(/\.$/, "");
+}

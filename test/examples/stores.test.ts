@@ -1,0 +1,107 @@
+// The example server on every store that is shared, and two servers on one of them.
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeWith, postgresUrl, startRedis, type OwnRedis } from "../helpers/services.js";
+import { device, ExampleServer, user } from "./example-server.js";
+import { walk } from "./walk.js";
+
+describeWith("redis-server", "--store redis", () => {
+  let redis: OwnRedis;
+  beforeAll(async () => void (redis = await startRedis()));
+  afterAll(() => redis.stop());
+  const start = () => ExampleServer.start(["--store", "redis"], { SLUICE_REDIS_URL: redis.url });
+
+  walk([{ title: "node, redis", start }]);
+
+  test("two servers share a caller's budget", () => share(start));
+
+  test("while Redis is away, callers are told 503 and never 429; afterwards they are served again", async () => {
+    const own = await startRedis();
+    const server = await ExampleServer.start(["--store", "redis"], { SLUICE_REDIS_URL: own.url });
+    let back: OwnRedis | undefined;
+    try {
+      expect((await server.ask("GET /inbox", device("outage"))).status).toBe(200);
+      await own.stop();
+      const { status, json } = await server.ask("GET /inbox", device("outage"));
+      expect([status, json["code"]]).toEqual([503, "temporarily_unavailable"]);
+      expect((await server.ask("GET /health")).status).toBe(200);
+
+      back = await startRedis([], own.port);
+      let reply = await server.ask("GET /inbox", device("outage"));
+      for (let i = 0; i < 100 && reply.status === 503; i++) {
+        await new Promise((resolve) => setTimeout(resolve, 50)); // the client's own pause before it connects again
+        reply = await server.ask("GET /inbox", device("outage"));
+      }
+      expect(reply.status).toBe(200);
+      expect(server.lines.join("\n")).toContain('"event":"store_error"');
+    } finally {
+      server.kill();
+      await back?.stop();
+    }
+  });
+});
+
+describeWith("postgres", "--store postgres", () => {
+  const schema = `sluice_example_${process.pid}`;
+  const url = new URL(postgresUrl());
+  url.searchParams.set("options", `-c search_path=${schema}`);
+  const start = () => ExampleServer.start(["--store", "postgres"], { SLUICE_POSTGRES_URL: url.href });
+
+  let admin: pg.Pool;
+  beforeAll(async () => {
+    admin = new pg.Pool({ connectionString: postgresUrl(), max: 1 });
+    await admin.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE; CREATE SCHEMA ${schema}`);
+  });
+  afterAll(async () => {
+    await admin.query(`DROP SCHEMA ${schema} CASCADE`);
+    await admin.end();
+  });
+
+  walk([{ title: "node, postgres", start }]);
+
+  test("two servers share a caller's budget", () => share(start));
+});
+
+/** Three codes for one caller, whichever server is asked. */
+async function share(start: () => Promise<ExampleServer>): Promise<void> {
+  const [one, other] = await Promise.all([start(), start()]);
+  try {
+    const ask = async (server: ExampleServer) => {
+      const { status, headers } = await server.ask("POST /login/code", user("carol"));
+      return [status, headers["ratelimit-remaining"]];
+    };
+    expect(await ask(one)).toEqual([202, "2"]);
+    expect(await ask(other)).toEqual([202, "1"]);
+    expect(await ask(one)).toEqual([202, "0"]);
+    expect(await ask(other)).toEqual([429, "0"]);
+    expect(await ask(one)).toEqual([429, "0"]);
+  } finally {
+    one.kill();
+    other.kill();
+  }
+}
+
+describe.concurrent("a store that cannot be used ends with 2 and one line", () => {
+  // Stands for a package that is not installed.
+  const without = (name: string): Record<string, string> => {
+    const resolve = `export async function resolve(name, context, next) {
+      if (name === "${name}") throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
+      return next(name, context);
+    }`;
+    const hook = `import { register } from "node:module"; register("data:text/javascript,${encodeURIComponent(resolve)}");`;
+    return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(hook)}` };
+  };
+  const away = (name: string, variable: string): string =>
+    `Cannot use the store "${name}": connect ECONNREFUSED 127.0.0.1:1. Start its server, or set ${variable} to the URL of another.`;
+
+  const wrong: [store: string, env: Record<string, string>, complaint: string][] = [
+    ["mongo", {}, 'Expected `--store` to be memory, redis, postgres, got "mongo"'],
+    ["redis", { SLUICE_REDIS_URL: "redis://:secret@127.0.0.1:1" }, away("redis", "SLUICE_REDIS_URL")],
+    ["postgres", { SLUICE_POSTGRES_URL: "postgres://me:secret@127.0.0.1:1/test" }, away("postgres", "SLUICE_POSTGRES_URL")],
+    ["redis", without("ioredis"), "This store needs the package ioredis: npm install ioredis"],
+    ["postgres", without("pg"), "This store needs the package pg: npm install pg"],
+  ];
+  test.each(wrong)("--store %s with %j", async (store, env, complaint) => {
+    expect(await ExampleServer.fail(["--store", store], env)).toEqual({ code: 2, errors: `${complaint}\n` });
+  });
+});

@@ -1,0 +1,230 @@
+// The example server, walked from outside over HTTP: what every framework and every store must do alike.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { device, user, type ExampleServer, type Reply } from "./example-server.js";
+
+/** A server to walk: its greeting's title, how it starts, and the one that was started. */
+export interface Walked {
+  readonly title: string;
+  readonly start: () => Promise<ExampleServer>;
+  server?: ExampleServer;
+}
+
+const open = ({ url }: ExampleServer): Socket => connect(Number(url.port), url.hostname);
+const remaining = ({ headers }: Reply): string | undefined => headers["ratelimit-remaining"] as string | undefined;
+const fieldsOfLimits = ({ headers }: Reply): string[] => Object.keys(headers).filter((name) => /^ratelimit|^retry-after$/.test(name));
+
+/** Starts the servers, walks all of them at once, and stops them. */
+export function walk(all: readonly Walked[]): void {
+  afterAll(() => {
+    for (const { server } of all) server?.kill();
+  });
+
+  // Each test has callers of its own, so that none of them changes what another sees.
+  describe.concurrent.each(all)("$title", (walked) => {
+    beforeAll(async () => void (walked.server = await walked.start()), 30_000);
+
+    test("greets with its URL and three commands to try", () => {
+      const { lines, url } = serverOf(walked);
+      const greeting = lines.slice(0, 8).join("\n");
+      expect(greeting).toContain(`(${walked.title}) on ${url.origin}`);
+      expect(greeting.match(/^ {2}curl /gm)).toHaveLength(3);
+    });
+
+    test("an allowed request says what is left", async () => {
+      const reply = await serverOf(walked).ask("GET /inbox?page=1", device("first"));
+      expect(reply.status).toBe(200);
+      expect(reply.headers).toMatchObject({
+        "ratelimit-limit": "10",
+        "ratelimit-remaining": "9",
+        "ratelimit-reset": "1",
+        "ratelimit-policy": '"interactive";q=10;w=5',
+        ratelimit: '"interactive";r=9;t=1',
+      });
+      expect(reply.headers).not.toHaveProperty("retry-after");
+      expect(reply.headers["content-type"]).toMatch(/^application\/json/);
+      expect(reply.json).toHaveProperty("messages");
+    });
+
+    test("a burst ends in 429; after its Retry-After there is room again", async () => {
+      const server = serverOf(walked);
+      const caller = device("bursting");
+      let last: Reply | undefined;
+      let reply = await server.ask("GET /inbox", caller);
+      for (let i = 0; i < 1_000 && reply.status === 200; i++) {
+        last = reply;
+        reply = await server.ask("GET /inbox", caller);
+      }
+      // Tokens come back meanwhile, so the burst may be longer than 10, but it never ends before the last token.
+      expect(remaining(last as Reply)).toBe("0");
+      expect(reply.status).toBe(429);
+      expect(reply.headers["retry-after"]).toBe("1");
+
+      await sleep(Number(reply.headers["retry-after"]) * 1_000);
+      expect((await server.ask("GET /inbox", caller)).status).toBe(200);
+    });
+
+    test("a refusal is the whole contract", async () => {
+      const server = serverOf(walked);
+      const caller = device("refused");
+      for (const left of ["2", "1", "0"]) {
+        const reply = await server.ask("POST /login/code", caller);
+        expect([reply.status, remaining(reply)]).toEqual([202, left]);
+      }
+      const { status, headers, json, text } = await server.ask("POST /login/code", { ...caller, Accept: "text/html", "If-None-Match": "*" });
+      const wait = headers["retry-after"] as string;
+      expect(status).toBe(429);
+      expect(wait).toMatch(/^[1-9]\d*$/);
+      expect(Number(wait)).toBeLessThanOrEqual(1_200);
+      expect(headers).toMatchObject({
+        "ratelimit-limit": "3",
+        "ratelimit-remaining": "0",
+        "ratelimit-reset": wait,
+        "ratelimit-policy": '"login-code";q=3;w=3600',
+        ratelimit: `"login-code";r=0;t=${wait}`,
+        "cache-control": "no-store",
+        "content-length": String(Buffer.byteLength(text)),
+      });
+      expect(headers["content-type"]).toMatch(/^application\/problem\+json/);
+      expect(headers).not.toHaveProperty("etag");
+      expect(json).toEqual({
+        type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
+        title: "Too Many Requests",
+        status: 429,
+        detail: json["message"],
+        code: "rate_limited",
+        message: `Too many requests. Try again in ${wait} seconds.`,
+        retry_after: Number(wait),
+        "violated-policies": ["login-code"],
+      });
+    });
+
+    test("HEAD is GET without a body, refused or not", async () => {
+      const server = serverOf(walked);
+      const caller = device("head");
+      let reply = await server.ask("HEAD /inbox", caller);
+      expect([reply.status, remaining(reply), reply.text]).toEqual([200, "9", ""]);
+      for (let i = 0; i < 1_000 && reply.status === 200; i++) reply = await server.ask("HEAD /inbox", caller);
+      expect([reply.status, reply.headers["retry-after"], reply.text]).toEqual([429, "1", ""]);
+    });
+
+    test("policies are separate budgets, and so are users and devices", async () => {
+      const server = serverOf(walked);
+      const left = async (what: string, caller: Record<string, string>) => remaining(await server.ask(what, caller));
+
+      for (const expected of ["2", "1", "0"]) expect(await left("POST /exports", user("alice"))).toBe(expected);
+      expect((await server.ask("POST /exports", user("alice"))).json).toMatchObject({ status: 429, "violated-policies": ["bulk"] });
+
+      expect(await left("POST /login/code", user("alice"))).toBe("2");
+      expect(await left("POST /exports", user("bob"))).toBe("2");
+      expect(await left("POST /exports", device("alice"))).toBe("2");
+      // Who has both is the user, on whichever device.
+      expect(await left("POST /exports", { ...user("bob"), ...device("alice") })).toBe("1");
+    });
+
+    test("who is nobody known gets 401 and costs nobody anything", async () => {
+      const server = serverOf(walked);
+      const owner = device("impersonated");
+      const strangers = [{}, user("mallory"), { ...user("mallory"), ...owner }, { Authorization: "Basic YWxpY2U6" }, device("")];
+      for (const stranger of strangers) {
+        for (const what of ["GET /inbox", "POST /exports", "POST /login/code"]) {
+          const reply = await server.ask(what, stranger);
+          expect(reply.status).toBe(401);
+          expect(reply.json).toMatchObject({ status: 401, code: "unidentified", message: expect.stringContaining("X-Device-Id") });
+          expect(reply.headers["www-authenticate"]).toBe("Bearer");
+          expect(fieldsOfLimits(reply)).toEqual([]);
+        }
+      }
+      expect(remaining(await server.ask("POST /exports", owner))).toBe("2");
+    });
+
+    test("/health is open to all and never limited", async () => {
+      const server = serverOf(walked);
+      for (let i = 0; i < 20; i++) {
+        const reply = await server.ask("GET /health");
+        expect([reply.status, reply.json, fieldsOfLimits(reply)]).toEqual([200, { status: "ok" }, []]);
+      }
+    });
+
+    test.each(["GET /", "GET /nothing", "POST /health", "PUT /inbox", "GET /exports", "GET /login/code", "GET /inbox/7", "OPTIONS /inbox"])(
+      "%s is 404, without asking who",
+      async (what) => {
+        const reply = await serverOf(walked).ask(what);
+        expect(reply.status).toBe(404);
+        expect(reply.json).toEqual({ code: "not_found", message: expect.stringMatching(/./) });
+        expect(fieldsOfLimits(reply)).toEqual([]);
+      },
+    );
+
+    test("a body of any type, read by nobody, is in nobody's way", async () => {
+      const server = serverOf(walked);
+      const types = ["application/json", "application/x-www-form-urlencoded", "image/png"];
+      for (const type of types) {
+        const reply = await server.ask("POST /exports", { ...device("bodies"), "Content-Type": type }, "a=b");
+        expect(reply.status).toBe(202);
+      }
+      expect((await server.ask("POST /exports", device("bodies"), "x".repeat(1_000_000))).status).toBe(429);
+      expect((await server.ask("GET /health")).status).toBe(200);
+    });
+  });
+
+  describe("in the end", () => {
+    test.concurrent.each(all)("$title finishes the request in flight, takes no other, and ends with 0", async (walked) => {
+      const server = serverOf(walked);
+      const socket = open(server).setEncoding("utf8");
+      let received = "";
+      socket.on("data", (chunk: string) => (received += chunk));
+      await once(socket, "connect");
+      // One packet: when the first request is answered, the server has begun to read the second.
+      socket.write("GET /health HTTP/1.1\r\nHost: a\r\n\r\nGET /inbox HTTP/1.1\r\nHost: a\r\nX-Dev");
+      await once(socket, "data");
+      server.asked += 2;
+
+      server.signal("SIGTERM");
+      await server.line((line) => line.includes('"stopping"'));
+      const [error] = (await once(open(server), "error")) as [NodeJS.ErrnoException];
+      expect(error.code).toBe("ECONNREFUSED");
+
+      socket.write("ice-Id: last\r\n\r\n");
+      await once(socket, "close");
+      expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+      expect(received).toContain('"messages"');
+      expect(received).toMatch(/connection: close/i);
+      expect(await server.ended).toBe(0);
+      expect(server.errors).toBe("");
+
+      const log = server.lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Record<string, unknown>);
+      expectLog(log.filter((line) => !("event" in line)), server.asked);
+      expect(log.filter((line) => "event" in line)).toEqual([{ time: expect.any(String), event: "stopping", signal: "SIGTERM" }]);
+      expect(server.lines.slice(8).join("\n")).not.toMatch(/alice|bob|mallory|Bearer|impersonated|bursting|127\.0\.0\.1/);
+    });
+  });
+}
+
+const serverOf = ({ server }: Walked): ExampleServer => server as ExampleServer;
+
+/** One line for each request, of one shape, that says how it went. */
+function expectLog(log: Record<string, unknown>[], asked: number): void {
+  expect(log).toHaveLength(asked);
+  for (const line of log) {
+    expect(line).toEqual({
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      method: expect.stringMatching(/^[A-Z]+$/),
+      path: expect.stringMatching(/^\/[^?]*$/),
+      status: expect.any(Number),
+      ms: expect.any(Number),
+      policy: expect.toSatisfy((policy) => [null, "interactive", "bulk", "login-code"].includes(policy as string)),
+      remaining: line["policy"] === null ? null : expect.any(Number),
+      retryAfterMs: line["policy"] === null ? null : expect.any(Number),
+    });
+  }
+  const like = (facts: Record<string, unknown>): object => expect.objectContaining(facts);
+  expect(log).toContainEqual(like({ method: "GET", path: "/inbox", status: 200, policy: "interactive", remaining: 9, retryAfterMs: 0 }));
+  expect(log).toContainEqual(like({ method: "POST", path: "/login/code", status: 429, policy: "login-code", remaining: 0 }));
+  expect(log).toContainEqual(like({ method: "GET", path: "/health", status: 200, policy: null }));
+  expect(log).toContainEqual(like({ method: "GET", path: "/inbox", status: 401, policy: null }));
+  expect(log).toContainEqual(like({ method: "PUT", path: "/inbox", status: 404, policy: null }));
+  for (const line of log.filter(({ status }) => status === 429)) expect(line["retryAfterMs"]).toBeGreaterThan(0);
+}
