@@ -3,13 +3,26 @@ import { peek, type Decision } from "../core/decision.js";
 import { samePolicy, type Policy } from "../core/policy.js";
 import type { Snapshot } from "./shared/snapshot.js";
 
-// A few megabytes at the very most. Under attack the same few keys come again and again; the rest costs a call each.
-const LARGEST = 10_000;
+// A few megabytes at the very most, however long the keys are. Under attack the same few come again and again; the rest
+// costs a call each.
+const MOST_DENIALS = 10_000;
+const MOST_CHARACTERS = 2_000_000;
+const MOST_DROPS = 1_000;
+
+/** When a call left, as the cache needs to know it. */
+export interface Sent {
+  /** The local time, in whole milliseconds. */
+  readonly at: number;
+  /** How many keys had been dropped by then. */
+  readonly drops: number;
+}
 
 interface Denial {
   readonly policy: Policy;
   readonly snapshot: Snapshot;
   readonly sentAt: number;
+  /** A newer answer that is on its way; never rejects. */
+  newer: Promise<unknown> | null;
 }
 
 /**
@@ -20,42 +33,71 @@ interface Denial {
  * when the call was sent, so a bucket is never taken for emptier than it is.
  */
 export class DenyCache {
-  /** The local time, in whole milliseconds. */
-  readonly now: () => number;
+  readonly #now: () => number;
   readonly #forMs: number;
   readonly #denials = new Map<string, Denial>();
+  readonly #drops = new Map<string, number>();
+  #characters = 0;
+  #dropped = 0;
 
   constructor(forMs: number, clock: Clock = monotonicClock) {
     this.#forMs = forMs;
-    this.now = () => readClock(clock);
+    this.#now = () => readClock(clock);
   }
 
-  /** The denial that the server would answer with, or null when it must be asked. */
-  answer(name: string, policy: Policy, cost: number): Decision | null {
+  /**
+   * The denial that the server would answer with; or, where somebody is asking about the key already, a promise to wait
+   * for before looking again; or null when the server must be asked.
+   */
+  answer(name: string, policy: Policy, cost: number): Decision | Promise<unknown> | null {
     const denial = this.#denials.get(name);
     if (denial === undefined) return null;
-    const age = this.now() - denial.sentAt;
+    const age = this.#now() - denial.sentAt;
     if (age >= 0 && age < this.#forMs && samePolicy(denial.policy, policy)) {
       const decision = peek(denial.snapshot.buckets, policy, cost, denial.snapshot.now + age);
       if (!decision.allowed) return decision;
     }
-    // Whatever the reason, asking brings a newer one.
-    this.#denials.delete(name);
-    return null;
+    return denial.newer;
   }
 
-  /** Keeps a denial that a call sent at `sentAt` was answered with. */
-  remember(name: string, policy: Policy, snapshot: Snapshot, sentAt: number): void {
-    if (this.#forMs === 0) return;
-    if (this.#denials.size >= LARGEST) {
-      const [oldest] = this.#denials.keys();
-      this.#denials.delete(oldest as string);
+  /** Lets others who ask about a key that is known wait for an answer that is on its way, and for what is made of it. */
+  expect(name: string, answer: Promise<unknown>): void {
+    const denial = this.#denials.get(name);
+    if (denial === undefined) return;
+    denial.newer = answer.catch(() => undefined).then(() => {
+      // Neither a newer denial nor a drop took its place: it was allowed, or failed, and nobody waits any more.
+      if (this.#denials.get(name) === denial) this.#delete(name);
+    });
+  }
+
+  /** To be taken down when a call leaves. */
+  sending(): Sent {
+    return { at: this.#now(), drops: this.#dropped };
+  }
+
+  /** Keeps a denial that a call was answered with. */
+  remember(name: string, policy: Policy, snapshot: Snapshot, sent: Sent): void {
+    // Answers may overtake each other: one that was asked for before the key was dropped is older than the drop.
+    if (this.#forMs === 0 || (this.#drops.get(name) ?? 0) > sent.drops) return;
+    this.#delete(name);
+    this.#denials.set(name, { policy, snapshot, sentAt: sent.at, newer: null });
+    this.#characters += name.length;
+    for (const oldest of this.#denials.keys()) {
+      if (this.#denials.size <= MOST_DENIALS && this.#characters <= MOST_CHARACTERS) break;
+      this.#delete(oldest);
     }
-    this.#denials.set(name, { policy, snapshot, sentAt });
   }
 
-  /** Drops what is remembered of a key. */
-  forget(name: string): void {
-    this.#denials.delete(name);
+  /** Drops what is known of a key, and what calls that are under way will say of it. */
+  drop(name: string): void {
+    if (this.#forMs === 0) return;
+    this.#delete(name);
+    this.#drops.delete(name);
+    this.#drops.set(name, ++this.#dropped);
+    if (this.#drops.size > MOST_DROPS) this.#drops.delete(this.#drops.keys().next().value as string);
+  }
+
+  #delete(name: string): void {
+    if (this.#denials.delete(name)) this.#characters -= name.length;
   }
 }

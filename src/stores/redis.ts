@@ -78,13 +78,12 @@ export class RedisStore implements AsyncStore {
 
   /** See {@link StorePowers.consume}. */
   async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const name = this.#name(policy, key);
-    const known = this.#denials.answer(name, policy, cost);
+    const known = this.#denials.answer(policy, key, cost);
     if (known !== null) return known;
 
     const sentAt = this.#denials.now();
-    const [snapshot] = await this.#ask({ what: "c", parts: [{ policy, name, tokens: cost }] });
-    return this.#settle(name, policy, cost, snapshot as Snapshot, sentAt);
+    const [snapshot] = await this.#ask({ what: "c", parts: [{ policy, name: this.#name(policy, key), tokens: cost }] });
+    return this.#settle(policy, key, cost, snapshot as Snapshot, sentAt);
   }
 
   /** See {@link StorePowers.peek}. */
@@ -104,9 +103,9 @@ export class RedisStore implements AsyncStore {
     const sentAt = this.#denials.now();
     const snapshots = await this.#ask({ what: "c", parts });
     const all = snapshots.every(({ fits }) => fits);
-    return parts.map(({ policy, name, tokens }, i) => {
+    return charges.map(({ policy, key, cost }, i) => {
       const snapshot = snapshots[i] as Snapshot;
-      return all || !snapshot.fits ? this.#settle(name, policy, tokens, snapshot, sentAt) : snapshot.peek(policy, tokens);
+      return all || !snapshot.fits ? this.#settle(policy, key, cost, snapshot, sentAt) : snapshot.peek(policy, cost);
     });
   }
 
@@ -122,21 +121,20 @@ export class RedisStore implements AsyncStore {
 
   // A denial on its way while this is sent may be remembered before this is answered, so it is forgotten twice.
   async #change(what: "r" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
-    const name = this.#name(policy, key);
-    this.#denials.forget(name);
-    await this.#ask({ what, parts: [{ policy, name, tokens }] });
-    this.#denials.forget(name);
+    this.#denials.forget(policy, key);
+    await this.#ask({ what, parts: [{ policy, name: this.#name(policy, key), tokens }] });
+    this.#denials.forget(policy, key);
   }
 
-  #settle(name: string, policy: Policy, cost: number, snapshot: Snapshot, sentAt: number): Decision {
+  #settle(policy: Policy, key: string, cost: number, snapshot: Snapshot, sentAt: number): Decision {
     const decision = snapshot.consume(policy, cost);
     // What was taken makes an older denial's wait too short, such as one of a dearer call in the same batch.
-    if (decision.allowed) this.#denials.forget(name);
-    else this.#denials.remember(name, policy, snapshot, sentAt);
+    if (decision.allowed) this.#denials.forget(policy, key);
+    else this.#denials.remember(policy, key, snapshot, sentAt);
     return decision;
   }
 
-  async #ask(request: StoreRequest): Promise<Snapshot[]> {
+  #ask(request: StoreRequest): Promise<Snapshot[]> {
     return this.#batcherOf(request).ask(request);
   }
 
