@@ -44,7 +44,7 @@ export async function openStore(name: string, env: NodeJS.ProcessEnv, onError: O
 async function openRedis({ url, onError }: Opening): Promise<OpenStore> {
   const { Redis } = await load("ioredis", () => import("ioredis"));
   // A request is worth less than the wait for a server that is away: a call fails with the first attempt to connect again.
-  const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, connectTimeout: 1_000, commandTimeout: 1_000 });
+  const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, connectTimeout: 1_000, commandTimeout: 1_000, disconnectTimeout: 100 });
   let failed: Error | undefined;
   client.on("error", (error: Error) => (failed = error));
   try {
