@@ -11,13 +11,15 @@ export type SendBatch<Work, Answer> = (batch: readonly Work[]) => Promise<Readon
 /**
  * Gathers work into calls: what is asked for in one tick travels together, and so does what arrives while a call is under way.
  *
- * With nothing under way a call leaves at the end of the tick, so a lone caller waits for nobody. A call that fails, fails
- * each of its pieces, and no other.
+ * With nothing under way a call leaves at the end of the tick, so a lone caller waits for nobody. No call carries more than
+ * `largest`, by the sizes that come with the work, unless one piece alone does. A call that fails, fails each of its
+ * pieces, and no other. What waits here is what somebody awaits, and nothing else.
  */
 export class Batcher<Work, Answer> {
   readonly #send: SendBatch<Work, Answer>;
   readonly #largest: number;
   #waiting: Array<Waiting<Work, Answer>> = [];
+  #size = 0;
   #underWay = 0;
   #scheduled = false;
 
@@ -27,22 +29,27 @@ export class Batcher<Work, Answer> {
   }
 
   /** Resolves with the answer to `work`. */
-  ask(work: Work): Promise<Answer> {
+  ask(work: Work, size: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
+      if (this.#size + size > this.#largest) this.#flush();
       this.#waiting.push({ work, resolve, reject });
-      if (this.#waiting.length >= this.#largest) this.#flush();
+      this.#size += size;
+      if (this.#size >= this.#largest) this.#flush();
       else if (this.#underWay === 0 && !this.#scheduled) {
         this.#scheduled = true;
-        queueMicrotask(() => this.#flush());
+        queueMicrotask(() => {
+          this.#scheduled = false;
+          this.#flush();
+        });
       }
     });
   }
 
   #flush(): void {
-    this.#scheduled = false;
     if (this.#waiting.length === 0) return;
     const batch = this.#waiting;
     this.#waiting = [];
+    this.#size = 0;
     this.#underWay += 1;
     void this.#deliver(batch);
   }

@@ -4,8 +4,10 @@ import { expected } from "../core/errors.js";
 export interface IoredisLike {
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
-  /** True on ioredis's cluster client. */
+  /** True on the cluster client. */
   readonly isCluster?: boolean;
+  /** What the client itself puts before every key. */
+  readonly options?: { readonly keyPrefix?: unknown };
 }
 
 /** The part of node-redis, single or cluster, that the store calls. */
@@ -25,6 +27,17 @@ export type RunScript = (keys: string[], args: string[]) => Promise<unknown>;
 /** Whether the client talks to a cluster, where the keys of one call must lie in one slot. */
 export function isCluster(client: RedisClient): boolean {
   return "evalsha" in client ? client.isCluster === true : "slots" in client && client.slots !== undefined;
+}
+
+/** What the client puts before every key, which counts when the slot of a cluster is worked out. */
+export function keyPrefixOf(client: RedisClient): string {
+  const prefix = "evalsha" in client ? client.options?.keyPrefix : undefined;
+  return prefix === undefined || prefix === null ? "" : String(prefix);
+}
+
+/** Whether a cluster refused a call, unseen by the script, because its keys are on the move between two nodes. */
+export function isTryAgain(error: unknown): boolean {
+  return messageOf(error).includes("TRYAGAIN");
 }
 
 /** Makes the one call that the store needs of a client. Throws a TypeError for something that is no client. */
@@ -68,7 +81,13 @@ function callsOf(client: RedisClient): Calls {
 }
 
 function isUnknownScript(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith("NOSCRIPT");
+  return messageOf(error).startsWith("NOSCRIPT");
+}
+
+// Clients have error classes of their own, and the server's words in common.
+function messageOf(error: unknown): string {
+  const message = (error as { readonly message?: unknown } | null | undefined)?.message;
+  return typeof message === "string" ? message : "";
 }
 
 async function sha1(text: string): Promise<string> {

@@ -49,8 +49,9 @@ export class DenyCache {
    * The denial that the server would answer with; or, where somebody is asking about the key already, a promise to wait
    * for before looking again; or null when the server must be asked.
    */
-  answer(name: string, policy: Policy, cost: number): Decision | Promise<unknown> | null {
-    const denial = this.#denials.get(name);
+  answer(policy: Policy, key: string, cost: number): Decision | Promise<unknown> | null {
+    if (this.#denials.size === 0) return null;
+    const denial = this.#denials.get(nameOf(policy, key));
     if (denial === undefined) return null;
     const age = this.#now() - denial.sentAt;
     if (age >= 0 && age < this.#forMs && samePolicy(denial.policy, policy)) {
@@ -60,12 +61,13 @@ export class DenyCache {
     return denial.newer;
   }
 
-  /** Lets others who ask about a key that is known wait for an answer that is on its way, and for what is made of it. */
-  expect(name: string, answer: Promise<unknown>): void {
+  /** Lets others who ask about a refused key wait for an answer that is on its way, so that one of them asks for all. */
+  expect(policy: Policy, key: string, answer: Promise<unknown>): void {
+    const name = nameOf(policy, key);
     const denial = this.#denials.get(name);
     if (denial === undefined) return;
+    // Whatever the answer was, this denial has had its time.
     denial.newer = answer.catch(() => undefined).then(() => {
-      // Neither a newer denial nor a drop took its place: it was allowed, or failed, and nobody waits any more.
       if (this.#denials.get(name) === denial) this.#delete(name);
     });
   }
@@ -76,9 +78,11 @@ export class DenyCache {
   }
 
   /** Keeps a denial that a call was answered with. */
-  remember(name: string, policy: Policy, snapshot: Snapshot, sent: Sent): void {
+  remember(policy: Policy, key: string, snapshot: Snapshot, sent: Sent): void {
+    if (this.#forMs === 0) return;
+    const name = nameOf(policy, key);
     // Answers may overtake each other: one that was asked for before the key was dropped is older than the drop.
-    if (this.#forMs === 0 || (this.#drops.get(name) ?? 0) > sent.drops) return;
+    if ((this.#drops.get(name) ?? 0) > sent.drops) return;
     this.#delete(name);
     this.#denials.set(name, { policy, snapshot, sentAt: sent.at, newer: null });
     this.#characters += name.length;
@@ -88,9 +92,15 @@ export class DenyCache {
     }
   }
 
-  /** Drops what is known of a key, and what calls that are under way will say of it. */
-  drop(name: string): void {
+  /** Forgets a denial, since tokens were taken after it: its waits have become too short. */
+  outdate(policy: Policy, key: string): void {
+    if (this.#denials.size > 0) this.#delete(nameOf(policy, key));
+  }
+
+  /** Forgets what is known of a key, and what calls that are under way will say of it. */
+  drop(policy: Policy, key: string): void {
     if (this.#forMs === 0) return;
+    const name = nameOf(policy, key);
     this.#delete(name);
     this.#drops.delete(name);
     this.#drops.set(name, ++this.#dropped);
@@ -100,4 +110,9 @@ export class DenyCache {
   #delete(name: string): void {
     if (this.#denials.delete(name)) this.#characters -= name.length;
   }
+}
+
+// Without the space that no policy's name has, two policies could meet.
+function nameOf(policy: Policy, key: string): string {
+  return `${policy.name} ${key}`;
 }

@@ -50,7 +50,7 @@ function asksAlike(a: StoreRequest, b: StoreRequest): boolean {
 
 /** One entry for each request: its parts' snapshots, or the error that fails it alone. */
 export function readReply(reply: unknown, requests: readonly StoreRequest[]): Array<Snapshot[] | Error> {
-  const numbers = reply as readonly number[];
+  const numbers = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
   const now = Number(numbers[0]);
   let place = 1;
   const answers = requests.map(({ what, parts }) => {
@@ -67,6 +67,6 @@ export function readReply(reply: unknown, requests: readonly StoreRequest[]): Ar
     });
     return foreign === "" ? snapshots : new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected ${JSON.stringify(foreign)} to hold a bucket, got a value of something else`);
   });
-  if (!Array.isArray(reply) || place !== reply.length) throw new StoreError("ERR_STORE_REPLY", "The script's answer is not as long as the question");
+  if (place !== numbers.length) throw new StoreError("ERR_STORE_REPLY", "The script's answer is not as long as the question");
   return answers;
 }

@@ -109,7 +109,10 @@ local function read(part, key)
   part.expires = expires
   while place <= #value do
     local ok, spent, at, p, q, name, after = pcall(unpack, RECORD, value, place)
-    if not ok then part.ours = false return end
+    if not ok or not (spent > 0 and spent <= MOST and p > 0 and p <= MOST and q > 0 and q <= MOST and at - at == 0) then
+      part.ours = false
+      return
+    end
     local j = part.places[name]
     if j then
       local limit = limits[j]
@@ -126,7 +129,7 @@ local function read(part, key)
         end
       end
     else
-      local left = at + ceil(spent / p) - now
+      local left = at - now + ceil(spent / p)
       if left > 0 then part.others = part.others .. value:sub(place, after - 1) end
       if left > part.othersMs then part.othersMs = left end
     end
@@ -152,9 +155,13 @@ local function write(part, key, tokens)
     call('SET', key, pack(HEAD, VERSION, part.expires) .. records, 'KEEPTTL')
   else
     local ms = fullMs + math.min(fullMs, 60000)
-    -- Under a clock that is not the server's the key must outlive whatever that clock may do.
-    if not serverClock then ms = ms + 3600000 end
-    call('SET', key, pack(HEAD, VERSION, now + ms) .. records, 'PX', string.format('%.0f', ms))
+    local value = pack(HEAD, VERSION, now + ms) .. records
+    if serverClock then
+      call('SET', key, value, 'PXAT', string.format('%.0f', now + ms))
+    else
+      -- Under a clock that is not the server's the key must outlive whatever that clock may do.
+      call('SET', key, value, 'PX', string.format('%.0f', ms + 3600000))
+    end
   end
 end
 

@@ -10,14 +10,15 @@ import type { Policy } from "../core/policy.js";
 import type { AsyncStore, Charge } from "../core/store.js";
 import { StoreError } from "./shared/store-error.js";
 import { Batcher } from "./redis-batch.js";
-import { isCluster, scriptRunner, type RedisClient, type RunScript } from "./redis-client.js";
-import { DenyCache } from "./redis-deny-cache.js";
+import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, type RedisClient, type RunScript } from "./redis-client.js";
+import { DenyCache, type Sent } from "./redis-deny-cache.js";
 import { readReply, writeRequests, type StoreRequest } from "./redis-protocol.js";
 import { SCRIPT } from "./redis-script.js";
 import { slotOf } from "./redis-slot.js";
 import type { Snapshot, StorePart } from "./shared/snapshot.js";
 
 export type { IoredisLike, NodeRedisLike, RedisClient } from "./redis-client.js";
+export { StoreError, type StoreErrorCode } from "./shared/store-error.js";
 
 /** How a {@link RedisStore} is made. */
 export interface RedisStoreOptions {
@@ -31,6 +32,12 @@ export interface RedisStoreOptions {
   readonly cluster?: boolean;
   /** A clock for tests. Default: the server's own, which is the only one that several processes share. */
   readonly clock?: Clock;
+}
+
+interface Answer {
+  /** One for each part of the request. */
+  readonly snapshots: readonly Snapshot[];
+  readonly sent: Sent;
 }
 
 // Enough for the shared cost of a call to vanish; few enough that the server is not held up for longer than a millisecond.
@@ -55,7 +62,8 @@ export class RedisStore implements AsyncStore {
   readonly #run: RunScript;
   readonly #cluster: boolean;
   readonly #largest: number;
-  readonly #batchers = new Map<number, Batcher<StoreRequest, Snapshot[]>>();
+  readonly #clientPrefix: string;
+  readonly #batchers = new Map<number, Batcher<StoreRequest, Answer>>();
   readonly #denials: DenyCache;
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names what is wrong. */
@@ -72,40 +80,46 @@ export class RedisStore implements AsyncStore {
     this.#now = clock === undefined ? () => "" : () => String(readClock(clock));
     this.#run = scriptRunner(client, SCRIPT);
     this.#cluster = options.cluster ?? isCluster(client);
+    this.#clientPrefix = keyPrefixOf(client);
     this.#largest = batch ? LARGEST_BATCH : 1;
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
   }
 
   /** See {@link StorePowers.consume}. */
   async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const known = this.#denials.answer(policy, key, cost);
-    if (known !== null) return known;
-
-    const sentAt = this.#denials.now();
-    const [snapshot] = await this.#ask({ what: "c", parts: [{ policy, name: this.#name(policy, key), tokens: cost }] });
-    return this.#settle(policy, key, cost, snapshot as Snapshot, sentAt);
+    for (;;) {
+      const known = this.#denials.answer(policy, key, cost);
+      if (known === null) break;
+      if ("allowed" in known) return known;
+      await known;
+    }
+    const asked = this.#consume(policy, key, cost);
+    this.#denials.expect(policy, key, asked);
+    return asked;
   }
 
   /** See {@link StorePowers.peek}. */
   async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const name = this.#name(policy, key);
-    const [snapshot] = await this.#ask({ what: "p", parts: [{ policy, name, tokens: cost }] });
-    return (snapshot as Snapshot).peek(policy, cost);
+    const { snapshots } = await this.#ask({ what: "p", parts: [this.#part(policy, key, cost)] });
+    return (snapshots[0] as Snapshot).peek(policy, cost);
   }
 
-  /** See {@link StorePowers.consumeTogether}. On a cluster the keys must share a slot, or it rejects with `"ERR_STORE_CROSS_SLOT"`. */
+  /**
+   * See {@link StorePowers.consumeTogether}; at most 128 charges. On a cluster the keys must lie in one slot, or it rejects
+   * with `"ERR_STORE_CROSS_SLOT"`.
+   */
   async consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
-    const parts = charges.map(({ policy, key, cost }) => ({ policy, name: this.#name(policy, key), tokens: cost }));
-    if (parts.length === 0) return [];
+    if (charges.length === 0) return [];
+    if (charges.length > LARGEST_BATCH) throw new RangeError(expected("charges", `a list of at most ${LARGEST_BATCH}`, charges));
+    const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
     if (new Set(parts.map(({ name }) => name)).size < parts.length) {
       throw new TypeError("Expected `charges` to name each bucket once, got one twice");
     }
-    const sentAt = this.#denials.now();
-    const snapshots = await this.#ask({ what: "c", parts });
+    const { snapshots, sent } = await this.#ask({ what: "c", parts });
     const all = snapshots.every(({ fits }) => fits);
     return charges.map(({ policy, key, cost }, i) => {
       const snapshot = snapshots[i] as Snapshot;
-      return all || !snapshot.fits ? this.#settle(policy, key, cost, snapshot, sentAt) : snapshot.peek(policy, cost);
+      return all || !snapshot.fits ? this.#settle(policy, key, cost, snapshot, sent) : snapshot.peek(policy, cost);
     });
   }
 
@@ -119,28 +133,33 @@ export class RedisStore implements AsyncStore {
     await this.#change("d", policy, key, 0);
   }
 
-  // A denial on its way while this is sent may be remembered before this is answered, so it is forgotten twice.
-  async #change(what: "r" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
-    this.#denials.forget(policy, key);
-    await this.#ask({ what, parts: [{ policy, name: this.#name(policy, key), tokens }] });
-    this.#denials.forget(policy, key);
+  async #consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    const { snapshots, sent } = await this.#ask({ what: "c", parts: [this.#part(policy, key, cost)] });
+    return this.#settle(policy, key, cost, snapshots[0] as Snapshot, sent);
   }
 
-  #settle(policy: Policy, key: string, cost: number, snapshot: Snapshot, sentAt: number): Decision {
+  // A denial that is decided between this call's leaving and its being carried out is remembered, so it is dropped twice.
+  async #change(what: "r" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
+    this.#denials.drop(policy, key);
+    await this.#ask({ what, parts: [this.#part(policy, key, tokens)] });
+    this.#denials.drop(policy, key);
+  }
+
+  #settle(policy: Policy, key: string, cost: number, snapshot: Snapshot, sent: Sent): Decision {
     const decision = snapshot.consume(policy, cost);
-    // What was taken makes an older denial's wait too short, such as one of a dearer call in the same batch.
-    if (decision.allowed) this.#denials.forget(policy, key);
-    else this.#denials.remember(policy, key, snapshot, sentAt);
+    if (decision.allowed) this.#denials.outdate(policy, key);
+    else this.#denials.remember(policy, key, snapshot, sent);
     return decision;
   }
 
-  #ask(request: StoreRequest): Promise<Snapshot[]> {
-    return this.#batcherOf(request).ask(request);
+  #ask(request: StoreRequest): Promise<Answer> {
+    return this.#batcherOf(request).ask(request, request.parts.length);
   }
 
-  #batcherOf({ parts }: StoreRequest): Batcher<StoreRequest, Snapshot[]> {
-    const slot = this.#cluster ? slotOf((parts[0] as StorePart).name) : 0;
-    if (this.#cluster && parts.some(({ name }) => slotOf(name) !== slot)) {
+  // One for each slot that was used, so at most 16 384.
+  #batcherOf({ parts }: StoreRequest): Batcher<StoreRequest, Answer> {
+    const slot = this.#slotOf((parts[0] as StorePart).name);
+    if (parts.some(({ name }, i) => i > 0 && this.#slotOf(name) !== slot)) {
       throw new StoreError(
         "ERR_STORE_CROSS_SLOT",
         "Expected buckets that are charged together to lie in one slot of the cluster, got several: use a `prefix` with a hash tag, such as \"{all}sluice\"",
@@ -154,12 +173,30 @@ export class RedisStore implements AsyncStore {
     return batcher;
   }
 
-  async #send(requests: readonly StoreRequest[]): Promise<ReadonlyArray<Snapshot[] | Error>> {
-    const { keys, args } = writeRequests(requests, this.#now());
-    return readReply(await this.#run(keys, args), requests);
+  #slotOf(name: string): number {
+    return this.#cluster ? slotOf(this.#clientPrefix + name) : 0;
   }
 
-  #name(policy: Policy, key: string): string {
-    return `${this.#prefix}${policy.name} ${portableKey(key)}`;
+  async #send(requests: readonly StoreRequest[]): Promise<ReadonlyArray<Answer | Error>> {
+    const { keys, args } = writeRequests(requests, this.#now());
+    const sent = this.#denials.sending();
+    let reply: unknown;
+    try {
+      reply = await this.#run(keys, args);
+    } catch (error) {
+      if (requests.length === 1 || !isTryAgain(error)) throw error;
+      return this.#sendApart(requests);
+    }
+    return readReply(reply, requests).map((answer) => (answer instanceof Error ? answer : { snapshots: answer, sent }));
+  }
+
+  // While a slot moves, its keys are on either of two nodes, and only calls with one key are sure to find theirs.
+  async #sendApart(requests: readonly StoreRequest[]): Promise<ReadonlyArray<Answer | Error>> {
+    const answers = await Promise.allSettled(requests.map((request) => this.#send([request])));
+    return answers.map((answer) => (answer.status === "fulfilled" ? (answer.value[0] as Answer | Error) : (answer.reason as Error)));
+  }
+
+  #part(policy: Policy, key: string, tokens: number): StorePart {
+    return { policy, name: `${this.#prefix}${policy.name} ${portableKey(key)}`, tokens };
   }
 }
