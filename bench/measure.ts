@@ -24,9 +24,15 @@ export type ServerCpu = () => Promise<number>;
 
 export const quick = process.argv.includes("--quick");
 
-/** Names of callers, spread so that no two neighbours in time are neighbours in memory. */
-export function keysOf(count: number): readonly string[] {
-  return Array.from({ length: count }, (_, i) => `user:${(i * 7_919) % count}:0123456789abcdef`);
+/** Callers to ask for, spread so that no two neighbours in time are neighbours in memory. */
+export interface Callers {
+  readonly count: number;
+  /** A fresh string each time, as it is when it comes with a request. */
+  key(i: number): string;
+}
+
+export function callersOf(count: number): Callers {
+  return { count, key: (i) => `user:${(i * 7_919) % count}:0123456789abcdef` };
 }
 
 /**
@@ -38,7 +44,7 @@ export async function sample(
   { callers, calls, keys, expected, serverCpu }: {
     readonly callers: number;
     readonly calls: number;
-    readonly keys: readonly string[];
+    readonly keys: Callers;
     readonly expected: boolean;
     readonly serverCpu: ServerCpu;
   },
@@ -46,7 +52,7 @@ export async function sample(
   // One call in eight is timed: reading the clock costs as much as a cheap decision does.
   const took = new Float64Array(Math.ceil(calls / 8));
   // Each round begins elsewhere, so that small rounds also see many callers.
-  const offset = Math.floor(Math.random() * keys.length);
+  const offset = Math.floor(Math.random() * keys.count);
   let next = 0;
   let wrong = 0;
   const caller = async (): Promise<void> => {
@@ -55,7 +61,7 @@ export async function sample(
       const start = i % 8 === 0 ? performance.now() : 0;
       let answer: unknown;
       try {
-        answer = await side.ask(keys[(offset + i) % keys.length] as string);
+        answer = await side.ask(keys.key(offset + i));
       } catch (thrown) {
         answer = thrown;
       }

@@ -9,11 +9,11 @@ import pg from "pg";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 import { createLimiter, perSecond, type Decision } from "../dist/index.js";
 import { PostgresStore } from "../dist/postgres.js";
-import { inRounds, keysOf, printSamples, quick, sample, type Side } from "./measure.js";
+import { inRounds, callersOf, printSamples, quick, sample, type Side } from "./measure.js";
 
 const FLOOR = "bare upsert (floor)";
 const ROUNDS = quick ? 3 : 7;
-const KEYS = keysOf(20_000);
+const KEYS = callersOf(20_000);
 const url = process.env["SLUICE_POSTGRES_URL"] ?? "postgres://postgres@127.0.0.1:5432/test";
 const pool = new pg.Pool({ connectionString: url, max: 10 });
 const unknown = (): Promise<number> => Promise.resolve(NaN);
@@ -53,7 +53,7 @@ const sides: readonly Side[] = [
 
 try {
   for (const [callers, calls] of [[1, 500], [10, 2_000], [64, 3_000]] as const) {
-    const title = `Postgres, ${callers} ${callers === 1 ? "caller" : "callers"}, ${KEYS.length} keys, pool of 10`;
+    const title = `Postgres, ${callers} ${callers === 1 ? "caller" : "callers"}, ${KEYS.count} keys, pool of 10`;
     const load = { callers, calls: quick ? calls : calls * 2, keys: KEYS, expected: true, serverCpu: unknown };
     printSamples(title, await inRounds(title, sides, ROUNDS, (side) => sample(side, load)), FLOOR);
   }

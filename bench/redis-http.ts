@@ -42,7 +42,7 @@ async function serve({ ask, allows }: Side, connections: number, requests: numbe
     const respond = (answer: unknown): void => {
       response.writeHead(allows(answer) ? 200 : 429, { "content-length": 2 }).end("ok");
     };
-    ask(request.headers["x-id"] as string).then(respond, respond);
+    void ask(request.headers["x-id"] as string).then(respond, respond);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
