@@ -45,12 +45,16 @@ export class DenyCache {
     this.#now = () => readClock(clock);
   }
 
+  /** Whether nobody is known to be refused, as it mostly is. */
+  get isEmpty(): boolean {
+    return this.#denials.size === 0;
+  }
+
   /**
    * The denial that the server would answer with; or, where somebody is asking about the key already, a promise to wait
    * for before looking again; or null when the server must be asked.
    */
   answer(policy: Policy, key: string, cost: number): Decision | Promise<unknown> | null {
-    if (this.#denials.size === 0) return null;
     const denial = this.#denials.get(nameOf(policy, key));
     if (denial === undefined) return null;
     const age = this.#now() - denial.sentAt;

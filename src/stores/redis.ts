@@ -86,16 +86,8 @@ export class RedisStore implements AsyncStore {
   }
 
   /** See {@link StorePowers.consume}. */
-  async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    for (;;) {
-      const known = this.#denials.answer(policy, key, cost);
-      if (known === null) break;
-      if ("allowed" in known) return known;
-      await known;
-    }
-    const asked = this.#consume(policy, key, cost);
-    this.#denials.expect(policy, key, asked);
-    return asked;
+  consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    return this.#denials.isEmpty ? this.#consume(policy, key, cost) : this.#recallOrConsume(policy, key, cost);
   }
 
   /** See {@link StorePowers.peek}. */
@@ -131,6 +123,18 @@ export class RedisStore implements AsyncStore {
   /** See {@link StorePowers.reset}. */
   async reset(policy: Policy, key: string): Promise<void> {
     await this.#change("d", policy, key, 0);
+  }
+
+  async #recallOrConsume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    for (;;) {
+      const known = this.#denials.answer(policy, key, cost);
+      if (known === null) break;
+      if ("allowed" in known) return known;
+      await known;
+    }
+    const asked = this.#consume(policy, key, cost);
+    this.#denials.expect(policy, key, asked);
+    return await asked;
   }
 
   async #consume(policy: Policy, key: string, cost: number): Promise<Decision> {
