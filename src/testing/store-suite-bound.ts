@@ -11,8 +11,8 @@ export const bounds: readonly StoreCase[] = [
     async run(trial) {
       await trial.tell("mixed", { maxKeys: MOST });
       const policy = trial.policy("p", { capacity: 10, refill: { tokens: 1, everyMs: 1_000 } });
-      for (let i = 0; i < MOST / 2; i++) await trial.consume(policy, `idle ${i}`, 1);
       for (let i = 0; i < MOST / 2; i++) await trial.consume(policy, `busy ${i}`, 5);
+      for (let i = 0; i < MOST / 2; i++) await trial.consume(policy, `idle ${i}`, 1);
       trial.move(1_000);
       for (let i = 0; i < MOST / 2; i++) await trial.consume(policy, `new ${i}`, 3);
       for (let i = 0; i < MOST / 2; i++) {

@@ -44,7 +44,7 @@ export const keys: readonly StoreCase[] = [
     name: "keys · policies that share a key share nothing else",
     async run(trial) {
       await trial.tell("mixed");
-      const numbers = { capacity: 100, refill: { tokens: 1, everyMs: 60_000 } };
+      const numbers = { name: "only", capacity: 100, refill: { tokens: 1, everyMs: 60_000 } };
       const names = ["p", "q", "P", "p-a", "p_a", "p.a", "p1", "pa"];
       const tails = ["b", "a-b", "a_b", "a.b", "ab", "1b", "a:b", "a b", "a", "-a", ".a", "_a"];
       await checkApart(trial, names.flatMap((name) => tails.map((key) => ({ policy: trial.policy(name, numbers), key }))));

@@ -19,6 +19,24 @@ export const powers: readonly StoreCase[] = [
       }
     },
   },
+  ...(["refund", "reset"] as const).map((what): StoreCase => ({
+    name: `${what} · what comes back is there at once, for whoever was just refused`,
+    needs: [what],
+    async run(trial) {
+      await trial.tell("mixed");
+      const policy = trial.policy("p", { capacity: 5, refill: { tokens: 1, everyMs: 1_000 } });
+      for (let turn = 0; turn < 4; turn++) {
+        const key = `caller ${turn}`;
+        const ask = (call: Call["what"], tokens: number): Promise<unknown> => trial.askThrough(call === what ? turn >> 1 : turn, { what: call, policy, key, tokens });
+        await ask("consume", 5);
+        for (let round = 0; round < 3; round++) {
+          await ask("consume", 3);
+          await ask(what, 3);
+          await ask("consume", 3);
+        }
+      }
+    },
+  })),
   {
     name: "L10 · charges that are made together are all taken or none",
     needs: ["consumeTogether"],
@@ -52,10 +70,16 @@ export const powers: readonly StoreCase[] = [
           const charges = ["a", "b"].map((key) => ({ policy, key, cost: 1 }));
           return turn % 2 === 0 ? charges : charges.reverse();
         };
-        const answers = await Promise.all(Array.from({ length: 24 }, (_, i) => trial.together(both(i), trial.store(Math.floor(i / 2)))));
-        const granted = answers.filter((decisions) => decisions.every(({ allowed }) => allowed)).length;
-        check(granted === 9, `Expected 9 of 24 pairs of charges to be allowed, got ${granted}`);
-        for (const key of ["a", "b"]) for (let i = 0; i < 9; i++) trial.oracle.assume(charge(policy, key, 1), trial.now);
+        // Among them some that ask for one bucket alone.
+        const [answers, single] = await Promise.all([
+          Promise.all(Array.from({ length: 24 }, (_, i) => trial.together(both(i), trial.store(Math.floor(i / 2))))),
+          Promise.all(Array.from({ length: 6 }, async (_, i) => trial.within(trial.store(i).consume(policy, "a", 1), "consume to be answered"))),
+        ]);
+        const pairs = answers.filter((decisions) => decisions.every(({ allowed }) => allowed)).length;
+        const alone = single.filter(({ allowed }) => allowed).length;
+        check(pairs + alone === 9, `Expected 9 of 24 pairs and 6 single charges to be allowed, got ${pairs} and ${alone}`);
+        for (let i = 0; i < 9; i++) trial.oracle.assume(charge(policy, "a", 1), trial.now);
+        for (let i = 0; i < pairs; i++) trial.oracle.assume(charge(policy, "b", 1), trial.now);
         trial.move(2_000);
         for (const key of ["a", "b"]) await trial.consume(policy, key, 3);
       }
@@ -69,8 +93,10 @@ export const powers: readonly StoreCase[] = [
       await trial.tell("mixed");
       const other = await trial.open({ clock: trial.clock.now });
       await other.consume(policy, "other", 1);
-      await trial.within(Promise.resolve(other.close?.()), "close to be done");
-      await trial.within(Promise.resolve(other.close?.()), "a second close to be done");
+      for (const time of ["once", "twice"]) {
+        const problem = await trial.within(Promise.resolve(other.close?.()).then(() => null, String), "close to be done");
+        check(problem === null, `Expected a store to be closed ${time}, got ${problem}`);
+      }
       await trial.consume(policy, "caller", 2);
     },
   },

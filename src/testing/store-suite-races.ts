@@ -67,6 +67,7 @@ export const races: readonly StoreCase[] = [
       const call: Call = { what: "consume", policy, key: "caller", tokens: 1 };
       for (let round = 0; round < 10; round++) {
         const decisions = (await trial.ask(...Array<Call>(7).fill(call))) as Decision[];
+        for (let i = 0; i < 3; i++) await trial.ask(call); // a clean-up that comes late finds the new record
         trial.move(Math.max(...decisions.map(({ resetMs }) => resetMs)));
       }
     },

@@ -1,0 +1,35 @@
+import { storeSuite, type StoreSetup, type StoreSuiteOptions } from "sluice/testing";
+import { describe, expect, test } from "vitest";
+import { RightStore, Server } from "./wrong-stores-base.js";
+import { wrongCounts } from "./wrong-stores.js";
+import { wrongKeys, wrongPorts } from "./wrong-stores-ports.js";
+
+/** Stores on one server; one with a bound must begin empty, so it has its own. */
+function factoryOf(Store: typeof RightStore): (setup: StoreSetup) => RightStore {
+  const server = new Server();
+  return (setup) => new Store(setup.maxKeys === undefined ? server : new Server(), setup);
+}
+
+describe("a store that is right passes", () => {
+  storeSuite({ test, factory: factoryOf(RightStore) });
+});
+
+describe("a store that is wrong fails", () => {
+  const wrong = [...wrongCounts, ...wrongKeys, ...wrongPorts];
+  test.each(wrong)("one that %s", async (_mistake, Store, failing) => {
+    await expect(runCase(failing, RightStore)).resolves.toBeUndefined();
+    await expect(runCase(failing, Store)).rejects.toThrow(/^Expected /);
+  });
+});
+
+function casesOf(options: Omit<StoreSuiteOptions, "test">): Map<string, () => Promise<void>> {
+  const cases = new Map<string, () => Promise<void>>();
+  storeSuite({ ...options, test: (name, run) => cases.set(name, run) });
+  return cases;
+}
+
+function runCase(beginning: string, Store: typeof RightStore): Promise<void> {
+  const found = [...casesOf({ factory: factoryOf(Store), deadlineMs: 500 })].filter(([name]) => name.startsWith(beginning));
+  expect(found.map(([name]) => name)).toHaveLength(1);
+  return (found[0] as [string, () => Promise<void>])[1]();
+}
