@@ -1,0 +1,35 @@
+// Histories of one caller under several policies of one name: what a store is compared with the core and the model by.
+import fc from "fast-check";
+import type { ManyLimitsPolicy, PolicyOptions } from "sluice";
+import { anySteps, limits, onwardSteps, resolve, starts, versions, type ResolvedStep } from "./arbitraries.js";
+
+/** A history, and the policies under one name that its steps choose from. */
+export interface Run {
+  readonly policies: readonly PolicyOptions[];
+  readonly steps: readonly ResolvedStep[];
+}
+
+const name = "tier";
+
+const ofTiers: fc.Arbitrary<Run> = fc
+  .tuple(versions, starts, anySteps)
+  .map(([list, start, history]) => ({ policies: list.map((limit) => ({ name, ...limit })), steps: resolve(start, history, list[0]) }));
+
+// A full limit that a policy no longer names is forgotten with the next write, which changes no answer while the clock moves on.
+const ofDeploys: fc.Arbitrary<Run> = fc.tuple(limits, limits, limits, starts, onwardSteps).map(([a, b, c, start, history]) => {
+  const before: ManyLimitsPolicy = { name, limits: [{ ...a, name: "burst" }, { ...b, name: "day" }] };
+  const after: ManyLimitsPolicy = { name, limits: [{ ...b, name: "day" }, { ...c, name: "burst" }, { ...a, name: "month" }] };
+  return { policies: [before, after], steps: resolve(start, history, a) };
+});
+
+const ofOneDeploy: fc.Arbitrary<Run> = fc.tuple(limits, limits, starts, anySteps).map(([a, b, start, history]) => {
+  const limitsOf = (x: typeof a, y: typeof b): ManyLimitsPolicy => ({ name, limits: [{ ...x, name: "burst" }, { ...y, name: "day" }] });
+  return { policies: [limitsOf(a, b), limitsOf(b, a)], steps: resolve(start, history, a) };
+});
+
+/** Changes of tier, of one limit and of several, with limits that appear and disappear. */
+export const runs: fc.Arbitrary<Run> = fc.oneof(
+  { weight: 2, arbitrary: ofTiers },
+  { weight: 1, arbitrary: ofDeploys },
+  { weight: 1, arbitrary: ofOneDeploy },
+);

@@ -1,0 +1,98 @@
+// L8 and L14 on Redis: the same history in Lua, in the core and in the big-integer model, compared call by call in every field.
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { Redis } from "ioredis";
+import { definePolicy, MemoryStore, type Decision, type Policy, type PolicyOptions } from "sluice";
+import { RedisStore } from "sluice/redis";
+import { ManualClock } from "sluice/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Model } from "../helpers/model.js";
+import { runs, type Run } from "../helpers/runs.js";
+import { describeWith, redisUrl } from "../helpers/services.js";
+
+const STEPS = 100_000;
+const LANES = 48;
+const prefix = `fuzz-${process.pid}-${Date.now()}`;
+const seed = Number(process.env["FC_SEED"]);
+
+const tally = { steps: 0, denials: 0, changes: 0, back: 0 };
+let keys = 0;
+
+/** Plays a run on a key of its own. What happens at one instant travels together, and is decided in order. */
+async function play({ policies, steps }: Run, client: Redis): Promise<void> {
+  const key = `key ${++keys}`;
+  const clock = new ManualClock();
+  const store = new RedisStore(client, { prefix, clock: clock.now, denyCacheMs: 0 });
+  const core = new MemoryStore({ clock: clock.now, maxKeys: 16 });
+  const model = new Model();
+  const defined = policies.map((policy) => definePolicy(policy));
+  let together: Promise<void>[] = [];
+  let last: { now: number; chosen: number } | undefined;
+  for (const { call, now, cost, choice } of steps) {
+    if (last !== undefined && now !== last.now) {
+      await Promise.all(together);
+      together = [];
+    }
+    clock.set(now);
+    const chosen = choice % policies.length;
+    const options = policies[chosen] as PolicyOptions;
+    const policy = defined[chosen] as Policy;
+    tally.steps += 1;
+    if (last !== undefined && now < last.now) tally.back += 1;
+    if (last !== undefined && chosen !== last.chosen) tally.changes += 1;
+    last = { now, chosen };
+    if (call === "reset") {
+      together.push(store.reset(policy, key));
+      core.reset(policy, key);
+      model.reset(options);
+    } else if (call === "refund") {
+      together.push(store.refund(policy, key, cost));
+      core.refund(policy, key, cost);
+      model.refund(options, cost, now);
+    } else {
+      const ofModel = model[call](options, cost, now);
+      if (!isDeepStrictEqual(core[call](policy, key, cost), ofModel)) throw new Error("The core and the model differ: see test/core");
+      together.push(store[call](policy, key, cost).then((decision) => check(decision, ofModel)));
+      if (!ofModel.allowed) tally.denials += 1;
+    }
+  }
+  await Promise.all(together);
+}
+
+function check(decision: Decision, wanted: Decision): void {
+  if (!isDeepStrictEqual(decision, wanted)) expect(decision).toStrictEqual(wanted);
+}
+
+describeWith("redis", "L8 · one arithmetic, in Lua", () => {
+  let client: Redis;
+  beforeAll(() => void (client = new Redis(redisUrl())));
+  afterAll(async () => {
+    for await (const found of client.scanStream({ match: `${prefix}*`, count: 1_000 })) {
+      if ((found as string[]).length > 0) await client.unlink(...(found as string[]));
+    }
+    client.disconnect();
+  });
+
+  test(`L8, L14 · every answer of ${STEPS} steps is the model's and the core's, whatever the limits, their changes, the clock and the cost`, async () => {
+    let next = 0;
+    const drawn: Run[] = [];
+    const draw = (): Run => {
+      if (next === drawn.length) drawn.push(...fc.sample(runs, { seed: seed + drawn.length, numRuns: 500 }));
+      return drawn[next++] as Run;
+    };
+    await Promise.all(
+      Array.from({ length: LANES }, async () => {
+        while (tally.steps < STEPS) {
+          const number = next;
+          await play(draw(), client).catch((error: unknown) => {
+            throw new Error(`Run ${number} of seed ${seed} differs`, { cause: error });
+          });
+        }
+      }),
+    );
+    const { steps, denials, changes, back } = tally;
+    const share = (part: number): string => `${part} (${Math.round((part / steps) * 100)} %)`;
+    console.log(`Redis: ${steps} steps, ${share(denials)} denials, ${share(changes)} changes of numbers, ${share(back)} steps back`);
+    for (const part of [denials, changes, back]) expect(part).toBeGreaterThan(steps / 20);
+  }, 60_000);
+});
