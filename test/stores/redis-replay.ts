@@ -1,0 +1,235 @@
+// Replays what several processes asked of one Redis, in the server's order and at the instants that the script returned,
+// and holds every answer that any of them got against the core.
+import { isDeepStrictEqual } from "node:util";
+import { definePolicy, type Decision, type Policy } from "sluice";
+import { charge, fullBucket, isStale, lagAt, spentAt, type Bucket } from "../../src/core/bucket.js";
+import { consume, peek, refund } from "../../src/core/decision.js";
+import type { Limit } from "../../src/core/limit.js";
+
+export const DENY_CACHE_MS = 60;
+export const keys = ["ann", "bob", "eve {x}", "zoë 🦉"];
+/** Versions of one policy: other numbers, and a limit that comes and goes. */
+export const policies = [
+  definePolicy({ name: "tier", limits: [{ name: "burst", capacity: 5, refill: { tokens: 1, everyMs: 20 } }] }),
+  definePolicy({ name: "tier", limits: [{ name: "burst", capacity: 8, refill: { tokens: 3, everyMs: 70 } }] }),
+  definePolicy({
+    name: "tier",
+    limits: [
+      { name: "burst", capacity: 4, refill: { tokens: 1, everyMs: 15 } },
+      { name: "long", capacity: 12, refill: { tokens: 7, everyMs: 300 } },
+    ],
+  }),
+];
+
+/** A call of the script; the reply is null where the server did not know the script. */
+export interface Call {
+  readonly event: number;
+  readonly keys: string[];
+  readonly args: string[];
+  reply: number[] | null;
+}
+
+/** What was asked of a store. `event`, `asked` and `answered` count in one order within the process; `from` and `until` are its clock's readings at them. */
+export interface Asked {
+  readonly what: string;
+  readonly policy: number;
+  readonly keys: string[];
+  readonly tokens: number;
+  readonly asked: number;
+  readonly answered: number;
+  readonly from: number;
+  readonly until: number;
+  readonly decisions: Decision[];
+}
+
+export interface Told {
+  readonly address: string;
+  readonly calls: Call[];
+  readonly asked: Asked[];
+}
+
+interface Denial {
+  readonly event: number;
+  readonly now: number;
+  readonly buckets: Bucket[];
+}
+
+export interface Replayed {
+  steps: number;
+  denials: number;
+  changes: number;
+  back: number;
+  calls: number;
+  fromMemory: number;
+  unknownScript: number;
+}
+
+/** Throws at the first answer that cannot be right. `order` names, for each call that the server carried out, where it came from. */
+export function replay(order: readonly string[], processes: readonly Told[]): Replayed {
+  const result: Replayed = { steps: 0, denials: 0, changes: 0, back: 0, calls: 0, fromMemory: 0, unknownScript: 0 };
+  const kept = new Map<string, Map<string, Bucket>>();
+  const last = new Map<string, { now: number; policy: Policy }>();
+  const minds = new Map(processes.map((told) => [told.address, { told, next: 0, decided: new Map<string, Decision[][]>(), denials: new Map<string, Denial[]>() }]));
+
+  for (const address of order) {
+    const mind = minds.get(address);
+    const call = mind?.told.calls[mind.next++];
+    if (mind === undefined || call === undefined) throw new Error(`A call from ${address} that no process told of`);
+    result.calls += 1;
+    if (call.reply === null) result.unknownScript += 1;
+    else carryOut(mind, call, call.reply);
+  }
+  for (const { told, next } of minds.values()) if (next < told.calls.length) throw new Error("A call that the server did not see");
+  for (const mind of minds.values()) {
+    for (const asked of mind.told.asked) judge(mind, asked);
+    const left = [...mind.decided.values()].flat();
+    if (left.length > 0) throw new Error(`${left.length} decisions were never handed out`);
+  }
+  return result;
+
+  type Mind = typeof minds extends Map<string, infer M> ? M : never;
+
+  function carryOut(mind: Mind, call: Call, reply: number[]): void {
+    const now = reply[0] as number;
+    if (now !== Number(call.args[0])) throw new Error("The script's instant is not the one it was given");
+    const wanted = [now];
+    for (const { what, parts } of requestsOf(call)) {
+      const loaded = parts.map(({ key, policy }) => policy.limits.map((limit) => ({ ...(kept.get(key)?.get(limit.name) ?? fullBucket(limit)) })));
+      const fits = parts.map(({ policy, tokens }, i) => peek(loaded[i] as Bucket[], policy, tokens, now).allowed);
+      const all = fits.every(Boolean);
+      const decisions = parts.map(({ key, policy, tokens }, i) => {
+        const buckets = loaded[i] as Bucket[];
+        count(key, policy, now);
+        wanted.push(fits[i] === true ? 1 : 0);
+        policy.limits.forEach((limit, j) => wanted.push(spentAt(buckets[j] as Bucket, limit, now), lagAt(buckets[j] as Bucket, limit, now)));
+        if (what === "c" && fits[i] !== true) remember(mind, { event: call.event, now, buckets: settled(buckets, policy, now) }, key, policy);
+        const decision = what === "c" && (all || fits[i] !== true) ? consume(buckets, policy, tokens, now) : peek(buckets, policy, tokens, now);
+        if (!decision.allowed && (what === "c" || what === "p")) result.denials += 1;
+        if (what === "c" && !all && fits[i] === true) settleStale(buckets, policy, now);
+        if (what === "r") refund(buckets, policy, tokens, now);
+        if (what === "d") for (const bucket of buckets) bucket.spent = 0;
+        if (what !== "p") keep(key, policy, buckets, now, what !== "c" || all);
+        return decision;
+      });
+      const name = what === "c" ? (parts.length > 1 ? "together" : "consume") : what === "p" ? "peek" : "";
+      if (name !== "") push(mind.decided, signature(name, policies.indexOf(parts[0]?.policy as Policy), parts.map(({ key }) => key), parts[0]?.tokens as number), decisions);
+    }
+    if (!isDeepStrictEqual(reply, wanted)) throw new Error(`The script said ${JSON.stringify(reply)}, the core ${JSON.stringify(wanted)}`);
+  }
+
+  function count(key: string, policy: Policy, now: number): void {
+    const before = last.get(key);
+    result.steps += 1;
+    if (before !== undefined && before.policy !== policy) result.changes += 1;
+    if (before !== undefined && before.now > now) result.back += 1;
+    last.set(key, { now, policy });
+  }
+
+  // As the script does: a write leaves out what is full, whoever's it is.
+  function keep(key: string, policy: Policy, buckets: Bucket[], now: number, written: boolean): void {
+    const records = kept.get(key) ?? new Map<string, Bucket>();
+    kept.set(key, records);
+    const stale = policy.limits.filter((limit) => records.has(limit.name) && isStale(records.get(limit.name) as Bucket, limit));
+    if (!written && stale.length === 0) return;
+    const ours = new Set((written ? policy.limits : stale).map(({ name }) => name));
+    for (const [name, { at, spent, unitsPerMs }] of records) {
+      if (!ours.has(name) && at - now + Math.ceil(spent / unitsPerMs) <= 0) records.delete(name);
+    }
+    policy.limits.forEach(({ name }, i) => {
+      if (!ours.has(name)) return;
+      const bucket = buckets[i] as Bucket;
+      if (bucket.spent > 0) records.set(name, bucket);
+      else records.delete(name);
+    });
+  }
+
+  /** An answer is one that the script gave to this process, each once, or a denial that it gave a moment ago. */
+  function judge(mind: Mind, asked: Asked): void {
+    if (asked.decisions.length === 0) return;
+    const names = asked.keys.map(nameOf);
+    const given = mind.decided.get(signature(asked.what, asked.policy, names, asked.tokens)) ?? [];
+    const place = given.findIndex((decisions) => isDeepStrictEqual(decisions, asked.decisions));
+    if (place >= 0) return void given.splice(place, 1);
+
+    const policy = policies[asked.policy] as Policy;
+    const [name] = names as [string];
+    const right = (mind.denials.get(`${name} ${asked.policy}`) ?? []).some(
+      (denial) =>
+        [asked.from, asked.until].some(
+          (now) =>
+            now >= denial.now &&
+            now - denial.now < DENY_CACHE_MS &&
+            isDeepStrictEqual(asked.decisions[0], peek(denial.buckets, policy, asked.tokens, now)),
+        ) && !mind.told.asked.some((other) => other.keys.map(nameOf).includes(name) && outdates(other, denial, asked)),
+    );
+    if (asked.what !== "consume" || asked.decisions[0]?.allowed !== false || !right) {
+      throw new Error(`Nobody said ${JSON.stringify(asked)}`);
+    }
+    result.fromMemory += 1;
+    result.steps += 1;
+    result.denials += 1;
+  }
+}
+
+// A refund or reset that was asked for after the denial's call left, or tokens that were taken and told of since.
+function outdates(other: Asked, { event }: Denial, asked: Asked): boolean {
+  if (other.what === "refund" || other.what === "reset") return event < other.asked && other.asked < asked.asked;
+  const took = other.what !== "peek" && other.decisions.every(({ allowed }) => allowed);
+  return took && other.asked > event && other.answered < asked.asked;
+}
+
+function remember({ denials }: { denials: Map<string, Denial[]> }, denial: Denial, key: string, policy: Policy): void {
+  push(denials, `${key} ${policies.indexOf(policy)}`, denial);
+}
+
+function settled(buckets: readonly Bucket[], policy: Policy, now: number): Bucket[] {
+  const copies = buckets.map((bucket) => ({ ...bucket }));
+  policy.limits.forEach((limit, i) => charge(copies[i] as Bucket, limit, now, 0));
+  return copies;
+}
+
+function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
+  policy.limits.forEach((limit, i) => {
+    if (isStale(buckets[i] as Bucket, limit)) charge(buckets[i] as Bucket, limit, now, 0);
+  });
+}
+
+interface Request {
+  readonly what: string;
+  readonly parts: { key: string; policy: Policy; tokens: number }[];
+}
+
+/** Reads a call as the script's own documentation says it is to be read. */
+function requestsOf({ keys: names, args }: Call): Request[] {
+  let place = 1;
+  const next = (): string => args[place++] as string;
+  const sent = Array.from({ length: Number(next()) }, () => {
+    const limits = Array.from({ length: Number(next()) }, () => [next(), ...Array.from({ length: 4 }, () => Number(next()))]);
+    return policies.find((policy) => isDeepStrictEqual(limits, policy.limits.map(numbersOf))) as Policy;
+  });
+  const requests: Request[] = [];
+  let key = 0;
+  while (place < args.length) {
+    const what = next();
+    const times = Number(next());
+    const parts = Array.from({ length: Number(next()) }, () => ({ policy: sent[Number(next()) - 1] as Policy, tokens: Number(next()) }));
+    for (let i = 0; i < times; i++) requests.push({ what, parts: parts.map((part) => ({ ...part, key: names[key++] as string })) });
+  }
+  return requests;
+}
+
+function numbersOf({ name, capacity, unitsPerMs, unitsPerToken, fullMs }: Limit): (string | number)[] {
+  return [name, capacity, unitsPerMs, unitsPerToken, fullMs];
+}
+
+const nameOf = (key: string): string => `sluice{}:tier ${key}`;
+
+function signature(what: string, policy: number, names: readonly string[], tokens: number): string {
+  return JSON.stringify([what, policy, names, tokens]);
+}
+
+function push<T>(lists: Map<string, T[]>, name: string, item: T): void {
+  const list = lists.get(name);
+  if (list === undefined) lists.set(name, [item]);
+  else list.push(item);
+}
