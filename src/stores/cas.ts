@@ -17,9 +17,12 @@ export interface Versioned<Version> {
   readonly version: Version;
 }
 
-/** The two calls that make a key-value store fit. */
+/** The two calls that make a key-value store fit. Both must settle: give the client a deadline of its own. */
 export interface CasBackend<Version> {
-  /** The value under `key` and its version; null when there is none. Must see every write that was confirmed before. */
+  /**
+   * The value under `key` and its version; null when there is none. Must see every write that was confirmed before: one that
+   * is behind never lets too much through, for the write that follows fails, but it may refuse somebody for too long.
+   */
   read(key: string): Promise<Versioned<Version> | null>;
   /**
    * Writes `value` if the key is still at `version` (null: still absent), in one step, and says whether it did.
@@ -66,6 +69,7 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
     throw new TypeError(expected("backend", "an object with `read` and `write`", backend));
   }
   const { clock = Date.now, random = Math.random, sleep = pause } = options;
+  if (typeof clock !== "function") throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
   const attempts = positiveInteger("attempts", options.attempts ?? 24);
   const queues = new Map<string, Promise<unknown>>();
 
@@ -145,14 +149,14 @@ function encode(records: ReadonlyMap<string, Bucket>, now: number): { value: str
 
 function decode(value: string, name: string): Map<string, Bucket> {
   const [version, ...fields] = value.split(" ");
-  if (version !== "1" || fields.length % 5 !== 0) {
-    throw new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected ${JSON.stringify(name)} to hold a bucket, got a value of something else`);
-  }
   const records = new Map<string, Bucket>();
-  for (let i = 0; i < fields.length; i += 5) {
+  let foreign = version !== "1" || fields.length % 5 !== 0;
+  for (let i = 0; i < fields.length && !foreign; i += 5) {
     const [spent, at, unitsPerMs, unitsPerToken] = fields.slice(i + 1, i + 5).map(Number) as [number, number, number, number];
+    foreign = !(Number.isFinite(at) && spent >= 0 && unitsPerMs >= 1 && unitsPerToken >= 1);
     records.set(fields[i] as string, { spent, at, unitsPerMs, unitsPerToken });
   }
+  if (foreign) throw new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected ${JSON.stringify(name)} to hold a bucket, got a value of something else`);
   return records;
 }
 

@@ -1,0 +1,99 @@
+import { createLimiter, definePolicy, perSecond } from "sluice";
+import { casStore, type CasBackend } from "sluice/cas";
+import { describe, expect, test } from "vitest";
+
+const policy = definePolicy({ name: "p", capacity: 5, refill: perSecond(1) });
+const clock = (): number => 1_000_000;
+
+/** A Map that compares and sets, but for what a test changes. */
+function backend(changes: Partial<CasBackend<string>> = {}): CasBackend<string> & { readonly kept: Map<string, string> } {
+  const kept = new Map<string, string>();
+  return {
+    kept,
+    async read(key) {
+      const value = kept.get(key);
+      return value === undefined ? null : { value, version: value };
+    },
+    async write(key, value, version) {
+      if ((kept.get(key) ?? null) !== version) return false;
+      kept.set(key, value);
+      return true;
+    },
+    ...changes,
+  };
+}
+
+describe("casStore, when its backend misbehaves", () => {
+  test("gives up after so many attempts, with growing pauses, and takes nothing", async () => {
+    const pauses: number[] = [];
+    let writes = 0;
+    const always = backend({ write: async () => (writes++, false) });
+    const store = casStore(always, { clock, attempts: 9, random: () => 1, sleep: async (ms) => void pauses.push(ms) });
+    await expect(store.consume(policy, "ann", 1)).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_CONTENTION" });
+    expect(writes).toBe(9);
+    expect(pauses).toEqual([2, 4, 8, 16, 32, 64, 64, 64]);
+  });
+
+  test("does not try again when it is not known whether it was written", async () => {
+    let writes = 0;
+    const right = backend();
+    const cut = backend({
+      read: right.read,
+      async write(...args) {
+        writes += 1;
+        await right.write(...args);
+        throw new Error("the connection was cut");
+      },
+    });
+    await expect(casStore(cut, { clock }).consume(policy, "ann", 2)).rejects.toThrow("the connection was cut");
+    expect(writes).toBe(1);
+    expect(await casStore(right, { clock }).consume(policy, "ann", 1)).toMatchObject({ remaining: 2 });
+  });
+
+  test("a call that fails holds nobody up behind it", async () => {
+    let reads = 0;
+    const right = backend();
+    const store = casStore({ ...right, read: (key) => (reads++ === 0 ? Promise.reject(new Error("once")) : right.read(key)) }, { clock });
+    const answers = await Promise.allSettled([store.consume(policy, "ann", 1), store.consume(policy, "ann", 1)]);
+    expect(answers.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+  });
+
+  test.each(["", "2 p 1 1 1 1", "1 p 1", "1 p x 1 1 1", "1 p 1 1 0 1", "{}", "hello world a b c d"])("names a foreign value: %j", async (value) => {
+    const one = backend();
+    const store = casStore(one, { clock });
+    await store.consume(policy, "ann", 1);
+    const [name] = one.kept.keys();
+    one.kept.set(name as string, value);
+    await expect(store.consume(policy, "ann", 1)).rejects.toMatchObject({ code: "ERR_STORE_FOREIGN_VALUE" });
+    expect(one.kept.get(name as string)).toBe(value);
+    expect(await createLimiter({ policy, store }).consume("ann")).toMatchObject({ allowed: false, reason: "store_unavailable" });
+  });
+
+  test("writes nothing for a refusal, and nothing for a caller who owes nothing", async () => {
+    let writes = 0;
+    const right = backend();
+    const store = casStore({ ...right, write: (...args) => (writes++, right.write(...args)) }, { clock });
+    await store.refund?.(policy, "ann", 2);
+    await store.reset?.(policy, "ann");
+    expect(writes).toBe(0);
+    await store.consume(policy, "ann", 5);
+    for (const cost of [1, 5, 6]) await store.consume(policy, "ann", cost);
+    expect(writes).toBe(1);
+  });
+
+  test("tells the backend how long to keep a value: until all of it is full", async () => {
+    const kept: number[] = [];
+    const right = backend();
+    const store = casStore({ ...right, write: (...args) => (kept.push(args[3]), right.write(...args)) }, { clock });
+    const two = definePolicy({ name: "two", limits: [{ capacity: 5, refill: perSecond(7) }, { capacity: 9, refill: perSecond(1) }] });
+    await store.consume(two, "ann", 3);
+    await store.consume(definePolicy({ name: "odd", capacity: 5, refill: perSecond(7) }), "ann", 1);
+    expect(kept).toEqual([3_000, 143]);
+  });
+
+  test("refuses options that make no sense", () => {
+    expect(() => casStore({} as CasBackend<string>)).toThrow("Expected `backend` to be an object with `read` and `write`, got an object");
+    expect(() => casStore(backend(), { attempts: 0 })).toThrow("Expected `attempts` to be a positive integer, got 0");
+    expect(() => casStore(backend(), { clock: 5 as never })).toThrow("Expected `clock` to be a function that returns milliseconds, got 5");
+  });
+});
