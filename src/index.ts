@@ -2,9 +2,12 @@
  * The front door: token buckets, policies, the in-memory store and limiters. Frameworks have a subpath each.
  * @module sluice
  */
-export { monotonicClock, type Clock } from "./core/clock.js";
+export { fullBucket, type Bucket } from "./core/bucket.js";
+export { monotonicClock, readClock, type Clock } from "./core/clock.js";
+// The arithmetic by itself, for stores that keep the records somewhere else.
+export { consume as consumeBuckets, peek as peekBuckets, refund as refundBuckets } from "./core/decision.js";
 export { readings, type Allowed, type Decision, type DecisionFacts, type Reading, type Refused } from "./core/decision.js";
-export { type Key, type KeyPart } from "./core/key.js";
+export { portableKey, type Key, type KeyPart } from "./core/key.js";
 export { perDay, perHour, perMinute, perSecond, type Limit, type LimitOptions, type Refill } from "./core/limit.js";
 export { definePolicy, Policy, type ManyLimitsPolicy, type PolicyOptions, type SingleLimitPolicy } from "./core/policy.js";
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";

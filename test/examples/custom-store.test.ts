@@ -1,0 +1,61 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect, type KV, type NatsConnection } from "nats";
+import { createLimiter, perSecond } from "sluice";
+import { ManualClock, storeSuite } from "sluice/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FileStore } from "../../examples/custom-store/file-store.js";
+import { natsStore } from "../../examples/custom-store/nats-store.js";
+import { describeWith, natsUrl } from "../helpers/services.js";
+
+const lacks = { close: "it opens nothing that lasts", serverClock: "it goes by this process's" };
+
+describe("a store in files", () => {
+  const root = mkdtempSync(join(tmpdir(), "sluice-files-"));
+  writeFileSync(join(root, "a-file"), "");
+  afterAll(() => rmSync(root, { recursive: true }));
+
+  storeSuite({
+    test,
+    factory: ({ clock, unreachable }) => new FileStore(join(root, unreachable ? "a-file/none" : "buckets"), clock && { clock }),
+    lacks: { ...lacks, consumeTogether: "left out to keep it small", bound: "who owes nothing has no file" },
+  });
+
+  test("remembers over a restart, and sweeps away what is full", () => {
+    const clock = new ManualClock();
+    const directory = join(root, "restart");
+    const start = () => new FileStore(directory, { clock: clock.now });
+    const policy = { capacity: 2, refill: perSecond(1) };
+    expect(createLimiter({ policy, store: start() }).consume("ann", 2).allowed).toBe(true);
+    expect(createLimiter({ policy, store: start() }).consume("ann").allowed).toBe(false);
+    clock.advance(1_999);
+    start().sweep();
+    expect(readdirSync(directory)).toHaveLength(1);
+    clock.advance(1);
+    start().sweep();
+    expect(readdirSync(directory)).toHaveLength(0);
+  });
+});
+
+describeWith("nats", "a store in NATS", () => {
+  let connection: NatsConnection;
+  let bucket: KV;
+  let gone: KV;
+  beforeAll(async () => {
+    connection = await connect({ servers: natsUrl() });
+    bucket = await connection.jetstream().views.kv(`example-${process.pid}`);
+    const other = await connect({ servers: natsUrl() });
+    gone = await other.jetstream().views.kv(`example-${process.pid}`);
+    await other.close();
+  });
+  afterAll(async () => {
+    await bucket.destroy();
+    await connection.close();
+  });
+  storeSuite({
+    test,
+    factory: ({ clock, unreachable }) => natsStore(unreachable ? gone : bucket, clock && { clock }),
+    lacks: { ...lacks, consumeTogether: "one write changes one key", bound: "the stream's own `ttl` bounds it" },
+  });
+});
