@@ -1,0 +1,3 @@
+declare module "runner" {
+  export const test: import("sluice/testing").TestFunction;
+}
