@@ -1,6 +1,9 @@
 // What snippets may leave out: an application that is there already, and for docstrings the imports as well.
 import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
+import * as cas from "../../src/stores/cas.js";
+import * as postgres from "../../src/stores/postgres.js";
+import * as redis from "../../src/stores/redis.js";
 import * as testing from "../../src/testing/index.js";
 import type { Fence } from "./docs-read.js";
 
@@ -16,12 +19,17 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/hono.ts": 'import { Hono } from "hono"; const app = new Hono()',
   "src/adapters/node.ts": 'import { createServer } from "node:http"',
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
+  "src/stores/postgres.ts": "declare const pool: import('pg').Pool",
+  "src/stores/postgres-schema.ts": "declare const pool: import('pg').Pool",
+  "src/stores/redis.ts": "import { Redis } from 'ioredis'",
+  "src/stores/shared/store-error.ts": "declare const error: unknown",
+  "src/testing/store-suite.ts": "import { describe, test } from 'vitest'; declare const MyStore: new (client: object, options: object) => import('sluice').AsyncStore, client: object",
   "src/testing/adapter-suite.ts":
     "import { describe, test } from 'vitest'; declare function startMyServer(setup: import('sluice/testing').AdapterSetup): Promise<import('sluice/testing').RunningServer>",
   "src/http/headers.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
 };
 
-const entries = { sluice, "sluice/http": http, "sluice/testing": testing };
+const entries = { sluice, "sluice/cas": cas, "sluice/http": http, "sluice/postgres": postgres, "sluice/redis": redis, "sluice/testing": testing };
 
 /** What is to go before a snippet, on one line. */
 export async function preludeOf(fence: Fence): Promise<string> {
@@ -33,8 +41,11 @@ export async function preludeOf(fence: Fence): Promise<string> {
   if (!fence.file.startsWith("src/")) return "";
   const adapter = /^src\/adapters\/(\w+)\.ts$/.exec(fence.file)?.[1];
   const own = adapter === undefined ? [] : [`import { rateLimit } from "sluice/${adapter}"`];
+  const known = new Set<string>();
   const used = Object.entries(entries).flatMap(([entry, exports]) => {
-    const names = Object.keys(exports).filter((name) => new RegExp(`\\b${name}\\b`).test(fence.text));
+    // Some are exported by several entries.
+    const names = Object.keys(exports).filter((name) => !known.has(name) && new RegExp(`\\b${name}\\b`).test(fence.text));
+    for (const name of names) known.add(name);
     return names.length === 0 ? [] : [`import { ${names.join(", ")} } from "${entry}"`];
   });
   return [...own, ...used, ofFile[fence.file] ?? ""].filter((part) => part !== "").join("; ");
