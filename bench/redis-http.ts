@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { goal, inRounds, median, printSamples, ratio, type Sample, type Side } from "./measure.js";
+import { inRounds, median, printSamples, type Sample, type Side } from "./measure.js";
 import type { RedisServer } from "./redis-server.js";
 import { EXPRESS, FLOOR, PEER, SLUICE, type Client } from "./redis-sides.js";
 
@@ -30,10 +30,6 @@ export async function throughHttp(client: Client, redis: RedisServer, rounds: nu
     });
     printSamples(title, results, PEER);
     console.log(`sluice: ${median(perCall).toFixed(1)} decisions in a call`);
-    const [own, other] = [results.get(SLUICE) ?? [], results.get(PEER) ?? []];
-    const name = `${client.name}, HTTP, ${connections} connections`;
-    goal(`${name}: requests/s`, ratio(own, other, ({ perSecond }) => perSecond), { atLeast: connections === 4 ? 0.9 : 1.4 });
-    if (connections === 4) goal(`${name}: p99`, ratio(own, other, ({ p99Ms }) => p99Ms), { atMost: 1.1 });
   }
 }
 

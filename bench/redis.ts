@@ -12,8 +12,8 @@ import { throughHttp } from "./redis-http.js";
 import { startRedis } from "./redis-server.js";
 import { overIoredis, overNodeRedis, PEER, SLUICE, type Client } from "./redis-sides.js";
 
-const ROUNDS = quick ? 3 : 9;
-const CALLS = { 1: quick ? 1_500 : 3_000, 64: quick ? 10_000 : 20_000, 512: quick ? 20_000 : 40_000 };
+const ROUNDS = quick ? 3 : 7;
+const CALLS = { 1: quick ? 1_500 : 4_000, 64: quick ? 10_000 : 20_000, 512: quick ? 20_000 : 40_000 };
 const KEYS = callersOf(20_000);
 const DENIED_KEYS = callersOf(1_000);
 /** The default of {@link RedisStoreOptions.denyCacheMs}. */
@@ -26,7 +26,7 @@ try {
   for (const client of clients) {
     if (only === undefined || only === "callers") for (const callers of [1, 64, 512] as const) await allowed(client, callers);
     if (only === undefined || only === "denied") await denied(client);
-    if (only === undefined || only === "http") await throughHttp(client, server, quick ? 3 : 7);
+    if (only === undefined || only === "http") await throughHttp(client, server, quick ? 3 : 5);
   }
   printGoals();
 } finally {
