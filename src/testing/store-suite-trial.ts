@@ -20,6 +20,8 @@ export interface StoreCase {
 // A day in 2025, for a clock that is told. Any instant will do.
 const START = 1_750_000_000_000;
 const LINES_OF_HISTORY = 12;
+// Of calls that were made at once, so many are told, the wrong one first.
+const LINES_AT_ONCE = 8;
 
 /** What one test has: a clock to tell the time by, stores that go by it, and the core to compare each answer with. */
 export class Trial {
@@ -154,18 +156,22 @@ export class Trial {
   #complain(asked: readonly Answered[], problem: { wrong: Answered; wanted: Decision | undefined }, history: readonly string[]): string {
     const { wrong, wanted } = problem;
     const many = asked.length > 1 ? `, in whatever order ${asked.length} calls at once took effect` : "";
+    const told = [wrong, ...asked.filter((one) => one !== wrong)].slice(0, LINES_AT_ONCE);
     return [
       `Expected ${describe(wrong.call)} to be answered as the core answers it${many}, got ${differences(wrong.answer, wanted).join(", ")}`,
       `  policy ${JSON.stringify(wrong.call.policy.limits.map(({ name, capacity, refill }) => ({ name, capacity, refill })))}`,
       ...history,
-      ...asked.map(({ call, answer }) => `${call === wrong.call ? ">" : " "} ${at(this.now)} ${describe(call)}: ${outcome(answer)}`),
+      ...told.map((one) => `${one === wrong ? ">" : " "} ${at(this.now)} ${describe(one.call)}: ${outcome(one.answer)}`),
+      ...(asked.length > told.length ? [`  and ${asked.length - told.length} more at once`] : []),
       `  (seed ${this.#options.seed ?? 1})`,
-    ].join("\n");
+    ]
+      .join("\n")
+      .replaceAll(`${this.space}-`, "");
   }
 }
 
 /** Makes one call. A store without the power never gets here: its test is skipped. */
-export function send(store: Store, { what, policy, key, tokens }: Call): unknown {
+function send(store: Store, { what, policy, key, tokens }: Call): unknown {
   if (what === "consume") return store.consume(policy, key, tokens);
   if (what === "reset") return store.reset?.(policy, key);
   return store[what]?.(policy, key, tokens);
