@@ -103,7 +103,7 @@ describeWith("postgres", "L8 · one arithmetic, on a server", () => {
       fc.asyncProperty(fc.array(runs, { minLength: LANES, maxLength: LANES }), async (list) => {
         await Promise.all(list.map((run, i) => play(run, pool, tables[i] as string)));
       }),
-      { numRuns: 65 },
+      { numRuns: 72 },
     );
     tell("Postgres");
   });
