@@ -74,6 +74,14 @@ test("33 · callers without an identity share one bucket that no key can name, o
   }
 });
 
+test("33 · a header field that was sent several times is one text, and none at all is missing", () => {
+  const gate = open();
+  exhaust(gate, { user: ["device", ["a", "b"]] });
+  expect(gate.ask({ user: ["device", "a,b"] }).status).toBe(429);
+  expect(gate.ask({ user: ["device", ["a"]] }).status).toBe(200);
+  expect(open({ unidentified: "refuse" }).ask({ user: ["device", []] }).status).toBe(401);
+});
+
 test("33 · a key that is wrong rather than missing fails the request", () => {
   const gate = open();
   for (const user of [Number.NaN, 1.5, {}, true, ["a", Number.NaN], ["a", {}]]) {
@@ -177,6 +185,14 @@ test("42 · by default nothing stands for the caller: no pk, and no answer echoe
     expect(JSON.stringify(verdict)).not.toContain("secret");
     expect(JSON.stringify(verdict)).not.toContain("pk=");
   }
+});
+
+test("42 · nothing stands for callers without an identity, and partitionKey is not asked for them", () => {
+  const asked: Key[] = [];
+  const gate = open({ partitionKey: (key) => (asked.push(key), new Uint8Array([1])) });
+  expect(gate.ask({ user: null }).field("RateLimit")).toBe('"small";r=2;t=1');
+  expect(gate.ask({ user: "bob" }).field("RateLimit")).toBe('"small";r=2;t=1;pk=:AQ==:');
+  expect(asked).toEqual(["bob"]);
 });
 
 test("42 · pk is a Byte Sequence of what partitionKey makes of the key, in every RateLimit and nowhere else", () => {

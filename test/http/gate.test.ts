@@ -177,10 +177,10 @@ describe("policy", () => {
 });
 
 describe("body", () => {
-  test("gets the problem and the decision, and says what is sent; null for want of a key", () => {
-    const seen: [string, Decision | null][] = [];
-    const body = (problem: { code: string; detail: string }, decision: Decision | null): object => {
-      seen.push([problem.code, decision]);
+  test("gets the problem, the decision and the request, and says what is sent; null for want of a key", () => {
+    const seen: [string, Decision | null, unknown][] = [];
+    const body = (problem: { code: string; detail: string }, decision: Decision | null, { user = "ann" }: Ask): object => {
+      seen.push([problem.code, decision, user]);
       return { error: { code: problem.code, text: problem.detail } };
     };
     const gate = open({ body, unidentified: "refuse" });
@@ -188,10 +188,10 @@ describe("body", () => {
     expect(refusal.body).toEqual({ error: { code: "rate_limited", text: "Too many requests. Try again in 1 second." } });
     expect(gate.ask({ cost: 4 }).body).toMatchObject({ error: { code: "cost_too_high" } });
     expect(gate.ask({ user: null }).body).toMatchObject({ error: { code: "unidentified" } });
-    expect(seen.map(([code, decision]) => [code, decision?.reason])).toEqual([
-      ["rate_limited", "limited"],
-      ["cost_too_high", "cost_above_capacity"],
-      ["unidentified", undefined],
+    expect(seen.map(([code, decision, user]) => [code, decision?.reason, user])).toEqual([
+      ["rate_limited", "limited", "ann"],
+      ["cost_too_high", "cost_above_capacity", "ann"],
+      ["unidentified", undefined, null],
     ]);
   });
 
