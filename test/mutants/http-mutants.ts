@@ -171,7 +171,7 @@ export const httpMutants: readonly Mutant[] = [
   {
     item: "33", file: "src/http/gate.ts", test: CALLERS,
     find: "return isWhole ? (parts as unknown as Key) : UNIDENTIFIED;",
-    replace: "return isWhole ? parts : String(key);",
+    replace: 'return isWhole ? parts : ["undefined"];',
   },
   {
     item: "34", file: "src/core/key.ts", test: CALLERS,
