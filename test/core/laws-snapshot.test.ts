@@ -27,7 +27,7 @@ describe("L7 · a decision is a snapshot", () => {
         const parts = given.flatMap((one) => (one.limits === null ? [one] : [one, one.limits, ...one.limits]));
         expect(new Set<unknown>(parts).size).toBe(parts.length);
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 

@@ -42,7 +42,7 @@ describe("L10 · together or not at all", () => {
           expect(decision.limits?.map(numbers)).toStrictEqual(each.map(numbers));
         }
       }),
-      { numRuns: 250 },
+      { numRuns: 120 },
     );
   });
 
@@ -58,7 +58,7 @@ describe("L10 · together or not at all", () => {
           expect(after).toStrictEqual(before.map((remaining) => remaining - (allowed ? cost : 0)));
         }
       }),
-      { numRuns: 250 },
+      { numRuns: 120 },
     );
   });
 
@@ -76,7 +76,7 @@ describe("L10 · together or not at all", () => {
           if (decision.allowed) expect(decision.remaining).toBe(Math.min(...all.map(({ remaining }) => remaining)));
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 

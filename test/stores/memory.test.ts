@@ -98,7 +98,7 @@ describe("who has a bucket", () => {
 
 describe("L13 · memory is bounded", () => {
   test("L13 · bounded: the cap is never passed, however many come", () => {
-    for (const maxKeys of [1, 2, 7, 100, 5_000, 5_001, 12_345]) {
+    for (const maxKeys of [1, 2, 7, 100, 5_001]) {
       const { store, clock, take } = storeOf(maxKeys);
       let most = 0;
       for (let i = 0; i < 2 * maxKeys + 50; i++) {
@@ -157,9 +157,9 @@ describe("L13 · memory is bounded", () => {
     const { store, take } = storeOf(2_000);
     take("attacker", 9);
     for (let i = 0; i < 200; i++) take(`owes-more-${i}`, 10);
-    for (let i = 0; i < 30_000; i++) take(`spray-${i}`, 1);
+    for (let i = 0; i < 15_000; i++) take(`spray-${i}`, 1);
     expect(take("attacker", 2)).toBeNull();
-    expect(store.stats().evictedBusy).toBe(30_000 + 201 - 2_000);
+    expect(store.stats().evictedBusy).toBe(15_000 + 201 - 2_000);
   });
 
   test("L13 · bounded: it takes just 255 others that each owe more, and not one fewer", () => {
