@@ -72,8 +72,9 @@ const PICKED = new Policy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, 
 export function createGate<Request>(options: GateOptions<Request>, reader: RequestReader<Request>): Gate<Request> {
   checkGateOptions(options);
   const { key: keyOf, cost: costOption = 1, skip, onDecision, refundWhen, partitionKey, unidentified = "share" } = options;
-  const writer = makeHeaderWriter(options.headers ?? DEFAULT_STYLES, options.wallClock);
-  const refusals = makeRefusals(options);
+  const wallClock = checkedClock(options.wallClock ?? Date.now);
+  const writer = makeHeaderWriter(options.headers ?? DEFAULT_STYLES, wallClock);
+  const refusals = makeRefusals({ ...options, wallClock });
   const checked = new WeakSet<Policy>();
 
   const pickPolicy = typeof options.policy === "function" ? options.policy : null;
@@ -155,6 +156,15 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   function isCrossOrigin(request: Request): boolean {
     return isPresent(reader.header(request, "origin"));
   }
+}
+
+// A date made of nonsense would be sent without a word.
+function checkedClock(clock: () => number): () => number {
+  return () => {
+    const now = clock();
+    if (!Number.isFinite(now)) throw new RangeError(expected("wallClock()", "a finite number of milliseconds", now));
+    return now;
+  };
 }
 
 function isPresent(value: unknown): boolean {

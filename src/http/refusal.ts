@@ -25,11 +25,11 @@ interface Addressee<Request> {
 interface RefusalOptions<Request> {
   readonly retryAfter?: "seconds" | "http-date";
   readonly body?: (problem: Problem, decision: Decision | null, request: Request) => object;
-  readonly wallClock?: () => number;
+  readonly wallClock: () => number;
 }
 
 /** Makes refusals in the given forms. The options are checked already. */
-export function makeRefusals<Request>({ retryAfter, body, wallClock = Date.now }: RefusalOptions<Request>): Refusals<Request> {
+export function makeRefusals<Request>({ retryAfter, body, wallClock }: RefusalOptions<Request>): Refusals<Request> {
   return {
     refuse(to, policy, decision, fields) {
       if (decision.reason === "cost_above_capacity") {

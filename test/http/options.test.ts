@@ -107,3 +107,10 @@ describe("what an option's function returns wrongly fails the request", () => {
     await expect(openLater({ ...options, key: async () => "ann" } as AnyOptions).ask()).rejects.toThrow(message);
   });
 });
+
+test("a wall clock that tells nonsense fails the request instead of sending it", () => {
+  const gate = createGate<Ask>({ policy: SMALL, key, headers: ["x-ratelimit"], wallClock: () => Number.NaN }, reader);
+  expect(() => gate({})).toThrow(
+    new RangeError("Expected `wallClock()` to be a finite number of milliseconds, got NaN"),
+  );
+});
