@@ -31,7 +31,8 @@ function storeOf(maxKeys?: number): Subject {
 describe("who has a bucket", () => {
   test("keys, policies and limits share nothing, whatever separators their names hold", () => {
     const { store } = storeOf();
-    const names: [policy: string, limit: string][] = [["a", "b"], ["b", "a"], ["a.b", "c"], ["a", "b.c"], ["a-b", "c"], ["a", "a"]];
+    const names: [policy: string, limit: string][] = [["a", "b"], ["b", "a"], ["a", "a"], ["A", "a"]];
+    for (const joint of [".", "-", "_"]) names.push([`a${joint}b`, "c"], ["a", `b${joint}c`]);
     const policies = names.map(([name, limit]) => definePolicy({ name, limits: [{ name: limit, capacity: 1, refill: perSecond(1) }] }));
     const keys = ["x", "x ", " x", "a x", "b", "x:b", "x/b", "{x}", "", "\0", "X"];
     for (const one of policies) for (const key of keys) expect(store.consume(one, key, 1).allowed, `${one.name} ${key}`).toBe(true);
@@ -160,6 +161,14 @@ describe("L13 · memory is bounded", () => {
     for (let i = 0; i < 15_000; i++) take(`spray-${i}`, 1);
     expect(take("attacker", 2)).toBeNull();
     expect(store.stats().evictedBusy).toBe(15_000 + 201 - 2_000);
+  });
+
+  test("L13 · bounded: other callers are looked at each time, so that no part of the table pays for the rest", () => {
+    const { take, left } = storeOf(2_000);
+    for (let i = 0; i < 400; i++) take(`owes-more-${i}`, 10);
+    for (let i = 0; i < 10_000; i++) take(`spray-${i}`, 1);
+    const forgotten = Array.from({ length: 400 }, (_, i) => left(`owes-more-${i}`)).filter((tokens) => tokens > 0);
+    expect(forgotten).toEqual([]);
   });
 
   test("L13 · bounded: it takes just 255 others that each owe more, and not one fewer", () => {
