@@ -218,5 +218,8 @@ describe("L9 · costs, keys and clocks", () => {
     expect(limiter.store.stats().buckets).toBe(1);
     limiter.consume("full", 10);
     expect(limiter.consume("full", 0)).toMatchObject({ allowed: true, remaining: 0 });
+    // Even where more is spent than the numbers of today allow.
+    const smaller = definePolicy({ capacity: 3, refill });
+    expect(limiter.consume("full", { cost: 0, policy: smaller })).toMatchObject({ allowed: true, remaining: 0, retryAfterMs: 0 });
   });
 });
