@@ -12,7 +12,7 @@ export interface Subject {
 }
 
 /** A bucket by itself. */
-export function coreBucket(limit: LimitOptions): Subject {
+function coreBucket(limit: LimitOptions): Subject {
   const clock = new ManualClock();
   const bucket = new TokenBucket({ ...limit, clock: clock.now });
   return {

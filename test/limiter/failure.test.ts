@@ -55,7 +55,7 @@ describe("L11 · refused is not broken", () => {
     expect(told.some((decision) => "error" in decision)).toBe(false);
   });
 
-  test.each([undefined, "unavailable"] as const)("L11 · refused is not broken: a failed store is unavailable (onStoreError %s)", async (choice) => {
+  test.each([undefined, "unavailable"] as const)("L11 · refused is not broken: a failed store is unavailable (%s)", async (choice) => {
     for (const decision of await ask(choice, 2)) {
       expect(decision).toStrictEqual({ allowed: false, reason: "store_unavailable", ...unknown, retryAfterMs: 1_000 });
     }
