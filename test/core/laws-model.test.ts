@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { createLimiter, definePolicy, MemoryStore, Policy, TokenBucket, type PolicyOptions } from "sluice";
+import type { LimitOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, test } from "vitest";
 import { fullBucket, type Bucket } from "../../src/core/bucket.js";
@@ -62,7 +63,7 @@ describe("L8 · one arithmetic", () => {
     fc.assert(
       fc.property(policies, starts, anySteps, (policy, start, list) => {
         // Each history is aimed at one of its limits; the others see strange numbers.
-        const aim = policy.limits[(list[0]?.choice ?? 0) % policy.limits.length] ?? policy.limits[0];
+        const aim = policy.limits[(list[0]?.choice ?? 0) % policy.limits.length] ?? (policy.limits[0] as LimitOptions);
         compare(resolve(start, list, aim), () => policy);
       }),
       { numRuns: 200 },

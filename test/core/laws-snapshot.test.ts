@@ -6,7 +6,7 @@ import { anySteps, limits, policies, resolve, starts } from "../helpers/arbitrar
 import { memoryBucket } from "./subjects.js";
 
 const anyPolicy = fc.oneof(limits, policies);
-const firstOf = (policy: LimitOptions | ManyLimitsPolicy): LimitOptions => ("limits" in policy ? policy.limits[0] : policy);
+const firstOf = (policy: LimitOptions | ManyLimitsPolicy): LimitOptions => ("limits" in policy ? (policy.limits[0] as LimitOptions) : policy);
 
 describe("L7 · a decision is a snapshot", () => {
   test("L7 · snapshot: nothing that happens later changes a decision", () => {
