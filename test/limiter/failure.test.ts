@@ -86,6 +86,27 @@ describe("L11 · refused is not broken", () => {
     expect(() => limiter.consume("alice")).toThrow(RangeError);
   });
 
+  test("L11 · refused is not broken: a store in this process may fail with any error, also a TypeError", () => {
+    const closed = new TypeError("The database connection is not open");
+    const store: SyncStore = {
+      sync: true,
+      clock: () => 0,
+      consume() {
+        throw closed;
+      },
+    };
+    expect(createLimiter({ policy, store, onStoreError: "allow" }).consume("alice")).toMatchObject({ allowed: true, error: closed });
+  });
+
+  test("L11 · refused is not broken: what needs no store is answered as ever: a cost that cannot fit, and a cost of nothing", async () => {
+    for (const choice of ["allow", "unavailable"] as const) {
+      for (const decision of await ask(choice, 11)) {
+        expect(decision).toMatchObject({ allowed: false, reason: "cost_above_capacity", retryAfterMs: Infinity, degraded: true });
+      }
+      for (const decision of await ask(choice, 0)) expect(decision).toMatchObject({ allowed: true, cost: 0, degraded: true });
+    }
+  });
+
   test("L11 · refused is not broken: whatever a store fails with is handed on", async () => {
     for (const error of ["a string", undefined, 42, new Error("x", { cause: outage })]) {
       const store: AsyncStore = { sync: false, clock: "server", consume: () => Promise.reject(error as Error) };
