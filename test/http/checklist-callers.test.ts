@@ -48,7 +48,7 @@ test("33 · nothing of a request is read but its method and two header fields of
     { policy: SMALL, key: () => "ann" },
     {
       method: () => (read.push("method"), "OPTIONS"),
-      header: (_, name) => void read.push(name),
+      header: (_, name) => (read.push(name), name === "origin" ? "https://app.example" : undefined),
     },
   );
   for (let i = 0; i < 5; i++) void gate(request);
@@ -174,6 +174,10 @@ test("38 · a CORS preflight costs nothing and always gets through; any other OP
   for (let i = 0; i < 10; i++) expect(gate.ask(preflight).verdict).toEqual({ outcome: "skip" });
   expect(gate.ask({ method: "OPTIONS" }).field("RateLimit-Remaining")).toBe("2");
   expect(gate.ask({ method: "POST", headers: { "access-control-request-method": "POST" } }).field("RateLimit-Remaining")).toBe("1");
+  // Every preflight says where it comes from and what it asks for; what only looks like one is a request.
+  expect(gate.ask({ method: "OPTIONS", headers: { "access-control-request-method": "POST" } }).field("RateLimit-Remaining")).toBe("0");
+  const empty = { origin: "https://app.example", "access-control-request-method": "" };
+  expect(gate.ask({ method: "OPTIONS", headers: empty }).status).toBe(429);
   expect(open({ unidentified: "refuse" }).ask(preflight).verdict).toEqual({ outcome: "skip" });
 });
 

@@ -132,6 +132,16 @@ describe("refundWhen", () => {
     expect(open().ask().verdict).toMatchObject({ settle: null });
   });
 
+  test("that throws leaves the tokens spent and ends nothing", async () => {
+    const gate = open({
+      refundWhen: () => {
+        throw new Error("no body");
+      },
+    });
+    await settle(gate.ask(), ok);
+    expect(gate.ask().field("RateLimit-Remaining")).toBe("1");
+  });
+
   test("goes back to the policy that was picked, and survives a store that cannot refund", async () => {
     const large = definePolicy({ name: "large", capacity: 30, refill: perSecond(1) });
     const gate = open({ policy: ({ user }) => (user === "ann" ? SMALL : large), refundWhen: () => true });
@@ -150,6 +160,15 @@ describe("policy", () => {
   const free = definePolicy({ name: "api", capacity: 3, refill: perSecond(1) });
   const pro = definePolicy({ name: "api", capacity: 30, refill: perSecond(10) });
   const tierOf = ({ headers }: Ask) => (headers?.["x-tier"] === "pro" ? pro : free);
+
+  test("picked later, and beside a limiter that has its own", async () => {
+    const later = openLater({ policy: async (ask: Ask) => tierOf(ask) });
+    expect((await later.ask({ headers: { "x-tier": "pro" } })).field("RateLimit-Limit")).toBe("30");
+    const limiter = createLimiter({ policy: free });
+    const gate = open({ limiter, policy: tierOf });
+    expect(gate.ask({ headers: { "x-tier": "pro" } }).field("RateLimit-Remaining")).toBe("29");
+    expect(limiter.peek("ann").remaining).toBe(2);
+  });
 
   test("picked for a request: tiers of one name share the caller's bucket", () => {
     const gate = open({ policy: tierOf });

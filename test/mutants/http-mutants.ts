@@ -50,8 +50,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "9", file: "src/http/refusal.ts", test: REFUSAL,
-    find: "new TextEncoder().encode(text).length",
-    replace: "text.length",
+    find: "new TextEncoder().encode(body).length",
+    replace: "body.length",
   },
   {
     item: "10", file: "src/http/problem.ts", test: REFUSAL,
