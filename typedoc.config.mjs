@@ -6,6 +6,7 @@ export default {
   out: "docs/api-html",
   readme: "README.md",
   skipErrorChecking: true, // `npm run typecheck` is for that
+  highlightLanguages: ["bash", "http", "json", "sh", "text", "ts"],
   treatWarningsAsErrors: true,
   treatValidationWarningsAsErrors: true,
   // A docstring on everything that is exported: this is the check.

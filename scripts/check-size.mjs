@@ -4,18 +4,19 @@ import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
+// Close above what it costs today, so that nothing grows unseen. The aims are 4000 for a limiter and 6000 for an adapter.
 const budgets = {
   ".": 5500,
-  "./node": 9500,
-  "./express": 9500,
-  "./fastify": 9500,
-  "./hono": 9500,
-  "./web": 9500,
+  "./node": 10_000,
+  "./express": 10_000,
+  "./fastify": 10_000,
+  "./hono": 10_000,
+  "./web": 10_000,
   "./memory": 3500,
   "./redis": 7500,
   "./postgres": 6500,
   "./cas": 3000,
-  "./http": 9500,
+  "./http": 10_000,
   "./testing": 26_000, // never in production
 };
 

@@ -7,9 +7,10 @@ export { monotonicClock, readClock, type Clock } from "./core/clock.js";
 // The arithmetic by itself, for stores that keep the records somewhere else.
 export { consume as consumeBuckets, peek as peekBuckets, refund as refundBuckets } from "./core/decision.js";
 export { readings, type Allowed, type Decision, type DecisionFacts, type Reading, type Refused } from "./core/decision.js";
-export { portableKey, type Key, type KeyPart } from "./core/key.js";
+export { type Key, type KeyPart } from "./core/key.js";
 export { perDay, perHour, perMinute, perSecond, type Limit, type LimitOptions, type Refill } from "./core/limit.js";
 export { definePolicy, Policy, type ManyLimitsPolicy, type PolicyOptions, type SingleLimitPolicy } from "./core/policy.js";
+export { portableKey } from "./stores/shared/portable-key.js";
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";
 export { type AsyncStore, type Charge, type Soon, type Store, type StorePowers, type SyncStore } from "./core/store.js";
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";

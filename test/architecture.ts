@@ -11,7 +11,8 @@ const inwards: Record<string, readonly string[]> = {
   adapters: ["core", "limiter", "http"],
   client: ["core", "http/retry-after"],
   testing: ["core", "limiter", "http"],
-  index: ["core", "stores/memory", "limiter"],
+  // What authors of stores need, beside the default store.
+  index: ["core", "stores/memory", "stores/shared/store-error", "stores/shared/portable-key", "limiter"],
 };
 
 /** What may be imported from outside the package: type-only, so that nothing is needed at run time, or late. */

@@ -19,6 +19,9 @@ export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
 
   const app = express();
   app.disable("x-powered-by");
+  // /Inbox and /inbox/ are other paths, as they are on the other frameworks.
+  app.enable("case sensitive routing");
+  app.enable("strict routing");
 
   app.get("/health", (_, response) => send(response, health()));
   app.get("/inbox", limit(policies.interactive), (_, response) => send(response, inbox()));

@@ -5,7 +5,8 @@ import { explainRefusal, identify } from "./identity.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 export const buildServer: BuildServer = async ({ policies, store, onDecision }) => {
-  const app = Fastify();
+  // A path that cannot be decoded is an unknown one; Fastify would answer it in words of its own.
+  const app = Fastify({ frameworkErrors: (_error, _request, reply) => send(reply, notFound()) });
   app.setNotFoundHandler((_, reply) => send(reply, notFound()));
   app.setErrorHandler((error, _, reply) => send(reply, failed(error)));
   // Nothing here reads a body, so none is refused for its type.

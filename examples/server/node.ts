@@ -14,6 +14,7 @@ export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
       unidentified: "refuse",
       body: explainRefusal,
       onDecision,
+      onError: (error, _, response) => send(response, failed(error)),
     });
 
   const routes = new Map<string, (request: IncomingMessage, response: ServerResponse) => unknown>([

@@ -39,6 +39,9 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = Object.ass
   [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "4.x || 5.x" },
 });
 
+// Where several plugins see a route, its own options belong to the one nearest to it, or it would be charged for them twice.
+const INNERMOST = Symbol("sluice.innermost");
+
 const reader = {
   method: (request: FastifyRequest) => request.method,
   header: (request: FastifyRequest, name: string) => request.headers[name],
@@ -49,11 +52,15 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
   const options = shareStore(given);
   const gate = createGate(options, reader);
   const gates = new WeakMap<object, Gate<FastifyRequest>>();
+  // Scopes inherit from each other, so a plugin registered further in hides this one from its own routes.
+  Object.assign(app, { [INNERMOST]: gate });
 
   app.addHook("onRoute", (route) => void gateOf(route.config?.rateLimit));
 
   app.addHook("onRequest", function rateLimit(request, reply, next) {
-    const chosen = gateOf(request.routeOptions.config?.rateLimit);
+    const own = request.routeOptions.config?.rateLimit;
+    const isInnermost = (request.server as { [INNERMOST]?: unknown })[INNERMOST] === gate;
+    const chosen = own === false || isInnermost ? gateOf(own) : gate;
     if (chosen === null) return next();
     const verdict = chosen(request);
     if (isPromise(verdict)) verdict.then((known) => proceed(known, reply, next), (error: unknown) => next(reason(error)));
@@ -74,7 +81,7 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
 function overlay(options: FastifyRateLimitOptions, own: Partial<FastifyRateLimitOptions>): FastifyRateLimitOptions {
   const base = { ...options };
   if (own.limiter !== undefined) for (const name of ["policy", "store", "clock", "onStoreError"] as const) delete base[name];
-  else if (own.policy !== undefined) delete base.limiter;
+  else if (own.policy !== undefined && typeof own.policy !== "function") delete base.limiter;
   if (own.store !== undefined) delete base.clock;
   return { ...base, ...own } as FastifyRateLimitOptions;
 }

@@ -40,7 +40,8 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
       putFields(c, verdict);
       status = c.res.status;
     } finally {
-      await verdict.settle?.({ status, aborted: c.req.raw.signal.aborted });
+      // Not awaited: the answer is ready, and a slow store must not hold it.
+      void verdict.settle?.({ status, aborted: c.req.raw.signal.aborted });
     }
   };
 }

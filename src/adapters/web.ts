@@ -51,6 +51,7 @@ async function settled(request: Request, verdict: Pass, respond: () => Response 
     status = response.status;
     return response;
   } finally {
-    await verdict.settle?.({ status, aborted: request.signal.aborted });
+    // Not awaited: the answer is ready, and a slow store must not hold it.
+    void verdict.settle?.({ status, aborted: request.signal.aborted });
   }
 }

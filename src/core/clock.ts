@@ -20,9 +20,9 @@ export function monotonicClock(): number {
 
 const platform = globalThis as unknown as { readonly performance: { now(): number } };
 
-/** Reads a clock in whole milliseconds. Throws a RangeError for a reading that is not finite: there is no safe guess. */
+/** Reads a clock in whole milliseconds. Throws a RangeError for a reading that is not finite or passes 2^53: there is no safe guess. */
 export function readClock(clock: Clock): number {
   const now = Math.floor(clock());
-  if (!Number.isFinite(now)) throw new RangeError(expected("clock()", "a finite number of milliseconds", now));
+  if (!Number.isSafeInteger(now)) throw new RangeError(expected("clock()", "a finite number of milliseconds below 2^53", now));
   return now;
 }

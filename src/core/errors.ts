@@ -13,6 +13,13 @@ export function expected(name: string, what: string, got: unknown): string {
   return `Expected \`${name}\` to be ${what}, got ${show(got)}`;
 }
 
+/** Throws a TypeError for the first option that is not among `names`: one misspelt would be no option at all. */
+export function checkNames(options: object, names: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    if (!names.includes(name)) throw new TypeError(`Expected only known options, got \`${name}\``);
+  }
+}
+
 /** Returns `value` when it is a whole number of at least 1; otherwise throws (TypeError for another type, RangeError for a wrong number). */
 export function positiveInteger(name: string, value: unknown): number {
   return integerFrom(1, "a positive integer", name, value);

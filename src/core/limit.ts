@@ -1,4 +1,4 @@
-import { expected, positiveInteger } from "./errors.js";
+import { checkNames, expected, positiveInteger } from "./errors.js";
 
 /** The sustained rate: `tokens` come back every `everyMs` milliseconds, evenly, not in steps. */
 export interface Refill {
@@ -78,6 +78,7 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(expected("limit", "an object with `capacity` and `refill`", options));
   }
+  checkNames(options, ["name", "capacity", "refill", "limits"]);
   const capacity = positiveInteger("capacity", options.capacity);
   const { refill } = options;
   if (typeof refill !== "object" || refill === null) {

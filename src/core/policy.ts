@@ -1,4 +1,4 @@
-import { expected } from "./errors.js";
+import { checkNames, expected } from "./errors.js";
 import { makeLimit, type Limit, type LimitOptions, type Refill } from "./limit.js";
 
 /** A policy of one limit, or of several that a caller must satisfy together, as a user writes it. */
@@ -20,7 +20,7 @@ export interface ManyLimitsPolicy {
   /** See {@link SingleLimitPolicy.name}. */
   readonly name?: string;
   /** At least one; their names differ. */
-  readonly limits: readonly [LimitOptions, ...LimitOptions[]];
+  readonly limits: readonly LimitOptions[];
   readonly capacity?: never;
   readonly refill?: never;
 }
@@ -63,7 +63,8 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(expected("policy", "an object with `capacity` and `refill`, or with `limits`", options));
   }
-  const name = checkName("policy.name", options.name ?? "default");
+  checkNames(options, ["name", "capacity", "refill", "limits"]);
+  const name = checkName("policy.name", options.name === undefined ? "default" : options.name);
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
   if (options.limits === undefined) return new Policy(name, [makeLimit(options, name)]);
 
@@ -74,7 +75,7 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
     throw new TypeError("Expected `policy` to have either `limits` or `capacity` and `refill`, got both");
   }
   const limits = options.limits.map((limit, place) =>
-    makeLimit(limit, checkName("limit.name", limit?.name ?? String(place + 1))),
+    makeLimit(limit, checkName("limit.name", limit?.name === undefined ? String(place + 1) : limit.name)),
   );
   const names = new Set(limits.map((limit) => limit.name));
   if (names.size !== limits.length) {

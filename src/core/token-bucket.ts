@@ -27,9 +27,9 @@ export class TokenBucket {
 
   /** Starts full. Throws a TypeError or RangeError that names the wrong option. */
   constructor(options: TokenBucketOptions) {
-    const { clock = monotonicClock } = options ?? {};
+    const { clock = monotonicClock, ...limit } = Object(options) as TokenBucketOptions;
     if (typeof clock !== "function") throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
-    this.#policy = definePolicy(options);
+    this.#policy = definePolicy(typeof options === "object" && options !== null ? limit : options);
     this.#clock = clock;
     this.#buckets = this.#policy.limits.map(fullBucket);
   }

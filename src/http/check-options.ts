@@ -1,10 +1,10 @@
-import { expected, wholeNumber } from "../core/errors.js";
+import { checkNames, expected, wholeNumber } from "../core/errors.js";
 import type { Limiter } from "../limiter/limiter.js";
 import type { GateOptions } from "./options.js";
 
 const FUNCTIONS = ["skip", "body", "onDecision", "refundWhen", "partitionKey", "wallClock"] as const;
 
-const KNOWN = new Set<string>([
+const KNOWN: readonly string[] = [
   ...FUNCTIONS,
   "policy",
   "limiter",
@@ -16,16 +16,14 @@ const KNOWN = new Set<string>([
   "retryAfter",
   "onStoreError",
   "unidentified",
-]);
+];
 
 /** Throws a TypeError or RangeError for the first option of a gate that is wrong, misspelt or in the way of another. */
 export function checkGateOptions<Request>(options: GateOptions<Request>): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(expected("options", "an object with a `policy` and a `key`", options));
   }
-  for (const name of Object.keys(options)) {
-    if (!KNOWN.has(name)) throw new TypeError(`Expected only known options, got \`${name}\``);
-  }
+  checkNames(options, KNOWN);
   if (typeof options.key !== "function") throw new TypeError(expected("key", "a function of the request", options.key));
   for (const name of FUNCTIONS) {
     if (options[name] !== undefined && typeof options[name] !== "function") {
@@ -37,7 +35,8 @@ export function checkGateOptions<Request>(options: GateOptions<Request>): void {
   oneOf("unidentified", ["share", "refuse", "skip"], options.unidentified);
   if (options.limiter !== undefined) {
     for (const name of ["policy", "store", "clock", "onStoreError"] as const) {
-      if (options[name] !== undefined) throw new TypeError(`Expected \`${name}\` to be the limiter's own, got both \`limiter\` and \`${name}\``);
+      // A function picks among policies; only numbers of its own would contradict the limiter's.
+      if (options[name] !== undefined && !(name === "policy" && typeof options.policy === "function")) throw new TypeError(`Expected \`${name}\` to be the limiter's own, got both \`limiter\` and \`${name}\``);
     }
     if (typeof (options.limiter as Limiter | null)?.consume !== "function") {
       throw new TypeError(expected("limiter", "made by createLimiter", options.limiter));

@@ -41,7 +41,7 @@ export interface Pass {
 /** Answer with exactly this, without calling the handler. */
 export interface Refuse {
   readonly outcome: "refuse";
-  readonly status: 400 | 401 | 429 | 503;
+  readonly status: 400 | 401 | 429 | 500 | 503;
   readonly fields: FieldList;
   readonly expose: readonly string[];
   /** JSON text, never empty. */
@@ -72,8 +72,13 @@ const PICKED = new Policy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, 
 export function createGate<Request>(options: GateOptions<Request>, reader: RequestReader<Request>): Gate<Request> {
   checkGateOptions(options);
   const { key: keyOf, cost: costOption = 1, skip, onDecision, refundWhen, partitionKey, unidentified = "share" } = options;
-  const writer = makeHeaderWriter(options.headers ?? DEFAULT_STYLES, options.wallClock);
-  const refusals = makeRefusals(options);
+  const wallClock = checkedClock(options.wallClock ?? Date.now);
+  const styles = options.headers ?? DEFAULT_STYLES;
+  if (partitionKey !== undefined && !styles.includes("draft-11")) {
+    throw new TypeError('Expected `headers` to include "draft-11", which alone says `partitionKey`, got styles without it');
+  }
+  const writer = makeHeaderWriter(styles, wallClock);
+  const refusals = makeRefusals({ ...options, wallClock });
   const checked = new WeakSet<Policy>();
 
   const pickPolicy = typeof options.policy === "function" ? options.policy : null;
@@ -108,7 +113,14 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
 
   function decide(request: Request, key: Key, cost: number): Verdict | Promise<Verdict> {
-    const policy = pickPolicy === null ? limiter.policy : checkPolicy(pickPolicy(request));
+    if (pickPolicy === null) return spend(request, key, cost, limiter.policy);
+    const policy = pickPolicy(request);
+    return isPromise(policy)
+      ? policy.then((known) => spend(request, key, cost, checkPolicy(known)))
+      : spend(request, key, cost, checkPolicy(policy));
+  }
+
+  function spend(request: Request, key: Key, cost: number, policy: Policy): Verdict | Promise<Verdict> {
     const decision = limiter.consume(key, policy === limiter.policy ? cost : { cost, policy });
     return isPromise(decision)
       ? decision.then((known) => judge(request, key, policy, known))
@@ -124,11 +136,11 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
     return { outcome: "pass", fields, expose: crossOrigin ? namesIn(fields) : NOTHING, decision, settle };
   }
 
-  // The limiter refunds a decision once, however often it is asked. A refund that fails leaves the tokens spent: the safe side.
+  // The limiter refunds a decision once, however often it is asked. The request is over: an error here could only end the
+  // process, and leaving the tokens spent is the safe side.
   async function settleOnce(request: Request, key: Key, policy: Policy, decision: Decision, outcome: Outcome): Promise<void> {
-    if (refundWhen?.(outcome, request) !== true) return;
     try {
-      await limiter.refund(key, decision, { policy });
+      if (refundWhen?.(outcome, request) === true) await limiter.refund(key, decision, { policy });
     } catch {
       return;
     }
@@ -149,12 +161,23 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
 
   function isPreflight(request: Request): boolean {
-    return reader.method(request) === "OPTIONS" && isPresent(reader.header(request, "access-control-request-method"));
+    return (
+      reader.method(request) === "OPTIONS" && isCrossOrigin(request) && Boolean(reader.header(request, "access-control-request-method"))
+    );
   }
 
   function isCrossOrigin(request: Request): boolean {
     return isPresent(reader.header(request, "origin"));
   }
+}
+
+// A date made of nonsense would be sent without a word.
+function checkedClock(clock: () => number): () => number {
+  return () => {
+    const now = clock();
+    if (!Number.isFinite(now)) throw new RangeError(expected("wallClock()", "a finite number of milliseconds", now));
+    return now;
+  };
 }
 
 function isPresent(value: unknown): boolean {

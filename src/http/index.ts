@@ -10,4 +10,5 @@ export { type GateOptions, type GivenLimiter, type MaybeKey, type Outcome, type 
 export { nodeReader, passOnNode, refuseOnNode, type NodeRequest, type NodeResponse } from "./on-node.js";
 export { passOnHeaders, refusalHeaders, webReader, withFields } from "./on-web.js";
 export { type Problem } from "./problem.js";
+export { failure } from "./refusal.js";
 export { toHttpDate, toRetryAfter } from "./retry-after.js";

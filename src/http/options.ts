@@ -23,12 +23,12 @@ export interface Outcome {
 }
 
 /** What every adapter takes; `Request` is the framework's own request type. */
-export type GateOptions<Request> = SharedOptions<Request> & (OwnLimiter<Request> | GivenLimiter);
+export type GateOptions<Request> = SharedOptions<Request> & (OwnLimiter<Request> | GivenLimiter<Request>);
 
 /** The limits are given, and the gate makes a limiter of them. */
 export interface OwnLimiter<Request> {
   /** The limits that each caller must satisfy, or a function that picks them for a request (from `definePolicy`). */
-  readonly policy: PolicyOptions | Policy | ((request: Request) => Policy);
+  readonly policy: PolicyOptions | Policy | ((request: Request) => Policy | Promise<Policy>);
   /** Where the buckets live. Default: a memory store of the gate's own. */
   readonly store?: Store | undefined;
   /** The clock of the default store. */
@@ -39,10 +39,11 @@ export interface OwnLimiter<Request> {
 }
 
 /** A limiter is given, for use outside of HTTP too. */
-export interface GivenLimiter {
-  /** Decides under its own policy. */
+export interface GivenLimiter<Request> {
+  /** Decides under its own policy, unless `policy` picks another. */
   readonly limiter: Limiter;
-  readonly policy?: never;
+  /** Picks the limits for a request. */
+  readonly policy?: (request: Request) => Policy | Promise<Policy>;
   readonly store?: never;
   readonly clock?: never;
   readonly onStoreError?: never;
@@ -77,7 +78,7 @@ export interface SharedOptions<Request> {
   readonly unidentified?: "share" | "refuse" | "skip";
   /**
    * True to give the tokens back once the outcome is known, such as for a login that succeeded. Asked once for each
-   * allowed request, also when the client went away. Must not throw.
+   * allowed request, also when the client went away. What it throws counts as false.
    */
   readonly refundWhen?: (outcome: Outcome, request: Request) => boolean;
   /**

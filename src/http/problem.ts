@@ -8,7 +8,7 @@ export interface Problem {
   readonly status: number;
   /** This occurrence in words, short and without any identity. */
   readonly detail: string;
-  /** For programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"` or `"unidentified"`. */
+  /** For programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"`, `"unidentified"` or `"internal_error"`. */
   readonly code: string;
   /** For people: the same as `detail`. */
   readonly message: string;
@@ -60,6 +60,12 @@ export function unavailable(seconds: number): Problem {
 export function unidentified(): Problem {
   const detail = "This request says neither which user nor which device it comes from.";
   return { type: "about:blank", title: "Unauthorized", status: 401, detail, code: "unidentified", message: detail };
+}
+
+/** 500: what was asked of the request itself, such as its key, failed. */
+export function failed(): Problem {
+  const detail = "The server could not tell whether this request is within its limits.";
+  return { type: "about:blank", title: "Internal Server Error", status: 500, detail, code: "internal_error", message: detail };
 }
 
 function inWords(seconds: number): string {

@@ -5,7 +5,7 @@ import { namesIn, NOTHING } from "./expose.js";
 import { labelOf } from "./fields.js";
 import type { Refuse } from "./gate.js";
 import type { FieldList } from "./headers.js";
-import { costTooHigh, tooManyRequests, unavailable, unidentified, type Problem } from "./problem.js";
+import { costTooHigh, failed, tooManyRequests, unavailable, unidentified, type Problem } from "./problem.js";
 import { toHttpDate, toRetryAfter } from "./retry-after.js";
 
 /** Makes the answers to requests that do not get through. */
@@ -25,11 +25,16 @@ interface Addressee<Request> {
 interface RefusalOptions<Request> {
   readonly retryAfter?: "seconds" | "http-date";
   readonly body?: (problem: Problem, decision: Decision | null, request: Request) => object;
-  readonly wallClock?: () => number;
+  readonly wallClock: () => number;
+}
+
+/** The answer where a gate failed and nothing else can answer: see the Node adapter. */
+export function failure(): Refuse {
+  return refuseWith(500, failed(), null, [], NOTHING);
 }
 
 /** Makes refusals in the given forms. The options are checked already. */
-export function makeRefusals<Request>({ retryAfter, body, wallClock = Date.now }: RefusalOptions<Request>): Refusals<Request> {
+export function makeRefusals<Request>({ retryAfter, body, wallClock }: RefusalOptions<Request>): Refusals<Request> {
   return {
     refuse(to, policy, decision, fields) {
       if (decision.reason === "cost_above_capacity") {
@@ -56,11 +61,23 @@ export function makeRefusals<Request>({ retryAfter, body, wallClock = Date.now }
   ): Refuse {
     const document = body === undefined ? problem : body(problem, decision, request);
     if (typeof document !== "object" || document === null) throw new TypeError(expected("body()", "an object", document));
-    const text = JSON.stringify(document);
-    const length = String(new TextEncoder().encode(text).length);
-    const all = [...fields, "Cache-Control", "no-store", "Content-Type", "application/problem+json", "Content-Length", length];
+    const refusal = refuseWith(status, document, decision, fields, NOTHING);
+    if (!crossOrigin) return refusal;
     // A date is read against the response's own Date field, which scripts see only when it is exposed.
     const date = retryAfter === "http-date" && fields.includes("Retry-After") ? ["Date"] : [];
-    return { outcome: "refuse", status, fields: all, expose: crossOrigin ? [...namesIn(all), ...date] : NOTHING, body: text, decision };
+    return { ...refusal, expose: [...namesIn(refusal.fields), ...date] };
   }
+}
+
+function refuseWith(
+  status: Refuse["status"],
+  document: object,
+  decision: Decision | null,
+  fields: FieldList,
+  expose: readonly string[],
+): Refuse {
+  const body = JSON.stringify(document);
+  const length = String(new TextEncoder().encode(body).length);
+  const all = [...fields, "Cache-Control", "no-store", "Content-Type", "application/problem+json", "Content-Length", length];
+  return { outcome: "refuse", status, fields: all, expose, body, decision };
 }

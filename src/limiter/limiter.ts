@@ -1,6 +1,6 @@
-import type { Clock } from "../core/clock.js";
+import { readClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { expected, positiveInteger, wholeNumber } from "../core/errors.js";
+import { checkNames, expected, positiveInteger, wholeNumber } from "../core/errors.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, Policy, samePolicy, type PolicyOptions } from "../core/policy.js";
 import type { AsyncStore, Store, StorePowers, SyncStore } from "../core/store.js";
@@ -52,7 +52,7 @@ export interface Limiter<S extends Store = Store> {
   peek(key: Key, cost?: number | ConsumeOptions): Answer<S, Decision>;
   /**
    * Gives back what `decision` took from `key`, once: a second refund of one decision does nothing, and neither does one
-   * of a refusal. A bare number of tokens is the administrator's form, which gives back as often as it is called.
+   * of a refusal or of a `peek`. That the decision was about this key is taken on trust. A bare number of tokens is the administrator's form, which gives back as often as it is called.
    *
    * Never beyond full. Throws a TypeError when the store cannot, or for a decision under another policy name.
    */
@@ -75,9 +75,10 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   if (typeof options !== "object" || options === null) {
     throw new TypeError(expected("options", "an object with a `policy`", options));
   }
+  checkNames(options, ["policy", "store", "clock", "onStoreError"]);
   const policy = definePolicy(options.policy);
   const onStoreError = checkOnStoreError(options.onStoreError);
-  const store = checkStore(options.store ?? defaultStore(options.clock));
+  const store = checkStore(options.store === undefined ? defaultStore(options.clock) : options.store);
   if (options.clock !== undefined && store.clock !== "server" && store.clock !== options.clock) {
     throw new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store");
   }
@@ -88,7 +89,10 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     store,
     consume: store.sync ? consumeNow(store, policy, onStoreError) : consumeLater(store, policy, onStoreError),
     peek: (key, cost) =>
-      answer(store, () => power(store, "peek").call(store, policyOf(cost, policy), encodeKey(key), costOf(cost))),
+      answer(store, () => {
+        const asked = power(store, "peek").call(store, policyOf(cost, policy), encodeKey(key), costOf(cost));
+        return store.sync ? tookNothing(asked as Decision) : (asked as Promise<Decision>).then(tookNothing);
+      }),
     refund: refunder(store, policy),
     reset: (key, asked) => answer(store, () => power(store, "reset").call(store, policyOf(asked, policy), encodeKey(key))),
   };
@@ -103,6 +107,14 @@ export function defaultStore(clock: Clock | undefined): MemoryStore {
 
 type Asked = number | ConsumeOptions | undefined;
 
+// Decisions with nothing to give back (any more): what was peeked, and what was refunded by whichever limiter.
+const settled = new WeakSet<Decision>();
+
+function tookNothing(decision: Decision): Decision {
+  settled.add(decision);
+  return decision;
+}
+
 // Input is checked before the store is asked, so that only the store's own failures count as such.
 function consumeNow(store: SyncStore, fallback: Policy, onStoreError: OnStoreError) {
   return (key: Key, asked?: Asked): Decision => {
@@ -112,8 +124,8 @@ function consumeNow(store: SyncStore, fallback: Policy, onStoreError: OnStoreErr
     try {
       return store.consume(policy, encoded, cost);
     } catch (error) {
-      // In this process a RangeError or TypeError is misuse, such as a clock that gives NaN; it must not pass for an outage.
-      if (error instanceof RangeError || error instanceof TypeError) throw error;
+      // A clock that tells nonsense is misuse, and must not pass for an outage.
+      if (store.clock !== "server") readClock(store.clock);
       return decideWithoutStore(onStoreError, policy, cost, error);
     }
   };
@@ -133,7 +145,6 @@ function consumeLater(store: AsyncStore, fallback: Policy, onStoreError: OnStore
 }
 
 function refunder(store: Store, fallback: Policy): Limiter["refund"] {
-  const refunded = new WeakSet<Decision>();
   return (key, what, asked) =>
     answer(store, () => {
       const policy = policyOf(asked, fallback);
@@ -144,22 +155,28 @@ function refunder(store: Store, fallback: Policy): Limiter["refund"] {
         throw new TypeError(expected("what", "a decision or a number of tokens", what));
       }
       if (what.policy !== policy.name) throw new TypeError(expected("decision.policy", `"${policy.name}"`, what.policy));
-      if (!what.allowed || what.degraded || what.cost === 0 || refunded.has(what)) return;
-      refunded.add(what);
+      if (!what.allowed || what.degraded || what.cost === 0 || settled.has(what)) return;
+      settled.add(what);
       return refund.call(store, policy, encoded, what.cost);
     });
 }
 
 function costOf(asked: Asked): number {
-  return asked === undefined ? 1 : wholeNumber("cost", typeof asked === "object" ? (asked.cost ?? 1) : asked);
+  const cost = typeof asked === "object" ? asked.cost : asked;
+  return cost === undefined ? 1 : wholeNumber("cost", cost);
 }
 
 function policyOf(asked: Asked, fallback: Policy): Policy {
-  const own = typeof asked === "object" ? asked.policy : undefined;
+  if (typeof asked !== "object") return fallback;
+  if (asked === null) throw new TypeError(expected("cost", "a number, or an object with `cost` or `policy`", asked));
+  checkNames(asked, ASKABLE);
+  const own = asked.policy;
   if (own === undefined) return fallback;
   if (!(own instanceof Policy)) throw new TypeError(expected("policy", "made by definePolicy", own));
   return own;
 }
+
+const ASKABLE = ["cost", "policy"];
 
 /** Runs `ask` so that an asynchronous limiter rejects where a synchronous one throws. */
 function answer<T>(store: Store, ask: () => T | Promise<T>): T | Promise<T> {

@@ -22,7 +22,9 @@ export function checkOnStoreError(choice: OnStoreError | undefined): OnStoreErro
 export function decideWithoutStore(choice: OnStoreError, policy: Policy, cost: number, error: unknown): Decision {
   const [{ name: limit, capacity }] = policy.limits;
   const facts = { policy: policy.name, limit, cost, capacity, remaining: 0, nextTokenMs: 0, resetMs: 0, limits: null, degraded: true, error };
-  return choice === "allow"
+  // That much is known without the store: waiting would not help, and nothing asks for nothing.
+  if (cost > policy.maxCost) return { allowed: false, reason: "cost_above_capacity", ...facts, retryAfterMs: Infinity };
+  return choice === "allow" || cost === 0
     ? { allowed: true, reason: null, ...facts, retryAfterMs: 0 }
     : { allowed: false, reason: "store_unavailable", ...facts, retryAfterMs: RETRY_AFTER_MS };
 }

@@ -6,9 +6,9 @@ import { fullBucket, isStale, type Bucket } from "../core/bucket.js";
 import { readClock, type Clock } from "../core/clock.js";
 import { consume, peek, refund, type Decision } from "../core/decision.js";
 import { expected, positiveInteger } from "../core/errors.js";
-import { portableKey } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore } from "../core/store.js";
+import { portableKey } from "./shared/portable-key.js";
 import { StoreError } from "./shared/store-error.js";
 
 /** A value and what the backend knows it by: a revision, an ETag, or the value itself. */

@@ -21,11 +21,14 @@ export class MemoryTable {
   evictedBusy = 0;
 
   readonly #maxKeys: number;
-  readonly #shards: readonly MemoryShard[];
+  readonly #limit: Limit;
+  /** Made when first used: a large table costs nothing before it is. */
+  readonly #shards: Array<MemoryShard | undefined>;
 
   constructor(limit: Limit, maxKeys: number) {
     this.#maxKeys = maxKeys;
-    this.#shards = Array.from({ length: Math.ceil(maxKeys / KEYS_PER_SHARD) }, () => new MemoryShard(limit));
+    this.#limit = limit;
+    this.#shards = Array.from({ length: Math.ceil(maxKeys / KEYS_PER_SHARD) });
   }
 
   /** Reads a bucket into `out`; an absent one reads as full. */
@@ -49,12 +52,13 @@ export class MemoryTable {
 
   #evict(preferred: MemoryShard, now: number): void {
     // A shard that is empty although the table is full is possible, if only just.
-    const shard = preferred.used > 0 ? preferred : (this.#shards.find((other) => other.used > 0) as MemoryShard);
+    const shard = preferred.used > 0 ? preferred : (this.#shards.find((other) => other !== undefined && other.used > 0) as MemoryShard);
     if (shard.evictOne(now) === "busy") this.evictedBusy += 1;
     this.size -= 1;
   }
 
   #shardOf(key: Fingerprint): MemoryShard {
-    return this.#shards[Math.floor(((key.high >>> 0) / 2 ** 32) * this.#shards.length)] as MemoryShard;
+    const place = Math.floor(((key.high >>> 0) / 2 ** 32) * this.#shards.length);
+    return (this.#shards[place] ??= new MemoryShard(this.#limit));
   }
 }

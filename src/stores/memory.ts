@@ -5,7 +5,7 @@
 import { fullBucket, type Bucket } from "../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../core/clock.js";
 import { consume, peek, refund, type Decision } from "../core/decision.js";
-import { expected, positiveInteger } from "../core/errors.js";
+import { checkNames, expected, positiveInteger } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { SyncStore } from "../core/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
@@ -14,11 +14,12 @@ import { MemoryTable } from "./memory-table.js";
 /** How a {@link MemoryStore} is made. */
 export interface MemoryStoreOptions {
   /**
-   * The most callers kept for each limit of each policy. At least 1, default 1 000 000, which takes about 40 MB a limit
+   * The most callers kept for each limit of each policy. From 1 to 10^9, default 1 000 000, which takes about 40 MB a limit
    * when it is reached and next to nothing before.
    *
    * Callers whose bucket is full again make room first. When every bucket is busy, the one that would be full soonest of
-   * 256 (of all, where fewer are kept) goes: nobody is locked out, and getting rid of one's own debt takes 255 other callers that each owe more.
+   * 256 (of all, where fewer are kept) goes: nobody is locked out, and getting rid of one's own debt takes a full table and
+   * 255 other callers around it that would all be full no sooner.
    */
   readonly maxKeys?: number;
   /** Default: {@link monotonicClock}. */
@@ -32,6 +33,9 @@ export interface MemoryStats {
   /** Buckets that were dropped while something was spent, because `maxKeys` was reached. Above 0: raise it, or somebody is spraying keys. */
   readonly evictedBusy: number;
 }
+
+// Forty gigabytes: more is a mistake.
+const MOST_KEYS = 1_000_000_000;
 
 interface Place {
   readonly tables: readonly MemoryTable[];
@@ -60,9 +64,12 @@ export class MemoryStore implements SyncStore {
 
   /** Throws a TypeError or RangeError that names the wrong option. */
   constructor(options: MemoryStoreOptions = {}) {
+    if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object", options));
+    checkNames(options, ["maxKeys", "clock"]);
     const { maxKeys = 1_000_000, clock = monotonicClock } = options;
     if (typeof clock !== "function") throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
     this.#maxKeys = positiveInteger("maxKeys", maxKeys);
+    if (maxKeys > MOST_KEYS) throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
     this.clock = clock;
   }
 

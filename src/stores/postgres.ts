@@ -5,9 +5,9 @@
 import { readClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { expected } from "../core/errors.js";
-import { portableKey } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore, Charge } from "../core/store.js";
+import { portableKey } from "./shared/portable-key.js";
 import { StoreError } from "./shared/store-error.js";
 import { namesOf, PARAMETERS, postgresSchema } from "./postgres-schema.js";
 import { Snapshot, type StorePart } from "./shared/snapshot.js";

@@ -68,6 +68,25 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(await get("/pick?n=2")).toEqual([200, "3", null]);
   });
 
+  test("a route under two plugins is charged for its own options by the nearer one alone", async () => {
+    const { app, get } = make();
+    const store = new MemoryStore({ clock: new ManualClock().now });
+    const { key } = options();
+    const wide = { name: "wide", capacity: 10, refill: { tokens: 1, everyMs: 1_000 } };
+    const own = { name: "own", capacity: 5, refill: { tokens: 1, everyMs: 1_000 } };
+    await app.register(rateLimit, { policy: wide, store, key });
+    await app.register(async (inner) => {
+      await inner.register(rateLimit, { policy: { ...two, capacity: 3 }, store, key });
+      inner.get("/own", { config: { rateLimit: { policy: own } } }, () => Promise.resolve("ok"));
+      inner.get("/plain", () => Promise.resolve("ok"));
+    });
+    app.get("/outer", { config: { rateLimit: { cost: 4 } } }, () => Promise.resolve("ok"));
+    expect(await get("/own")).toEqual([200, "4", null]);
+    expect(await get("/plain")).toEqual([200, "2", null]);
+    // Both of them were charged to the outer plugin as well, one token each.
+    expect(await get("/outer")).toEqual([200, "4", null]);
+  });
+
   test("config.rateLimit false is no limit, and HEAD goes by its GET's", async () => {
     const { app, get } = make();
     await app.register(rateLimit, options());

@@ -2,7 +2,7 @@ import { createServer, ServerResponse, IncomingMessage } from "node:http";
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
 import { rateLimit } from "sluice/node";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { listen } from "./rows/listen.js";
 import { oneToken, told } from "./setup.js";
 
@@ -13,15 +13,40 @@ describe("a wrapped listener", () => {
     expect(await at(() => Promise.resolve("ann"))).toBe("done");
   });
 
-  test("lets errors out: the listener's, the key's, thrown or rejected", async () => {
+  test("lets the listener's errors out", () => {
     const failure = new Error("failed");
     const fail = (): never => {
       throw failure;
     };
     const limited = rateLimit({ ...oneToken(), key: () => "ann" });
     expect(() => limited(fail)(request(), response())).toThrow(failure);
-    expect(() => rateLimit({ ...oneToken(), key: fail })(() => "done")(request(), response())).toThrow(failure);
-    await expect(rateLimit({ ...oneToken(), key: () => Promise.reject(failure) })(() => "done")(request(), response())).rejects.toBe(failure);
+  });
+
+  test("answers 500 with a warning when the key fails, thrown or rejected, and the server lives on", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    const failure = new Error("failed");
+    const fail = (): never => {
+      throw failure;
+    };
+    for (const key of [fail, () => Promise.reject(failure)]) {
+      const answer = response();
+      await rateLimit({ ...oneToken(), key })(() => expect.unreachable())(request(), answer);
+      expect([answer.statusCode, answer.getHeader("RateLimit-Remaining"), answer.writableEnded]).toEqual([500, undefined, true]);
+    }
+    expect(warn.mock.calls).toEqual([[failure], [failure]]);
+  });
+
+  test("leaves the answer to onError where there is one", async () => {
+    const seen: unknown[] = [];
+    const onError = (error: unknown, _: IncomingMessage, answer: ServerResponse): void => {
+      seen.push(error);
+      answer.statusCode = 400;
+    };
+    const answer = response();
+    rateLimit({ ...oneToken(), key: () => "ann", cost: () => Number.NaN, onError })(() => expect.unreachable())(request(), answer);
+    expect([seen.length, answer.statusCode]).toEqual([1, 400]);
+    expect(() => rateLimit({ ...oneToken(), key: () => "ann", onError: true as never })).toThrow("Expected `onError` to be a function, got true");
   });
 
   test("shares its budget with the others that one limit wraps", () => {

@@ -1,4 +1,6 @@
 import { createServer } from "node:http";
+import { MemoryStore, type AsyncStore } from "sluice";
+import { ManualClock } from "sluice/testing";
 import { rateLimit } from "sluice/web";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "./rows/listen.js";
@@ -62,6 +64,19 @@ describe("a wrapped handler", () => {
     await limited(asAnn({ signal: client.signal }));
     expect(outcomes).toEqual([{ status: 200, aborted: true }]);
   });
+});
+
+test("a refund that never comes back holds no answer", async () => {
+  const never = new Promise<void>(() => {});
+  const inner = new MemoryStore({ clock: new ManualClock().now });
+  const store: AsyncStore = {
+    sync: false,
+    clock: "server",
+    consume: (...asked) => Promise.resolve(inner.consume(...asked)),
+    refund: () => never,
+  };
+  const limit = rateLimit({ policy: oneToken().policy, store, key: () => "ann", refundWhen: () => true });
+  expect(told(await limit(() => new Response("ok"))(asAnn()))).toEqual([200, "0", null]);
 });
 
 describe("responses", () => {

@@ -138,7 +138,7 @@ describe("L9 · costs, keys and clocks", () => {
     refuses(row, () => bucket.consume(cost), () => bucket.peek(cost));
     // Of a limiter, an object in that place is options.
     if (typeof cost !== "object") refuses(row, () => limiter.consume("alice", cost), () => limiter.peek("bob", cost));
-    if (cost !== null) refuses(row, () => limiter.consume("alice", { cost }), () => limiter.peek("alice", { cost }));
+    refuses(row, () => limiter.consume("alice", { cost }), () => limiter.peek("alice", { cost }));
   });
 
   test.each(positive("tokens").map(titled))("L9 · bad input: %s", (_, row) => {
@@ -166,8 +166,8 @@ describe("L9 · costs, keys and clocks", () => {
     refuses(row, () => limiter.consume(key), () => limiter.peek(key), () => limiter.refund(key, 1), () => limiter.reset(key));
   });
 
-  test.each([Number.NaN, Infinity, -Infinity])("L9 · bad input: a clock that reads %s is refused, and nothing is taken", (reading) => {
-    const message = `Expected \`clock()\` to be a finite number of milliseconds, got ${reading}`;
+  test.each([Number.NaN, Infinity, -Infinity, 2 ** 53])("L9 · bad input: a clock that reads %s is refused, and nothing is taken", (reading) => {
+    const message = `Expected \`clock()\` to be a finite number of milliseconds below 2^53, got ${reading}`;
     const calls = [
       () => bucket.consume(),
       () => bucket.peek(),
@@ -200,6 +200,19 @@ describe("L9 · costs, keys and clocks", () => {
       RangeError,
       'Expected `onStoreError` to be "allow" or "unavailable", got "open"',
     ],
+    ...[
+      () => createLimiter({ policy, stor: 1 } as never),
+      () => new MemoryStore({ stor: 1 } as never),
+      () => new TokenBucket({ capacity: 5, refill, stor: 1 } as never),
+      () => definePolicy({ capacity: 5, refill, stor: 1 } as never),
+      () => definePolicy({ limits: [{ capacity: 5, refill, stor: 1 }] } as never),
+      () => limiter.consume("alice", { stor: 1 } as never),
+    ].map((make): Row => [make, TypeError, "Expected only known options, got `stor`"]),
+    [() => new MemoryStore({ maxKeys: 1e9 + 1 }), RangeError, "Expected `maxKeys` to be at most 1000000000, got 1000000001"],
+    [() => new MemoryStore(null as never), TypeError, "Expected `options` to be an object, got null"],
+    [() => createLimiter({ policy, store: null as never }), TypeError, "Expected `store` to be an object with `sync` and `consume`, got null"],
+    [() => definePolicy({ ...policy, name: null as never }), TypeError, "Expected `policy.name` to be a string, got null"],
+    [() => limiter.consume("alice", null as never), TypeError, "Expected `cost` to be a number, or an object with `cost` or `policy`, got null"],
     [() => limiter.consume("alice", { policy: policy as never }), TypeError, "Expected `policy` to be made by definePolicy, got an object"],
     [() => limiter.refund("alice", "3" as never), TypeError, 'Expected `what` to be a decision or a number of tokens, got "3"'],
   ];
@@ -218,5 +231,8 @@ describe("L9 · costs, keys and clocks", () => {
     expect(limiter.store.stats().buckets).toBe(1);
     limiter.consume("full", 10);
     expect(limiter.consume("full", 0)).toMatchObject({ allowed: true, remaining: 0 });
+    // Even where more is spent than the numbers of today allow.
+    const smaller = definePolicy({ capacity: 3, refill });
+    expect(limiter.consume("full", { cost: 0, policy: smaller })).toMatchObject({ allowed: true, remaining: 0, retryAfterMs: 0 });
   });
 });

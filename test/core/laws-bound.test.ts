@@ -132,6 +132,27 @@ describe.each(keepers)("$keeper", ({ make }) => {
     );
   });
 
+  test("L6 · steps back of less than one refill grant nothing more while a bucket is in use: no time counts twice", () => {
+    fc.assert(
+      fc.property(anyHistories, ({ limit, history }) => {
+        const subject = make(limit);
+        const least = refillMs(limit) - 2;
+        let highest = -Infinity;
+        let [first, granted] = [0n, 0n];
+        for (const { call, now, cost } of history) {
+          // The history's steps back, cut short.
+          const at = Math.max(now, highest - least);
+          subject.clock.set(at);
+          if (subject.peek(0).resetMs === 0) [first, granted, highest] = [wholeMs(at), 0n, at];
+          highest = Math.max(highest, at);
+          if (call !== "peek" && subject.consume(cost).allowed) granted += BigInt(cost);
+          if (!isWithin(granted, 1, wholeMs(highest) - first, limit)) throw new Error(`${granted} tokens by ${at}`);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test("L6 · nobody waits longer than one full refill beyond the normal wait, whatever the clock does", () => {
     fc.assert(
       fc.property(anyHistories, ({ limit, history }) => {

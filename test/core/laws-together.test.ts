@@ -1,3 +1,4 @@
+import type { LimitOptions } from "sluice";
 import fc from "fast-check";
 import { definePolicy, readings, TokenBucket, type Decision, type ManyLimitsPolicy, type Reading } from "sluice";
 import { ManualClock } from "sluice/testing";
@@ -7,7 +8,7 @@ import { memoryBucket } from "./subjects.js";
 
 const histories = fc
   .tuple(policies, starts, onwardSteps, fc.nat(2))
-  .map(([policy, start, list, aim]) => ({ policy, history: resolve(start, list, policy.limits[aim] ?? policy.limits[0]) }));
+  .map(([policy, start, list, aim]) => ({ policy, history: resolve(start, list, policy.limits[aim] ?? (policy.limits[0] as LimitOptions)) }));
 
 /** One bucket for each limit, asked one after another: what a policy must equal. */
 function apart(policy: ManyLimitsPolicy): { clock: ManualClock; consume: (cost: number) => Decision[] } {
@@ -42,7 +43,7 @@ describe("L10 · together or not at all", () => {
           expect(decision.limits?.map(numbers)).toStrictEqual(each.map(numbers));
         }
       }),
-      { numRuns: 250 },
+      { numRuns: 120 },
     );
   });
 
@@ -58,7 +59,7 @@ describe("L10 · together or not at all", () => {
           expect(after).toStrictEqual(before.map((remaining) => remaining - (allowed ? cost : 0)));
         }
       }),
-      { numRuns: 250 },
+      { numRuns: 120 },
     );
   });
 
@@ -76,7 +77,7 @@ describe("L10 · together or not at all", () => {
           if (decision.allowed) expect(decision.remaining).toBe(Math.min(...all.map(({ remaining }) => remaining)));
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 

@@ -63,6 +63,13 @@ describe("a clock that misbehaves", () => {
     11 s     take 1    yes                0 left · next in 1 s · full in 5 s
   `);
 
+  story("what is taken behind the record comes back no sooner for it", policy, `
+    10 s     take 3    yes                2 left · next in 1 s · full in 3 s
+    9 s      take 1    yes                1 left · next in 2 s · full in 5 s
+    10 s     ask 2     no, wait 1 s       1 left · next in 1 s · full in 4 s
+    11 s     take 2    yes                0 left · next in 1 s · full in 5 s
+  `);
+
   story("a step back beyond a whole refill: the record is impossible, and the bucket is full again, once", policy, `
     10 s     take 5    yes                0 left · next in 1 s · full in 5 s
     5 s      take 1    no, wait 6 s       0 left · next in 6 s · full in 10 s

@@ -98,7 +98,7 @@ export function refillMs({ capacity, refill }: LimitOptions): number {
 }
 
 /** The reading after a move. A move beyond what a clock can tell to the millisecond is not made. */
-export function moved(now: number, [unit, factor]: Move, limit: LimitOptions): number {
+function moved(now: number, [unit, factor]: Move, limit: LimitOptions): number {
   const { tokens, everyMs } = limit.refill;
   const size = { ms: 1, token: everyMs / tokens, refill: refillMs(limit), year: YEAR }[unit];
   const next = now + (unit === "ms" ? factor : Math.round(factor * size));

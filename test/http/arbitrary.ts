@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { definePolicy, type Policy } from "sluice";
 
 /** One thing that a caller does: let time pass, then ask. */
-export interface Step {
+interface Step {
   readonly waitMs: number;
   readonly cost: number;
 }
@@ -26,7 +26,7 @@ export const policies: fc.Arbitrary<Policy> = fc
   .map(({ capacity, tokens, everyMs }) => definePolicy({ name: "drawn", capacity, refill: { tokens, everyMs } }));
 
 /** What somebody did under a limit: waits up to twice its refill, costs up to its capacity, mostly large ones. */
-export function stepsUnder(policy: Policy): fc.Arbitrary<Step[]> {
+function stepsUnder(policy: Policy): fc.Arbitrary<Step[]> {
   const { capacity, fullMs } = policy.limits[0];
   const waitMs = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: Math.ceil(fullMs / capacity) }), fc.integer({ min: 0, max: 2 * fullMs }));
   const cost = fc.oneof(fc.constant(1), fc.constant(capacity), fc.integer({ min: 0, max: capacity }));

@@ -22,7 +22,7 @@ export const SMALL = definePolicy({ name: "small", capacity: 3, refill: perSecon
 
 /** Any options of a gate, valid together or not. */
 export type AnyOptions = Partial<SharedOptions<Ask>> & {
-  readonly policy?: PolicyOptions | Policy | ((ask: Ask) => Policy);
+  readonly policy?: PolicyOptions | Policy | ((ask: Ask) => Policy | Promise<Policy>);
   readonly store?: Store;
   readonly clock?: Clock;
   readonly onStoreError?: OnStoreError;

@@ -48,7 +48,7 @@ test("33 · nothing of a request is read but its method and two header fields of
     { policy: SMALL, key: () => "ann" },
     {
       method: () => (read.push("method"), "OPTIONS"),
-      header: (_, name) => void read.push(name),
+      header: (_, name) => (read.push(name), name === "origin" ? "https://app.example" : undefined),
     },
   );
   for (let i = 0; i < 5; i++) void gate(request);
@@ -72,6 +72,14 @@ test("33 · callers without an identity share one bucket that no key can name, o
     for (let i = 0; i < 5; i++) expect(skipping.ask({ user }).verdict).toEqual({ outcome: "skip" });
     expect(skipping.ask().field("RateLimit-Remaining")).toBe("2");
   }
+});
+
+test("33 · a header field that was sent several times is one text, and none at all is missing", () => {
+  const gate = open();
+  exhaust(gate, { user: ["device", ["a", "b"]] });
+  expect(gate.ask({ user: ["device", "a,b"] }).status).toBe(429);
+  expect(gate.ask({ user: ["device", ["a"]] }).status).toBe(200);
+  expect(open({ unidentified: "refuse" }).ask({ user: ["device", []] }).status).toBe(401);
 });
 
 test("33 · a key that is wrong rather than missing fails the request", () => {
@@ -166,6 +174,10 @@ test("38 · a CORS preflight costs nothing and always gets through; any other OP
   for (let i = 0; i < 10; i++) expect(gate.ask(preflight).verdict).toEqual({ outcome: "skip" });
   expect(gate.ask({ method: "OPTIONS" }).field("RateLimit-Remaining")).toBe("2");
   expect(gate.ask({ method: "POST", headers: { "access-control-request-method": "POST" } }).field("RateLimit-Remaining")).toBe("1");
+  // Every preflight says where it comes from and what it asks for; what only looks like one is a request.
+  expect(gate.ask({ method: "OPTIONS", headers: { "access-control-request-method": "POST" } }).field("RateLimit-Remaining")).toBe("0");
+  const empty = { origin: "https://app.example", "access-control-request-method": "" };
+  expect(gate.ask({ method: "OPTIONS", headers: empty }).status).toBe(429);
   expect(open({ unidentified: "refuse" }).ask(preflight).verdict).toEqual({ outcome: "skip" });
 });
 
@@ -177,6 +189,14 @@ test("42 · by default nothing stands for the caller: no pk, and no answer echoe
     expect(JSON.stringify(verdict)).not.toContain("secret");
     expect(JSON.stringify(verdict)).not.toContain("pk=");
   }
+});
+
+test("42 · nothing stands for callers without an identity, and partitionKey is not asked for them", () => {
+  const asked: Key[] = [];
+  const gate = open({ partitionKey: (key) => (asked.push(key), new Uint8Array([1])) });
+  expect(gate.ask({ user: null }).field("RateLimit")).toBe('"small";r=2;t=1');
+  expect(gate.ask({ user: "bob" }).field("RateLimit")).toBe('"small";r=2;t=1;pk=:AQ==:');
+  expect(asked).toEqual(["bob"]);
 });
 
 test("42 · pk is a Byte Sequence of what partitionKey makes of the key, in every RateLimit and nowhere else", () => {

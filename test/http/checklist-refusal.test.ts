@@ -189,7 +189,7 @@ test("40 · a store that fails is never a 429: 503 or through, as chosen, and no
 });
 
 test("40 · with a vendor's fields, or partition keys, a failed store still claims nothing", () => {
-  const headers = ["draft-7", { remaining: "X-Left", reset: "X-Reset", resetFormat: "epoch-seconds", retryAfterMs: "X-Wait" }] as const;
+  const headers = ["draft-11", { remaining: "X-Left", reset: "X-Reset", resetFormat: "epoch-seconds", retryAfterMs: "X-Wait" }] as const;
   const gate = createGate<Ask>(
     { policy: SMALL, store: brokenStore(true), onStoreError: "allow", headers, key: () => "ann", partitionKey: () => new Uint8Array([1]) },
     reader,

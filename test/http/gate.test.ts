@@ -132,6 +132,16 @@ describe("refundWhen", () => {
     expect(open().ask().verdict).toMatchObject({ settle: null });
   });
 
+  test("that throws leaves the tokens spent and ends nothing", async () => {
+    const gate = open({
+      refundWhen: () => {
+        throw new Error("no body");
+      },
+    });
+    await settle(gate.ask(), ok);
+    expect(gate.ask().field("RateLimit-Remaining")).toBe("1");
+  });
+
   test("goes back to the policy that was picked, and survives a store that cannot refund", async () => {
     const large = definePolicy({ name: "large", capacity: 30, refill: perSecond(1) });
     const gate = open({ policy: ({ user }) => (user === "ann" ? SMALL : large), refundWhen: () => true });
@@ -150,6 +160,15 @@ describe("policy", () => {
   const free = definePolicy({ name: "api", capacity: 3, refill: perSecond(1) });
   const pro = definePolicy({ name: "api", capacity: 30, refill: perSecond(10) });
   const tierOf = ({ headers }: Ask) => (headers?.["x-tier"] === "pro" ? pro : free);
+
+  test("picked later, and beside a limiter that has its own", async () => {
+    const later = openLater({ policy: async (ask: Ask) => tierOf(ask) });
+    expect((await later.ask({ headers: { "x-tier": "pro" } })).field("RateLimit-Limit")).toBe("30");
+    const limiter = createLimiter({ policy: free });
+    const gate = open({ limiter, policy: tierOf });
+    expect(gate.ask({ headers: { "x-tier": "pro" } }).field("RateLimit-Remaining")).toBe("29");
+    expect(limiter.peek("ann").remaining).toBe(2);
+  });
 
   test("picked for a request: tiers of one name share the caller's bucket", () => {
     const gate = open({ policy: tierOf });
@@ -177,10 +196,10 @@ describe("policy", () => {
 });
 
 describe("body", () => {
-  test("gets the problem and the decision, and says what is sent; null for want of a key", () => {
-    const seen: [string, Decision | null][] = [];
-    const body = (problem: { code: string; detail: string }, decision: Decision | null): object => {
-      seen.push([problem.code, decision]);
+  test("gets the problem, the decision and the request, and says what is sent; null for want of a key", () => {
+    const seen: [string, Decision | null, unknown][] = [];
+    const body = (problem: { code: string; detail: string }, decision: Decision | null, { user = "ann" }: Ask): object => {
+      seen.push([problem.code, decision, user]);
       return { error: { code: problem.code, text: problem.detail } };
     };
     const gate = open({ body, unidentified: "refuse" });
@@ -188,10 +207,10 @@ describe("body", () => {
     expect(refusal.body).toEqual({ error: { code: "rate_limited", text: "Too many requests. Try again in 1 second." } });
     expect(gate.ask({ cost: 4 }).body).toMatchObject({ error: { code: "cost_too_high" } });
     expect(gate.ask({ user: null }).body).toMatchObject({ error: { code: "unidentified" } });
-    expect(seen.map(([code, decision]) => [code, decision?.reason])).toEqual([
-      ["rate_limited", "limited"],
-      ["cost_too_high", "cost_above_capacity"],
-      ["unidentified", undefined],
+    expect(seen.map(([code, decision, user]) => [code, decision?.reason, user])).toEqual([
+      ["rate_limited", "limited", "ann"],
+      ["cost_too_high", "cost_above_capacity", "ann"],
+      ["unidentified", undefined, null],
     ]);
   });
 

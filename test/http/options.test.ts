@@ -21,6 +21,11 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     [{ key, policy: SMALL, skip: true }, TypeError, "Expected `skip` to be a function, got true"],
     [{ key, policy: SMALL, body: {} }, TypeError, "Expected `body` to be a function, got an object"],
     [{ key, policy: SMALL, onDecision: 1 }, TypeError, "Expected `onDecision` to be a function, got 1"],
+    [
+      { key, policy: SMALL, headers: ["triple"], partitionKey: () => new Uint8Array(1) },
+      TypeError,
+      'Expected `headers` to include "draft-11", which alone says `partitionKey`, got styles without it',
+    ],
     [{ key, policy: SMALL, refundWhen: "ok" }, TypeError, 'Expected `refundWhen` to be a function, got "ok"'],
     [{ key, policy: SMALL, partitionKey: [] }, TypeError, "Expected `partitionKey` to be a function, got an array of 0"],
     [{ key, policy: SMALL, wallClock: null }, TypeError, "Expected `wallClock` to be a function, got null"],
@@ -95,15 +100,21 @@ test("options that are undefined are as good as left out", () => {
 describe("what an option's function returns wrongly fails the request", () => {
   const wrong: [name: string, options: object, message: string][] = [
     ["policy", { policy: () => ({ capacity: 1, refill: perSecond(1) }) }, "Expected `policy()` to be made by definePolicy, got an object"],
-    ["policy later", { policy: async () => SMALL }, "Expected `policy()` to be made by definePolicy, got an object"],
     ["cost", { cost: () => Number.NaN }, "Expected `cost` to be a whole number of at least 0, got NaN"],
     ["cost as text", { cost: () => "2" }, 'Expected `cost` to be a whole number of at least 0, got "2"'],
     ["partitionKey", { partitionKey: () => "c2VjcmV0" }, 'Expected `partitionKey()` to be a Uint8Array, got "c2VjcmV0"'],
     ["body", { cost: () => 9, body: () => undefined }, "Expected `body()` to be an object, got undefined"],
-    ["clock", { clock: () => Number.NaN }, "Expected `clock()` to be a finite number of milliseconds, got NaN"],
+    ["clock", { clock: () => Number.NaN }, "Expected `clock()` to be a finite number of milliseconds below 2^53, got NaN"],
   ];
   test.each(wrong)("%s", async (_, options, message) => {
     expect(() => open(options as AnyOptions).ask()).toThrow(message);
     await expect(openLater({ ...options, key: async () => "ann" } as AnyOptions).ask()).rejects.toThrow(message);
   });
+});
+
+test("a wall clock that tells nonsense fails the request instead of sending it", () => {
+  const gate = createGate<Ask>({ policy: SMALL, key, headers: ["x-ratelimit"], wallClock: () => Number.NaN }, reader);
+  expect(() => gate({})).toThrow(
+    new RangeError("Expected `wallClock()` to be a finite number of milliseconds, got NaN"),
+  );
 });

@@ -55,7 +55,7 @@ describe("L11 · refused is not broken", () => {
     expect(told.some((decision) => "error" in decision)).toBe(false);
   });
 
-  test.each([undefined, "unavailable"] as const)("L11 · refused is not broken: a failed store is unavailable (onStoreError %s)", async (choice) => {
+  test.each([undefined, "unavailable"] as const)("L11 · refused is not broken: a failed store is unavailable (%s)", async (choice) => {
     for (const decision of await ask(choice, 2)) {
       expect(decision).toStrictEqual({ allowed: false, reason: "store_unavailable", ...unknown, retryAfterMs: 1_000 });
     }
@@ -84,6 +84,27 @@ describe("L11 · refused is not broken", () => {
     const store = new MemoryStore({ clock: () => Number.NaN });
     const limiter = createLimiter({ policy, store, onStoreError: "allow" });
     expect(() => limiter.consume("alice")).toThrow(RangeError);
+  });
+
+  test("L11 · refused is not broken: a store in this process may fail with any error, also a TypeError", () => {
+    const closed = new TypeError("The database connection is not open");
+    const store: SyncStore = {
+      sync: true,
+      clock: () => 0,
+      consume() {
+        throw closed;
+      },
+    };
+    expect(createLimiter({ policy, store, onStoreError: "allow" }).consume("alice")).toMatchObject({ allowed: true, error: closed });
+  });
+
+  test("L11 · refused is not broken: what needs no store is answered as ever: a cost that cannot fit, and a cost of nothing", async () => {
+    for (const choice of ["allow", "unavailable"] as const) {
+      for (const decision of await ask(choice, 11)) {
+        expect(decision).toMatchObject({ allowed: false, reason: "cost_above_capacity", retryAfterMs: Infinity, degraded: true });
+      }
+      for (const decision of await ask(choice, 0)) expect(decision).toMatchObject({ allowed: true, cost: 0, degraded: true });
+    }
   });
 
   test("L11 · refused is not broken: whatever a store fails with is handed on", async () => {

@@ -32,6 +32,28 @@ describe("refund", () => {
     expect(limiter.peek("alice").remaining).toBe(2);
   });
 
+  test("gives nothing for what was peeked, at once or later", async () => {
+    const limiter = createLimiter({ policy, clock: clock.now });
+    limiter.consume("alice", 8);
+    for (let again = 0; again < 4; again++) limiter.refund("alice", limiter.peek("alice"));
+    expect(limiter.peek("alice").remaining).toBe(2);
+
+    const later = createLimiter({ policy, store: new LaterStore(clock.now) });
+    await later.consume("alice", 8);
+    await later.refund("alice", await later.peek("alice"));
+    expect((await later.peek("alice")).remaining).toBe(2);
+  });
+
+  test("gives back once, whichever limiters of a store are asked", () => {
+    const store = new MemoryStore({ clock: clock.now });
+    const [one, other] = [createLimiter({ policy, store }), createLimiter({ policy, store })];
+    const decision = one.consume("alice", 3);
+    one.consume("alice", 4);
+    one.refund("alice", decision);
+    other.refund("alice", decision);
+    expect(one.peek("alice").remaining).toBe(6);
+  });
+
   test("never fills beyond full", () => {
     const limiter = createLimiter({ policy, clock: clock.now });
     const decision = limiter.consume("alice", 6);

@@ -164,16 +164,7 @@ function unlessGated(free: (request: IncomingMessage) => boolean): NodeAdapter {
 }
 
 function openOnErrors(options: Parameters<NodeAdapter>[0]): ReturnType<NodeAdapter> {
-  return (listener) => {
-    const limited = rateLimit(options)(listener);
-    return (request, response) => {
-      try {
-        return limited(request, response);
-      } catch {
-        return listener(request, response);
-      }
-    };
-  };
+  return (listener) => rateLimit({ ...options, onError: (_error, request, response) => listener(request, response) })(listener);
 }
 
 function edited(verdict: Refuse, name: string, value: string): Refuse {

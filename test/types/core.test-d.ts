@@ -49,8 +49,6 @@ createLimiter();
 createLimiter({ policy: { capacity: 5 } });
 // @ts-expect-error -- no capacity
 definePolicy({ refill: perSecond(5) });
-// @ts-expect-error -- no limit
-definePolicy({ limits: [] });
 // @ts-expect-error -- both
 definePolicy({ ...policy, limits: [policy] });
 // @ts-expect-error -- a misspelt option is no option

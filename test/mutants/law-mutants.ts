@@ -1,0 +1,74 @@
+import type { Mutant } from "./mutants.js";
+
+const BOUND = "test/core/laws-bound.test.ts";
+const PROMISE = "test/core/laws-promise.test.ts";
+const MODEL = "test/core/laws-model.test.ts";
+
+/** The mistakes against the laws, law by law. */
+export const lawMutants: readonly Mutant[] = [
+  {
+    item: "L1", file: "src/core/bucket.ts", test: BOUND,
+    find: "const spent = Math.max(0, bucket.spent - refilled);",
+    replace: "const spent = Math.max(-bucket.unitsPerToken, bucket.spent - refilled);",
+  },
+  {
+    item: "L2", file: "src/core/bucket.ts", test: PROMISE,
+    find: "over <= 0 ? 0 : Math.ceil(over / limit.unitsPerMs)",
+    replace: "over <= 0 ? 0 : 1 + Math.floor(over / limit.unitsPerMs)",
+  },
+  {
+    item: "L3", file: "src/core/decision.ts", test: PROMISE,
+    find: "if (decision.allowed) charge(",
+    replace: 'if (decision.allowed || decision.reason === "limited") charge(',
+  },
+  {
+    item: "L4", file: "src/core/bucket.ts", test: PROMISE,
+    find: "return Math.ceil(spent / limit.unitsPerMs);",
+    replace: "return Math.floor(spent / limit.unitsPerMs);",
+  },
+  {
+    item: "L5", file: "src/core/bucket.ts", test: BOUND,
+    find: "const over = spent - (limit.size - cost * limit.unitsPerToken);",
+    replace: "const over = 1 + spent - (limit.size - cost * limit.unitsPerToken);",
+  },
+  {
+    item: "L6", file: "src/core/bucket.ts", test: BOUND,
+    find: "return bucket.at - now > limit.fullMs;",
+    replace: "return false;",
+  },
+  {
+    item: "L7", file: "src/core/decision.ts", test: "test/core/laws-snapshot.test.ts",
+    find: "return decision;",
+    replace: "return Object.assign((globalThis.kept ??= {}), decision);",
+  },
+  {
+    item: "L8", file: "src/core/decision.ts", test: MODEL,
+    find: "waitFor(remaining + 1, spent, limit) + lag,",
+    replace: "waitFor(remaining + 1, spent, limit),",
+  },
+  {
+    item: "L9", file: "src/core/errors.ts", test: "test/core/bad-input.test.ts",
+    find: "if (!Number.isSafeInteger(value) || value < least)",
+    replace: "if (!Number.isSafeInteger(value) || value < 0)",
+  },
+  {
+    item: "L10", file: "src/core/decision.ts", test: "test/core/laws-together.test.ts",
+    find: "wait = Math.max(wait, waitOf(buckets[i] as Bucket, policy.limits[i] as Limit, cost, now));",
+    replace: "wait = waitOf(buckets[i] as Bucket, policy.limits[i] as Limit, cost, now);",
+  },
+  {
+    item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/failure.test.ts",
+    find: '{ allowed: false, reason: "store_unavailable",',
+    replace: '{ allowed: false, reason: "limited",',
+  },
+  {
+    item: "L13", file: "src/stores/memory-shard.ts", test: "test/stores/memory.test.ts",
+    find: "if (fullAt < soonest || victim < 0) {",
+    replace: "if (fullAt > soonest || victim < 0) {",
+  },
+  {
+    item: "L14", file: "src/core/bucket.ts", test: "test/core/laws-numbers.test.ts",
+    find: "(BigInt(spent) * BigInt(to) + BigInt(from) - 1n) / BigInt(from)",
+    replace: "(BigInt(spent) * BigInt(to)) / BigInt(from)",
+  },
+];
