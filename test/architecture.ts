@@ -11,7 +11,7 @@ const inwards: Record<string, readonly string[]> = {
   adapters: ["core", "limiter", "http"],
   client: ["core", "http/retry-after"],
   testing: ["core", "limiter", "http"],
-  index: ["core", "stores/memory", "limiter"],
+  index: ["core", "stores/memory", "stores/shared/store-error", "limiter"],
 };
 
 /** What may be imported from outside the package: type-only, so that nothing is needed at run time, or late. */
