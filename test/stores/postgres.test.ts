@@ -24,7 +24,7 @@ function proveOver(client: () => PostgresClient, without: Partial<Record<StoreTr
 describeWith("postgres", "Postgres, a pool of pg", () => {
   const pool = new pg.Pool({ connectionString: postgresUrl(), max: 8 });
   afterAll(async () => {
-    await pool.query(`DROP TABLE IF EXISTS "${table}" CASCADE`);
+    await pool.query(`DROP TABLE IF EXISTS "${table}"; DROP FUNCTION IF EXISTS "${table}_decide"`);
     await pool.end();
   });
   proveOver(() => pool, {});
