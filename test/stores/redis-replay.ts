@@ -224,7 +224,7 @@ function numbersOf({ name, capacity, unitsPerMs, unitsPerToken, fullMs }: Limit)
   return [name, capacity, unitsPerMs, unitsPerToken, fullMs];
 }
 
-const nameOf = (key: string): string => `sluice{}:tier ${key}`;
+const nameOf = (key: string): string => `sluice:tier ${key.replace("{", "\uFFFD007b").replace("}", "\uFFFD007d")}`;
 
 function signature(what: string, policy: number, names: readonly string[], tokens: number): string {
   return JSON.stringify([what, policy, names, tokens]);
