@@ -14,3 +14,12 @@ export function slotOf(key: string): number {
   }
   return crc % 16_384;
 }
+
+/**
+ * A {@link portableKey} without braces, injectively: a caller who writes a hash tag into a name must not pick the slot that
+ * is burdened. Putting an empty tag in front would do for the server, but clients work out slots of their own, and some take
+ * a later brace for the tag's end.
+ */
+export function withoutBraces(portable: string): string {
+  return /[{}]/.test(portable) ? portable.replaceAll("{", "\uFFFD007b").replaceAll("}", "\uFFFD007d") : portable;
+}

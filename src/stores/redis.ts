@@ -14,7 +14,7 @@ import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, type RedisClient, typ
 import { DenyCache, type Sent } from "./redis-deny-cache.js";
 import { readReply, writeRequests, type StoreRequest } from "./redis-protocol.js";
 import { SCRIPT } from "./redis-script.js";
-import { slotOf } from "./redis-slot.js";
+import { slotOf, withoutBraces } from "./redis-slot.js";
 import type { Snapshot, StorePart } from "./shared/snapshot.js";
 
 export type { IoredisLike, NodeRedisLike, RedisClient } from "./redis-client.js";
@@ -74,9 +74,7 @@ export class RedisStore implements AsyncStore {
       throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
     }
     this.clock = clock ?? "server";
-    // Redis hashes what stands between the first braces, or the whole key when that is empty: so callers who write braces
-    // into their names cannot pick the slot that they burden.
-    this.#prefix = `${prefix}{}:`;
+    this.#prefix = `${prefix}:`;
     this.#now = clock === undefined ? () => "" : () => String(readClock(clock));
     this.#run = scriptRunner(client, SCRIPT);
     this.#cluster = options.cluster ?? isCluster(client);
@@ -201,6 +199,6 @@ export class RedisStore implements AsyncStore {
   }
 
   #part(policy: Policy, key: string, tokens: number): StorePart {
-    return { policy, name: `${this.#prefix}${policy.name} ${portableKey(key)}`, tokens };
+    return { policy, name: `${this.#prefix}${policy.name} ${withoutBraces(portableKey(key))}`, tokens };
   }
 }

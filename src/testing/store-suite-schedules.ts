@@ -88,11 +88,11 @@ export const schedules: readonly StoreCase[] = [
   scheduleCase("L14 · what was spent stays spent while numbers change and limits come and go", { ticks: 30, lanes: changing, calls: ["consume"] }),
   scheduleCase("L8 · calls at one instant take effect in some order, one after another", { ticks: 12, lanes: single, calls: ["consume"], atOnce: 3 }),
   scheduleCase("peek · tells what consume would answer, and writes nothing", { ticks: 20, lanes: changing, calls: ["peek", "consume"] }, "peek"),
-  scheduleCase("refund · gives back, up to full and no further", { ticks: 25, lanes: several, calls: ["consume", "consume", "refund"] }, "refund"),
+  scheduleCase("refund · gives back, up to full and no further", { ticks: 40, lanes: several, calls: ["consume", "consume", "refund"] }, "refund"),
   scheduleCase("reset · makes the bucket full", { ticks: 20, lanes: several, calls: ["consume", "consume", "consume", "reset"] }, "reset"),
   scheduleCase(
     "L8 · all powers at once, in any order, under any clock",
-    { ticks: 12, lanes: several, back: true, calls: ["consume", "consume", "consume", "peek", "refund", "reset"], atOnce: 3 },
+    { ticks: 24, lanes: several, back: true, calls: ["consume", "consume", "consume", "peek", "refund", "reset"], atOnce: 3 },
     "peek",
     "refund",
     "reset",

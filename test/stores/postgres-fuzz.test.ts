@@ -93,7 +93,7 @@ describeWith("postgres", "L8 · one arithmetic, on a server", () => {
   let pool: pg.Pool;
   beforeAll(() => void (pool = new pg.Pool({ connectionString: postgresUrl(), max: LANES })));
   afterAll(async () => {
-    await pool.query(`DROP TABLE IF EXISTS ${tables.join(", ")}`);
+    await pool.query(`DROP TABLE ${tables.join(", ")}; DROP FUNCTION ${tables.map((table) => `${table}_decide`).join(", ")}`);
     await pool.end();
   });
 

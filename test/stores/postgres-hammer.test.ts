@@ -25,7 +25,9 @@ describeWith("postgres", "under many hands", () => {
     await drop();
     await admin.end();
   });
-  const drop = () => admin.query(`DROP TABLE IF EXISTS ${Object.values(TABLES).join(", ")}`);
+  const drop = async (): Promise<void> => {
+    for (const table of Object.values(TABLES)) await admin.query(`DROP TABLE IF EXISTS ${table}; DROP FUNCTION IF EXISTS ${table}_decide`);
+  };
 
   describe.concurrent("at once", () => {
     test("L1 · bound: four processes get from one key what it has, in every window, and lose nothing", async () => {

@@ -28,7 +28,7 @@ describeWith("postgres", "on a server", () => {
     await pool.query(`TRUNCATE ${TABLE}`);
   });
   afterAll(async () => {
-    await pool.query(`DROP TABLE IF EXISTS ${TABLE}`);
+    await pool.query(`DROP TABLE ${TABLE}; DROP FUNCTION ${TABLE}_decide`);
     await pool.end();
   });
 

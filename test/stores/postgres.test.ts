@@ -9,14 +9,14 @@ const table = "kit";
 const lacks = { close: "the client is the caller's", bound: "full rows go away with later decisions" };
 
 /** One store after another over one client. */
-function proveOver(client: PostgresClient, without: Partial<Record<StoreTrait, string>>): void {
+function proveOver(client: () => PostgresClient, without: Partial<Record<StoreTrait, string>>): void {
   // Nobody listens on port 1.
   const nowhere = new pg.Pool({ host: "127.0.0.1", port: 1 });
-  beforeAll(() => new PostgresStore(client, { table }).migrate());
+  beforeAll(() => new PostgresStore(client(), { table }).migrate());
   afterAll(() => nowhere.end());
   storeSuite({
     test,
-    factory: ({ clock, unreachable }) => new PostgresStore(unreachable ? nowhere : client, { table, ...(clock && { clock }) }),
+    factory: ({ clock, unreachable }) => new PostgresStore(unreachable ? nowhere : client(), { table, ...(clock && { clock }) }),
     lacks: { ...lacks, ...without },
   });
 }
@@ -24,14 +24,16 @@ function proveOver(client: PostgresClient, without: Partial<Record<StoreTrait, s
 describeWith("postgres", "Postgres, a pool of pg", () => {
   const pool = new pg.Pool({ connectionString: postgresUrl(), max: 8 });
   afterAll(async () => {
-    await pool.query(`DROP TABLE IF EXISTS "${table}" CASCADE`);
+    await pool.query(`DROP TABLE IF EXISTS "${table}"; DROP FUNCTION IF EXISTS "${table}_decide"`);
     await pool.end();
   });
-  proveOver(pool, {});
+  proveOver(() => pool, {});
 });
 
 describe("Postgres, PGlite", () => {
-  const database = new PGlite();
+  // It starts in this process and keeps it busy for a second or more, so not before its turn.
+  let database: PGlite;
+  beforeAll(() => void (database = new PGlite()));
   afterAll(() => database.close());
-  proveOver(database, { unreachable: "it runs in this process", serverClock: "its clock is this process's" });
+  proveOver(() => database, { unreachable: "it runs in this process", serverClock: "its clock is this process's" });
 });

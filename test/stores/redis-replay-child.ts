@@ -28,8 +28,10 @@ const client: IoredisLike = {
 
 // Moves only between steps, so that every call and every answer from memory has one instant.
 let time = Date.now();
+const times: [event: number, time: number][] = [[0, time]];
 const store = new RedisStore(client, { clock: () => time, denyCacheMs: DENY_CACHE_MS });
 
+process.once("disconnect", () => process.exit());
 const address = / addr=(\S+)/.exec(String(await redis.client("INFO")))?.[1] ?? "";
 process.send?.("ready");
 await new Promise((resolve) => process.once("message", resolve));
@@ -37,7 +39,7 @@ await new Promise((resolve) => process.once("message", resolve));
 let policy = 0;
 let waiting: Promise<unknown>[] = [];
 for (let step = 0; step < Number(steps); step++) {
-  if (random(3) === 0) time = Date.now() + random(80) - 40;
+  if (random(3) === 0) times.push([++events, (time = Date.now() + random(80) - 40)]);
   if (random(200) === 0) await redis.script("FLUSH");
   for (let i = random(6); i >= 0; i--) ask();
   const pause = random(10);
@@ -49,7 +51,7 @@ for (let step = 0; step < Number(steps); step++) {
 }
 await Promise.all(waiting);
 redis.disconnect();
-process.send?.({ address, calls, asked } satisfies Told, () => process.disconnect());
+process.send?.({ address, calls, asked, times } satisfies Told, () => process.disconnect());
 
 function ask(): void {
   if (random(8) === 0) policy = random(policies.length);
@@ -58,7 +60,7 @@ function ask(): void {
   const [key, other] = [keys[first] as string, keys[(first + 1) % keys.length] as string];
   const tokens = random(4);
   const what = ["reset", "refund", "refund", "peek", "peek", "together", "together"][random(40)] ?? "consume";
-  const entry: Asked = { what, policy, keys: what === "together" ? [key, other] : [key], tokens, asked: ++events, answered: 0, from: time, until: time, decisions: [] };
+  const entry: Asked = { what, policy, keys: what === "together" ? [key, other] : [key], tokens, asked: ++events, answered: 0, decisions: [] };
   asked.push(entry);
   const answer: Promise<unknown> =
     what === "together"
@@ -66,7 +68,7 @@ function ask(): void {
       : store[what as "consume" | "peek" | "refund" | "reset"](chosen, key, tokens);
   waiting.push(
     answer.then((decision) => {
-      Object.assign(entry, { answered: ++events, until: time, decisions: decision === undefined ? [] : [decision].flat() });
+      Object.assign(entry, { answered: ++events, decisions: decision === undefined ? [] : [decision].flat() });
     }),
   );
 }

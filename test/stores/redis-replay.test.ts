@@ -1,8 +1,8 @@
 // The shipped script with the deny cache and batches on, asked by four processes at once.
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
+import { messageFrom, startProcess } from "../helpers/processes.js";
 import { describeWith, startRedis } from "../helpers/services.js";
 import { replay, type Told } from "./redis-replay.js";
 
@@ -14,10 +14,7 @@ describeWith("redis-server", "Redis, four processes", () => {
     const server = await startRedis();
     const observer = new Redis(server.url);
     const children = Array.from({ length: PROCESSES }, (_, i) =>
-      fork("test/stores/redis-replay-child.ts", [server.url, String(Number(process.env["FC_SEED"]) + i), String(STEPS)], {
-        execArgv: ["--import", "tsx"],
-        serialization: "advanced",
-      }),
+      startProcess("test/stores/redis-replay-child.ts", [server.url, String(Number(process.env["FC_SEED"]) + i), String(STEPS)]),
     );
     try {
       const order: string[] = [];
@@ -25,9 +22,9 @@ describeWith("redis-server", "Redis, four processes", () => {
       monitor.on("monitor", (_time: string, [name]: string[], source: string) => {
         if (/^eval/i.test(name as string)) order.push(source);
       });
-      await Promise.all(children.map((child) => once(child, "message"))); // "ready"
+      await Promise.all(children.map(messageFrom)); // "ready"
       for (const child of children) child.send("go");
-      const told = (await Promise.all(children.map(async (child) => (await once(child, "message"))[0] as Told))) satisfies Told[];
+      const told = await Promise.all(children.map((child) => messageFrom<Told>(child)));
       // What the monitor has still to tell comes before the answer to this.
       const calls = told.reduce((sum, { calls: list }) => sum + list.length, 0);
       while (order.length < calls) await once(monitor, "monitor");

@@ -29,7 +29,7 @@ export interface Call {
   reply: number[] | null;
 }
 
-/** What was asked of a store. `event`, `asked` and `answered` count in one order within the process; `from` and `until` are its clock's readings at them. */
+/** What was asked of a store. `event`, `asked` and `answered` count in one order within the process. */
 export interface Asked {
   readonly what: string;
   readonly policy: number;
@@ -37,8 +37,6 @@ export interface Asked {
   readonly tokens: number;
   readonly asked: number;
   readonly answered: number;
-  readonly from: number;
-  readonly until: number;
   readonly decisions: Decision[];
 }
 
@@ -46,6 +44,8 @@ export interface Told {
   readonly address: string;
   readonly calls: Call[];
   readonly asked: Asked[];
+  /** What its clock said, from which event on. */
+  readonly times: [event: number, time: number][];
 }
 
 interface Denial {
@@ -153,9 +153,11 @@ export function replay(order: readonly string[], processes: readonly Told[]): Re
 
     const policy = policies[asked.policy] as Policy;
     const [name] = names as [string];
+    const { times } = mind.told;
+    const instants = times.filter(([from], i) => from < asked.answered && (times[i + 1]?.[0] ?? Infinity) > asked.asked).map(([, time]) => time);
     const right = (mind.denials.get(`${name} ${asked.policy}`) ?? []).some(
       (denial) =>
-        [asked.from, asked.until].some(
+        instants.some(
           (now) =>
             now >= denial.now &&
             now - denial.now < DENY_CACHE_MS &&
@@ -222,7 +224,7 @@ function numbersOf({ name, capacity, unitsPerMs, unitsPerToken, fullMs }: Limit)
   return [name, capacity, unitsPerMs, unitsPerToken, fullMs];
 }
 
-const nameOf = (key: string): string => `sluice{}:tier ${key}`;
+const nameOf = (key: string): string => `sluice:tier ${key.replace("{", "\uFFFD007b").replace("}", "\uFFFD007d")}`;
 
 function signature(what: string, policy: number, names: readonly string[], tokens: number): string {
   return JSON.stringify([what, policy, names, tokens]);

@@ -1,0 +1,306 @@
+// What Redis sees and keeps: writes, expiry, other people's values, and how many calls reach it.
+import { Redis } from "ioredis";
+import { createLimiter, definePolicy, perHour, perSecond } from "sluice";
+import { RedisStore, StoreError, type IoredisLike, type RedisStoreOptions } from "sluice/redis";
+import { ManualClock } from "sluice/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { slotOf } from "../../src/stores/redis-slot.js";
+import { describeWith, startRedis, type OwnRedis } from "../helpers/services.js";
+
+const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
+const nameOf = (key: string): string => `sluice:tier ${key}`;
+
+describeWith("redis-server", "what Redis sees", () => {
+  let server: OwnRedis;
+  let client: Redis;
+  beforeAll(async () => {
+    server = await startRedis();
+    client = new Redis(server.url);
+  });
+  beforeEach(async () => void (await client.flushall()));
+  afterAll(async () => {
+    client.disconnect();
+    await server.stop();
+  });
+
+  /** Calls of the store on its way to the server, with how many keys each has. */
+  function counting(options: RedisStoreOptions = {}, via: Redis = client) {
+    const calls: number[] = [];
+    const counted: IoredisLike = {
+      evalsha: (sha, count, ...rest) => (calls.push(count), via.evalsha(sha, count, ...rest)),
+      eval: (script, count, ...rest) => via.eval(script, count, ...rest),
+    };
+    return { calls, store: new RedisStore(counted, options) };
+  }
+
+  /** How often the server carried out commands that can write, since it was last asked. */
+  async function writes(): Promise<number> {
+    const stats = await client.info("commandstats");
+    await client.config("RESETSTAT");
+    return [...stats.matchAll(/cmdstat_(?:set|del|unlink|pexpire|pexpireat):calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
+  }
+
+  test("L3 · a denial writes nothing, at any cost, nor does a peek; under new numbers it settles once", async () => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
+    await store.consume(slow, "a", 3);
+    const before = await client.dumpBuffer(nameOf("a"));
+    const expires = await client.pexpiretime(nameOf("a"));
+    await writes();
+    for (const cost of [1, 2, 3, 4, 1_000]) expect((await store.consume(slow, "a", cost)).allowed).toBe(false);
+    await store.peek(slow, "a", 1);
+    await Promise.all(Array.from({ length: 50 }, () => store.consume(slow, "a", 1)));
+    expect(await writes()).toBe(0);
+    expect(await client.dumpBuffer(nameOf("a"))).toEqual(before);
+    expect(await client.pexpiretime(nameOf("a"))).toBe(expires);
+
+    const slower = definePolicy({ name: "tier", capacity: 3, refill: { tokens: 1, everyMs: 3_600_001 } });
+    await store.consume(slower, "a", 1);
+    await store.consume(slower, "a", 1);
+    expect(await writes()).toBe(1);
+  });
+
+  test("L4 · a key lives until its bucket is full, rounded up, and at most twice as long and a minute more", async () => {
+    const store = new RedisStore(client);
+    const quick = definePolicy({ name: "tier", capacity: 1_000, refill: { tokens: 1_000, everyMs: 1 } });
+    const uneven = definePolicy({ name: "tier", capacity: 7, refill: { tokens: 7, everyMs: 20_000 } });
+    const month = definePolicy({ name: "tier", capacity: 2, refill: { tokens: 1, everyMs: 30 * 86_400_000 } });
+    for (const [each, cost, fullMs] of [[quick, 1, 1], [uneven, 1, 2_858], [month, 2, 60 * 86_400_000]] as const) {
+      const key = `ttl ${fullMs}`;
+      // Its key may be gone already when it is looked at, but for a moment it was there: "never zero".
+      const { resetMs } = await store.consume(each, key, cost);
+      expect(resetMs).toBe(fullMs);
+      if (fullMs === 1) continue;
+      const left = await client.pttl(nameOf(key));
+      expect(left).toBeGreaterThan(fullMs - 2_000);
+      expect(left).toBeLessThanOrEqual(fullMs + Math.min(fullMs, 60_000));
+    }
+  });
+
+  test("L4 · a spent bucket is there for as long as it owes, though its expiry was set by an earlier write", async () => {
+    const store = new RedisStore(client);
+    const each = definePolicy({ name: "tier", capacity: 100, refill: { tokens: 1, everyMs: 100 } });
+    for (let i = 0; i < 60; i++) {
+      const [{ resetMs }, at] = [await store.consume(each, "grows", 1), Date.now()];
+      expect((await client.pexpiretime(nameOf("grows"))) - at).toBeGreaterThanOrEqual(resetMs - 100);
+    }
+    expect(await client.pttl(nameOf("grows"))).toBeGreaterThan(5_000);
+  });
+
+  describe("other people's values", () => {
+    const foreign: [what: string, put: (name: string) => Promise<unknown>][] = [
+      ["a list", (name) => client.lpush(name, "x")],
+      ["a hash", (name) => client.hset(name, "x", "1")],
+      ["text", (name) => client.set(name, "hello")],
+      ["nothing", (name) => client.set(name, "")],
+      ["another version", (name) => client.set(name, Buffer.from([2, ...Array<number>(8).fill(0)]))],
+      ["half a record", async (name) => client.set(name, ((await client.getBuffer(nameOf("good"))) as Buffer).subarray(0, -3))],
+      ["a record of rubbish", (name) => client.set(name, Buffer.concat([Buffer.from([1]), Buffer.alloc(40, 0xff), Buffer.from("tier\0")]))],
+      ["a record that divides by zero", (name) => client.set(name, Buffer.concat([Buffer.from([1]), Buffer.alloc(40), Buffer.from("tier\0")]))],
+    ];
+    test.each(foreign)("%s under our key fails its own decision, and no other of the same call", async (_, put) => {
+      const { calls, store } = counting({ denyCacheMs: 0 });
+      await store.consume(policy, "good", 1);
+      await put(nameOf("bad"));
+      const before = await client.dumpBuffer(nameOf("bad"));
+      calls.length = 0;
+      const [first, bad, refund, together, last] = await Promise.allSettled([
+        store.consume(policy, "good", 1),
+        store.consume(policy, "bad", 1),
+        store.refund(policy, "bad", 1),
+        store.consumeTogether([{ policy, key: "good", cost: 1 }, { policy, key: "bad", cost: 1 }]),
+        store.consume(policy, "good", 1),
+      ]);
+      expect(calls).toEqual([6]);
+      expect([first, last]).toMatchObject([{ value: { remaining: 1 } }, { value: { remaining: 0 } }]);
+      for (const failed of [bad, refund, together]) expect(failed).toMatchObject({ reason: { code: "ERR_STORE_FOREIGN_VALUE" } });
+      expect((bad as PromiseRejectedResult).reason).toBeInstanceOf(StoreError);
+      expect(await client.dumpBuffer(nameOf("bad"))).toEqual(before);
+      // A reset makes the key ours.
+      await store.reset(policy, "bad");
+      expect(await store.consume(policy, "bad", 1)).toMatchObject({ allowed: true, remaining: 2 });
+    });
+  });
+
+  describe("calls", () => {
+    test("what one tick asks for travels together, at most 128 buckets a call", async () => {
+      const { calls, store } = counting({ denyCacheMs: 0 });
+      await Promise.all(Array.from({ length: 300 }, (_, i) => store.consume(policy, `key ${i}`, 1)));
+      expect(calls).toEqual([128, 128, 44]);
+      calls.length = 0;
+      const wide = (from: number) => store.consumeTogether(Array.from({ length: 100 }, (_, i) => ({ policy, key: `wide ${from + i}`, cost: 1 })));
+      await Promise.all([wide(0), wide(100), store.consume(policy, "one", 1)]);
+      expect(calls).toEqual([100, 101]);
+      await expect(store.consumeTogether(Array.from({ length: 129 }, (_, i) => ({ policy, key: `${i}`, cost: 1 })))).rejects.toThrow(
+        "Expected `charges` to be a list of at most 128, got an array of 129",
+      );
+    });
+
+    test("switched off, each decision is a call", async () => {
+      const { calls, store } = counting({ denyCacheMs: 0, batch: false });
+      await Promise.all(Array.from({ length: 5 }, (_, i) => store.consume(policy, `key ${i}`, 1)));
+      expect(calls).toEqual([1, 1, 1, 1, 1]);
+    });
+
+    test.each([{ batch: true }, { batch: false }])("an attack costs one call per key and denyCacheMs, however wide it is: %o", async (options) => {
+      const clock = new ManualClock();
+      const { calls, store } = counting({ ...options, clock: clock.now });
+      const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
+      await store.consume(slow, "a", 3);
+      await store.consume(slow, "a", 1);
+      calls.length = 0;
+      for (let i = 0; i < 40; i++) {
+        clock.advance(100);
+        const attack = Array.from({ length: 50 }, (_, n) => store.consume(slow, "a", 1 + (n % 3)));
+        await new Promise(setImmediate);
+        attack.push(...Array.from({ length: 50 }, () => store.consume(slow, "a", 1)));
+        for (const decision of await Promise.all(attack)) expect(decision.allowed).toBe(false);
+      }
+      expect(calls).toEqual([1, 1, 1, 1]);
+    });
+
+    test("a denial from memory is the server's own: the same numbers, and gone at the promised instant", async () => {
+      const clock = new ManualClock();
+      const { calls, store } = counting({ clock: clock.now });
+      const plain = new RedisStore(client, { clock: clock.now, denyCacheMs: 0 });
+      await store.consume(policy, "a", 3);
+      await store.consume(policy, "a", 1);
+      calls.length = 0;
+      for (const ms of [0, 1, 500, 498]) {
+        clock.advance(ms);
+        for (const cost of [1, 2, 3, 4]) expect(await store.consume(policy, "a", cost)).toEqual(await plain.peek(policy, "a", cost));
+      }
+      expect(calls).toEqual([]);
+      clock.advance(1);
+      expect(await store.consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 0 });
+    });
+
+    test("refund and reset of this process are seen at once; those of others within denyCacheMs", async () => {
+      const clock = new ManualClock();
+      const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
+      const [one, other] = [new RedisStore(client, { clock: clock.now }), new RedisStore(client, { clock: clock.now })];
+      await one.consume(slow, "a", 3);
+      for (const give of [() => one.refund(slow, "a", 3), () => one.reset(slow, "a")]) {
+        await one.consume(slow, "a", 1);
+        await give();
+        expect((await one.consume(slow, "a", 3)).allowed).toBe(true);
+      }
+      expect((await one.consume(slow, "a", 1)).allowed).toBe(false);
+      await other.reset(slow, "a");
+      clock.advance(999);
+      expect((await one.consume(slow, "a", 1)).allowed).toBe(false);
+      // New numbers of this process are asked about at once.
+      const larger = definePolicy({ name: "tier", capacity: 4, refill: perHour(1) });
+      expect((await one.consume(larger, "a", 1)).allowed).toBe(true);
+      await other.consume(slow, "a", 3);
+      await one.consume(slow, "a", 3);
+      await other.reset(slow, "a");
+      clock.advance(1_000);
+      expect((await one.consume(slow, "a", 1)).allowed).toBe(true);
+    });
+
+    test("a denial that was on its way when its key was reset is not remembered", async () => {
+      const slow = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
+      // A client of several connections, of which one is slow.
+      let hold: Promise<unknown> = Promise.resolve();
+      const pool: IoredisLike = {
+        evalsha: async (sha, count, ...rest) => {
+          const [wait, reply] = [hold, await client.evalsha(sha, count, ...rest)];
+          return (await wait, reply);
+        },
+        eval: (script, count, ...rest) => client.eval(script, count, ...rest),
+      };
+      const store = new RedisStore(pool, { batch: false, clock: () => 0 });
+      await store.consume(slow, "a", 1);
+      let release: (value: unknown) => void = () => undefined;
+      hold = new Promise((resolve) => (release = resolve));
+      const late = store.consume(slow, "a", 1);
+      hold = Promise.resolve();
+      await store.reset(slow, "a");
+      release(null);
+      expect((await late).allowed).toBe(false);
+      expect((await store.consume(slow, "a", 1)).allowed).toBe(true);
+    });
+
+    test("a failed question about a refused key leaves nobody waiting", async () => {
+      const clock = new ManualClock();
+      let broken = false;
+      const flaky: IoredisLike = {
+        evalsha: (sha, count, ...rest) => (broken ? Promise.reject(new Error("broken")) : client.evalsha(sha, count, ...rest)),
+        eval: (script, count, ...rest) => client.eval(script, count, ...rest),
+      };
+      const store = new RedisStore(flaky, { clock: clock.now });
+      const slow = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
+      await store.consume(slow, "a", 1);
+      await store.consume(slow, "a", 1);
+      clock.advance(1_000);
+      broken = true;
+      const asked = await Promise.allSettled(Array.from({ length: 5 }, () => store.consume(slow, "a", 1)));
+      expect(asked.map(({ status }) => status)).toEqual(Array(5).fill("rejected"));
+      broken = false;
+      expect((await store.consume(slow, "a", 1)).allowed).toBe(false);
+    });
+
+    test("scripts that are flushed are sent again, inside of batches too", async () => {
+      const store = new RedisStore(client, { denyCacheMs: 0 });
+      const wide = definePolicy({ name: "tier", capacity: 1_000, refill: perHour(1) });
+      for (let i = 0; i < 5; i++) {
+        await client.script("FLUSH");
+        await Promise.all(Array.from({ length: 100 }, () => store.consume(wide, "a", 1)));
+      }
+      expect(await store.peek(wide, "a", 0)).toMatchObject({ remaining: 500 });
+    });
+  });
+
+  describe("slots", () => {
+    test("are the server's own, whatever stands in the key", async () => {
+      const cluster = await startRedis(["--cluster-enabled", "yes"]);
+      const own = new Redis(cluster.url);
+      const names = ["", "a", "{", "}", "{}", "{a}", "x{a}y", "{a}{b}", "{{a}}", "}{a", "a{}b{c}", "zoë {🦉}", "🦉", nameOf("{a}"), `{all}${nameOf("{b}")}`];
+      for (const name of names) expect([name, slotOf(name)]).toEqual([name, await own.cluster("KEYSLOT", name)]);
+      own.disconnect();
+      await cluster.stop();
+    });
+
+    test("cannot be chosen by whoever writes braces into a key", async () => {
+      const store = new RedisStore(client);
+      const keys = ["{same}", "}{same}", "{}{same}", "{{same}}", "\uFFFD007bsame\uFFFD007d"].flatMap((tag) => [tag, `${tag}a`, `${tag}b`]);
+      await Promise.all(keys.map((key) => store.consume(policy, key, 1)));
+      const kept = await client.keys("*");
+      expect(kept).toHaveLength(keys.length);
+      expect(new Set(kept.map(slotOf)).size).toBe(keys.length);
+      expect(kept.filter((name) => /[{}]/.test(name))).toEqual([]);
+    });
+  });
+
+  describe("without a server", () => {
+    test("L11 · refused is not broken: a store is made, its decisions are degraded, and nothing is left unhandled", async () => {
+      const nobody = new Redis({ port: 1, retryStrategy: () => null, lazyConnect: true });
+      nobody.on("error", () => undefined);
+      const store = new RedisStore(nobody);
+      await new Promise(setImmediate);
+      const decision = await createLimiter({ policy, store }).consume("a");
+      expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
+      for (const ask of [store.peek(policy, "a", 1), store.consumeTogether([{ policy, key: "a", cost: 1 }]), store.refund(policy, "a", 1), store.reset(policy, "a")]) {
+        await expect(ask).rejects.toThrow("Connection is closed");
+      }
+    });
+
+    test("a reply that is not the script's is an error, not a decision", async () => {
+      for (const reply of [null, [], "OK", [1, 2], [0, 1, 0, 0, 7], { 0: 1 }]) {
+        const store = new RedisStore({ evalsha: () => Promise.resolve(reply), eval: () => Promise.resolve(reply) });
+        await expect(store.consume(policy, "a", 1)).rejects.toMatchObject({ code: "ERR_STORE_REPLY" });
+      }
+    });
+
+    test("what is no client, and wrong options, are named at once", () => {
+      for (const wrong of [null, undefined, {}, "redis://", { get: () => undefined }, { evalsha: () => undefined }]) {
+        expect(() => new RedisStore(wrong as never)).toThrow(/Expected `client` to be a client of ioredis, iovalkey or node-redis, got /);
+      }
+      const some = { evalsha: () => Promise.resolve(), eval: () => Promise.resolve() };
+      expect(() => new RedisStore(some, { denyCacheMs: -1 })).toThrow("Expected `denyCacheMs` to be a whole number of at least 0, got -1");
+      expect(() => new RedisStore(some, { prefix: 7 as never })).toThrow("Expected `prefix` to be a string, got 7");
+      expect(() => new RedisStore(some, { clock: 7 as never })).toThrow("Expected `clock` to be a function");
+    });
+  });
+});
