@@ -12,6 +12,13 @@ const alias = Object.entries(entries).map(([subpath, source]) => ({
 const seed = process.env["FC_SEED"] ?? "20261101";
 const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SEED to draw other cases)`) };
 
+/** What talks to Redis, Postgres or NATS, or takes long to prove: a project of its own, so that `npm test` stays quick. */
+const services = [
+  "test/stores/{redis,postgres,cas}*.test.ts",
+  "test/examples/{stores,custom-store}.test.ts",
+  "test/testing/store-suite*.test.ts",
+];
+
 export default defineConfig({
   resolve: { alias },
   test: {
@@ -25,10 +32,14 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/package/**"],
+          exclude: ["test/package/**", ...services],
           setupFiles: ["test/setup.ts"],
           testTimeout: 20_000,
         },
+      },
+      {
+        extends: true,
+        test: { name: "services", include: services, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
       },
       // What is published, not what is written: needs `npm run build`.
       { test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },

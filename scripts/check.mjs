@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 
 const lanes = [
   ["typecheck", "test:types", "check:lock", "lint", "docs"],
-  ["build", "test", "check:package"],
+  ["build", "test", "test:services", "check:package"],
 ];
 
 /** Runs one npm script and resolves to whether it passed. */

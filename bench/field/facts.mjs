@@ -36,9 +36,13 @@ const decide = (limiter, key, cost) => {
 const burst = (peer) => () => withServer(peer, { limit: 2, windowMs: 60_000 }, async (port) => tally(await pipelined(port, 4)));
 
 const month = (peer) => () => withServer(peer, { limit: 1, windowMs: 30 * DAY }, async (port) => {
-  await oneByOne(port, 1);
-  await pause(20);
-  return tally(["200", ...(await oneByOne(port, 3))]);
+  const answers = [];
+  // Apart by more than the millisecond after which an overflowing timer forgets.
+  for (let i = 0; i < 4; i++) {
+    answers.push(...(await oneByOne(port, 1)));
+    await pause(20);
+  }
+  return tally(answers);
 });
 
 const lru = (peer, more) => () => withServer(peer, { limit: 2, windowMs: 60_000, more }, async (port) => {
@@ -64,13 +68,28 @@ const mapped = (peer) => () => withServer(
 );
 
 // One request opens the window, four more near its end, five just after it: nine within a quarter of a second under "5 in 2 s".
-const edge = (peer) => () => withServer(peer, { limit: 5, windowMs: 2_000 }, async (port) => {
-  await oneByOne(port, 1);
+const edge = (peer) => () => inTime(() => withServer(peer, { limit: 5, windowMs: 2_000 }, (port) => aroundTheEdge((count) => oneByOne(port, count), "200")));
+
+async function aroundTheEdge(ask, served) {
+  await ask(1);
   await pause(1_800);
-  const before = await oneByOne(port, 4);
+  const start = performance.now();
+  const answers = await ask(4);
   await pause(250);
-  return String([...before, ...(await oneByOne(port, 5))].filter((status) => status === "200").length);
-});
+  answers.push(...(await ask(5)));
+  // Later than this another token would rightly be there, or the window's edge was missed.
+  if (performance.now() - start > 380) return null;
+  return String(answers.filter((answer) => answer === served).length);
+}
+
+// A machine that is busy with something else proves nothing; it gets a few more tries.
+async function inTime(attempt) {
+  for (let tries = 0; tries < 4; tries++) {
+    const observed = await attempt();
+    if (observed !== null) return observed;
+  }
+  return "nothing: the machine was too slow";
+}
 
 export const facts = [
   {
@@ -211,15 +230,10 @@ export const facts = [
       ...[ERL, FRL, HRL].map((peer) => ({ peer, right: "5", quoted: "9", observe: edge(peer) })),
       {
         peer: RLF, right: "5", quoted: "9",
-        observe: async () => {
+        observe: () => inTime(() => {
           const limiter = new RateLimiterMemory({ points: 5, duration: 2 });
-          await asks(limiter, "k");
-          await pause(1_800);
-          const before = await Promise.all([1, 2, 3, 4].map(() => asks(limiter, "k")));
-          await pause(250);
-          const after = await Promise.all([1, 2, 3, 4, 5].map(() => asks(limiter, "k")));
-          return String([...before, ...after].filter((answer) => answer === "ok").length);
-        },
+          return aroundTheEdge((count) => Promise.all(Array.from({ length: count }, () => asks(limiter, "k"))), "ok");
+        }),
       },
       // Full again after 1.8 s, then four go; the next token is back only 0.4 s later.
       { peer: "sluice/express", right: "5", quoted: "5", observe: edge("sluice/express") },

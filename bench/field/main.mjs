@@ -8,7 +8,7 @@ process.removeAllListeners("warning");
 let changed = 0;
 
 for (const { id, claim, rows } of facts) {
-  const observed = await Promise.all(rows.map(({ observe }) => within(10_000, Promise.resolve().then(observe)).catch((error) => `failed: ${error.message}`)));
+  const observed = await Promise.all(rows.map(({ observe }) => within(20_000, Promise.resolve().then(observe)).catch((error) => `failed: ${error.message}`)));
   console.log(`\n${id}: ${claim}`);
   for (const [i, { peer, right, quoted }] of rows.entries()) {
     const version = peer.startsWith("sluice") ? "" : versionOf(peer);

@@ -9,7 +9,7 @@ import type { Fence } from "./docs-read.js";
 
 /** By the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
-  express: 'import express from "express"; import { perSecond } from "sluice"; const app = express()',
+  express: 'import express from "express"; const app = express()',
 };
 
 /** What a docstring of one file takes for granted. */
