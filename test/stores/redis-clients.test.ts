@@ -157,6 +157,7 @@ describeWith("redis-server", "Redis clients", () => {
       expect(moves).toBeGreaterThan(1);
       expect(outcomes.granted).toBeLessThanOrEqual(9_000);
       expect(outcomes.granted + unknown).toBeGreaterThanOrEqual(9_000);
+      expect(unknown).toBeLessThan(90);
       for (const { close } of all) await close();
     }, 30_000);
   });

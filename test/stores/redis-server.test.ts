@@ -175,6 +175,16 @@ describeWith("redis-server", "what Redis sees", () => {
       expect(await store.consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 0 });
     });
 
+    test("a denial in other numbers says nothing", async () => {
+      const { calls, store } = counting({ clock: () => 0 });
+      await store.consume(policy, "a", 3);
+      await store.consume(policy, "a", 1);
+      calls.length = 0;
+      const others = definePolicy({ name: "tier", capacity: 3, refill: { tokens: 1, everyMs: 777 } });
+      expect(await store.consume(others, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 777 });
+      expect(calls).toEqual([1]);
+    });
+
     test("refund and reset of this process are seen at once; those of others within denyCacheMs", async () => {
       const clock = new ManualClock();
       const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
@@ -215,6 +225,7 @@ describeWith("redis-server", "what Redis sees", () => {
       let release: (value: unknown) => void = () => undefined;
       hold = new Promise((resolve) => (release = resolve));
       const late = store.consume(slow, "a", 1);
+      await new Promise(setImmediate); // it has left
       hold = Promise.resolve();
       await store.reset(slow, "a");
       release(null);
