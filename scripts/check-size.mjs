@@ -6,7 +6,7 @@ import { build } from "esbuild";
 
 // Close above what it costs today, so that nothing grows unseen. The aims are 4000 for a limiter and 6000 for an adapter.
 const budgets = {
-  ".": 5500,
+  ".": 6000,
   "./node": 10_000,
   "./express": 10_000,
   "./fastify": 10_000,

@@ -16,6 +16,7 @@ export { postgresSchema } from "./postgres-schema.js";
 
 /** The part of a `pg` pool or client, of PGlite, and of whatever else runs one statement, that the store calls. */
 export interface PostgresClient {
+  /** Runs one statement and resolves to its rows. */
   query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
@@ -97,19 +98,17 @@ export class PostgresStore implements AsyncStore {
     );
   }
 
-  /** See {@link StorePowers.consume}. */
   async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
     const [snapshot] = await this.#ask("c", [part(policy, key, cost)]);
     return (snapshot as Snapshot).consume(policy, cost);
   }
 
-  /** See {@link StorePowers.peek}. */
   async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
     const [snapshot] = await this.#ask("p", [part(policy, key, cost)]);
     return (snapshot as Snapshot).peek(policy, cost);
   }
 
-  /** See {@link StorePowers.consumeTogether}. One transaction; buckets are always locked in the same order. */
+  /** All or none. One transaction; buckets are always locked in the same order. */
   async consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
     const parts = charges.map(({ policy, key, cost }) => part(policy, key, cost));
     if (parts.length === 0) return [];
@@ -124,12 +123,10 @@ export class PostgresStore implements AsyncStore {
     });
   }
 
-  /** See {@link StorePowers.refund}. */
   async refund(policy: Policy, key: string, tokens: number): Promise<void> {
     await this.#ask("r", [part(policy, key, tokens)]);
   }
 
-  /** See {@link StorePowers.reset}. */
   async reset(policy: Policy, key: string): Promise<void> {
     await this.#ask("d", [part(policy, key, 0)]);
   }

@@ -2,7 +2,9 @@ import { expected } from "../core/errors.js";
 
 /** The part of ioredis and iovalkey, single or cluster, that the store calls. */
 export interface IoredisLike {
+  /** Runs a script by its hash. */
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  /** Runs a script by its text. */
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** True on the cluster client. */
   readonly isCluster?: boolean;
@@ -12,7 +14,9 @@ export interface IoredisLike {
 
 /** The part of node-redis, single or cluster, that the store calls. */
 export interface NodeRedisLike {
+  /** Runs a script by its hash. */
   evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  /** Runs a script by its text. */
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
   /** There on node-redis's cluster client. */
   readonly slots?: unknown;

@@ -83,19 +83,17 @@ export class RedisStore implements AsyncStore {
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
   }
 
-  /** See {@link StorePowers.consume}. */
   consume(policy: Policy, key: string, cost: number): Promise<Decision> {
     return this.#denials.isEmpty ? this.#consume(policy, key, cost) : this.#recallOrConsume(policy, key, cost);
   }
 
-  /** See {@link StorePowers.peek}. */
   async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
     const { snapshots } = await this.#ask({ what: "p", parts: [this.#part(policy, key, cost)] });
     return (snapshots[0] as Snapshot).peek(policy, cost);
   }
 
   /**
-   * See {@link StorePowers.consumeTogether}; at most 128 charges. On a cluster the keys must lie in one slot, or it rejects
+   * See `consumeTogether`; at most 128 charges. On a cluster the keys must lie in one slot, or it rejects
    * with `"ERR_STORE_CROSS_SLOT"`.
    */
   async consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
@@ -113,12 +111,10 @@ export class RedisStore implements AsyncStore {
     });
   }
 
-  /** See {@link StorePowers.refund}. */
   async refund(policy: Policy, key: string, tokens: number): Promise<void> {
     await this.#change("r", policy, key, tokens);
   }
 
-  /** See {@link StorePowers.reset}. */
   async reset(policy: Policy, key: string): Promise<void> {
     await this.#change("d", policy, key, 0);
   }
