@@ -32,7 +32,7 @@ export function isCluster(client: RedisClient): boolean {
 /** What the client puts before every key, which counts when the slot of a cluster is worked out. */
 export function keyPrefixOf(client: RedisClient): string {
   const prefix = "evalsha" in client ? client.options?.keyPrefix : undefined;
-  return prefix === undefined || prefix === null ? "" : String(prefix);
+  return typeof prefix === "string" ? prefix : "";
 }
 
 /** Whether a cluster refused a call, unseen by the script, because its keys are on the move between two nodes. */
