@@ -1,6 +1,6 @@
 /**
  * An encoded key as text that every database keeps as it is: lone surrogates and NUL, which UTF-8 or SQL would change, are
- * written as U+FFFD and four hexadecimal digits. Injective, like {@link encodeKey}.
+ * written as U+FFFD and four hexadecimal digits. Injective, like the encoding of keys itself.
  */
 export function portableKey(encoded: string): string {
   // Most keys are plain ASCII, and it is cheaper to see that than to look for what must be replaced.

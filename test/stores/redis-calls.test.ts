@@ -1,0 +1,163 @@
+// How many calls reach Redis: batches, the deny cache, and what makes either of them ask again.
+import { Redis } from "ioredis";
+import { definePolicy, perHour, perSecond } from "sluice";
+import { RedisStore, type IoredisLike } from "sluice/redis";
+import { ManualClock } from "sluice/testing";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { counting } from "../helpers/counting.js";
+import { describeWith, startRedis, type OwnRedis } from "../helpers/services.js";
+
+const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
+
+describeWith("redis-server", "calls to Redis", () => {
+  let server: OwnRedis;
+  let client: Redis;
+  beforeAll(async () => {
+    server = await startRedis();
+    client = new Redis(server.url);
+  });
+  beforeEach(async () => void (await client.flushall()));
+  afterAll(async () => {
+    client.disconnect();
+    await server.stop();
+  });
+
+  test("what one tick asks for travels together, at most 128 buckets a call", async () => {
+    const { calls, store } = counting(client, { denyCacheMs: 0 });
+    await Promise.all(Array.from({ length: 300 }, (_, i) => store.consume(policy, `key ${i}`, 1)));
+    expect(calls).toEqual([128, 128, 44]);
+    calls.length = 0;
+    const wide = (from: number) => store.consumeTogether(Array.from({ length: 100 }, (_, i) => ({ policy, key: `wide ${from + i}`, cost: 1 })));
+    await Promise.all([wide(0), wide(100), store.consume(policy, "one", 1)]);
+    expect(calls).toEqual([100, 101]);
+    await expect(store.consumeTogether(Array.from({ length: 129 }, (_, i) => ({ policy, key: `${i}`, cost: 1 })))).rejects.toThrow(
+      "Expected `charges` to be a list of at most 128, got an array of 129",
+    );
+  });
+
+  test("switched off, each decision is a call", async () => {
+    const { calls, store } = counting(client, { denyCacheMs: 0, batch: false });
+    await Promise.all(Array.from({ length: 5 }, (_, i) => store.consume(policy, `key ${i}`, 1)));
+    expect(calls).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  test.each([{ batch: true }, { batch: false }])("an attack costs one call per key and denyCacheMs, however wide it is: %o", async (options) => {
+    const clock = new ManualClock();
+    const { calls, store } = counting(client, { ...options, clock: clock.now });
+    const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
+    await store.consume(slow, "a", 3);
+    await store.consume(slow, "a", 1);
+    calls.length = 0;
+    for (let i = 0; i < 40; i++) {
+      clock.advance(100);
+      const attack = Array.from({ length: 50 }, (_, n) => store.consume(slow, "a", 1 + (n % 3)));
+      await new Promise(setImmediate);
+      attack.push(...Array.from({ length: 50 }, () => store.consume(slow, "a", 1)));
+      for (const decision of await Promise.all(attack)) expect(decision.allowed).toBe(false);
+    }
+    expect(calls).toEqual([1, 1, 1, 1]);
+  });
+
+  test("a denial from memory is the server's own: the same numbers, and gone at the promised instant", async () => {
+    const clock = new ManualClock();
+    const { calls, store } = counting(client, { clock: clock.now });
+    const plain = new RedisStore(client, { clock: clock.now, denyCacheMs: 0 });
+    await store.consume(policy, "a", 3);
+    await store.consume(policy, "a", 1);
+    calls.length = 0;
+    for (const ms of [0, 1, 500, 498]) {
+      clock.advance(ms);
+      for (const cost of [1, 2, 3, 4]) expect(await store.consume(policy, "a", cost)).toEqual(await plain.peek(policy, "a", cost));
+    }
+    expect(calls).toEqual([]);
+    clock.advance(1);
+    expect(await store.consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
+  test("a denial in other numbers says nothing", async () => {
+    const { calls, store } = counting(client, { clock: () => 0 });
+    await store.consume(policy, "a", 3);
+    await store.consume(policy, "a", 1);
+    calls.length = 0;
+    const others = definePolicy({ name: "tier", capacity: 3, refill: { tokens: 1, everyMs: 777 } });
+    expect(await store.consume(others, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 777 });
+    expect(calls).toEqual([1]);
+  });
+
+  test("refund and reset of this process are seen at once; those of others within denyCacheMs", async () => {
+    const clock = new ManualClock();
+    const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
+    const [one, other] = [new RedisStore(client, { clock: clock.now }), new RedisStore(client, { clock: clock.now })];
+    await one.consume(slow, "a", 3);
+    for (const give of [() => one.refund(slow, "a", 3), () => one.reset(slow, "a")]) {
+      await one.consume(slow, "a", 1);
+      await give();
+      expect((await one.consume(slow, "a", 3)).allowed).toBe(true);
+    }
+    expect((await one.consume(slow, "a", 1)).allowed).toBe(false);
+    await other.reset(slow, "a");
+    clock.advance(999);
+    expect((await one.consume(slow, "a", 1)).allowed).toBe(false);
+    // New numbers of this process are asked about at once.
+    const larger = definePolicy({ name: "tier", capacity: 4, refill: perHour(1) });
+    expect((await one.consume(larger, "a", 1)).allowed).toBe(true);
+    await other.consume(slow, "a", 3);
+    await one.consume(slow, "a", 3);
+    await other.reset(slow, "a");
+    clock.advance(1_000);
+    expect((await one.consume(slow, "a", 1)).allowed).toBe(true);
+  });
+
+  test("a denial that was on its way when its key was reset is not remembered", async () => {
+    const slow = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
+    // A client of several connections, of which one is slow.
+    let hold: Promise<unknown> = Promise.resolve();
+    const pool: IoredisLike = {
+      evalsha: async (sha, count, ...rest) => {
+        const [wait, reply] = [hold, await client.evalsha(sha, count, ...rest)];
+        return (await wait, reply);
+      },
+      eval: (script, count, ...rest) => client.eval(script, count, ...rest),
+    };
+    const store = new RedisStore(pool, { batch: false, clock: () => 0 });
+    await store.consume(slow, "a", 1);
+    let release: (value: unknown) => void = () => undefined;
+    hold = new Promise((resolve) => (release = resolve));
+    const late = store.consume(slow, "a", 1);
+    await new Promise(setImmediate); // it has left
+    hold = Promise.resolve();
+    await store.reset(slow, "a");
+    release(null);
+    expect((await late).allowed).toBe(false);
+    expect((await store.consume(slow, "a", 1)).allowed).toBe(true);
+  });
+
+  test("a failed question about a refused key leaves nobody waiting", async () => {
+    const clock = new ManualClock();
+    let broken = false;
+    const flaky: IoredisLike = {
+      evalsha: (sha, count, ...rest) => (broken ? Promise.reject(new Error("broken")) : client.evalsha(sha, count, ...rest)),
+      eval: (script, count, ...rest) => client.eval(script, count, ...rest),
+    };
+    const store = new RedisStore(flaky, { clock: clock.now });
+    const slow = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
+    await store.consume(slow, "a", 1);
+    await store.consume(slow, "a", 1);
+    clock.advance(1_000);
+    broken = true;
+    const asked = await Promise.allSettled(Array.from({ length: 5 }, () => store.consume(slow, "a", 1)));
+    expect(asked.map(({ status }) => status)).toEqual(Array(5).fill("rejected"));
+    broken = false;
+    expect((await store.consume(slow, "a", 1)).allowed).toBe(false);
+  });
+
+  test("scripts that are flushed are sent again, inside of batches too", async () => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    const wide = definePolicy({ name: "tier", capacity: 1_000, refill: perHour(1) });
+    for (let i = 0; i < 5; i++) {
+      await client.script("FLUSH");
+      await Promise.all(Array.from({ length: 100 }, () => store.consume(wide, "a", 1)));
+    }
+    expect(await store.peek(wide, "a", 0)).toMatchObject({ remaining: 500 });
+  });
+});
