@@ -2,39 +2,13 @@
 import { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import pg from "pg";
-import { definePolicy, MemoryStore, type ManyLimitsPolicy, type Policy, type PolicyOptions } from "sluice";
+import { definePolicy, MemoryStore, type Policy, type PolicyOptions } from "sluice";
 import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { anySteps, limits, onwardSteps, resolve, starts, versions, type ResolvedStep } from "../helpers/arbitraries.js";
 import { Model } from "../helpers/model.js";
+import { runs, type Run } from "../helpers/runs.js";
 import { describeWith, postgresUrl } from "../helpers/services.js";
-
-/** A history, and the policies under one name that its steps choose from. */
-interface Run {
-  readonly policies: readonly PolicyOptions[];
-  readonly steps: readonly ResolvedStep[];
-}
-
-const name = "tier";
-
-const ofTiers: fc.Arbitrary<Run> = fc
-  .tuple(versions, starts, anySteps)
-  .map(([list, start, history]) => ({ policies: list.map((limit) => ({ name, ...limit })), steps: resolve(start, history, list[0]) }));
-
-// A full limit that a policy no longer names is forgotten with the next write, which changes no answer while the clock moves on.
-const ofDeploys: fc.Arbitrary<Run> = fc.tuple(limits, limits, limits, starts, onwardSteps).map(([a, b, c, start, history]) => {
-  const before: ManyLimitsPolicy = { name, limits: [{ ...a, name: "burst" }, { ...b, name: "day" }] };
-  const after: ManyLimitsPolicy = { name, limits: [{ ...b, name: "day" }, { ...c, name: "burst" }, { ...a, name: "month" }] };
-  return { policies: [before, after], steps: resolve(start, history, a) };
-});
-
-const ofOneDeploy: fc.Arbitrary<Run> = fc.tuple(limits, limits, starts, anySteps).map(([a, b, start, history]) => {
-  const limitsOf = (x: typeof a, y: typeof b): ManyLimitsPolicy => ({ name, limits: [{ ...x, name: "burst" }, { ...y, name: "day" }] });
-  return { policies: [limitsOf(a, b), limitsOf(b, a)], steps: resolve(start, history, a) };
-});
-
-const runs = fc.oneof({ weight: 2, arbitrary: ofTiers }, { weight: 1, arbitrary: ofDeploys }, { weight: 1, arbitrary: ofOneDeploy });
 
 const tally = { steps: 0, denials: 0, changes: 0, back: 0 };
 let keys = 0;
