@@ -5,7 +5,7 @@
 import { fullBucket, isStale, type Bucket } from "../core/bucket.js";
 import { readClock, type Clock } from "../core/clock.js";
 import { consume, peek, refund, type Decision } from "../core/decision.js";
-import { expected, positiveInteger } from "../core/errors.js";
+import { checkNames, expected, positiveInteger } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore } from "../core/store.js";
 import { portableKey } from "./shared/portable-key.js";
@@ -68,6 +68,7 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
   if (typeof backend?.read !== "function" || typeof backend.write !== "function") {
     throw new TypeError(expected("backend", "an object with `read` and `write`", backend));
   }
+  checkNames(options, ["attempts", "clock", "random", "sleep"]);
   const { clock = Date.now, random = Math.random, sleep = pause } = options;
   if (typeof clock !== "function") throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
   const attempts = positiveInteger("attempts", options.attempts ?? 24);
@@ -153,7 +154,8 @@ function decode(value: string, name: string): Map<string, Bucket> {
   let foreign = version !== "1" || fields.length % 5 !== 0;
   for (let i = 0; i < fields.length && !foreign; i += 5) {
     const [spent, at, unitsPerMs, unitsPerToken] = fields.slice(i + 1, i + 5).map(Number) as [number, number, number, number];
-    foreign = !(Number.isFinite(at) && spent >= 0 && unitsPerMs >= 1 && unitsPerToken >= 1);
+    const whole = [spent, at, unitsPerMs, unitsPerToken].every(Number.isSafeInteger);
+    foreign = !(whole && spent >= 0 && unitsPerMs >= 1 && unitsPerToken >= 1);
     records.set(fields[i] as string, { spent, at, unitsPerMs, unitsPerToken });
   }
   if (foreign) throw new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected ${JSON.stringify(name)} to hold a bucket, got a value of something else`);

@@ -4,7 +4,7 @@
  */
 import { readClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { expected } from "../core/errors.js";
+import { checkNames, expected } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore, Charge } from "../core/store.js";
 import { portableKey } from "./shared/portable-key.js";
@@ -60,6 +60,8 @@ export class PostgresStore implements AsyncStore {
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names what is wrong. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
+    if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object", options));
+    checkNames(options, ["table", "clock"]);
     const { table = "sluice", clock } = options;
     if (typeof client !== "object" || client === null || typeof client.query !== "function") {
       throw new TypeError(expected("client", "an object with `query(text, values)`", client));

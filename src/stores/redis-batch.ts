@@ -13,7 +13,8 @@ export type SendBatch<Work, Answer> = (batch: readonly Work[]) => Promise<Readon
  *
  * With nothing under way a call leaves at the end of the tick, so a lone caller waits for nobody. No call carries more than
  * `largest`, by the sizes that come with the work, unless one piece alone does. A call that fails, fails each of its
- * pieces, and no other. What waits here is what somebody awaits, and nothing else.
+ * pieces, and no other. What waits here is sent and counts even when whoever asked has given up meanwhile, and a call that
+ * hangs holds back what came after it until `largest` have gathered: give the client a deadline.
  */
 export class Batcher<Work, Answer> {
   readonly #send: SendBatch<Work, Answer>;

@@ -159,7 +159,7 @@ local function write(part, key, tokens)
     if serverClock then
       call('SET', key, value, 'PXAT', string.format('%.0f', now + ms))
     else
-      -- Under a clock that is not the server's the key must outlive whatever that clock may do.
+      -- Under a clock that is not the server's the key lives an hour beyond what that clock says.
       call('SET', key, value, 'PX', string.format('%.0f', ms + 3600000))
     end
   end

@@ -58,7 +58,7 @@ describe("casStore, when its backend misbehaves", () => {
     expect(answers.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
   });
 
-  test.each(["", "2 p 1 1 1 1", "1 p 1", "1 p x 1 1 1", "1 p 1 1 0 1", "{}", "hello world a b c d"])("names a foreign value: %j", async (value) => {
+  test.each(["", "2 p 1 1 1 1", "1 p 1", "1 p x 1 1 1", "1 p 1 1 0 1", "1 p 1.5 1 1 1", "1 p 1 Infinity 1 1", "1 p 9007199254740992 1 1 1", "{}", "hello world a b c d"])("names a foreign value: %j", async (value) => {
     const one = backend();
     const store = casStore(one, { clock });
     await store.consume(policy, "ann", 1);
