@@ -1,3 +1,4 @@
+import type { Decision } from "../core/decision.js";
 import type { Store } from "../core/store.js";
 import { check, eventually } from "./adapter-suite-check.js";
 import type { StoreCase, Trial } from "./store-suite-trial.js";
@@ -87,6 +88,58 @@ export const clocks: readonly StoreCase[] = [
       }
       // Clocks that are read in whole milliseconds, at both ends; how late it is says nothing.
       check(allowedAt - sentAt >= 1_097, `Expected a caller to be refused for 1100 ms, got allowed again after ${Math.round(allowedAt - sentAt)} ms`);
+    },
+  },
+  {
+    name: "L4 · by its own clock what is taken later is kept for longer",
+    async run(trial) {
+      const store = await trial.open({});
+      const policy = trial.policy("p", { capacity: 2, refill: { tokens: 1, everyMs: 700 } });
+      const ask = (): Promise<Decision> => trial.within(store.consume(policy, "caller", 1), "consume to be answered");
+      const sentAt = performance.now();
+      await ask();
+      await pause(350);
+      await ask(); // the bucket is now full 1400 ms after the first call, and no longer 700
+      while (!(await ask()).allowed) await pause(20);
+      const { allowed } = await ask();
+      // A machine that was slow enough for the second token proves nothing.
+      const tookMs = performance.now() - sentAt;
+      check(!allowed || tookMs >= 1_397, `Expected one token to be back ${Math.round(tookMs)} ms after two were taken, got two: the bucket was forgotten early`);
+    },
+  },
+  {
+    name: "L8 · by its own clock it counts as by any other",
+    async run(trial) {
+      const store = await trial.open({});
+      const other = trial.has("sharing") ? await trial.open({}) : store;
+      // So slow that nothing comes back meanwhile: the answers are known without knowing the time.
+      const policy = trial.policy(
+        "p",
+        { name: "a", capacity: 10, refill: { tokens: 1, everyMs: 24 * HOUR } },
+        { name: "b", capacity: 14, refill: { tokens: 1, everyMs: 48 * HOUR } },
+      );
+      const expectNext = async (of: Store, cost: number, allowed: boolean, left: number): Promise<void> => {
+        const decision = await trial.within(of.consume(policy, "caller", cost), "consume to be answered");
+        const got = `${decision.allowed ? "allowed" : "refused"} with ${decision.remaining} left`;
+        const wanted = `${allowed ? "allowed" : "refused"} with ${left} left`;
+        check(got === wanted, `Expected a cost of ${cost} to be ${wanted}, got ${got}`);
+      };
+      await expectNext(store, 3, true, 7);
+      await expectNext(other, 0, true, 7);
+      await expectNext(store, 8, false, 7);
+      await expectNext(other, 5, true, 2);
+      await expectNext(store, 3, false, 2);
+      if (store.refund !== undefined) {
+        await trial.within(store.refund(policy, "caller", 4), "refund to be answered");
+        await expectNext(store, 5, true, 1);
+      }
+      if (store.reset !== undefined) {
+        await trial.within(store.reset(policy, "caller"), "reset to be answered");
+        await expectNext(store, 10, true, 0);
+      }
+      const burst = Array.from({ length: 30 }, (_, i) => Promise.resolve((i % 2 === 0 ? store : other).consume(policy, "burst", 1)));
+      const granted = (await trial.within(Promise.all(burst), "a burst to be answered")).filter(({ allowed }) => allowed).length;
+      check(granted === 10, `Expected 10 of 30 at once to be allowed, got ${granted}`);
     },
   },
   {

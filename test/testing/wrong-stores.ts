@@ -93,7 +93,36 @@ export const wrongCounts: readonly Wrong[] = [
         return this.setup.clock === undefined ? Math.floor(ms / 1_000) * 1_000 : ms;
       },
     }),
-    "L4 · by its own clock",
+    "L4 · by its own clock nothing",
+  ],
+  [
+    "never moves the expiry of the first write, by its own clock",
+    but({
+      save(policy, key, buckets, now) {
+        const name = this.name(policy, key);
+        const row = this.server.rows.get(name);
+        const first = row?.get(policy.limits[0].name);
+        right.save.call(this, policy, key, buckets, now);
+        if (this.setup.clock !== undefined) return;
+        const expiries = (this.server as { expiries?: Map<string, number> }).expiries ??= new Map<string, number>();
+        const bucket = buckets[0] as (typeof buckets)[number];
+        if (first === undefined || (expiries.get(name) ?? 0) <= now) expiries.set(name, bucket.at + this.livesFor(bucket));
+      },
+      load(policy, key, now) {
+        const expiry = (this.server as { expiries?: Map<string, number> }).expiries?.get(this.name(policy, key));
+        return expiry !== undefined && expiry <= now ? policy.limits.map(fullBucket) : right.load.call(this, policy, key, now);
+      },
+    }),
+    "L4 · by its own clock what is taken later",
+  ],
+  [
+    "takes one token for any cost, by its own clock",
+    but({
+      decide(buckets, policy, cost, now) {
+        return right.decide.call(this, buckets, policy, this.setup.clock === undefined ? Math.min(1, cost) : cost, now);
+      },
+    }),
+    "L8 · by its own clock",
   ],
   [
     "keeps a bucket until its first limit is full",
