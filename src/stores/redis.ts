@@ -11,7 +11,7 @@ import { portableKey } from "./shared/portable-key.js";
 import { StoreError } from "./shared/store-error.js";
 import { Batcher } from "./redis-batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, type RedisClient, type RunScript } from "./redis-client.js";
-import { DenyCache, type Sent } from "./redis-deny-cache.js";
+import { DenyCache, type Sent } from "./shared/deny-cache.js";
 import { readReply, writeRequests, type StoreRequest } from "./redis-protocol.js";
 import { SCRIPT } from "./redis-script.js";
 import { slotOf, withoutBraces } from "./redis-slot.js";

@@ -1,7 +1,7 @@
-import { monotonicClock, readClock, type Clock } from "../core/clock.js";
-import { peek, type Decision } from "../core/decision.js";
-import { samePolicy, type Policy } from "../core/policy.js";
-import type { Snapshot } from "./shared/snapshot.js";
+import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
+import { peek, type Decision } from "../../core/decision.js";
+import { samePolicy, type Policy } from "../../core/policy.js";
+import type { Snapshot } from "./snapshot.js";
 
 // A few megabytes at the very most, however long the keys are. Under attack the same few come again and again; the rest
 // costs a call each.
