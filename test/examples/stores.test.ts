@@ -1,7 +1,8 @@
 // The example server on every store that is shared, and two servers on one of them.
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { describeWith, postgresUrl, startRedis, type OwnRedis } from "../helpers/services.js";
+import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
+import { describeWith, postgresUrl } from "../helpers/services.js";
 import { device, ExampleServer, user } from "./example-server.js";
 import { walk } from "./walk.js";
 

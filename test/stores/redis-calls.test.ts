@@ -5,7 +5,8 @@ import { RedisStore, type IoredisLike } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { counting } from "../helpers/counting.js";
-import { describeWith, startRedis, type OwnRedis } from "../helpers/services.js";
+import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
+import { describeWith } from "../helpers/services.js";
 
 const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
 

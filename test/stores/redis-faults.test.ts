@@ -4,7 +4,8 @@ import { createClient } from "redis";
 import { definePolicy, perHour } from "sluice";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { describe, expect, test, type onTestFinished } from "vitest";
-import { describeWith, startRedis, type OwnRedis } from "../helpers/services.js";
+import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
+import { describeWith } from "../helpers/services.js";
 
 // Nothing to speak of comes back while a test runs, so what is granted is counted against the capacity alone.
 const policy = definePolicy({ name: "tier", capacity: 1_000_000, refill: perHour(1) });

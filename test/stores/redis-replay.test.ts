@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { messageFrom, startProcess } from "../helpers/processes.js";
-import { describeWith, startRedis } from "../helpers/services.js";
+import { startRedis } from "../helpers/own-redis.js";
+import { describeWith } from "../helpers/services.js";
 import { replay, type Told } from "./redis-replay.js";
 
 const PROCESSES = 4;

@@ -5,7 +5,8 @@ import { RedisStore, StoreError } from "sluice/redis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { slotOf } from "../../src/stores/redis-slot.js";
 import { counting } from "../helpers/counting.js";
-import { describeWith, startRedis, type OwnRedis } from "../helpers/services.js";
+import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
+import { describeWith } from "../helpers/services.js";
 
 const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
 const nameOf = (key: string): string => `sluice:tier ${key}`;

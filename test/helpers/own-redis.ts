@@ -1,0 +1,128 @@
+// Redis or Valkey servers of a test's own, which it may harm: one alone, one with a replica, a cluster.
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+
+/** The program that tests start servers with: `redis-server` from the PATH, or what `SLUICE_REDIS_SERVER` names, such as a `valkey-server`. */
+export const redisProgram = (): string => process.env["SLUICE_REDIS_SERVER"] ?? "redis-server";
+
+/** Whether the program is there to be started. */
+export const hasRedisProgram = (): boolean => spawnSync(redisProgram(), ["--version"]).status === 0;
+
+/** A server that one test started. */
+export interface OwnRedis {
+  readonly port: number;
+  readonly url: string;
+  readonly pid: number;
+  /** Ends it, whatever state it is in, and removes its files. */
+  stop(): Promise<void>;
+  /** Sends a signal; after one that ends it, resolves when it is gone. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** Starts a Redis without persistence on a free loopback port, or on `port` when one is to come back. */
+export async function startRedis(args: readonly string[] = [], port?: number): Promise<OwnRedis> {
+  const at = port ?? (await freePort());
+  const dir = mkdtempSync(join(tmpdir(), "sluice-redis-"));
+  const base = ["--port", String(at), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir];
+  const child = spawn(redisProgram(), [...base, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  running.add(child);
+  const gone = new Promise<void>((resolve) => child.once("exit", () => (running.delete(child), resolve())));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on("data", (chunk: Buffer) => chunk.includes("Ready to accept") && resolve());
+    child.once("error", reject);
+    child.once("exit", () => reject(new Error(`${redisProgram()} on port ${at} ended before it was ready`)));
+  });
+  return {
+    port: at,
+    url: `redis://127.0.0.1:${at}`,
+    pid: child.pid as number,
+    async stop() {
+      child.kill("SIGKILL");
+      await gone;
+      rmSync(dir, { recursive: true, force: true });
+    },
+    async kill(signal) {
+      child.kill(signal);
+      if (signal === "SIGKILL" || signal === "SIGTERM") await gone;
+    },
+  };
+}
+
+/** A cluster that one test started. */
+export interface OwnCluster {
+  /** Of the three masters. */
+  readonly ports: readonly number[];
+  readonly masters: readonly OwnRedis[];
+  /** One for each master, in their order; none unless asked for. */
+  readonly replicas: readonly OwnRedis[];
+  stop(): Promise<void>;
+}
+
+const SLOTS = 16_384;
+
+/** Starts a cluster of three masters, each with a replica if wanted; takes about two seconds, which is how long masters wait for each other. */
+export async function startCluster(withReplicas = false): Promise<OwnCluster> {
+  const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"];
+  const nodes = await Promise.all(Array.from({ length: withReplicas ? 6 : 3 }, () => startRedis(args)));
+  const [masters, replicas] = [nodes.slice(0, 3), nodes.slice(3)];
+  const clients = nodes.map(({ port }) => new Redis(port));
+  for (const [i, client] of clients.entries()) {
+    await client.cluster("SET-CONFIG-EPOCH", i + 1);
+    const [from, to] = [0, 1].map((next) => Math.ceil(((i + next) * SLOTS) / 3)) as [number, number];
+    if (i < 3) await client.cluster("ADDSLOTS", ...Array.from({ length: to - from }, (_, n) => from + n));
+    if (i > 0) await (clients[0] as Redis).cluster("MEET", "127.0.0.1", String((nodes[i] as OwnRedis).port));
+  }
+  await each(clients, async (client) => new RegExp(`cluster_known_nodes:${nodes.length}\\r`).test(await client.cluster("INFO")));
+  for (const [i] of replicas.entries()) {
+    await (clients[3 + i] as Redis).cluster("REPLICATE", String(await (clients[i] as Redis).cluster("MYID")));
+  }
+  await each(clients, async (client) => (await client.cluster("INFO")).includes("cluster_state:ok"));
+  await each(clients.slice(3), async (client) => (await client.info("replication")).includes("master_link_status:up"));
+  for (const client of clients) client.disconnect();
+  return { ports: masters.map(({ port }) => port), masters, replicas, stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))) };
+}
+
+/** Waits until something holds of each client's server, and no longer than ten seconds. */
+async function each(clients: readonly Redis[], holds: (client: Redis) => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  for (const client of clients) {
+    while (!(await holds(client))) {
+      if (Date.now() > end) throw new Error("The servers did not come together within 10 s");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+/** Makes the second server a replica of the first, by way of `port` if that is another; resolves when it has all that the first has. */
+export async function replicate(primary: OwnRedis, replica: OwnRedis, port = primary.port): Promise<void> {
+  const client = new Redis(replica.port);
+  await client.replicaof("127.0.0.1", port);
+  await each([client], async () => (await client.info("replication")).includes("master_link_status:up"));
+  client.disconnect();
+}
+
+// Nothing that was started outlives this process, however it ends.
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+// Below the range that systems take ports for outgoing connections from, with room for a cluster's own port 10 000 higher.
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 10_000);
+    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,65 @@
+// Every Redis client that the store is made for, connected to one node or to a cluster.
+import * as ioredis from "ioredis";
+import * as iovalkey from "iovalkey";
+import { createClient, createClientPool, createCluster } from "redis";
+import type { RedisClient } from "sluice/redis";
+
+/** A client, and how to let go of it. */
+export interface Connected {
+  readonly client: RedisClient;
+  close(): unknown;
+}
+
+const quiet = (): undefined => undefined;
+
+/** Clients of one node, by name. */
+export const onOneNode: Readonly<Record<string, (port: number) => Promise<Connected>>> = {
+  async ioredis(port) {
+    const client = new ioredis.Redis(port);
+    return { client, close: () => client.disconnect() };
+  },
+  async "ioredis with strings for numbers"(port) {
+    const client = new ioredis.Redis(port, { stringNumbers: true, keyPrefix: "app:", enableAutoPipelining: true });
+    return { client, close: () => client.disconnect() };
+  },
+  async iovalkey(port) {
+    const client = new iovalkey.Redis(port);
+    return { client, close: () => client.disconnect() };
+  },
+  async "node-redis"(port) {
+    const client = createClient({ url: `redis://127.0.0.1:${port}` }).on("error", quiet);
+    await client.connect();
+    return { client, close: () => client.destroy() };
+  },
+  async "node-redis in RESP 3"(port) {
+    const client = createClient({ url: `redis://127.0.0.1:${port}`, RESP: 3 }).on("error", quiet);
+    await client.connect();
+    return { client, close: () => client.destroy() };
+  },
+  async "a pool of node-redis"(port) {
+    const client = createClientPool({ url: `redis://127.0.0.1:${port}` }).on("error", quiet);
+    await client.connect();
+    return { client, close: () => client.destroy() };
+  },
+};
+
+/** Clients of a cluster, by name. */
+export const onCluster: Readonly<Record<string, (ports: readonly number[]) => Promise<Connected>>> = {
+  async ioredis(ports) {
+    const client = new ioredis.Cluster(ports.map((port) => ({ host: "127.0.0.1", port })));
+    return { client, close: () => client.disconnect() };
+  },
+  async "ioredis with a prefix of its own"(ports) {
+    const client = new ioredis.Cluster([...ports], { redisOptions: { keyPrefix: "app:" } });
+    return { client, close: () => client.disconnect() };
+  },
+  async iovalkey(ports) {
+    const client = new iovalkey.Cluster(ports.map((port) => ({ host: "127.0.0.1", port })));
+    return { client, close: () => client.disconnect() };
+  },
+  async "node-redis"(ports) {
+    const client = createCluster({ rootNodes: ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) }).on("error", quiet);
+    await client.connect();
+    return { client, close: () => client.destroy() };
+  },
+};
