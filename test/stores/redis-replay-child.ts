@@ -1,10 +1,11 @@
-// One of the processes whose interleaving is replayed: asks at random by a clock that wanders, and tells all that it did.
+// One of the processes whose interleaving is replayed: asks at random, and tells all that it did.
 import { Redis } from "ioredis";
 import type { Policy } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
-import { DENY_CACHE_MS, keys, policies, type Asked, type Call, type Told } from "./redis-replay.js";
+import { keys, modes, policies, type Asked, type Mode, type Told } from "./redis-replay.js";
+import type { Call } from "./redis-replay-wire.js";
 
-const [url, seed, steps] = process.argv.slice(2) as [string, string, string];
+const [url, seed, steps, mode] = process.argv.slice(2) as [string, string, string, Mode];
 
 let state = Number(seed);
 const random = (below: number): number => {
@@ -19,17 +20,21 @@ let events = 0;
 const note = (rest: string[], count: number, run: Promise<unknown>): Promise<unknown> => {
   const call: Call = { event: ++events, keys: rest.slice(0, count), args: rest.slice(count), reply: null };
   calls.push(call);
-  return run.then((reply) => (call.reply = reply as number[]));
+  return run.then((reply) => (call.reply = reply));
 };
 const client: IoredisLike = {
   evalsha: (sha, count, ...rest) => note(rest, count, redis.evalsha(sha, count, ...rest)),
   eval: (script, count, ...rest) => note(rest, count, redis.eval(script, count, ...rest)),
 };
 
-// Moves only between steps, so that every call and every answer from memory has one instant.
-let time = Date.now();
+// The clock of the deny cache moves only between steps, so that every answer from memory has one instant. Where the script
+// is told the time, it is that clock's, which wanders; else this process's clock is slowed to steps, and the server's is its own.
+const passing = performance.now.bind(performance);
+const reading = (): number => (mode === "told" ? Date.now() + random(80) - 40 : Math.floor(passing()));
+let time = reading();
 const times: [event: number, time: number][] = [[0, time]];
-const store = new RedisStore(client, { clock: () => time, denyCacheMs: DENY_CACHE_MS });
+if (mode === "server") performance.now = () => time;
+const store = mode === "told" ? new RedisStore(client, { clock: () => time, ...modes.told }) : new RedisStore(client);
 
 process.once("disconnect", () => process.exit());
 const address = / addr=(\S+)/.exec(String(await redis.client("INFO")))?.[1] ?? "";
@@ -39,7 +44,7 @@ await new Promise((resolve) => process.once("message", resolve));
 let policy = 0;
 let waiting: Promise<unknown>[] = [];
 for (let step = 0; step < Number(steps); step++) {
-  if (random(3) === 0) times.push([++events, (time = Date.now() + random(80) - 40)]);
+  if (random(3) === 0) times.push([++events, (time = reading())]);
   if (random(200) === 0) await redis.script("FLUSH");
   for (let i = random(6); i >= 0; i--) ask();
   const pause = random(10);

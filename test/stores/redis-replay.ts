@@ -4,9 +4,18 @@ import { isDeepStrictEqual } from "node:util";
 import { definePolicy, type Decision, type Policy } from "sluice";
 import { charge, fullBucket, isStale, lagAt, spentAt, type Bucket } from "../../src/core/bucket.js";
 import { consume, peek, refund } from "../../src/core/decision.js";
-import type { Limit } from "../../src/core/limit.js";
+import type { Snapshot } from "../../src/stores/shared/snapshot.js";
+import { answersOf, toldInstant, type Call } from "./redis-replay-wire.js";
 
-export const DENY_CACHE_MS = 60;
+/** Whose clock the script reads, and how long denials are remembered. */
+export const modes = {
+  /** A clock of the test's own, which wanders; denials are soon forgotten, so that all of it happens in a short time. */
+  told: { denyCacheMs: 60 },
+  /** The store as it comes: the server's clock, and the default. */
+  server: { denyCacheMs: 1_000 },
+} as const;
+export type Mode = keyof typeof modes;
+
 export const keys = ["ann", "bob", "eve {x}", "zoë 🦉"];
 /** Versions of one policy: other numbers, and a limit that comes and goes. */
 export const policies = [
@@ -19,15 +28,8 @@ export const policies = [
       { name: "long", capacity: 12, refill: { tokens: 7, everyMs: 300 } },
     ],
   }),
+  definePolicy({ name: "tier", limits: [{ name: "burst", capacity: 6, refill: { tokens: 1, everyMs: 900 } }] }),
 ];
-
-/** A call of the script; the reply is null where the server did not know the script. */
-export interface Call {
-  readonly event: number;
-  readonly keys: string[];
-  readonly args: string[];
-  reply: number[] | null;
-}
 
 /** What was asked of a store. `event`, `asked` and `answered` count in one order within the process. */
 export interface Asked {
@@ -44,13 +46,15 @@ export interface Told {
   readonly address: string;
   readonly calls: Call[];
   readonly asked: Asked[];
-  /** What its clock said, from which event on. */
+  /** What the clock of its deny cache said, from which event on. */
   readonly times: [event: number, time: number][];
 }
 
 interface Denial {
   readonly event: number;
+  /** The script's instant, and what the clock of the deny cache may have said when the call left. */
   readonly now: number;
+  readonly sent: readonly number[];
   readonly buckets: Bucket[];
 }
 
@@ -65,7 +69,7 @@ export interface Replayed {
 }
 
 /** Throws at the first answer that cannot be right. `order` names, for each call that the server carried out, where it came from. */
-export function replay(order: readonly string[], processes: readonly Told[]): Replayed {
+export function replay(order: readonly string[], processes: readonly Told[], mode: Mode): Replayed {
   const result: Replayed = { steps: 0, denials: 0, changes: 0, back: 0, calls: 0, fromMemory: 0, unknownScript: 0 };
   const kept = new Map<string, Map<string, Bucket>>();
   const last = new Map<string, { now: number; policy: Policy }>();
@@ -77,7 +81,7 @@ export function replay(order: readonly string[], processes: readonly Told[]): Re
     if (mind === undefined || call === undefined) throw new Error(`A call from ${address} that no process told of`);
     result.calls += 1;
     if (call.reply === null) result.unknownScript += 1;
-    else carryOut(mind, call, call.reply);
+    else carryOut(mind, call);
   }
   for (const { told, next } of minds.values()) if (next < told.calls.length) throw new Error("A call that the server did not see");
   for (const mind of minds.values()) {
@@ -89,32 +93,35 @@ export function replay(order: readonly string[], processes: readonly Told[]): Re
 
   type Mind = typeof minds extends Map<string, infer M> ? M : never;
 
-  function carryOut(mind: Mind, call: Call, reply: number[]): void {
-    const now = reply[0] as number;
-    if (now !== Number(call.args[0])) throw new Error("The script's instant is not the one it was given");
-    const wanted = [now];
-    for (const { what, parts } of requestsOf(call)) {
-      const loaded = parts.map(({ key, policy }) => policy.limits.map((limit) => ({ ...(kept.get(key)?.get(limit.name) ?? fullBucket(limit)) })));
+  function carryOut(mind: Mind, call: Call): void {
+    const answers = answersOf(call, policies);
+    const now = answers[0]?.snapshots[0]?.now as number;
+    if (toldInstant(call) !== (mode === "told" ? String(now) : "")) throw new Error("The script's instant is not the one it was given");
+    const sent = mode === "told" ? [now] : timesOf(mind.told, call.event - 1, call.event);
+    for (const { what, parts, snapshots } of answers) {
+      const loaded = parts.map(({ name, policy }) => policy.limits.map((limit) => ({ ...(kept.get(name)?.get(limit.name) ?? fullBucket(limit)) })));
       const fits = parts.map(({ policy, tokens }, i) => peek(loaded[i] as Bucket[], policy, tokens, now).allowed);
       const all = fits.every(Boolean);
-      const decisions = parts.map(({ key, policy, tokens }, i) => {
+      const decisions = parts.map(({ name, policy, tokens }, i) => {
         const buckets = loaded[i] as Bucket[];
-        count(key, policy, now);
-        wanted.push(fits[i] === true ? 1 : 0);
-        policy.limits.forEach((limit, j) => wanted.push(spentAt(buckets[j] as Bucket, limit, now), lagAt(buckets[j] as Bucket, limit, now)));
-        if (what === "c" && fits[i] !== true) remember(mind, { event: call.event, now, buckets: settled(buckets, policy, now) }, key, policy);
+        count(name, policy, now);
+        if (what === "c" || what === "p") compare(snapshots[i] as Snapshot, { now, fits: fits[i] === true, buckets: seen(buckets, policy, now) });
+        if (what === "c" && fits[i] !== true) remember(mind, { event: call.event, now, sent, buckets: settled(buckets, policy, now) }, name, policy);
         const decision = what === "c" && (all || fits[i] !== true) ? consume(buckets, policy, tokens, now) : peek(buckets, policy, tokens, now);
         if (!decision.allowed && (what === "c" || what === "p")) result.denials += 1;
         if (what === "c" && !all && fits[i] === true) settleStale(buckets, policy, now);
         if (what === "r") refund(buckets, policy, tokens, now);
         if (what === "d") for (const bucket of buckets) bucket.spent = 0;
-        if (what !== "p") keep(key, policy, buckets, now, what !== "c" || all);
+        if (what !== "p") keep(name, policy, buckets, now, what !== "c" || all);
         return decision;
       });
-      const name = what === "c" ? (parts.length > 1 ? "together" : "consume") : what === "p" ? "peek" : "";
-      if (name !== "") push(mind.decided, signature(name, policies.indexOf(parts[0]?.policy as Policy), parts.map(({ key }) => key), parts[0]?.tokens as number), decisions);
+      const asked = what === "c" ? (parts.length > 1 ? "together" : "consume") : what === "p" ? "peek" : "";
+      if (asked !== "") push(mind.decided, signature(asked, policies.indexOf(parts[0]?.policy as Policy), parts.map(({ name }) => name), parts[0]?.tokens as number), decisions);
     }
-    if (!isDeepStrictEqual(reply, wanted)) throw new Error(`The script said ${JSON.stringify(reply)}, the core ${JSON.stringify(wanted)}`);
+  }
+
+  function saysSo({ now, buckets }: Denial, age: number, asked: Asked, policy: Policy): boolean {
+    return age >= 0 && age < modes[mode].denyCacheMs && isDeepStrictEqual(asked.decisions[0], peek(buckets, policy, asked.tokens, now + age));
   }
 
   function count(key: string, policy: Policy, now: number): void {
@@ -153,16 +160,11 @@ export function replay(order: readonly string[], processes: readonly Told[]): Re
 
     const policy = policies[asked.policy] as Policy;
     const [name] = names as [string];
-    const { times } = mind.told;
-    const instants = times.filter(([from], i) => from < asked.answered && (times[i + 1]?.[0] ?? Infinity) > asked.asked).map(([, time]) => time);
+    const instants = timesOf(mind.told, asked.asked, asked.answered);
     const right = (mind.denials.get(`${name} ${asked.policy}`) ?? []).some(
       (denial) =>
-        instants.some(
-          (now) =>
-            now >= denial.now &&
-            now - denial.now < DENY_CACHE_MS &&
-            isDeepStrictEqual(asked.decisions[0], peek(denial.buckets, policy, asked.tokens, now)),
-        ) && !mind.told.asked.some((other) => other.keys.map(nameOf).includes(name) && outdates(other, denial, asked)),
+        instants.some((instant) => denial.sent.some((sent) => saysSo(denial, instant - sent, asked, policy))) &&
+        !mind.told.asked.some((other) => other.keys.map(nameOf).includes(name) && outdates(other, denial, asked)),
     );
     if (asked.what !== "consume" || asked.decisions[0]?.allowed !== false || !right) {
       throw new Error(`Nobody said ${JSON.stringify(asked)}`);
@@ -171,6 +173,24 @@ export function replay(order: readonly string[], processes: readonly Told[]): Re
     result.steps += 1;
     result.denials += 1;
   }
+}
+
+// What the process's clock said between two of its events.
+function timesOf({ times }: Told, from: number, to: number): number[] {
+  return times.filter(([event], i) => event < to && (times[i + 1]?.[0] ?? Infinity) > from).map(([, time]) => time);
+}
+
+function compare(said: Snapshot, wanted: Pick<Snapshot, "now" | "fits" | "buckets">): void {
+  if (!isDeepStrictEqual({ ...said }, wanted)) throw new Error(`The script said ${JSON.stringify(said)}, the core ${JSON.stringify(wanted)}`);
+}
+
+// As the script tells them: counted in the policy's own numbers, at the instant or, after a step back, ahead of it.
+function seen(buckets: readonly Bucket[], policy: Policy, now: number): Bucket[] {
+  return policy.limits.map((limit, i) => {
+    const bucket = buckets[i] as Bucket;
+    const { unitsPerMs, unitsPerToken } = limit;
+    return { spent: spentAt(bucket, limit, now), at: now + lagAt(bucket, limit, now), unitsPerMs, unitsPerToken };
+  });
 }
 
 // A refund or reset that was asked for after the denial's call left, or tokens that were taken and told of since.
@@ -194,34 +214,6 @@ function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): v
   policy.limits.forEach((limit, i) => {
     if (isStale(buckets[i] as Bucket, limit)) charge(buckets[i] as Bucket, limit, now, 0);
   });
-}
-
-interface Request {
-  readonly what: string;
-  readonly parts: { key: string; policy: Policy; tokens: number }[];
-}
-
-/** Reads a call as the script's own documentation says it is to be read. */
-function requestsOf({ keys: names, args }: Call): Request[] {
-  let place = 1;
-  const next = (): string => args[place++] as string;
-  const sent = Array.from({ length: Number(next()) }, () => {
-    const limits = Array.from({ length: Number(next()) }, () => [next(), ...Array.from({ length: 4 }, () => Number(next()))]);
-    return policies.find((policy) => isDeepStrictEqual(limits, policy.limits.map(numbersOf))) as Policy;
-  });
-  const requests: Request[] = [];
-  let key = 0;
-  while (place < args.length) {
-    const what = next();
-    const times = Number(next());
-    const parts = Array.from({ length: Number(next()) }, () => ({ policy: sent[Number(next()) - 1] as Policy, tokens: Number(next()) }));
-    for (let i = 0; i < times; i++) requests.push({ what, parts: parts.map((part) => ({ ...part, key: names[key++] as string })) });
-  }
-  return requests;
-}
-
-function numbersOf({ name, capacity, unitsPerMs, unitsPerToken, fullMs }: Limit): (string | number)[] {
-  return [name, capacity, unitsPerMs, unitsPerToken, fullMs];
 }
 
 const nameOf = (key: string): string => `sluice:tier ${key.replace("{", "\uFFFD007b").replace("}", "\uFFFD007d")}`;
