@@ -1,27 +1,30 @@
 // One of the processes that hammer one key: asks as fast as it can, then tells every decision with the server's instant.
 import { Redis } from "ioredis";
 import { definePolicy, type LimitOptions } from "sluice";
-import { RedisStore, type IoredisLike } from "sluice/redis";
+import { RedisStore, type IoredisLike, type RedisStoreOptions } from "sluice/redis";
+import { readReply, type StoreRequest } from "../../src/stores/redis-protocol.js";
+import type { Told } from "../helpers/hammer.js";
 
-const [url, prefix, limit, ms] = process.argv.slice(2) as [string, string, string, string];
+const [url, options, limit, ms] = process.argv.slice(2) as [string, string, string, string];
 
-/** One decision of the server: its instant, and whether it was granted. */
-export type Told = readonly [now: number, granted: boolean];
-
+const policy = definePolicy({ name: "hammer", ...(JSON.parse(limit) as LimitOptions) });
 const told: Told[] = [];
 const redis = new Redis(url);
-// Every call is about one bucket of one limit: the instant, then verdict, spent and lag for each decision.
-const note = async (call: Promise<unknown>): Promise<unknown> => {
-  const reply = (await call) as number[];
-  for (let i = 1; i < reply.length; i += 3) told.push([reply[0] as number, reply[i] === 1]);
+// Every call asks for one token of the one bucket, as many times as it has keys.
+const note = async (count: number, call: Promise<unknown>): Promise<unknown> => {
+  const reply = await call;
+  const one: StoreRequest = { what: "c", parts: [{ policy, name: "one", tokens: 1 }] };
+  for (const answer of readReply(reply, Array<StoreRequest>(count).fill(one))) {
+    if (answer instanceof Error) throw answer;
+    for (const { now, fits } of answer) told.push([now, fits]);
+  }
   return reply;
 };
 const client: IoredisLike = {
-  evalsha: (sha, count, ...rest) => note(redis.evalsha(sha, count, ...rest)),
-  eval: (script, count, ...rest) => note(redis.eval(script, count, ...rest)),
+  evalsha: (sha, count, ...rest) => note(count, redis.evalsha(sha, count, ...rest)),
+  eval: (script, count, ...rest) => note(count, redis.eval(script, count, ...rest)),
 };
-const policy = definePolicy({ name: "hammer", ...(JSON.parse(limit) as LimitOptions) });
-const store = new RedisStore(client, { prefix, denyCacheMs: 0 });
+const store = new RedisStore(client, JSON.parse(options) as RedisStoreOptions);
 
 process.once("disconnect", () => process.exit());
 await store.peek(policy, "one", 1); // connected, and ready to start with the others
@@ -33,7 +36,10 @@ let granted = 0;
 const end = performance.now() + Number(ms);
 await Promise.all(
   Array.from({ length: 8 }, async () => {
-    while (performance.now() < end) if ((await store.consume(policy, "one", 1)).allowed) granted += 1;
+    while (performance.now() < end) {
+      if ((await store.consume(policy, "one", 1)).allowed) granted += 1;
+      else await new Promise(setImmediate); // what is answered from memory gives way to nobody
+    }
   }),
 );
 redis.disconnect();
