@@ -3,14 +3,15 @@
  * @module
  */
 import { readClock, type Clock } from "../core/clock.js";
-import type { Decision } from "../core/decision.js";
-import { checkNames, expected } from "../core/errors.js";
-import type { Policy } from "../core/policy.js";
+import { peek, readings, type Decision } from "../core/decision.js";
+import { checkNames, expected, wholeNumber } from "../core/errors.js";
+import { samePolicy, type Policy } from "../core/policy.js";
 import type { AsyncStore, Charge } from "../core/store.js";
-import { portableKey } from "./shared/portable-key.js";
-import { StoreError } from "./shared/store-error.js";
+import { DenyCache, type Sent } from "./shared/deny-cache.js";
+import { nameOf, part, readRows, statementOf, writeValues, type What } from "./postgres-protocol.js";
 import { namesOf, PARAMETERS, postgresSchema } from "./postgres-schema.js";
-import { Snapshot, type StorePart } from "./shared/snapshot.js";
+import { Turns } from "./postgres-turns.js";
+import type { Snapshot, StorePart } from "./shared/snapshot.js";
 
 export { postgresSchema } from "./postgres-schema.js";
 
@@ -27,17 +28,29 @@ export interface PostgresStoreOptions {
    * `"sluice"`, in the first schema of the search path. Letters, digits and `_`, at most 48. Case counts.
    */
   readonly table?: string;
+  /** Milliseconds for which a denial is answered without asking again; 0 to always ask. Default 1000. */
+  readonly denyCacheMs?: number;
   /** A clock for tests. Default: the server's own, which is the only one that several processes share. */
   readonly clock?: Clock;
 }
 
-// One row of an answer. A bigint comes as text from pg and as a number from others; all of them fit in 2^53.
-interface FoundLimit {
-  readonly fits: boolean;
-  readonly spent_before: string | number | bigint;
-  readonly lag: string | number | bigint;
-  readonly now_ms: string | number | bigint;
+interface Answer {
+  /** One for each bucket of the statement. */
+  readonly snapshots: readonly Snapshot[];
+  readonly sent: Sent;
 }
+
+/** A decision that waits for its bucket's turn. */
+interface Waiting {
+  readonly policy: Policy;
+  readonly key: string;
+  readonly cost: number;
+  readonly resolve: (decision: Decision) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+// As many as on Redis, so that what works over one store works over the other.
+const MOST_CHARGES = 128;
 
 /**
  * Keeps buckets in Postgres 13 or later: one statement decides, atomically, by the server's clock.
@@ -57,12 +70,14 @@ export class PostgresStore implements AsyncStore {
   readonly #client: PostgresClient;
   readonly #table: string;
   readonly #statement: string;
+  readonly #denials: DenyCache;
+  readonly #turns = new Turns<Waiting>();
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names what is wrong. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
     if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object", options));
-    checkNames(options, ["table", "clock"]);
-    const { table = "sluice", clock } = options;
+    checkNames(options, ["table", "denyCacheMs", "clock"]);
+    const { table = "sluice", denyCacheMs = 1_000, clock } = options;
     if (typeof client !== "object" || client === null || typeof client.query !== "function") {
       throw new TypeError(expected("client", "an object with `query(text, values)`", client));
     }
@@ -72,8 +87,8 @@ export class PostgresStore implements AsyncStore {
     this.clock = clock ?? "server";
     this.#client = client;
     this.#table = table;
-    // Every type is written down, so that each client sends what the function takes.
-    this.#statement = `SELECT * FROM ${namesOf(table).decide}(${PARAMETERS.map(([, type], i) => `$${i + 1}::${type}`).join(", ")})`;
+    this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
+    this.#statement = statementOf(table);
   }
 
   /**
@@ -100,72 +115,117 @@ export class PostgresStore implements AsyncStore {
     );
   }
 
-  async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const [snapshot] = await this.#ask("c", [part(policy, key, cost)]);
-    return (snapshot as Snapshot).consume(policy, cost);
+  consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    return new Promise((resolve, reject) => {
+      const known = this.#recall(policy, key, cost);
+      if (known !== null) return resolve(known);
+      const waiting: Waiting = { policy, key, cost, resolve, reject };
+      this.#turns.join(nameOf(policy, key), waiting, (first) => samePolicy(first.policy, policy), (all) => this.#decide(all));
+    });
   }
 
   async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const [snapshot] = await this.#ask("p", [part(policy, key, cost)]);
-    return (snapshot as Snapshot).peek(policy, cost);
+    const { snapshots } = await this.#askInTurn("p", [part(policy, key, cost)]);
+    return (snapshots[0] as Snapshot).peek(policy, cost);
   }
 
-  /** All or none. One transaction; buckets are always locked in the same order. */
+  /** All or none, at most 128 charges. One transaction; buckets are always locked in the same order. Always asks. */
   async consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
+    if (charges.length === 0) return [];
+    if (charges.length > MOST_CHARGES) throw new RangeError(expected("charges", `a list of at most ${MOST_CHARGES}`, charges));
     const parts = charges.map(({ policy, key, cost }) => part(policy, key, cost));
-    if (parts.length === 0) return [];
     if (new Set(parts.map(({ name }) => name)).size < parts.length) {
       throw new TypeError("Expected `charges` to name each bucket once, got one twice");
     }
-    const snapshots = await this.#ask("c", parts);
+    const { snapshots, sent } = await this.#askInTurn("c", parts);
     const all = snapshots.every(({ fits }) => fits);
-    return parts.map(({ policy, tokens }, i) => {
+    return charges.map(({ policy, key, cost }, i) => {
       const snapshot = snapshots[i] as Snapshot;
-      return all ? snapshot.consume(policy, tokens) : snapshot.peek(policy, tokens);
+      if (all) this.#denials.outdate(policy, key);
+      else if (!snapshot.fits) this.#denials.remember(policy, key, snapshot, sent);
+      return all ? snapshot.consume(policy, cost) : snapshot.peek(policy, cost);
     });
   }
 
   async refund(policy: Policy, key: string, tokens: number): Promise<void> {
-    await this.#ask("r", [part(policy, key, tokens)]);
+    await this.#change("r", policy, key, tokens);
   }
 
   async reset(policy: Policy, key: string): Promise<void> {
-    await this.#ask("d", [part(policy, key, 0)]);
+    await this.#change("d", policy, key, 0);
   }
 
-  async #ask(what: "c" | "p" | "r" | "d", parts: readonly StorePart[]): Promise<Snapshot[]> {
-    const limits = parts.flatMap(({ policy }) => policy.limits);
-    const { rows } = await this.#client.query(this.#statement, [
-      what,
-      parts.map(({ name }) => name),
-      parts.map(({ tokens }) => tokens),
-      parts.flatMap(({ policy }, i) => policy.limits.map(() => i + 1)),
-      limits.map(({ name }) => name),
-      limits.map(({ capacity }) => capacity),
-      limits.map(({ unitsPerMs }) => unitsPerMs),
-      limits.map(({ unitsPerToken }) => unitsPerToken),
-      limits.map(({ fullMs }) => fullMs),
-      typeof this.clock === "function" ? readClock(this.clock) : null,
-    ]);
-    return readRows(rows as FoundLimit[], parts);
+  // Whoever waits before it in line may yet be refused and remembered, so a denial is dropped twice.
+  async #change(what: "r" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
+    this.#denials.drop(policy, key);
+    try {
+      await this.#askInTurn(what, [part(policy, key, tokens)]);
+    } finally {
+      this.#denials.drop(policy, key);
+    }
+  }
+
+  // Nobody else in this process asks about a bucket meanwhile, so there is never an answer under way to wait for.
+  #recall(policy: Policy, key: string, cost: number): Decision | null {
+    if (this.#denials.isEmpty) return null;
+    const known = this.#denials.answer(policy, key, cost);
+    return known !== null && "allowed" in known ? known : null;
+  }
+
+  /**
+   * Decides all that waited for one bucket, in as few statements as will do. A statement asks for several at once, since
+   * charging a sum is charging each in turn; and where the sum is refused, what was found refuses, at that same instant,
+   * everybody who does not fit alone. Those who do are asked for again, and fewer than before.
+   */
+  async #decide(all: readonly Waiting[]): Promise<void> {
+    const { policy, key } = all[0] as Waiting;
+    let rest = all;
+    let room = policy.maxCost;
+    try {
+      // Those before them in line may have found out.
+      rest = rest.filter(({ cost, resolve }) => {
+        const known = this.#recall(policy, key, cost);
+        if (known !== null) resolve(known);
+        return known === null;
+      });
+      while (rest.length > 0) {
+        const { count, sum } = firstWithin(room, rest);
+        const { snapshots, sent } = await this.#ask("c", [part(policy, key, sum)]);
+        const snapshot = snapshots[0] as Snapshot;
+        if (snapshot.fits) {
+          this.#denials.outdate(policy, key);
+          for (const { cost, resolve } of rest.slice(0, count)) resolve(snapshot.consume(policy, cost));
+          rest = rest.slice(count);
+          room = policy.maxCost;
+        } else {
+          room = Math.min(...readings(snapshot.peek(policy, sum)).map(({ remaining }) => remaining));
+          const fitting = rest.filter(({ cost }) => cost <= room);
+          if (fitting.length < rest.length) this.#denials.remember(policy, key, snapshot, sent);
+          for (const { cost, resolve } of rest) if (cost > room) resolve(peek(snapshot.buckets, policy, cost, snapshot.now));
+          rest = fitting;
+        }
+      }
+    } catch (error) {
+      for (const { reject } of rest) reject(error);
+    }
+  }
+
+  #askInTurn(what: What, parts: readonly StorePart[]): Promise<Answer> {
+    return this.#turns.take(parts.map(({ name }) => name), () => this.#ask(what, parts));
+  }
+
+  async #ask(what: What, parts: readonly StorePart[]): Promise<Answer> {
+    const now = typeof this.clock === "function" ? readClock(this.clock) : null;
+    const sent = this.#denials.sending();
+    const { rows } = await this.#client.query(this.#statement, writeValues(what, parts, now));
+    return { snapshots: readRows(rows, parts), sent };
   }
 }
 
-function part(policy: Policy, key: string, tokens: number): StorePart {
-  return { policy, name: `${policy.name} ${portableKey(key)}`, tokens };
-}
-
-function readRows(rows: readonly FoundLimit[], parts: readonly StorePart[]): Snapshot[] {
-  const expectedRows = parts.reduce((sum, { policy }) => sum + policy.limits.length, 0);
-  if (rows.length !== expectedRows) throw new StoreError("ERR_STORE_REPLY", `Expected ${expectedRows} rows, got ${rows.length}`);
-  let place = 0;
-  return parts.map(({ policy }) => {
-    const own = rows.slice(place, (place += policy.limits.length));
-    const now = Number(own[0]?.now_ms);
-    const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken }, i) => {
-      const { spent_before, lag } = own[i] as FoundLimit;
-      return { spent: Number(spent_before), at: now + Number(lag), unitsPerMs, unitsPerToken };
-    });
-    return new Snapshot(now, buckets, own.every(({ fits }) => fits));
-  });
+// The beginning of the line, as long as its sum stays within `room`, and the first of it in any case.
+function firstWithin(room: number, waiting: readonly Waiting[]): { count: number; sum: number } {
+  let count = 1;
+  let sum = (waiting[0] as Waiting).cost;
+  while (count < waiting.length && sum + (waiting[count] as Waiting).cost <= room) sum += (waiting[count++] as Waiting).cost;
+  return { count, sum };
 }

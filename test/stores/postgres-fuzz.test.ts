@@ -17,7 +17,7 @@ let keys = 0;
 async function play({ policies, steps }: Run, client: PostgresClient, table: string): Promise<void> {
   const key = `key ${++keys}`;
   const clock = new ManualClock();
-  const store = new PostgresStore(client, { table, clock: clock.now });
+  const store = new PostgresStore(client, { table, clock: clock.now, denyCacheMs: 0 });
   const core = new MemoryStore({ clock: clock.now });
   const model = new Model();
   const defined = policies.map((policy) => definePolicy(policy));

@@ -1,0 +1,40 @@
+// A table for one file of tests, on the shared server, with a store on it that always asks and a clock to drive.
+import pg from "pg";
+import { PostgresStore } from "sluice/postgres";
+import { ManualClock } from "sluice/testing";
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import { postgresUrl } from "./services.js";
+
+/** What {@link ownTable} makes; `pool` and `store` are there once the tests run. */
+export interface OwnTable {
+  readonly pool: pg.Pool;
+  readonly store: PostgresStore;
+  readonly clock: ManualClock;
+  rows(): Promise<number>;
+}
+
+/** Creates `table` before the tests of a suite, empties it and sets the clock before each, and drops it after them. */
+export function ownTable(table: string): OwnTable {
+  const clock = new ManualClock();
+  const own = {
+    clock,
+    pool: undefined as unknown as pg.Pool,
+    store: undefined as unknown as PostgresStore,
+    rows: async () => (await own.pool.query(`SELECT count(*)::int AS rows FROM ${table}`)).rows[0].rows as number,
+  };
+  beforeAll(async () => {
+    own.pool = new pg.Pool({ connectionString: postgresUrl(), max: 10 });
+    await own.pool.query(`DROP TABLE IF EXISTS ${table}`);
+    own.store = new PostgresStore(own.pool, { table, clock: clock.now, denyCacheMs: 0 });
+    await own.store.migrate();
+  });
+  beforeEach(async () => {
+    clock.set(1_700_000_000_000);
+    await own.pool.query(`TRUNCATE ${table}`);
+  });
+  afterAll(async () => {
+    await own.pool.query(`DROP TABLE ${table}; DROP FUNCTION ${table}_decide`);
+    await own.pool.end();
+  });
+  return own;
+}
