@@ -4,6 +4,7 @@ import { definePolicy, perHour } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { slotOf } from "../../src/stores/redis-slot.js";
+import { variants } from "../helpers/load.js";
 import { startCluster, type OwnCluster } from "../helpers/own-redis.js";
 import { onCluster, type Connected } from "../helpers/redis-clients.js";
 import { describeWith } from "../helpers/services.js";
@@ -16,10 +17,6 @@ describeWith("redis-server", "Redis Cluster under load", () => {
   beforeAll(async () => void (cluster = await startCluster()));
   afterAll(() => cluster.stop());
 
-  const variants = [
-    { name: "as it comes", options: {} },
-    { name: "without the deny cache", options: { denyCacheMs: 0 } },
-  ];
   test.each(variants)("L1 · a slot moves to and fro: every token is granted once, and nothing hangs; $name", async ({ name, options }) => {
     const prefix = `{move ${name}}`;
     const names = Object.keys(onCluster).filter((client) => !client.includes("prefix"));

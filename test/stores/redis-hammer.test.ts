@@ -4,15 +4,12 @@ import { definePolicy } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { test } from "vitest";
 import { hammer } from "../helpers/hammer.js";
+import { variants } from "../helpers/load.js";
 import { describeWith, redisUrl } from "../helpers/services.js";
 
 const LIMIT = { capacity: 50, refill: { tokens: 1_237, everyMs: 1_000 } };
 
 describeWith("redis", "Redis under many hands", () => {
-  const variants = [
-    { name: "as the store comes", options: {} },
-    { name: "without the deny cache", options: { denyCacheMs: 0 } },
-  ];
   test.each(variants)("L1 · bound: four processes get from one key what it has, in every window, and lose nothing; $name", async ({ name, options }) => {
     const prefix = `hammer-${process.pid}-${Date.now()}`;
     const client = new Redis(redisUrl());
