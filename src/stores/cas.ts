@@ -34,7 +34,7 @@ export interface CasBackend<Version> {
 
 /** How a {@link casStore} behaves. */
 export interface CasStoreOptions {
-  /** How often one decision is tried while other processes are faster. Default 24. */
+  /** How often a decision, with those that waited beside it, is tried while other processes are faster. Default 24. */
   readonly attempts?: number;
   /** The clock. Default `Date.now`: processes that share buckets need clocks that agree, and skew counts as a step (law L6). */
   readonly clock?: Clock;
@@ -44,12 +44,28 @@ export interface CasStoreOptions {
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
+interface Step<T> {
+  readonly answer: T;
+  /** Whether the buckets must be kept as they are now. */
+  readonly write: boolean;
+}
+
+/** Something to be done with the buckets of one key. */
+interface Job {
+  readonly policy: Policy;
+  readonly step: (buckets: Bucket[], now: number) => Step<unknown>;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /**
  * Makes a store of a key-value store with get and compare-and-set, by running the core's own arithmetic.
  *
- * Decisions on one key wait for each other in this process; against other processes they are tried again, up to `attempts`
- * times with growing random pauses, and then reject with `"ERR_STORE_CONTENTION"`. A call that decides nothing new, such as a
- * denial, writes nothing. Throws a TypeError or RangeError that names the wrong option.
+ * In this process, whatever waits for one key is decided together, in order, by one read and at most one write; a round
+ * that only refuses writes nothing. Against other processes a round is decided again from a fresh read, up to `attempts`
+ * times with growing random pauses, and then its calls reject with `"ERR_STORE_CONTENTION"`, having taken nothing. When the
+ * backend rejects, so do all calls of the round that depend on it. A value that this did not write is left alone, and calls
+ * reject with `"ERR_STORE_FOREIGN_VALUE"`. Throws a TypeError or RangeError that names the wrong option.
  * @example
  * const kept = new Map<string, string>();
  * const store = casStore<string>({
@@ -72,7 +88,8 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
   const { clock = Date.now, random = Math.random, sleep = pause } = options;
   if (typeof clock !== "function") throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
   const attempts = positiveInteger("attempts", options.attempts ?? 24);
-  const queues = new Map<string, Promise<unknown>>();
+  // Who waits for the next round of a key; a key is here as long as a round of it is under way.
+  const waiting = new Map<string, Job[]>();
 
   return {
     sync: false,
@@ -84,8 +101,8 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
         return { answer: decision, write: decision.allowed || stale };
       }),
     peek: async (policy, key, cost): Promise<Decision> => {
-      const { buckets } = await load(nameOf(policy, key), policy);
-      return peek(buckets, policy, cost, readClock(clock));
+      const { records } = await load(nameOf(policy, key));
+      return peek(bucketsOf(records, policy), policy, cost, readClock(clock));
     },
     refund: (policy, key, tokens) =>
       change(policy, key, (buckets, now) => ({ answer: refund(buckets, policy, tokens, now), write: true })),
@@ -96,48 +113,82 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
       }),
   };
 
-  // A queue for each key, so that this process competes only with others.
-  function change<T>(policy: Policy, key: string, step: (buckets: Bucket[], now: number) => { answer: T; write: boolean }): Promise<T> {
-    const name = nameOf(policy, key);
-    const turn = (queues.get(name) ?? Promise.resolve()).then(() => compete(name, policy, step));
-    const done = turn.catch(() => undefined).then(() => {
-      if (queues.get(name) === done) queues.delete(name);
+  function change<T>(policy: Policy, key: string, step: (buckets: Bucket[], now: number) => Step<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const name = nameOf(policy, key);
+      const job: Job = { policy, step, resolve: resolve as (answer: unknown) => void, reject };
+      const next = waiting.get(name);
+      if (next !== undefined) return void next.push(job);
+      waiting.set(name, [job]);
+      // Not at once, so that what one tick asks for gathers.
+      queueMicrotask(() => void rounds(name));
     });
-    queues.set(name, done);
-    return turn;
   }
 
-  async function compete<T>(name: string, policy: Policy, step: (buckets: Bucket[], now: number) => { answer: T; write: boolean }): Promise<T> {
+  // One round after another, so that this process competes only with others.
+  async function rounds(name: string): Promise<void> {
+    for (let round = waiting.get(name); round !== undefined && round.length > 0; round = waiting.get(name)) {
+      waiting.set(name, []);
+      const open = new Set(round);
+      try {
+        await compete(name, open);
+      } catch (error) {
+        for (const { reject } of open) reject(error);
+      }
+    }
+    waiting.delete(name);
+  }
+
+  /** Does all jobs and takes those that have their answer out of `open`. */
+  async function compete(name: string, open: Set<Job>): Promise<void> {
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (attempt > 0) await sleep(random() * Math.min(2 ** attempt, 64));
-      const { records, buckets, version } = await load(name, policy);
+      const { records, version } = await load(name);
       const now = readClock(clock);
-      const { answer, write } = step(buckets, now);
-      if (!write) return answer;
-      policy.limits.forEach((limit, i) => records.set(limit.name, buckets[i] as Bucket));
+      const answers = new Map<Job, unknown>();
+      for (const job of open) {
+        const buckets = bucketsOf(records, job.policy);
+        const { answer, write } = job.step(buckets, now);
+        if (write) job.policy.limits.forEach((limit, i) => records.set(limit.name, buckets[i] as Bucket));
+        // What only the read decided is decided, whatever becomes of the write.
+        if (write || answers.size > 0) answers.set(job, answer);
+        else {
+          open.delete(job);
+          job.resolve(answer);
+        }
+      }
+      if (open.size === 0) return;
       const { value, ttlMs } = encode(records, now);
       // Nothing there and nothing to remember: an absent bucket is a full one.
-      if (version === null && ttlMs === 0) return answer;
-      if (await backend.write(name, value, version, Math.max(1, ttlMs))) return answer;
+      if ((version === null && ttlMs === 0) || (await backend.write(name, value, version, Math.max(1, ttlMs)))) {
+        for (const [{ resolve }, answer] of answers) resolve(answer);
+        return open.clear();
+      }
     }
     throw new StoreError("ERR_STORE_CONTENTION", `Others changed the bucket during each of ${attempts} attempts`);
   }
 
-  async function load(name: string, policy: Policy): Promise<{ records: Map<string, Bucket>; buckets: Bucket[]; version: Version | null }> {
+  async function load(name: string): Promise<{ records: Map<string, Bucket>; version: Version | null }> {
     const found = await backend.read(name);
-    const records = found === null ? new Map<string, Bucket>() : decode(found.value, name);
-    const buckets = policy.limits.map((limit) => ({ ...(records.get(limit.name) ?? fullBucket(limit)) }));
-    return { records, buckets, version: found === null ? null : found.version };
+    return found === null ? { records: new Map(), version: null } : { records: decode(found.value, name), version: found.version };
   }
+}
+
+// Copies, since a step changes them in place and not every step is kept.
+function bucketsOf(records: ReadonlyMap<string, Bucket>, policy: Policy): Bucket[] {
+  return policy.limits.map((limit) => ({ ...(records.get(limit.name) ?? fullBucket(limit)) }));
 }
 
 function nameOf(policy: Policy, key: string): string {
   return `${policy.name} ${portableKey(key)}`;
 }
 
-// "1", the version of this format, then " name spent at p q" for each limit that is not full.
+const FORMAT = "sluice1";
+const RECORDS = /^sluice1(?: [A-Za-z0-9][\w.-]*(?: -?\d+){4})*$/;
+
+// Whose value this is and in which version of the format, then " name spent at p q" for each limit that is not full.
 function encode(records: ReadonlyMap<string, Bucket>, now: number): { value: string; ttlMs: number } {
-  let value = "1";
+  let value = FORMAT;
   let ttlMs = 0;
   for (const [name, { spent, at, unitsPerMs, unitsPerToken }] of records) {
     const left = at + Math.ceil(spent / unitsPerMs) - now;
@@ -149,9 +200,9 @@ function encode(records: ReadonlyMap<string, Bucket>, now: number): { value: str
 }
 
 function decode(value: string, name: string): Map<string, Bucket> {
-  const [version, ...fields] = value.split(" ");
+  const [, ...fields] = value.split(" ");
   const records = new Map<string, Bucket>();
-  let foreign = version !== "1" || fields.length % 5 !== 0;
+  let foreign = !RECORDS.test(value);
   for (let i = 0; i < fields.length && !foreign; i += 5) {
     const [spent, at, unitsPerMs, unitsPerToken] = fields.slice(i + 1, i + 5).map(Number) as [number, number, number, number];
     const whole = [spent, at, unitsPerMs, unitsPerToken].every(Number.isSafeInteger);

@@ -54,19 +54,34 @@ describe("casStore, when its backend misbehaves", () => {
     let reads = 0;
     const right = backend();
     const store = casStore({ ...right, read: (key) => (reads++ === 0 ? Promise.reject(new Error("once")) : right.read(key)) }, { clock });
-    const answers = await Promise.allSettled([store.consume(policy, "ann", 1), store.consume(policy, "ann", 1)]);
-    expect(answers.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+    const first = [store.consume(policy, "ann", 1), store.consume(policy, "ann", 1)];
+    await Promise.resolve();
+    const answers = await Promise.allSettled([...first, store.consume(policy, "ann", 1)]);
+    expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
   });
 
-  test.each(["", "2 p 1 1 1 1", "1 p 1", "1 p x 1 1 1", "1 p 1 1 0 1", "1 p 1.5 1 1 1", "1 p 1 Infinity 1 1", "1 p 9007199254740992 1 1 1", "{}", "hello world a b c d"])("names a foreign value: %j", async (value) => {
+  const foreign = [
+    "", "1", "0", "null", "{}", "1 2 3", "1 p 1 1 1 1", "sluice", "sluice1 ", "sluice10", "sluice2", "sluice2 p 1 1 1 1", "sluice1 p 1", "sluice1 p 1 1 1", "sluice1  1 1 1 1",
+    "sluice1 p x 1 1 1", "sluice1 p  1 1 1", "sluice1 p 1 1 0 1", "sluice1 p 1 1 1 0", "sluice1 p -1 1 1 1", "sluice1 p 1.5 1 1 1", "sluice1 p 1e3 1 1 1", "sluice1 p 1 Infinity 1 1",
+    "sluice1 p 9007199254740992 1 1 1", "sluice1 p 1 1 1 1\n", "hello world a b c d",
+  ];
+  test.each(foreign)("never overwrites a foreign value: %j", async (value) => {
     const one = backend();
     const store = casStore(one, { clock });
     await store.consume(policy, "ann", 1);
     const [name] = one.kept.keys();
     one.kept.set(name as string, value);
-    await expect(store.consume(policy, "ann", 1)).rejects.toMatchObject({ code: "ERR_STORE_FOREIGN_VALUE" });
+    const asks = [() => store.consume(policy, "ann", 1), () => store.peek?.(policy, "ann", 1), () => store.refund?.(policy, "ann", 1), () => store.reset?.(policy, "ann")];
+    for (const ask of asks) await expect(ask()).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_FOREIGN_VALUE" });
     expect(one.kept.get(name as string)).toBe(value);
     expect(await createLimiter({ policy, store }).consume("ann")).toMatchObject({ allowed: false, reason: "store_unavailable" });
+  });
+
+  test.each(["sluice1", "sluice1 p 2000 1000000 1 1000", "sluice1 gone 1 -5 7 1 p 2000 1000000 1 1000"])("takes up its own: %j", async (value) => {
+    const one = backend();
+    one.kept.set("p ann", value);
+    const left = value === "sluice1" ? 5 : 3;
+    expect(await casStore(one, { clock }).consume(policy, "ann", 1)).toMatchObject({ allowed: true, remaining: left - 1 });
   });
 
   test("writes nothing for a refusal, and nothing for a caller who owes nothing", async () => {
