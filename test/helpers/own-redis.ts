@@ -1,6 +1,6 @@
-// Redis or Valkey servers of a test's own, which it may harm: one alone, one with a replica, a cluster.
+// Redis or Valkey servers of a test's own, which it may harm: one alone, one with a replica, a Sentinel, a cluster.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,14 +25,27 @@ export interface OwnRedis {
 
 /** Starts a Redis without persistence on a free loopback port, or on `port` when one is to come back. */
 export async function startRedis(args: readonly string[] = [], port?: number): Promise<OwnRedis> {
-  const at = port ?? (await freePort());
+  return launch(port ?? (await freePort()), () => ["--save", "", "--appendonly", "no", ...args], "Ready to accept");
+}
+
+/** Starts a Sentinel that watches a server by the name of `primary` and soon takes it for dead. */
+export async function startSentinel({ port }: OwnRedis): Promise<OwnRedis> {
+  const rules = [`monitor primary 127.0.0.1 ${port} 1`, "down-after-milliseconds primary 300", "failover-timeout primary 3000"];
+  const file = (dir: string): string => {
+    writeFileSync(join(dir, "sentinel.conf"), rules.map((rule) => `sentinel ${rule}\n`).join(""));
+    return join(dir, "sentinel.conf");
+  };
+  return launch(await freePort(), (dir) => [file(dir), "--sentinel"], "+monitor");
+}
+
+async function launch(at: number, argsIn: (dir: string) => readonly string[], ready: string): Promise<OwnRedis> {
   const dir = mkdtempSync(join(tmpdir(), "sluice-redis-"));
-  const base = ["--port", String(at), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir];
-  const child = spawn(redisProgram(), [...base, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const args = [...argsIn(dir), "--port", String(at), "--bind", "127.0.0.1", "--dir", dir];
+  const child = spawn(redisProgram(), args, { stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
   const gone = new Promise<void>((resolve) => child.once("exit", () => (running.delete(child), resolve())));
   await new Promise<void>((resolve, reject) => {
-    child.stdout.on("data", (chunk: Buffer) => chunk.includes("Ready to accept") && resolve());
+    child.stdout.on("data", (chunk: Buffer) => chunk.includes(ready) && resolve());
     child.once("error", reject);
     child.once("exit", () => reject(new Error(`${redisProgram()} on port ${at} ended before it was ready`)));
   });

@@ -6,7 +6,7 @@ import { createLimiter, definePolicy, perHour } from "sluice";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { describe, expect, test, type onTestFinished } from "vitest";
 import { Load, variants } from "../helpers/load.js";
-import { replicate, startCluster, startRedis, type OwnRedis } from "../helpers/own-redis.js";
+import { replicate, startCluster, startRedis, startSentinel, type OwnRedis } from "../helpers/own-redis.js";
 import { describeWith } from "../helpers/services.js";
 import { slotOf } from "../../src/stores/redis-slot.js";
 
@@ -54,6 +54,29 @@ describeWith("redis-server", "Redis with replicas", () => {
         expect(load.granted).toBe(policy.maxCost);
       });
     });
+  });
+
+  test("L1 · a Sentinel promotes the replica of a server that died: its clients follow, with one more capacity at most", async ({ onTestFinished }) => {
+    const { primary, replica } = await pair(onTestFinished, false);
+    const sentinel = await startSentinel(primary);
+    const client = new Redis({ sentinels: [{ host: "127.0.0.1", port: sentinel.port }], name: "primary", sentinelRetryStrategy: () => 50, maxRetriesPerRequest: 1, commandTimeout: 2_000 });
+    client.on("error", quiet);
+    const watch = new Redis(sentinel.port);
+    onTestFinished(async () => {
+      for (const each of [client, watch]) each.disconnect();
+      await sentinel.stop();
+    });
+    await until(async () => ((await watch.call("SENTINEL", "REPLICAS", "primary")) as unknown[]).length === 1);
+    const load = new Load([client], policy, {});
+    await load.until(({ granted }) => granted > 500);
+    await primary.kill("SIGKILL");
+    await until(async () => client.status === "ready" && client.stream.remotePort === replica.port);
+    await load.isRefused();
+    await load.end();
+    console.log(`Redis, a Sentinel: ${load.granted} granted of ${policy.maxCost}; ${load.unknown} unknown`);
+    expect(await new RedisStore(client).peek(policy, "one", 1)).toMatchObject({ allowed: false });
+    expect(load.granted).toBeLessThanOrEqual(2 * policy.maxCost);
+    expect(load.granted + load.unknown).toBeGreaterThanOrEqual(policy.maxCost);
   });
 
   test("L11 · a replica that was taken for the server: grants fail as READONLY, and refusals are answered still", async ({ onTestFinished }) => {
@@ -129,10 +152,10 @@ describeWith("redis-server", "Redis with replicas", () => {
 });
 
 /** A server and its replica, whose line can be cut, and a client of the server that can be told to follow another. */
-async function pair(finished: typeof onTestFinished) {
+async function pair(finished: typeof onTestFinished, byLine = true) {
   const [primary, replica] = await Promise.all([startRedis(["--repl-diskless-sync-delay", "0"]), startRedis(["--repl-diskless-sync-delay", "0"])]);
   const line = await lineTo(primary.port);
-  await replicate(primary, replica, line.port);
+  await replicate(primary, replica, byLine ? line.port : primary.port);
   let port = primary.port;
   const client: Redis = new Redis({
     port,
