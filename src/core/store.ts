@@ -31,6 +31,11 @@ export interface SyncStore extends StorePowers<true> {
 /** A store that answers later. Its methods reject; they never throw. */
 export interface AsyncStore extends StorePowers<false> {
   readonly sync: false;
+  /**
+   * The refusal that `consume` is known to answer with, at once and without asking; null when it must be asked, and always
+   * for what might be granted. Writes nothing, and never throws. Law 3 holds as far as the store says in its own documentation.
+   */
+  recall?(policy: Policy, key: string, cost: number): Decision | null;
 }
 
 /** The port itself; `Sync` says whether answers come at once. */

@@ -132,14 +132,22 @@ function consumeNow(store: SyncStore, fallback: Policy, onStoreError: OnStoreErr
 }
 
 function consumeLater(store: AsyncStore, fallback: Policy, onStoreError: OnStoreError) {
-  return async (key: Key, asked?: Asked): Promise<Decision> => {
-    const policy = policyOf(asked, fallback);
-    const cost = costOf(asked);
-    const encoded = encodeKey(key);
+  const ask = async (policy: Policy, encoded: string, cost: number): Promise<Decision> => {
     try {
       return await store.consume(policy, encoded, cost);
     } catch (error) {
       return decideWithoutStore(onStoreError, policy, cost, error);
+    }
+  };
+  return (key: Key, asked?: Asked): Promise<Decision> => {
+    try {
+      const policy = policyOf(asked, fallback);
+      const cost = costOf(asked);
+      const encoded = encodeKey(key);
+      const known = store.recall?.(policy, encoded, cost) ?? null;
+      return known === null ? ask(policy, encoded, cost) : Promise.resolve(known);
+    } catch (error) {
+      return Promise.reject(error as Error);
     }
   };
 }

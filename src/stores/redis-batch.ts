@@ -9,24 +9,32 @@ interface Waiting<Work, Answer> {
 export type SendBatch<Work, Answer> = (batch: readonly Work[]) => Promise<ReadonlyArray<Answer | Error>>;
 
 /**
- * Gathers work into calls: what is asked for in one tick travels together, and so does what arrives while a call is under way.
+ * Gathers work into calls: what is asked for in one tick travels together, and so does what arrives while enough calls are
+ * under way.
  *
- * With nothing under way a call leaves at the end of the tick, so a lone caller waits for nobody. No call carries more than
- * `largest`, by the sizes that come with the work, unless one piece alone does. A call that fails, fails each of its
- * pieces, and no other. What waits here is sent and counts even when whoever asked has given up meanwhile, and a call that
- * hangs holds back what came after it until `largest` have gathered: give the client a deadline.
+ * While fewer are under way than `mostUnderWay`, a call leaves at the end of the tick, so that few callers wait for nobody.
+ * From then on work gathers until one comes back, or until `largest` have gathered. No call carries more than
+ * that, by the sizes that come with the work, unless one piece alone does. A call that fails, fails each of its
+ * pieces, and no other. What waits here is sent and counts even when whoever asked has given up meanwhile, and calls that
+ * hang hold back what came after them until `largest` have gathered: give the client a deadline.
  */
 export class Batcher<Work, Answer> {
   readonly #send: SendBatch<Work, Answer>;
   readonly #largest: number;
+  readonly #mostUnderWay: number;
+  readonly #endOfTick = (): void => {
+    this.#scheduled = false;
+    this.#flush();
+  };
   #waiting: Array<Waiting<Work, Answer>> = [];
   #size = 0;
   #underWay = 0;
   #scheduled = false;
 
-  constructor(send: SendBatch<Work, Answer>, largest: number) {
+  constructor(send: SendBatch<Work, Answer>, largest: number, mostUnderWay: number) {
     this.#send = send;
     this.#largest = largest;
+    this.#mostUnderWay = mostUnderWay;
   }
 
   /** Resolves with the answer to `work`. */
@@ -36,12 +44,9 @@ export class Batcher<Work, Answer> {
       this.#waiting.push({ work, resolve, reject });
       this.#size += size;
       if (this.#size >= this.#largest) this.#flush();
-      else if (this.#underWay === 0 && !this.#scheduled) {
+      else if (!this.#scheduled && this.#underWay < this.#mostUnderWay) {
         this.#scheduled = true;
-        queueMicrotask(() => {
-          this.#scheduled = false;
-          this.#flush();
-        });
+        void endOfTick.then(this.#endOfTick);
       }
     });
   }
@@ -58,11 +63,12 @@ export class Batcher<Work, Answer> {
   async #deliver(batch: ReadonlyArray<Waiting<Work, Answer>>): Promise<void> {
     try {
       const answers = await this.#send(batch.map(({ work }) => work));
-      batch.forEach(({ resolve, reject }, i) => {
+      for (let i = 0; i < batch.length; i++) {
+        const { resolve, reject } = batch[i] as Waiting<Work, Answer>;
         const answer = answers[i] as Answer | Error;
         if (answer instanceof Error) reject(answer);
         else resolve(answer);
-      });
+      }
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
@@ -72,3 +78,6 @@ export class Batcher<Work, Answer> {
     }
   }
 }
+
+// A reaction to a promise that is there already: cheaper than queueMicrotask, which Node wraps.
+const endOfTick = Promise.resolve();

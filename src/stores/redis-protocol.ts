@@ -1,4 +1,3 @@
-import type { Limit } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
 import { StoreError } from "./shared/store-error.js";
 import { Snapshot, type StorePart } from "./shared/snapshot.js";
@@ -12,7 +11,9 @@ export interface StoreRequest {
 /** The script's keys and arguments; `now` is empty for the server's clock. See `redis-script.ts`. */
 export function writeRequests(requests: readonly StoreRequest[], now: string): { keys: string[]; args: string[] } {
   const keys: string[] = [];
-  const places = new Map<Policy, number>();
+  const args = [now, ""];
+  // Where in ARGV, which counts from 1, each policy stands.
+  const places = new Map<Policy, string>();
   const runs: string[] = [];
   for (let i = 0; i < requests.length; ) {
     const first = requests[i] as StoreRequest;
@@ -25,17 +26,18 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): {
     runs.push(first.what, String(i - start), String(first.parts.length));
     for (const { policy, tokens } of first.parts) {
       let place = places.get(policy);
-      if (place === undefined) places.set(policy, (place = places.size + 1));
-      runs.push(String(place), String(tokens));
+      if (place === undefined) {
+        place = String(args.length + 1);
+        places.set(policy, place);
+        args.push(String(policy.limits.length));
+        for (const { name, capacity, unitsPerMs, unitsPerToken } of policy.limits) {
+          args.push(name, String(capacity), String(unitsPerMs), String(unitsPerToken));
+        }
+      }
+      runs.push(place, String(tokens));
     }
   }
-  const args = [now, String(places.size)];
-  for (const { limits } of places.keys()) {
-    args.push(String(limits.length));
-    for (const { name, capacity, unitsPerMs, unitsPerToken, fullMs } of limits) {
-      args.push(name, String(capacity), String(unitsPerMs), String(unitsPerToken), String(fullMs));
-    }
-  }
+  args[1] = String(args.length + 1);
   args.push(...runs);
   return { keys, args };
 }
@@ -48,25 +50,43 @@ function asksAlike(a: StoreRequest, b: StoreRequest): boolean {
   );
 }
 
-/** One entry for each request: its parts' snapshots, or the error that fails it alone. */
+/**
+ * One entry for each request: its parts' snapshots, or the error that fails it alone, `"ERR_STORE_FOREIGN_VALUE"`. Throws a
+ * StoreError with `"ERR_STORE_REPLY"` for what the script would not say.
+ */
 export function readReply(reply: unknown, requests: readonly StoreRequest[]): Array<Snapshot[] | Error> {
-  const numbers = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
-  const now = Number(numbers[0]);
+  const said: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  const now = wholeOf(said[0]);
   let place = 1;
   const answers = requests.map(({ what, parts }) => {
-    let foreign = "";
+    let foreign: string | null = null;
     const snapshots = parts.map(({ policy, name }) => {
-      const fits = Number(numbers[place++]);
-      if (fits < 0 && what !== "d") foreign = name;
-      const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken }: Limit) => {
-        const spent = Number(numbers[place++]);
-        const at = now + Number(numbers[place++]);
-        return { spent, at, unitsPerMs, unitsPerToken };
+      let fits = true;
+      const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken }) => {
+        const entry = said[place++];
+        if (entry === null) foreign = name;
+        const ahead = Array.isArray(entry);
+        const number = entry === null ? -1 : wholeOf(ahead ? entry[0] : entry);
+        // A part that is refused says -1 minus what is spent.
+        fits = number >= 0;
+        return { spent: fits ? number : -1 - number, at: ahead ? now + wholeOf(entry[1]) : now, unitsPerMs, unitsPerToken };
       });
-      return new Snapshot(now, buckets, fits === 1);
+      return new Snapshot(now, buckets, fits);
     });
-    return foreign === "" ? snapshots : new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected ${JSON.stringify(foreign)} to hold a bucket, got a value of something else`);
+    // To be deleted, a value may be anybody's.
+    return foreign === null || what === "d" ? snapshots : foreignValue(foreign);
   });
-  if (place !== numbers.length) throw new StoreError("ERR_STORE_REPLY", "The script's answer is not as long as the question");
+  if (place !== said.length) throw new StoreError("ERR_STORE_REPLY", "The script's answer is not as long as the question");
   return answers;
+}
+
+function foreignValue(name: string): StoreError {
+  return new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected ${JSON.stringify(name)} to hold a bucket, got a value of something else`);
+}
+
+// Some clients can be told to answer strings for numbers.
+function wholeOf(entry: unknown): number {
+  const number = typeof entry === "string" ? Number(entry) : entry;
+  if (!Number.isInteger(number)) throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the script's answer, got ${typeof entry}`);
+  return number as number;
 }

@@ -4,15 +4,25 @@
  * Source: Redis Cluster specification, "Key distribution model" and appendix A (CRC16/XMODEM).
  */
 export function slotOf(key: string): number {
-  const open = key.indexOf("{");
-  const close = open < 0 ? -1 : key.indexOf("}", open + 1);
-  const hashed = close > open + 1 ? key.slice(open + 1, close) : key;
+  const hashed = tagOf(key) ?? key;
   let crc = 0;
   for (const byte of new TextEncoder().encode(hashed)) {
     crc ^= byte << 8;
     for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? (crc << 1) & 0xffff : ((crc << 1) ^ 0x1021) & 0xffff;
   }
   return crc % 16_384;
+}
+
+/** Whether all keys that begin so lie in one slot. */
+export function hasHashTag(prefix: string): boolean {
+  return tagOf(prefix) !== null;
+}
+
+// What stands between the first brace and the next one that closes, unless that is nothing.
+function tagOf(key: string): string | null {
+  const open = key.indexOf("{");
+  const close = open < 0 ? -1 : key.indexOf("}", open + 1);
+  return close > open + 1 ? key.slice(open + 1, close) : null;
 }
 
 /**

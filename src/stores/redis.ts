@@ -8,13 +8,12 @@ import { checkNames, expected, wholeNumber } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore, Charge } from "../core/store.js";
 import { portableKey } from "./shared/portable-key.js";
-import { StoreError } from "./shared/store-error.js";
 import { Batcher } from "./redis-batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, type RedisClient, type RunScript } from "./redis-client.js";
 import { DenyCache, type Sent } from "./shared/deny-cache.js";
 import { readReply, writeRequests, type StoreRequest } from "./redis-protocol.js";
 import { SCRIPT } from "./redis-script.js";
-import { slotOf, withoutBraces } from "./redis-slot.js";
+import { hasHashTag, slotOf, withoutBraces } from "./redis-slot.js";
 import type { Snapshot, StorePart } from "./shared/snapshot.js";
 
 export type { IoredisLike, NodeRedisLike, RedisClient } from "./redis-client.js";
@@ -34,14 +33,18 @@ export interface RedisStoreOptions {
   readonly clock?: Clock;
 }
 
-interface Answer {
-  /** One for each part of the request. */
-  readonly snapshots: readonly Snapshot[];
-  readonly sent: Sent;
+/** A request, with the caller's own words for its parts. */
+interface Ask extends StoreRequest {
+  readonly charges: readonly Charge[];
 }
+
+/** Consumed or peeked together: a decision for each part; alone: one. Nothing for what decides nothing. */
+type Answer = Decision | readonly Decision[] | undefined;
 
 // Enough for the shared cost of a call to vanish; few enough that the server is not held up for longer than a millisecond.
 const LARGEST_BATCH = 128;
+// Measured behind an HTTP server: see docs/performance.md.
+const MOST_UNDER_WAY = 1;
 
 /**
  * Keeps buckets in Redis 6.2 or later, or Valkey: one script call decides, atomically, by the server's clock.
@@ -60,11 +63,17 @@ export class RedisStore implements AsyncStore {
   readonly #prefix: string;
   readonly #now: () => string;
   readonly #run: RunScript;
-  readonly #cluster: boolean;
   readonly #largest: number;
-  readonly #clientPrefix: string;
-  readonly #batchers = new Map<number, Batcher<StoreRequest, Answer>>();
   readonly #denials: DenyCache;
+  /** What comes before a name where the slot is worked out; null where all keys lie in one slot, or there are no slots. */
+  readonly #slotPrefix: string | null;
+  readonly #batchers = new Map<number, Batcher<Ask, Answer>>();
+
+  /**
+   * See the port; at most 128 charges, and always asked, whatever is remembered of refusals. A cluster keeps keys together only
+   * where they share a hash tag: over one whose `prefix` has none, this member is absent.
+   */
+  readonly consumeTogether?: (charges: readonly Charge[]) => Promise<readonly Decision[]>;
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names what is wrong. */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
@@ -82,8 +91,9 @@ export class RedisStore implements AsyncStore {
     this.clock = clock ?? "server";
     this.#prefix = `${prefix}:`;
     this.#now = clock === undefined ? () => "" : () => String(readClock(clock));
-    this.#cluster = cluster;
-    this.#clientPrefix = keyPrefixOf(client);
+    const ownPrefix = keyPrefixOf(client);
+    this.#slotPrefix = cluster && !hasHashTag(ownPrefix + this.#prefix) ? ownPrefix : null;
+    if (this.#slotPrefix === null) this.consumeTogether = (charges) => this.#consumeTogether(charges);
     this.#largest = batch ? LARGEST_BATCH : 1;
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
   }
@@ -92,36 +102,20 @@ export class RedisStore implements AsyncStore {
     return this.#denials.isEmpty ? this.#consume(policy, key, cost) : this.#recallOrConsume(policy, key, cost);
   }
 
-  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const { snapshots } = await this.#ask({ what: "p", parts: [this.#part(policy, key, cost)] });
-    return (snapshots[0] as Snapshot).peek(policy, cost);
+  recall(policy: Policy, key: string, cost: number): Decision | null {
+    return this.#denials.isEmpty ? null : this.#denials.recall(policy, key, cost);
   }
 
-  /**
-   * See `consumeTogether`; at most 128 charges. On a cluster the keys must lie in one slot, or it rejects
-   * with `"ERR_STORE_CROSS_SLOT"`.
-   */
-  async consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
-    if (charges.length === 0) return [];
-    if (charges.length > LARGEST_BATCH) throw new RangeError(expected("charges", `a list of at most ${LARGEST_BATCH}`, charges));
-    const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
-    if (new Set(parts.map(({ name }) => name)).size < parts.length) {
-      throw new TypeError("Expected `charges` to name each bucket once, got one twice");
-    }
-    const { snapshots, sent } = await this.#ask({ what: "c", parts });
-    const all = snapshots.every(({ fits }) => fits);
-    return charges.map(({ policy, key, cost }, i) => {
-      const snapshot = snapshots[i] as Snapshot;
-      return all || !snapshot.fits ? this.#settle(policy, key, cost, snapshot, sent) : snapshot.peek(policy, cost);
-    });
+  peek(policy: Policy, key: string, cost: number): Promise<Decision> {
+    return this.#ask("p", [{ policy, key, cost }]);
   }
 
-  async refund(policy: Policy, key: string, tokens: number): Promise<void> {
-    await this.#change("r", policy, key, tokens);
+  refund(policy: Policy, key: string, tokens: number): Promise<void> {
+    return this.#change("r", policy, key, tokens);
   }
 
-  async reset(policy: Policy, key: string): Promise<void> {
-    await this.#change("d", policy, key, 0);
+  reset(policy: Policy, key: string): Promise<void> {
+    return this.#change("d", policy, key, 0);
   }
 
   async #recallOrConsume(policy: Policy, key: string, cost: number): Promise<Decision> {
@@ -136,70 +130,81 @@ export class RedisStore implements AsyncStore {
     return await asked;
   }
 
-  async #consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const { snapshots, sent } = await this.#ask({ what: "c", parts: [this.#part(policy, key, cost)] });
-    return this.#settle(policy, key, cost, snapshots[0] as Snapshot, sent);
+  #consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    return this.#ask("c", [{ policy, key, cost }]);
+  }
+
+  async #consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
+    if (charges.length === 0) return [];
+    if (charges.length > LARGEST_BATCH) throw new RangeError(expected("charges", `a list of at most ${LARGEST_BATCH}`, charges));
+    if (new Set(charges.map(({ policy, key }) => this.#nameOf(policy, key))).size < charges.length) {
+      throw new TypeError("Expected `charges` to name each bucket once, got one twice");
+    }
+    const answer = await this.#ask<Decision | readonly Decision[]>("c", charges);
+    return "allowed" in answer ? [answer] : answer;
   }
 
   // A denial that is decided between this call's leaving and its being carried out is remembered, so it is dropped twice.
   async #change(what: "r" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
     this.#denials.drop(policy, key);
-    await this.#ask({ what, parts: [this.#part(policy, key, tokens)] });
+    await this.#ask(what, [{ policy, key, cost: tokens }]);
     this.#denials.drop(policy, key);
   }
 
-  #settle(policy: Policy, key: string, cost: number, snapshot: Snapshot, sent: Sent): Decision {
-    const decision = snapshot.consume(policy, cost);
-    if (decision.allowed) this.#denials.outdate(policy, key);
-    else this.#denials.remember(policy, key, snapshot, sent);
-    return decision;
-  }
-
-  #ask(request: StoreRequest): Promise<Answer> {
-    return this.#batcherOf(request).ask(request, request.parts.length);
+  // Resolves with what `#answer` makes of the request; its caller knows the type.
+  #ask<A extends Answer>(what: StoreRequest["what"], charges: readonly Charge[]): Promise<A> {
+    const parts = charges.map(({ policy, key, cost }) => ({ policy, name: this.#nameOf(policy, key), tokens: cost }));
+    return this.#batcherOf(parts[0] as StorePart).ask({ what, parts, charges }, parts.length) as Promise<A>;
   }
 
   // One for each slot that was used, so at most 16 384.
-  #batcherOf({ parts }: StoreRequest): Batcher<StoreRequest, Answer> {
-    const slot = this.#slotOf((parts[0] as StorePart).name);
-    if (parts.some(({ name }, i) => i > 0 && this.#slotOf(name) !== slot)) {
-      throw new StoreError(
-        "ERR_STORE_CROSS_SLOT",
-        "Expected buckets that are charged together to lie in one slot of the cluster, got several: use a `prefix` with a hash tag, such as \"{all}sluice\"",
-      );
-    }
+  #batcherOf({ name }: StorePart): Batcher<Ask, Answer> {
+    const slot = this.#slotPrefix === null ? 0 : slotOf(this.#slotPrefix + name);
     let batcher = this.#batchers.get(slot);
     if (batcher === undefined) {
-      batcher = new Batcher((requests) => this.#send(requests), this.#largest);
+      batcher = new Batcher((asks) => this.#send(asks), this.#largest, MOST_UNDER_WAY);
       this.#batchers.set(slot, batcher);
     }
     return batcher;
   }
 
-  #slotOf(name: string): number {
-    return this.#cluster ? slotOf(this.#clientPrefix + name) : 0;
-  }
-
-  async #send(requests: readonly StoreRequest[]): Promise<ReadonlyArray<Answer | Error>> {
-    const { keys, args } = writeRequests(requests, this.#now());
+  async #send(asks: readonly Ask[]): Promise<ReadonlyArray<Answer | Error>> {
+    const { keys, args } = writeRequests(asks, this.#now());
     const sent = this.#denials.sending();
     let reply: unknown;
     try {
       reply = await this.#run(keys, args);
     } catch (error) {
-      if (requests.length === 1 || !isTryAgain(error)) throw error;
-      return this.#sendApart(requests);
+      if (asks.length === 1 || !isTryAgain(error)) throw error;
+      return this.#sendApart(asks);
     }
-    return readReply(reply, requests).map((answer) => (answer instanceof Error ? answer : { snapshots: answer, sent }));
+    return readReply(reply, asks).map((snapshots, i) => (snapshots instanceof Error ? snapshots : this.#answer(asks[i] as Ask, snapshots, sent)));
   }
 
   // While a slot moves, its keys are on either of two nodes, and only calls with one key are sure to find theirs.
-  async #sendApart(requests: readonly StoreRequest[]): Promise<ReadonlyArray<Answer | Error>> {
-    const answers = await Promise.allSettled(requests.map((request) => this.#send([request])));
+  async #sendApart(asks: readonly Ask[]): Promise<ReadonlyArray<Answer | Error>> {
+    const answers = await Promise.allSettled(asks.map((ask) => this.#send([ask])));
     return answers.map((answer) => (answer.status === "fulfilled" ? (answer.value[0] as Answer | Error) : (answer.reason as Error)));
   }
 
-  #part(policy: Policy, key: string, tokens: number): StorePart {
-    return { policy, name: `${this.#prefix}${policy.name} ${withoutBraces(portableKey(key))}`, tokens };
+  #answer({ what, charges }: Ask, snapshots: readonly Snapshot[], sent: Sent): Answer | Error {
+    if (what === "r" || what === "d") return undefined;
+    try {
+      const all = what === "c" && snapshots.every(({ fits }) => fits);
+      const decisions = charges.map(({ policy, key, cost }, i) => {
+        const snapshot = snapshots[i] as Snapshot;
+        const decision = all ? snapshot.consume(policy, cost) : snapshot.peek(policy, cost);
+        if (all) this.#denials.outdate(policy, key);
+        else if (what === "c" && !decision.allowed) this.#denials.remember(policy, key, snapshot, sent);
+        return decision;
+      });
+      return decisions.length === 1 ? decisions[0] : decisions;
+    } catch (error) {
+      return error as Error;
+    }
+  }
+
+  #nameOf(policy: Policy, key: string): string {
+    return `${this.#prefix}${policy.name} ${withoutBraces(portableKey(key))}`;
   }
 }

@@ -1,6 +1,6 @@
 // How many calls reach Redis: batches, the deny cache, and what makes either of them ask again.
 import { Redis } from "ioredis";
-import { definePolicy, perHour, perSecond } from "sluice";
+import { createLimiter, definePolicy, perHour, perSecond } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -28,10 +28,10 @@ describeWith("redis-server", "calls to Redis", () => {
     await Promise.all(Array.from({ length: 300 }, (_, i) => store.consume(policy, `key ${i}`, 1)));
     expect(calls).toEqual([128, 128, 44]);
     calls.length = 0;
-    const wide = (from: number) => store.consumeTogether(Array.from({ length: 100 }, (_, i) => ({ policy, key: `wide ${from + i}`, cost: 1 })));
+    const wide = (from: number) => store.consumeTogether?.(Array.from({ length: 100 }, (_, i) => ({ policy, key: `wide ${from + i}`, cost: 1 })));
     await Promise.all([wide(0), wide(100), store.consume(policy, "one", 1)]);
     expect(calls).toEqual([100, 101]);
-    await expect(store.consumeTogether(Array.from({ length: 129 }, (_, i) => ({ policy, key: `${i}`, cost: 1 })))).rejects.toThrow(
+    await expect(store.consumeTogether?.(Array.from({ length: 129 }, (_, i) => ({ policy, key: `${i}`, cost: 1 })))).rejects.toThrow(
       "Expected `charges` to be a list of at most 128, got an array of 129",
     );
   });
@@ -73,6 +73,22 @@ describeWith("redis-server", "calls to Redis", () => {
     expect(calls).toEqual([]);
     clock.advance(1);
     expect(await store.consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
+  test("a denial that is remembered is told at once, and what might be granted is not", async () => {
+    const clock = new ManualClock();
+    const { calls, store } = counting(client, { clock: clock.now });
+    expect(store.recall(policy, "a", 4)).toBeNull();
+    await store.consume(policy, "a", 3);
+    const denied = await store.consume(policy, "a", 1);
+    calls.length = 0;
+    expect(store.recall(policy, "a", 1)).toEqual(denied);
+    expect([store.recall(policy, "a", 0), store.recall(policy, "b", 1)]).toEqual([null, null]);
+    const limiter = createLimiter({ policy, store });
+    expect(await Promise.all([limiter.consume("a"), limiter.consume("a", 4)])).toMatchObject([denied, { reason: "cost_above_capacity" }]);
+    expect(calls).toEqual([]);
+    clock.advance(1_000);
+    expect(store.recall(policy, "a", 1)).toBeNull();
   });
 
   test("a denial in other numbers says nothing", async () => {

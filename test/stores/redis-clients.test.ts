@@ -26,7 +26,7 @@ async function works(client: RedisClient, options: RedisStoreOptions): Promise<v
 async function worksTogether(client: RedisClient, options: RedisStoreOptions): Promise<void> {
   const store = new RedisStore(client, options);
   const charges = ["ann", "bob", "eve"].map((key, i) => ({ policy, key, cost: i + 1 }));
-  const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => store.consumeTogether(i % 2 === 0 ? charges : charges.toReversed())));
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => store.consumeTogether!(i % 2 === 0 ? charges : charges.toReversed())));
   expect(answers.filter((decisions) => allowed(decisions) === 3)).toHaveLength(13);
   for (const { key, cost } of charges) expect((await store.peek(policy, key, 0)).remaining).toBe(40 - 13 * cost);
 }
@@ -57,10 +57,7 @@ describeWith("redis-server", "Redis clients", () => {
     test.each(Object.keys(onCluster))("%s", async (name) => {
       const { client, close } = await (onCluster[name] as (ports: readonly number[]) => Promise<Connected>)(cluster.ports);
       await works(client, { prefix: name });
-      const store = new RedisStore(client, { prefix: name });
-      const apart = [{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 1 }];
-      await expect(store.consumeTogether(apart)).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_CROSS_SLOT" });
-      expect((await store.peek(policy, "ann", 0)).remaining).toBe(40);
+      for (const prefix of [name, "", "{}", "{", "}{"]) expect([prefix, new RedisStore(client, { prefix }).consumeTogether]).toEqual([prefix, undefined]);
       await worksTogether(client, { prefix: `{${name}}` });
       await close();
     });

@@ -8,6 +8,8 @@ import type { Snapshot } from "../../src/stores/shared/snapshot.js";
 /** A call of the script; the reply is null where the server did not know the script. */
 export interface Call {
   readonly event: number;
+  /** When it left for the first time, before the server did not know the script. */
+  readonly left: number;
   readonly keys: string[];
   readonly args: string[];
   reply: unknown;
@@ -32,23 +34,24 @@ export function answersOf(call: Call, policies: readonly Policy[]): Answered[] {
 
 /** Reads a call as the script's own documentation says it is to be read. */
 function requestsOf({ keys, args }: Call, policies: readonly Policy[]): StoreRequest[] {
-  let place = 1;
+  let place = 0;
   const next = (): string => args[place++] as string;
-  const sent = Array.from({ length: Number(next()) }, () => {
-    const limits = Array.from({ length: Number(next()) }, () => [next(), ...Array.from({ length: 4 }, () => Number(next()))]);
-    return policies.find((policy) => isDeepStrictEqual(limits, policy.limits.map(numbersOf))) as Policy;
-  });
+  const policyAt = (from: number): Policy => {
+    const sent = Array.from({ length: Number(args[from - 1]) }, (_, i) => args.slice(from + 4 * i, from + 4 * i + 4));
+    return policies.find((policy) => isDeepStrictEqual(sent, policy.limits.map(numbersOf))) as Policy;
+  };
+  place = Number(args[1]) - 1;
   const requests: StoreRequest[] = [];
   let key = 0;
   while (place < args.length) {
     const what = next() as StoreRequest["what"];
     const times = Number(next());
-    const parts = Array.from({ length: Number(next()) }, () => ({ policy: sent[Number(next()) - 1] as Policy, tokens: Number(next()) }));
+    const parts = Array.from({ length: Number(next()) }, () => ({ policy: policyAt(Number(next())), tokens: Number(next()) }));
     for (let i = 0; i < times; i++) requests.push({ what, parts: parts.map((part) => ({ ...part, name: keys[key++] as string })) });
   }
   return requests;
 }
 
-function numbersOf({ name, capacity, unitsPerMs, unitsPerToken, fullMs }: Limit): (string | number)[] {
-  return [name, capacity, unitsPerMs, unitsPerToken, fullMs];
+function numbersOf({ name, capacity, unitsPerMs, unitsPerToken }: Limit): string[] {
+  return [name, ...[capacity, unitsPerMs, unitsPerToken].map(String)];
 }

@@ -87,6 +87,14 @@ describeWith("redis-server", "what Redis sees", () => {
       ["another version", (name) => client.set(name, Buffer.from([2, ...Array<number>(8).fill(0)]))],
       ["half a record", async (name) => client.set(name, ((await client.getBuffer(nameOf("good"))) as Buffer).subarray(0, -3))],
       ["a record of rubbish", (name) => client.set(name, Buffer.concat([Buffer.from([1]), Buffer.alloc(40, 0xff), Buffer.from("tier\0")]))],
+      ...[0, 1, 2, 3, 4].map((place): (typeof foreign)[number] => [
+        `half a unit at place ${place}`,
+        (name) => {
+          const value = Buffer.alloc(41, 1);
+          [Date.now(), 1, 1, 1, 1].forEach((number, i) => value.writeDoubleLE(number + (i === place ? 0.5 : 0), 1 + 8 * i));
+          return client.set(name, Buffer.concat([value, Buffer.from("tier\0")]));
+        },
+      ]),
       ["a record that divides by zero", (name) => client.set(name, Buffer.concat([Buffer.from([1]), Buffer.alloc(40), Buffer.from("tier\0")]))],
     ];
     test.each(foreign)("%s under our key fails its own decision, and no other of the same call", async (_, put) => {
@@ -99,7 +107,7 @@ describeWith("redis-server", "what Redis sees", () => {
         store.consume(policy, "good", 1),
         store.consume(policy, "bad", 1),
         store.refund(policy, "bad", 1),
-        store.consumeTogether([{ policy, key: "good", cost: 1 }, { policy, key: "bad", cost: 1 }]),
+        store.consumeTogether?.([{ policy, key: "good", cost: 1 }, { policy, key: "bad", cost: 1 }]),
         store.consume(policy, "good", 1),
       ]);
       expect(calls).toEqual([6]);
@@ -114,14 +122,14 @@ describeWith("redis-server", "what Redis sees", () => {
   });
 
   test("a user with the rights that the page names is enough", async () => {
-    await client.acl("SETUSER", "limits", "on", ">secret", "~sluice:*", "+evalsha", "+eval", "+get", "+set", "+del", "+time");
+    await client.acl("SETUSER", "limits", "on", ">secret", "~sluice:*", "+evalsha", "+eval", "+get", "+set", "+setrange", "+del", "+time");
     const limited = new Redis({ port: server.port, username: "limits", password: "secret", enableReadyCheck: false });
     const store = new RedisStore(limited);
     await client.script("FLUSH");
     expect((await store.consume(policy, "a", 1)).allowed).toBe(true);
     await store.refund(policy, "a", 1);
     await store.reset(policy, "a");
-    await store.consumeTogether([{ policy, key: "a", cost: 1 }, { policy, key: "b", cost: 1 }]);
+    await store.consumeTogether?.([{ policy, key: "a", cost: 1 }, { policy, key: "b", cost: 1 }]);
     expect((await store.peek(policy, "a", 0)).remaining).toBe(2);
     limited.disconnect();
   });
@@ -155,13 +163,13 @@ describeWith("redis-server", "what Redis sees", () => {
       await new Promise(setImmediate);
       const decision = await createLimiter({ policy, store }).consume("a");
       expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
-      for (const ask of [store.peek(policy, "a", 1), store.consumeTogether([{ policy, key: "a", cost: 1 }]), store.refund(policy, "a", 1), store.reset(policy, "a")]) {
+      for (const ask of [store.peek(policy, "a", 1), store.consumeTogether?.([{ policy, key: "a", cost: 1 }]), store.refund(policy, "a", 1), store.reset(policy, "a")]) {
         await expect(ask).rejects.toThrow("Connection is closed");
       }
     });
 
     test("a reply that is not the script's is an error, not a decision", async () => {
-      for (const reply of [null, [], "OK", [1, 2], [0, 1, 0, 0, 7], { 0: 1 }]) {
+      for (const reply of [null, [], "OK", [1], [1, 2, 3], [1, 2.5], [0, [1]], [0, "x"], { 0: 1 }]) {
         const store = new RedisStore({ evalsha: () => Promise.resolve(reply), eval: () => Promise.resolve(reply) });
         await expect(store.consume(policy, "a", 1)).rejects.toMatchObject({ code: "ERR_STORE_REPLY" });
       }

@@ -19,6 +19,7 @@ export interface Sent {
 
 interface Denial {
   readonly policy: Policy;
+  readonly key: string;
   readonly snapshot: Snapshot;
   readonly sentAt: number;
   /** A newer answer that is on its way; never rejects. */
@@ -35,8 +36,13 @@ interface Denial {
 export class DenyCache {
   readonly #now: () => number;
   readonly #forMs: number;
-  readonly #denials = new Map<string, Denial>();
+  // By the policy's name, then the key: to look one up joins no strings.
+  readonly #denials = new Map<string, Map<string, Denial>>();
+  readonly #oldestFirst = new Set<Denial>();
+  // The last drop of each key, by its number. Of those that were forgotten, the number of the latest: answers to calls from
+  // before it are not remembered, whatever their key.
   readonly #drops = new Map<string, number>();
+  #forgotten = 0;
   #characters = 0;
   #dropped = 0;
 
@@ -47,33 +53,30 @@ export class DenyCache {
 
   /** Whether nobody is known to be refused, as it mostly is. */
   get isEmpty(): boolean {
-    return this.#denials.size === 0;
+    return this.#oldestFirst.size === 0;
+  }
+
+  /** The denial that the server would answer with, or null when it must be asked. */
+  recall(policy: Policy, key: string, cost: number): Decision | null {
+    const denial = this.#find(policy, key);
+    return denial === undefined ? null : this.#decide(denial, policy, cost);
   }
 
   /**
-   * The denial that the server would answer with; or, where somebody is asking about the key already, a promise to wait
-   * for before looking again; or null when the server must be asked.
+   * What `recall` says; or, where somebody is asking about the key already, a promise to wait for before looking again; or
+   * null when the server must be asked.
    */
   answer(policy: Policy, key: string, cost: number): Decision | Promise<unknown> | null {
-    const denial = this.#denials.get(nameOf(policy, key));
-    if (denial === undefined) return null;
-    const age = this.#now() - denial.sentAt;
-    if (age >= 0 && age < this.#forMs && samePolicy(denial.policy, policy)) {
-      const decision = peek(denial.snapshot.buckets, policy, cost, denial.snapshot.now + age);
-      if (!decision.allowed) return decision;
-    }
-    return denial.newer;
+    const denial = this.#find(policy, key);
+    return denial === undefined ? null : (this.#decide(denial, policy, cost) ?? denial.newer);
   }
 
   /** Lets others who ask about a refused key wait for an answer that is on its way, so that one of them asks for all. */
   expect(policy: Policy, key: string, answer: Promise<unknown>): void {
-    const name = nameOf(policy, key);
-    const denial = this.#denials.get(name);
+    const denial = this.#find(policy, key);
     if (denial === undefined) return;
     // Whatever the answer was, this denial has had its time.
-    denial.newer = answer.catch(() => undefined).then(() => {
-      if (this.#denials.get(name) === denial) this.#delete(name);
-    });
+    denial.newer = answer.catch(() => undefined).then(() => this.#delete(denial));
   }
 
   /** To be taken down when a call leaves. */
@@ -84,35 +87,61 @@ export class DenyCache {
   /** Keeps a denial that a call was answered with. */
   remember(policy: Policy, key: string, snapshot: Snapshot, sent: Sent): void {
     if (this.#forMs === 0) return;
-    const name = nameOf(policy, key);
     // Answers may overtake each other: one that was asked for before the key was dropped is older than the drop.
-    if ((this.#drops.get(name) ?? 0) > sent.drops) return;
-    this.#delete(name);
-    this.#denials.set(name, { policy, snapshot, sentAt: sent.at, newer: null });
-    this.#characters += name.length;
-    for (const oldest of this.#denials.keys()) {
-      if (this.#denials.size <= MOST_DENIALS && this.#characters <= MOST_CHARACTERS) break;
+    if (this.#dropped > sent.drops && (this.#drops.get(nameOf(policy, key)) ?? this.#forgotten) > sent.drops) return;
+    this.outdate(policy, key);
+    const denial: Denial = { policy, key, snapshot, sentAt: sent.at, newer: null };
+    const keys = this.#denials.get(policy.name) ?? new Map<string, Denial>();
+    this.#denials.set(policy.name, keys.set(key, denial));
+    this.#oldestFirst.add(denial);
+    this.#characters += key.length;
+    for (const oldest of this.#oldestFirst) {
+      if (this.#oldestFirst.size <= MOST_DENIALS && this.#characters <= MOST_CHARACTERS) break;
       this.#delete(oldest);
     }
   }
 
   /** Forgets a denial, since tokens were taken after it: its waits have become too short. */
   outdate(policy: Policy, key: string): void {
-    if (this.#denials.size > 0) this.#delete(nameOf(policy, key));
+    const denial = this.isEmpty ? undefined : this.#find(policy, key);
+    if (denial !== undefined) this.#delete(denial);
   }
 
-  /** Forgets what is known of a key, and what calls that are under way will say of it. */
+  /**
+   * Forgets what is known of a key, and what calls that are under way will say of it. The last thousand drops are known by
+   * their keys; while a call is under way that is older than those, its denials are not remembered, for any key.
+   */
   drop(policy: Policy, key: string): void {
     if (this.#forMs === 0) return;
+    this.outdate(policy, key);
     const name = nameOf(policy, key);
-    this.#delete(name);
     this.#drops.delete(name);
     this.#drops.set(name, ++this.#dropped);
-    if (this.#drops.size > MOST_DROPS) this.#drops.delete(this.#drops.keys().next().value as string);
+    if (this.#drops.size <= MOST_DROPS) return;
+    const [oldest, number] = this.#drops.entries().next().value as [string, number];
+    this.#drops.delete(oldest);
+    this.#forgotten = number;
   }
 
-  #delete(name: string): void {
-    if (this.#denials.delete(name)) this.#characters -= name.length;
+  #find(policy: Policy, key: string): Denial | undefined {
+    return this.#denials.get(policy.name)?.get(key);
+  }
+
+  #decide({ policy: own, snapshot, sentAt }: Denial, policy: Policy, cost: number): Decision | null {
+    const age = this.#now() - sentAt;
+    if (age < 0 || age >= this.#forMs || !samePolicy(own, policy)) return null;
+    const decision = peek(snapshot.buckets, policy, cost, snapshot.now + age);
+    return decision.allowed ? null : decision;
+  }
+
+  // One that is gone already may have been replaced, and its successor stays.
+  #delete(denial: Denial): void {
+    if (!this.#oldestFirst.delete(denial)) return;
+    const { policy, key } = denial;
+    const keys = this.#denials.get(policy.name) as Map<string, Denial>;
+    keys.delete(key);
+    if (keys.size === 0) this.#denials.delete(policy.name);
+    this.#characters -= key.length;
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * A store that could not answer. `code` is stable: `"ERR_STORE_FOREIGN_VALUE"`, `"ERR_STORE_CONTENTION"`,
- * `"ERR_STORE_CROSS_SLOT"` or `"ERR_STORE_REPLY"`. What a client library throws is passed on as it is.
+ * A store that could not answer. `code` is stable: `"ERR_STORE_FOREIGN_VALUE"`, `"ERR_STORE_CONTENTION"`
+ * or `"ERR_STORE_REPLY"`. What a client library throws is passed on as it is.
  * @example
  * if (error instanceof StoreError && error.code === "ERR_STORE_FOREIGN_VALUE") console.warn(error.message);
  */
@@ -17,4 +17,4 @@ export class StoreError extends Error {
 }
 
 /** Why a store could not answer. */
-export type StoreErrorCode = "ERR_STORE_FOREIGN_VALUE" | "ERR_STORE_CONTENTION" | "ERR_STORE_CROSS_SLOT" | "ERR_STORE_REPLY";
+export type StoreErrorCode = "ERR_STORE_FOREIGN_VALUE" | "ERR_STORE_CONTENTION" | "ERR_STORE_REPLY";

@@ -1,0 +1,179 @@
+/**
+ * The part of the script for what is out of the ordinary: any number of parts and limits, and any value. See `redis-script.ts`,
+ * which puts it where it is first needed in a call: to make these functions costs more than a simple decision does.
+ *
+ * Defines `long`, which answers the request whose first key is `KEYS[done + 1]`, after `length` entries of the reply, and returns
+ * how many entries there are then. `run` is where the request stands in ARGV.
+ */
+export const LONG_WAY = `
+local pcall, floor, min = pcall, math.floor, math.min
+
+-- a * b / c, rounded up, exactly: long multiplication by doubling, where no number passes 2^53. Saturates at 2^53 - 1.
+local function convert(a, b, c)
+  local whole, rest = floor(a / c), a % c
+  local quotient, remainder = 0, 0
+  local power = 4503599627370496
+  while power >= 1 do
+    quotient = quotient * 2
+    if remainder >= c - remainder then
+      quotient = quotient + 1
+      remainder = remainder - (c - remainder)
+    else
+      remainder = remainder * 2
+    end
+    if b >= power then
+      b = b - power
+      quotient = quotient + whole
+      if remainder >= c - rest then
+        quotient = quotient + 1
+        remainder = remainder - (c - rest)
+      else
+        remainder = remainder + rest
+      end
+    end
+    if quotient > MOST then return MOST end
+    power = power / 2
+  end
+  if remainder > 0 then quotient = quotient + 1 end
+  return min(quotient, MOST)
+end
+
+local function isUnits(number)
+  return number > 0 and number <= MOST and number % 1 == 0
+end
+
+-- Fills the part with what the key holds now.
+local function read(part, key)
+  local limits = part.limits
+  part.ours, part.expires = true, 0        -- whether the value is ours or none; when it expires, or 0
+  part.spent, part.lag = {}, {}            -- for each limit: units spent now, in its own units; ms that the record is ahead of the clock
+  part.stale = false                       -- the limits whose records are counted in other numbers, or false
+  part.others, part.othersMs = '', 0       -- records of other limits, as they are; ms until they are full
+  for j = 1, #limits do part.spent[j], part.lag[j] = 0, 0 end
+  local value = get('GET', key)
+  if not value then return end
+
+  -- Guarded, for the value may be of another type, or cut off: that must fail its own decision and no other.
+  local ok, version, expires, place = pcall(unpack, HEAD, value)
+  if not ok or version ~= VERSION or expires % 1 ~= 0 then part.ours = false return end
+  part.expires = expires
+  while place <= #value do
+    local ok, spent, at, p, q, name, after = pcall(unpack, RECORD, value, place)
+    -- A number that is none or has no end is not whole either.
+    if not ok or not (isUnits(spent) and isUnits(p) and isUnits(q) and at % 1 == 0) then part.ours = false return end
+    local known = nil
+    for j = 1, #limits do
+      if limits[j].name == name then known = j end
+    end
+    if known then
+      local limit = limits[known]
+      if p ~= limit.p or q ~= limit.q then
+        part.stale = part.stale or {}
+        table.insert(part.stale, limit)
+      end
+      local lag = at - now
+      if lag <= limit.fullMs then
+        if lag < 0 then spent, lag = spent + p * lag, 0 end
+        if spent > 0 then
+          if q ~= limit.q then spent = convert(spent, limit.q, q) end
+          part.spent[known], part.lag[known] = spent, lag
+        end
+      end
+    else
+      local left = at - now + ceil(spent / p)
+      if left > 0 then part.others = part.others .. sub(value, place, after - 1) end
+      if left > part.othersMs then part.othersMs = left end
+    end
+    place = after
+  end
+end
+
+-- Writes the part back with so many tokens more spent (or fewer, when negative), or deletes what is full.
+local function write(part, key, tokens)
+  local limits, records, fullMs = part.limits, part.others, part.othersMs
+  for j = #limits, 1, -1 do
+    local limit = limits[j]
+    local spent, lag = part.spent[j] + tokens * limit.q, part.lag[j]
+    if spent > 0 then
+      records = pack(RECORD, spent, now + lag, limit.p, limit.q, limit.name) .. records
+      local left = lag + ceil(spent / limit.p)
+      if left > fullMs then fullMs = left end
+    end
+  end
+  if fullMs == 0 then
+    call('DEL', key)
+  elseif serverClock and now + fullMs <= part.expires then
+    call('SET', key, pack(HEAD, VERSION, part.expires) .. records, 'KEEPTTL')
+  else
+    local ms = fullMs + min(fullMs, 60000)
+    local value = pack(HEAD, VERSION, now + ms) .. records
+    if serverClock then
+      call('SET', key, value, 'PXAT', string.format('%.0f', now + ms))
+    else
+      -- Under a clock that is not the server's the key lives an hour beyond what that clock says.
+      call('SET', key, value, 'PX', string.format('%.0f', ms + 3600000))
+    end
+  end
+end
+
+-- What the part has spent, for the reply; returns whether it fits.
+local function judge(part, length)
+  local limits, tokens, fits = part.limits, part.tokens, part.ours
+  for j = 1, #limits do
+    local limit = limits[j]
+    if tokens > limit.capacity or (tokens > 0 and part.spent[j] > limit.capacity * limit.q - tokens * limit.q) then fits = false end
+  end
+  for j = 1, #limits do
+    local spent, lag = part.spent[j], part.lag[j]
+    if not fits then spent = -1 - spent end
+    if lag > 0 then spent = { spent, lag } end
+    reply[length + j] = part.ours and spent
+  end
+  return fits
+end
+
+-- The parts of a run, which all of its requests have alike.
+local parts, partsOf = {}, nil
+local function readRun(run)
+  parts, partsOf = {}, run
+  for i = 1, tonumber(ARGV[run + 2]) do
+    local limits, place = {}, tonumber(ARGV[run + 1 + 2 * i])
+    for j = 1, tonumber(ARGV[place]) do
+      local at = place + 4 * j - 3
+      local name, capacity, p, q = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+      limits[j] = { name = name, capacity = capacity, p = p, q = q, fullMs = ceil(capacity * q / p) }
+    end
+    parts[i] = { limits = limits, tokens = tonumber(ARGV[run + 2 + 2 * i]) }
+  end
+end
+
+long = function(run, done, length)
+  if partsOf ~= run then readRun(run) end
+  local what, allFit = ARGV[run], true
+  for i = 1, #parts do
+    local part = parts[i]
+    read(part, KEYS[done + i])
+    allFit = judge(part, length) and allFit
+    length = length + #part.limits
+  end
+  for i = 1, #parts do
+    local part, key = parts[i], KEYS[done + i]
+    if what == 'd' then
+      for j = 1, #part.limits do part.spent[j] = 0 end
+      write(part, key, 0)
+    elseif not part.ours or what == 'p' then
+      -- Nothing is written.
+    elseif what == 'r' then
+      write(part, key, -part.tokens)
+    elseif allFit then
+      write(part, key, part.tokens)
+    elseif part.stale then
+      -- Refused; but what was counted in old numbers is settled once, and that alone.
+      local settled = { limits = part.stale, tokens = 0 }
+      read(settled, key)
+      write(settled, key, 0)
+    end
+  end
+  return length
+end
+`;
