@@ -92,8 +92,12 @@ BEGIN
 
   -- One at a time for each bucket, in one order everywhere so that nobody waits in a circle. A lock like this needs no row
   -- and writes none. Two buckets with one hash only wait for each other.
-  PERFORM pg_advisory_xact_lock(h)
-    FROM (SELECT DISTINCT hashtextextended('${table} ' || b, 0) AS h FROM unnest(buckets) AS b ORDER BY h) AS hashes;
+  IF cardinality(buckets) = 1 THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended('${table} ' || buckets[1], 0));
+  ELSE
+    PERFORM pg_advisory_xact_lock(h)
+      FROM (SELECT DISTINCT hashtextextended('${table} ' || b, 0) AS h FROM unnest(buckets) AS b ORDER BY h) AS hashes;
+  END IF;
   now := coalesce(clock, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
 
   k := 1;
@@ -128,6 +132,19 @@ BEGIN
 
   -- A refusal writes nothing, but that it settles what was counted in other numbers.
   IF what = 'p' OR (what = 'c' AND NOT all_fit AND NOT true = ANY (renumbered)) THEN RETURN; END IF;
+
+  -- With one limit, and no other in the row, the row is written at once; the rest below comes to the same, in more steps.
+  IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND found_spent[1] + tokens[1] > 0 AND (kept.names IS NULL OR kept.names = limits) THEN
+    s := found_spent[1] + tokens[1] * per_token[1];
+    l := now + found_lag[1];
+    full_at := ((l + (s + per_ms[1] - 1) / per_ms[1] + 1048575) / 1048576) * 1048576;
+    UPDATE ${table} SET spent = ARRAY[s], at = ARRAY[l], p = per_ms, q = per_token, sweep_after = full_at WHERE bucket = buckets[1];
+    IF NOT FOUND THEN
+      INSERT INTO ${table} VALUES (buckets[1], limits, ARRAY[s], ARRAY[l], per_ms, per_token, full_at);
+      inserted := 1;
+    END IF;
+    buckets := '{}';
+  END IF;
 
   k := 1;
   FOR i IN 1 .. cardinality(buckets) LOOP
