@@ -1,4 +1,5 @@
 // One of the processes whose interleaving is replayed: asks at random, and tells all that it did.
+import { isDeepStrictEqual } from "node:util";
 import { Redis } from "ioredis";
 import type { Policy } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
@@ -17,18 +18,25 @@ const redis = new Redis(url);
 const calls: Call[] = [];
 const asked: Asked[] = [];
 let events = 0;
-const note = (rest: string[], count: number, run: Promise<unknown>): Promise<unknown> => {
-  const call: Call = { event: ++events, keys: rest.slice(0, count), args: rest.slice(count), reply: null };
+// What the server did not know by its hash, and what is yet to be sent as text; its decisions left when the hash did.
+const unknown: Call[] = [];
+const note = (rest: string[], count: number, run: Promise<unknown>, again: boolean): Promise<unknown> => {
+  const [names, args] = [rest.slice(0, count), rest.slice(count)];
+  const first = again ? unknown.findIndex((call) => isDeepStrictEqual([call.keys, call.args], [names, args])) : -1;
+  const event = ++events;
+  const call: Call = { event, left: unknown.splice(first, first < 0 ? 0 : 1)[0]?.left ?? event, keys: names, args, reply: null };
   calls.push(call);
+  run.catch(() => unknown.push(call));
   return run.then((reply) => (call.reply = reply));
 };
 const client: IoredisLike = {
-  evalsha: (sha, count, ...rest) => note(rest, count, redis.evalsha(sha, count, ...rest)),
-  eval: (script, count, ...rest) => note(rest, count, redis.eval(script, count, ...rest)),
+  evalsha: (sha, count, ...rest) => note(rest, count, redis.evalsha(sha, count, ...rest), false),
+  eval: (script, count, ...rest) => note(rest, count, redis.eval(script, count, ...rest), true),
 };
 
-// The clock of the deny cache moves only between steps, so that every answer from memory has one instant. Where the script
-// is told the time, it is that clock's, which wanders; else this process's clock is slowed to steps, and the server's is its own.
+// The clock of the deny cache moves only between steps and while nothing is about to leave, so that every call and every answer
+// from memory has one instant. Where the script is told the time, it is that clock's, which wanders; else this process's clock
+// is slowed to steps, and the server's is its own.
 const passing = performance.now.bind(performance);
 const reading = (): number => (mode === "told" ? Date.now() + random(80) - 40 : Math.floor(passing()));
 let time = reading();
@@ -43,8 +51,13 @@ await new Promise((resolve) => process.once("message", resolve));
 
 let policy = 0;
 let waiting: Promise<unknown>[] = [];
+ask(); // from now on the script's hash is known, and calls leave in the tick that they are made in
+await waiting.pop();
 for (let step = 0; step < Number(steps); step++) {
-  if (random(3) === 0) times.push([++events, (time = reading())]);
+  if (random(3) === 0) {
+    await new Promise(setImmediate);
+    times.push([++events, (time = reading())]);
+  }
   if (random(200) === 0) await redis.script("FLUSH");
   for (let i = random(6); i >= 0; i--) ask();
   const pause = random(10);
@@ -67,12 +80,12 @@ function ask(): void {
   const what = ["reset", "refund", "refund", "peek", "peek", "together", "together"][random(40)] ?? "consume";
   const entry: Asked = { what, policy, keys: what === "together" ? [key, other] : [key], tokens, asked: ++events, answered: 0, decisions: [] };
   asked.push(entry);
-  const answer: Promise<unknown> =
+  const answer =
     what === "together"
-      ? store.consumeTogether([{ policy: chosen, key, cost: tokens }, { policy: chosen, key: other, cost: 1 }])
+      ? store.consumeTogether?.([{ policy: chosen, key, cost: tokens }, { policy: chosen, key: other, cost: 1 }])
       : store[what as "consume" | "peek" | "refund" | "reset"](chosen, key, tokens);
   waiting.push(
-    answer.then((decision) => {
+    Promise.resolve(answer).then((decision: unknown) => {
       Object.assign(entry, { answered: ++events, decisions: decision === undefined ? [] : [decision].flat() });
     }),
   );

@@ -52,9 +52,9 @@ export interface Told {
 
 interface Denial {
   readonly event: number;
-  /** The script's instant, and what the clock of the deny cache may have said when the call left. */
+  /** The script's instant, and that of the deny cache when the call left. */
   readonly now: number;
-  readonly sent: readonly number[];
+  readonly sent: number;
   readonly buckets: Bucket[];
 }
 
@@ -97,7 +97,7 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
     const answers = answersOf(call, policies);
     const now = answers[0]?.snapshots[0]?.now as number;
     if (toldInstant(call) !== (mode === "told" ? String(now) : "")) throw new Error("The script's instant is not the one it was given");
-    const sent = mode === "told" ? [now] : timesOf(mind.told, call.event - 1, call.event);
+    const sent = mode === "told" ? now : (timesOf(mind.told, call.left, call.left)[0] as number);
     for (const { what, parts, snapshots } of answers) {
       const loaded = parts.map(({ name, policy }) => policy.limits.map((limit) => ({ ...(kept.get(name)?.get(limit.name) ?? fullBucket(limit)) })));
       const fits = parts.map(({ policy, tokens }, i) => peek(loaded[i] as Bucket[], policy, tokens, now).allowed);
@@ -106,7 +106,7 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
         const buckets = loaded[i] as Bucket[];
         count(name, policy, now);
         if (what === "c" || what === "p") compare(snapshots[i] as Snapshot, { now, fits: fits[i] === true, buckets: seen(buckets, policy, now) });
-        if (what === "c" && fits[i] !== true) remember(mind, { event: call.event, now, sent, buckets: settled(buckets, policy, now) }, name, policy);
+        if (what === "c" && fits[i] !== true) remember(mind, { event: call.left, now, sent, buckets: settled(buckets, policy, now) }, name, policy);
         const decision = what === "c" && (all || fits[i] !== true) ? consume(buckets, policy, tokens, now) : peek(buckets, policy, tokens, now);
         if (!decision.allowed && (what === "c" || what === "p")) result.denials += 1;
         if (what === "c" && !all && fits[i] === true) settleStale(buckets, policy, now);
@@ -163,7 +163,7 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
     const instants = timesOf(mind.told, asked.asked, asked.answered);
     const right = (mind.denials.get(`${name} ${asked.policy}`) ?? []).some(
       (denial) =>
-        instants.some((instant) => denial.sent.some((sent) => saysSo(denial, instant - sent, asked, policy))) &&
+        instants.some((instant) => saysSo(denial, instant - denial.sent, asked, policy)) &&
         !mind.told.asked.some((other) => other.keys.map(nameOf).includes(name) && outdates(other, denial, asked)),
     );
     if (asked.what !== "consume" || asked.decisions[0]?.allowed !== false || !right) {
