@@ -4,48 +4,58 @@ import { ManualClock } from "sluice/testing";
 import { expect } from "vitest";
 import { messageFrom, startProcess } from "./processes.js";
 
-/** One decision of the server: its instant, and whether it was granted. */
-export type Told = readonly [now: number, granted: boolean];
+/** One verdict of the server: its instant, whether it granted, and how many tokens were asked for. */
+export type Told = readonly [now: number, granted: boolean, tokens: number];
+
+/** All that a process tells. */
+export interface Tale {
+  readonly told: readonly Told[];
+  /** Decisions that its callers got, of one token each, and how many of them were allowed. */
+  readonly asked: number;
+  readonly allowed: number;
+}
 
 /**
  * Starts a file in four processes with these arguments, the limit and the milliseconds to go on for. Each says that it is
- * ready, waits for a word, and then sends all that it was {@link Told}.
+ * ready, waits for a word, and then sends its {@link Tale}.
  */
 export async function hammer(what: string, file: string, args: readonly string[], limit: LimitOptions): Promise<void> {
   const children = Array.from({ length: 4 }, () => startProcess(file, [...args, JSON.stringify(limit), "2000"]));
   try {
     await Promise.all(children.map(messageFrom)); // "ready"
     for (const child of children) child.send("go");
-    judge(what, limit, (await Promise.all(children.map((child) => messageFrom<Told[]>(child)))).flat());
+    judge(what, limit, await Promise.all(children.map((child) => messageFrom<Tale>(child))));
   } finally {
     for (const child of children) child.kill("SIGKILL");
   }
 }
 
-function judge(what: string, limit: LimitOptions, told: Told[]): void {
+function judge(what: string, limit: LimitOptions, tales: readonly Tale[]): void {
   // In the order of the server: at one instant nothing comes back, so the grants of it were before its refusals.
-  told.sort(([now, granted], [other, wasGranted]) => now - other || Number(wasGranted) - Number(granted));
-  const grants = told.filter(([, granted]) => granted).map(([now]) => now);
+  const told = tales.flatMap((tale) => tale.told).sort(([now, granted], [other, wasGranted]) => now - other || Number(wasGranted) - Number(granted));
+  const grants = told.filter(([, granted]) => granted);
 
   // The most that any window got beyond what came back in it: the best end minus the best start, in one pass.
   const perMs = limit.refill.tokens / limit.refill.everyMs;
-  let most = 0;
-  let least = Infinity;
-  grants.forEach((now, i) => {
-    least = Math.min(least, i - perMs * now);
-    most = Math.max(most, i + 1 - perMs * now - least);
-  });
+  let [most, least, tokens] = [0, Infinity, 0];
+  for (const [now, , of] of grants) {
+    least = Math.min(least, tokens - perMs * now);
+    tokens += of;
+    most = Math.max(most, tokens - perMs * now - least);
+  }
+  const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
   const elapsed = (told.at(-1) as Told)[0] - (told[0] as Told)[0];
   console.log(
-    `${what}, four processes: ${told.length} decisions in ${elapsed} ms, ${grants.length} granted, ` +
-      `at most ${most.toFixed(2)} of ${limit.capacity} ahead of the rate`,
+    `${what}, four processes: ${sum(tales.map(({ asked }) => asked))} decisions by ${told.length} of the server in ${elapsed} ms, ` +
+      `${tokens} granted, at most ${most.toFixed(2)} of ${limit.capacity} ahead of the rate`,
   );
   expect(most).toBeLessThan(limit.capacity + 0.001); // doubles
   expect(told.length - grants.length).toBeGreaterThan(100);
+  expect(sum(tales.map(({ allowed }) => allowed))).toBe(tokens);
 
   // Nothing is lost: one bucket in one process, asked at the same instants, grants as much and no more.
   const clock = new ManualClock();
   const bucket = new TokenBucket({ ...limit, clock: clock.now });
-  const alone = told.map(([now]): Told => (clock.set(now), [now, bucket.consume().allowed]));
+  const alone = told.map(([now, , of]): Told => (clock.set(now), [now, bucket.consume(of).allowed, of]));
   expect(alone).toEqual(told);
 }

@@ -9,8 +9,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Model } from "../helpers/model.js";
 import { runs, type Run } from "../helpers/runs.js";
 import { describeWith, postgresUrl } from "../helpers/services.js";
+import { Tally } from "../helpers/tally.js";
 
-const tally = { steps: 0, denials: 0, changes: 0, back: 0 };
+let tally = new Tally();
 let keys = 0;
 
 /** Plays a run on a key of its own, in a table of its own: a sweep by one clock would take the rows of another. */
@@ -27,10 +28,7 @@ async function play({ policies, steps }: Run, client: PostgresClient, table: str
     const chosen = choice % policies.length;
     const options = policies[chosen] as PolicyOptions;
     const policy = defined[chosen] as Policy;
-    tally.steps += 1;
-    if (last !== undefined && now < last.now) tally.back += 1;
-    if (last !== undefined && chosen !== last.chosen) tally.changes += 1;
-    last = { now, chosen };
+    last = tally.step(now, chosen, last);
     if (call === "reset") {
       await store.reset(policy, key);
       core.reset(policy, key);
@@ -53,14 +51,6 @@ async function create(client: PostgresClient, table: string): Promise<void> {
   await new PostgresStore(client, { table }).migrate();
 }
 
-function tell(where: string): void {
-  const { steps, denials, changes, back } = tally;
-  const share = (part: number): string => `${part} (${Math.round((part / steps) * 100)} %)`;
-  console.log(`${where}: ${steps} steps, ${share(denials)} denials, ${share(changes)} changes of numbers, ${share(back)} steps back`);
-  for (const part of [denials, changes, back]) expect(part).toBeGreaterThan(steps / 20);
-  Object.assign(tally, { steps: 0, denials: 0, changes: 0, back: 0 });
-}
-
 describeWith("postgres", "L8 · one arithmetic, on a server", () => {
   const LANES = 8;
   const tables = Array.from({ length: LANES }, (_, i) => `sluice_fuzz_${i}`);
@@ -79,17 +69,18 @@ describeWith("postgres", "L8 · one arithmetic, on a server", () => {
       }),
       { numRuns: 72 },
     );
-    tell("Postgres");
+    tally.tell("Postgres");
   });
 });
 
 describe("L8 · one arithmetic, on PGlite", () => {
   test("L8, L14 · every answer is the model's and the core's", { timeout: 30_000 }, async () => {
     const db = new PGlite();
+    tally = new Tally();
     try {
       await create(db, "sluice");
       await fc.assert(fc.asyncProperty(runs, (run) => play(run, db, "sluice")), { numRuns: 100 });
-      tell("PGlite");
+      tally.tell("PGlite");
     } finally {
       await db.close();
     }

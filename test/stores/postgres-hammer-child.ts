@@ -3,19 +3,9 @@
 import pg from "pg";
 import { definePolicy, type LimitOptions } from "sluice";
 import { PostgresStore } from "sluice/postgres";
+import type { Tale, Told } from "../helpers/hammer.js";
 
 const [url, table, limit, ms] = process.argv.slice(2) as [string, string, string, string];
-
-/** One statement: the server's instant, whether it was granted, and for how many tokens. */
-export type Told = readonly [now: number, granted: boolean, tokens: number];
-
-/** All that a child tells. */
-export interface Tale {
-  readonly told: readonly Told[];
-  /** Decisions that its callers got, and those of them that were allowed. */
-  readonly asked: number;
-  readonly allowed: number;
-}
 
 const told: Told[] = [];
 const pool = new pg.Pool({ connectionString: url, max: 4 });
@@ -28,6 +18,7 @@ const client = {
   },
 };
 const policy = definePolicy({ name: "hammer", ...(JSON.parse(limit) as LimitOptions) });
+process.once("disconnect", () => process.exit());
 const store = new PostgresStore(client, { table, denyCacheMs: 0 });
 
 await store.peek(policy, "one", 1); // connected, and ready to start with the others

@@ -1,18 +1,14 @@
 // Many processes, many connections, and connections that die: not one token too many, not one lost.
-import { fork, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import pg from "pg";
-import { createLimiter, definePolicy, perHour, TokenBucket, type Decision } from "sluice";
+import { createLimiter, definePolicy, perHour, type Decision } from "sluice";
 import { PostgresStore } from "sluice/postgres";
-import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hammer } from "../helpers/hammer.js";
 import { describeWith, postgresUrl } from "../helpers/services.js";
-import type { Tale, Told } from "./postgres-hammer-child.js";
 
 // One for each test, since their clocks differ: a sweep by one clock would take the rows of another.
 const TABLES = { hammer: "sluice_hammer", together: "sluice_together", cut: "sluice_cut" };
 const HAMMERED = { capacity: 50, refill: { tokens: 123, everyMs: 1_000 } };
-const PER_MS = HAMMERED.refill.tokens / HAMMERED.refill.everyMs;
 
 describeWith("postgres", "under many hands", () => {
   let admin: pg.Pool;
@@ -31,44 +27,7 @@ describeWith("postgres", "under many hands", () => {
 
   describe.concurrent("at once", () => {
     test("L1 · bound: four processes get from one key what it has, in every window, and lose nothing", async () => {
-      const children = Array.from({ length: 4 }, () => hammer(2_000));
-      try {
-        await Promise.all(children.map((child) => once(child, "message"))); // "ready"
-        for (const child of children) child.send("go");
-        const tales = await Promise.all(children.map(async (child) => (await once(child, "message"))[0] as Tale));
-        const told = tales.flatMap((tale) => tale.told);
-        // In the order of the server: at one instant nothing comes back, so the grants of it were before its refusals.
-        told.sort(([now, granted], [other, wasGranted]) => now - other || Number(wasGranted) - Number(granted));
-        const grants = told.filter(([, granted]) => granted);
-        const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
-        const tokens = sum(grants.map(([, , of]) => of));
-
-        // The most that any window got beyond what came back in it: the best end minus the best start, in one pass.
-        let most = 0;
-        let least = Infinity;
-        let before = 0;
-        for (const [now, , of] of grants) {
-          least = Math.min(least, before - PER_MS * now);
-          before += of;
-          most = Math.max(most, before - PER_MS * now - least);
-        }
-        const [first, last] = [told[0] as Told, told.at(-1) as Told];
-        console.log(
-          `Postgres, four processes: ${sum(tales.map(({ asked }) => asked))} decisions by ${told.length} statements in ${last[0] - first[0]} ms, ` +
-            `${tokens} granted, at most ${most.toFixed(2)} of ${HAMMERED.capacity} ahead of the rate`,
-        );
-        expect(most).toBeLessThan(HAMMERED.capacity + 0.001); // doubles
-        expect(told.length - grants.length).toBeGreaterThan(100);
-        expect(sum(tales.map(({ allowed }) => allowed))).toBe(tokens);
-
-        // Nothing is lost: one bucket in one process, asked at the same instants, grants as much and no more.
-        const clock = new ManualClock();
-        const bucket = new TokenBucket({ ...HAMMERED, clock: clock.now });
-        const alone = told.map(([now, , of]): Told => (clock.set(now), [now, bucket.consume(of).allowed, of]));
-        expect(alone).toEqual(told);
-      } finally {
-        for (const child of children) child.kill("SIGKILL");
-      }
+      await hammer("Postgres", "test/stores/postgres-hammer-child.ts", [postgresUrl(), TABLES.hammer], HAMMERED);
     }, 30_000);
 
     test("L10 · together: opposite orders on many connections never wait in a circle and never charge half", async () => {
@@ -141,7 +100,3 @@ describe("without a server", () => {
     await pool.end();
   });
 });
-
-function hammer(ms: number): ChildProcess {
-  return fork("test/stores/postgres-hammer-child.ts", [postgresUrl(), TABLES.hammer, JSON.stringify(HAMMERED), String(ms)], { execArgv: ["--import", "tsx"] });
-}

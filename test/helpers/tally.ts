@@ -1,0 +1,28 @@
+// What the histories of a fuzz were made of: one that holds no denials proves little.
+import { expect } from "vitest";
+
+/** Counts steps, and what was special about them. */
+export class Tally {
+  steps = 0;
+  denials = 0;
+  /** Steps under other numbers than the step before. */
+  changes = 0;
+  /** Steps at an earlier instant than the step before. */
+  back = 0;
+
+  /** Counts a step of a history, and gives it back for the next. */
+  step(now: number, chosen: number, last: { now: number; chosen: number } | undefined): { now: number; chosen: number } {
+    this.steps += 1;
+    if (last !== undefined && now < last.now) this.back += 1;
+    if (last !== undefined && chosen !== last.chosen) this.changes += 1;
+    return { now, chosen };
+  }
+
+  /** Prints the counts; fails where one of them is less than a twentieth of the steps. */
+  tell(where: string): void {
+    const { steps, denials, changes, back } = this;
+    const share = (part: number): string => `${part} (${Math.round((part / steps) * 100)} %)`;
+    console.log(`${where}: ${steps} steps, ${share(denials)} denials, ${share(changes)} changes of numbers, ${share(back)} steps back`);
+    for (const part of [denials, changes, back]) expect(part).toBeGreaterThan(steps / 20);
+  }
+}
