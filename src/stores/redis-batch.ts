@@ -1,12 +1,13 @@
-/** Work that waits for its answer in a call that carries several. */
-interface Waiting<Work, Answer> {
-  readonly work: Work;
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (error: unknown) => void;
+/** A piece of work, and where its answer goes once it is asked for. */
+export interface Work<Answer> {
+  /** How much of a call it takes. */
+  readonly size: number;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
 }
 
 /** Answers a batch: one entry for each piece of work, in order; an error fails that piece alone. */
-export type SendBatch<Work, Answer> = (batch: readonly Work[]) => Promise<ReadonlyArray<Answer | Error>>;
+export type SendBatch<Piece, Answer> = (batch: readonly Piece[]) => Promise<ReadonlyArray<Answer | Error>>;
 
 /**
  * Gathers work into calls: what is asked for in one tick travels together, and so does what arrives while enough calls are
@@ -18,31 +19,33 @@ export type SendBatch<Work, Answer> = (batch: readonly Work[]) => Promise<Readon
  * pieces, and no other. What waits here is sent and counts even when whoever asked has given up meanwhile, and calls that
  * hang hold back what came after them until `largest` have gathered: give the client a deadline.
  */
-export class Batcher<Work, Answer> {
-  readonly #send: SendBatch<Work, Answer>;
+export class Batcher<Piece extends Work<Answer>, Answer> {
+  readonly #send: SendBatch<Piece, Answer>;
   readonly #largest: number;
   readonly #mostUnderWay: number;
   readonly #endOfTick = (): void => {
     this.#scheduled = false;
     this.#flush();
   };
-  #waiting: Array<Waiting<Work, Answer>> = [];
+  #waiting: Piece[] = [];
   #size = 0;
   #underWay = 0;
   #scheduled = false;
 
-  constructor(send: SendBatch<Work, Answer>, largest: number, mostUnderWay: number) {
+  constructor(send: SendBatch<Piece, Answer>, largest: number, mostUnderWay: number) {
     this.#send = send;
     this.#largest = largest;
     this.#mostUnderWay = mostUnderWay;
   }
 
-  /** Resolves with the answer to `work`. */
-  ask(work: Work, size: number): Promise<Answer> {
+  /** Resolves with the answer to `work`, whose `resolve` and `reject` it fills in. */
+  ask(work: Piece): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      if (this.#size + size > this.#largest) this.#flush();
-      this.#waiting.push({ work, resolve, reject });
-      this.#size += size;
+      work.resolve = resolve;
+      work.reject = reject;
+      if (this.#size + work.size > this.#largest) this.#flush();
+      this.#waiting.push(work);
+      this.#size += work.size;
       if (this.#size >= this.#largest) this.#flush();
       else if (!this.#scheduled && this.#underWay < this.#mostUnderWay) {
         this.#scheduled = true;
@@ -60,17 +63,16 @@ export class Batcher<Work, Answer> {
     void this.#deliver(batch);
   }
 
-  async #deliver(batch: ReadonlyArray<Waiting<Work, Answer>>): Promise<void> {
+  async #deliver(batch: readonly Piece[]): Promise<void> {
     try {
-      const answers = await this.#send(batch.map(({ work }) => work));
+      const answers = await this.#send(batch);
       for (let i = 0; i < batch.length; i++) {
-        const { resolve, reject } = batch[i] as Waiting<Work, Answer>;
         const answer = answers[i] as Answer | Error;
-        if (answer instanceof Error) reject(answer);
-        else resolve(answer);
+        if (answer instanceof Error) (batch[i] as Piece).reject(answer);
+        else (batch[i] as Piece).resolve(answer);
       }
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      for (const work of batch) work.reject(error);
     } finally {
       this.#underWay -= 1;
       // What gathered meanwhile leaves now, whether or not other calls are still out.

@@ -1,3 +1,4 @@
+import type { Bucket } from "../core/bucket.js";
 import type { Policy } from "../core/policy.js";
 import { StoreError } from "./shared/store-error.js";
 import { Snapshot, type StorePart } from "./shared/snapshot.js";
@@ -43,11 +44,12 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): {
 }
 
 function asksAlike(a: StoreRequest, b: StoreRequest): boolean {
-  return (
-    a.what === b.what &&
-    a.parts.length === b.parts.length &&
-    a.parts.every(({ policy, tokens }, i) => policy === b.parts[i]?.policy && tokens === b.parts[i]?.tokens)
-  );
+  if (a.what !== b.what || a.parts.length !== b.parts.length) return false;
+  for (let i = 0; i < a.parts.length; i++) {
+    const [one, other] = [a.parts[i] as StorePart, b.parts[i] as StorePart];
+    if (one.policy !== other.policy || one.tokens !== other.tokens) return false;
+  }
+  return true;
 }
 
 /**
@@ -58,24 +60,27 @@ export function readReply(reply: unknown, requests: readonly StoreRequest[]): Ar
   const said: readonly unknown[] = Array.isArray(reply) ? reply : [];
   const now = wholeOf(said[0]);
   let place = 1;
-  const answers = requests.map(({ what, parts }) => {
+  const answers: Array<Snapshot[] | Error> = [];
+  for (const { what, parts } of requests) {
     let foreign: string | null = null;
-    const snapshots = parts.map(({ policy, name }) => {
+    const snapshots: Snapshot[] = [];
+    for (const { policy, name } of parts) {
       let fits = true;
-      const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken }) => {
+      const buckets: Bucket[] = [];
+      for (const { unitsPerMs, unitsPerToken } of policy.limits) {
         const entry = said[place++];
         if (entry === null) foreign = name;
         const ahead = Array.isArray(entry);
         const number = entry === null ? -1 : wholeOf(ahead ? entry[0] : entry);
         // A part that is refused says -1 minus what is spent.
         fits = number >= 0;
-        return { spent: fits ? number : -1 - number, at: ahead ? now + wholeOf(entry[1]) : now, unitsPerMs, unitsPerToken };
-      });
-      return new Snapshot(now, buckets, fits);
-    });
+        buckets.push({ spent: fits ? number : -1 - number, at: ahead ? now + wholeOf(entry[1]) : now, unitsPerMs, unitsPerToken });
+      }
+      snapshots.push(new Snapshot(now, buckets, fits));
+    }
     // To be deleted, a value may be anybody's.
-    return foreign === null || what === "d" ? snapshots : foreignValue(foreign);
-  });
+    answers.push(foreign === null || what === "d" ? snapshots : foreignValue(foreign));
+  }
   if (place !== said.length) throw new StoreError("ERR_STORE_REPLY", "The script's answer is not as long as the question");
   return answers;
 }

@@ -6,7 +6,7 @@
  * how many entries there are then. `run` is where the request stands in ARGV.
  */
 export const LONG_WAY = `
-local pcall, floor, min = pcall, math.floor, math.min
+local pcall = pcall
 
 -- a * b / c, rounded up, exactly: long multiplication by doubling, where no number passes 2^53. Saturates at 2^53 - 1.
 local function convert(a, b, c)
@@ -105,13 +105,13 @@ local function write(part, key, tokens)
   elseif serverClock and now + fullMs <= part.expires then
     call('SET', key, pack(HEAD, VERSION, part.expires) .. records, 'KEEPTTL')
   else
-    local ms = fullMs + min(fullMs, 60000)
+    local ms = fullMs + max(10000, min(fullMs, 60000))
     local value = pack(HEAD, VERSION, now + ms) .. records
     if serverClock then
-      call('SET', key, value, 'PXAT', string.format('%.0f', now + ms))
+      call('SET', key, value, 'PXAT', format('%.0f', now + ms))
     else
       -- Under a clock that is not the server's the key lives an hour beyond what that clock says.
-      call('SET', key, value, 'PX', string.format('%.0f', ms + 3600000))
+      call('SET', key, value, 'PX', format('%.0f', ms + 3600000))
     end
   end
 end

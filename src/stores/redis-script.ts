@@ -27,23 +27,24 @@ import { LONG_WAY } from "./redis-script-long.js";
  * in a tenth of the time that decimals take. Limits of unknown names belong to another version of the policy and are kept
  * until they are full.
  *
- * A key expires when all of it has been full for as long as filling it takes, a minute at most, and never sooner. So most
- * writes can leave the expiry as it is, which halves what they cost.
+ * A key expires when all of it has been full for as long as filling it takes, ten seconds at least and a minute at most, and
+ * never sooner. So most writes can leave the expiry as it is, which halves what they cost.
  *
- * Most requests consume from one limit whose record is there, in the same numbers, and not ahead of the clock. Those are
+ * Most requests consume from one limit whose record is absent, or there in the same numbers and not ahead of the clock. Those are
  * decided here, without a table or a function being made, for these are what a lone call would mostly pay for. Whatever is
  * out of the ordinary goes the long way (`redis-script-long.ts`), and comes to the same.
  */
 export const SCRIPT = `
 local KEYS, ARGV = KEYS, ARGV
 local call, get, tonumber = redis.call, redis.pcall, tonumber
-local pack, unpack, sub, ceil = struct.pack, struct.unpack, string.sub, math.ceil
+local pack, unpack, sub, format = struct.pack, struct.unpack, string.sub, string.format
+local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
 
 local now = tonumber(ARGV[1])
 local serverClock = not now
 if serverClock then
   local time = call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = time[1] * 1000 + floor(time[2] / 1000)
 end
 
 local VERSION, HEAD, RECORD, MOST = 1, '<Bd', '<dddds', 9007199254740991
@@ -66,29 +67,41 @@ while run < last do
   end
 
   for _ = 1, requests do
-    local spent = nil
+    local answer = nil
     if short then
       local key = KEYS[done + 1]
       local value = get('GET', key)
+      local spent, expires = nil, 0
+      if not value then
+        spent = 0
       -- An error is a table, which has no length.
-      if value and #value == whole and sub(value, 26) == ending then
-        local version, expires, before, at = unpack('<Bddd', value)
-        if version == VERSION and expires % 1 == 0 and before > 0 and before <= MOST and before % 1 == 0 and at <= now and at % 1 == 0 then
-          before = before - p * (now - at)
-          if before < 0 then before = 0 end
-          if before > most then
-            spent = -1 - before
-          elseif serverClock and now + ceil((before + units) / p) <= expires then
-            -- Only these two numbers change. Written in their place they keep the expiry, at half of what a SET costs.
-            call('SETRANGE', key, '9', pack('<dd', before + units, now))
-            spent = before
-          end
+      elseif #value == whole and sub(value, 26) == ending then
+        local version, ends, before, at = unpack('<Bddd', value)
+        if version == VERSION and ends % 1 == 0 and before > 0 and before <= MOST and before % 1 == 0 and at <= now and at % 1 == 0 then
+          expires, spent = ends, before - p * (now - at)
+          if spent < 0 then spent = 0 end
+        end
+      end
+      if not spent then
+        -- Something else is there.
+      elseif spent > most then
+        answer = -1 - spent
+      elseif serverClock then
+        answer = spent
+        local after = spent + units
+        local fullMs = ceil(after / p)
+        if now + fullMs <= expires then
+          -- Only these two numbers change. Written in their place they keep the expiry, at half of what a SET costs.
+          call('SETRANGE', key, '9', pack('<dd', after, now))
+        else
+          expires = now + fullMs + max(10000, min(fullMs, 60000))
+          call('SET', key, pack('<Bddd', VERSION, expires, after, now) .. ending, 'PXAT', format('%.0f', expires))
         end
       end
     end
-    if spent then
+    if answer then
       length = length + 1
-      reply[length] = spent
+      reply[length] = answer
     else
       if not long then
         ${LONG_WAY.trim().replaceAll("\n", "\n        ")}

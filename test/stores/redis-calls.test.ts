@@ -36,6 +36,20 @@ describeWith("redis-server", "calls to Redis", () => {
     );
   });
 
+  test("a call leaves at the end of its tick while fewer than four are under way; then what is asked for gathers", async () => {
+    const { calls, store } = counting(client, { denyCacheMs: 0 });
+    await store.peek(policy, "key", 0); // the script's hash is known
+    calls.length = 0;
+    const asked: Promise<unknown>[] = [];
+    for (let i = 0; i < 10; i++) {
+      asked.push(store.consume(policy, `key ${i}`, 1), store.consume(policy, `other ${i}`, 1));
+      for (let tick = 0; tick < 10; tick++) await Promise.resolve(); // no answer can come meanwhile
+    }
+    expect(calls).toEqual([2, 2, 2, 2]);
+    await Promise.all(asked);
+    expect(calls).toEqual([2, 2, 2, 2, 12]);
+  });
+
   test("switched off, each decision is a call", async () => {
     const { calls, store } = counting(client, { denyCacheMs: 0, batch: false });
     await Promise.all(Array.from({ length: 5 }, (_, i) => store.consume(policy, `key ${i}`, 1)));
