@@ -35,7 +35,7 @@ AS $$${decideBody(name)}$$;
 
 /** What the function takes: a name and a type. An array has one element for each bucket, or for each limit of each bucket. */
 export const PARAMETERS = [
-  ["what", "text"], // 'c' consume, 'p' peek, 'r' refund, 'd' delete
+  ["what", "text"], // 'c' consume, 's' consume the sum of several decisions, 'p' peek, 'r' refund, 'd' delete
   ["buckets", "text[]"], // each once; they are charged together or not at all
   ["tokens", "bigint[]"], // for each bucket
   ["part", "int[]"], // for each limit: the place of its bucket, from 1 and never falling
@@ -129,6 +129,12 @@ BEGIN
       k := k + 1;
     END LOOP;
   END LOOP;
+
+  -- A sum that does not fit is nobody's decision yet, so it may not even settle.
+  IF what = 's' THEN
+    IF NOT all_fit THEN RETURN; END IF;
+    what := 'c';
+  END IF;
 
   -- A refusal writes nothing, but that it settles what was counted in other numbers.
   IF what = 'p' OR (what = 'c' AND NOT all_fit AND NOT true = ANY (renumbered)) THEN RETURN; END IF;

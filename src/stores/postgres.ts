@@ -173,14 +173,15 @@ export class PostgresStore implements AsyncStore {
   }
 
   /**
-   * Decides all that waited for one bucket, in as few statements as will do. A statement asks for several at once, since
-   * charging a sum is charging each in turn; and where the sum is refused, what was found refuses, at that same instant,
-   * everybody who does not fit alone. Those who do are asked for again, and fewer than before.
+   * Decides all that waited for one bucket, in as few statements as will do. The first is asked for alone, and what was
+   * found tells how many fit besides: their sum is next, since charging a sum is charging each in turn. Should others have
+   * been faster, the sum is refused, which is nobody's decision, and fewer are asked for. Whoever is refused alone is refused
+   * together with all others for whom, at that same instant, too little is there.
    */
   async #decide(all: readonly Waiting[]): Promise<void> {
     const { policy, key } = all[0] as Waiting;
     let rest = all;
-    let room = policy.maxCost;
+    let room = 0;
     try {
       // Those before them in line may have found out.
       rest = rest.filter(({ cost, resolve }) => {
@@ -190,20 +191,19 @@ export class PostgresStore implements AsyncStore {
       });
       while (rest.length > 0) {
         const { count, sum } = firstWithin(room, rest);
-        const { snapshots, sent } = await this.#ask("c", [part(policy, key, sum)]);
+        const { snapshots, sent } = await this.#ask(count === 1 ? "c" : "s", [part(policy, key, sum)]);
         const snapshot = snapshots[0] as Snapshot;
         if (snapshot.fits) {
           this.#denials.outdate(policy, key);
           for (const { cost, resolve } of rest.slice(0, count)) resolve(snapshot.consume(policy, cost));
           rest = rest.slice(count);
-          room = policy.maxCost;
-        } else {
-          room = Math.min(...readings(snapshot.peek(policy, sum)).map(({ remaining }) => remaining));
-          const fitting = rest.filter(({ cost }) => cost <= room);
-          if (fitting.length < rest.length) this.#denials.remember(policy, key, snapshot, sent);
-          for (const { cost, resolve } of rest) if (cost > room) resolve(peek(snapshot.buckets, policy, cost, snapshot.now));
-          rest = fitting;
         }
+        const left = snapshot.fits ? peek(snapshot.buckets, policy, 0, snapshot.now) : snapshot.peek(policy, sum);
+        room = Math.min(...readings(left).map(({ remaining }) => remaining));
+        if (snapshot.fits || count > 1) continue;
+        this.#denials.remember(policy, key, snapshot, sent);
+        for (const { cost, resolve } of rest) if (cost > room) resolve(peek(snapshot.buckets, policy, cost, snapshot.now));
+        rest = rest.filter(({ cost }) => cost <= room);
       }
     } catch (error) {
       for (const { reject } of rest) reject(error);
