@@ -1,27 +1,18 @@
 // How many calls reach Redis: batches, the deny cache, and what makes either of them ask again.
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { createLimiter, definePolicy, perHour, perSecond } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { counting } from "../helpers/counting.js";
-import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
 import { describeWith } from "../helpers/services.js";
+import { useRedis } from "../helpers/use-redis.js";
 
 const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
 
 describeWith("redis-server", "calls to Redis", () => {
-  let server: OwnRedis;
   let client: Redis;
-  beforeAll(async () => {
-    server = await startRedis();
-    client = new Redis(server.url);
-  });
-  beforeEach(async () => void (await client.flushall()));
-  afterAll(async () => {
-    client.disconnect();
-    await server.stop();
-  });
+  useRedis((_, own) => void (client = own));
 
   test("what one tick asks for travels together, at most 128 buckets a call", async () => {
     const { calls, store } = counting(client, { denyCacheMs: 0 });
