@@ -33,7 +33,7 @@ export interface AsyncStore extends StorePowers<false> {
   readonly sync: false;
   /**
    * The refusal that `consume` is known to answer with, at once and without asking; null when it must be asked, and always
-   * for what might be granted. Writes nothing, and never throws. Law 3 holds as far as the store says in its own documentation.
+   * for what might be granted. Writes nothing, and never throws. How old the refusal may be, the store's documentation says.
    */
   recall?(policy: Policy, key: string, cost: number): Decision | null;
 }
