@@ -5,7 +5,6 @@ const config: KnipConfig = {
   entry: [...Object.values(entries), "test/types/*.test-d.ts", "examples/*/main.ts", "test/mutants/setup.ts", "test/stores/*-child.ts", "test/testing/runners/*.ts"],
   project: ["src/**", "scripts/**", "test/**", "examples/**"],
   ignoreDependencies: ["jest", "runner"], // started by path; and whichever runner the bundler puts there
-  ignoreBinaries: ["redis-server"], // tests start one where it is installed
   tsup: false, // its CommonJS half names every file of src as an entry, which would hide unused code
 };
 export default config;

@@ -3,7 +3,7 @@ import type { Policy } from "sluice";
 import { RedisStore, type RedisClient, type RedisStoreOptions } from "sluice/redis";
 
 /** How many ask at once. */
-export const CALLERS = 40;
+const CALLERS = 40;
 
 /** The store as it comes, and as it is when every decision is a question to the server. */
 export const variants: readonly { name: string; options: RedisStoreOptions }[] = [

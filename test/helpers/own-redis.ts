@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 
 /** The program that tests start servers with: `redis-server` from the PATH, or what `SLUICE_REDIS_SERVER` names, such as a `valkey-server`. */
-export const redisProgram = (): string => process.env["SLUICE_REDIS_SERVER"] ?? "redis-server";
+const redisProgram = (): string => process.env["SLUICE_REDIS_SERVER"] ?? "redis-server";
 
 /** Whether the program is there to be started. */
 export const hasRedisProgram = (): boolean => spawnSync(redisProgram(), ["--version"]).status === 0;

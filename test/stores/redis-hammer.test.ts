@@ -19,5 +19,5 @@ describeWith("redis", "Redis under many hands", () => {
       await new RedisStore(client, { prefix }).reset(definePolicy({ name: "hammer", ...LIMIT }), "one");
       client.disconnect();
     }
-  }, 30_000);
+  });
 });

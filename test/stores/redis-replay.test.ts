@@ -16,12 +16,12 @@ describeWith("redis-server", "Redis, four processes", () => {
     const { steps, back, line } = await run("told");
     console.log(`Redis, ${line}, ${Math.round((back / steps) * 100)} % steps back`);
     expect(back).toBeGreaterThan(steps / 20);
-  }, 30_000);
+  });
 
   test(`L8, L10, L14 · ${name}, as the store comes, by the server's own clock`, async () => {
     const { line } = await run("server");
     console.log(`Redis by its own clock, ${line}; no steps back, which a server's clock does not make when told to: the clock that wanders has them`);
-  }, 30_000);
+  });
 });
 
 async function run(mode: Mode): Promise<{ steps: number; back: number; line: string }> {
