@@ -14,7 +14,7 @@ const budgets = {
   "./web": 10_000,
   "./memory": 3500,
   "./redis": 7500,
-  "./postgres": 6500,
+  "./postgres": 7500,
   "./cas": 3000,
   "./http": 10_000,
   "./testing": 26_000, // never in production
