@@ -117,11 +117,15 @@ export class PostgresStore implements AsyncStore {
 
   consume(policy: Policy, key: string, cost: number): Promise<Decision> {
     return new Promise((resolve, reject) => {
-      const known = this.#recall(policy, key, cost);
+      const known = this.recall(policy, key, cost);
       if (known !== null) return resolve(known);
       const waiting: Waiting = { policy, key, cost, resolve, reject };
       this.#turns.join(nameOf(policy, key), waiting, (first) => samePolicy(first.policy, policy), (all) => this.#decide(all));
     });
+  }
+
+  recall(policy: Policy, key: string, cost: number): Decision | null {
+    return this.#denials.isEmpty ? null : this.#denials.recall(policy, key, cost);
   }
 
   async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
@@ -165,13 +169,6 @@ export class PostgresStore implements AsyncStore {
     }
   }
 
-  // Nobody else in this process asks about a bucket meanwhile, so there is never an answer under way to wait for.
-  #recall(policy: Policy, key: string, cost: number): Decision | null {
-    if (this.#denials.isEmpty) return null;
-    const known = this.#denials.answer(policy, key, cost);
-    return known !== null && "allowed" in known ? known : null;
-  }
-
   /**
    * Decides all that waited for one bucket, in as few statements as will do. The first is asked for alone, and what was
    * found tells how many fit besides: their sum is next, since charging a sum is charging each in turn. Should others have
@@ -185,7 +182,7 @@ export class PostgresStore implements AsyncStore {
     try {
       // Those before them in line may have found out.
       rest = rest.filter(({ cost, resolve }) => {
-        const known = this.#recall(policy, key, cost);
+        const known = this.recall(policy, key, cost);
         if (known !== null) resolve(known);
         return known === null;
       });
