@@ -87,7 +87,16 @@ describeWith("redis-server", "what Redis sees", () => {
         `half a unit at place ${place}`,
         (name) => {
           const value = Buffer.alloc(41, 1);
-          [Date.now(), 1, 1, 1, 1].forEach((number, i) => value.writeDoubleLE(number + (i === place ? 0.5 : 0), 1 + 8 * i));
+          // Otherwise as the policy itself would have it.
+          [Date.now(), 1, 1, 1, 1_000].forEach((number, i) => value.writeDoubleLE(number + (i === place ? 0.5 : 0), 1 + 8 * i));
+          return client.set(name, Buffer.concat([value, Buffer.from("tier\0")]));
+        },
+      ]),
+      ...[0, -1, 2 ** 53, Number.NaN].map((spent): (typeof foreign)[number] => [
+        `${spent} units spent`,
+        (name) => {
+          const value = Buffer.alloc(41, 1);
+          [Date.now(), spent, 1, 1, 1_000].forEach((number, i) => value.writeDoubleLE(number, 1 + 8 * i));
           return client.set(name, Buffer.concat([value, Buffer.from("tier\0")]));
         },
       ]),
