@@ -13,7 +13,7 @@ const budgets = {
   "./hono": 10_000,
   "./web": 10_000,
   "./memory": 3500,
-  "./redis": 7500,
+  "./redis": 8000,
   "./postgres": 7500,
   "./cas": 3000,
   "./http": 10_000,
