@@ -1,20 +1,19 @@
 // L8 and L14 on Redis: the same history in Lua, in the core and in the big-integer model, compared call by call in every field.
 import { isDeepStrictEqual } from "node:util";
-import fc from "fast-check";
 import { Redis } from "ioredis";
 import { definePolicy, MemoryStore, type Decision, type Policy, type PolicyOptions } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { playInLanes, removeKeys } from "../helpers/lanes.js";
 import { Model } from "../helpers/model.js";
-import { runs, type Run } from "../helpers/runs.js";
+import type { Run } from "../helpers/runs.js";
 import { describeWith, redisUrl } from "../helpers/services.js";
 import { Tally } from "../helpers/tally.js";
 
 const STEPS = 100_000;
 const LANES = 48;
 const prefix = `fuzz-${process.pid}-${Date.now()}`;
-const seed = Number(process.env["FC_SEED"]);
 
 const tally = new Tally();
 let keys = 0;
@@ -65,29 +64,12 @@ describeWith("redis", "L8 · one arithmetic, in Lua", () => {
   let client: Redis;
   beforeAll(() => void (client = new Redis(redisUrl())));
   afterAll(async () => {
-    for await (const found of client.scanStream({ match: `${prefix}*`, count: 1_000 })) {
-      if ((found as string[]).length > 0) await client.unlink(...(found as string[]));
-    }
+    await removeKeys(client, prefix);
     client.disconnect();
   });
 
   test(`L8, L14 · every answer of ${STEPS} steps is the model's and the core's, whatever the limits, their changes, the clock and the cost`, async () => {
-    let next = 0;
-    const drawn: Run[] = [];
-    const draw = (): Run => {
-      if (next === drawn.length) drawn.push(...fc.sample(runs, { seed: seed + drawn.length, numRuns: 500 }));
-      return drawn[next++] as Run;
-    };
-    await Promise.all(
-      Array.from({ length: LANES }, async () => {
-        while (tally.steps < STEPS) {
-          const number = next;
-          await play(draw(), client).catch((error: unknown) => {
-            throw new Error(`Run ${number} of seed ${seed} differs`, { cause: error });
-          });
-        }
-      }),
-    );
+    await playInLanes(LANES, STEPS, tally, (run) => play(run, client));
     tally.tell("Redis");
   }, 60_000);
 });
