@@ -1,0 +1,37 @@
+import { headerOf, type HeaderSource } from "../http/retry-after.js";
+import type { RateLimit } from "./rate-limit.js";
+import { parseDictionary, parseList, type Member } from "./structured-field.js";
+import { inMs, readCounters, vendorLimits, whole } from "./vendor-fields.js";
+
+export type { RateLimit } from "./rate-limit.js";
+
+/** Which fields told something, strongest first. */
+export type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
+
+/**
+ * The limits that a response tells about, at least one; null when it tells about none.
+ *
+ * The `RateLimit` field of the drafts 07 to 11 comes first, with what `RateLimit-Policy` adds; then `RateLimit-Remaining` and its siblings
+ * of the drafts before; then vendors' fields (`X-RateLimit-*` and the like). A malformed field counts as absent, and so do all of them in
+ * a response that comes from a cache (`Age` above 0). `now` is in milliseconds since 1970; fields that name an instant are counted from the response's
+ * `Date`, or without one from `now`. Never throws.
+ *
+ * Source: draft-ietf-httpapi-ratelimit-headers-11, section 7; the names `a` and `w` that its successor discusses are read too.
+ * @example
+ * parseRateLimit(new Headers({ RateLimit: '"default";r=0;t=3' }), Date.now());
+ * // [{ policy: "default", limit: null, remaining: 0, resetMs: 3000, windowMs: null }]
+ */
+export function parseRateLimit(headers: HeaderSource, now: number): RateLimit[] | null {
+  for (const [, limits] of limitsBySource(headers, now)) if (limits.length > 0) return limits;
+  return null;
+}
+
+/** The limits of each family of fields, strongest first; a family that is absent or malformed tells none. */
+export function* limitsBySource(headers: HeaderSource, now: number): Generator<readonly [LimitSource, RateLimit[]]> {
+  if (Number(headerOf(headers, "age")) > 0) return;
+  const policies = parseList(headerOf(headers, "ratelimit-policy") ?? "") ?? [];
+  const text = headerOf(headers, "ratelimit") ?? "";
+  yield ["ratelimit", namedLimits(parseList(text) ?? [], policies) ?? dictionaryLimits(parseDictionary(text) ?? [], policies)];
+  yield ["ratelimit-reset", readCounters(headers, now, "ratelimit-", "", policies)];
+  yield ["vendor", vendorLimits(headers, now)];
+}
