@@ -9,7 +9,7 @@ const inwards: Record<string, readonly string[]> = {
   limiter: ["core", "stores/memory"], // the default store
   http: ["core", "limiter"],
   adapters: ["core", "limiter", "http"],
-  client: ["core", "http/retry-after"],
+  client: ["core", "http/retry-after", "http/http-date"],
   testing: ["core", "limiter", "http"],
   // What authors of stores need, beside the default store.
   index: ["core", "stores/memory", "stores/shared/store-error", "stores/shared/portable-key", "limiter"],

@@ -1,7 +1,7 @@
 import { headerOf, type HeaderSource } from "../http/retry-after.js";
 import type { RateLimit } from "./rate-limit.js";
 import { parseDictionary, parseList, type Member } from "./structured-field.js";
-import { inMs, readCounters, vendorLimits, whole } from "./vendor-fields.js";
+import { inMs, readCounters, vendorLimits, whole, windowOf } from "./vendor-fields.js";
 
 export type { RateLimit } from "./rate-limit.js";
 
@@ -31,7 +31,32 @@ export function* limitsBySource(headers: HeaderSource, now: number): Generator<r
   if (Number(headerOf(headers, "age")) > 0) return;
   const policies = parseList(headerOf(headers, "ratelimit-policy") ?? "") ?? [];
   const text = headerOf(headers, "ratelimit") ?? "";
-  yield ["ratelimit", namedLimits(parseList(text) ?? [], policies) ?? dictionaryLimits(parseDictionary(text) ?? [], policies)];
+  const members = parseList(text);
+  yield ["ratelimit", members === null ? dictionaryLimits(parseDictionary(text) ?? [], policies) : namedLimits(members, policies)];
   yield ["ratelimit-reset", readCounters(headers, now, "ratelimit-", "", policies)];
   yield ["vendor", vendorLimits(headers, now)];
+}
+
+// Drafts 08 to 11: "name";r=50;t=30. One member that breaks the rules spoils the field.
+function namedLimits(members: readonly Member[], policies: readonly Member[]): RateLimit[] {
+  const limits: RateLimit[] = [];
+  for (const { value: policy, params } of members) {
+    const remaining = whole(params.get(params.has("r") ? "r" : "a"));
+    const time = params.get(params.has("t") ? "t" : "w");
+    const seconds = whole(time);
+    if (typeof policy !== "string" || remaining === null || (time !== undefined && seconds === null)) return [];
+    const quota = policies.find(({ value }) => value === policy)?.params.get("q");
+    limits.push({ policy, limit: whole(quota), remaining, resetMs: inMs(seconds), windowMs: windowOf(policies, policy) });
+  }
+  return limits;
+}
+
+// Draft 07: limit=100, remaining=50, reset=5. It lets `remaining` be left out, and then there is nothing to go by.
+function dictionaryLimits(members: readonly Member[], policies: readonly Member[]): RateLimit[] {
+  const values = new Map(members.map(({ key, value }) => [key, value]));
+  const limit = whole(values.get("limit"));
+  const remaining = whole(values.get("remaining"));
+  const seconds = whole(values.get("reset"));
+  if (limit === null || remaining === null || seconds === null) return [];
+  return [{ policy: null, limit, remaining, resetMs: inMs(seconds), windowMs: windowOf(policies, limit) }];
 }

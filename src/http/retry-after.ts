@@ -1,3 +1,50 @@
+import { parseHttpDate } from "./http-date.js";
+
+/**
+ * Header fields to read from: a `Headers`, anything else with `get` (axios), or a record of names and values (Node).
+ *
+ * Names of a record are found in any case. A list of values counts as several lines of one field; a value that is neither
+ * text, a number nor a list counts as absent.
+ */
+export type HeaderSource = { get(name: string): unknown } | Readonly<Record<string, unknown>>;
+
+/** The trimmed value of the field `name`, which is in lower case; null when it is absent. */
+export function headerOf(headers: HeaderSource, name: string): string | null {
+  let value: unknown;
+  if (typeof headers.get === "function") value = (headers as { get(name: string): unknown }).get(name);
+  else for (const [key, found] of Object.entries(headers)) if (key.toLowerCase() === name) value ??= found;
+  if (Array.isArray(value)) value = value.join();
+  return typeof value === "string" || typeof value === "number" ? String(value).trim() : null;
+}
+
+/** When the response was sent by its own `Date`, so that differences to other dates in it know no clock skew; else `now`. */
+export function sentAt(headers: HeaderSource, now: number): number {
+  return parseHttpDate(headerOf(headers, "date") ?? "", now) ?? now;
+}
+
+/** Digits, perhaps with a fraction, times 10 to the `exponent`, rounded up: exactly, as no multiplication would. Null for all else. */
+export function decimal(text: string | null, exponent: number): number | null {
+  return text !== null && /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(`${text}e${exponent}`)) : null;
+}
+
+/**
+ * The wait that `Retry-After` asks for, in milliseconds from the response's receipt; null when the field is missing or nonsense.
+ *
+ * Reads whole seconds, seconds with a fraction (as Shopify sends) and the three forms of an HTTP-date. A date counts from the
+ * response's own `Date`, which cancels a wrong clock, and without one from `now` (milliseconds since 1970). A date in the past is 0.
+ * Anything else (`-1`, `+5`, `1e3`, `5s`, `5, 10`) is null. More digits than a number holds give a huge wait or Infinity, never NaN:
+ * compare it with your longest wait before you arm a timer.
+ *
+ * Source: RFC 9110, section 10.2.3.
+ * @example
+ * parseRetryAfter(new Headers({ "Retry-After": "3" }), Date.now()); // 3000
+ */
+export function parseRetryAfter(headers: HeaderSource, now: number): number | null {
+  const text = headerOf(headers, "retry-after");
+  const at = parseHttpDate(text ?? "", now);
+  return at === null ? decimal(text, 3) : Math.max(0, at - sentAt(headers, now));
+}
+
 /**
  * A wait as whole seconds for `Retry-After`: rounded up, so that nobody comes back early, and at least 1.
  * @example

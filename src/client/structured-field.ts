@@ -1,0 +1,55 @@
+/** One member of a List (its `key` is "") or of a Dictionary. */
+export interface Member {
+  readonly key: string;
+  readonly value: Value;
+  readonly params: ReadonlyMap<string, Value>;
+}
+
+/** A String or Token as text, an Integer as a number, null for every other kind: none of our fields has a use for it. */
+export type Value = string | number | null;
+
+const KEY = "[a-z*][a-z0-9_.*-]*";
+const ITEM = [
+  "-?\\d{1,12}\\.\\d{1,3}", // Decimal
+  "-?\\d{1,15}", // Integer
+  '"(?:[ !#-[\\]-~]|\\\\["\\\\])*"', // String
+  "[A-Za-z*][!#$%&'*+.^_`|~\\w:/-]*", // Token
+  ":[A-Za-z\\d+/=]*:", // Byte Sequence
+  "\\?[01]", // Boolean
+  "@-?\\d{1,15}", // Date
+  '%"(?:[ !#$&-~]|%[\\da-f]{2})*"', // Display String
+].join("|");
+const REST = `((?:; *${KEY}(?:=(?:${ITEM}))?)*)[ \\t]*(?:,[ \\t]*(?!$)|$)`;
+
+/** The members of a List of Items; null when `text` is none. An inner list counts as an error: no field of ours has one. */
+export function parseList(text: string): Member[] | null {
+  return parse(text, new RegExp(`()(${ITEM})${REST}`, "y"));
+}
+
+/**
+ * The members of a Dictionary of Items, duplicates included; null when `text` is none.
+ *
+ * Source of both: RFC 9651, section 4.2. One mistake anywhere makes the whole field unreadable.
+ */
+export function parseDictionary(text: string): Member[] | null {
+  return parse(text, new RegExp(`(${KEY})(?:=(${ITEM}))?${REST}`, "y"));
+}
+
+function parse(text: string, member: RegExp): Member[] | null {
+  const members: Member[] = [];
+  while (member.lastIndex < text.length) {
+    const found = member.exec(text);
+    if (found === null) return null;
+    const [, key = "", value, params = ""] = found;
+    // A parameter given twice counts by its last value, as a Map has it.
+    const pairs = [...params.matchAll(new RegExp(`; *(${KEY})(?:=(${ITEM}))?`, "g"))];
+    members.push({ key, value: valueOf(value), params: new Map(pairs.map(([, name, given]) => [name as string, valueOf(given)])) });
+  }
+  return members;
+}
+
+function valueOf(text = ""): Value {
+  if (/^-?\d+$/.test(text)) return Number(text);
+  if (text.startsWith('"')) return text.slice(1, -1).replace(/\\(.)/g, "$1");
+  return /^[A-Za-z*]/.test(text) ? text : null;
+}
