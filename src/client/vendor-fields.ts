@@ -19,37 +19,37 @@ export function windowOf(policies: readonly Member[], quota: Value): number | nu
   return inMs(whole(policy?.params.get("w")) || null);
 }
 
-/** The fields `<before>limit<after>`, `…remaining…` and `…reset…` of one limit; none without a readable remaining. */
+/** The limit that the fields `<before>limit<after>`, `…remaining…` and `…reset…` tell; none without a readable remaining. */
 export function readCounters(headers: HeaderSource, now: number, before: string, after = "", policies: readonly Member[] = []): RateLimit[] {
-  const field = (name: string): string | null => headerOf(headers, before + name + after);
+  const field = (name: string): string => headerOf(headers, before + name + after) ?? "";
+  const reset = (name: string): number | null => parseReset(field(name), sentAt(headers, now));
   const remaining = field("remaining");
-  if (remaining === null || !/^\d{1,15}(\.\d+)?$/.test(remaining)) return [];
-  const limits = parseList(field("limit") ?? "") ?? [];
+  if (!/^\d{1,15}(\.\d+)?$/.test(remaining)) return [];
+  const limits = parseList(field("limit")) ?? [];
   const limit = whole(limits[0]?.value);
-  // Discord's precise wait first; Atlassian's bucket tells only how often it is topped up.
-  const reset = field("reset-after") ?? field("reset") ?? field("interval-seconds");
   return [
     {
-      policy: field("resource") ?? field("bucket") ?? (after.slice(1) || null),
+      policy: field("resource") || field("bucket") || null, // GitHub, Discord
       limit,
-      remaining: Math.floor(Number(remaining)),
-      resetMs: reset === null ? null : parseReset(reset, sentAt(headers, now)),
+      remaining: Math.floor(Number(remaining)), // Reddit's has a fraction
+      // Discord's precise wait first; Atlassian Data Center tells only how often the bucket is topped up.
+      resetMs: reset("reset-after") ?? reset("reset") ?? reset("interval-seconds"),
       windowMs: windowOf([...policies, ...limits], limit),
     },
   ];
 }
 
-/** What is around the names of a vendor's counters. */
-const VENDORS: ReadonlyArray<readonly [before: string, after?: string]> = [
-  ["x-ratelimit-"], // GitHub, Discord, Reddit, Atlassian and most others
-  ["x-rate-limit-"], // X
-  ["x-ratelimit-", "-requests"], // OpenAI
-  ["x-ratelimit-", "-tokens"],
-  ["anthropic-ratelimit-requests-"],
-  ["anthropic-ratelimit-tokens-"],
-];
-
 /** The limits that vendors' own fields tell. */
 export function vendorLimits(headers: HeaderSource, now: number): RateLimit[] {
-  return VENDORS.flatMap(([before, after]) => readCounters(headers, now, before, after));
+  const [, used, size] = /^(\d{1,15})\/(\d{1,15})$/.exec(headerOf(headers, "x-shopify-shop-api-call-limit") ?? "") ?? [];
+  return [
+    ...readCounters(headers, now, "x-ratelimit-"), // GitHub, Discord, Reddit, Atlassian and most others
+    ...readCounters(headers, now, "x-rate-limit-"), // X
+    ...["requests", "tokens", "input-tokens", "output-tokens"].flatMap((policy) =>
+      [...readCounters(headers, now, "x-ratelimit-", `-${policy}`), ...readCounters(headers, now, `anthropic-ratelimit-${policy}-`)].map(
+        (limit) => ({ ...limit, policy }),
+      ),
+    ),
+    ...(size ? [{ policy: null, limit: Number(size), remaining: Math.max(0, Number(size) - Number(used)), resetMs: null, windowMs: null }] : []),
+  ];
 }
