@@ -17,6 +17,7 @@ const budgets = {
   "./postgres": 7500,
   "./cas": 3000,
   "./http": 10_000,
+  "./client": 5000,
   "./testing": 26_000, // never in production
 };
 

@@ -1,4 +1,4 @@
-import type { RateLimit } from "./rate-limit-fields.js";
+import type { RateLimit } from "./rate-limit.js";
 
 /** What `createFetch` takes. Everything has a default. */
 export interface ClientOptions {

@@ -1,0 +1,39 @@
+import { expected } from "../core/errors.js";
+import { monotonicClock } from "../core/clock.js";
+import type { RateLimitedError } from "./error.js";
+import type { Timing } from "./options.js";
+import { sleep } from "./sleep.js";
+
+/** What `countdown` may be given. */
+export interface CountdownOptions {
+  /** Ends the countdown: it rejects with the signal's reason. */
+  readonly signal?: AbortSignal | null | undefined;
+  /** The wall clock, in milliseconds since 1970. Default: `Date.now`. */
+  readonly wallClock?: (() => number) | undefined;
+  /** Resolves after `ms`. Default: timers. */
+  readonly sleep?: Timing["sleep"] | undefined;
+}
+
+/**
+ * Counts the wait of a {@link RateLimitedError} down, for a screen: calls `onSecond` with the whole seconds left, rounded up, at once
+ * and whenever they change, and resolves after it has been called with 0.
+ *
+ * By the wall clock, so that it is right again after a phone slept; it never counts up. Where the server named no wait, it is 0 at once.
+ * @example
+ * await countdown(error, (seconds) => console.log(`Try again in ${seconds} s`));
+ */
+export async function countdown(
+  error: Pick<RateLimitedError, "retryAt">,
+  onSecond: (seconds: number) => void,
+  options: CountdownOptions = {},
+): Promise<void> {
+  if (typeof onSecond !== "function") throw new TypeError(expected("onSecond", "a function", onSecond));
+  const { signal, wallClock = Date.now, sleep: rest = (ms: number) => sleep(ms, signal, monotonicClock) } = options;
+  const end = error.retryAt?.getTime() ?? 0;
+  for (let shown = Infinity; shown > 0; ) {
+    const left = Math.max(0, end - wallClock());
+    const seconds = Math.ceil(left / 1_000);
+    if (seconds < shown) onSecond((shown = seconds));
+    if (shown > 0) await rest(left % 1_000 || 1_000, signal);
+  }
+}
