@@ -2,6 +2,7 @@ import { parseRateLimit, type RateLimit } from "../../src/client/rate-limit-fiel
 import { waitOf, type Wait } from "../../src/client/wait-of.js";
 import { parseHttpDate } from "../../src/http/http-date.js";
 import { parseRetryAfter } from "../../src/http/retry-after.js";
+import decisionsJson from "../vectors/decisions.json" with { type: "json" };
 import httpDateJson from "../vectors/http-date.json" with { type: "json" };
 import rateLimitJson from "../vectors/rate-limit.json" with { type: "json" };
 import retryAfterJson from "../vectors/retry-after.json" with { type: "json" };
@@ -37,3 +38,32 @@ export function runVectors(): Readonly<Record<"http-date" | "retry-after" | "rat
     wait: (waitJson as unknown as Told<Wait>[]).map(({ why, headers, now, expected }) => ({ why, got: waitOf(headers, now), expected })),
   };
 }
+
+/** What a client does after an answer: nothing is left out that the rule depends on. */
+export interface DecisionVector {
+  readonly why: string;
+  /** `retry` is what the caller says about this one call; `body` is none, a text, or a stream, which is gone once sent. */
+  readonly request: { readonly method: string; readonly sensitive?: boolean; readonly retry?: boolean; readonly body?: "text" | "stream" };
+  /** What differs from the defaults. */
+  readonly settings?: {
+    readonly maxAttempts?: number;
+    readonly maxWaitMs?: number;
+    readonly backoff?: { readonly baseMs: number; readonly capMs: number };
+    readonly methods?: readonly string[];
+    readonly retryStatuses?: readonly number[];
+  };
+  /** Requests sent so far, at least 1. */
+  readonly attempt: number;
+  readonly status: number;
+  readonly headers: Fields;
+  readonly now: number;
+  readonly random: number;
+  /** The request is sent again after a wait; or it is given up, with the server's wait; or the response is the answer. */
+  readonly expected:
+    | { readonly retry: true; readonly waitMs: number }
+    | { readonly error: string; readonly waitMs: number | null }
+    | { readonly retry: false };
+}
+
+/** The vectors of `decisions.json`. */
+export const decisions = decisionsJson as unknown as readonly DecisionVector[];
