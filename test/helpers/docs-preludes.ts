@@ -1,4 +1,6 @@
 // What snippets may leave out: an application that is there already, and for docstrings the imports as well.
+import * as client from "../../src/client/index.js";
+import * as traffic from "../../src/client/traffic.js";
 import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
 import * as cas from "../../src/stores/cas.js";
@@ -29,7 +31,16 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/http/headers.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
 };
 
-const entries = { sluice, "sluice/cas": cas, "sluice/http": http, "sluice/postgres": postgres, "sluice/redis": redis, "sluice/testing": testing };
+const entries = {
+  sluice,
+  "sluice/cas": cas,
+  "sluice/client": client,
+  "sluice/client/traffic": traffic,
+  "sluice/http": http,
+  "sluice/postgres": postgres,
+  "sluice/redis": redis,
+  "sluice/testing": testing,
+};
 
 /** What is to go before a snippet, on one line. */
 export async function preludeOf(fence: Fence): Promise<string> {

@@ -1,0 +1,70 @@
+import { adjustPace, paceWait, spendOne, type Pace } from "./pace.js";
+import type { RateLimit } from "./rate-limit.js";
+
+// How long one unanswered call may keep others of a narrow lane waiting.
+const PATIENCE_MS = 1_000;
+
+/** What is known of one policy for one caller. Its calls go through together, or wait together. */
+export interface Lane {
+  /** Until when the server wants nobody. */
+  until: number;
+  /** When the first call goes: `until` and this client's share of jitter. */
+  opensAt: number;
+  /** That share, from 0 up to 1, drawn once for each closing. */
+  jitter: number;
+  /** How many may go before the next answer. Infinity unless the lane was closed lately. */
+  places: number;
+  /** When another may go without an answer. */
+  patientUntil: number;
+  /** The number of the last call that was sent before the lane was closed. */
+  closedAfter: number;
+  /** The number of the newest call whose answer told of this limit. */
+  heardUpTo: number;
+  pace: Pace | null;
+}
+
+/** An open lane that nothing is known of. */
+export function openLane(): Lane {
+  return { until: 0, opensAt: 0, jitter: 0, places: Infinity, patientUntil: 0, closedAfter: 0, heardUpTo: 0, pace: null };
+}
+
+/** Closes for `waitMs`, and lets one go first afterwards: the server may have room for one, not for all who waited. `sent` is the number of the last call sent. */
+export function closeLane(lane: Lane, waitMs: number, sent: number, now: number, random: () => number): void {
+  if (now >= lane.opensAt) lane.jitter = random();
+  lane.until = Math.max(lane.until, now + waitMs);
+  lane.opensAt = Math.max(lane.opensAt, now + waitMs + lane.jitter * Math.min(0.1 * waitMs, 1_000));
+  lane.closedAfter = sent;
+  lane.places = 1;
+  lane.patientUntil = 0;
+}
+
+/** Milliseconds until the lane takes a call; 0 when it does now. */
+export function laneWait(lane: Lane, now: number): number {
+  const place = lane.places >= 1 ? 0 : lane.patientUntil - now;
+  return Math.max(0, lane.opensAt - now, place, lane.pace === null ? 0 : paceWait(lane.pace, 1, now));
+}
+
+/** Milliseconds that are known to be ahead of a call with `ahead` others before it, without jitter. */
+export function knownWait(lane: Lane, ahead: number, now: number): number {
+  return Math.max(0, lane.until - now, lane.pace === null ? 0 : paceWait(lane.pace, ahead + 1, now));
+}
+
+/** One call goes. */
+export function enterLane(lane: Lane, now: number): void {
+  lane.places = Math.max(0, lane.places - 1);
+  lane.patientUntil = now + PATIENCE_MS;
+  if (lane.pace !== null) spendOne(lane.pace, now);
+}
+
+/** Call `number` was not refused: two more may go, or, when nobody waits, all who come. */
+export function widenLane(lane: Lane, number: number, wanted: boolean): void {
+  if (number > lane.closedAfter) lane.places = wanted ? lane.places + 2 : Infinity;
+}
+
+/** Takes in what the answer to call `number` tells of the limit, unless a later call's answer told already. */
+export function tellLane(lane: Lane, told: RateLimit, number: number, unheard: number, now: number): boolean {
+  if (number < lane.heardUpTo) return false;
+  lane.heardUpTo = number;
+  lane.pace = adjustPace(lane.pace, told, unheard, now);
+  return true;
+}
