@@ -14,6 +14,7 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/cas": () => import("../../src/stores/cas.js"),
   "sluice/fastify": () => import("../../src/adapters/fastify.js"),
   "sluice/testing": () => import("../../src/testing/index.js"),
+  "sluice/client": () => import("../../src/client/index.js"),
 };
 
 /** What `code` prints with `console.log`, a line for each call, as a terminal would show it. */
