@@ -1,0 +1,116 @@
+/**
+ * An app on a phone, as far as its requests go. Three things that such apps do every day, and what becomes of them when
+ * the server says 429.
+ */
+import { countdown, createFetch, RateLimitedError, type ClientInit, type ClientOptions } from "sluice/client";
+
+/** What the app needs from its surroundings. */
+export interface Surroundings {
+  /** The server: examples/server, on any framework. */
+  readonly url: string;
+  /** Who is signed in. The example server knows alice, bob and carol. */
+  readonly user: string;
+  /** Shows a line. */
+  readonly say: (line: string) => void;
+  /** Time and chance, for tests. */
+  readonly timing?: Pick<ClientOptions, "clock" | "wallClock" | "sleep" | "random">;
+}
+
+/** The app in use, for a few seconds. */
+export async function useApp(surroundings: Surroundings): Promise<void> {
+  const app = openApp(surroundings);
+  await comeToForeground(app);
+  await refreshInbox(app);
+  await requestLoginCodes(app);
+}
+
+interface App {
+  /** Asks the server, as the user. Rejects with a `RateLimitedError` where waiting is not for the client to decide. */
+  readonly ask: (path: string, init?: ClientInit) => Promise<Response>;
+  /** Requests that really went out so far. */
+  readonly sent: () => number;
+  readonly say: (line: string) => void;
+  readonly timing: Surroundings["timing"];
+}
+
+function openApp({ url, user, say, timing = {} }: Surroundings): App {
+  let sent = 0;
+  const obedient = createFetch({
+    fetch: (input, init) => {
+      sent++;
+      return fetch(input, init);
+    },
+    identity: user,
+    // A spinner, in a real app.
+    onRetry: ({ waitMs }) => say(`    too fast for the server; it gets ${seconds(waitMs)} of peace`),
+    ...timing,
+  });
+  const headers = { Authorization: `Bearer ${user}` };
+  return { ask: (path, init) => obedient(new URL(path, url), { ...init, headers }), sent: () => sent, say, timing };
+}
+
+/** Every part of the screen wakes up at once, and none knows what the others ask for. */
+async function comeToForeground({ ask, sent, say }: App): Promise<void> {
+  say("The app comes to the foreground.");
+  const parts = ["the list", "the badge", "the widget", "the search index"];
+  const pages = ["/inbox?page=1", "/inbox?page=2", "/inbox?page=3"];
+  say(`  ${parts.length} parts of it ask for the same ${pages.length} pages: ${parts.length * pages.length} calls.`);
+
+  const answers = await Promise.all(
+    parts.flatMap(() => pages.map(async (page) => {
+      const response = await ask(page);
+      return (await response.json()) as { messages: unknown[] };
+    })),
+  );
+  say(`  ${answers.length} answers, ${sent()} requests. Equal ones that were under way at once became one.`);
+}
+
+/** A thumb that pulls the list down again and again. */
+async function refreshInbox({ ask, sent, say }: App): Promise<void> {
+  say("\nThe user pulls to refresh, ten times in a row.");
+  const before = sent();
+  for (let pull = 1; pull <= 10; pull++) {
+    const response = await ask("/inbox");
+    const { messages } = (await response.json()) as { messages: unknown[] };
+    say(`  pull ${pull}: ${messages.length} messages`);
+  }
+  say(`  10 answers, ${sent() - before} requests. No error reached the user.`);
+}
+
+/** A code costs money and annoys whoever did not ask for it, so it is never sent again silently. */
+async function requestLoginCodes({ ask, say, timing }: App): Promise<void> {
+  say("\nThe user wants a login code, and a fourth one because none has come.");
+  for (let tap = 1; tap <= 4; tap++) {
+    try {
+      await ask("/login/code", { method: "POST", sensitive: true });
+      say(`  tap ${tap}: a code is on its way`);
+    } catch (error) {
+      if (!(error instanceof RateLimitedError)) throw error;
+      say(`  tap ${tap}: refused after ${error.attempts} request, because of ${error.policies.join(", ")}`);
+      say(`    ${error.message}`);
+      await showButton(error, say, timing);
+    }
+  }
+}
+
+/** The button counts down until the user leaves the screen. */
+async function showButton(error: RateLimitedError, say: App["say"], timing: App["timing"]): Promise<void> {
+  const screen = new AbortController();
+  let ticks = 0;
+  try {
+    await countdown(
+      error,
+      (left) => {
+        say(`    [ Send again in ${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")} ]`);
+        if (++ticks === 3) screen.abort();
+      },
+      { ...timing, signal: screen.signal },
+    );
+  } catch {
+    say("    The user leaves the screen, and the countdown stops.");
+  }
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 10) / 100} s`;
+}

@@ -1,0 +1,58 @@
+// The app on a phone: its story is told in virtual time, to the last line, and once in real time by the program itself.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { MemoryStore } from "sluice";
+import { ManualClock } from "sluice/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { useApp } from "../../examples/mobile-client/app.js";
+import { readPolicies } from "../../examples/server/config.js";
+import { buildServer } from "../../examples/server/node.js";
+
+test("the story is the one that the documentation tells", async () => {
+  const clock = new ManualClock();
+  const server = await buildServer({ policies: readPolicies({}), store: new MemoryStore({ clock: clock.now }), onDecision: () => {} });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  const lines: string[] = [];
+  await useApp({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    user: "alice",
+    say: (line) => lines.push(...line.split("\n")),
+    timing: {
+      clock: clock.now,
+      wallClock: clock.now,
+      sleep: async (ms, signal) => {
+        signal?.throwIfAborted();
+        clock.advance(ms);
+      },
+      random: () => 0.5,
+    },
+  });
+  expect(lines).toContain("  12 answers, 3 requests. Equal ones that were under way at once became one.");
+  expect(lines).toContain("  10 answers, 12 requests. No error reached the user.");
+  expect(readFileSync("docs/client.md", "utf8")).toContain(`\`\`\`text\n${lines.join("\n")}\n\`\`\``);
+});
+
+test("the program brings its own server, and ends by itself", async () => {
+  // A budget in which nobody waits, so that it takes the three seconds of the countdown and no more.
+  const env = { PATH: process.env["PATH"], SLUICE_INTERACTIVE_CAPACITY: "100" };
+  const program = spawn(process.execPath, ["--import", "tsx", "examples/mobile-client/main.ts"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void program.kill("SIGKILL"));
+  let output = "";
+  let errors = "";
+  program.stdout.on("data", (chunk) => (output += chunk));
+  program.stderr.on("data", (chunk) => (errors += chunk));
+  const [code] = (await once(program, "close")) as [number];
+  expect([code, errors]).toEqual([0, ""]);
+  expect(output).toContain("12 answers, 3 requests.");
+  expect(output).toContain("10 answers, 10 requests.");
+  expect(output).toContain("tap 4: refused after 1 request, because of login-code");
+  expect(output.trimEnd().split("\n").at(-1)).toContain("the countdown stops");
+});
