@@ -19,6 +19,7 @@ const ITEM = [
   "@-?\\d{1,15}", // Date
   '%"(?:[ !#$&-~]|%[\\da-f]{2})*"', // Display String
 ].join("|");
+const PARAM = new RegExp(`; *(${KEY})(?:=(${ITEM}))?`, "g");
 const REST = `((?:; *${KEY}(?:=(?:${ITEM}))?)*)[ \\t]*(?:,[ \\t]*(?!$)|$)`;
 
 /** The members of a List of Items; null when `text` is none. An inner list counts as an error: no field of ours has one. */
@@ -42,7 +43,7 @@ function parse(text: string, member: RegExp): Member[] | null {
     if (found === null) return null;
     const [, key = "", value, params = ""] = found;
     // A parameter given twice counts by its last value, as a Map has it.
-    const pairs = [...params.matchAll(new RegExp(`; *(${KEY})(?:=(${ITEM}))?`, "g"))];
+    const pairs = [...params.matchAll(PARAM)];
     members.push({ key, value: valueOf(value), params: new Map(pairs.map(([, name, given]) => [name as string, valueOf(given)])) });
   }
   return members;
