@@ -1,0 +1,67 @@
+/**
+ * axios that obeys a 429. An interceptor, for an instance that you have already:
+ *
+ *   const http = obeyRateLimits(axios.create({ baseURL: "https://api.example.com" }));
+ *
+ * (To give axios the client as its `fetch` does not do: axios expects errors of its own kind, and changes them.)
+ */
+import { CanceledError, isAxiosError, type AxiosInstance, type GenericAbortSignal } from "axios";
+import { waitOf } from "sluice/client";
+
+declare module "axios" {
+  interface AxiosRequestConfig {
+    /** Requests of this call that were refused so far. */
+    refusals?: number;
+    /** True where a second request would cost somebody something: then none is sent. */
+    sensitive?: boolean;
+  }
+}
+
+const REPEATABLE = ["get", "head", "options", "put", "delete"];
+
+/** Makes `http` wait as long as the server says. What it gives up rejects as ever, with an `AxiosError` of status 429. */
+export function obeyRateLimits(http: AxiosInstance, { maxAttempts = 3, maxWaitMs = 60_000 } = {}): AxiosInstance {
+  http.interceptors.response.use(undefined, async (error: unknown) => {
+    if (!isAxiosError(error) || error.response?.status !== 429 || error.config === undefined) throw error;
+    const { config, response } = error;
+    const refusals = (config.refusals ?? 0) + 1;
+    // For the screen, the same line makes the wait of the error that is thrown here.
+    const wait = waitOf(response.headers, Date.now())?.waitMs;
+    if (config.sensitive || !REPEATABLE.includes(config.method ?? "get") || isStream(config.data)) throw error;
+    if (refusals >= maxAttempts || (wait ?? 0) > maxWaitMs) throw error;
+
+    await pause(wait === undefined ? backoff(refusals) : withJitter(wait), config.signal);
+    // The body has been made text or bytes already.
+    return http.request({ ...config, refusals, transformRequest: [(data: unknown) => data] });
+  });
+  return http;
+}
+
+/** Longer than the server said, never shorter. */
+function withJitter(waitMs: number): number {
+  return Math.max(waitMs, 100) + Math.random() * Math.min(Math.max(waitMs / 10, 100), 1_000);
+}
+
+/** For servers that name no wait. */
+function backoff(refusals: number): number {
+  return Math.random() * Math.min(30_000, 1_000 * 2 ** (refusals - 1));
+}
+
+/** Can be read only once. */
+function isStream(data: unknown): boolean {
+  return typeof data === "object" && data !== null && ("pipe" in data || "getReader" in data);
+}
+
+function pause(ms: number, signal: GenericAbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(new CanceledError());
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener?.("abort", stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener?.("abort", stop);
+  });
+}

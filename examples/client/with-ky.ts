@@ -1,0 +1,40 @@
+/**
+ * ky that obeys a 429. A hook, for options that you have already:
+ *
+ *   const http = ky.create(obeyRateLimits());
+ *
+ * Whoever may choose ky's `fetch` has all of the client in one line, with `RateLimitedError` and merging:
+ *
+ *   const http = ky.create({ fetch: createFetch(), retry: 0 });
+ *
+ * It repeats no request with a body then, for ky makes a stream of it. The hook does.
+ */
+import ky, { type AfterResponseHook, type Options } from "ky";
+import { waitOf } from "sluice/client";
+
+const REPEATABLE = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+
+/** Options that make ky wait as long as the server says. What is given up rejects as ever, with an `HTTPError` of status 429. */
+export function obeyRateLimits({ maxAttempts = 3, maxWaitMs = 60_000 } = {}): Options {
+  const obey: AfterResponseHook = (request, _, response, { retryCount }) => {
+    if (response.status !== 429 || !REPEATABLE.includes(request.method)) return;
+    const wait = waitOf(response.headers, Date.now())?.waitMs;
+    if (retryCount + 1 >= maxAttempts || (wait ?? 0) > maxWaitMs) return;
+    return ky.retry({ delay: wait === undefined ? backoff(retryCount) : withJitter(wait), code: "RATE_LIMITED" });
+  };
+  return {
+    hooks: { afterResponse: [obey] },
+    // 429 is not among them: this hook alone decides about those.
+    retry: { limit: maxAttempts - 1, statusCodes: [408, 413, 500, 502, 503, 504] },
+  };
+}
+
+/** Longer than the server said, never shorter. */
+function withJitter(waitMs: number): number {
+  return Math.max(waitMs, 100) + Math.random() * Math.min(Math.max(waitMs / 10, 100), 1_000);
+}
+
+/** For servers that name no wait. */
+function backoff(retryCount: number): number {
+  return Math.random() * Math.min(30_000, 1_000 * 2 ** retryCount);
+}

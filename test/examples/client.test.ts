@@ -1,0 +1,168 @@
+// The examples for axios and ky, with the real packages on a server without a network, in time that these tests move.
+import axios, { AxiosError } from "axios";
+import ky, { HTTPError } from "ky";
+import { createFetch, RateLimitedError } from "sluice/client";
+import { rateLimit } from "sluice/web";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { obeyRateLimits as onAxios } from "../../examples/client/with-axios.js";
+import { obeyRateLimits as onKy } from "../../examples/client/with-ky.js";
+
+interface Init {
+  readonly method?: string;
+  readonly body?: object;
+  readonly signal?: AbortSignal;
+}
+
+/** What is tested of both: resolves to the status, and rejects with the client's own error. */
+type Ask = (path: string, init?: Init) => Promise<number>;
+
+let statuses: number[] = [];
+let bodies: string[] = [];
+beforeEach(() => {
+  statuses = [];
+  bodies = [];
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+});
+afterEach(() => void vi.useRealTimers());
+
+/** One token every three seconds; `/busy` and `/later` refuse everybody, `/broken` fails. */
+function makeServer(): (request: Request) => Promise<Response> {
+  const limited = rateLimit({
+    policy: { name: "interactive", capacity: 1, refill: { tokens: 1, everyMs: 3_000 } },
+    key: () => "ada",
+    clock: () => Date.now(),
+  })(() => new Response("hello"));
+  const others: Record<string, () => Response> = {
+    "/busy": () => new Response(null, { status: 429 }),
+    "/later": () => new Response(null, { status: 429, headers: { "Retry-After": "3600" } }),
+    "/broken": () => new Response(null, { status: 501 }),
+  };
+  return async (request) => {
+    bodies.push(await request.text());
+    const response = await (others[new URL(request.url).pathname] ?? (() => limited(request)))();
+    statuses.push(response.status);
+    return response;
+  };
+}
+
+const clients: [name: string, make: () => Ask, error: typeof AxiosError | typeof HTTPError, canceled: string][] = [
+  [
+    "axios",
+    () => {
+      const server = makeServer();
+      const http = onAxios(axios.create({ adapter: "fetch", env: { fetch: (input, init) => server(new Request(input, init)) }, baseURL: "http://localhost" }));
+      return async (url, { method = "GET", body, signal } = {}) => (await http.request({ url, method, ...(body && { data: body }), ...(signal && { signal }) })).status;
+    },
+    AxiosError,
+    "CanceledError",
+  ],
+  [
+    "ky",
+    () => {
+      const server = makeServer();
+      const http = ky.create({ ...onKy(), fetch: (input, init) => server(new Request(input, init)), prefixUrl: "http://localhost" });
+      return async (path, { method = "GET", body, signal } = {}) => (await http(path.slice(1), { method, ...(body && { json: body }), ...(signal && { signal }) })).status;
+    },
+    HTTPError,
+    "AbortError",
+  ],
+];
+
+describe.each(clients)("%s", (_, make, failure, canceled) => {
+  test("comes back after what the server said, not earlier, and gets through", async () => {
+    const ask = make();
+    await ask("/inbox");
+    const second = ask("/inbox");
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(statuses).toEqual([200, 429]);
+    await vi.advanceTimersByTimeAsync(302);
+    expect(statuses).toEqual([200, 429, 200]);
+    expect(await second).toBe(200);
+  });
+
+  test("sends the same body again", async () => {
+    const ask = make();
+    await ask("/inbox");
+    const second = ask("/inbox", { method: "PUT", body: { read: true } });
+    await vi.advanceTimersByTimeAsync(3_301);
+    expect(await second).toBe(200);
+    expect(bodies.slice(1)).toEqual(['{"read":true}', '{"read":true}']);
+  });
+
+  test("sends three requests at most, with backoff where the server names no wait", async () => {
+    const refused = settled(make()("/busy"));
+    await vi.advanceTimersByTimeAsync(3_001);
+    expect(await refused).toBeInstanceOf(failure);
+    expect(statuses).toEqual([429, 429, 429]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("gives up at once where the wait is too long, with the header fields in the error", async () => {
+    const error = (await settled(make()("/later"))) as AxiosError & HTTPError;
+    expect(error).toBeInstanceOf(failure);
+    expect(statuses).toEqual([429]);
+    expect(new Headers(error.response.headers as unknown as HeadersInit).get("retry-after")).toBe("3600");
+  });
+
+  test("repeats no POST", async () => {
+    expect(await settled(make()("/busy", { method: "POST" }))).toBeInstanceOf(failure);
+    expect(statuses).toEqual([429]);
+  });
+
+  test("leaves other statuses alone", async () => {
+    expect(await settled(make()("/broken"))).toBeInstanceOf(failure);
+    expect(statuses).toEqual([501]);
+  });
+
+  test("an abort ends the wait", async () => {
+    const ask = make();
+    await ask("/inbox");
+    const leaving = new AbortController();
+    const second = settled(ask("/inbox", { signal: leaving.signal }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    leaving.abort();
+    expect(await second).toMatchObject({ name: canceled });
+    expect(statuses).toEqual([200, 429]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+test("axios: what is sensitive is sent once", async () => {
+  const server = makeServer();
+  const http = onAxios(axios.create({ adapter: "fetch", env: { fetch: (input, init) => server(new Request(input, init)) } }));
+  expect(await settled(http.get("http://localhost/busy", { sensitive: true }))).toBeInstanceOf(AxiosError);
+  expect(statuses).toEqual([429]);
+});
+
+describe("ky: the client as its fetch", () => {
+  const make = () => {
+    const server = makeServer();
+    const fetch = createFetch({ fetch: (input, init) => server(new Request(input, init)), random: () => 0 });
+    return ky.create({ fetch, retry: 0, prefixUrl: "http://localhost" });
+  };
+
+  test("comes back after what the server said, and merges", async () => {
+    const http = make();
+    await http("inbox");
+    const both = Promise.all([http("inbox").text(), http("inbox").text()]);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(await both).toEqual(["hello", "hello"]);
+    expect(statuses).toEqual([200, 429, 200]);
+  });
+
+  test("rejects with the client's error", async () => {
+    const error = await settled(make()("later"));
+    expect(error).toBeInstanceOf(RateLimitedError);
+    expect(error).toMatchObject({ reason: "wait_too_long", waitMs: 3_600_000 });
+  });
+
+  test("repeats no request with a body", async () => {
+    expect(await settled(make().put("busy", { json: {} }))).toMatchObject({ name: "RateLimitedError", reason: "not_repeatable" });
+    expect(statuses).toEqual([429]);
+  });
+});
+
+/** What it rejects with; undefined when it resolves. */
+function settled(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(() => undefined, (error: unknown) => error);
+}
