@@ -1,3 +1,5 @@
+import { monotonicClock } from "../core/clock.js";
+
 // A timer told more fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -7,13 +9,13 @@ export function abortReason(signal: AbortSignal): unknown {
 }
 
 /**
- * Resolves after `ms`, never before by `clock`; rejects with the signal's reason once it aborts.
+ * Resolves after `ms`, never before by `performance.now`; rejects with the signal's reason once it aborts.
  *
  * A platform's timer may fire up to a millisecond early, and none holds more than 24.8 days: so the clock is asked again.
  */
-export async function sleep(ms: number, signal: AbortSignal | null | undefined, clock: () => number): Promise<void> {
-  const end = clock() + ms;
-  for (let left = ms; left > 0; left = end - clock()) await timer(Math.min(Math.ceil(left), LONGEST_TIMER_MS), signal);
+export async function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
+  const end = monotonicClock() + ms;
+  for (let left = ms; left > 0; left = end - monotonicClock()) await timer(Math.min(Math.ceil(left), LONGEST_TIMER_MS), signal);
 }
 
 function timer(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
