@@ -60,6 +60,12 @@ test("45 · a two-digit year is at most 50 years ahead, and less than a hundred 
   );
 });
 
+test("45 · a leap second is the first of the next minute, and there is no 61st", () => {
+  expect(parseHttpDate("Sat, 31 Dec 2016 23:59:60 GMT", NOW)).toBe(Date.UTC(2017, 0));
+  expect(parseHttpDate("Sat Dec 31 23:59:60 2016", NOW)).toBe(Date.UTC(2017, 0));
+  expect(parseHttpDate("Sat, 31 Dec 2016 23:59:61 GMT", NOW)).toBeNull();
+});
+
 test("45 · a date that no calendar has is none", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1900, max: 2200 }), fc.integer({ min: 0, max: 11 }), fc.integer({ min: 0, max: 33 }), (year, month, day) => {
