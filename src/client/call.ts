@@ -36,11 +36,11 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
   const isOneShot = body ? isStream(body) : withBody !== null && withBody.body !== null;
   const repeatable = !isOneShot && (retry ?? settings.methods.some((each) => each.toUpperCase() === method));
 
-  const extras = { ...head, method, headers: [...about.headers] };
+  const extras = { ...head, method: undefined, headers: undefined };
   // What is in another object, such as a `dispatcher`, cannot be compared.
-  const mergeable = merge && !sensitive && isRead(method) && Object.values<unknown>(extras).filter((value) => Object(value) === value).length === 1;
+  const mergeable = merge && !sensitive && isRead(method) && !Object.values<unknown>(extras).some((value) => Object(value) === value);
   const { credentials, cache, redirect, mode, integrity } = about;
-  const facts = [url, identity, extras, credentials, cache, redirect, mode, integrity, maxAttempts, maxWaitMs, repeatable];
+  const facts = [method, url, identity, [...about.headers], extras, credentials, cache, redirect, mode, integrity, maxAttempts, maxWaitMs, repeatable];
   return {
     input,
     init: plain,
