@@ -15,5 +15,6 @@ export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js"
 export { type AsyncStore, type Charge, type Soon, type Store, type StorePowers, type SyncStore } from "./core/store.js";
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";
 export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores/memory.js";
-export { createLimiter, type Answer, type ConsumeOptions, type Limiter, type LimiterOptions } from "./limiter/limiter.js";
+export { type ConsumeOptions } from "./limiter/asked.js";
+export { createLimiter, type Answer, type Limiter, type LimiterOptions } from "./limiter/limiter.js";
 export { type OnStoreError } from "./limiter/on-store-error.js";

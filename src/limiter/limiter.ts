@@ -1,11 +1,15 @@
-import { readClock, type Clock } from "../core/clock.js";
+import type { Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { checkNames, expected, positiveInteger, wholeNumber } from "../core/errors.js";
+import { checkNames, expected } from "../core/errors.js";
 import { encodeKey, type Key } from "../core/key.js";
-import { definePolicy, Policy, samePolicy, type PolicyOptions } from "../core/policy.js";
-import type { AsyncStore, Store, StorePowers, SyncStore } from "../core/store.js";
+import { definePolicy, samePolicy, type Policy, type PolicyOptions } from "../core/policy.js";
+import type { Store, SyncStore } from "../core/store.js";
 import { MemoryStore } from "../stores/memory.js";
+import { answer, costOf, policyOf, power, type ConsumeOptions } from "./asked.js";
+import { consumeLater, consumeNow } from "./decide.js";
 import { checkOnStoreError, decideWithoutStore, type OnStoreError } from "./on-store-error.js";
+import { keepParts } from "./parts.js";
+import { refunder, tookNothing } from "./refund.js";
 
 /** `T` itself over a synchronous store, a promise of it over an asynchronous one, either when the type does not say which. */
 export type Answer<S extends Store, T> = S extends SyncStore ? T : Promise<T>;
@@ -20,14 +24,6 @@ export interface LimiterOptions<S extends Store = MemoryStore> {
   readonly clock?: Clock | undefined;
   /** What the caller sees when the store fails. Default `"unavailable"`. */
   readonly onStoreError?: OnStoreError | undefined;
-}
-
-/** One request's own cost and policy. */
-export interface ConsumeOptions {
-  /** Whole tokens, default 1. */
-  readonly cost?: number;
-  /** Other numbers for this request, such as a tier's; made by {@link definePolicy}. Default: the limiter's policy. */
-  readonly policy?: Policy;
 }
 
 /**
@@ -96,6 +92,12 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     refund: refunder(store, policy),
     reset: (key, asked) => answer(store, () => power(store, "reset").call(store, policyOf(asked, policy), encodeKey(key))),
   };
+  keepParts(limiter, {
+    policy,
+    store,
+    ask: (call) => call(),
+    decideWithout: (asked, _key, cost, error) => decideWithoutStore(onStoreError, asked, cost, error),
+  });
   // The type says by `S` what the value is by `store.sync`.
   return limiter as Limiter<S>;
 }
@@ -103,103 +105,6 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
 /** The store of a limiter that is given none. */
 export function defaultStore(clock: Clock | undefined): MemoryStore {
   return new MemoryStore(clock === undefined ? {} : { clock });
-}
-
-type Asked = number | ConsumeOptions | undefined;
-
-// Decisions with nothing to give back (any more): what was peeked, and what was refunded by whichever limiter.
-const settled = new WeakSet<Decision>();
-
-function tookNothing(decision: Decision): Decision {
-  settled.add(decision);
-  return decision;
-}
-
-// Input is checked before the store is asked, so that only the store's own failures count as such.
-function consumeNow(store: SyncStore, fallback: Policy, onStoreError: OnStoreError) {
-  return (key: Key, asked?: Asked): Decision => {
-    const policy = policyOf(asked, fallback);
-    const cost = costOf(asked);
-    const encoded = encodeKey(key);
-    try {
-      return store.consume(policy, encoded, cost);
-    } catch (error) {
-      // A clock that tells nonsense is misuse, and must not pass for an outage.
-      if (store.clock !== "server") readClock(store.clock);
-      return decideWithoutStore(onStoreError, policy, cost, error);
-    }
-  };
-}
-
-function consumeLater(store: AsyncStore, fallback: Policy, onStoreError: OnStoreError) {
-  const ask = async (policy: Policy, encoded: string, cost: number): Promise<Decision> => {
-    try {
-      return await store.consume(policy, encoded, cost);
-    } catch (error) {
-      return decideWithoutStore(onStoreError, policy, cost, error);
-    }
-  };
-  return (key: Key, asked?: Asked): Promise<Decision> => {
-    try {
-      const policy = policyOf(asked, fallback);
-      const cost = costOf(asked);
-      const encoded = encodeKey(key);
-      const known = store.recall?.(policy, encoded, cost) ?? null;
-      return known === null ? ask(policy, encoded, cost) : Promise.resolve(known);
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
-  };
-}
-
-function refunder(store: Store, fallback: Policy): Limiter["refund"] {
-  return (key, what, asked) =>
-    answer(store, () => {
-      const policy = policyOf(asked, fallback);
-      const refund = power(store, "refund");
-      const encoded = encodeKey(key);
-      if (typeof what === "number") return refund.call(store, policy, encoded, positiveInteger("tokens", what));
-      if (typeof what !== "object" || what === null) {
-        throw new TypeError(expected("what", "a decision or a number of tokens", what));
-      }
-      if (what.policy !== policy.name) throw new TypeError(expected("decision.policy", `"${policy.name}"`, what.policy));
-      if (!what.allowed || what.degraded || what.cost === 0 || settled.has(what)) return;
-      settled.add(what);
-      return refund.call(store, policy, encoded, what.cost);
-    });
-}
-
-function costOf(asked: Asked): number {
-  const cost = typeof asked === "object" ? asked.cost : asked;
-  return cost === undefined ? 1 : wholeNumber("cost", cost);
-}
-
-function policyOf(asked: Asked, fallback: Policy): Policy {
-  if (typeof asked !== "object") return fallback;
-  if (asked === null) throw new TypeError(expected("cost", "a number, or an object with `cost` or `policy`", asked));
-  checkNames(asked, ASKABLE);
-  const own = asked.policy;
-  if (own === undefined) return fallback;
-  if (!(own instanceof Policy)) throw new TypeError(expected("policy", "made by definePolicy", own));
-  return own;
-}
-
-const ASKABLE = ["cost", "policy"];
-
-/** Runs `ask` so that an asynchronous limiter rejects where a synchronous one throws. */
-function answer<T>(store: Store, ask: () => T | Promise<T>): T | Promise<T> {
-  if (store.sync) return ask();
-  try {
-    return Promise.resolve(ask());
-  } catch (error) {
-    return Promise.reject(error as Error);
-  }
-}
-
-function power<P extends "peek" | "refund" | "reset">(store: Store, name: P): NonNullable<StorePowers<boolean>[P]> {
-  const method = store[name];
-  if (method === undefined) throw new TypeError(`Expected the store to have \`${name}\`, got one without it`);
-  return method as NonNullable<StorePowers<boolean>[P]>;
 }
 
 function checkStore(store: Store): Store {
