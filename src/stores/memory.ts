@@ -7,7 +7,7 @@ import { monotonicClock, readClock, type Clock } from "../core/clock.js";
 import { consume, peek, refund, type Decision } from "../core/decision.js";
 import { checkNames, expected, positiveInteger } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
-import type { SyncStore } from "../core/store.js";
+import type { Charge, SyncStore } from "../core/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import { MemoryTable } from "./memory-table.js";
 
@@ -79,6 +79,23 @@ export class MemoryStore implements SyncStore {
     const decision = consume(place.buckets, policy, cost, now);
     this.#save(place, now);
     return decision;
+  }
+
+  /** All or none: nothing else runs in between. Throws a TypeError when two charges name one bucket. */
+  consumeTogether(charges: readonly Charge[]): readonly Decision[] {
+    if (new Set(charges.map(({ policy, key }) => `${policy.name} ${key}`)).size < charges.length) {
+      throw new TypeError("Expected `charges` to name each bucket once, got one twice");
+    }
+    const now = readClock(this.clock);
+    const would = charges.map(({ policy, key, cost }) => peek(this.#load(policy, key).buckets, policy, cost, now));
+    const all = would.every(({ allowed }) => allowed);
+    return charges.map(({ policy, key, cost }, i) => {
+      const place = this.#load(policy, key);
+      // What can never fit takes nothing; like any denial it settles what was counted in other numbers (law L14).
+      const decision = consume(place.buckets, policy, all ? cost : policy.maxCost + 1, now);
+      this.#save(place, now);
+      return all ? decision : (would[i] as Decision);
+    });
   }
 
   peek(policy: Policy, key: string, cost: number): Decision {

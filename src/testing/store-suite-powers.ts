@@ -60,6 +60,24 @@ export const powers: readonly StoreCase[] = [
     },
   },
   {
+    name: "L14 · charges that are refused together settle what was counted in other numbers, all of them",
+    needs: ["consumeTogether"],
+    async run(trial) {
+      await trial.tell("mixed");
+      const slow = trial.policy("tier", { capacity: 20, refill: { tokens: 1, everyMs: 1_000 } });
+      const fast = trial.policy("tier", { capacity: 20, refill: { tokens: 7, everyMs: 1_000 } });
+      const never = trial.policy("full", { capacity: 1, refill: { tokens: 1, everyMs: 60_000 } });
+      await trial.consume(never, "full", 1);
+      for (const [key, cost] of [["would be refused", 30], ["would be allowed", 1]] as const) {
+        await trial.consume(slow, key, 20);
+        trial.move(2_000);
+        await chargeAndCompare(trial, [{ policy: never, key: "full", cost: 1 }, { policy: fast, key, cost }]);
+        trial.move(1_000);
+        await trial.consume(fast, key, 1);
+      }
+    },
+  },
+  {
     name: "L10 · charges that cross each other at once get exactly the budget, and do not wait for each other for ever",
     needs: ["consumeTogether"],
     async run(trial) {
@@ -112,7 +130,8 @@ async function chargeAndCompare(trial: Trial, charges: readonly Charge[]): Promi
     const wrong = differences(answer, wanted[i]);
     check(wrong.length === 0, `Expected charge ${i + 1} of ${charges.length}, ${all ? "all allowed" : "not all allowed"}, to be answered as the core does, got ${wrong.join(", ")}`);
   });
-  if (all) for (const { policy, key, cost } of charges) trial.oracle.assume(charge(policy, key, cost), trial.now);
+  // Refused together, each is at least settled, as what can never fit would be.
+  for (const { policy, key, cost } of charges) trial.oracle.assume(charge(policy, key, all ? cost : policy.maxCost + 1), trial.now);
 }
 
 function charge(policy: Charge["policy"], key: string, tokens: number): Call {

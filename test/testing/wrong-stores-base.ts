@@ -72,12 +72,13 @@ export class RightStore implements AsyncStore {
       const now = this.now();
       const found = charges.map(({ policy, key }) => this.load(policy, key, now));
       const asked = charges.map(({ policy, cost }, i) => peek(found[i] as Bucket[], policy, cost, now));
-      if (!asked.every(({ allowed }) => allowed)) return asked;
+      const all = asked.every(({ allowed }) => allowed);
       return charges.map(({ policy, key, cost }, i) => {
         const buckets = found[i] as Bucket[];
-        const decision = consume(buckets, policy, cost, now);
-        this.save(policy, key, buckets, now);
-        return decision;
+        const stale = this.isStale(buckets, policy);
+        const decision = this.decide(buckets, policy, all ? cost : policy.maxCost + 1, now);
+        if (all || stale) this.save(policy, key, buckets, now);
+        return all ? decision : (asked[i] as Decision);
       });
     });
   }

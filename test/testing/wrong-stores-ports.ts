@@ -161,6 +161,12 @@ export const wrongPorts: readonly Wrong[] = [
         return { ...decision };
       },
     }), "refund · what comes back"],
+  ["settles only what it charges together", but({
+      async consumeTogether(charges) {
+        const asked = await Promise.all(charges.map(({ policy, key, cost }) => this.peek(policy, key, cost)));
+        return asked.every(({ allowed }) => allowed) ? right.consumeTogether.call(this, charges) : asked;
+      },
+    }), "L14 · charges that are refused together"],
   ["charges together what fits", but({ consumeTogether(charges) { return Promise.all(charges.map(({ policy, key, cost }) => this.consume(policy, key, cost))); } }), "L10 · charges that are made together"],
   ["locks keys in the order in which they are named", but({
       async consumeTogether(charges) {
