@@ -5,7 +5,7 @@
 export { fullBucket, type Bucket } from "./core/bucket.js";
 export { monotonicClock, readClock, type Clock } from "./core/clock.js";
 // The arithmetic by itself, for stores that keep the records somewhere else.
-export { consume as consumeBuckets, peek as peekBuckets, refund as refundBuckets } from "./core/decision.js";
+export { consume as consumeBuckets, debit as debitBuckets, peek as peekBuckets, refund as refundBuckets } from "./core/decision.js";
 export { readings, type Allowed, type Decision, type DecisionFacts, type Reading, type Refused } from "./core/decision.js";
 export { type Key, type KeyPart } from "./core/key.js";
 export { perDay, perHour, perMinute, perSecond, type Limit, type LimitOptions, type Refill } from "./core/limit.js";

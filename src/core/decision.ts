@@ -79,11 +79,17 @@ export function peek(buckets: readonly Bucket[], policy: Policy, cost: number, n
 
 /** Gives `tokens` back to every bucket, up to full. */
 export function refund(buckets: readonly Bucket[], policy: Policy, tokens: number, now: number): void {
-  for (let i = 0; i < buckets.length; i++) {
-    const limit = policy.limits[i] as Limit;
-    // A product beyond 2^53 is rounded, but then it is more than anything that can be spent.
-    charge(buckets[i] as Bucket, limit, now, -tokens * limit.unitsPerToken);
-  }
+  // A product beyond 2^53 is rounded, but then it is more than anything that can be spent.
+  policy.limits.forEach((limit, i) => charge(buckets[i] as Bucket, limit, now, -tokens * limit.unitsPerToken));
+}
+
+/** Takes `tokens` from every bucket although they may not be there, until twice its capacity is spent: a debt. */
+export function debit(buckets: readonly Bucket[], policy: Policy, tokens: number, now: number): void {
+  policy.limits.forEach((limit, i) => {
+    const bucket = buckets[i] as Bucket;
+    const room = Math.min(2 * limit.size, Number.MAX_SAFE_INTEGER) - spentAt(bucket, limit, now);
+    charge(bucket, limit, now, Math.max(0, Math.min(tokens * limit.unitsPerToken, room)));
+  });
 }
 
 /**

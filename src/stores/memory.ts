@@ -4,7 +4,7 @@
  */
 import { fullBucket, type Bucket } from "../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../core/clock.js";
-import { consume, peek, refund, type Decision } from "../core/decision.js";
+import { consume, debit, peek, refund, type Decision } from "../core/decision.js";
 import { checkNames, expected, positiveInteger } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { Charge, SyncStore } from "../core/store.js";
@@ -106,6 +106,13 @@ export class MemoryStore implements SyncStore {
     const now = readClock(this.clock);
     const place = this.#load(policy, key);
     refund(place.buckets, policy, tokens, now);
+    this.#save(place, now);
+  }
+
+  debit(policy: Policy, key: string, tokens: number): void {
+    const now = readClock(this.clock);
+    const place = this.#load(policy, key);
+    debit(place.buckets, policy, tokens, now);
     this.#save(place, now);
   }
 
