@@ -1,3 +1,4 @@
+import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { expected } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
@@ -21,7 +22,7 @@ export function checkOnStoreError(choice: OnStoreError | undefined): OnStoreErro
 /** The decision for a request whose store failed with `error`. Nothing is known, so nothing is promised but a polite wait. */
 export function decideWithoutStore(choice: OnStoreError, policy: Policy, cost: number, error: unknown): Decision {
   const [{ name: limit, capacity }] = policy.limits;
-  const facts = { policy: policy.name, limit, cost, capacity, remaining: 0, nextTokenMs: 0, resetMs: 0, limits: null, degraded: true, error };
+  const facts = { policy: policy.name, limit, cost, capacity, remaining: 0, nextTokenMs: 0, resetMs: 0, limits: null, at: readClock(monotonicClock), degraded: true, error };
   // That much is known without the store: waiting would not help, and nothing asks for nothing.
   if (cost > policy.maxCost) return { allowed: false, reason: "cost_above_capacity", ...facts, retryAfterMs: Infinity };
   return choice === "allow" || cost === 0

@@ -108,6 +108,7 @@ export class Model {
       cost,
       ...binding,
       limits: rules.length === 1 ? null : all,
+      at: Number(now),
       degraded: false,
     } as Decision;
   }

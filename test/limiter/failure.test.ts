@@ -39,7 +39,7 @@ async function ask(onStoreError?: OnStoreError, cost = 1): Promise<Decision[]> {
 }
 
 const asked = { policy: "api", limit: "burst", cost: 2, capacity: 10 };
-const unknown = { ...asked, remaining: 0, nextTokenMs: 0, resetMs: 0, limits: null, degraded: true, error: outage };
+const unknown = { ...asked, remaining: 0, nextTokenMs: 0, resetMs: 0, limits: null, at: expect.any(Number) as number, degraded: true, error: outage };
 
 describe("L11 · refused is not broken", () => {
   test("L11 · refused is not broken: each reason is told apart, and only a refusal has one", () => {
