@@ -4,9 +4,9 @@ import { check } from "./adapter-suite-check.js";
 import { differences, type Call } from "./store-suite-oracle.js";
 import type { StoreCase, Trial } from "./store-suite-trial.js";
 
-const POWERS = ["peek", "refund", "reset", "consumeTogether", "close"] as const;
+const POWERS = ["peek", "refund", "reset", "debit", "consumeTogether", "close"] as const;
 
-/** What a store may be able to do beyond consuming. Histories with peek, refund and reset are among the schedules. */
+/** What a store may be able to do beyond consuming. Histories with peek, refund, reset and debit are among the schedules. */
 export const powers: readonly StoreCase[] = [
   {
     name: "port · has the powers that it does not lack, and no others",
@@ -19,8 +19,8 @@ export const powers: readonly StoreCase[] = [
       }
     },
   },
-  ...(["refund", "reset"] as const).map((what): StoreCase => ({
-    name: `${what} · what comes back is there at once, for whoever was just refused`,
+  ...(["refund", "reset", "debit"] as const).map((what): StoreCase => ({
+    name: `${what} · what ${what === "debit" ? "is owed counts" : "comes back is there"} at once, for whoever was just refused`,
     needs: [what],
     async run(trial) {
       await trial.tell("mixed");

@@ -1,7 +1,7 @@
 // A right store, written to be spoilt, and the stores that each make one mistake.
 import { fullBucket, isStale, type Bucket } from "../../src/core/bucket.js";
 import { readClock, type Clock } from "../../src/core/clock.js";
-import { consume, peek, refund, type Decision } from "../../src/core/decision.js";
+import { consume, debit, peek, refund, type Decision } from "../../src/core/decision.js";
 import type { AsyncStore, Charge, Policy } from "../../src/index.js";
 import type { StoreSetup } from "../../src/testing/index.js";
 
@@ -59,6 +59,15 @@ export class RightStore implements AsyncStore {
       const now = this.now();
       const buckets = this.load(policy, key, now);
       refund(buckets, policy, tokens, now);
+      this.save(policy, key, buckets, now);
+    });
+  }
+
+  async debit(policy: Policy, key: string, tokens: number): Promise<void> {
+    return this.atomically(() => {
+      const now = this.now();
+      const buckets = this.load(policy, key, now);
+      debit(buckets, policy, tokens, now);
       this.save(policy, key, buckets, now);
     });
   }
