@@ -18,3 +18,5 @@ export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores
 export { type ConsumeOptions } from "./limiter/asked.js";
 export { createLimiter, type Answer, type Limiter, type LimiterOptions } from "./limiter/limiter.js";
 export { type OnStoreError } from "./limiter/on-store-error.js";
+export { waiter, type Waiter, type WaiterOptions, type WaitOptions } from "./limiter/waiter.js";
+export { WaitError, type WaitErrorCode } from "./limiter/wait-error.js";
