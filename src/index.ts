@@ -18,5 +18,6 @@ export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores
 export { type ConsumeOptions } from "./limiter/asked.js";
 export { createLimiter, type Answer, type Limiter, type LimiterOptions } from "./limiter/limiter.js";
 export { type OnStoreError } from "./limiter/on-store-error.js";
+export { reservations, type Reservation, type Reservations, type ReservationsOptions } from "./limiter/reservations.js";
 export { waiter, type Waiter, type WaiterOptions, type WaitOptions } from "./limiter/waiter.js";
 export { WaitError, type WaitErrorCode } from "./limiter/wait-error.js";

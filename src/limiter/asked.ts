@@ -43,7 +43,7 @@ export function answer<T>(store: Store, ask: () => T | Promise<T>): T | Promise<
 }
 
 /** An optional power of the store. Throws a TypeError when it lacks that one. */
-export function power<P extends "peek" | "refund" | "reset">(store: Store, name: P): NonNullable<StorePowers<boolean>[P]> {
+export function power<P extends "peek" | "refund" | "reset" | "debit">(store: Store, name: P): NonNullable<StorePowers<boolean>[P]> {
   const method = store[name];
   if (method === undefined) throw new TypeError(`Expected the store to have \`${name}\`, got one without it`);
   return method as NonNullable<StorePowers<boolean>[P]>;
