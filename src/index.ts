@@ -16,8 +16,12 @@ export { type AsyncStore, type Charge, type Soon, type Store, type StorePowers, 
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";
 export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores/memory.js";
 export { type ConsumeOptions } from "./limiter/asked.js";
-export { createLimiter, type Answer, type Limiter, type LimiterOptions } from "./limiter/limiter.js";
+export { StoreAwayError, type StoreAwayCode } from "./limiter/away-error.js";
+export { type BreakerOptions } from "./limiter/breaker.js";
+export { type DecisionEvent, type LimiterEvent, type StoreEvent } from "./limiter/events.js";
+export { createLimiter, type Answer, type Limiter } from "./limiter/limiter.js";
 export { type OnStoreError } from "./limiter/on-store-error.js";
 export { reservations, type Reservation, type Reservations, type ReservationsOptions } from "./limiter/reservations.js";
+export { type Behaviour, type LimiterOptions } from "./limiter/options.js";
 export { waiter, type Waiter, type WaiterOptions, type WaitOptions } from "./limiter/waiter.js";
 export { WaitError, type WaitErrorCode } from "./limiter/wait-error.js";
