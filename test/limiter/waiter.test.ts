@@ -111,7 +111,7 @@ describe("waiting", () => {
   test("costs one question for each who waits, as long as nobody else takes any, and one timer", async () => {
     const store = new LaterStore(() => Math.floor(performance.now()));
     const asked = vi.spyOn(store, "consume");
-    const line = waiter(createLimiter({ policy: { capacity: 10, refill: perSecond(100) }, store }));
+    const line = waiter(createLimiter({ policy: { capacity: 10, refill: perSecond(100) }, store, storeTimeoutMs: Infinity }));
     const all = Array.from({ length: 100 }, () => line.wait("smtp"));
     await pass(50);
     expect(vi.getTimerCount()).toBe(1);
