@@ -1,4 +1,4 @@
-import { spentAt, waitFor, type Bucket } from "../core/bucket.js";
+import { charge, spentAt, waitFor, type Bucket } from "../core/bucket.js";
 import { readings, type Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 
@@ -34,4 +34,20 @@ export function comesIn(outlook: Outlook, policy: Policy, tokens: number, now: n
     wait = Math.max(wait, waitFor(tokens, spent, limit));
   }
   return wait;
+}
+
+/** Brings an outlook up to date when somebody was served whose `tokens` were foreseen. */
+export function takeFrom(outlook: Outlook, policy: Policy, tokens: number, now: number): void {
+  for (const limit of policy.limits) {
+    const bucket = outlook.get(limit.name);
+    if (bucket !== undefined) charge(bucket, limit, now, tokens * limit.unitsPerToken);
+  }
+}
+
+/** Whether tokens come later by `news` than by `outlook`, and not just by what a millisecond hides. */
+export function isLater(news: Outlook, outlook: Outlook, policy: Policy, now: number): boolean {
+  return policy.limits.some((limit) => {
+    const [told, foreseen] = [news.get(limit.name), outlook.get(limit.name)];
+    return told !== undefined && (foreseen === undefined || spentAt(told, limit, now) - spentAt(foreseen, limit, now) >= limit.unitsPerMs);
+  });
 }

@@ -2,7 +2,7 @@ import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import { Alarm } from "./alarm.js";
-import { comesIn, outlookOf, type Outlook } from "./forecast.js";
+import { comesIn, isLater, outlookOf, takeFrom, type Outlook } from "./forecast.js";
 import { Line, type Place } from "./line.js";
 import { WaitError } from "./wait-error.js";
 
@@ -101,7 +101,7 @@ export class Turnstile {
   #take(place: Place<Waiting>, decision: Decision): void | Promise<void> {
     const { who, left } = place;
     const now = readClock(monotonicClock);
-    this.#outlook = decision.degraded ? null : outlookOf(decision, who.policy, now);
+    const worse = this.#learn(decision, who.policy, now);
     if (decision.allowed && left) {
       // Whoever is next shall find what comes back.
       this.#outlook = null;
@@ -118,10 +118,24 @@ export class Turnstile {
     } else if (!left) {
       this.#notBefore = now + decision.retryAfterMs;
     }
-    this.#turnAwayLate(now);
+    if (worse) this.#turnAwayLate(now);
   }
 
-  // News of the bucket may be worse than was foreseen when they joined: others take from it, too.
+  // True when those who wait must be told: others take from the bucket, too. What comes as foreseen changes nothing, so that
+  // a long line is gone through only when there is a reason, and not once for each who is served.
+  #learn(decision: Decision, policy: Policy, now: number): boolean {
+    const foreseen = this.#outlook;
+    const news = decision.degraded ? null : outlookOf(decision, policy, now);
+    if (foreseen !== null && news !== null) {
+      if (decision.allowed) takeFrom(foreseen, policy, decision.cost, now);
+      const worse = isLater(news, foreseen, policy, now);
+      if (worse || isLater(foreseen, news, policy, now)) this.#outlook = news;
+      return worse;
+    }
+    this.#outlook = news;
+    return true;
+  }
+
   #turnAwayLate(now: number): void {
     let tokens = 0;
     for (let place = this.#line.first; place !== null; place = place.after) {

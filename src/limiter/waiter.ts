@@ -6,6 +6,7 @@ import { costOf, policyOf, type ConsumeOptions } from "./asked.js";
 import { Cancellations } from "./cancel.js";
 import type { Limiter } from "./limiter.js";
 import type { Place } from "./line.js";
+import { isShadow } from "./parts.js";
 import { never, Turnstile, type Waiting } from "./turnstile.js";
 import { WaitError } from "./wait-error.js";
 
@@ -36,7 +37,8 @@ export interface Waiter {
    * with a TypeError or RangeError on misuse. Whoever was rejected has taken nothing.
    *
    * Somebody else who takes from the bucket without waiting makes everybody wait longer. `maxWaitMs` is checked with every
-   * answer of the store, so it can be passed by the time that one call takes.
+   * answer of the store, so it can be passed by the time that one call takes. A limiter with `shadow: true` lets everybody
+   * through at once.
    */
   wait(key: Key, asked?: number | WaitOptions): Promise<Decision>;
   /** How many wait now, for all keys. */
@@ -79,7 +81,7 @@ export function waiter(limiter: Limiter, settings: WaiterOptions = {}): Waiter {
     return line;
   };
 
-  const enter = (key: Key, options: WaitOptions, resolve: (decision: Decision) => void, reject: Reject): void => {
+  const enter = (key: Key, options: WaitOptions, resolve: Resolve, reject: Reject): void => {
     if (typeof options !== "object" || options === null) throw new TypeError(expected("asked", "a cost or an object", options));
     const { maxWaitMs, signal, ...asked } = options;
     const policy = policyOf(asked, limiter.policy);
@@ -88,6 +90,8 @@ export function waiter(limiter: Limiter, settings: WaiterOptions = {}): Waiter {
     const wait = maxWaitMs === undefined ? patience : checkWait(maxWaitMs);
     if (signal !== undefined && typeof signal?.addEventListener !== "function") throw new TypeError(expected("signal", "an AbortSignal", signal));
     if (signal?.aborted) return reject(signal.reason);
+    // Nobody is refused, so nobody waits.
+    if (isShadow(limiter)) return resolve(limiter.consume(key, { cost, policy }));
     if (cost > policy.maxCost) throw never(cost, policy.maxCost);
     const line = lineOf(name);
     if (line.length >= maxWaiters) throw new WaitError("ERR_WAIT_FULL", `Expected at most ${maxWaiters} to wait for one key, got one more`, null);
@@ -122,6 +126,7 @@ export function waiter(limiter: Limiter, settings: WaiterOptions = {}): Waiter {
   };
 }
 
+type Resolve = (decision: Decision | Promise<Decision>) => void;
 type Reject = (reason: unknown) => void;
 
 interface Entry {

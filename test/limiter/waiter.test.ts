@@ -183,6 +183,19 @@ describe("turning away", () => {
     expect(outcomes).toMatchObject({ first: { at: 999 }, second: { at: 1_499 }, fourth: { at: 1_999 } });
   });
 
+  test("nobody, once it is known that others gave some back", async () => {
+    const limiter = createLimiter({ policy });
+    const { wait, outcomes } = diary(waiter(limiter));
+    wait("all", "smtp", { cost: 3 });
+    wait("first", "smtp");
+    wait("second", "smtp");
+    await pass(499);
+    limiter.refund("smtp", 1);
+    // At 500 the first is served, and there is one left for the second.
+    await pass(1);
+    expect(outcomes).toEqual({ all: { at: 0 }, first: { at: 500 }, second: { at: 500 } });
+  });
+
   test("the error is for programs: a stable code, and how long it would have been", async () => {
     const line = waiter(createLimiter({ policy }), { maxWaitMs: 0 });
     await line.wait("smtp", 3);
@@ -291,6 +304,18 @@ describe("a store that fails", () => {
     expect(line.waiting).toBe(0);
   });
 
+  test("with a share of the limit in its place, waits for that, and asks no more often than it has to", async () => {
+    const asked = vi.fn(away.consume);
+    const line = waiter(createLimiter({ policy: { capacity: 4, refill: perSecond(2) }, store: { ...away, consume: asked }, localShare: 0.5, breaker: false }));
+    const { wait, outcomes } = diary(line);
+    for (const name of ["a", "b", "c", "d"]) wait(name, "smtp");
+    wait("impatient", "smtp", { maxWaitMs: 900 });
+    await pass(5_000);
+    expect(outcomes).toEqual({ a: { at: 0 }, b: { at: 0 }, c: { at: 1_000 }, d: { at: 2_000 }, impatient: { at: 0, error: expect.any(WaitError) as unknown } });
+    // Twice for those two who had to wait, once for the others.
+    expect(asked.mock.calls.length).toBe(6);
+  });
+
   test("with everybody let through, lets through everybody", async () => {
     const { wait, served } = diary(waiter(createLimiter({ policy, store: away, onStoreError: "allow" })));
     for (const name of ["a", "b", "c", "d"]) wait(name, "smtp");
@@ -305,6 +330,15 @@ describe("a store that fails", () => {
     now = 0;
     expect((await line.wait("smtp")).allowed).toBe(true);
   });
+});
+
+test("a limiter in shadow mode lets everybody through at once, and counts as ever", async () => {
+  const limiter = createLimiter({ policy, shadow: true });
+  const line = waiter(limiter, { maxWaitMs: 0 });
+  const decisions = await Promise.all([1, 3, 1, 9].map((cost) => line.wait("smtp", cost)));
+  expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, true]);
+  expect(decisions.map((decision) => (decision.allowed ? decision.shadow?.reason : null))).toEqual([undefined, "limited", undefined, "cost_above_capacity"]);
+  expect(line.waiting).toBe(0);
 });
 
 describe("misuse", () => {
