@@ -13,22 +13,22 @@ export function abortReason(signal: AbortSignal): unknown {
  *
  * A platform's timer may fire up to a millisecond early, and none holds more than 24.8 days: so the clock is asked again.
  */
-export async function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
+export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
   const end = monotonicClock() + ms;
-  for (let left = ms; left > 0; left = end - monotonicClock()) await timer(Math.min(Math.ceil(left), LONGEST_TIMER_MS), signal);
-}
-
-function timer(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(abortReason(signal));
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = (): void => {
-      clearTimeout(id);
+      clearTimeout(timer);
       reject(abortReason(signal as AbortSignal));
     };
-    const id = setTimeout(() => {
+    const rest = (): void => {
+      const left = end - monotonicClock();
+      if (left > 0) return void (timer = setTimeout(rest, Math.min(Math.ceil(left), LONGEST_TIMER_MS)));
       signal?.removeEventListener("abort", stop);
       resolve();
-    }, ms);
+    };
+    if (signal?.aborted) return stop();
     signal?.addEventListener("abort", stop, { once: true });
+    rest();
   });
 }
