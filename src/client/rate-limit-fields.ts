@@ -5,8 +5,7 @@ import { readCounters, vendorLimits, whole, windowOf } from "./vendor-fields.js"
 
 export type { RateLimit } from "./rate-limit.js";
 
-/** Which fields told something, strongest first. */
-export type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
+type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
 
 /**
  * The limits that a response tells about, at least one; null when it tells about none.

@@ -1,7 +1,7 @@
 import { parseHttpDate } from "../http/http-date.js";
 import { decimal } from "../http/retry-after.js";
 
-const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;
 const DURATION = /^(\d+(\.\d+)?(ms|s|m|h))+$/;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
@@ -18,8 +18,8 @@ export function parseReset(text: string, sent: number): number | null {
     const parts = [...text.matchAll(/([\d.]+)(\D+)/g)];
     return Math.ceil(parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNIT_MS[unit as string] as number), 0));
   }
-  const [, time = "", fraction = "", zone] = ISO.exec(text) ?? [];
   if (at !== null) at /= at < 1e15 ? 1 : 1_000;
-  else at = time ? Date.parse(time + zone) + Math.ceil(Number(`0${fraction}e3`)) : parseHttpDate(text, sent);
+  // Platforms cut off what is beyond milliseconds.
+  else at = ISO.test(text) ? Date.parse(text) + Number(/\.\d{4}/.test(text)) : parseHttpDate(text, sent);
   return at === null || Number.isNaN(at) ? null : Math.max(0, Math.ceil(at - sent));
 }

@@ -9,15 +9,14 @@ export interface Member {
 export type Value = string | number | null;
 
 const KEY = "[a-z*][a-z0-9_.*-]*";
-const ITEM = [
-  "-?\\d{1,12}\\.\\d{1,3}", // Decimal
-  "@?-?\\d{1,15}", // Integer, Date
-  '"(?:[ !#-[\\]-~]|\\\\["\\\\])*"', // String
-  "[A-Za-z*][!#$%&'*+.^_`|~\\w:/-]*", // Token
-  ":[A-Za-z\\d+/=]*:", // Byte Sequence
-  "\\?[01]", // Boolean
-  '%"(?:[ !#$&-~]|%[\\da-f]{2})*"', // Display String
-].join("|");
+const ITEM =
+  "-?\\d{1,12}\\.\\d{1,3}" + // Decimal
+  "|@?-?\\d{1,15}" + // Integer, Date
+  '|"(?:[ !#-[\\]-~]|\\\\["\\\\])*"' + // String
+  "|[A-Za-z*][!#$%&'*+.^_`|~\\w:/-]*" + // Token
+  "|:[A-Za-z\\d+/=]*:" + // Byte Sequence
+  "|\\?[01]" + // Boolean
+  '|%"(?:[ !#$&-~]|%[\\da-f]{2})*"'; // Display String
 const PARAM = new RegExp(`; *(${KEY})(?:=(${ITEM}))?`, "g");
 const REST = `((?:; *${KEY}(?:=(?:${ITEM}))?)*)[ \\t]*(?:,[ \\t]*(?!$)|$)`;
 
