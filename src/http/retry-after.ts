@@ -6,7 +6,12 @@ import { parseHttpDate } from "./http-date.js";
  * Names of a record are found in any case. A list of values counts as several lines of one field; a value that is neither
  * text, a number nor a list counts as absent.
  */
-export type HeaderSource = { get(name: string): unknown } | Readonly<Record<string, unknown>>;
+export type HeaderSource =
+  | {
+      /** The value of a field in any case; null or undefined when it is absent. */
+      get(name: string): unknown;
+    }
+  | Readonly<Record<string, unknown>>;
 
 /** The trimmed value of the field `name`, which is in lower case; empty when it is absent. */
 export function headerOf(headers: HeaderSource, name: string): string {
