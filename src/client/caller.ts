@@ -1,5 +1,6 @@
-import { closeLane, enterLane, knownWait, laneWait, openLane, tellLane, widenLane, type Lane } from "./lane.js";
+import { closeLane, enterLane, giveBack, knownWait, laneWait, leaveLane, openLane, tellLane, type Lane } from "./lane.js";
 import type { Timing, TrafficAnswer, TrafficCall } from "./options.js";
+import type { Later } from "./pace.js";
 import { setAlarm, type Queue } from "./queue.js";
 import { recall } from "./recent.js";
 
@@ -30,6 +31,8 @@ interface Flight {
   /** The caller's calls are numbered from 1 as they are sent. */
   readonly number: number;
   readonly route: Route;
+  /** For each of the lanes that were known, the answers there had been when it was sent. */
+  readonly answers: ReadonlyMap<Lane, number>;
 }
 
 /** A caller that nothing is known of. */
@@ -49,8 +52,9 @@ export function closedFor(caller: Caller, route: Route, now: number): number {
 
 /** Notes that a call is on its way. */
 export function send(caller: Caller, route: Route, call: TrafficCall, now: number): void {
-  caller.flights.set(call, { number: ++caller.sent, route });
-  for (const lane of lanesOf(caller, route)) enterLane(lane, now);
+  const lanes = lanesOf(caller, route);
+  caller.flights.set(call, { number: ++caller.sent, route, answers: new Map(lanes.map((lane) => [lane, lane.answers])) });
+  for (const lane of lanes) enterLane(lane, now);
 }
 
 /** Lets go whoever may go, oldest first, and whoever would wait for too long; and sets the alarm for the next. */
@@ -83,30 +87,32 @@ export function hear(caller: Caller, call: TrafficCall, answer: TrafficAnswer | 
   look(caller);
 }
 
-function learn(caller: Caller, { number, route }: Flight, answer: TrafficAnswer, timing: Timing, pace: boolean): void {
+function learn(caller: Caller, flight: Flight, answer: TrafficAnswer, timing: Timing, pace: boolean): void {
+  const { number, route } = flight;
   const now = timing.clock();
   const refused = answer.status === 429;
   const limits = answer.limits ?? [];
+  if (refused) for (const lane of lanesOf(caller, route)) giveBack(lane, now);
   for (const told of limits) {
     const name = told.policy ?? route.name;
     const lane = laneOf(caller, route, name);
-    if (!pace || !tellLane(lane, told, number, unheardSince(caller, number, name), now)) continue;
+    if (!pace || !tellLane(lane, told, number, laterThan(flight, lane, name, caller.flights), now)) continue;
     if (!refused && told.remaining === 0 && told.resetMs) closeLane(lane, told.resetMs, caller.sent, now, timing.random);
   }
-  if (!refused) {
-    for (const lane of lanesOf(caller, route)) widenLane(lane, number, caller.waiters.length > 0);
-    return;
-  }
+  for (const lane of lanesOf(caller, route)) leaveLane(lane, number, refused, caller.waiters.length > 0);
+  if (!refused) return;
   const spent = limits.filter(({ remaining }) => remaining === 0).map(({ policy }) => policy ?? route.name);
   const refusing = [answer.policies, spent, [route.name]].find((names) => names.length > 0) ?? [];
   for (const name of refusing) closeLane(laneOf(caller, route, name), answer.waitMs ?? 0, caller.sent, now, timing.random);
 }
 
-/** Calls on the same lane that were sent after call `number` and have no answer yet. */
-function unheardSince(caller: Caller, number: number, lane: string): number {
-  let count = 0;
-  for (const flight of caller.flights.values()) if (flight.number > number && flight.route.lanes.has(lane)) count++;
-  return count;
+/** What the server may have counted on a lane after the call that it answers. */
+function laterThan({ number, answers }: Flight, lane: Lane, name: string, flights: Caller["flights"]): Later {
+  const under = [...flights.values()].filter(({ route }) => route.lanes.has(name));
+  return {
+    likely: under.filter((other) => other.number > number).length,
+    perhaps: under.length + lane.answers - (answers.get(lane) ?? lane.answers),
+  };
 }
 
 /** The lane of that name, which the route is now known to draw on. */

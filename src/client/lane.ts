@@ -1,8 +1,11 @@
-import { adjustPace, paceWait, spendOne, type Pace } from "./pace.js";
+import { adjustPace, paceWait, countSent, type Pace, type Later } from "./pace.js";
 import type { RateLimit } from "./rate-limit.js";
 
 // How long one unanswered call may keep others of a narrow lane waiting.
 const PATIENCE_MS = 1_000;
+
+// How many may follow a call that was not refused: with two, nearly twice as many calls run into the next limit.
+const GROWTH = 1.5;
 
 /** What is known of one policy for one caller. Its calls go through together, or wait together. */
 export interface Lane {
@@ -20,12 +23,14 @@ export interface Lane {
   closedAfter: number;
   /** The number of the newest call whose answer told of this limit. */
   heardUpTo: number;
+  /** Answers so far. */
+  answers: number;
   pace: Pace | null;
 }
 
 /** An open lane that nothing is known of. */
 export function openLane(): Lane {
-  return { until: 0, opensAt: 0, jitter: 0, places: Infinity, patientUntil: 0, closedAfter: 0, heardUpTo: 0, pace: null };
+  return { until: 0, opensAt: 0, jitter: 0, places: Infinity, patientUntil: 0, closedAfter: 0, heardUpTo: 0, answers: 0, pace: null };
 }
 
 /** Closes for `waitMs`, and lets one go first afterwards: the server may have room for one, not for all who waited. `sent` is the number of the last call sent. */
@@ -53,18 +58,24 @@ export function knownWait(lane: Lane, ahead: number, now: number): number {
 export function enterLane(lane: Lane, now: number): void {
   lane.places = Math.max(0, lane.places - 1);
   lane.patientUntil = now + PATIENCE_MS;
-  if (lane.pace !== null) spendOne(lane.pace, now);
+  if (lane.pace !== null) countSent(lane.pace, 1, now);
 }
 
-/** Call `number` was not refused: two more may go, or, when nobody waits, all who come. */
-export function widenLane(lane: Lane, number: number, wanted: boolean): void {
-  if (number > lane.closedAfter) lane.places = wanted ? lane.places + 2 : Infinity;
+/** A refused call took nothing. */
+export function giveBack(lane: Lane, now: number): void {
+  if (lane.pace !== null) countSent(lane.pace, -1, now);
+}
+
+/** Call `number` was answered. Unless it was refused more may go, or all who come, when nobody waits. */
+export function leaveLane(lane: Lane, number: number, refused: boolean, wanted: boolean): void {
+  lane.answers++;
+  if (!refused && number > lane.closedAfter) lane.places = wanted ? lane.places + GROWTH : Infinity;
 }
 
 /** Takes in what the answer to call `number` tells of the limit, unless a later call's answer told already. */
-export function tellLane(lane: Lane, told: RateLimit, number: number, unheard: number, now: number): boolean {
+export function tellLane(lane: Lane, told: RateLimit, number: number, later: Later, now: number): boolean {
   if (number < lane.heardUpTo) return false;
   lane.heardUpTo = number;
-  lane.pace = adjustPace(lane.pace, told, unheard, now);
+  lane.pace = adjustPace(lane.pace, told, later, now);
   return true;
 }

@@ -8,6 +8,14 @@ export interface Pace {
   readonly bucket: Bucket;
 }
 
+/** How many calls the server may have counted after the one that it answers. */
+export interface Later {
+  /** Those sent after it, which is most likely. */
+  readonly likely: number;
+  /** Those under way at the same time: requests and answers overtake each other. */
+  readonly perhaps: number;
+}
+
 /**
  * The pace after an answer; null when the answer tells too little for one.
  *
@@ -15,13 +23,15 @@ export interface Pace {
  * that overtake each other: with no more than it left, calls are spaced so that there is always something left. `unheard`
  * counts the calls sent since that the answer does not know of.
  */
-export function adjustPace(before: Pace | null, told: RateLimit, unheard: number, now: number): Pace | null {
+export function adjustPace(before: Pace | null, told: RateLimit, { likely, perhaps }: Later, now: number): Pace | null {
   const limit = limitOf(told);
   if (limit === null) return null;
   const token = limit.unitsPerToken;
-  const left = told.remaining - unheard;
   const counted = before === null ? 0 : limit.size - spentAt(before.bucket, limit, Math.floor(now));
-  const free = Math.max((left - reserveOf(told)) * token, Math.min(counted, left * token));
+  const reserve = reserveOf(told);
+  const least = told.remaining - perhaps - reserve;
+  const most = told.remaining - likely;
+  const free = Math.max(least * token, Math.min(counted, most * token));
   const bucket = fullBucket(limit);
   bucket.at = Math.ceil(now);
   // Free may be less than nothing: then some of what is under way is ahead of its time.
@@ -34,9 +44,9 @@ export function paceWait({ limit, bucket }: Pace, calls: number, now: number): n
   return waitFor(calls, spentAt(bucket, limit, Math.floor(now)), limit);
 }
 
-/** Counts one call as sent. */
-export function spendOne({ limit, bucket }: Pace, now: number): void {
-  charge(bucket, limit, Math.floor(now), limit.unitsPerToken);
+/** Counts `calls` as sent; a negative number takes them back. */
+export function countSent({ limit, bucket }: Pace, calls: number, now: number): void {
+  charge(bucket, limit, Math.floor(now), calls * limit.unitsPerToken);
 }
 
 const reserveOf = ({ limit }: RateLimit): number => Math.floor((limit ?? 0) / 10);

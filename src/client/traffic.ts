@@ -32,7 +32,7 @@ const MOST_CALLERS = 1_000;
  * Lets the calls of one or more `createFetch` clients tell each other what the server said.
  *
  * After a 429 all calls to the same origin, of the same identity, that draw on the same policy wait until the server wants them
- * back, in the order they were made. Then one goes first, and each that is not refused lets two more go. When a tenth or
+ * back, in the order they were made. Then one goes first, and two that are not refused let three more go. When a tenth or
  * less of a limit is left, calls are spaced so that it lasts. Which route draws on which policy is learned from answers
  * (`RateLimit`, `violated-policies`); where they name none, only calls to the same route wait for each other.
  *

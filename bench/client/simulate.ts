@@ -1,0 +1,75 @@
+// Fifty callers of one program, all under one user's budget, against the example server's inbox: on virtual time, so that
+// a run takes a second and is the same each time.
+import { inbox } from "../../examples/server/service.js";
+import { rateLimit } from "../../src/adapters/web.js";
+import type { Timing } from "../../src/client/index.js";
+import type { LimitOptions } from "../../src/core/limit.js";
+import type { HeaderStyle } from "../../src/http/index.js";
+import type { Fetch, Strategy } from "./strategies.js";
+import { seeded, VirtualTime } from "./virtual-time.js";
+
+export interface Scenario {
+  readonly limit: LimitOptions;
+  readonly callers: number;
+  readonly callsEach: number;
+  /** The pause of a caller between two calls, and before the first: up to this, in milliseconds. */
+  readonly thinkMs: number;
+  /** One way, from and to, in milliseconds. */
+  readonly latencyMs: readonly [number, number];
+  readonly headers?: readonly HeaderStyle[];
+}
+
+/** Twice the example server's burst and ten times its rate: enough for a minute and a half of work. */
+export const FIFTY: Scenario = {
+  limit: { capacity: 20, refill: { tokens: 20, everyMs: 1_000 } },
+  callers: 50,
+  callsEach: 40,
+  thinkMs: 1_000,
+  latencyMs: [10, 40],
+};
+
+export interface Run {
+  readonly name: string;
+  /** Every request, by when the server answered it. */
+  readonly wire: ReadonlyArray<{ readonly at: number; readonly refused: boolean }>;
+  /** How long each call took, its retries and waits included, in milliseconds. */
+  readonly took: readonly number[];
+  /** When the last call succeeded. */
+  readonly doneMs: number;
+}
+
+/** Plays a scenario with one strategy. */
+export async function simulate({ name, make }: Strategy, scenario: Scenario, seed = 1): Promise<Run> {
+  const time = new VirtualTime();
+  const timing: Timing = { clock: time.clock, wallClock: () => Date.UTC(2026, 0, 1) + time.clock(), sleep: time.sleep, random: seeded(seed) };
+  const chance = seeded(seed + 1);
+  const between = ([from, to]: readonly [number, number]): number => from + chance() * (to - from);
+  const wire: Array<{ at: number; refused: boolean }> = [];
+  const took: number[] = [];
+
+  const { limit, headers } = scenario;
+  const server = rateLimit({ policy: { name: "interactive", ...limit }, clock: time.clock, wallClock: timing.wallClock, key: () => ["user", "alice"], ...(headers && { headers }) })(() =>
+    Response.json(inbox().body),
+  );
+  const overTheNetwork: Fetch = async (url) => {
+    await time.sleep(between(scenario.latencyMs));
+    const response = await server(new Request(url));
+    wire.push({ at: time.clock(), refused: response.status === 429 });
+    await time.sleep(between(scenario.latencyMs));
+    return response;
+  };
+  const fetch = make(overTheNetwork, timing);
+  const caller = async (): Promise<void> => {
+    for (let page = 0; page < scenario.callsEach; page++) {
+      await time.sleep(between([0, scenario.thinkMs]));
+      const start = time.clock();
+      const response = await fetch(`https://api.example.com/inbox?page=${page}`);
+      if (response.status !== 200) throw new Error(`${name}: ${response.status}`);
+      took.push(time.clock() - start);
+    }
+  };
+  const all = Promise.all(Array.from({ length: scenario.callers }, caller));
+  await time.pass();
+  await all;
+  return { name, wire, took, doneMs: time.clock() };
+}

@@ -1,0 +1,126 @@
+import fc from "fast-check";
+import { definePolicy, perMinute, perSecond, type Refill } from "sluice";
+import { parseRateLimit } from "sluice/client";
+import { rateLimit } from "sluice/web";
+import { describe, expect, test } from "vitest";
+import { Desk, LEFT } from "./traffic-desk.js";
+
+/** Asks `count` times at once and tells when each was sent. Nobody answers. */
+async function instants(desk: Desk, count: number): Promise<number[]> {
+  const from = desk.time.clock();
+  const sent: number[] = [];
+  for (let i = 0; i < count; i++) void desk.ask(desk.call({ maxWaitMs: 1e9 })).then(() => sent.push(desk.time.clock() - from));
+  await desk.time.advance(1e6);
+  return sent;
+}
+
+describe("pace", () => {
+  test("all but a tenth of the limit goes at once, the rest at the rate that the window tells", async () => {
+    const desk = new Desk();
+    await desk.round(LEFT({ limit: 20, remaining: 5, windowMs: 10_000 }));
+    expect(await instants(desk, 6)).toEqual([0, 0, 0, 500, 1_000, 1_500]);
+  });
+
+  test("where what is left has to last for longer than the window tells, it lasts", async () => {
+    const desk = new Desk();
+    await desk.round(LEFT({ limit: 100, remaining: 5, resetMs: 50_000, windowMs: 60_000 }));
+    expect(await instants(desk, 3)).toEqual([10_000, 20_000, 30_000]);
+  });
+
+  test("without a window, what is left is spread over the time until there is more", async () => {
+    const desk = new Desk();
+    await desk.round(LEFT({ limit: 5_000, remaining: 500, resetMs: 1_800_000 }));
+    expect(await instants(desk, 2)).toEqual([3_600, 7_200]);
+  });
+
+  test("with nothing left, nothing is sent until there is more, though nobody was refused", async () => {
+    const desk = new Desk();
+    await desk.round(LEFT({ limit: 3, remaining: 0, resetMs: 10_000, windowMs: 30_000 }));
+    expect(await instants(desk, 1)).toEqual([10_000]);
+  });
+
+  test("what was saved up while nobody called goes at once again, up to nine tenths", async () => {
+    const desk = new Desk();
+    await desk.round(LEFT({ limit: 10, remaining: 2, windowMs: 10_000 }));
+    await desk.time.advance(100_000);
+    expect(await instants(desk, 11)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 1_000, 2_000]);
+  });
+
+  test("calls under way count as sent, whether or not the answer knows of them", async () => {
+    const desk = new Desk();
+    const calls = Array.from({ length: 4 }, () => desk.call());
+    for (const call of calls) await desk.ask(call);
+    desk.hear(calls[0]!, LEFT({ limit: 10, remaining: 9, windowMs: 10_000 }));
+    // 9 are left, of which 3 are on their way and 1 is the reserve.
+    expect((await instants(desk, 6)).filter((ms) => ms === 0)).toHaveLength(5);
+  });
+
+  test("an answer that was overtaken frees nothing that later calls have used", async () => {
+    const desk = new Desk();
+    const [first, second] = [desk.call(), desk.call()];
+    await desk.ask(first);
+    await desk.ask(second);
+    desk.hear(second, LEFT({ limit: 10, remaining: 2, windowMs: 10_000 }));
+    desk.hear(first, LEFT({ limit: 10, remaining: 9, windowMs: 10_000 }));
+    expect((await instants(desk, 3)).filter((ms) => ms === 0).length).toBeLessThanOrEqual(1);
+  });
+
+  test("refused calls are not counted as spent", async () => {
+    const desk = new Desk();
+    const calls = Array.from({ length: 30 }, () => desk.call());
+    for (const call of calls) await desk.ask(call);
+    const told = { limit: 10, windowMs: 10_000 };
+    calls.forEach((call, i) => {
+      if (i < 10) desk.hear(call, LEFT({ ...told, remaining: 9 - i, resetMs: 1_000 }));
+      else desk.hear(call, { ...LEFT({ ...told, remaining: 0, resetMs: 1_000 }, 429), waitMs: 1_000, policies: ["api"] });
+    });
+    expect(await instants(desk, 1)).toEqual([1_000]);
+  });
+
+  test("`pace: false` sends while nobody is refused", async () => {
+    const desk = new Desk({ pace: false });
+    await desk.round(LEFT({ limit: 10, remaining: 0, resetMs: 10_000, windowMs: 10_000 }));
+    expect(await instants(desk, 3)).toEqual([0, 0, 0]);
+  });
+
+  test("absurd numbers set no pace, or one, and never fail", async () => {
+    const number = fc.oneof(fc.constantFrom(0, 1, 9e15, 1e300, Infinity), fc.nat(), fc.double({ min: 0, noNaN: true }));
+    const told = fc.record({ limit: fc.option(number), remaining: number, resetMs: fc.option(number), windowMs: fc.option(number) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(told, { maxLength: 4 }), async (answers) => {
+        const desk = new Desk();
+        for (const answer of answers) {
+          const call = desk.call({ sensitive: true });
+          const waitMs = await desk.ask(call);
+          expect(waitMs).toBeGreaterThanOrEqual(0);
+          desk.hear(call, LEFT(answer));
+        }
+        const waitMs = await desk.ask(desk.call({ maxWaitMs: 0 }));
+        expect(waitMs).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+
+  test("whoever keeps to it, with a server of ours to himself, is never refused", async () => {
+    const limits = fc.record({
+      capacity: fc.integer({ min: 1, max: 60 }),
+      refill: fc.oneof(fc.integer({ min: 1, max: 50 }).map(perSecond), fc.integer({ min: 1, max: 100 }).map(perMinute)) as fc.Arbitrary<Refill>,
+    });
+    const pauses = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 5, maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(limits, pauses, fc.constantFrom("draft-11", "triple", "draft-6", "draft-7"), async (limit, list, style) => {
+        const desk = new Desk();
+        const server = rateLimit({ policy: definePolicy(limit), clock: desk.time.clock, headers: [style as "triple"], key: () => "me" })(() => new Response());
+        for (const pause of list) {
+          await desk.time.advance(pause);
+          const call = desk.call({ maxWaitMs: 1e9 });
+          await desk.time.run(desk.ask(call));
+          const response = await server(new Request("https://x.test/a"));
+          expect(response.status).toBe(200);
+          desk.hear(call, { status: 200, waitMs: null, limits: parseRateLimit(response.headers, 0), policies: [] });
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
