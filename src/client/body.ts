@@ -4,8 +4,8 @@ const LONGEST_READ_MS = 1_000;
 
 /** What the body of a refusal says, as far as it can be read. */
 export interface RefusalBody {
-  readonly code: string | undefined;
-  readonly serverMessage: string | undefined;
+  readonly code: string;
+  readonly serverMessage: string | null;
   readonly policies: readonly string[] | undefined;
 }
 
@@ -20,8 +20,8 @@ export async function readRefusal(response: Response): Promise<RefusalBody> {
   const { error, "violated-policies": policies } = body;
   const inner = Object(error) as typeof body;
   return {
-    code: pick(/^[\w.:-]{1,64}$/, body["code"], inner["code"], error),
-    serverMessage: pick(/\S/, body["message"], body["detail"], inner["message"], body["title"])?.slice(0, 300),
+    code: pick(/^[\w.:-]{1,64}$/, body["code"], inner["code"], error) ?? "rate_limited",
+    serverMessage: pick(/\S/, body["message"], body["detail"], inner["message"], body["title"])?.slice(0, 300) ?? null,
     policies: Array.isArray(policies) ? policies.filter((name) => typeof name === "string") : undefined,
   };
 }

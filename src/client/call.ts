@@ -1,8 +1,8 @@
 import type { ClientInit, TrafficCall } from "./options.js";
-import { check, checkInit, type Settings } from "./settings.js";
+import { check, complete, type Settings } from "./settings.js";
 
-/** One call, read. */
-export interface Call extends Omit<TrafficCall, "signal"> {
+/** One call, read, with the settings that apply to it. */
+export interface Call extends Omit<TrafficCall, "signal">, Settings {
   readonly input: string | URL | Request;
   /** What the wrapped `fetch` gets, but for the signal. */
   readonly init: RequestInit;
@@ -10,17 +10,16 @@ export interface Call extends Omit<TrafficCall, "signal"> {
   readonly url: string;
   /** The caller's own. */
   readonly signal: AbortSignal | null;
-  readonly maxAttempts: number;
   /** Whether it may be sent again, and can be. */
   readonly repeatable: boolean;
   /** The same for all calls that may share one request; null when it is nobody's but the caller's. */
+  readonly identity: string;
   readonly mergeKey: string | null;
 }
 
 /** Reads a call. Throws a TypeError or RangeError for wrong options, and what `Request` throws for a wrong request. */
 export function readCall(input: string | URL | Request, init: ClientInit, settings: Settings): Call {
-  checkInit(init);
-  const { sensitive = false, merge = settings.merge, retry, maxAttempts = settings.maxAttempts, maxWaitMs = settings.maxWaitMs, ...plain } = init;
+  const { sensitive, merge, retry, maxAttempts, maxWaitMs, ...plain } = init;
   const { signal, body, ...head } = plain;
   const request = typeof input === "object" && "url" in input ? input : null;
   // To look at a body would be to use it up.
@@ -30,18 +29,21 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
   const url = about.url.split("#")[0] as string;
   const identity = typeof settings.identity === "function" ? settings.identity(about) : settings.identity;
   check("identity()", "", identity);
+  // What is left out here, the client has decided.
+  const defaults = { ...settings, sensitive: false, retry: settings.methods.some((each) => each.toUpperCase() === method) };
+  const options = complete("init", defaults, { sensitive, merge, retry, maxAttempts, maxWaitMs });
+
+  const extras = { ...head, method: undefined, headers: undefined };
+  // What is in another object, such as a `dispatcher`, cannot be compared.
+  const mergeable = options.merge && !options.sensitive && isRead(method) && !Object.values<unknown>(extras).some((value) => Object(value) === value);
+  const { credentials, cache, redirect, mode, integrity } = about;
+  const facts = [method, url, identity, [...about.headers], extras, credentials, cache, redirect, mode, integrity, options.maxAttempts, options.maxWaitMs, options.retry];
   // Not by `URL`, of which React Native has only a part.
   const [, origin = "", path = ""] = /^([^/?]*\/\/[^/?]*)?([^?]*)/.exec(url) as RegExpExecArray;
   // Firefox does not tell what the body of a `Request` is; null it is without one.
   const isOneShot = body ? isStream(body) : withBody !== null && withBody.body !== null;
-  const repeatable = !isOneShot && (retry ?? settings.methods.some((each) => each.toUpperCase() === method));
-
-  const extras = { ...head, method: undefined, headers: undefined };
-  // What is in another object, such as a `dispatcher`, cannot be compared.
-  const mergeable = merge && !sensitive && isRead(method) && !Object.values<unknown>(extras).some((value) => Object(value) === value);
-  const { credentials, cache, redirect, mode, integrity } = about;
-  const facts = [method, url, identity, [...about.headers], extras, credentials, cache, redirect, mode, integrity, maxAttempts, maxWaitMs, repeatable];
   return {
+    ...options,
     input,
     init: plain,
     url,
@@ -50,10 +52,7 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
     method,
     identity,
     signal: signal === undefined ? (request?.signal ?? null) : signal,
-    sensitive,
-    maxAttempts,
-    maxWaitMs,
-    repeatable,
+    repeatable: options.retry && !isOneShot,
     mergeKey: mergeable ? JSON.stringify(facts) : null,
   };
 }

@@ -1,4 +1,3 @@
-import { expected } from "../core/errors.js";
 import type { RateLimitedError } from "./error.js";
 import type { Timing } from "./options.js";
 import { sleep } from "./sleep.js";
@@ -26,7 +25,6 @@ export async function countdown(
   onSecond: (seconds: number) => void,
   options: CountdownOptions = {},
 ): Promise<void> {
-  if (typeof onSecond !== "function") throw new TypeError(expected("onSecond", "a function", onSecond));
   const { signal, wallClock = Date.now, sleep: rest = sleep } = options;
   const end = error.retryAt?.getTime() ?? 0;
   for (let shown = Infinity; shown > 0; ) {

@@ -3,13 +3,13 @@ import type { RateLimitReason } from "./retry.js";
 /** What a {@link RateLimitedError} is made of: its own members, of which some have a default. */
 export interface RateLimitedFacts extends Pick<RateLimitedError, "reason" | "waitMs" | "retryAt" | "attempts"> {
   /** Default `"rate_limited"`. */
-  readonly code?: string | undefined;
+  readonly code?: string;
   /** Default null. */
-  readonly serverMessage?: string | null | undefined;
+  readonly serverMessage?: string | null;
   /** Default `[]`. */
-  readonly policies?: readonly string[] | undefined;
+  readonly policies?: readonly string[];
   /** Default null. */
-  readonly response?: Response | null | undefined;
+  readonly response?: Response | null;
 }
 
 /**
@@ -22,9 +22,9 @@ export interface RateLimitedFacts extends Pick<RateLimitedError, "reason" | "wai
 export class RateLimitedError extends Error {
   override readonly name = "RateLimitedError";
   /** For programs: the `code` of the response's body, or `"rate_limited"`. */
-  declare readonly code: string;
+  readonly code: string = "rate_limited";
   /** What the server says to people, in at most 300 characters; null when it says nothing. Text, not markup. */
-  declare readonly serverMessage: string | null;
+  readonly serverMessage: string | null = null;
   /** Why the call was not tried again. */
   declare readonly reason: RateLimitReason;
   /** Milliseconds from the refusal until a new call makes sense, at least 0, perhaps Infinity; null when the server did not say. */
@@ -34,14 +34,14 @@ export class RateLimitedError extends Error {
   /** Requests that were sent: 0 when the wait was known before. */
   declare readonly attempts: number;
   /** The policies that refused, where the server names them. */
-  declare readonly policies: readonly string[];
+  readonly policies: readonly string[] = [];
   /** The last 429, its body still to be read; null when the wait was known before and no request was sent for it. */
-  declare readonly response: Response | null;
+  readonly response: Response | null = null;
 
   /** Made by the client. */
   constructor(facts: RateLimitedFacts) {
-    const { code = "rate_limited", serverMessage = null, policies = [], response = null, waitMs } = facts;
+    const { serverMessage, waitMs } = facts;
     super(serverMessage ?? `Too many requests${waitMs === null ? "" : `, try again in ${Math.ceil(waitMs / 1_000)} s`}`);
-    Object.assign(this, facts, { code, serverMessage, policies, response });
+    Object.assign(this, facts);
   }
 }

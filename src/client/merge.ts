@@ -68,5 +68,5 @@ function join(flight: Flight, signal: AbortSignal | null, land: () => unknown): 
 }
 
 function copyOf(outcome: Outcome): Outcome {
-  return "clone" in outcome ? outcome.clone() : { ...outcome, response: outcome.response?.clone() };
+  return "clone" in outcome ? outcome.clone() : { ...outcome, response: outcome.response?.clone() ?? null };
 }

@@ -1,6 +1,6 @@
 import { monotonicClock } from "../core/clock.js";
 import { checkNames, expected } from "../core/errors.js";
-import type { CallOptions, ClientInit, ClientOptions, Timing } from "./options.js";
+import type { ClientOptions, Timing } from "./options.js";
 import { sleep } from "./sleep.js";
 
 type Complete<T> = { readonly [Name in keyof T]-?: Exclude<T[Name], undefined> };
@@ -30,32 +30,28 @@ const DEFAULTS: Settings = {
   sleep,
   random: Math.random,
 };
-const OF_CALLS = { sensitive: false, retry: true, merge: true, maxAttempts: 1, maxWaitMs: 0 };
 
 /** Throws a TypeError or RangeError for the first option that is wrong or misspelt. */
 export function readSettings(options: ClientOptions): Settings {
   return complete("options", DEFAULTS, options);
 }
 
-/** Checks what one call sets; the rest of it is for `fetch` to judge. */
-export function checkInit(init: ClientInit): void {
-  for (const name of Object.keys(OF_CALLS) as (keyof CallOptions)[]) if (init[name] !== undefined) check(name, OF_CALLS[name], init[name]);
-}
-
-/** Throws unless `value` is of the example's type, and a number also whole where the example is, and not below 0. */
+/** Throws unless `value` is of the example's type, and a number also at least 0, and whole where the example is. */
 export function check(name: string, example: unknown, value: unknown): void {
-  const each: unknown = Array.isArray(example) ? example[0] : undefined;
-  const what = each === undefined ? `a ${typeof example}` : `an array of ${typeof each}s`;
-  const isRight = each === undefined ? typeof value === typeof example : Array.isArray(value) && value.every((item) => typeof item === typeof each);
-  if (!isRight) throw new TypeError(expected(name, what, value));
-  if (typeof value !== "number") return;
-  const least = name === "maxAttempts" ? 1 : 0;
-  if (!(value >= least) || (Number.isInteger(example) && !Number.isSafeInteger(value))) {
-    throw new RangeError(expected(name, `a whole number of at least ${least}`, value));
+  const isArray = Array.isArray(example);
+  if (typeof value !== typeof example || isArray !== Array.isArray(value)) {
+    throw new TypeError(expected(name, isArray ? "an array" : `a ${typeof example}`, value));
+  }
+  if (isArray) for (const each of value as unknown[]) check(name, example[0], each);
+  const isWhole = Number.isInteger(example);
+  const least = Number(name === "maxAttempts");
+  if (typeof value === "number" && (!(value >= least) || (isWhole && !Number.isSafeInteger(value)))) {
+    throw new RangeError(expected(name, `${isWhole ? "a whole number of " : ""}at least ${least}`, value));
   }
 }
 
-function complete<T extends object>(name: string, defaults: T, given: unknown): T {
+/** The defaults, and what is given in their place. Throws for the first that is wrong or unknown. */
+export function complete<T extends object>(name: string, defaults: T, given: unknown): T {
   if (Object(given) !== given) throw new TypeError(expected(name, "an object", given));
   checkNames(given as object, Object.keys(defaults));
   const all = { ...defaults } as Record<string, unknown>;
@@ -63,9 +59,10 @@ function complete<T extends object>(name: string, defaults: T, given: unknown): 
     if (value === undefined) continue;
     const example = all[key];
     all[key] = value;
-    if (key === "backoff" || (key === "retryBudget" && value !== false)) all[key] = complete(key, example as object, value);
-    else if (key === "traffic") check("traffic.turn", check, Object(value).turn);
-    else if (!(key === "retryBudget" || (key === "identity" && typeof value === "function"))) check(key, example, value);
+    if ((key === "retryBudget" && value === false) || (key === "identity" && typeof value === "function")) continue;
+    if (key === "traffic") check("traffic.turn", check, Object(value).turn);
+    else if (key === "backoff" || key === "retryBudget") all[key] = complete(key, example as object, value);
+    else check(key, example, value);
   }
   return all as T;
 }

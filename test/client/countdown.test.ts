@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { countdown, RateLimitedError } from "sluice/client";
+import { FakeTime, settle } from "./fake-time.js";
+
+const time = () => new FakeTime({ wall: 1_000_000 });
+const refused = (waitMs: number | null): RateLimitedError =>
+  new RateLimitedError({ reason: "sensitive", waitMs, retryAt: waitMs === null ? null : new Date(1_000_000 + waitMs), attempts: 1 });
+
+test("tells every whole second down to 0, at its time, and then resolves", async () => {
+  const clock = time();
+  const told: [number, number][] = [];
+  await clock.run(countdown(refused(2_500), (seconds) => void told.push([clock.clock(), seconds]), clock.options));
+  expect(told).toEqual([[0, 3], [500, 2], [1_500, 1], [2_500, 0]]);
+});
+
+test("56 · the wait of a sensitive call is on the error for a screen to count down", async () => {
+  const clock = time();
+  const told: number[] = [];
+  await clock.advance(1_000);
+  await clock.run(countdown(refused(3_000), (seconds) => void told.push(seconds), clock.options));
+  expect(told).toEqual([2, 1, 0]);
+});
+
+test.each([[null], [0], [-5]])("with a wait of %s it is 0 at once", async (waitMs) => {
+  const told: number[] = [];
+  await countdown(refused(waitMs), (seconds) => void told.push(seconds), time().options);
+  expect(told).toEqual([0]);
+});
+
+test("after the phone slept it is right again, and a clock set back does not make it count up", async () => {
+  let now = 1_000_000;
+  const told: number[] = [];
+  const jumps = [-50_000, 57_000, 3_000];
+  const sleep = async (ms: number): Promise<void> => void (now += ms + (jumps.shift() ?? 0));
+  await countdown(refused(10_000), (seconds) => void told.push(seconds), { wallClock: () => now, sleep });
+  expect(told).toEqual([10, 1, 0]);
+});
+
+test("ends with the signal's reason", async () => {
+  const clock = time();
+  const stop = new AbortController();
+  const told: number[] = [];
+  const counting = countdown(refused(5_000), (seconds) => void told.push(seconds), { ...clock.options, signal: stop.signal });
+  await clock.advance(1_000);
+  stop.abort(new Error("left the screen"));
+  await expect(counting).rejects.toThrow("left the screen");
+  await settle();
+  expect([told, clock.sleeping]).toEqual([[5, 4], 0]);
+});
+
+test("an endless wait counts from the last instant there is", () => {
+  expect(refused(Infinity).message).toBe("Too many requests, try again in Infinity s");
+});
+
