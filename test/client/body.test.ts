@@ -53,7 +53,10 @@ test.each([
 function endless(chunk: string) {
   const seen = { pulled: 0, cancelled: false };
   const body = new ReadableStream({
-    pull: (controller) => void (seen.pulled++, controller.enqueue(new TextEncoder().encode(chunk))),
+    pull: (controller) => {
+      seen.pulled++;
+      controller.enqueue(new TextEncoder().encode(chunk));
+    },
     cancel: () => void (seen.cancelled = true),
   });
   return { seen, response: new Response(body, { status: 429, headers: { "Retry-After": "1" } }) };

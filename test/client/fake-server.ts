@@ -6,7 +6,7 @@ import { FakeTime } from "./fake-time.js";
 export type Answer = Response | Error | (() => Response | Promise<Response>);
 
 /** A request as it went over the wire. */
-export interface Sent {
+interface Sent {
   readonly at: number;
   readonly url: string;
   readonly method: string;

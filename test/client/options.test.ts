@@ -79,7 +79,7 @@ test("an identity that is no text rejects the call, before anything could be sha
 test("a URL that is none rejects as it does with fetch", async () => {
   const { fetch } = talk();
   await expect(fetch("/inbox")).rejects.toBeInstanceOf(TypeError);
-  await expect(fetch(URL_A, { body: "a" })).rejects.toBeInstanceOf(TypeError);
+  await expect(fetch(URL_A, { headers: { "bad name": "a" } })).rejects.toBeInstanceOf(TypeError);
 });
 
 test("an empty second argument is as none", async () => {

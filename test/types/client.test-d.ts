@@ -1,0 +1,99 @@
+// What compiles for users of the client, and what must not.
+import { expectTypeOf } from "expect-type";
+import {
+  countdown,
+  createFetch,
+  parseRateLimit,
+  parseRetryAfter,
+  RateLimitedError,
+  waitOf,
+  type ClientFetch,
+  type RateLimit,
+  type Traffic,
+} from "sluice/client";
+import { createTraffic } from "sluice/client/traffic";
+
+const client = createFetch();
+
+// It fits wherever a fetch does, and wraps any.
+
+expectTypeOf(client).toExtend<typeof fetch>();
+expectTypeOf<ClientFetch>().toExtend<(input: string, init?: RequestInit) => Promise<Response>>();
+createFetch({ fetch });
+createFetch({ fetch: globalThis.fetch.bind(globalThis) });
+createFetch({ fetch: async () => new Response() });
+createFetch({ fetch: client });
+
+// Options.
+
+createFetch({
+  identity: (request) => (expectTypeOf(request).toEqualTypeOf<Request>(), "ann"),
+  maxAttempts: 5,
+  maxWaitMs: 10_000,
+  backoff: { baseMs: 500 },
+  methods: ["GET", "POST"],
+  retryStatuses: [502, 503],
+  merge: false,
+  retryBudget: { tokens: 20 },
+  traffic: createTraffic(),
+  onRetry: ({ attempts, waitMs, status, url, method }) => void [attempts.toFixed(), waitMs.toFixed(), status.toFixed(), url.trim(), method.trim()],
+  clock: () => performance.now(),
+  wallClock: Date.now,
+  sleep: (ms, signal) => (expectTypeOf(signal).toEqualTypeOf<AbortSignal | null | undefined>(), new Promise((resolve) => void setTimeout(resolve, ms))),
+  random: Math.random,
+});
+createFetch({ identity: "ann", retryBudget: false, traffic: undefined, maxAttempts: undefined });
+
+// @ts-expect-error
+createFetch({ maxAttempt: 3 });
+// @ts-expect-error
+createFetch({ sensitive: true });
+// @ts-expect-error
+createFetch({ maxWaitMs: "1 minute" });
+// @ts-expect-error
+createFetch({ identity: 42 });
+// @ts-expect-error
+createFetch({ retryBudget: true });
+// @ts-expect-error
+createFetch({ traffic: {} });
+
+// A call takes what fetch takes, and more.
+
+void client("https://api.example.com/", { method: "POST", body: "a", sensitive: true });
+void client(new URL("https://api.example.com/"), { maxAttempts: 1, maxWaitMs: 5, retry: true, merge: false });
+void client(new Request("https://api.example.com/"));
+// @ts-expect-error
+void client("https://api.example.com/", { sensitive: "yes" });
+// @ts-expect-error
+void client("https://api.example.com/", { senstive: true });
+// @ts-expect-error
+void client();
+
+// What its error says.
+
+declare const thrown: unknown;
+if (thrown instanceof RateLimitedError) {
+  expectTypeOf(thrown).toExtend<Error>();
+  expectTypeOf(thrown.code).toEqualTypeOf<string>();
+  expectTypeOf(thrown.serverMessage).toEqualTypeOf<string | null>();
+  expectTypeOf(thrown.reason).toEqualTypeOf<"sensitive" | "not_repeatable" | "attempts" | "wait_too_long" | "budget">();
+  expectTypeOf(thrown.waitMs).toEqualTypeOf<number | null>();
+  expectTypeOf(thrown.retryAt).toEqualTypeOf<Date | null>();
+  expectTypeOf(thrown.attempts).toEqualTypeOf<number>();
+  expectTypeOf(thrown.policies).toEqualTypeOf<readonly string[]>();
+  expectTypeOf(thrown.response).toEqualTypeOf<Response | null>();
+  // @ts-expect-error
+  thrown.waitMs = 5;
+  expectTypeOf(countdown(thrown, (seconds) => void seconds.toFixed(), { signal: AbortSignal.timeout(5) })).toEqualTypeOf<Promise<void>>();
+}
+
+// The parsers read any headers.
+
+expectTypeOf(parseRetryAfter(new Headers(), 0)).toEqualTypeOf<number | null>();
+expectTypeOf(parseRateLimit({ "ratelimit-remaining": "0", "set-cookie": ["a", "b"], age: undefined }, 0)).toEqualTypeOf<RateLimit[] | null>();
+expectTypeOf(waitOf(new Map([["retry-after", "3"]]), 0)?.waitMs).toEqualTypeOf<number | undefined>();
+
+// Anybody may write the port.
+
+const traffic: Traffic = { turn: async ({ origin, maxWaitMs }) => (origin === "" ? maxWaitMs : 0), heard: (_, answer) => void answer?.limits?.[0]?.remaining };
+createFetch({ traffic });
