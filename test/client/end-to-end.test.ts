@@ -24,7 +24,7 @@ const styles: [name: string, headers: HeaderStyle[]][] = [
 const forms = ["seconds", "http-date"] as const;
 
 describe.each(forms)("Retry-After as %s", (retryAfter) => {
-  test.each(styles)("63. with %s, the second attempt succeeds after the advertised wait", async (_, headers) => {
+  test.each(styles)("63 · with %s, the second attempt succeeds after the advertised wait", async (_, headers) => {
     const { ask, clock, statuses, waits } = await meet({ headers, retryAfter });
     expect((await ask()).status).toBe(200);
     expect(statuses).toEqual([200]);
@@ -40,14 +40,14 @@ describe.each(forms)("Retry-After as %s", (retryAfter) => {
   });
 });
 
-test("63. a wait that is a millisecond short is refused again, so the tests above would notice it", async () => {
+test("63 · a wait that is a millisecond short is refused again, so the tests above would notice it", async () => {
   const { ask, statuses } = await meet({ headers: [], shortByMs: 1 });
   await ask();
   expect((await ask()).status).toBe(200);
   expect(statuses).toEqual([200, 429, 429, 200]);
 });
 
-describe("63. the example server in a process of its own, in real time", () => {
+describe("63 · the example server in a process of its own, in real time", () => {
   let server: ExampleServer;
   beforeAll(async () => {
     server = await ExampleServer.start([], { SLUICE_INTERACTIVE_CAPACITY: "1", SLUICE_INTERACTIVE_TOKENS: "1", SLUICE_INTERACTIVE_EVERY_MS: "900" });
