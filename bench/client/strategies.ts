@@ -1,5 +1,5 @@
 // What clients do with a 429, from the worst to the best, behind one signature.
-import { createFetch, type Timing } from "../../src/client/index.js";
+import { createFetch, type Timing, type Traffic } from "../../src/client/index.js";
 import { createTraffic } from "../../src/client/traffic.js";
 
 export type Fetch = (url: string) => Promise<Response>;
@@ -10,8 +10,7 @@ export interface Strategy {
   readonly make: (wire: Fetch, timing: Timing) => Fetch;
 }
 
-// Enough that every call succeeds in the end, so that all strategies have the same work to do.
-const patient = { maxAttempts: 100_000, merge: false };
+// The client's own, so that only what is done with Retry-After differs.
 const backoff = { baseMs: 1_000, capMs: 30_000 };
 
 async function until200(wire: Fetch, url: string, pause: (attempt: number) => Promise<void>): Promise<Response> {
@@ -33,16 +32,12 @@ export const strategies: readonly Strategy[] = [
     make: (wire, { sleep, random }) => (url) =>
       until200(wire, url, (attempt) => sleep(random() * Math.min(backoff.capMs, backoff.baseMs * 2 ** (attempt - 1)))),
   },
-  {
-    name: "this client",
-    make: (wire, timing) => createFetch({ fetch: (input) => wire(String(input)), ...timing, ...patient }),
-  },
-  {
-    name: "with shared waits",
-    make: (wire, timing) => createFetch({ fetch: (input) => wire(String(input)), ...timing, ...patient, traffic: createTraffic({ pace: false }) }),
-  },
-  {
-    name: "shared and paced",
-    make: (wire, timing) => createFetch({ fetch: (input) => wire(String(input)), ...timing, ...patient, traffic: createTraffic() }),
-  },
+  { name: "this client", make: (wire, timing) => client(wire, timing) },
+  { name: "with shared waits", make: (wire, timing) => client(wire, timing, createTraffic({ pace: false })) },
+  { name: "shared and paced", make: (wire, timing) => client(wire, timing, createTraffic()) },
 ];
+
+// Enough attempts that every call succeeds in the end, so that all strategies have the same work to do.
+function client(wire: Fetch, timing: Timing, traffic?: Traffic): Fetch {
+  return createFetch({ fetch: (input) => wire(input as string), ...timing, traffic, maxAttempts: 100_000, merge: false });
+}

@@ -61,10 +61,10 @@ export function send(caller: Caller, route: Route, call: TrafficCall, now: numbe
 export function look(caller: Caller): void {
   const ahead = new Map<Lane, number>();
   let soonest = Infinity;
-  for (const { call, route, deadline, timing, settle } of caller.waiters.slice()) {
+  for (const { call, route, isRetry, deadline, timing, settle } of caller.waiters.slice()) {
     const now = timing.clock();
     const lanes = lanesOf(caller, route);
-    const waitMs = Math.max(0, ...lanes.map((lane) => laneWait(lane, now)));
+    const waitMs = Math.max(0, ...lanes.map((lane) => laneWait(lane, isRetry, now)));
     const known = Math.max(0, ...lanes.map((lane) => knownWait(lane, ahead.get(lane) ?? 0, now)));
     if (waitMs === 0) {
       send(caller, route, call, now);

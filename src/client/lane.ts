@@ -43,10 +43,10 @@ export function closeLane(lane: Lane, waitMs: number, sent: number, now: number,
   lane.patientUntil = 0;
 }
 
-/** Milliseconds until the lane takes a call; 0 when it does now. */
-export function laneWait(lane: Lane, now: number): number {
+/** Milliseconds until the lane takes a call; 0 when it does now. A retry has waited with jitter of its own, and the later of two would be no spread. */
+export function laneWait(lane: Lane, isRetry: boolean, now: number): number {
   const place = lane.places >= 1 ? 0 : lane.patientUntil - now;
-  return Math.max(0, lane.opensAt - now, place, lane.pace === null ? 0 : paceWait(lane.pace, 1, now));
+  return Math.max(0, (isRetry ? lane.until : lane.opensAt) - now, place, lane.pace === null ? 0 : paceWait(lane.pace, 1, now));
 }
 
 /** Milliseconds that are known to be ahead of a call with `ahead` others before it, without jitter. */

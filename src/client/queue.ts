@@ -9,6 +9,8 @@ const MOST_JITTER_MS = 1_000;
 export interface Waiter {
   readonly call: TrafficCall;
   readonly route: Route;
+  /** Whether it was sent before. */
+  readonly isRetry: boolean;
   /** Calls that asked for their first attempt earlier have a smaller one. */
   readonly place: number;
   /** When it gives up. */
@@ -25,7 +27,7 @@ export interface Queue {
 }
 
 /** Waits in the queue until `look`, called now and whenever something changes, settles it. Rejects once the call aborts. */
-export function waitIn(queue: Queue, who: Pick<Waiter, "call" | "route" | "place" | "timing">, look: () => void): Promise<number> {
+export function waitIn(queue: Queue, who: Pick<Waiter, "call" | "route" | "isRetry" | "place" | "timing">, look: () => void): Promise<number> {
   const { call, place, timing } = who;
   const { signal } = call;
   return new Promise((resolve, reject) => {

@@ -57,11 +57,12 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
 
   return {
     async turn(call, timing) {
-      const caller = tickets.get(call)?.caller ?? recall(callers, JSON.stringify([call.origin, call.identity]), MOST_CALLERS, newCaller);
-      const ticket = tickets.get(call) ?? { caller, place: place++ };
+      const isRetry = tickets.has(call);
+      const ticket = tickets.get(call) ?? { caller: callerOf(call), place: place++ };
       tickets.set(call, ticket);
+      const { caller } = ticket;
       const known = routeOf(caller, route(call));
-      if (!call.sensitive) return waitIn(caller, { call, route: known, place: ticket.place, timing }, () => look(caller));
+      if (!call.sensitive) return waitIn(caller, { call, route: known, isRetry, place: ticket.place, timing }, () => look(caller));
       const waitMs = closedFor(caller, known, timing.clock());
       if (waitMs === 0) send(caller, known, call, timing.clock());
       return waitMs;
@@ -71,6 +72,10 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
       if (ticket !== undefined) hear(ticket.caller, call, answer, timing, pace);
     },
   };
+
+  function callerOf({ origin, identity }: TrafficCall): Caller {
+    return recall(callers, JSON.stringify([origin, identity]), MOST_CALLERS, newCaller);
+  }
 }
 
 // Numbers and identifiers are what differs between calls of one kind; nearly all of them have a digit.

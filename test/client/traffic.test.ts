@@ -152,6 +152,18 @@ describe("the way out", () => {
     expect(desk.sent).toEqual(["first", "first again"]);
   });
 
+  test("a retry has waited with jitter of its own and needs no more", async () => {
+    const desk = new Desk();
+    desk.chance = 0.5;
+    const call = desk.call();
+    await desk.ask(call, "first");
+    desk.hear(call, CLOSED(1_000, "api"));
+    await desk.time.advance(1_010);
+    void desk.ask(undefined, "another");
+    expect(await desk.ask(call, "retry")).toBe(0);
+    expect(desk.sent).toEqual(["first", "retry"]);
+  });
+
   test("a call that waits for two policies holds nobody up who waits for one of them", async () => {
     const desk = new Desk();
     await desk.round({ ...LEFT(), limits: ["api", "exports"].flatMap((policy) => LEFT({ policy }).limits ?? []) }, { path: "/export" });
