@@ -37,12 +37,9 @@ async function readText(response: Response): Promise<string> {
   const late = setTimeout(stop, LONGEST_READ_MS);
   const decoder = new TextDecoder();
   let text = "";
-  try {
-    for (let part; text.length < MOST_CHARACTERS && !(part = await reader.read()).done; ) text += decoder.decode(part.value, { stream: true });
-  } finally {
-    clearTimeout(late);
-    stop();
-  }
+  for (let part; text.length < MOST_CHARACTERS && !(part = await reader.read()).done; ) text += decoder.decode(part.value, { stream: true });
+  clearTimeout(late);
+  stop();
   return text;
 
   // Settles only once the other copy is cancelled as well, so nobody waits for it.

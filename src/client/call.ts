@@ -24,7 +24,8 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
   const request = typeof input === "object" && "url" in input ? input : null;
   // To look at a body would be to use it up.
   const withBody = request && !isRead(request.method) ? request : null;
-  const about = new Request(withBody ? withBody.url : input, { ...(withBody && { method: withBody.method, headers: withBody.headers }), ...head, signal: null });
+  const { method: ownMethod, headers } = request ?? {};
+  const about = new Request(withBody?.url ?? input, { method: ownMethod, headers, ...head, signal: null } as RequestInit);
   const method = about.method.toUpperCase();
   const url = about.url.split("#")[0] as string;
   const identity = typeof settings.identity === "function" ? settings.identity(about) : settings.identity;

@@ -36,11 +36,6 @@ export function decideRetry(call: RefusedCall, random: number): number | RateLim
   if (attempts >= call.maxAttempts) return "attempts";
   if (waitMs !== null && waitMs > maxWaitMs) return "wait_too_long";
   const chance = Math.min(Math.max(random, 0), 1) || 0;
-  const [least, spread] =
-    waitMs === null
-      ? [0, Math.min(backoff.capMs, maxWaitMs, backoff.baseMs * 2 ** (attempts - 1))]
-      : waitMs === 0
-        ? [LEAST_MS, LEAST_MS]
-        : [waitMs, Math.min(0.1 * waitMs, 1_000)];
-  return Math.ceil(least + chance * spread);
+  if (waitMs === null) return Math.ceil(chance * Math.min(backoff.capMs, maxWaitMs, backoff.baseMs * 2 ** (attempts - 1)));
+  return Math.ceil((waitMs || LEAST_MS) + chance * Math.min(waitMs / 10 || LEAST_MS, 1_000));
 }

@@ -13,8 +13,8 @@ export async function send(call: Call, signal: AbortSignal | null, spend: Spend)
   const { fetch, traffic } = call;
   const heading: TrafficCall = { ...call, signal };
   for (let attempts = 1; ; attempts++) {
-    const queueMs = (await traffic?.turn(heading, call)) ?? 0;
-    if (queueMs > 0) {
+    const queueMs = await traffic?.turn(heading, call);
+    if (queueMs) {
       const reason = call.sensitive ? "sensitive" : "wait_too_long";
       return { reason, waitMs: queueMs, retryAt: instant(call.wallClock(), queueMs), attempts: attempts - 1 };
     }
@@ -36,7 +36,7 @@ export async function send(call: Call, signal: AbortSignal | null, spend: Spend)
     const limits = isLimited || traffic ? parseRateLimit(headers, now) : null;
     const body = isLimited ? await readRefusal(response) : null;
     // Those that refused, or at least those that have nothing left.
-    const policies = body?.policies ?? (limits ?? []).flatMap(({ policy, remaining }) => (isLimited && policy !== null && remaining === 0 ? [policy] : []));
+    const policies = body?.policies ?? (limits ?? []).flatMap(({ policy, remaining }) => (isLimited && remaining === 0 && policy) || []);
     const sinceReceipt = call.clock() - receivedAt;
     traffic?.heard(heading, { status, waitMs: waitMs && Math.max(0, waitMs - sinceReceipt), limits, policies }, call);
 
