@@ -1,4 +1,5 @@
 // A store over a system that sluice does not know: NATS JetStream's key-value buckets, which compare revisions.
+import { createHash } from "node:crypto";
 import type { KV, NatsError } from "nats";
 import type { AsyncStore, Clock } from "sluice";
 import { casStore, type CasBackend } from "sluice/cas";
@@ -35,7 +36,7 @@ export function natsStore(bucket: KV, options: { readonly clock?: Clock } = {}):
   return casStore(natsBackend(bucket), options);
 }
 
-// NATS allows few characters in a key.
+// NATS allows few kinds of characters in a key, and ends the connection of who sends one of 4 KiB.
 function nameOf(key: string): string {
-  return Buffer.from(key).toString("hex");
+  return createHash("sha256").update(key).digest("hex");
 }

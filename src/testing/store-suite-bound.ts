@@ -1,7 +1,9 @@
 import { check } from "./adapter-suite-check.js";
+import type { Call } from "./store-suite-oracle.js";
 import type { StoreCase } from "./store-suite-trial.js";
 
 const MOST = 64;
+const CROWD = 1_000;
 
 /** That a store with a bound keeps it, at nobody's expense for whom there is room. */
 export const bounds: readonly StoreCase[] = [
@@ -38,6 +40,19 @@ export const bounds: readonly StoreCase[] = [
         if (remaining < 10) busy += 1;
       }
       check(busy <= MOST, `Expected at most ${MOST} callers to be remembered, got ${busy}`);
+    },
+  },
+  {
+    name: "L13 · without a bound nobody is forgotten, however many come",
+    unless: "bound",
+    async run(trial) {
+      await trial.tell("mixed");
+      const policy = trial.policy("p", { capacity: 10, refill: { tokens: 1, everyMs: 3_600_000 } });
+      await trial.consume(policy, "first", 7);
+      for (let i = 0; i < CROWD; i += 100) {
+        await trial.ask(...Array.from({ length: 100 }, (_, j): Call => ({ what: "consume", policy, key: `caller ${i + j}`, tokens: 1 })));
+      }
+      await trial.consume(policy, "first", 4);
     },
   },
 ];

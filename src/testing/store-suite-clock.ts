@@ -1,10 +1,13 @@
-import type { Decision } from "../core/decision.js";
+import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { check, eventually } from "./adapter-suite-check.js";
 import type { StoreCase, Trial } from "./store-suite-trial.js";
 
-const HOUR = 3_600_000;
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+/** In milliseconds. */
+export const HOUR = 3_600_000;
+
+/** Waits for a real clock. */
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Whose time it is, and what happens when there is none. */
 export const clocks: readonly StoreCase[] = [
@@ -16,9 +19,13 @@ export const clocks: readonly StoreCase[] = [
       check(typeof store.sync === "boolean", `Expected \`sync\` to be true or false, got ${String(store.sync)}`);
       for (let i = 0; i < 2; i++) {
         const answer: unknown = store.consume(policy, "caller", 1);
-        const later = typeof (answer as Promise<unknown>).then === "function";
-        check(later !== store.sync, `Expected a store with \`sync: ${store.sync}\` to answer ${store.sync ? "at once" : "with a promise"}`);
+        checkSoon(store, "consume", answer);
         trial.compare([{ call: { what: "consume", policy, key: "caller", tokens: 1 }, answer: await trial.within(answer, "consume to be answered") }]);
+      }
+      for (const [name, call] of powersOf(store, policy)) {
+        const answer = call();
+        checkSoon(store, name, answer);
+        await trial.within(answer, `${name} to be answered`);
       }
     },
   },
@@ -54,95 +61,6 @@ export const clocks: readonly StoreCase[] = [
     },
   },
   {
-    name: "clock · a server's takes no notice of this process's",
-    needs: ["serverClock"],
-    async run(trial) {
-      const store = await trial.open({});
-      const policy = trial.policy("p", { capacity: 2, refill: { tokens: 1, everyMs: HOUR } });
-      await store.consume(policy, "caller", 2);
-      for (const skewMs of [2 * HOUR, -2 * HOUR]) {
-        const { allowed, retryAfterMs } = await skewed(skewMs, async () => {
-          const other = trial.has("sharing") ? await trial.open({}) : store;
-          return trial.within(other.consume(policy, "caller", 1), "consume to be answered");
-        });
-        check(!allowed, `Expected a server's clock to take no notice of a process that is wrong by ${skewMs / HOUR} hours, got allowed`);
-        check(retryAfterMs > HOUR - 60_000 && retryAfterMs <= HOUR, `Expected a wait of just under an hour by the server's clock, got ${retryAfterMs} ms`);
-      }
-    },
-  },
-  {
-    name: "L4 · by its own clock nothing is forgotten early either",
-    async run(trial) {
-      const store = await trial.open({});
-      // Not a whole number of seconds: many servers expire by the second.
-      const policy = trial.policy("p", { capacity: 1, refill: { tokens: 1, everyMs: 1_100 } });
-      const sentAt = performance.now();
-      let allowedAt = 0;
-      const { allowed } = await trial.within(store.consume(policy, "caller", 1), "consume to be answered");
-      check(allowed, "Expected a new caller to be allowed");
-      while (allowedAt === 0) {
-        const decision = await trial.within(store.consume(policy, "caller", 1), "consume to be answered");
-        if (decision.allowed) allowedAt = performance.now();
-        else await pause(Math.min(decision.retryAfterMs, 25));
-        check(performance.now() - sentAt < 10_000, "Expected a caller to be allowed again 1100 ms later, got refused for 10 s");
-      }
-      // Clocks that are read in whole milliseconds, at both ends; how late it is says nothing.
-      check(allowedAt - sentAt >= 1_097, `Expected a caller to be refused for 1100 ms, got allowed again after ${Math.round(allowedAt - sentAt)} ms`);
-    },
-  },
-  {
-    name: "L4 · by its own clock what is taken later is kept for longer",
-    async run(trial) {
-      const store = await trial.open({});
-      const policy = trial.policy("p", { capacity: 2, refill: { tokens: 1, everyMs: 700 } });
-      const ask = (): Promise<Decision> => trial.within(store.consume(policy, "caller", 1), "consume to be answered");
-      const sentAt = performance.now();
-      await ask();
-      await pause(350);
-      await ask(); // the bucket is now full 1400 ms after the first call, and no longer 700
-      while (!(await ask()).allowed) await pause(20);
-      const { allowed } = await ask();
-      // A machine that was slow enough for the second token proves nothing.
-      const tookMs = performance.now() - sentAt;
-      check(!allowed || tookMs >= 1_397, `Expected one token to be back ${Math.round(tookMs)} ms after two were taken, got two: the bucket was forgotten early`);
-    },
-  },
-  {
-    name: "L8 · by its own clock it counts as by any other",
-    async run(trial) {
-      const store = await trial.open({});
-      const other = trial.has("sharing") ? await trial.open({}) : store;
-      // So slow that nothing comes back meanwhile: the answers are known without knowing the time.
-      const policy = trial.policy(
-        "p",
-        { name: "a", capacity: 10, refill: { tokens: 1, everyMs: 24 * HOUR } },
-        { name: "b", capacity: 14, refill: { tokens: 1, everyMs: 48 * HOUR } },
-      );
-      const expectNext = async (of: Store, cost: number, allowed: boolean, left: number): Promise<void> => {
-        const decision = await trial.within(of.consume(policy, "caller", cost), "consume to be answered");
-        const got = `${decision.allowed ? "allowed" : "refused"} with ${decision.remaining} left`;
-        const wanted = `${allowed ? "allowed" : "refused"} with ${left} left`;
-        check(got === wanted, `Expected a cost of ${cost} to be ${wanted}, got ${got}`);
-      };
-      await expectNext(store, 3, true, 7);
-      await expectNext(other, 0, true, 7);
-      await expectNext(store, 8, false, 7);
-      await expectNext(other, 5, true, 2);
-      await expectNext(store, 3, false, 2);
-      if (store.refund !== undefined) {
-        await trial.within(store.refund(policy, "caller", 4), "refund to be answered");
-        await expectNext(store, 5, true, 1);
-      }
-      if (store.reset !== undefined) {
-        await trial.within(store.reset(policy, "caller"), "reset to be answered");
-        await expectNext(store, 10, true, 0);
-      }
-      const burst = Array.from({ length: 30 }, (_, i) => Promise.resolve((i % 2 === 0 ? store : other).consume(policy, "burst", 1)));
-      const granted = (await trial.within(Promise.all(burst), "a burst to be answered")).filter(({ allowed }) => allowed).length;
-      check(granted === 10, `Expected 10 of 30 at once to be allowed, got ${granted}`);
-    },
-  },
-  {
     name: "L11 · a clock that fails fails the call, which takes nothing",
     async run(trial) {
       const clock = { read: trial.clock.now };
@@ -152,9 +70,11 @@ export const clocks: readonly StoreCase[] = [
       const expectNext = async (): Promise<void> =>
         trial.compare([{ call: { what: "consume", policy, key: "caller", tokens: 1 }, answer: await trial.within(call(), "consume to be answered") }]);
       await expectNext();
+      const reading = powersOf(store, policy).filter(([name]) => name === "peek" || name === "consumeTogether");
       for (const broken of [() => NaN, () => Infinity, fail]) {
         clock.read = broken;
-        await checkFails(trial, store, call, "a clock that fails");
+        await checkFails(trial, store, call, "consume by a clock that fails");
+        for (const [name, ask] of reading) await checkFails(trial, store, ask, `${name} by a clock that fails`);
       }
       clock.read = trial.clock.now;
       for (let i = 0; i < 3; i++) await expectNext();
@@ -166,10 +86,28 @@ export const clocks: readonly StoreCase[] = [
     async run(trial) {
       const store = await trial.open({ unreachable: true });
       const policy = trial.policy("p", { capacity: 3, refill: { tokens: 1, everyMs: 1_000 } });
-      for (let i = 0; i < 3; i++) await checkFails(trial, store, () => store.consume(policy, "caller", 1), "a store that is out of reach");
+      for (let i = 0; i < 3; i++) await checkFails(trial, store, () => store.consume(policy, "caller", 1), "consume without the server");
+      for (const [name, call] of powersOf(store, policy)) await checkFails(trial, store, call, `${name} without the server`);
     },
   },
 ];
+
+/** One call of each power that the store has, on buckets of its own. */
+function powersOf(store: Store, policy: Policy): [name: string, call: () => unknown][] {
+  const calls: Readonly<Record<string, () => unknown>> = {
+    peek: () => store.peek?.(policy, "powers", 1),
+    refund: () => store.refund?.(policy, "powers", 1),
+    debit: () => store.debit?.(policy, "powers", 1),
+    reset: () => store.reset?.(policy, "powers"),
+    consumeTogether: () => store.consumeTogether?.([{ policy, key: "powers", cost: 1 }, { policy, key: "other powers", cost: 1 }]),
+  };
+  return Object.entries(calls).filter(([name]) => store[name as keyof Store] !== undefined);
+}
+
+function checkSoon(store: Store, name: string, answer: unknown): void {
+  const later = typeof (answer as Promise<unknown> | undefined)?.then === "function";
+  check(later !== store.sync, `Expected \`${name}\` of a store with \`sync: ${store.sync}\` to answer ${store.sync ? "at once" : "with a promise"}`);
+}
 
 function fail(): never {
   throw new Error("the clock stopped");
@@ -192,18 +130,4 @@ async function checkFails(trial: Trial, store: Store, call: () => unknown, what:
     return;
   }
   check(false, `Expected ${what} to fail the call, got ${JSON.stringify(decision)}`);
-}
-
-/** Runs `run` in a process whose clocks are wrong by `ms`. */
-async function skewed<T>(ms: number, run: () => Promise<T>): Promise<T> {
-  const { now } = Date;
-  const monotonic = performance.now;
-  Date.now = () => now() + ms;
-  performance.now = () => monotonic.call(performance) + ms;
-  try {
-    return await run();
-  } finally {
-    Date.now = now;
-    performance.now = monotonic;
-  }
 }

@@ -6,6 +6,7 @@ import type { Call } from "./store-suite-oracle.js";
 import type { StoreCase, Trial } from "./store-suite-trial.js";
 
 const KIBIBYTE = "k".repeat(1_023);
+const LONG = KIBIBYTE.repeat(4);
 const BYTES = String.fromCharCode(...Array.from({ length: 256 }, (_, code) => code));
 
 /** Keys that have been taken for one another: by lists of them, each list a way of going wrong. */
@@ -21,6 +22,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   "lone surrogates": ["\ud83d", "\ude00", "\ud83e", "\ud83d\ud83d", "\ufffd", "\ufffd\ufffd", "a\ud800", "a\udc00", "\ufffdd83d"],
   "NUL and other bytes": ["\0", "\0\0", "a\0", "a\0b", "a\0c", "\x01", "\x7f", "\x80", "ÿ", BYTES, BYTES.slice(1), `${BYTES}\0`],
   "1 KiB": [`${KIBIBYTE}a`, `${KIBIBYTE}b`, `a${KIBIBYTE}`, `b${KIBIBYTE}`, KIBIBYTE, `${KIBIBYTE} `, "€".repeat(341), `${"€".repeat(340)}x`],
+  "4 KiB": [`${LONG}a`, `${LONG}b`, `a${LONG}`, `b${LONG}`, LONG],
 };
 
 /** Asks twice for each bucket, with costs that tell them apart; two that are one see each other's. */

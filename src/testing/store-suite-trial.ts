@@ -14,6 +14,8 @@ export interface StoreCase {
   /** With the number of its law. */
   readonly name: string;
   readonly needs?: readonly StoreTrait[];
+  /** Only for stores without this trait. */
+  readonly unless?: StoreTrait;
   run(trial: Trial): Promise<void>;
 }
 
@@ -90,13 +92,17 @@ export class Trial {
 
   /** Makes one call through one of the stores, and checks the answer. */
   async askThrough(turn: number, call: Call): Promise<void> {
-    this.compare([{ call, answer: await this.within(Promise.resolve(send(this.store(turn), call)), `${describe(call)} to be answered`) }]);
+    const store = this.store(turn);
+    this.#checkRecall(store, call);
+    this.compare([{ call, answer: await this.within(Promise.resolve(send(store, call)), `${describe(call)} to be answered`) }]);
   }
 
   /** Makes all calls at once and checks every answer against the core. Calls on one bucket may take effect in any order. */
   async ask(...calls: readonly Call[]): Promise<unknown[]> {
+    const stores = calls.map((_call, i) => this.store(calls.length > 1 ? i : undefined));
+    calls.forEach((call, i) => this.#checkRecall(stores[i] as Store, call));
     const answers = await this.within(
-      Promise.all(calls.map(async (call, i) => await send(this.store(calls.length > 1 ? i : undefined), call))),
+      Promise.all(calls.map(async (call, i) => await send(stores[i] as Store, call))),
       `${calls.length === 1 ? describe(calls[0] as Call) : `${calls.length} calls at once`} to be answered`,
     );
     this.compare(calls.map((call, i) => ({ call, answer: answers[i] })));
@@ -146,6 +152,20 @@ export class Trial {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** A limiter asks for what is remembered before it consumes; so it must be the very refusal. Nothing else is under way here. */
+  #checkRecall(store: Store, call: Call): void {
+    if (store.sync || store.recall === undefined || call.what !== "consume") return;
+    let known: Decision | null;
+    try {
+      known = store.recall(call.policy, call.key, call.tokens);
+    } catch (error) {
+      throw new Error(`Expected \`recall\` to answer null or a refusal, got thrown: ${String(error)}`, { cause: error });
+    }
+    if (known === null) return;
+    check(!known.allowed, "Expected `recall` to know refusals only, got an allowance");
+    this.compare([{ call: { ...call, what: "peek" }, answer: known }]);
   }
 
   /** Closes what was opened. That closing works has a test of its own. */

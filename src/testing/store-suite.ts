@@ -5,6 +5,7 @@ import { bounds } from "./store-suite-bound.js";
 import { clocks } from "./store-suite-clock.js";
 import { keys } from "./store-suite-keys.js";
 import { laws } from "./store-suite-laws.js";
+import { ownClocks } from "./store-suite-own-clock.js";
 import { powers } from "./store-suite-powers.js";
 import { races } from "./store-suite-races.js";
 import { schedules } from "./store-suite-schedules.js";
@@ -81,11 +82,12 @@ export interface StoreSuiteOptions {
  */
 export function storeSuite(options: StoreSuiteOptions): void {
   const { test, lacks = {} } = options;
-  const cases: readonly StoreCase[] = [...clocks, ...laws, ...races, ...schedules, ...powers, ...bounds, ...keys];
+  const cases: readonly StoreCase[] = [...clocks, ...ownClocks, ...laws, ...races, ...schedules, ...powers, ...bounds, ...keys];
   for (const one of cases) {
     const missing = one.needs?.find((trait) => lacks[trait] !== undefined);
-    if (missing === undefined) test(one.name, () => runCase(options, one));
-    else skip(test, `${one.name} (skipped: ${lacks[missing]})`);
+    if (missing !== undefined) skip(test, `${one.name} (skipped: ${lacks[missing]})`);
+    else if (one.unless !== undefined && lacks[one.unless] === undefined) skip(test, `${one.name} (skipped: it has the trait \`${one.unless}\`)`);
+    else test(one.name, () => runCase(options, one));
   }
 }
 

@@ -1,8 +1,9 @@
 import { storeSuite, type StoreSetup, type StoreSuiteOptions } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { RightStore, Server } from "./wrong-stores-base.js";
-import { wrongCounts } from "./wrong-stores.js";
+import { wrongCounts, type Wrong } from "./wrong-stores.js";
 import { wrongKeys, wrongPorts } from "./wrong-stores-ports.js";
+import { wrongPowers } from "./wrong-stores-powers.js";
 
 /** Stores on one server; one with a bound must begin empty, so it has its own. */
 function factoryOf(Store: typeof RightStore): (setup: StoreSetup) => RightStore {
@@ -15,10 +16,10 @@ describe("a store that is right passes", () => {
 });
 
 describe("a store that is wrong fails", () => {
-  const wrong = [...wrongCounts, ...wrongKeys, ...wrongPorts];
-  test.each(wrong)("one that %s", async (_mistake, Store, failing) => {
-    await expect(runCase(failing, RightStore)).resolves.toBeUndefined();
-    await expect(runCase(failing, Store)).rejects.toThrow(/^Expected /);
+  const wrong: readonly Wrong[] = [...wrongCounts, ...wrongKeys, ...wrongPorts, ...wrongPowers];
+  test.each(wrong.map((one) => [one[0], one] as const))("one that %s", async (_mistake, [, Store, failing, lacks = {}]) => {
+    await expect(runCase(failing, RightStore, lacks)).resolves.toBeUndefined();
+    await expect(runCase(failing, Store, lacks)).rejects.toThrow(/^Expected /);
   });
 });
 
@@ -28,8 +29,8 @@ function casesOf(options: Omit<StoreSuiteOptions, "test">): Map<string, () => Pr
   return cases;
 }
 
-function runCase(beginning: string, Store: typeof RightStore): Promise<void> {
-  const found = [...casesOf({ factory: factoryOf(Store), deadlineMs: 500 })].filter(([name]) => name.startsWith(beginning));
+function runCase(beginning: string, Store: typeof RightStore, lacks: StoreSuiteOptions["lacks"] & {}): Promise<void> {
+  const found = [...casesOf({ factory: factoryOf(Store), lacks, deadlineMs: 500 })].filter(([name]) => name.startsWith(beginning));
   expect(found.map(([name]) => name)).toHaveLength(1);
   return (found[0] as [string, () => Promise<void>])[1]();
 }

@@ -2,10 +2,11 @@
 import { fullBucket, isStale, spentAt, type Bucket } from "../../src/core/bucket.js";
 import { consume, peek, type Decision } from "../../src/core/decision.js";
 import { definePolicy, type Policy } from "../../src/index.js";
+import type { StoreSuiteOptions } from "../../src/testing/index.js";
 import { but, later, right, type RightStore } from "./wrong-stores-base.js";
 
-/** A mistake, the store that makes it, and the beginning of the name of the test that must fail. */
-export type Wrong = readonly [mistake: string, store: typeof RightStore, failing: string];
+/** A mistake, the store that makes it, the beginning of the name of the test that must fail, and what the store says it lacks. */
+export type Wrong = readonly [mistake: string, store: typeof RightStore, failing: string, lacks?: StoreSuiteOptions["lacks"]];
 
 /** Reads and writes without holding others off in between. */
 async function loosely(store: RightStore, policy: Policy, key: string, cost: number): Promise<Decision> {
