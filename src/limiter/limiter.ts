@@ -78,6 +78,7 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     store,
     ask: makeGuard(timeoutOf(options), breaker),
     decideWithout: (...asked) => fallback.decide(...asked),
+    localCharge: (decision) => fallback.chargeOf(decision),
     age: new Age(store.clock),
     shadow: shadowOf(options),
     reporter,

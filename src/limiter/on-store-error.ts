@@ -1,6 +1,7 @@
 import { readClock, type Clock } from "../core/clock.js";
 import type { Decision, DecisionFacts } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
+import type { Store } from "../core/store.js";
 import { MemoryStore } from "../stores/memory.js";
 import { stillSpent } from "./age.js";
 import { shareOf } from "./local-share.js";
@@ -14,6 +15,13 @@ export type OnStoreError = "local" | "allow" | "unavailable";
 
 // Long enough that callers do not make an outage worse, short enough that they are back soon after it.
 const RETRY_AFTER_MS = 1_000;
+
+/** Where tokens were taken. */
+export interface Charged {
+  readonly store: Store;
+  /** By whose numbers. */
+  readonly policy: Policy;
+}
 
 /** Decides in the store's place. */
 export class Fallback {
@@ -44,6 +52,12 @@ export class Fallback {
     const degraded = { ...decision, reason: decision.allowed ? null : "store_unavailable", degraded: true, error } as Decision;
     if (decision.allowed) this.#charged.set(degraded, share);
     return degraded;
+  }
+
+  /** Where a local decision took its tokens, and under which policy; null for a decision that took none here. */
+  chargeOf(decision: Decision): Charged | null {
+    const policy = this.#charged.get(decision);
+    return policy === undefined || this.#local === null ? null : { store: this.#local, policy };
   }
 
   /** Gives back what a local decision took. Nothing for any other: nobody knows that it took something. */
