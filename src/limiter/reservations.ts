@@ -105,7 +105,8 @@ export function reservations<S extends Store>(limiter: Limiter<S>, options: Rese
         const ageMs = readClock(clock) - at;
         if (charged === null || ageMs >= expiresMs) return false;
         const moves = correct(charged, decision, key, estimate, used, ageMs);
-        outcome = charged.store.sync ? run(moves) : ask(() => Promise.all(moves.map((move) => move()))).then(() => true, failed);
+        // An exact estimate asks for nothing, which would tell nothing of the store either.
+        outcome = charged.store.sync || moves.length === 0 ? run(moves) : ask(() => runLater(moves)).then(() => true, failed);
         return outcome;
       });
     return { allowed: decision.allowed, decision, settle, cancel: () => settle(0) } as Reservation;
@@ -129,6 +130,10 @@ type Move = () => void | Promise<void>;
 function run(moves: readonly Move[]): boolean {
   for (const move of moves) void move();
   return true;
+}
+
+async function runLater(moves: readonly Move[]): Promise<void> {
+  await Promise.all(moves.map(async (move) => move()));
 }
 
 /** What makes of `estimate` tokens that were charged `ageMs` ago the `used` ones that it should have been. */

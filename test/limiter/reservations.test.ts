@@ -230,6 +230,17 @@ describe("while the store is away", () => {
     }
   });
 
+  test("an exact estimate asks nothing of the store, and so finds out nothing about it", async () => {
+    const { budget, store, consume, limiter } = awayBudget({ breaker: { failures: 1, probeEveryMs: 3_600_000 } });
+    const fails = store.consume;
+    store.consume = consume;
+    const reservation = await budget.reserve("alice", 8);
+    store.consume = fails;
+    await limiter.consume("bob");
+    expect(await reservation.settle(8)).toBe(true);
+    await expect(limiter.peek("alice")).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });
+  });
+
   test("nothing was taken for a refusal that was kept in the shadow", () => {
     const limiter = createLimiter({ policy, clock: new ManualClock().now, shadow: true });
     const budget = reservations(limiter);
