@@ -57,9 +57,29 @@ export const lawMutants: readonly Mutant[] = [
     replace: "wait = waitOf(buckets[i] as Bucket, policy.limits[i] as Limit, cost, now);",
   },
   {
+    item: "L1", file: "src/limiter/age.ts", test: "test/limiter/refund.test.ts",
+    find: "limit === name && ageMs >= resetMs",
+    replace: "limit === name && ageMs > 1e15 + resetMs",
+  },
+  {
     item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/failure.test.ts",
-    find: '{ allowed: false, reason: "store_unavailable",',
-    replace: '{ allowed: false, reason: "limited",',
+    find: 'return this.#unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
+    replace: 'return this.#unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
+  },
+  {
+    item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/local.test.ts",
+    find: 'reason: decision.allowed ? null : "store_unavailable", degraded',
+    replace: "reason: decision.reason, degraded",
+  },
+  {
+    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/guard.test.ts",
+    find: "    this.#arm(this.#afterMs);",
+    replace: "    if (this.#first === null) this.#arm(this.#afterMs);",
+  },
+  {
+    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/stalled-loop.test.ts",
+    find: 'if (typeof setImmediate === "function") setImmediate(then);',
+    replace: 'if (typeof setImmediate === "function") then();',
   },
   {
     item: "L13", file: "src/stores/memory-shard.ts", test: "test/stores/memory.test.ts",
