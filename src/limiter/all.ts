@@ -144,6 +144,5 @@ function combine(limiters: readonly Limiter[], decisions: Decisions): TogetherDe
 }
 
 function bindsMore(a: Decision, b: Decision): boolean {
-  if (a.allowed !== b.allowed) return !a.allowed;
   return a.retryAfterMs === b.retryAfterMs ? a.remaining < b.remaining : a.retryAfterMs > b.retryAfterMs;
 }

@@ -100,6 +100,22 @@ describe.each(kinds)("L10 · limiters together over %s", (_, storesOf) => {
   });
 });
 
+test("L1 · by a server's clock too, a late refund gives back nothing that came back by itself", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    const [user, tenant] = limitersOver(twice(new TogetherLater(() => Math.floor(performance.now()))));
+    const both = all([user, tenant]);
+    const decision = await both.consume(keys, 4);
+    vi.advanceTimersByTime(3_000);
+    // The tenant's are back after 2 s, the user's after 4.
+    await both.consume(keys, 4);
+    await both.refund(keys, decision);
+    expect([await user.peek(keys[0]), await tenant.peek(keys[1])]).toMatchObject([{ remaining: 4 }, { remaining: 4 }]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 describe("the decision", () => {
   test("is that of the limiter that binds: the longest wait, or the fewest tokens left", () => {
     const both = all(limitersOver(twice(new MemoryStore({ clock: () => 0 }))));
