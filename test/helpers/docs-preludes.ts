@@ -19,6 +19,8 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/hono.ts": 'import { Hono } from "hono"; const app = new Hono()',
   "src/adapters/node.ts": 'import { createServer } from "node:http"',
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
+  "src/limiter/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
+  "src/limiter/away-error.ts": "declare const decision: import('sluice').Decision",
   "src/stores/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres-schema.ts": "declare const pool: import('pg').Pool",
   "src/stores/redis.ts": "import { Redis } from 'ioredis'",
