@@ -107,7 +107,7 @@ describeWith("redis-server", "several limiters as one over Redis", () => {
     const own = createLimiter({ policy: { name: "process", capacity: 25, refill: hour(1) }, store: new MemoryStore() });
     for (const [limiters, keys] of [[[shared, own], ["acme", "first"]], [[own, shared], ["second", "umbrella"]]] as const) {
       const both = all(limiters);
-      const decisions = await Promise.all(Array.from({ length: 60 }, () => both.consume(keys)));
+      const decisions = await Promise.all(Array.from({ length: 60 }, async () => both.consume(keys)));
       const granted = decisions.filter(({ allowed }) => allowed).length;
       expect(granted).toBeLessThanOrEqual(25);
       const left = await Promise.all(limiters.map(async (limiter, i) => limiter.policy.maxCost - (await limiter.peek(keys[i] as string)).remaining));
