@@ -3,6 +3,7 @@ import type { Mutant } from "./mutants.js";
 const BOUND = "test/core/laws-bound.test.ts";
 const PROMISE = "test/core/laws-promise.test.ts";
 const MODEL = "test/core/laws-model.test.ts";
+const RESERVATIONS = "test/limiter/reservations.test.ts";
 
 /** The mistakes against the laws, law by law. */
 export const lawMutants: readonly Mutant[] = [
@@ -12,9 +13,19 @@ export const lawMutants: readonly Mutant[] = [
     replace: "const spent = Math.max(-bucket.unitsPerToken, bucket.spent - refilled);",
   },
   {
+    item: "L1", file: "src/limiter/still-out.ts", test: RESERVATIONS,
+    find: "Math.min(tokens, Math.ceil(units / limit.unitsPerToken))",
+    replace: "tokens",
+  },
+  {
     item: "L2", file: "src/core/bucket.ts", test: PROMISE,
     find: "over <= 0 ? 0 : Math.ceil(over / limit.unitsPerMs)",
     replace: "over <= 0 ? 0 : 1 + Math.floor(over / limit.unitsPerMs)",
+  },
+  {
+    item: "L2", file: "src/core/decision.ts", test: RESERVATIONS,
+    find: "Math.min(2 * limit.size, Number.MAX_SAFE_INTEGER)",
+    replace: "Number.MAX_SAFE_INTEGER",
   },
   {
     item: "L3", file: "src/core/decision.ts", test: PROMISE,
