@@ -293,7 +293,7 @@ interface Used {
 describe("the laws", () => {
   const shares = fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true }));
   const share = fc.double({ min: 0, max: 1, noNaN: true });
-  const works = fc.array(fc.record({ what: fc.constantFrom("use", "reserve", "settle"), pause: fc.oneof(fc.constant(0), share), share }), { maxLength: 30, size: "max" });
+  const works = fc.array(fc.record({ what: fc.constantFrom("use", "drain", "reserve", "settle"), pause: fc.oneof(fc.constant(0), share), share }), { maxLength: 30, size: "max" });
 
   // Only whole tokens can be given back, so what came back of the last one is there twice: less than a token for each settlement.
   test("L1 · bound: no window uses more than the capacity, what was refilled in it and a token for each settlement, when work stays within its estimate", () => {
@@ -307,7 +307,8 @@ describe("the laws", () => {
         let open: { reservation: Reservation<MemoryStore>; use: Used } | null = null;
         for (const { what, pause, share: part } of list) {
           clock.advance(Math.min(Math.round(pause * refillMs(limit)), 2 ** 47));
-          const use = { at: clock.now(), tokens: Math.ceil(part * limit.capacity) };
+          const left = limiter.peek("alice").remaining;
+          const use = { at: clock.now(), tokens: what === "drain" ? left : Math.ceil(part * limit.capacity) };
           if (what === "settle" && open !== null) {
             open.use.tokens = Math.floor(part * open.use.tokens);
             open.reservation.settle(open.use.tokens);
