@@ -24,6 +24,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/stores/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres-schema.ts": "declare const pool: import('pg').Pool",
   "src/stores/redis.ts": "import { Redis } from 'ioredis'",
+  "src/limiter/wait-error.ts": "declare const error: unknown",
   "src/stores/shared/store-error.ts": "declare const error: unknown",
   "src/testing/store-suite.ts": "import { describe, test } from 'vitest'; declare const MyStore: new (client: object, options: object) => import('sluice').AsyncStore, client: object",
   "src/testing/adapter-suite.ts":

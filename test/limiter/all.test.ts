@@ -83,7 +83,7 @@ describe.each(kinds)("L10 · limiters together over %s", (_, storesOf) => {
     expect((await both.consume(keys, [3, 8])).allowed).toBe(true);
   });
 
-  test("gives back to all what was taken from all, once, and nothing for a refusal", async () => {
+  test("L10 · gives back to all what was taken from all, once, and nothing for a refusal", async () => {
     const own = new ManualClock();
     const [user, tenant] = limitersOver(storesOf(own.now));
     const both = all([user, tenant]);

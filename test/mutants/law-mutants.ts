@@ -68,6 +68,16 @@ export const lawMutants: readonly Mutant[] = [
     replace: "wait = waitOf(buckets[i] as Bucket, policy.limits[i] as Limit, cost, now);",
   },
   {
+    item: "L10", file: "src/limiter/all.ts", test: "test/limiter/all.test.ts",
+    find: "made[place]?.allowed ? undo(part, made[place] as Decision) : undefined",
+    replace: "undefined as void",
+  },
+  {
+    item: "L10", file: "src/limiter/together.ts", test: "test/limiter/all.test.ts",
+    find: "if (!isAllowed(decisions)) decisions.forEach(tookNothing);",
+    replace: "",
+  },
+  {
     item: "L1", file: "src/limiter/age.ts", test: "test/limiter/refund.test.ts",
     find: "limit === name && ageMs >= resetMs",
     replace: "limit === name && ageMs > 1e15 + resetMs",
@@ -101,5 +111,10 @@ export const lawMutants: readonly Mutant[] = [
     item: "L14", file: "src/core/bucket.ts", test: "test/core/laws-numbers.test.ts",
     find: "(BigInt(spent) * BigInt(to) + BigInt(from) - 1n) / BigInt(from)",
     replace: "(BigInt(spent) * BigInt(to)) / BigInt(from)",
+  },
+  {
+    item: "L14", file: "src/stores/memory.ts", test: "test/stores/memory.test.ts",
+    find: "const decision = consume(place.buckets, policy, all ? cost : policy.maxCost + 1, now);",
+    replace: "if (!all) return would[i] as Decision; const decision = consume(place.buckets, policy, cost, now);",
   },
 ];
