@@ -6,20 +6,20 @@ import { build } from "esbuild";
 
 // Close above what it costs today, so that nothing grows unseen. The aims are 4000 for a limiter and 6000 for an adapter.
 const budgets = {
-  ".": 6000,
-  "./node": 10_000,
-  "./express": 10_000,
-  "./fastify": 10_000,
-  "./hono": 10_000,
-  "./web": 10_000,
+  ".": 12_100,
+  "./node": 12_500,
+  "./express": 12_500,
+  "./fastify": 12_800,
+  "./hono": 12_500,
+  "./web": 12_500,
   "./memory": 3500,
   "./redis": 8000,
   "./postgres": 7500,
   "./cas": 3000,
-  "./http": 10_000,
+  "./http": 12_600,
   "./client": 5000,
   "./client/traffic": 3000,
-  "./testing": 26_000, // never in production
+  "./testing": 27_000, // never in production
 };
 
 /** Bytes of what a bundler makes of `code`. */
@@ -48,4 +48,5 @@ for (const subpath of Object.keys(JSON.parse(readFileSync("entries.json", "utf8"
   judge(subpath, await weigh(`export * from "./dist/${name}.js"`), budgets[subpath]);
 }
 // What is not imported costs nothing.
+judge("createLimiter only", await weigh('export { createLimiter } from "./dist/index.js"'), 8200);
 judge("TokenBucket only", await weigh('export { TokenBucket, perSecond } from "./dist/index.js"'), 2500);

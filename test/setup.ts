@@ -1,6 +1,10 @@
 import { configureGlobal } from "fast-check";
+import { silenceWarnings } from "../src/limiter/warnings.js";
 
 configureGlobal({ seed: Number(process.env["FC_SEED"]) });
+
+// Tests make a limiter each, and a harness sends heads too early on purpose. What tests warnings loads the library anew.
+silenceWarnings("SLUICE_LIMITER_PER_REQUEST", "SLUICE_HEADERS_SENT");
 
 // The Node adapter warns of what the tests make fail on purpose; other warnings are news.
 const emitWarning = process.emitWarning.bind(process) as (...args: unknown[]) => void;

@@ -10,6 +10,7 @@ import { LIMITER_OPTIONS } from "../limiter/options.js";
 import { isShadow } from "../limiter/parts.js";
 import { DEFAULT_STYLES, makeHeaderWriter, type FieldList } from "./headers.js";
 import { checkGateOptions } from "./check-options.js";
+import { makeLookout } from "./lookout.js";
 import type { GateOptions, MaybeKey, Outcome, OwnLimiter } from "./options.js";
 import { makeRefusals } from "./refusal.js";
 
@@ -92,6 +93,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
     }
   }
   const shadow = isShadow(limiter);
+  const lookOut = makeLookout<Request>(limiter.store ?? limiter, reader);
   return gate;
 
   function gate(request: Request): Verdict | Promise<Verdict> {
@@ -132,6 +134,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
 
   function judge(request: Request, key: Key, policy: Policy, decision: Decision): Verdict {
+    lookOut(request, key, policy.name);
     onDecision?.(decision, request);
     // Numbers on trial are nothing for clients to go by.
     const fields = shadow ? NOTHING : writer.write(policy, decision, key === UNIDENTIFIED ? undefined : partitionKey?.(key));

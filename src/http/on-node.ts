@@ -1,5 +1,6 @@
 import { EXPOSE, exposing } from "./expose.js";
 import type { Pass, Refuse, RequestReader } from "./gate.js";
+import { warnOnce } from "../limiter/warnings.js";
 
 /** The part of Node's requests, of HTTP/1 and HTTP/2 alike, that a gate reads. */
 export interface NodeRequest {
@@ -54,7 +55,10 @@ function isClosed({ destroyed, stream }: NodeResponse): boolean {
  * whose head is sent already is only ended, since no handler will.
  */
 export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
-  if (response.headersSent) return void response.end("");
+  if (response.headersSent) {
+    warnOfSentHead();
+    return void response.end("");
+  }
   response.statusCode = verdict.status;
   writeFields(response, verdict);
   response.end(verdict.body);
@@ -62,7 +66,14 @@ export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
 
 // Once the head is sent it is too late for fields, and no reason to fail a request.
 function writeFields(response: NodeResponse, { fields, expose }: Pass | Refuse): void {
-  if (response.headersSent) return;
+  if (response.headersSent) {
+    if (fields.length > 0) warnOfSentHead();
+    return;
+  }
   for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
   if (expose.length > 0) response.setHeader(EXPOSE, exposing(response.getHeader(EXPOSE), expose));
+}
+
+function warnOfSentHead(): void {
+  warnOnce("SLUICE_HEADERS_SENT", "The head of a response was sent before its rate limit was known: the answer says nothing of it");
 }

@@ -1,6 +1,8 @@
 import type { Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { Limiter } from "./limiter.js";
+import { builtin } from "./platform.js";
+import { warnOnce } from "./warnings.js";
 
 /** What a limiter reports: to `observe`, and on the channels of `node:diagnostics_channel` named `sluice:decision` and `sluice:store`. */
 export type LimiterEvent = DecisionEvent | StoreEvent;
@@ -48,7 +50,6 @@ export interface Reporter {
 export function makeReporter(observe: ((event: LimiterEvent) => void) | undefined, policy: Policy, limiterOf: () => Limiter): Reporter {
   const decisions = channel("sluice:decision");
   const stores = channel("sluice:store");
-  let warned = false;
 
   return {
     listens: () => observe !== undefined || decisions?.hasSubscribers === true,
@@ -70,9 +71,8 @@ export function makeReporter(observe: ((event: LimiterEvent) => void) | undefine
     try {
       observe?.(event);
     } catch (error) {
-      if (warned) return;
-      warned = true;
-      warn(error);
+      const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      warnOnce("SLUICE_OBSERVER_FAILED", "A limiter's `observe` threw; what it throws is dropped, now and from here on", cause);
     }
   }
 }
@@ -82,20 +82,6 @@ interface Channel {
   publish(event: LimiterEvent): void;
 }
 
-interface Process {
-  getBuiltinModule?(id: string): { channel(name: string): Channel } | undefined;
-  emitWarning?(warning: string, options: { readonly type: string; readonly code: string; readonly detail: string }): void;
-}
-
-const platform = globalThis as { readonly process?: Process };
-
-// Asked for at run time: an import would not load where there is no such module.
 function channel(name: string): Channel | undefined {
-  return platform.process?.getBuiltinModule?.("node:diagnostics_channel")?.channel(name);
-}
-
-function warn(error: unknown): void {
-  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const message = "A limiter's `observe` threw; what it throws is dropped, now and from here on";
-  platform.process?.emitWarning?.(message, { type: "Warning", code: "SLUICE_OBSERVER_FAILED", detail });
+  return builtin<{ channel(name: string): Channel }>("node:diagnostics_channel")?.channel(name);
 }

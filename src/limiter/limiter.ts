@@ -10,6 +10,7 @@ import { answer, policyOf, power, type ConsumeOptions } from "./asked.js";
 import { consumeLater, consumeNow } from "./decide.js";
 import { makeReporter } from "./events.js";
 import { makeGuard } from "./guard.js";
+import { lookAtLimiter } from "./lookout.js";
 import { checkLimiterOptions, makeBreaker, makeFallback, shadowOf, timeoutOf, type LimiterOptions } from "./options.js";
 import { keepParts, type Parts } from "./parts.js";
 import { peeker } from "./peek.js";
@@ -78,11 +79,13 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     store,
     ask: makeGuard(timeoutOf(options), breaker),
     decideWithout: (...asked) => fallback.decide(...asked),
+    localCharge: (decision) => fallback.chargeOf(decision),
     age: new Age(store.clock),
     shadow: shadowOf(options),
     reporter,
   };
   claim(store, policy);
+  lookAtLimiter(policy, store);
 
   const limiter: Limiter = {
     policy,

@@ -1,6 +1,7 @@
 import { readClock, type Clock } from "../core/clock.js";
 import type { Decision, DecisionFacts } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
+import type { Store } from "../core/store.js";
 import { MemoryStore } from "../stores/memory.js";
 import { stillSpent } from "./age.js";
 import { shareOf } from "./local-share.js";
@@ -15,19 +16,38 @@ export type OnStoreError = "local" | "allow" | "unavailable";
 // Long enough that callers do not make an outage worse, short enough that they are back soon after it.
 const RETRY_AFTER_MS = 1_000;
 
+/** Where tokens were taken. */
+export interface Charged {
+  readonly store: Store;
+  /** By whose numbers. */
+  readonly policy: Policy;
+}
+
+// Whichever limiter is asked to give back.
+const charged = new WeakMap<Decision, Charged & { readonly store: MemoryStore }>();
+
+// Limiters that share buckets in a store share them here too, or each would give out a share of its own.
+const locals = new WeakMap<Store, WeakMap<Clock, MemoryStore>>();
+
+function localOf(store: Store, clock: Clock): MemoryStore {
+  const byClock = locals.get(store) ?? new WeakMap<Clock, MemoryStore>();
+  const local = byClock.get(clock) ?? new MemoryStore({ clock });
+  locals.set(store, byClock.set(clock, local));
+  return local;
+}
+
 /** Decides in the store's place. */
 export class Fallback {
   readonly #choice: OnStoreError;
   readonly #share: number;
+  readonly #store: Store;
   readonly #clock: Clock;
   readonly #shares = new WeakMap<Policy, Policy>();
-  /** Of each local decision, the policy that it was charged under. */
-  readonly #charged = new WeakMap<Decision, Policy>();
-  #local: MemoryStore | null = null;
 
-  constructor(choice: OnStoreError, share: number, clock: Clock) {
+  constructor(choice: OnStoreError, share: number, store: Store, clock: Clock) {
     this.#choice = choice;
     this.#share = share;
+    this.#store = store;
     this.#clock = clock;
   }
 
@@ -37,20 +57,26 @@ export class Fallback {
     if (cost > policy.maxCost) return this.#unasked(policy, cost, "cost_above_capacity", Infinity, error);
     if (cost === 0 || this.#choice === "allow") return this.#unasked(policy, cost, null, 0, error);
     if (this.#choice === "unavailable") return this.#unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);
-    this.#local ??= new MemoryStore({ clock: this.#clock });
+    const local = localOf(this.#store, this.#clock);
     const share = this.#shareOf(policy, cost);
-    const decision = this.#local.consume(share, key, cost);
+    const decision = local.consume(share, key, cost);
     // Its own reason would be a 429.
     const degraded = { ...decision, reason: decision.allowed ? null : "store_unavailable", degraded: true, error } as Decision;
-    if (decision.allowed) this.#charged.set(degraded, share);
+    if (decision.allowed) charged.set(degraded, { store: local, policy: share });
     return degraded;
+  }
+
+  /** Where a local decision took its tokens, and under which policy; null for a decision that took none here. */
+  chargeOf(decision: Decision): Charged | null {
+    return charged.get(decision) ?? null;
   }
 
   /** Gives back what a local decision took. Nothing for any other: nobody knows that it took something. */
   refund(key: string, decision: Decision): void {
-    const share = this.#charged.get(decision);
-    const due = share === undefined ? null : stillSpent(share, decision, readClock(this.#clock) - decision.at);
-    if (due !== null) this.#local?.refund(due, key, decision.cost);
+    const { store, policy } = charged.get(decision) ?? {};
+    if (store === undefined || policy === undefined) return;
+    const due = stillSpent(policy, decision, readClock(store.clock) - decision.at);
+    if (due !== null) store.refund(due, key, decision.cost);
   }
 
   #unasked(policy: Policy, cost: number, reason: Decision["reason"], retryAfterMs: number, error: unknown): Decision {

@@ -57,7 +57,7 @@ export function makeFallback({ onStoreError = "local", localShare = 0.5, clock =
   }
   if (typeof localShare !== "number") throw new TypeError(expected("localShare", SHARE, localShare));
   if (!(localShare > 0 && localShare <= 1)) throw new RangeError(expected("localShare", SHARE, localShare));
-  return new Fallback(onStoreError, localShare, store.clock === "server" ? clock : store.clock);
+  return new Fallback(onStoreError, localShare, store, store.clock === "server" ? clock : store.clock);
 }
 
 const SHARE = "a number above 0 and at most 1";

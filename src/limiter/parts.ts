@@ -6,6 +6,7 @@ import type { Age } from "./age.js";
 import type { Reporter } from "./events.js";
 import type { Ask } from "./guard.js";
 import type { Limiter } from "./limiter.js";
+import type { Charged } from "./on-store-error.js";
 
 /** What a limiter is made of, for what is built on limiters in this package. */
 export interface Parts {
@@ -17,6 +18,8 @@ export interface Parts {
   readonly ask: Ask;
   /** The decision of `onStoreError`, for a call that the store failed with `error`. `key` is encoded. */
   readonly decideWithout: (policy: Policy, key: string, cost: number, error: unknown) => Decision;
+  /** Where a degraded decision took its tokens; null where it took none. */
+  readonly localCharge: (decision: Decision) => Charged | null;
   /** How old the store's decisions are. */
   readonly age: Age;
   /** Whether it refuses nothing. */

@@ -5,7 +5,9 @@ import { encodeKey, type Key } from "../core/key.js";
 import { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { answer, policyOf, power } from "./asked.js";
+import { StoreAwayError } from "./away-error.js";
 import type { Answer, Limiter } from "./limiter.js";
+import type { Charged } from "./on-store-error.js";
 import { partsOf } from "./parts.js";
 import { tookNothing } from "./refund.js";
 import { stillOut } from "./still-out.js";
@@ -32,7 +34,7 @@ export interface Reservation<S extends Store = Store> {
    * Answers true when the bucket stands right afterwards, and false when there was nothing to settle: a refusal, one that a
    * failing store let through unseen, or a reservation that was over. Only the first call counts, and the others answer what
    * it did. Throws a RangeError for a number that is none, which settles nothing. A store that fails throws, and is not asked
-   * again: what was estimated stays taken.
+   * again: what was estimated stays taken. Only with the code `"ERR_STORE_OPEN"`, when it was not asked at all, may it be said again.
    */
   settle(actual: number): Answer<S, boolean>;
   /** Gives all of it back, when nothing was done: `settle(0)`. */
@@ -64,7 +66,7 @@ export interface Reservations<S extends Store = Store> {
  * else console.log(`try again in ${reservation.decision.retryAfterMs} ms`);
  */
 export function reservations<S extends Store>(limiter: Limiter<S>, options: ReservationsOptions = {}): Reservations<S> {
-  const { policy: own, store, ask } = partsOf(limiter);
+  const { policy: own, store, ask, localCharge } = partsOf(limiter);
   if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object", options));
   checkNames(options, ["expiresMs"]);
   const expiresMs = positiveInteger("expiresMs", options.expiresMs ?? 300_000);
@@ -89,7 +91,9 @@ export function reservations<S extends Store>(limiter: Limiter<S>, options: Rese
   return made as unknown as Reservations<S>;
 
   function reservationOf(decision: Decision, policy: Policy, key: string, estimate: number, at: number): Reservation {
-    const charged = takeCharge(decision, store, policy);
+    const charged = decision.degraded ? localCharge(decision) : took(decision) ? { store, policy } : null;
+    // From here on only the reservation gives back what the decision took.
+    tookNothing(decision);
     let outcome: boolean | Promise<boolean> | undefined;
 
     const settle = (actual: number): boolean | Promise<boolean> =>
@@ -101,15 +105,23 @@ export function reservations<S extends Store>(limiter: Limiter<S>, options: Rese
         const ageMs = readClock(clock) - at;
         if (charged === null || ageMs >= expiresMs) return false;
         const moves = correct(charged, decision, key, estimate, used, ageMs);
-        outcome = charged.store.sync ? run(moves) : runLater(moves);
+        // An exact estimate asks for nothing, which would tell nothing of the store either.
+        outcome = charged.store.sync || moves.length === 0 ? run(moves) : ask(() => runLater(moves)).then(() => true, failed);
         return outcome;
       });
     return { allowed: decision.allowed, decision, settle, cancel: () => settle(0) } as Reservation;
-  }
 
-  function runLater(moves: readonly Move[]): Promise<boolean> {
-    return Promise.all(moves.map((move) => ask(async () => move()))).then(() => true);
+    // Where the store was not even asked, it may be said again. A call that failed otherwise may have been carried out.
+    function failed(error: unknown): never {
+      if (error instanceof StoreAwayError && error.code === "ERR_STORE_OPEN") outcome = undefined;
+      throw error;
+    }
   }
+}
+
+// A refusal that is kept to itself took nothing either.
+function took(decision: Decision): boolean {
+  return decision.allowed && decision.shadow === undefined;
 }
 
 /** Something to do at the store that was charged. */
@@ -120,25 +132,15 @@ function run(moves: readonly Move[]): boolean {
   return true;
 }
 
+async function runLater(moves: readonly Move[]): Promise<void> {
+  await Promise.all(moves.map(async (move) => move()));
+}
+
 /** What makes of `estimate` tokens that were charged `ageMs` ago the `used` ones that it should have been. */
-function correct(charged: Charged, decision: Decision, key: string, estimate: number, used: number, ageMs: number): Move[] {
-  const { store, policy } = charged;
+function correct({ store, policy }: Charged, decision: Decision, key: string, estimate: number, used: number, ageMs: number): Move[] {
   if (used > estimate) return [() => power(store, "debit").call(store, policy, key, used - estimate)];
   return [...stillOut(decision, policy, estimate - used, ageMs)].map(([tokens, limits]) => {
     const some = limits.length === policy.limits.length ? policy : new Policy(policy.name, limits);
     return () => power(store, "refund").call(store, some, key, tokens);
   });
-}
-
-/** Where tokens were taken, and under which policy. */
-interface Charged {
-  readonly store: Store;
-  readonly policy: Policy;
-}
-
-// From here on only the reservation gives back what the decision took.
-function takeCharge(decision: Decision, store: Store, policy: Policy): Charged | null {
-  const charged = decision.allowed && !decision.degraded && decision.shadow === undefined;
-  tookNothing(decision);
-  return charged ? { store, policy } : null;
 }

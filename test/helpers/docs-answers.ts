@@ -66,7 +66,7 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   "api 429": after(21, { policy: api }),
   "cost 400": after(1, { cost: () => 11 }),
   "unidentified 401": after(1, { key: () => null, unidentified: "refuse" }),
-  "store 503": after(1, { store: broken }),
+  "store 503": after(1, { store: broken, onStoreError: "unavailable" }),
   "date 429": after(4, { policy: bulk, retryAfter: "http-date", headers: [] }),
   "cors 200": after(1, {}, { origin: "https://app.example" }),
   "partition 200": after(1, { headers: ["draft-11"], partitionKey: () => new Uint8Array([1, 2, 3, 4, 5, 6]) }),

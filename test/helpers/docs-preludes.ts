@@ -24,9 +24,12 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/client/countdown.ts": "declare const error: import('sluice/client').RateLimitedError",
   "src/client/error.ts": "declare const error: unknown",
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
+  "src/limiter/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
+  "src/limiter/away-error.ts": "declare const decision: import('sluice').Decision",
   "src/stores/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres-schema.ts": "declare const pool: import('pg').Pool",
   "src/stores/redis.ts": "import { Redis } from 'ioredis'",
+  "src/limiter/wait-error.ts": "declare const error: unknown",
   "src/stores/shared/store-error.ts": "declare const error: unknown",
   "src/testing/store-suite.ts": "import { describe, test } from 'vitest'; declare const MyStore: new (client: object, options: object) => import('sluice').AsyncStore, client: object",
   "src/testing/adapter-suite.ts":

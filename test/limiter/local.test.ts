@@ -80,6 +80,18 @@ describe("L11 · a store that fails, decided locally", () => {
     expect(told(await limiter.consume("ann", 1))).toEqual(no(1_000));
   });
 
+  test("limiters that share buckets in a store share them locally too, and a refund may go through either", async () => {
+    const { store, limiter, clock } = open();
+    const other = createLimiter({ policy, store });
+    const decision = await limiter.consume("ann", 5);
+    expect(told(await other.consume("ann", 1))).toEqual(no(1_000));
+    await other.refund("ann", decision);
+    expect(told(await limiter.consume("ann", 5))).toEqual(yes);
+    const elsewhere = new UnsteadyStore(clock.now);
+    elsewhere.health = "down";
+    expect(told(await createLimiter({ policy, store: elsewhere }).consume("ann", 5))).toEqual(yes);
+  });
+
   test("a store in this process that fails has the same choices", () => {
     const clock = new ManualClock();
     const store = { sync: true, clock: clock.now, consume: () => { throw outage; } } as const;

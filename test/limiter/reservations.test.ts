@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, MemoryStore, perSecond, reservations, type LimitOptions, type Reservation } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, perSecond, reservations, type Limiter, type LimiterOptions, type LimitOptions, type Reservation } from "sluice";
 import { ManualClock } from "sluice/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { limits, onwardSteps, refillMs, resolve, starts } from "../helpers/arbitraries.js";
 import { bareStore, LaterStore } from "./stores.js";
 
@@ -179,6 +179,78 @@ describe("over a store that answers later", () => {
   });
 });
 
+describe("while the store is away", () => {
+  function awayBudget(options: Partial<LimiterOptions<LaterStore>> = {}) {
+    const clock = new ManualClock();
+    const store = new LaterStore(clock.now);
+    const consume = store.consume.bind(store);
+    store.consume = () => Promise.reject(new Error("gone"));
+    const limiter = createLimiter({ policy, store, clock: clock.now, breaker: { failures: 1 }, ...options });
+    return { clock, store, consume, limiter, budget: reservations(limiter) };
+  }
+  const ask = async ({ limiter }: { readonly limiter: Limiter<LaterStore> }, cost: number) => (await limiter.consume("alice", cost)).allowed;
+
+  test("a reservation is settled in this process, where it was taken", async () => {
+    const away = awayBudget();
+    const [first, second] = [await away.budget.reserve("alice", 4), await away.budget.reserve("alice", 1)];
+    expect([first.decision.degraded, first.allowed, second.allowed, await ask(away, 1)]).toEqual([true, true, true, false]);
+    expect(await first.settle(2)).toBe(true);
+    expect([await ask(away, 2), await ask(away, 1)]).toEqual([true, false]);
+    expect(await second.settle(3)).toBe(true);
+    away.clock.advance(2_999); // two tokens are owed, at one a second
+    expect(await ask(away, 1)).toBe(false);
+    away.clock.advance(1);
+    expect(await ask(away, 1)).toBe(true);
+    expect(away.store.inner.stats().buckets).toBe(0);
+  });
+
+  test.each(["allow", "unavailable"] as const)("%s takes nothing, and so there is nothing to settle", async (onStoreError) => {
+    const { budget, store } = awayBudget({ onStoreError });
+    const reservation = await budget.reserve("alice", 4);
+    expect([reservation.allowed, reservation.decision.degraded]).toEqual([onStoreError === "allow", true]);
+    expect([await reservation.settle(9), await reservation.cancel()]).toEqual([false, false]);
+    expect(store.inner.stats().buckets).toBe(0);
+  });
+
+  test("a store that is not asked any more can be asked to settle later", async () => {
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
+    try {
+      const { budget, store, consume, limiter } = awayBudget();
+      const fails = store.consume;
+      store.consume = consume;
+      const reservation = await budget.reserve("alice", 8);
+      store.consume = fails;
+      await limiter.consume("bob");
+      for (let again = 0; again < 2; again++) await expect(reservation.settle(2)).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });
+      vi.advanceTimersByTime(1_000); // the breaker lets one call ask
+      expect([await reservation.settle(2), await reservation.settle(2)]).toEqual([true, true]);
+      expect((await limiter.peek("alice")).remaining).toBe(8);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("an exact estimate asks nothing of the store, and so finds out nothing about it", async () => {
+    const { budget, store, consume, limiter } = awayBudget({ breaker: { failures: 1, probeEveryMs: 3_600_000 } });
+    const fails = store.consume;
+    store.consume = consume;
+    const reservation = await budget.reserve("alice", 8);
+    store.consume = fails;
+    await limiter.consume("bob");
+    expect(await reservation.settle(8)).toBe(true);
+    await expect(limiter.peek("alice")).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });
+  });
+
+  test("nothing was taken for a refusal that was kept in the shadow", () => {
+    const limiter = createLimiter({ policy, clock: new ManualClock().now, shadow: true });
+    const budget = reservations(limiter);
+    expect(budget.reserve("alice", 8).allowed).toBe(true);
+    const shadowed = budget.reserve("alice", 8);
+    expect([shadowed.allowed, shadowed.settle(1), shadowed.cancel()]).toEqual([true, false, false]);
+    expect(limiter.peek("alice", 0).remaining).toBe(2);
+  });
+});
+
 describe("misuse", () => {
   test.each([0, -1, 1.5, NaN, Infinity, "7", undefined])("an estimate of %s is refused, and takes nothing", (estimate) => {
     const { reserve, left } = budgetOf();
@@ -221,7 +293,7 @@ interface Used {
 describe("the laws", () => {
   const shares = fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true }));
   const share = fc.double({ min: 0, max: 1, noNaN: true });
-  const works = fc.array(fc.record({ what: fc.constantFrom("use", "reserve", "settle"), pause: fc.oneof(fc.constant(0), share), share }), { maxLength: 30, size: "max" });
+  const works = fc.array(fc.record({ what: fc.constantFrom("use", "drain", "reserve", "settle"), pause: fc.oneof(fc.constant(0), share), share }), { maxLength: 30, size: "max" });
 
   // Only whole tokens can be given back, so what came back of the last one is there twice: less than a token for each settlement.
   test("L1 · bound: no window uses more than the capacity, what was refilled in it and a token for each settlement, when work stays within its estimate", () => {
@@ -235,7 +307,8 @@ describe("the laws", () => {
         let open: { reservation: Reservation<MemoryStore>; use: Used } | null = null;
         for (const { what, pause, share: part } of list) {
           clock.advance(Math.min(Math.round(pause * refillMs(limit)), 2 ** 47));
-          const use = { at: clock.now(), tokens: Math.ceil(part * limit.capacity) };
+          const left = limiter.peek("alice").remaining;
+          const use = { at: clock.now(), tokens: what === "drain" ? left : Math.ceil(part * limit.capacity) };
           if (what === "settle" && open !== null) {
             open.use.tokens = Math.floor(part * open.use.tokens);
             open.reservation.settle(open.use.tokens);

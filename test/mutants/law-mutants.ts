@@ -3,6 +3,7 @@ import type { Mutant } from "./mutants.js";
 const BOUND = "test/core/laws-bound.test.ts";
 const PROMISE = "test/core/laws-promise.test.ts";
 const MODEL = "test/core/laws-model.test.ts";
+const RESERVATIONS = "test/limiter/reservations.test.ts";
 
 /** The mistakes against the laws, law by law. */
 export const lawMutants: readonly Mutant[] = [
@@ -12,9 +13,19 @@ export const lawMutants: readonly Mutant[] = [
     replace: "const spent = Math.max(-bucket.unitsPerToken, bucket.spent - refilled);",
   },
   {
+    item: "L1", file: "src/limiter/still-out.ts", test: RESERVATIONS,
+    find: "Math.min(tokens, Math.ceil(units / limit.unitsPerToken))",
+    replace: "tokens",
+  },
+  {
     item: "L2", file: "src/core/bucket.ts", test: PROMISE,
     find: "over <= 0 ? 0 : Math.ceil(over / limit.unitsPerMs)",
     replace: "over <= 0 ? 0 : 1 + Math.floor(over / limit.unitsPerMs)",
+  },
+  {
+    item: "L2", file: "src/core/decision.ts", test: RESERVATIONS,
+    find: "Math.min(2 * limit.size, Number.MAX_SAFE_INTEGER)",
+    replace: "Number.MAX_SAFE_INTEGER",
   },
   {
     item: "L3", file: "src/core/decision.ts", test: PROMISE,
@@ -57,9 +68,39 @@ export const lawMutants: readonly Mutant[] = [
     replace: "wait = waitOf(buckets[i] as Bucket, policy.limits[i] as Limit, cost, now);",
   },
   {
+    item: "L10", file: "src/limiter/all.ts", test: "test/limiter/all.test.ts",
+    find: "made[place]?.allowed ? undo(part, made[place] as Decision) : undefined",
+    replace: "undefined as void",
+  },
+  {
+    item: "L10", file: "src/limiter/together.ts", test: "test/limiter/all.test.ts",
+    find: "if (!isAllowed(decisions)) decisions.forEach(tookNothing);",
+    replace: "",
+  },
+  {
+    item: "L1", file: "src/limiter/age.ts", test: "test/limiter/refund.test.ts",
+    find: "limit === name && ageMs >= resetMs",
+    replace: "limit === name && ageMs > 1e15 + resetMs",
+  },
+  {
     item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/failure.test.ts",
-    find: '{ allowed: false, reason: "store_unavailable",',
-    replace: '{ allowed: false, reason: "limited",',
+    find: 'return this.#unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
+    replace: 'return this.#unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
+  },
+  {
+    item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/local.test.ts",
+    find: 'reason: decision.allowed ? null : "store_unavailable", degraded',
+    replace: "reason: decision.reason, degraded",
+  },
+  {
+    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/guard.test.ts",
+    find: "    this.#arm(this.#afterMs);",
+    replace: "    if (this.#first === null) this.#arm(this.#afterMs);",
+  },
+  {
+    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/stalled-loop.test.ts",
+    find: 'if (typeof setImmediate === "function") setImmediate(then);',
+    replace: 'if (typeof setImmediate === "function") then();',
   },
   {
     item: "L13", file: "src/stores/memory-shard.ts", test: "test/stores/memory.test.ts",
@@ -70,5 +111,10 @@ export const lawMutants: readonly Mutant[] = [
     item: "L14", file: "src/core/bucket.ts", test: "test/core/laws-numbers.test.ts",
     find: "(BigInt(spent) * BigInt(to) + BigInt(from) - 1n) / BigInt(from)",
     replace: "(BigInt(spent) * BigInt(to)) / BigInt(from)",
+  },
+  {
+    item: "L14", file: "src/stores/memory.ts", test: "test/stores/memory.test.ts",
+    find: "const decision = consume(place.buckets, policy, all ? cost : policy.maxCost + 1, now);",
+    replace: "if (!all) return would[i] as Decision; const decision = consume(place.buckets, policy, cost, now);",
   },
 ];

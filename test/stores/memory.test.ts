@@ -228,6 +228,17 @@ test("charges together what one caller and another spend, each bucket named once
   expect(store.consumeTogether([])).toEqual([]);
 });
 
+test("L14 · refused together, a record in other numbers is settled all the same", () => {
+  const { store, clock, left } = storeOf();
+  const [slow, empty] = [definePolicy({ capacity: 10, refill: perHour(1) }), definePolicy({ name: "empty", capacity: 1, refill: perHour(1) })];
+  store.consume(slow, "alice", 10);
+  store.consume(empty, "alice", 1);
+  store.consumeTogether([{ policy, key: "alice", cost: 1 }, { policy: empty, key: "alice", cost: 1 }]);
+  // From here on at two a second.
+  clock.advance(2_000);
+  expect(left("alice")).toBe(4);
+});
+
 describe("the suite of every store", () => {
   storeSuite({
     test,

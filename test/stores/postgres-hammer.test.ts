@@ -88,7 +88,7 @@ describe("without a server", () => {
     const pool = new pg.Pool({ connectionString: "postgres://postgres@127.0.0.1:1/test" });
     const store = new PostgresStore(pool);
     const policy = definePolicy({ name: "away", capacity: 3, refill: perHour(1) });
-    const limiter = createLimiter({ policy, store });
+    const limiter = createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: Infinity });
     await new Promise(setImmediate);
     const decision: Decision = await limiter.consume("a");
     expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });

@@ -91,7 +91,7 @@ describeWith("redis-server", "Redis with replicas", () => {
     }
     expect(await store.peek(policy, "full", 1)).toMatchObject({ allowed: true, remaining: 2_000 });
     expect(await store.consume(policy, "empty", 1)).toMatchObject({ allowed: false, reason: "limited" });
-    expect(await createLimiter({ policy, store, onStoreError: "unavailable" }).consume("full")).toMatchObject({ allowed: false, reason: "store_unavailable" });
+    expect(await createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: Infinity }).consume("full")).toMatchObject({ allowed: false, reason: "store_unavailable" });
     expect(await new RedisStore(there).peek(policy, "full", 1)).toMatchObject({ remaining: 2_000 });
   });
 

@@ -1,7 +1,8 @@
 // Reservations over Redis, as it comes: by the server's clock.
 import { Redis } from "ioredis";
+import { definePolicy } from "sluice";
 import { RedisStore } from "sluice/redis";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { removeKeys } from "../helpers/lanes.js";
 import { reservesTogether } from "../helpers/reserving.js";
 import { describeWith, redisUrl } from "../helpers/services.js";
@@ -16,4 +17,15 @@ describeWith("redis", "reservations over Redis", () => {
     client.disconnect();
   });
   reservesTogether((options) => new RedisStore(client, { prefix, ...options }));
+
+  test("L4 · by the server's clock a debt does not expire before it has come back", async () => {
+    const day = 86_400_000;
+    const policy = definePolicy({ name: "llm", capacity: 10, refill: { tokens: 1, everyMs: day } });
+    const store = new RedisStore(client, { prefix });
+    await store.consume(policy, "ann", 4);
+    await store.debit(policy, "ann", 9);
+    expect(await client.pttl(`${prefix}:llm ann`)).toBeGreaterThan(13 * day - 60_000);
+    await store.debit(policy, "ann", 100);
+    expect(await client.pttl(`${prefix}:llm ann`)).toBeGreaterThan(20 * day - 60_000);
+  });
 });

@@ -73,6 +73,8 @@ forExpress.rateLimit({ limiter, store: limiter.store, key: () => "ann" });
 // @ts-expect-error
 forExpress.rateLimit({ policy: () => policy, key: () => "ann" });
 
+forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "local", localShare: 0.1, storeTimeoutMs: Infinity, breaker: false, shadow: true, observe: ({ type }) => console.log(type) });
+
 // Options that nobody knows, and choices that nobody offers.
 
 // @ts-expect-error
@@ -80,7 +82,11 @@ forExpress.rateLimit({ policy, key: () => "ann", windowMs: 1_000 });
 // @ts-expect-error
 forExpress.rateLimit({ policy, key: () => "ann", headers: ["draft-8"] });
 // @ts-expect-error
-forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "local" });
+forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "open" });
+// @ts-expect-error
+forExpress.rateLimit({ policy, key: () => "ann", breaker: true });
+// @ts-expect-error
+forExpress.rateLimit({ limiter: createLimiter({ policy }), key: () => "ann", storeTimeoutMs: 50 });
 // @ts-expect-error
 forExpress.rateLimit({ policy, key: () => "ann", unidentified: "throw" });
 

@@ -1,0 +1,76 @@
+/**
+ * Redis goes away and comes back, and a limiter goes on: `npx tsx examples/outage/main.ts` starts a Redis of its own,
+ * stops it under a few requests, and prints what callers are told.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { pathToFileURL } from "node:url";
+import { Redis } from "ioredis";
+import { createLimiter, perSecond, type Decision } from "sluice";
+import { RedisStore } from "sluice/redis";
+
+/** Runs the story, and tells it line by line. `program` is the Redis or Valkey server to start. */
+export async function tellOutage(tell: (line: string) => void, program = "redis-server"): Promise<void> {
+  const port = await freePort();
+  const server = await startRedis(program, port);
+  // Without a listener ioredis prints every failed attempt to connect.
+  const client = new Redis(port, "127.0.0.1").on("error", () => undefined);
+  try {
+    const limiter = createLimiter({
+      policy: { name: "api", capacity: 10, refill: perSecond(1) },
+      store: new RedisStore(client),
+      localShare: 0.2, // of ten tokens at one a second, two at one in five seconds
+      storeTimeoutMs: 250,
+      breaker: { failures: 3, probeEveryMs: 200 },
+      observe: (event) => {
+        if (event.type === "store") tell(`the store is ${event.state}`);
+      },
+    });
+    const ask = async (): Promise<Decision> => await limiter.consume(["user", "42"]);
+
+    await client.ping();
+    tell(`up: ${inWords(await ask())}`);
+
+    server.kill("SIGSTOP"); // it accepts calls, and answers none
+    for (let i = 0; i < 6; i++) tell(`stopped: ${inWords(await ask())}`);
+
+    server.kill("SIGCONT");
+    let decision = await ask();
+    while (decision.degraded) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      decision = await ask();
+    }
+    tell(`up again: ${inWords(decision)}`);
+  } finally {
+    client.disconnect();
+    server.kill("SIGKILL");
+  }
+}
+
+function inWords({ allowed, reason, degraded, error }: Decision): string {
+  const why = degraded ? `, decided here: ${(error as { code?: string }).code ?? String(error)}` : "";
+  return `${allowed ? "yes" : `no, ${reason}`}${why}`;
+}
+
+async function startRedis(program: string, port: number): Promise<ChildProcess> {
+  const args = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+  const server = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
+  await new Promise<void>((resolve, reject) => {
+    server.stdout.on("data", (chunk: Buffer) => chunk.includes("Ready to accept") && resolve());
+    server.once("error", reject);
+    server.once("exit", () => reject(new Error(`${program} ended before it was ready`)));
+  });
+  return server;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await tellOutage(console.log);

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { tellOutage } from "../../examples/outage/main.js";
+import { describeWith } from "../helpers/services.js";
+
+describeWith("redis-server", "the example of an outage", () => {
+  test("tells of a share, then of 503s, of one outage, and of a store that is back", async () => {
+    const lines: string[] = [];
+    await tellOutage((line) => void lines.push(line), process.env["SLUICE_REDIS_SERVER"]);
+    expect(lines.slice(0, 8)).toEqual([
+      "up: yes",
+      "stopped: yes, decided here: ERR_STORE_TIMEOUT",
+      "stopped: yes, decided here: ERR_STORE_TIMEOUT",
+      "the store is away",
+      "stopped: no, store_unavailable, decided here: ERR_STORE_TIMEOUT",
+      "stopped: no, store_unavailable, decided here: ERR_STORE_OPEN",
+      "stopped: no, store_unavailable, decided here: ERR_STORE_OPEN",
+      "stopped: no, store_unavailable, decided here: ERR_STORE_OPEN",
+    ]);
+    expect(lines.slice(-2)).toEqual(["the store is back", "up again: yes"]);
+  });
+});

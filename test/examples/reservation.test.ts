@@ -1,0 +1,82 @@
+import { ManualClock } from "sluice/testing";
+import { expect, test } from "vitest";
+import { chat, type Model } from "../../examples/reservation/chat.js";
+
+const PROMPT = "tell me a story"; // four words
+
+/** A model that writes so many words, whatever it is asked. */
+const writing = (words: number): Model =>
+  async function* () {
+    for (let i = 0; i < words; i++) yield "word";
+  };
+
+function serviceOf(model: Model) {
+  const clock = new ManualClock();
+  const service = chat((...asked) => model(...asked), { clock: clock.now });
+  const ask = (maxTokens: number): Promise<Response> =>
+    service(new Request("http://127.0.0.1/", { method: "POST", body: JSON.stringify({ user: "ann", prompt: PROMPT, maxTokens }) }));
+  /** How many tokens are left, found out by asking for one more than that. */
+  const left = async (): Promise<number> => {
+    for (let tokens = 1_000; tokens > 4; tokens--) {
+      const response = await ask(tokens - 4);
+      if (response.status !== 200) continue;
+      await response.body?.cancel();
+      return tokens;
+    }
+    return 0;
+  };
+  return { clock, ask, left };
+}
+
+test("an answer costs what was written, and not what was asked for", async () => {
+  const { ask, left } = serviceOf(writing(40));
+  expect((await (await ask(900)).text()).split(" ")).toHaveLength(41);
+  expect(await left()).toBe(1_000 - 4 - 40);
+});
+
+test("while it is being written the most that it can be is taken, and others wait", async () => {
+  const { clock, ask } = serviceOf(writing(40));
+  const first = await ask(500);
+  const second = await ask(500);
+  expect([second.status, second.headers.get("Retry-After")]).toEqual([429, "1"]);
+  await first.text();
+  expect((await ask(500)).status).toBe(200);
+  expect((await ask(1_000)).status).toBe(400);
+  clock.advance(60_000);
+  expect((await ask(996)).status).toBe(200);
+});
+
+test("whoever stops reading pays for what was written by then", async () => {
+  const { ask, left } = serviceOf(writing(40));
+  const reader = (await ask(900)).body?.getReader();
+  for (let i = 0; i < 10; i++) await reader?.read();
+  await new Promise((resolve) => setImmediate(resolve)); // the stream reads one word ahead
+  await reader?.cancel();
+  expect(await left()).toBe(1_000 - 4 - 11);
+});
+
+test("a model that writes more than it was told to leaves a debt, which the next call waits for", async () => {
+  const { clock, ask } = serviceOf(writing(1_200));
+  await (await ask(100)).text();
+  const next = await ask(1);
+  // 204 tokens are owed and 5 are wanted, at 100 a second.
+  expect([next.status, next.headers.get("Retry-After")]).toEqual([429, "3"]);
+  clock.advance(2_090);
+  expect((await ask(1)).status).toBe(200);
+});
+
+test("a model that is not there costs nothing, and one that breaks off what it wrote", async () => {
+  let model: Model = () => {
+    throw new Error("no such model");
+  };
+  const { ask, left } = serviceOf((...asked) => model(...asked));
+  expect((await ask(900)).status).toBe(502);
+  model = async function* () {
+    yield "once";
+    yield "upon";
+    throw new Error("out of memory");
+  };
+  await expect((await ask(900)).text()).rejects.toThrow("out of memory");
+  model = writing(0);
+  expect(await left()).toBe(1_000 - 4 - 2);
+});

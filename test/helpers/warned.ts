@@ -1,0 +1,12 @@
+// Warnings are given once in a process. Here each test has sluice anew, as if nothing had been warned of.
+import { vi } from "vitest";
+
+/** Sluice with nothing warned of nor silenced, and the codes that it warns of from now on. */
+export async function freshSluice() {
+  vi.resetModules();
+  const given: { message: string; code: string; detail: string }[] = [];
+  vi.spyOn(process, "emitWarning").mockImplementation(((message: string, options: { code: string; detail: string }) => {
+    given.push({ message, code: options.code, detail: options.detail });
+  }) as typeof process.emitWarning);
+  return { ...(await import("sluice")), ...(await import("sluice/http")), given, codes: () => given.map(({ code }) => code) };
+}

@@ -1,0 +1,109 @@
+import { perSecond, type Key } from "sluice";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { freshSluice } from "../helpers/warned.js";
+
+afterEach(() => void vi.restoreAllMocks());
+
+const policy = { name: "api", capacity: 5, refill: perSecond(1) };
+
+interface Asked {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const reader = { method: () => "GET", header: ({ headers }: Asked, name: string) => headers[name] };
+const asked = (headers: Record<string, string> = {}): Asked => ({ headers });
+
+describe("SLUICE_COUNTED_TWICE", () => {
+  const key = (): Key => ["user", "ann"];
+
+  test("when one gate sees a request twice", async () => {
+    const { createGate, given } = await freshSluice();
+    const gate = createGate({ policy, key }, reader);
+    const request = asked();
+    void gate(request);
+    expect(given).toEqual([]);
+    void gate(request);
+    expect(given).toMatchObject([{ code: "SLUICE_COUNTED_TWICE", message: expect.stringContaining('policy "api"') as string }]);
+    expect(JSON.stringify(given)).not.toContain("ann");
+  });
+
+  test("when two gates with one store and one policy see it, whether they make their limiter or are given it", async () => {
+    const { createGate, createLimiter, MemoryStore, definePolicy, codes } = await freshSluice();
+    const own = definePolicy(policy);
+    const limiter = createLimiter({ policy: own, store: new MemoryStore() });
+    const gates = [createGate({ limiter, key }, reader), createGate({ policy: () => own, store: limiter.store, key }, reader)];
+    const request = asked();
+    for (const gate of gates) void gate(request);
+    expect(codes()).toEqual(["SLUICE_COUNTED_TWICE"]);
+  });
+
+  test("over an asynchronous store as well", async () => {
+    const { createGate, MemoryStore, codes } = await freshSluice();
+    const memory = new MemoryStore();
+    const store = { sync: false as const, clock: "server" as const, consume: async (...charge: Parameters<typeof memory.consume>) => memory.consume(...charge) };
+    const gates = [createGate({ policy, store, key }, reader), createGate({ policy, store, key }, reader)];
+    const request = asked();
+    for (const gate of gates) await gate(request);
+    expect(codes()).toEqual(["SLUICE_COUNTED_TWICE"]);
+  });
+
+  test("not for another request, another key, another policy or another store", async () => {
+    const { createGate, MemoryStore, given } = await freshSluice();
+    const store = new MemoryStore();
+    const first = createGate({ policy, store, key }, reader);
+    const others = [
+      createGate({ policy, store, key: () => ["tenant", "ann"] }, reader),
+      createGate({ policy: { ...policy, name: "bulk" }, store, key }, reader),
+      createGate({ policy, key }, reader),
+    ];
+    const request = asked();
+    for (const gate of [first, ...others]) void gate(request);
+    void first(asked());
+    expect(given).toEqual([]);
+  });
+
+  test("not for a request that the first gate skipped", async () => {
+    const { createGate, MemoryStore, given } = await freshSluice();
+    const store = new MemoryStore();
+    const request = asked();
+    for (const skip of [() => true, () => false]) void createGate({ policy, store, key, skip }, reader)(request);
+    expect(given).toEqual([]);
+  });
+});
+
+describe("SLUICE_KEY_IS_ADDRESS", () => {
+  /** The codes that are warned of for one request with this key. */
+  async function codesFor(key: Key, headers: Record<string, string>): Promise<string[]> {
+    const { createGate, codes, given } = await freshSluice();
+    void createGate({ policy, key: () => key }, reader)(asked(headers));
+    expect(given.filter(({ message, detail }) => `${message} ${detail}`.includes("192.0.2"))).toEqual([]);
+    return codes();
+  }
+
+  const proxies: [key: Key, headers: Record<string, string>][] = [
+    ["192.0.2.7", { "x-forwarded-for": "203.0.113.5" }],
+    ["192.0.2.7", { forwarded: "for=203.0.113.5;proto=https" }],
+    [["address", "::ffff:192.0.2.7"], { "x-forwarded-for": "203.0.113.5, 198.51.100.1" }],
+    [["address", "::1"], { "x-forwarded-for": "203.0.113.5" }],
+    [["address", "2001:db8::7"], { "x-forwarded-for": "2001:db8:1::5" }],
+    [["address", "2001:db8:0:1:2:3:4:5"], { "x-forwarded-for": "2001:db8:1::5" }],
+    [["address", "fe80::1%eth0"], { "x-forwarded-for": "203.0.113.5" }],
+  ];
+  test.each(proxies)("for the address of a proxy, %j with %j", async (key, headers) => {
+    expect(await codesFor(key, headers)).toEqual(["SLUICE_KEY_IS_ADDRESS"]);
+  });
+
+  const fine: [what: string, key: Key, headers: Record<string, string>][] = [
+    ["an address without a proxy", "192.0.2.7", {}],
+    ["the caller's address, as the proxy tells it", "203.0.113.5", { "x-forwarded-for": "203.0.113.5" }],
+    ["the caller's address, mapped to IPv6", "::ffff:203.0.113.5", { "x-forwarded-for": "203.0.113.5" }],
+    ["the caller's address in other letters", "2001:DB8::5", { forwarded: 'for="[2001:db8::5]:4711"' }],
+    ["a user behind a proxy", ["user", 42], { "x-forwarded-for": "203.0.113.5" }],
+    ["a network card behind a proxy", ["device", "00:1a:2b:3c:4d:5e"], { "x-forwarded-for": "203.0.113.5" }],
+    ["a version number behind a proxy", ["app", "1.2.3"], { "x-forwarded-for": "203.0.113.5" }],
+    ["the first half of an address", ["address", "2001:db8:0:0"], { "x-forwarded-for": "2001:db8::5" }],
+  ];
+  test.each(fine)("not for %s", async (_, key, headers) => {
+    expect(await codesFor(key, headers)).toEqual([]);
+  });
+});
