@@ -7,6 +7,7 @@ import type { Decision } from "../core/decision.js";
 import { checkNames, expected, wholeNumber } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore, Charge } from "../core/store.js";
+import { checkCharges } from "./shared/charges.js";
 import { portableKey } from "./shared/portable-key.js";
 import { Batcher, type Work } from "./redis-batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, type RedisClient, type RunScript } from "./redis-client.js";
@@ -139,8 +140,8 @@ export class RedisStore implements AsyncStore {
   }
 
   async #consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
+    checkCharges(charges);
     if (charges.length === 0) return [];
-    if (charges.length > LARGEST_BATCH) throw new RangeError(expected("charges", `a list of at most ${LARGEST_BATCH}`, charges));
     const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
     if (new Set(parts.map(({ name }) => name)).size < parts.length) {
       throw new TypeError("Expected `charges` to name each bucket once, got one twice");
