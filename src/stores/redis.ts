@@ -150,11 +150,15 @@ export class RedisStore implements AsyncStore {
     return "allowed" in answer ? [answer] : answer;
   }
 
-  // A denial that is decided between this call's leaving and its being carried out is remembered, so it is dropped twice.
+  // A denial that is decided between this call's leaving and its being carried out is remembered, so it is dropped twice; a
+  // call that failed may have been carried out all the same.
   async #change(what: "r" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
     this.#denials.drop(policy, key);
-    await this.#ask(what, [this.#part(policy, key, tokens)]);
-    this.#denials.drop(policy, key);
+    try {
+      await this.#ask(what, [this.#part(policy, key, tokens)]);
+    } finally {
+      this.#denials.drop(policy, key);
+    }
   }
 
   // Resolves with what `#answer` makes of the request; its caller knows the type.
