@@ -5,7 +5,7 @@
 export { fullBucket, type Bucket } from "./core/bucket.js";
 export { monotonicClock, readClock, type Clock } from "./core/clock.js";
 // The arithmetic by itself, for stores that keep the records somewhere else.
-export { consume as consumeBuckets, peek as peekBuckets, refund as refundBuckets } from "./core/decision.js";
+export { consume as consumeBuckets, debit as debitBuckets, peek as peekBuckets, refund as refundBuckets } from "./core/decision.js";
 export { readings, type Allowed, type Decision, type DecisionFacts, type Reading, type Refused } from "./core/decision.js";
 export { type Key, type KeyPart } from "./core/key.js";
 export { perDay, perHour, perMinute, perSecond, type Limit, type LimitOptions, type Refill } from "./core/limit.js";
@@ -15,5 +15,13 @@ export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js"
 export { type AsyncStore, type Charge, type Soon, type Store, type StorePowers, type SyncStore } from "./core/store.js";
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";
 export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores/memory.js";
-export { createLimiter, type Answer, type ConsumeOptions, type Limiter, type LimiterOptions } from "./limiter/limiter.js";
+export { type ConsumeOptions } from "./limiter/asked.js";
+export { StoreAwayError, type StoreAwayCode } from "./limiter/away-error.js";
+export { type BreakerOptions } from "./limiter/breaker.js";
+export { type DecisionEvent, type LimiterEvent, type StoreEvent } from "./limiter/events.js";
+export { createLimiter, type Answer, type Limiter } from "./limiter/limiter.js";
 export { type OnStoreError } from "./limiter/on-store-error.js";
+export { reservations, type Reservation, type Reservations, type ReservationsOptions } from "./limiter/reservations.js";
+export { type Behaviour, type LimiterOptions } from "./limiter/options.js";
+export { waiter, type Waiter, type WaiterOptions, type WaitOptions } from "./limiter/waiter.js";
+export { WaitError, type WaitErrorCode } from "./limiter/wait-error.js";

@@ -90,6 +90,20 @@ test("the page of options has them all", () => {
   expect(new Set([...listed].map(([, name]) => name))).toEqual(new Set([...written].map(([, name]) => name)));
 });
 
+test("the page of the client has all options of a client and of a call, and all members of its error", () => {
+  const page = readFileSync(join(ROOT, "docs/client.md"), "utf8");
+  const sectionOf = (heading: string) => new RegExp(`^## ${heading}\\n[^]*?(?=^## )`, "m").exec(page)?.[0] ?? "";
+  const listed = (section: string) => [...section.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm)].flatMap(([, names]) => (names as string).replaceAll("`", "").split(", "));
+  const membersOf = (file: string, name: string) => {
+    const [body = ""] = new RegExp(`(?:interface|class) ${name}\\b[^]*?^}`, "m").exec(readFileSync(join(ROOT, file), "utf8")) ?? [];
+    return [...body.matchAll(/^  (?:declare )?readonly (\w+)/gm)].map(([, member]) => member as string);
+  };
+  const options = [...membersOf("src/client/options.ts", "ClientOptions"), ...membersOf("src/client/options.ts", "CallOptions")];
+  expect(options).toContain("sensitive");
+  expect(new Set(listed(sectionOf("Options")))).toEqual(new Set(options));
+  expect(new Set(listed(sectionOf("Errors")))).toEqual(new Set([...membersOf("src/client/error.ts", "RateLimitedError"), "message"]));
+});
+
 test("the picture is what the bucket does", () => {
   expect(readFileSync(join(ROOT, "docs/images/bucket.svg"), "utf8")).toBe(drawBucket());
 });

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { consumeBuckets, fullBucket, peekBuckets, readClock, refundBuckets } from "sluice";
+import { consumeBuckets, debitBuckets, fullBucket, peekBuckets, readClock, refundBuckets } from "sluice";
 import type { Bucket, Clock, Decision, Policy, SyncStore } from "sluice";
 
 /** What a file holds: a record for each limit that is not full, by the limit's name. */
@@ -30,6 +30,10 @@ export class FileStore implements SyncStore {
 
   refund(policy: Policy, key: string, tokens: number): void {
     this.#change(policy, key, (buckets, now) => refundBuckets(buckets, policy, tokens, now));
+  }
+
+  debit(policy: Policy, key: string, tokens: number): void {
+    this.#change(policy, key, (buckets, now) => debitBuckets(buckets, policy, tokens, now));
   }
 
   reset(policy: Policy, key: string): void {

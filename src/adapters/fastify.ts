@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { expected } from "../core/errors.js";
-import { createGate, exposing, isPromise, passOnNode, refuseOnNode, shareStore } from "../http/index.js";
+import { createGate, exposing, isPromise, LIMITER_OPTIONS, passOnNode, refuseOnNode, shareStore } from "../http/index.js";
 import type { Gate, GateOptions, Verdict } from "../http/index.js";
 
 /** What the plugin takes; functions get Fastify's own request. */
@@ -80,7 +80,7 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
 // A route's policy takes the place of a limiter, a limiter the place of everything that makes one, and a store that of a clock.
 function overlay(options: FastifyRateLimitOptions, own: Partial<FastifyRateLimitOptions>): FastifyRateLimitOptions {
   const base = { ...options };
-  if (own.limiter !== undefined) for (const name of ["policy", "store", "clock", "onStoreError"] as const) delete base[name];
+  if (own.limiter !== undefined) for (const name of LIMITER_OPTIONS) delete base[name];
   else if (own.policy !== undefined && typeof own.policy !== "function") delete base.limiter;
   if (own.store !== undefined) delete base.clock;
   return { ...base, ...own } as FastifyRateLimitOptions;

@@ -4,32 +4,30 @@ const LONGEST_READ_MS = 1_000;
 
 /** What the body of a refusal says, as far as it can be read. */
 export interface RefusalBody {
-  readonly code: string | null;
-  readonly message: string | null;
-  readonly policies: readonly string[];
+  readonly code: string | undefined;
+  readonly serverMessage: string | undefined;
+  readonly policies: readonly string[] | undefined;
 }
 
 /** Reads a copy of the body: a problem document, `{ code, message }` or `{ error: { code, message } }`. Never throws. */
 export async function readRefusal(response: Response): Promise<RefusalBody> {
-  const text = await readText(response).catch(() => "");
-  let parsed: unknown;
+  let body: Record<string, unknown> = {};
   try {
-    parsed = JSON.parse(text);
+    body = Object(JSON.parse(await readText(response))) as typeof body;
   } catch {
     // HTML, nothing, or cut off.
   }
-  const body = Object(parsed) as Record<string, unknown>;
-  const inner = Object(body["error"]) as Record<string, unknown>;
-  const policies = body["violated-policies"];
+  const { error, "violated-policies": policies } = body;
+  const inner = Object(error) as typeof body;
   return {
-    code: pick(/^[\w.:-]{1,64}$/, body["code"], inner["code"], body["error"]),
-    message: pick(/\S/, body["message"], body["detail"], inner["message"], body["title"])?.slice(0, 300) ?? null,
-    policies: Array.isArray(policies) ? policies.filter((name) => typeof name === "string") : [],
+    code: pick(/^[\w.:-]{1,64}$/, body["code"], inner["code"], error),
+    serverMessage: pick(/\S/, body["message"], body["detail"], inner["message"], body["title"])?.slice(0, 300),
+    policies: Array.isArray(policies) ? policies.filter((name) => typeof name === "string") : undefined,
   };
 }
 
-function pick(form: RegExp, ...values: readonly unknown[]): string | null {
-  return (values.find((value) => typeof value === "string" && form.test(value)) as string | undefined) ?? null;
+function pick(form: RegExp, ...values: readonly unknown[]): string | undefined {
+  return values.find((value): value is string => typeof value === "string" && form.test(value));
 }
 
 async function readText(response: Response): Promise<string> {

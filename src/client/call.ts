@@ -1,5 +1,5 @@
 import type { ClientInit, TrafficCall } from "./options.js";
-import { checkInit, checkType, type Settings } from "./settings.js";
+import { check, checkInit, type Settings } from "./settings.js";
 
 /** One call, read. */
 export interface Call extends Omit<TrafficCall, "signal"> {
@@ -23,23 +23,24 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
   const { sensitive = false, merge = settings.merge, retry, maxAttempts = settings.maxAttempts, maxWaitMs = settings.maxWaitMs, ...plain } = init;
   const { signal, body, ...head } = plain;
   const request = typeof input === "object" && "url" in input ? input : null;
-  const own = request && !isRead(request.method) ? request : null;
-  // Without the body, which to look at would be to use up.
-  const about = new Request(own ? own.url : input, { ...(own && { method: own.method, headers: own.headers }), ...head, signal: null });
+  // To look at a body would be to use it up.
+  const withBody = request && !isRead(request.method) ? request : null;
+  const about = new Request(withBody ? withBody.url : input, { ...(withBody && { method: withBody.method, headers: withBody.headers }), ...head, signal: null });
   const method = about.method.toUpperCase();
-  const url = about.url.replace(/#.*/s, "");
+  const url = about.url.split("#")[0] as string;
   const identity = typeof settings.identity === "function" ? settings.identity(about) : settings.identity;
-  checkType("identity", "string", identity);
+  check("identity()", "", identity);
   // Not by `URL`, of which React Native has only a part.
   const [, origin = "", path = ""] = /^([^/?]*\/\/[^/?]*)?([^?]*)/.exec(url) as RegExpExecArray;
-  const oneShot = body == null ? own !== null && own.body !== null : isStream(body);
-  const repeatable = !oneShot && (retry ?? settings.methods.includes(method));
+  // Firefox does not tell what the body of a `Request` is; null it is without one.
+  const isOneShot = body ? isStream(body) : withBody !== null && withBody.body !== null;
+  const repeatable = !isOneShot && (retry ?? settings.methods.some((each) => each.toUpperCase() === method));
 
-  const extras = { ...head, headers: undefined, method: undefined };
-  // What is in an object, such as a `dispatcher`, cannot be compared.
-  const mergeable = merge && !sensitive && isRead(method) && !Object.values<unknown>(extras).some((value) => value instanceof Object);
-  const { credentials, cache, redirect, mode, integrity, referrer } = about;
-  const facts = [method, url, identity, [...about.headers], credentials, cache, redirect, mode, integrity, referrer, extras, maxAttempts, maxWaitMs, repeatable];
+  const extras = { ...head, method: undefined, headers: undefined };
+  // What is in another object, such as a `dispatcher`, cannot be compared.
+  const mergeable = merge && !sensitive && isRead(method) && !Object.values<unknown>(extras).some((value) => Object(value) === value);
+  const { credentials, cache, redirect, mode, integrity } = about;
+  const facts = [method, url, identity, [...about.headers], extras, credentials, cache, redirect, mode, integrity, maxAttempts, maxWaitMs, repeatable];
   return {
     input,
     init: plain,
@@ -63,5 +64,5 @@ function isRead(method: string): boolean {
 
 /** Bodies that can be read only once: web streams, Node streams, async iterators. */
 function isStream(body: unknown): boolean {
-  return body instanceof Object && ("getReader" in body || "pipe" in body || Symbol.asyncIterator in body);
+  return Object(body) === body && ["getReader", "pipe", Symbol.asyncIterator].some((name) => name in (body as object));
 }

@@ -1,5 +1,4 @@
 import { expected } from "../core/errors.js";
-import { monotonicClock } from "../core/clock.js";
 import type { RateLimitedError } from "./error.js";
 import type { Timing } from "./options.js";
 import { sleep } from "./sleep.js";
@@ -28,7 +27,7 @@ export async function countdown(
   options: CountdownOptions = {},
 ): Promise<void> {
   if (typeof onSecond !== "function") throw new TypeError(expected("onSecond", "a function", onSecond));
-  const { signal, wallClock = Date.now, sleep: rest = (ms: number) => sleep(ms, signal, monotonicClock) } = options;
+  const { signal, wallClock = Date.now, sleep: rest = sleep } = options;
   const end = error.retryAt?.getTime() ?? 0;
   for (let shown = Infinity; shown > 0; ) {
     const left = Math.max(0, end - wallClock());

@@ -2,6 +2,7 @@ import { readCall } from "./call.js";
 import { RateLimitedError } from "./error.js";
 import { createShare } from "./merge.js";
 import type { ClientFetch, ClientOptions } from "./options.js";
+import { createRetryBudget } from "./retry-budget.js";
 import { send } from "./send.js";
 import { readSettings } from "./settings.js";
 
@@ -23,9 +24,10 @@ import { readSettings } from "./settings.js";
 export function createFetch(options: ClientOptions = {}): ClientFetch {
   const settings = readSettings(options);
   const share = createShare();
+  const spend = createRetryBudget(settings.retryBudget);
   return async (input, init = {}) => {
     const call = readCall(input, init, settings);
-    const outcome = await share(call.mergeKey, call.signal, (signal) => send(call, signal, settings));
+    const outcome = await share(call.mergeKey, call.signal, (signal) => send(call, signal, settings, spend));
     if ("reason" in outcome) throw new RateLimitedError(outcome);
     return outcome;
   };

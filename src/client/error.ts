@@ -1,7 +1,16 @@
 import type { RateLimitReason } from "./retry.js";
 
-/** What a {@link RateLimitedError} is made of: its own members. */
-export type RateLimitedFacts = Omit<RateLimitedError, keyof Error>;
+/** What a {@link RateLimitedError} is made of: its own members, of which some have a default. */
+export interface RateLimitedFacts extends Pick<RateLimitedError, "reason" | "waitMs" | "retryAt" | "attempts"> {
+  /** Default `"rate_limited"`. */
+  readonly code?: string | undefined;
+  /** Default null. */
+  readonly serverMessage?: string | null | undefined;
+  /** Default `[]`. */
+  readonly policies?: readonly string[] | undefined;
+  /** Default null. */
+  readonly response?: Response | null | undefined;
+}
 
 /**
  * A call that the server limited and that was given up. The wait is in it, for a screen to show.
@@ -31,8 +40,8 @@ export class RateLimitedError extends Error {
 
   /** Made by the client. */
   constructor(facts: RateLimitedFacts) {
-    const { serverMessage, waitMs } = facts;
+    const { code = "rate_limited", serverMessage = null, policies = [], response = null, waitMs } = facts;
     super(serverMessage ?? `Too many requests${waitMs === null ? "" : `, try again in ${Math.ceil(waitMs / 1_000)} s`}`);
-    Object.assign(this, facts);
+    Object.assign(this, facts, { code, serverMessage, policies, response });
   }
 }

@@ -22,55 +22,51 @@ export function createShare(): Share {
   return async (key, signal, send) => {
     if (signal?.aborted) throw abortReason(signal);
     if (key === null) return send(signal);
-    const flight = flights.get(key) ?? takeOff(key, send);
-    return join(flight, signal, () => land(key, flight));
-  };
-
-  function takeOff(key: string, send: Parameters<Share>[2]): Flight {
     const stop = new AbortController();
-    const flight: Flight = { outcome: send(stop.signal), stop, callers: 0, waiting: 0 };
+    const flight = flights.get(key) ?? { outcome: send(stop.signal), stop, callers: 0, waiting: 0 };
     flights.set(key, flight);
-    const landed = (): void => land(key, flight);
-    flight.outcome.then(landed, landed);
-    return flight;
-  }
-
-  // Another may be under way by then.
-  function land(key: string, flight: Flight): void {
-    if (flights.get(key) === flight) flights.delete(key);
-  }
+    // Another one may have taken its place.
+    const land = (): unknown => flights.get(key) === flight && flights.delete(key);
+    return join(flight, signal, land);
+  };
 }
 
-function join(flight: Flight, signal: AbortSignal | null, empty: () => void): Promise<Outcome> {
+function join(flight: Flight, signal: AbortSignal | null, land: () => unknown): Promise<Outcome> {
   flight.callers++;
   flight.waiting++;
+  let isWaiting = true;
   return new Promise((resolve, reject) => {
-    let isWaiting = true;
+    const waitNoMore = (): void => {
+      flight.waiting -= Number(isWaiting);
+      isWaiting = false;
+    };
     const leave = (): void => {
       const reason = abortReason(signal as AbortSignal);
-      if (isWaiting) flight.waiting--;
-      isWaiting = false;
+      waitNoMore();
       reject(reason);
       if (--flight.callers > 0) return;
-      empty();
+      land();
       flight.stop.abort(reason);
     };
+    const stay = (): void => signal?.removeEventListener("abort", leave);
     signal?.addEventListener("abort", leave, { once: true });
-    const served = (outcome: Outcome): void => {
+    const serve = (outcome: Outcome): void => {
+      land();
       if (!isWaiting) return;
-      isWaiting = false;
+      waitNoMore();
       // The last one gets the original: a copy that nobody reads would keep the whole body.
-      resolve(--flight.waiting > 0 ? copyOf(outcome) : outcome);
+      resolve(flight.waiting > 0 ? copyOf(outcome) : outcome);
       // An abort still ends a body that is on its way.
-      if (!("body" in outcome) || outcome.body === null) signal?.removeEventListener("abort", leave);
+      if (!("body" in outcome && outcome.body)) stay();
     };
-    flight.outcome.then(served).catch((error: unknown) => {
-      signal?.removeEventListener("abort", leave);
+    flight.outcome.then(serve).catch((error: unknown) => {
+      land();
+      stay();
       reject(error);
     });
   });
 }
 
 function copyOf(outcome: Outcome): Outcome {
-  return "reason" in outcome ? { ...outcome, response: outcome.response?.clone() ?? null } : outcome.clone();
+  return "clone" in outcome ? outcome.clone() : { ...outcome, response: outcome.response?.clone() };
 }

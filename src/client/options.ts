@@ -42,7 +42,7 @@ export interface ClientOptions {
   readonly wallClock?: (() => number) | undefined;
   /**
    * Resolves after `ms`, never before, or rejects with the signal's reason. Default: timers, in pieces where `ms` is more
-   * than a timer can hold, and checked against `clock`.
+   * than one can hold, and checked against `performance.now`, since a timer may be early.
    */
   readonly sleep?: Timing["sleep"] | undefined;
   /** Chance, from 0 up to 1. Default: `Math.random`. */

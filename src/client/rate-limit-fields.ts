@@ -1,12 +1,11 @@
 import { headerOf, type HeaderSource } from "../http/retry-after.js";
 import type { RateLimit } from "./rate-limit.js";
 import { parseDictionary, parseList, type Member } from "./structured-field.js";
-import { inMs, readCounters, vendorLimits, whole, windowOf } from "./vendor-fields.js";
+import { readCounters, vendorLimits, whole, windowOf } from "./vendor-fields.js";
 
 export type { RateLimit } from "./rate-limit.js";
 
-/** Which fields told something, strongest first. */
-export type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
+type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
 
 /**
  * The limits that a response tells about, at least one; null when it tells about none.
@@ -22,19 +21,20 @@ export type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
  * // [{ policy: "default", limit: null, remaining: 0, resetMs: 3000, windowMs: null }]
  */
 export function parseRateLimit(headers: HeaderSource, now: number): RateLimit[] | null {
-  for (const [, limits] of limitsBySource(headers, now)) if (limits.length > 0) return limits;
-  return null;
+  return limitsBySource(headers, now).find(([, limits]) => limits.length > 0)?.[1] ?? null;
 }
 
 /** The limits of each family of fields, strongest first; a family that is absent or malformed tells none. */
-export function* limitsBySource(headers: HeaderSource, now: number): Generator<readonly [LimitSource, RateLimit[]]> {
-  if (Number(headerOf(headers, "age")) > 0) return;
-  const policies = parseList(headerOf(headers, "ratelimit-policy") ?? "") ?? [];
-  const text = headerOf(headers, "ratelimit") ?? "";
+export function limitsBySource(headers: HeaderSource, now: number): (readonly [LimitSource, RateLimit[]])[] {
+  if (Number(headerOf(headers, "age")) > 0) return [];
+  const policies = parseList(headerOf(headers, "ratelimit-policy")) ?? [];
+  const text = headerOf(headers, "ratelimit");
   const members = parseList(text);
-  yield ["ratelimit", members === null ? dictionaryLimits(parseDictionary(text) ?? [], policies) : namedLimits(members, policies)];
-  yield ["ratelimit-reset", readCounters(headers, now, "ratelimit-", "", policies)];
-  yield ["vendor", vendorLimits(headers, now)];
+  return [
+    ["ratelimit", members === null ? dictionaryLimits(parseDictionary(text) ?? [], policies) : namedLimits(members, policies)],
+    ["ratelimit-reset", readCounters(headers, now, "ratelimit-", "", policies)],
+    ["vendor", vendorLimits(headers, now)],
+  ];
 }
 
 // Drafts 08 to 11: "name";r=50;t=30. One member that breaks the rules spoils the field.
@@ -43,10 +43,10 @@ function namedLimits(members: readonly Member[], policies: readonly Member[]): R
   for (const { value: policy, params } of members) {
     const remaining = whole(params.get(params.has("r") ? "r" : "a"));
     const time = params.get(params.has("t") ? "t" : "w");
-    const seconds = whole(time);
-    if (typeof policy !== "string" || remaining === null || (time !== undefined && seconds === null)) return [];
+    const resetMs = whole(time, 1_000);
+    if (typeof policy !== "string" || remaining === null || (time !== undefined && resetMs === null)) return [];
     const quota = policies.find(({ value }) => value === policy)?.params.get("q");
-    limits.push({ policy, limit: whole(quota), remaining, resetMs: inMs(seconds), windowMs: windowOf(policies, policy) });
+    limits.push({ policy, limit: whole(quota), remaining, resetMs, windowMs: windowOf(policies, policy) });
   }
   return limits;
 }
@@ -56,7 +56,7 @@ function dictionaryLimits(members: readonly Member[], policies: readonly Member[
   const values = new Map(members.map(({ key, value }) => [key, value]));
   const limit = whole(values.get("limit"));
   const remaining = whole(values.get("remaining"));
-  const seconds = whole(values.get("reset"));
-  if (limit === null || remaining === null || seconds === null) return [];
-  return [{ policy: null, limit, remaining, resetMs: inMs(seconds), windowMs: windowOf(policies, limit) }];
+  const resetMs = whole(values.get("reset"), 1_000);
+  if (limit === null || remaining === null || resetMs === null) return [];
+  return [{ policy: null, limit, remaining, resetMs, windowMs: windowOf(policies, limit) }];
 }

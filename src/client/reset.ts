@@ -1,7 +1,7 @@
 import { parseHttpDate } from "../http/http-date.js";
 import { decimal } from "../http/retry-after.js";
 
-const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;
 const DURATION = /^(\d+(\.\d+)?(ms|s|m|h))+$/;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
@@ -12,17 +12,14 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
  * the rest are ISO 8601 with a time zone, HTTP-dates, and durations such as `6m0s`.
  */
 export function parseReset(text: string, sent: number): number | null {
-  const number = decimal(text, 3);
-  if (number !== null) return number < 1e12 ? number : untilEpoch(number < 1e15 ? number : number / 1_000, sent);
+  let at = decimal(text, 3);
+  if (at !== null && at < 1e12) return at;
   if (DURATION.test(text)) {
     const parts = [...text.matchAll(/([\d.]+)(\D+)/g)];
     return Math.ceil(parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNIT_MS[unit as string] as number), 0));
   }
-  const [, time = "", fraction = "", zone] = ISO.exec(text) ?? [];
-  const at = time ? Date.parse(time + zone) + Math.ceil(Number(`0${fraction}e3`)) : parseHttpDate(text, sent);
-  return at === null || Number.isNaN(at) ? null : untilEpoch(at, sent);
-}
-
-function untilEpoch(at: number, sent: number): number {
-  return Math.max(0, Math.ceil(at - sent));
+  if (at !== null) at /= at < 1e15 ? 1 : 1_000;
+  // Platforms cut off what is beyond milliseconds.
+  else at = ISO.test(text) ? Date.parse(text) + Number(/\.\d{4}/.test(text)) : parseHttpDate(text, sent);
+  return at === null || Number.isNaN(at) ? null : Math.max(0, Math.ceil(at - sent));
 }

@@ -1,80 +1,63 @@
-import { readRefusal, type RefusalBody } from "./body.js";
+import { readRefusal } from "./body.js";
 import type { Call } from "./call.js";
-import type { RateLimitedFacts } from "./error.js";
 import type { Outcome } from "./merge.js";
 import type { TrafficCall } from "./options.js";
-import type { RateLimit } from "./rate-limit.js";
 import { parseRateLimit } from "./rate-limit-fields.js";
-import { decideRetry, type RateLimitReason } from "./retry.js";
+import type { Spend } from "./retry-budget.js";
+import { decideRetry } from "./retry.js";
 import type { Settings } from "./settings.js";
 import { abortReason } from "./sleep.js";
 import { waitOf } from "./wait-of.js";
 
-// The last instant that a Date can tell.
-const LAST_INSTANT = 8.64e15;
-
 /** Sends a call, and sends it again for as long as the rule says so. Rejects as the wrapped `fetch` does. */
-export async function send(call: Call, signal: AbortSignal | null, settings: Settings): Promise<Outcome> {
-  const { traffic, timing, retryStatuses } = settings;
+export async function send(call: Call, signal: AbortSignal | null, settings: Settings, spend: Spend): Promise<Outcome> {
+  const { fetch, traffic } = settings;
   const heading: TrafficCall = { ...call, signal };
   for (let attempts = 1; ; attempts++) {
-    const queueMs = (await traffic?.turn(heading, timing)) ?? 0;
-    if (queueMs > 0) return refusal(call.sensitive ? "sensitive" : "wait_too_long", queueMs, attempts - 1, timing.wallClock());
+    const queueMs = (await traffic?.turn(heading, settings)) ?? 0;
+    if (queueMs > 0) {
+      const reason = call.sensitive ? "sensitive" : "wait_too_long";
+      return { reason, waitMs: queueMs, retryAt: instant(settings.wallClock(), queueMs), attempts: attempts - 1 };
+    }
     if (signal?.aborted) throw abortReason(signal);
-    const response = await attempt(call, heading, settings);
-    const receivedAt = timing.clock();
-    const now = timing.wallClock();
+    let response: Response;
+    try {
+      response = await fetch(call.input, signal ? { ...call.init, signal } : call.init);
+    } catch (error) {
+      traffic?.heard(heading, null, settings);
+      throw error;
+    }
+
+    const receivedAt = settings.clock();
+    const now = settings.wallClock();
     const { status, headers } = response;
     const isLimited = status === 429;
-    const isFailure = isLimited || retryStatuses.includes(status);
+    const isFailure = isLimited || settings.retryStatuses.includes(status);
     const waitMs = isFailure ? (waitOf(headers, now)?.waitMs ?? null) : null;
     const limits = isLimited || traffic ? parseRateLimit(headers, now) : null;
     const body = isLimited ? await readRefusal(response) : null;
-    const policies = body?.policies.length ? body.policies : isLimited ? spent(limits) : [];
-    const sinceReceipt = timing.clock() - receivedAt;
-    traffic?.heard(heading, { status, waitMs: waitMs && Math.max(0, waitMs - sinceReceipt), limits, policies }, timing);
+    // Those that refused, or at least those that have nothing left.
+    const policies = body?.policies ?? (limits ?? []).flatMap(({ policy, remaining }) => (isLimited && policy !== null && remaining === 0 ? [policy] : []));
+    const sinceReceipt = settings.clock() - receivedAt;
+    traffic?.heard(heading, { status, waitMs: waitMs && Math.max(0, waitMs - sinceReceipt), limits, policies }, settings);
 
-    const mayRetry = withinBudget(call, status, isFailure, waitMs, settings);
+    // A 429 that names a wait comes from a healthy server, and invites to a retry.
+    const isInvited = isLimited && waitMs !== null;
+    const mayRetry = isInvited || (status >= 400 && !isFailure) || spend(call.origin, isFailure);
     if (!isFailure) return response;
-    const rule = decideRetry({ ...call, attempts, waitMs, backoff: settings.backoff }, timing.random());
+    const rule = decideRetry({ ...settings, ...call, attempts, waitMs }, settings.random());
     const verdict = typeof rule === "string" || mayRetry ? rule : "budget";
-    if (typeof verdict === "string") return isLimited ? refusal(verdict, waitMs, attempts, now, policies, response, body) : response;
+    if (typeof verdict === "string") {
+      return isLimited ? { ...body, reason: verdict, waitMs, retryAt: instant(now, waitMs), attempts, policies, response } : response;
+    }
     // Lets go of the connection; most often all of it has been read.
     (response.body as Partial<ReadableStream> | null)?.cancel?.().catch(() => undefined);
-    settings.onRetry?.({ method: call.method, url: call.url, status, attempts, waitMs: verdict });
-    await timing.sleep(Math.max(0, verdict - sinceReceipt), signal);
+    settings.onRetry({ method: call.method, url: call.url, status, attempts, waitMs: verdict });
+    await settings.sleep(Math.max(0, verdict - sinceReceipt), signal);
   }
 }
 
-async function attempt(call: Call, heading: TrafficCall, { fetch, traffic, timing }: Settings): Promise<Response> {
-  try {
-    return await fetch(call.input, heading.signal ? { ...call.init, signal: heading.signal } : call.init);
-  } catch (error) {
-    traffic?.heard(heading, null, timing);
-    throw error;
-  }
-}
-
-/** Keeps the budget's books. A 429 with a wait comes from a healthy server and invites to a retry. */
-function withinBudget({ origin }: Call, status: number, isFailure: boolean, waitMs: number | null, { budget }: Settings): boolean {
-  if (isFailure && !(status === 429 && waitMs !== null)) return budget?.failed(origin) ?? true;
-  if (status < 400) budget?.succeeded(origin);
-  return true;
-}
-
-function spent(limits: readonly RateLimit[] | null): string[] {
-  return (limits ?? []).flatMap(({ policy, remaining }) => (policy !== null && remaining === 0 ? [policy] : []));
-}
-
-function refusal(
-  reason: RateLimitReason,
-  waitMs: number | null,
-  attempts: number,
-  now: number,
-  policies: readonly string[] = [],
-  response: Response | null = null,
-  body: RefusalBody | null = null,
-): RateLimitedFacts {
-  const retryAt = waitMs === null ? null : new Date(Math.min(now + waitMs, LAST_INSTANT));
-  return { code: body?.code ?? "rate_limited", serverMessage: body?.message ?? null, reason, waitMs, retryAt, attempts, policies, response };
+function instant(now: number, waitMs: number | null): Date | null {
+  // The last one that a Date can tell.
+  return waitMs === null ? null : new Date(Math.min(now + waitMs, 8.64e15));
 }

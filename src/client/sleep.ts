@@ -1,3 +1,5 @@
+import { monotonicClock } from "../core/clock.js";
+
 // A timer told more fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -7,26 +9,26 @@ export function abortReason(signal: AbortSignal): unknown {
 }
 
 /**
- * Resolves after `ms`, never before by `clock`; rejects with the signal's reason once it aborts.
+ * Resolves after `ms`, never before by `performance.now`; rejects with the signal's reason once it aborts.
  *
  * A platform's timer may fire up to a millisecond early, and none holds more than 24.8 days: so the clock is asked again.
  */
-export async function sleep(ms: number, signal: AbortSignal | null | undefined, clock: () => number): Promise<void> {
-  const end = clock() + ms;
-  for (let left = ms; left > 0; left = end - clock()) await timer(Math.min(Math.ceil(left), LONGEST_TIMER_MS), signal);
-}
-
-function timer(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
+export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
+  const end = monotonicClock() + ms;
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(abortReason(signal));
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = (): void => {
-      clearTimeout(id);
+      clearTimeout(timer);
       reject(abortReason(signal as AbortSignal));
     };
-    const id = setTimeout(() => {
+    const rest = (): void => {
+      const left = end - monotonicClock();
+      if (left > 0) return void (timer = setTimeout(rest, Math.min(Math.ceil(left), LONGEST_TIMER_MS)));
       signal?.removeEventListener("abort", stop);
       resolve();
-    }, ms);
+    };
+    if (signal?.aborted) return stop();
     signal?.addEventListener("abort", stop, { once: true });
+    rest();
   });
 }

@@ -9,16 +9,14 @@ export interface Member {
 export type Value = string | number | null;
 
 const KEY = "[a-z*][a-z0-9_.*-]*";
-const ITEM = [
-  "-?\\d{1,12}\\.\\d{1,3}", // Decimal
-  "-?\\d{1,15}", // Integer
-  '"(?:[ !#-[\\]-~]|\\\\["\\\\])*"', // String
-  "[A-Za-z*][!#$%&'*+.^_`|~\\w:/-]*", // Token
-  ":[A-Za-z\\d+/=]*:", // Byte Sequence
-  "\\?[01]", // Boolean
-  "@-?\\d{1,15}", // Date
-  '%"(?:[ !#$&-~]|%[\\da-f]{2})*"', // Display String
-].join("|");
+const ITEM =
+  "-?\\d{1,12}\\.\\d{1,3}" + // Decimal
+  "|@?-?\\d{1,15}" + // Integer, Date
+  '|"(?:[ !#-[\\]-~]|\\\\["\\\\])*"' + // String
+  "|[A-Za-z*][!#$%&'*+.^_`|~\\w:/-]*" + // Token
+  "|:[A-Za-z\\d+/=]*:" + // Byte Sequence
+  "|\\?[01]" + // Boolean
+  '|%"(?:[ !#$&-~]|%[\\da-f]{2})*"'; // Display String
 const PARAM = new RegExp(`; *(${KEY})(?:=(${ITEM}))?`, "g");
 const REST = `((?:; *${KEY}(?:=(?:${ITEM}))?)*)[ \\t]*(?:,[ \\t]*(?!$)|$)`;
 
@@ -51,6 +49,6 @@ function parse(text: string, member: RegExp): Member[] | null {
 
 function valueOf(text = ""): Value {
   if (/^-?\d+$/.test(text)) return Number(text);
-  if (text.startsWith('"')) return text.slice(1, -1).replace(/\\(.)/g, "$1");
+  if (text[0] === '"') return text.slice(1, -1).replace(/\\(.)/g, "$1");
   return /^[A-Za-z*]/.test(text) ? text : null;
 }

@@ -3,25 +3,20 @@ import type { RateLimit } from "./rate-limit.js";
 import { parseReset } from "./reset.js";
 import { parseList, type Member, type Value } from "./structured-field.js";
 
-/** A non-negative Integer, else null. */
-export function whole(value: Value | undefined): number | null {
-  return typeof value === "number" && value >= 0 ? value : null;
-}
-
-/** `seconds` in milliseconds, null as null. */
-export function inMs(seconds: number | null): number | null {
-  return seconds === null ? null : seconds * 1_000;
+/** A non-negative Integer times `scale`, else null. */
+export function whole(value: Value | undefined, scale = 1): number | null {
+  return typeof value === "number" && value >= 0 ? value * scale : null;
 }
 
 /** The window `w` of the first of `policies` whose item is `quota`: a name or a number of requests. Null for none, or of no length. */
 export function windowOf(policies: readonly Member[], quota: Value): number | null {
   const policy = policies.find(({ value, params }) => value !== null && value === quota && params.has("w"));
-  return inMs(whole(policy?.params.get("w")) || null);
+  return whole(policy?.params.get("w"), 1_000) || null;
 }
 
 /** The limit that the fields `<before>limit<after>`, `…remaining…` and `…reset…` tell; none without a readable remaining. */
 export function readCounters(headers: HeaderSource, now: number, before: string, after = "", policies: readonly Member[] = []): RateLimit[] {
-  const field = (name: string): string => headerOf(headers, before + name + after) ?? "";
+  const field = (name: string): string => headerOf(headers, before + name + after);
   const reset = (name: string): number | null => parseReset(field(name), sentAt(headers, now));
   const remaining = field("remaining");
   if (!/^\d{1,15}(\.\d+)?$/.test(remaining)) return [];
@@ -41,7 +36,7 @@ export function readCounters(headers: HeaderSource, now: number, before: string,
 
 /** The limits that vendors' own fields tell. */
 export function vendorLimits(headers: HeaderSource, now: number): RateLimit[] {
-  const [, used, size] = /^(\d{1,15})\/(\d{1,15})$/.exec(headerOf(headers, "x-shopify-shop-api-call-limit") ?? "") ?? [];
+  const [, used, size] = /^(\d{1,15})\/(\d{1,15})$/.exec(headerOf(headers, "x-shopify-shop-api-call-limit")) ?? [];
   return [
     ...readCounters(headers, now, "x-ratelimit-"), // GitHub, Discord, Reddit, Atlassian and most others
     ...readCounters(headers, now, "x-rate-limit-"), // X

@@ -1,11 +1,12 @@
 import { decimal, headerOf, parseRetryAfter, type HeaderSource } from "../http/retry-after.js";
-import { limitsBySource, type LimitSource } from "./rate-limit-fields.js";
+import { limitsBySource } from "./rate-limit-fields.js";
 
 /** How long a server wants to be left alone, and which of its fields said so. */
 export interface Wait {
   /** Milliseconds from receipt; 0 or greater, perhaps Infinity. */
   readonly waitMs: number;
-  readonly source: "retry-after" | "retry-after-ms" | LimitSource;
+  /** The field: these two, `RateLimit` of the drafts 07 and later, `RateLimit-Reset` of those before, or a vendor's. */
+  readonly source: "retry-after" | "retry-after-ms" | "ratelimit" | "ratelimit-reset" | "vendor";
 }
 
 /**

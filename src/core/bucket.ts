@@ -78,7 +78,5 @@ function isImpossible(bucket: Bucket, limit: Limit, now: number): boolean {
 // Rounded up, so that changing numbers never mints; the product may pass 2^53 although the result does not.
 function convert(spent: number, from: number, to: number): number {
   const units = (BigInt(spent) * BigInt(to) + BigInt(from) - 1n) / BigInt(from);
-  return Number(units > MOST ? MOST : units);
+  return Math.min(Number(units), Number.MAX_SAFE_INTEGER);
 }
-
-const MOST = BigInt(Number.MAX_SAFE_INTEGER);

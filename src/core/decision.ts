@@ -29,6 +29,8 @@ export interface DecisionFacts extends Reading {
    * are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest tokens left.
    */
   readonly limits: readonly Reading[] | null;
+  /** When it was decided, in milliseconds of the store's clock. By this a refund tells that the tokens came back already. */
+  readonly at: number;
   /** True when the store failed and something else answered: the numbers then say nothing about the caller's budget. */
   readonly degraded: boolean;
   /** What the store failed with. Only on a degraded decision. */
@@ -39,6 +41,8 @@ export interface DecisionFacts extends Reading {
 export interface Allowed extends DecisionFacts {
   readonly allowed: true;
   readonly reason: null;
+  /** The refusal that a limiter with `shadow: true` kept to itself: nothing was taken. */
+  readonly shadow?: Refused;
 }
 
 /** Nothing was taken. */
@@ -79,11 +83,17 @@ export function peek(buckets: readonly Bucket[], policy: Policy, cost: number, n
 
 /** Gives `tokens` back to every bucket, up to full. */
 export function refund(buckets: readonly Bucket[], policy: Policy, tokens: number, now: number): void {
-  for (let i = 0; i < buckets.length; i++) {
-    const limit = policy.limits[i] as Limit;
-    // A product beyond 2^53 is rounded, but then it is more than anything that can be spent.
-    charge(buckets[i] as Bucket, limit, now, -tokens * limit.unitsPerToken);
-  }
+  // A product beyond 2^53 is rounded, but then it is more than anything that can be spent.
+  policy.limits.forEach((limit, i) => charge(buckets[i] as Bucket, limit, now, -tokens * limit.unitsPerToken));
+}
+
+/** Takes `tokens` from every bucket although they may not be there, until twice its capacity is spent: a debt. */
+export function debit(buckets: readonly Bucket[], policy: Policy, tokens: number, now: number): void {
+  policy.limits.forEach((limit, i) => {
+    const bucket = buckets[i] as Bucket;
+    const room = Math.min(2 * limit.size, Number.MAX_SAFE_INTEGER) - spentAt(bucket, limit, now);
+    charge(bucket, limit, now, Math.max(0, Math.min(tokens * limit.unitsPerToken, room)));
+  });
 }
 
 /**
@@ -102,10 +112,10 @@ function decide(buckets: readonly Bucket[], policy: Policy, cost: number, now: n
   }
   const taken = take && wait === 0 ? cost : 0;
   const first = read(buckets[0] as Bucket, policy.limits[0], cost, taken, now);
-  if (policy.limits.length === 1) return answer(policy, cost, first, null);
+  if (policy.limits.length === 1) return answer(policy, cost, first, null, now);
 
   const all = policy.limits.map((limit, i) => (i === 0 ? first : read(buckets[i] as Bucket, limit, cost, taken, now)));
-  return answer(policy, cost, all.reduce((a, b) => (bindsMore(b, a) ? b : a)), all);
+  return answer(policy, cost, all.reduce((a, b) => (bindsMore(b, a) ? b : a)), all, now);
 }
 
 // A cost of 0 takes nothing, so it fits even where more is spent than a new, smaller capacity holds (laws L9, L14).
@@ -136,7 +146,7 @@ function bindsMore(a: Reading, b: Reading): boolean {
   return a.nextTokenMs > b.nextTokenMs;
 }
 
-function answer(policy: Policy, cost: number, binding: Reading, limits: readonly Reading[] | null): Decision {
+function answer(policy: Policy, cost: number, binding: Reading, limits: readonly Reading[] | null, at: number): Decision {
   const { retryAfterMs } = binding;
   // One literal, so that every decision has one shape; that `allowed` and `reason` agree is seen here and not by the compiler.
   return {
@@ -151,6 +161,7 @@ function answer(policy: Policy, cost: number, binding: Reading, limits: readonly
     nextTokenMs: binding.nextTokenMs,
     resetMs: binding.resetMs,
     limits,
+    at,
     degraded: false,
   } as Decision;
 }

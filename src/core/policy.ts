@@ -86,21 +86,12 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
 
 /** Whether two policies count alike: the same name and the same numbers for every limit, in the same order. */
 export function samePolicy(a: Policy, b: Policy): boolean {
-  return (
-    a === b ||
-    (a.name === b.name &&
-      a.limits.length === b.limits.length &&
-      a.limits.every((limit, i) => {
-        const other = b.limits[i] as Limit;
-        return (
-          limit.name === other.name &&
-          limit.capacity === other.capacity &&
-          limit.unitsPerMs === other.unitsPerMs &&
-          limit.unitsPerToken === other.unitsPerToken
-        );
-      }))
-  );
+  if (a === b) return true;
+  if (a.name !== b.name || a.limits.length !== b.limits.length) return false;
+  return a.limits.every((limit, i) => COUNTED.every((field) => limit[field] === b.limits[i]?.[field]));
 }
+
+const COUNTED = ["name", "capacity", "unitsPerMs", "unitsPerToken"] as const;
 
 // Names travel in structured header fields (RFC 9651, section 3.3) and in stores' keys: nothing there may need quoting.
 function checkName(what: string, name: unknown): string {

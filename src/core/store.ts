@@ -53,6 +53,11 @@ export interface StorePowers<Sync extends boolean> {
   consumeTogether?(charges: readonly Charge[]): Soon<Sync, readonly Decision[]>;
   /** Gives `tokens` back to every limit, up to full. An absent bucket stays absent. */
   refund?(policy: Policy, key: string, tokens: number): Soon<Sync, void>;
+  /**
+   * Takes `tokens`, at least 1, from every limit although they may not be there: a debt. What is spent may then pass the
+   * capacity, up to twice of it; what passes that is not charged. Nobody is refused, and later calls wait for it to come back.
+   */
+  debit?(policy: Policy, key: string, tokens: number): Soon<Sync, void>;
   /** Forgets the bucket, which makes it full. */
   reset?(policy: Policy, key: string): Soon<Sync, void>;
   /** Lets go of what the store opened itself; never of a client that it was given. */

@@ -1,22 +1,11 @@
 import { checkNames, expected, wholeNumber } from "../core/errors.js";
 import type { Limiter } from "../limiter/limiter.js";
+import { LIMITER_OPTIONS } from "../limiter/options.js";
 import type { GateOptions } from "./options.js";
 
 const FUNCTIONS = ["skip", "body", "onDecision", "refundWhen", "partitionKey", "wallClock"] as const;
 
-const KNOWN: readonly string[] = [
-  ...FUNCTIONS,
-  "policy",
-  "limiter",
-  "store",
-  "clock",
-  "key",
-  "cost",
-  "headers",
-  "retryAfter",
-  "onStoreError",
-  "unidentified",
-];
+const KNOWN: readonly string[] = [...FUNCTIONS, ...LIMITER_OPTIONS, "limiter", "key", "cost", "headers", "retryAfter", "unidentified"];
 
 /** Throws a TypeError or RangeError for the first option of a gate that is wrong, misspelt or in the way of another. */
 export function checkGateOptions<Request>(options: GateOptions<Request>): void {
@@ -34,7 +23,7 @@ export function checkGateOptions<Request>(options: GateOptions<Request>): void {
   oneOf("retryAfter", ["seconds", "http-date"], options.retryAfter);
   oneOf("unidentified", ["share", "refuse", "skip"], options.unidentified);
   if (options.limiter !== undefined) {
-    for (const name of ["policy", "store", "clock", "onStoreError"] as const) {
+    for (const name of LIMITER_OPTIONS) {
       // A function picks among policies; only numbers of its own would contradict the limiter's.
       if (options[name] !== undefined && !(name === "policy" && typeof options.policy === "function")) throw new TypeError(`Expected \`${name}\` to be the limiter's own, got both \`limiter\` and \`${name}\``);
     }

@@ -6,6 +6,8 @@ import { definePolicy, Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { namesIn, NOTHING } from "./expose.js";
 import { createLimiter, defaultStore, type Limiter } from "../limiter/limiter.js";
+import { LIMITER_OPTIONS } from "../limiter/options.js";
+import { isShadow } from "../limiter/parts.js";
 import { DEFAULT_STYLES, makeHeaderWriter, type FieldList } from "./headers.js";
 import { checkGateOptions } from "./check-options.js";
 import type { GateOptions, MaybeKey, Outcome, OwnLimiter } from "./options.js";
@@ -89,6 +91,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
       throw new RangeError(expected("cost", `at most the capacity, ${limiter.policy.maxCost}`, costOption));
     }
   }
+  const shadow = isShadow(limiter);
   return gate;
 
   function gate(request: Request): Verdict | Promise<Verdict> {
@@ -106,6 +109,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
     const caller = callerOf(key);
     if (caller === UNIDENTIFIED && unidentified === "skip") return SKIP;
     if (caller === UNIDENTIFIED && unidentified === "refuse") {
+      if (shadow) return SKIP;
       return refusals.unidentified({ request, crossOrigin: isCrossOrigin(request) });
     }
     const cost = typeof costOption === "number" ? costOption : costOption(request);
@@ -129,7 +133,8 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
 
   function judge(request: Request, key: Key, policy: Policy, decision: Decision): Verdict {
     onDecision?.(decision, request);
-    const fields = writer.write(policy, decision, key === UNIDENTIFIED ? undefined : partitionKey?.(key));
+    // Numbers on trial are nothing for clients to go by.
+    const fields = shadow ? NOTHING : writer.write(policy, decision, key === UNIDENTIFIED ? undefined : partitionKey?.(key));
     const crossOrigin = isCrossOrigin(request);
     if (!decision.allowed) return refusals.refuse({ request, crossOrigin }, policy, decision, fields);
     const settle = refundWhen === undefined ? null : (outcome: Outcome) => settleOnce(request, key, policy, decision, outcome);
@@ -147,8 +152,8 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
 
   function makeLimiter(policy: Policy): Limiter {
-    const { store, clock, onStoreError } = options as OwnLimiter<Request>;
-    return createLimiter<Store>({ policy, store, clock, onStoreError });
+    const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, options[name]]));
+    return createLimiter<Store>({ ...(own as Partial<OwnLimiter<Request>>), policy });
   }
 
   function checkPolicy(policy: Policy): Policy {

@@ -2,7 +2,7 @@ const MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec";
 // Sun Nov  6 08:49:37 1994
 const ASCTIME = /^(\w{3}) (\w{3}) +(\d\d?) ([\d:]{8}) (\d{4})$/;
 // Sun, 06 Nov 1994 08:49:37 GMT, and Sunday, 06-Nov-94 08:49:37 GMT
-const DATE = /^[A-Z][a-z]+, (\d\d?)[ -]([A-Z][a-z]{2})[ -](\d{4}|\d\d) ([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60) GMT$/;
+const DATE = /^[A-Z][a-z]+, (\d\d?)[ -]([A-Z][a-z]{2})[ -]([1-9]\d{3}|\d\d) ([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60) GMT$/;
 
 /**
  * The instant that an HTTP-date names, in milliseconds since 1970; null when `text` is none.
@@ -18,20 +18,16 @@ const DATE = /^[A-Z][a-z]+, (\d\d?)[ -]([A-Z][a-z]{2})[ -](\d{4}|\d\d) ([01]\d|2
 export function parseHttpDate(text: string, now: number): number | null {
   const parts = DATE.exec(text.replace(ASCTIME, "$1, $3 $2 $5 $4 GMT"));
   if (parts === null) return null;
-  const [day, month, year, hour, minute, second] = parts.slice(1) as [string, string, string, string, string, string];
-  const monthIndex = MONTHS.indexOf(month) / 3;
-  const midnightIn = (fullYear: number): Date => new Date(new Date(0).setUTCFullYear(fullYear, monthIndex, Number(day)));
-  const sinceMidnight = ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1_000;
-
-  let fullYear = Number(year);
-  if (year.length === 2) {
+  const month = MONTHS.indexOf(parts[2] as string) / 3;
+  const [, day, , written, ...time] = parts.map(Number) as [number, number, number, number, number, number, number];
+  let year = written;
+  if (year < 100) {
     const latest = new Date(now);
-    const thisYear = latest.getUTCFullYear();
-    latest.setUTCFullYear(thisYear + 50);
-    fullYear += thisYear - (thisYear % 100) + 100;
-    while (midnightIn(fullYear).getTime() + sinceMidnight > latest.getTime()) fullYear -= 100;
+    latest.setUTCFullYear(latest.getUTCFullYear() + 50);
+    year += Math.floor((latest.getUTCFullYear() - year) / 100) * 100;
+    if (Date.UTC(year, month, day, ...time) > latest.getTime()) year -= 100;
   }
-  const midnight = midnightIn(fullYear);
   // The 31st of a shorter month would roll over into the next.
-  return monthIndex < 0 || midnight.getUTCDate() !== Number(day) ? null : midnight.getTime() + sinceMidnight;
+  const exists = month >= 0 && new Date(Date.UTC(year, month, day)).getUTCDate() === day;
+  return exists ? Date.UTC(year, month, day, ...time) : null;
 }

@@ -11,4 +11,5 @@ export { nodeReader, passOnNode, refuseOnNode, type NodeRequest, type NodeRespon
 export { passOnHeaders, refusalHeaders, webReader, withFields } from "./on-web.js";
 export { type Problem } from "./problem.js";
 export { failure } from "./refusal.js";
+export { LIMITER_OPTIONS } from "../limiter/options.js";
 export { toHttpDate, toRetryAfter } from "./retry-after.js";

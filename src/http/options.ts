@@ -4,7 +4,7 @@ import type { Key, KeyPart } from "../core/key.js";
 import type { Policy, PolicyOptions } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import type { Limiter } from "../limiter/limiter.js";
-import type { OnStoreError } from "../limiter/on-store-error.js";
+import type { Behaviour } from "../limiter/options.js";
 import type { HeaderStyle } from "./fields.js";
 import type { Problem } from "./problem.js";
 
@@ -26,28 +26,25 @@ export interface Outcome {
 export type GateOptions<Request> = SharedOptions<Request> & (OwnLimiter<Request> | GivenLimiter<Request>);
 
 /** The limits are given, and the gate makes a limiter of them. */
-export interface OwnLimiter<Request> {
+export interface OwnLimiter<Request> extends Behaviour {
   /** The limits that each caller must satisfy, or a function that picks them for a request (from `definePolicy`). */
   readonly policy: PolicyOptions | Policy | ((request: Request) => Policy | Promise<Policy>);
   /** Where the buckets live. Default: a memory store of the gate's own. */
   readonly store?: Store | undefined;
   /** The clock of the default store. */
   readonly clock?: Clock | undefined;
-  /** What the caller sees when the store fails. Default `"unavailable"`: 503. */
-  readonly onStoreError?: OnStoreError | undefined;
   readonly limiter?: never;
 }
 
 /** A limiter is given, for use outside of HTTP too. */
-export interface GivenLimiter<Request> {
+export interface GivenLimiter<Request> extends Without<"store" | "clock" | keyof Behaviour> {
   /** Decides under its own policy, unless `policy` picks another. */
   readonly limiter: Limiter;
   /** Picks the limits for a request. */
   readonly policy?: (request: Request) => Policy | Promise<Policy>;
-  readonly store?: never;
-  readonly clock?: never;
-  readonly onStoreError?: never;
 }
+
+type Without<Names extends string> = { readonly [Name in Names]?: never };
 
 /** The options that do not depend on where the limits come from. */
 export interface SharedOptions<Request> {

@@ -6,25 +6,30 @@ import { parseHttpDate } from "./http-date.js";
  * Names of a record are found in any case. A list of values counts as several lines of one field; a value that is neither
  * text, a number nor a list counts as absent.
  */
-export type HeaderSource = { get(name: string): unknown } | Readonly<Record<string, unknown>>;
+export type HeaderSource =
+  | {
+      /** The value of a field in any case; null or undefined when it is absent. */
+      get(name: string): unknown;
+    }
+  | Readonly<Record<string, unknown>>;
 
-/** The trimmed value of the field `name`, which is in lower case; null when it is absent. */
-export function headerOf(headers: HeaderSource, name: string): string | null {
+/** The trimmed value of the field `name`, which is in lower case; empty when it is absent. */
+export function headerOf(headers: HeaderSource, name: string): string {
   let value: unknown;
   if (typeof headers.get === "function") value = (headers as { get(name: string): unknown }).get(name);
   else for (const [key, found] of Object.entries(headers)) if (key.toLowerCase() === name) value ??= found;
   if (Array.isArray(value)) value = value.join();
-  return typeof value === "string" || typeof value === "number" ? String(value).trim() : null;
+  return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
 }
 
 /** When the response was sent by its own `Date`, so that differences to other dates in it know no clock skew; else `now`. */
 export function sentAt(headers: HeaderSource, now: number): number {
-  return parseHttpDate(headerOf(headers, "date") ?? "", now) ?? now;
+  return parseHttpDate(headerOf(headers, "date"), now) ?? now;
 }
 
 /** Digits, perhaps with a fraction, times 10 to the `exponent`, rounded up: exactly, as no multiplication would. Null for all else. */
-export function decimal(text: string | null, exponent: number): number | null {
-  return text !== null && /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(`${text}e${exponent}`)) : null;
+export function decimal(text: string, exponent: number): number | null {
+  return /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(`${text}e${exponent}`)) : null;
 }
 
 /**
@@ -41,7 +46,7 @@ export function decimal(text: string | null, exponent: number): number | null {
  */
 export function parseRetryAfter(headers: HeaderSource, now: number): number | null {
   const text = headerOf(headers, "retry-after");
-  const at = parseHttpDate(text ?? "", now);
+  const at = parseHttpDate(text, now);
   return at === null ? decimal(text, 3) : Math.max(0, at - sentAt(headers, now));
 }
 

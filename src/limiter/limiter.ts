@@ -1,34 +1,22 @@
-import { readClock, type Clock } from "../core/clock.js";
+import type { Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { checkNames, expected, positiveInteger, wholeNumber } from "../core/errors.js";
+import { expected } from "../core/errors.js";
 import { encodeKey, type Key } from "../core/key.js";
-import { definePolicy, Policy, samePolicy, type PolicyOptions } from "../core/policy.js";
-import type { AsyncStore, Store, StorePowers, SyncStore } from "../core/store.js";
+import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
+import type { Store, SyncStore } from "../core/store.js";
 import { MemoryStore } from "../stores/memory.js";
-import { checkOnStoreError, decideWithoutStore, type OnStoreError } from "./on-store-error.js";
+import { Age } from "./age.js";
+import { answer, policyOf, power, type ConsumeOptions } from "./asked.js";
+import { consumeLater, consumeNow } from "./decide.js";
+import { makeReporter } from "./events.js";
+import { makeGuard } from "./guard.js";
+import { checkLimiterOptions, makeBreaker, makeFallback, shadowOf, timeoutOf, type LimiterOptions } from "./options.js";
+import { keepParts, type Parts } from "./parts.js";
+import { peeker } from "./peek.js";
+import { refunder } from "./refund.js";
 
 /** `T` itself over a synchronous store, a promise of it over an asynchronous one, either when the type does not say which. */
 export type Answer<S extends Store, T> = S extends SyncStore ? T : Promise<T>;
-
-/** What a limiter is made of. */
-export interface LimiterOptions<S extends Store = MemoryStore> {
-  /** The limits that each key must satisfy. */
-  readonly policy: PolicyOptions | Policy;
-  /** Where the buckets live. Default: a {@link MemoryStore} of the limiter's own. */
-  readonly store?: S | undefined;
-  /** The clock of the default store. A store that is given brings its own. */
-  readonly clock?: Clock | undefined;
-  /** What the caller sees when the store fails. Default `"unavailable"`. */
-  readonly onStoreError?: OnStoreError | undefined;
-}
-
-/** One request's own cost and policy. */
-export interface ConsumeOptions {
-  /** Whole tokens, default 1. */
-  readonly cost?: number;
-  /** Other numbers for this request, such as a tier's; made by {@link definePolicy}. Default: the limiter's policy. */
-  readonly policy?: Policy;
-}
 
 /**
  * A policy, a store, and what to do when the store fails.
@@ -45,16 +33,20 @@ export interface Limiter<S extends Store = Store> {
    * Takes tokens for `key` if they are there, and nothing otherwise. The cost is 1 unless a number or options say so.
    *
    * A refusal is an answer, not an error. Throws a TypeError for a key that identifies nobody and a RangeError for a cost
-   * that is not a whole number; nothing is taken then. A store that fails does not throw: see `onStoreError`.
+   * that is not a whole number; nothing is taken then. A store that fails, or does not answer in time, does not throw: see
+   * `onStoreError`.
    */
   consume(key: Key, cost?: number | ConsumeOptions): Answer<S, Decision>;
-  /** What `consume` would answer, with what is left now. Takes nothing. Throws a TypeError when the store cannot. */
+  /** What `consume` would answer, with what is left now. Takes nothing. Throws a TypeError when the store cannot, and what it fails with. */
   peek(key: Key, cost?: number | ConsumeOptions): Answer<S, Decision>;
   /**
-   * Gives back what `decision` took from `key`, once: a second refund of one decision does nothing, and neither does one
-   * of a refusal or of a `peek`. That the decision was about this key is taken on trust. A bare number of tokens is the administrator's form, which gives back as often as it is called.
+   * Gives back what `decision` took from `key`, once, to where it was taken: the store, or this process where it decided
+   * in the store's place. A second refund of one decision does nothing, and neither does one of a refusal, of a `peek`, or
+   * of a decision older than its `resetMs`, whose tokens have come back by themselves. That the decision was about this key
+   * is taken on trust. A bare number of tokens is the administrator's form, which gives back as often as it is called.
    *
-   * Never beyond full. Throws a TypeError when the store cannot, or for a decision under another policy name.
+   * Never beyond full. Throws a TypeError when the store cannot, or for a decision under another policy name; what the store
+   * fails with is thrown, and not tried again unless its code is `"ERR_STORE_OPEN"`.
    */
   refund(key: Key, what: Decision | number, options?: { readonly policy?: Policy }): Answer<S, void>;
   /** Forgets what `key` has spent. Throws a TypeError when the store cannot. */
@@ -72,30 +64,40 @@ export interface Limiter<S extends Store = Store> {
  * if (!decision.allowed) console.log(`try again in ${decision.retryAfterMs} ms`);
  */
 export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): Limiter<S> {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(expected("options", "an object with a `policy`", options));
-  }
-  checkNames(options, ["policy", "store", "clock", "onStoreError"]);
+  checkLimiterOptions(options);
   const policy = definePolicy(options.policy);
-  const onStoreError = checkOnStoreError(options.onStoreError);
   const store = checkStore(options.store === undefined ? defaultStore(options.clock) : options.store);
   if (options.clock !== undefined && store.clock !== "server" && store.clock !== options.clock) {
     throw new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store");
   }
+  const fallback = makeFallback(options, store);
+  const reporter = makeReporter(options.observe, policy, () => limiter);
+  const breaker = makeBreaker(options.breaker, reporter.storeIs);
+  const parts: Parts = {
+    policy,
+    store,
+    ask: makeGuard(timeoutOf(options), breaker),
+    decideWithout: (...asked) => fallback.decide(...asked),
+    age: new Age(store.clock),
+    shadow: shadowOf(options),
+    reporter,
+  };
   claim(store, policy);
 
   const limiter: Limiter = {
     policy,
     store,
-    consume: store.sync ? consumeNow(store, policy, onStoreError) : consumeLater(store, policy, onStoreError),
-    peek: (key, cost) =>
+    consume: store.sync ? consumeNow(store, parts, breaker) : consumeLater(store, parts),
+    peek: peeker(parts),
+    refund: refunder(parts, fallback),
+    reset: (key, asked) =>
       answer(store, () => {
-        const asked = power(store, "peek").call(store, policyOf(cost, policy), encodeKey(key), costOf(cost));
-        return store.sync ? tookNothing(asked as Decision) : (asked as Promise<Decision>).then(tookNothing);
+        const reset = power(store, "reset");
+        const [own, encoded] = [policyOf(asked, policy), encodeKey(key)];
+        return store.sync ? reset.call(store, own, encoded) : parts.ask(async () => reset.call(store, own, encoded));
       }),
-    refund: refunder(store, policy),
-    reset: (key, asked) => answer(store, () => power(store, "reset").call(store, policyOf(asked, policy), encodeKey(key))),
   };
+  keepParts(limiter, parts);
   // The type says by `S` what the value is by `store.sync`.
   return limiter as Limiter<S>;
 }
@@ -103,103 +105,6 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
 /** The store of a limiter that is given none. */
 export function defaultStore(clock: Clock | undefined): MemoryStore {
   return new MemoryStore(clock === undefined ? {} : { clock });
-}
-
-type Asked = number | ConsumeOptions | undefined;
-
-// Decisions with nothing to give back (any more): what was peeked, and what was refunded by whichever limiter.
-const settled = new WeakSet<Decision>();
-
-function tookNothing(decision: Decision): Decision {
-  settled.add(decision);
-  return decision;
-}
-
-// Input is checked before the store is asked, so that only the store's own failures count as such.
-function consumeNow(store: SyncStore, fallback: Policy, onStoreError: OnStoreError) {
-  return (key: Key, asked?: Asked): Decision => {
-    const policy = policyOf(asked, fallback);
-    const cost = costOf(asked);
-    const encoded = encodeKey(key);
-    try {
-      return store.consume(policy, encoded, cost);
-    } catch (error) {
-      // A clock that tells nonsense is misuse, and must not pass for an outage.
-      if (store.clock !== "server") readClock(store.clock);
-      return decideWithoutStore(onStoreError, policy, cost, error);
-    }
-  };
-}
-
-function consumeLater(store: AsyncStore, fallback: Policy, onStoreError: OnStoreError) {
-  const ask = async (policy: Policy, encoded: string, cost: number): Promise<Decision> => {
-    try {
-      return await store.consume(policy, encoded, cost);
-    } catch (error) {
-      return decideWithoutStore(onStoreError, policy, cost, error);
-    }
-  };
-  return (key: Key, asked?: Asked): Promise<Decision> => {
-    try {
-      const policy = policyOf(asked, fallback);
-      const cost = costOf(asked);
-      const encoded = encodeKey(key);
-      const known = store.recall?.(policy, encoded, cost) ?? null;
-      return known === null ? ask(policy, encoded, cost) : Promise.resolve(known);
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
-  };
-}
-
-function refunder(store: Store, fallback: Policy): Limiter["refund"] {
-  return (key, what, asked) =>
-    answer(store, () => {
-      const policy = policyOf(asked, fallback);
-      const refund = power(store, "refund");
-      const encoded = encodeKey(key);
-      if (typeof what === "number") return refund.call(store, policy, encoded, positiveInteger("tokens", what));
-      if (typeof what !== "object" || what === null) {
-        throw new TypeError(expected("what", "a decision or a number of tokens", what));
-      }
-      if (what.policy !== policy.name) throw new TypeError(expected("decision.policy", `"${policy.name}"`, what.policy));
-      if (!what.allowed || what.degraded || what.cost === 0 || settled.has(what)) return;
-      settled.add(what);
-      return refund.call(store, policy, encoded, what.cost);
-    });
-}
-
-function costOf(asked: Asked): number {
-  const cost = typeof asked === "object" ? asked.cost : asked;
-  return cost === undefined ? 1 : wholeNumber("cost", cost);
-}
-
-function policyOf(asked: Asked, fallback: Policy): Policy {
-  if (typeof asked !== "object") return fallback;
-  if (asked === null) throw new TypeError(expected("cost", "a number, or an object with `cost` or `policy`", asked));
-  checkNames(asked, ASKABLE);
-  const own = asked.policy;
-  if (own === undefined) return fallback;
-  if (!(own instanceof Policy)) throw new TypeError(expected("policy", "made by definePolicy", own));
-  return own;
-}
-
-const ASKABLE = ["cost", "policy"];
-
-/** Runs `ask` so that an asynchronous limiter rejects where a synchronous one throws. */
-function answer<T>(store: Store, ask: () => T | Promise<T>): T | Promise<T> {
-  if (store.sync) return ask();
-  try {
-    return Promise.resolve(ask());
-  } catch (error) {
-    return Promise.reject(error as Error);
-  }
-}
-
-function power<P extends "peek" | "refund" | "reset">(store: Store, name: P): NonNullable<StorePowers<boolean>[P]> {
-  const method = store[name];
-  if (method === undefined) throw new TypeError(`Expected the store to have \`${name}\`, got one without it`);
-  return method as NonNullable<StorePowers<boolean>[P]>;
 }
 
 function checkStore(store: Store): Store {

@@ -4,7 +4,7 @@
  */
 import { fullBucket, isStale, type Bucket } from "../core/bucket.js";
 import { readClock, type Clock } from "../core/clock.js";
-import { consume, peek, refund, type Decision } from "../core/decision.js";
+import { consume, debit, peek, refund, type Decision } from "../core/decision.js";
 import { checkNames, expected, positiveInteger } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore } from "../core/store.js";
@@ -106,6 +106,8 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
     },
     refund: (policy, key, tokens) =>
       change(policy, key, (buckets, now) => ({ answer: refund(buckets, policy, tokens, now), write: true })),
+    debit: (policy, key, tokens) =>
+      change(policy, key, (buckets, now) => ({ answer: debit(buckets, policy, tokens, now), write: true })),
     reset: (policy, key) =>
       change(policy, key, (buckets) => {
         for (const bucket of buckets) bucket.spent = 0;

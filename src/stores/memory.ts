@@ -4,10 +4,10 @@
  */
 import { fullBucket, type Bucket } from "../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../core/clock.js";
-import { consume, peek, refund, type Decision } from "../core/decision.js";
+import { consume, debit, peek, refund, type Decision } from "../core/decision.js";
 import { checkNames, expected, positiveInteger } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
-import type { SyncStore } from "../core/store.js";
+import type { Charge, SyncStore } from "../core/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import { MemoryTable } from "./memory-table.js";
 
@@ -81,6 +81,23 @@ export class MemoryStore implements SyncStore {
     return decision;
   }
 
+  /** All or none: nothing else runs in between. Throws a TypeError when two charges name one bucket. */
+  consumeTogether(charges: readonly Charge[]): readonly Decision[] {
+    if (new Set(charges.map(({ policy, key }) => `${policy.name} ${key}`)).size < charges.length) {
+      throw new TypeError("Expected `charges` to name each bucket once, got one twice");
+    }
+    const now = readClock(this.clock);
+    const would = charges.map(({ policy, key, cost }) => peek(this.#load(policy, key).buckets, policy, cost, now));
+    const all = would.every(({ allowed }) => allowed);
+    return charges.map(({ policy, key, cost }, i) => {
+      const place = this.#load(policy, key);
+      // What can never fit takes nothing; like any denial it settles what was counted in other numbers (law L14).
+      const decision = consume(place.buckets, policy, all ? cost : policy.maxCost + 1, now);
+      this.#save(place, now);
+      return all ? decision : (would[i] as Decision);
+    });
+  }
+
   peek(policy: Policy, key: string, cost: number): Decision {
     return peek(this.#load(policy, key).buckets, policy, cost, readClock(this.clock));
   }
@@ -89,6 +106,13 @@ export class MemoryStore implements SyncStore {
     const now = readClock(this.clock);
     const place = this.#load(policy, key);
     refund(place.buckets, policy, tokens, now);
+    this.#save(place, now);
+  }
+
+  debit(policy: Policy, key: string, tokens: number): void {
+    const now = readClock(this.clock);
+    const place = this.#load(policy, key);
+    debit(place.buckets, policy, tokens, now);
     this.#save(place, now);
   }
 

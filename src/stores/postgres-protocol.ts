@@ -5,8 +5,8 @@ import { portableKey } from "./shared/portable-key.js";
 import { Snapshot, type StorePart } from "./shared/snapshot.js";
 import { StoreError } from "./shared/store-error.js";
 
-/** Consume, consume a sum, peek, refund or delete. */
-export type What = "c" | "s" | "p" | "r" | "d";
+/** Consume, consume a sum, peek, refund, debit or delete. */
+export type What = "c" | "s" | "p" | "r" | "b" | "d";
 
 // One row of an answer. A bigint comes as text from pg and as a number from others; all of them fit in 2^53.
 interface FoundLimit {

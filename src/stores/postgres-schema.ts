@@ -35,7 +35,7 @@ AS $$${decideBody(name)}$$;
 
 /** What the function takes: a name and a type. An array has one element for each bucket, or for each limit of each bucket. */
 export const PARAMETERS = [
-  ["what", "text"], // 'c' consume, 's' consume the sum of several decisions, 'p' peek, 'r' refund, 'd' delete
+  ["what", "text"], // 'c' consume, 's' consume the sum of several decisions, 'p' peek, 'r' refund, 'b' debit, 'd' delete
   ["buckets", "text[]"], // each once; they are charged together or not at all
   ["tokens", "bigint[]"], // for each bucket
   ["part", "int[]"], // for each limit: the place of its bucket, from 1 and never falling
@@ -164,6 +164,8 @@ BEGIN
         kept.spent[place] := CASE what
           WHEN 'c' THEN found_spent[k] + CASE WHEN all_fit THEN tokens[i] * per_token[k] ELSE 0 END
           WHEN 'r' THEN greatest(0, found_spent[k] - tokens[i]::numeric * per_token[k])::bigint
+          -- A debt ends at twice the capacity, or at what was spent before where that is more.
+          WHEN 'b' THEN greatest(found_spent[k], least(found_spent[k] + tokens[i]::numeric * per_token[k], 2 * capacity[k] * per_token[k], most))::bigint
           ELSE 0 END;
         kept.at[place] := now + found_lag[k];
         kept.p[place] := per_ms[k];

@@ -155,12 +155,16 @@ export class PostgresStore implements AsyncStore {
     await this.#change("r", policy, key, tokens);
   }
 
+  async debit(policy: Policy, key: string, tokens: number): Promise<void> {
+    await this.#change("b", policy, key, tokens);
+  }
+
   async reset(policy: Policy, key: string): Promise<void> {
     await this.#change("d", policy, key, 0);
   }
 
   // Whoever waits before it in line may yet be refused and remembered, so a denial is dropped twice.
-  async #change(what: "r" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
+  async #change(what: "r" | "b" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
     this.#denials.drop(policy, key);
     try {
       await this.#askInTurn(what, [part(policy, key, tokens)]);

@@ -3,9 +3,9 @@ import type { Policy } from "../core/policy.js";
 import { StoreError } from "./shared/store-error.js";
 import { Snapshot, type StorePart } from "./shared/snapshot.js";
 
-/** What the script is asked to do: consume, peek, refund or delete; several parts together or not at all. */
+/** What the script is asked to do: consume, peek, refund, debit or delete; several parts together or not at all. */
 export interface StoreRequest {
-  readonly what: "c" | "p" | "r" | "d";
+  readonly what: "c" | "p" | "r" | "b" | "d";
   readonly parts: readonly StorePart[];
 }
 

@@ -88,12 +88,14 @@ local function read(part, key)
   end
 end
 
--- Writes the part back with so many tokens more spent (or fewer, when negative), or deletes what is full.
-local function write(part, key, tokens)
+-- Writes the part back with so many tokens more spent (or fewer, when negative), or deletes what is full. A debt ends at twice
+-- the capacity, or at what was spent before where that is more.
+local function write(part, key, tokens, isDebt)
   local limits, records, fullMs = part.limits, part.others, part.othersMs
   for j = #limits, 1, -1 do
     local limit = limits[j]
     local spent, lag = part.spent[j] + tokens * limit.q, part.lag[j]
+    if isDebt then spent = max(part.spent[j], min(spent, 2 * limit.capacity * limit.q, MOST)) end
     if spent > 0 then
       records = pack(RECORD, spent, now + lag, limit.p, limit.q, limit.name) .. records
       local left = lag + ceil(spent / limit.p)
@@ -171,6 +173,8 @@ long = function(run, done, length)
       -- Nothing is written.
     elseif what == 'r' then
       write(part, key, -part.tokens)
+    elseif what == 'b' then
+      write(part, key, part.tokens, true)
     elseif allFit then
       write(part, key, part.tokens)
     elseif part.stale then

@@ -15,7 +15,7 @@ import { LONG_WAY } from "./redis-script-long.js";
  *     how many limits it has; for each limit
  *       its name, its capacity in tokens, units per ms (p), units per token (q)
  *   then each run of requests that ask alike
- *     what to do: "c" consume, "p" peek, "r" refund, "d" delete; how many requests; how many parts each has; for each part
+ *     what to do: "c" consume, "p" peek, "r" refund, "b" debit, "d" delete; how many requests; how many parts each has; for each part
  *       where its policy stands in ARGV, tokens
  *
  * Answers the time in ms, then for each part and each limit of its policy

@@ -119,6 +119,10 @@ export class RedisStore implements AsyncStore {
     return this.#change("r", policy, key, tokens);
   }
 
+  debit(policy: Policy, key: string, tokens: number): Promise<void> {
+    return this.#change("b", policy, key, tokens);
+  }
+
   reset(policy: Policy, key: string): Promise<void> {
     return this.#change("d", policy, key, 0);
   }
@@ -152,7 +156,7 @@ export class RedisStore implements AsyncStore {
 
   // A denial that is decided between this call's leaving and its being carried out is remembered, so it is dropped twice; a
   // call that failed may have been carried out all the same.
-  async #change(what: "r" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
+  async #change(what: "r" | "b" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
     this.#denials.drop(policy, key);
     try {
       await this.#ask(what, [this.#part(policy, key, tokens)]);
@@ -197,7 +201,7 @@ export class RedisStore implements AsyncStore {
   }
 
   #answer({ what, parts }: Ask, snapshots: readonly Snapshot[], sent: Sent): Answer | Error {
-    if (what === "r" || what === "d") return undefined;
+    if (what !== "c" && what !== "p") return undefined;
     try {
       if (parts.length === 1) return this.#decide(what, parts[0] as Part, snapshots[0] as Snapshot, true, sent);
       const all = snapshots.every(({ fits }) => fits);

@@ -139,10 +139,10 @@ export const outcomes: readonly Case[] = [
     }),
   },
   {
-    name: "40 · a store that is down is answered with 503, which is not a 429 and tells no budget",
+    name: "40 · a store that is down can be answered with 503, which is not a 429 and tells no budget",
     async run(start) {
       for (const store of deadStores(new ManualClock().now)) {
-        const server = await start({ store });
+        const server = await start({ store, onStoreError: "unavailable" });
         const answer = await server.get("/ok");
         same(answer.status, 503, "the status");
         check(/^[1-9]\d*$/.test(answer.field("Retry-After") ?? ""), `Expected Retry-After, got ${answer.field("Retry-After")}`);
@@ -163,6 +163,39 @@ export const outcomes: readonly Case[] = [
           checkNoBudget(answer);
         }
       }
+    },
+  },
+  {
+    name: "40 · a store that is down leaves each caller a share of the limit, then 503 with its wait, and tells no budget",
+    async run(start) {
+      const clock = new ManualClock();
+      for (const store of deadStores(clock.now)) {
+        const server = await start({ store });
+        // Of three tokens at one a second, one at one in two seconds.
+        same((await server.get("/ok")).status, 200, "the status within the share");
+        const answer = await server.get("/ok");
+        same([answer.status, answer.field("Retry-After")], [503, "2"], "the status and the wait beyond the share");
+        checkNoBudget(answer);
+        checkProblem(answer, "temporarily_unavailable");
+        same((await server.get("/ok", { "X-User": "bob" })).status, 200, "the status of another caller");
+        clock.advance(2_000);
+        const later = await server.get("/ok");
+        same(later.status, 200, "the status after the wait");
+        checkNoBudget(later);
+        same(server.entered.length, 3, "the number of requests that reached the handler");
+      }
+    },
+  },
+  {
+    name: "limits on trial refuse nobody, and tell nothing",
+    async run(start) {
+      const server = await start({ shadow: true, unidentified: "refuse" });
+      for (let i = 0; i < 5; i++) {
+        const answer = await server.get("/ok");
+        same(answer.status, 200, "the status");
+        checkNoBudget(answer);
+      }
+      same((await server.get("/ok", {})).status, 200, "the status without a key");
     },
   },
   {

@@ -36,5 +36,6 @@ export function deadStores(clock: Clock): readonly Store[] {
   return [
     { sync: true, clock, consume: fail },
     { sync: false, clock, consume: async () => fail() },
+    { sync: false, clock, consume: () => new Promise(() => {}) },
   ];
 }

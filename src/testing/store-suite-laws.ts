@@ -110,6 +110,28 @@ export const laws: readonly StoreCase[] = [
     },
   },
   {
+    name: "L4 · a debt is kept until all of it has come back, to the millisecond",
+    needs: ["debit"],
+    async run(trial) {
+      await trial.tell("mixed");
+      await eachLimit(trial, HOSTILE_LIMITS.slice(0, 6), async (limit, name) => {
+        const policy = trial.policy(name, limit);
+        await trial.consume(policy, "caller", limit.capacity);
+        await trial.ask({ what: "debit", policy, key: "caller", tokens: limit.capacity });
+        const { allowed, retryAfterMs } = await trial.consume(policy, "caller", limit.capacity);
+        check(!allowed, "Expected whoever owes a whole capacity to be refused");
+        for (const ms of [Math.ceil(retryAfterMs / 2), retryAfterMs - Math.ceil(retryAfterMs / 2) - 1]) {
+          trial.move(ms);
+          await others(trial, policy, 30);
+          if (ms > 0) await trial.consume(policy, "caller", limit.capacity);
+        }
+        trial.move(1);
+        const full = await trial.consume(policy, "caller", limit.capacity);
+        check(full.allowed, `Expected a debt to have come back after exactly ${retryAfterMs} ms`);
+      });
+    },
+  },
+  {
     name: "L7 · a decision is a snapshot: plain data that nobody changes afterwards, and that changes nothing",
     async run(trial) {
       await trial.tell("mixed");

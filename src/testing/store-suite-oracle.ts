@@ -1,10 +1,10 @@
 import { fullBucket, spentAt, type Bucket } from "../core/bucket.js";
-import { consume, peek, refund, type Decision, type Reading } from "../core/decision.js";
+import { consume, debit, peek, refund, type Decision, type Reading } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 
-/** A call of the port on one bucket. `tokens` is the cost, or what is given back. */
+/** A call of the port on one bucket. `tokens` is the cost, what is given back, or what is owed. */
 export interface Call {
-  readonly what: "consume" | "peek" | "refund" | "reset";
+  readonly what: "consume" | "peek" | "refund" | "reset" | "debit";
   readonly policy: Policy;
   readonly key: string;
   readonly tokens: number;
@@ -111,6 +111,7 @@ function step(world: World, { what, policy, tokens }: Call, now: number): { answ
   if (what === "peek") return { answer: peek(buckets, policy, tokens, now), world };
   const answer = what === "consume" ? consume(buckets, policy, tokens, now) : undefined;
   if (what === "refund") refund(buckets, policy, tokens, now);
+  if (what === "debit") debit(buckets, policy, tokens, now);
   const after = new Map(world);
   policy.limits.forEach(({ name }, i) => {
     const bucket = buckets[i] as Bucket;

@@ -4,9 +4,9 @@ import { check } from "./adapter-suite-check.js";
 import { differences, type Call } from "./store-suite-oracle.js";
 import type { StoreCase, Trial } from "./store-suite-trial.js";
 
-const POWERS = ["peek", "refund", "reset", "consumeTogether", "close"] as const;
+const POWERS = ["peek", "refund", "reset", "debit", "consumeTogether", "close"] as const;
 
-/** What a store may be able to do beyond consuming. Histories with peek, refund and reset are among the schedules. */
+/** What a store may be able to do beyond consuming. Histories with peek, refund, reset and debit are among the schedules. */
 export const powers: readonly StoreCase[] = [
   {
     name: "port · has the powers that it does not lack, and no others",
@@ -19,8 +19,8 @@ export const powers: readonly StoreCase[] = [
       }
     },
   },
-  ...(["refund", "reset"] as const).map((what): StoreCase => ({
-    name: `${what} · what comes back is there at once, for whoever was just refused`,
+  ...(["refund", "reset", "debit"] as const).map((what): StoreCase => ({
+    name: `${what} · what ${what === "debit" ? "is owed counts" : "comes back is there"} at once, for whoever was just refused`,
     needs: [what],
     async run(trial) {
       await trial.tell("mixed");
@@ -57,6 +57,24 @@ export const powers: readonly StoreCase[] = [
       }
       for (let user = 0; user < 3; user++) await trial.consume(policies[0], `user ${user}`, 1);
       await trial.consume(policies[1], "tenant", 1);
+    },
+  },
+  {
+    name: "L14 · charges that are refused together settle what was counted in other numbers, all of them",
+    needs: ["consumeTogether"],
+    async run(trial) {
+      await trial.tell("mixed");
+      const slow = trial.policy("tier", { capacity: 20, refill: { tokens: 1, everyMs: 1_000 } });
+      const fast = trial.policy("tier", { capacity: 20, refill: { tokens: 7, everyMs: 1_000 } });
+      const never = trial.policy("full", { capacity: 1, refill: { tokens: 1, everyMs: 60_000 } });
+      await trial.consume(never, "full", 1);
+      for (const [key, cost] of [["would be refused", 30], ["would be allowed", 1]] as const) {
+        await trial.consume(slow, key, 20);
+        trial.move(2_000);
+        await chargeAndCompare(trial, [{ policy: never, key: "full", cost: 1 }, { policy: fast, key, cost }]);
+        trial.move(1_000);
+        await trial.consume(fast, key, 1);
+      }
     },
   },
   {
@@ -112,7 +130,8 @@ async function chargeAndCompare(trial: Trial, charges: readonly Charge[]): Promi
     const wrong = differences(answer, wanted[i]);
     check(wrong.length === 0, `Expected charge ${i + 1} of ${charges.length}, ${all ? "all allowed" : "not all allowed"}, to be answered as the core does, got ${wrong.join(", ")}`);
   });
-  if (all) for (const { policy, key, cost } of charges) trial.oracle.assume(charge(policy, key, cost), trial.now);
+  // Refused together, each is at least settled, as what can never fit would be.
+  for (const { policy, key, cost } of charges) trial.oracle.assume(charge(policy, key, all ? cost : policy.maxCost + 1), trial.now);
 }
 
 function charge(policy: Charge["policy"], key: string, tokens: number): Call {

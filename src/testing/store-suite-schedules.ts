@@ -31,7 +31,7 @@ async function play(trial: Trial, { ticks, lanes, back = false, calls, atOnce = 
         const policy = random.pick(policies);
         const what = random.pick(calls);
         const cost = someCost(random, random.pick(policy.limits));
-        return { what, policy, key, tokens: what === "refund" ? Math.max(1, cost) : cost };
+        return { what, policy, key, tokens: what === "refund" || what === "debit" ? Math.max(1, cost) : cost };
       }),
     );
     await trial.ask(...asked);
@@ -93,6 +93,15 @@ export const schedules: readonly StoreCase[] = [
   scheduleCase(
     "L8 · all powers at once, in any order, under any clock",
     { ticks: 24, lanes: several, back: true, calls: ["consume", "consume", "consume", "peek", "refund", "reset"], atOnce: 3 },
+    "peek",
+    "refund",
+    "reset",
+  ),
+  scheduleCase("debit · takes what is not there, up to twice the capacity and no further", { ticks: 40, lanes: changing, calls: ["consume", "consume", "debit"] }, "debit"),
+  scheduleCase(
+    "L8 · debts among all other powers, in any order, under any clock",
+    { ticks: 24, lanes: several, back: true, calls: ["consume", "consume", "debit", "peek", "refund", "reset"], atOnce: 3 },
+    "debit",
     "peek",
     "refund",
     "reset",

@@ -16,6 +16,7 @@ export type StoreTrait =
   | "peek"
   | "refund"
   | "reset"
+  | "debit"
   | "consumeTogether"
   | "close"
   /** All stores that the factory makes with one kind of clock keep their buckets in one place, as those of several processes do. */

@@ -36,7 +36,9 @@ function answer(status: number, headers: DecisionVector["headers"]): Response {
   return new Response(null, { status, headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]) });
 }
 
-test.each(decisions)("$request.method $status: $why", async (vector) => expect(await outcomeOf(vector)).toEqual(vector.expected));
+test.each(decisions.map((vector) => [vector.request.method, vector.status, vector.why, vector] as const))("%s %i: %s", async (_method, _status, _why, vector) => {
+  expect(await outcomeOf(vector)).toEqual(vector.expected);
+});
 
 test("a vector's answer comes after as many attempts as it says", () => {
   expect(decisions.map(({ attempt }) => attempt)).toContain(60);

@@ -185,6 +185,17 @@ describe("L9 · costs, keys and clocks", () => {
 
   const policy = { capacity: 5, refill };
   const aClock = "Expected `clock` to be a function that returns milliseconds, got";
+  const aShare = "Expected `localShare` to be a number above 0 and at most 1, got";
+  const failureOptions: ReadonlyArray<readonly [option: object, error: typeof TypeError | typeof RangeError, message: string]> = [
+    ...[0, -0.5, 1.01, Number.NaN, Infinity].map((localShare) => [{ localShare }, RangeError, `${aShare} ${localShare}`] as const),
+    [{ localShare: "half" }, TypeError, `${aShare} "half"`],
+    ...positive("storeTimeoutMs").filter(([given]) => given !== Infinity).map(([storeTimeoutMs, ...rest]) => [{ storeTimeoutMs }, ...rest] as const),
+    ...["failures", "probeEveryMs"].flatMap((name) => positive(`breaker.${name}`).map(([given, ...rest]) => [{ breaker: { [name]: given } }, ...rest] as const)),
+    [{ breaker: true }, TypeError, "Expected `breaker` to be false, or an object with `failures` or `probeEveryMs`, got true"],
+    [{ breaker: null }, TypeError, "Expected `breaker` to be false, or an object with `failures` or `probeEveryMs`, got null"],
+    [{ shadow: 1 }, TypeError, "Expected `shadow` to be true or false, got 1"],
+    [{ observe: {} }, TypeError, "Expected `observe` to be a function, got an object"],
+  ];
   const options: readonly Row[] = [
     [() => new TokenBucket({ capacity: 5, refill, clock: 5 as never }), TypeError, `${aClock} 5`],
     [() => new MemoryStore({ clock: {} as never }), TypeError, `${aClock} an object`],
@@ -198,10 +209,12 @@ describe("L9 · costs, keys and clocks", () => {
     [
       () => createLimiter({ policy, onStoreError: "open" as never }),
       RangeError,
-      'Expected `onStoreError` to be "allow" or "unavailable", got "open"',
+      'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"',
     ],
+    ...failureOptions.map(([option, type, message]): Row => [() => createLimiter({ policy, ...option } as never), type, message]),
     ...[
       () => createLimiter({ policy, stor: 1 } as never),
+      () => createLimiter({ policy, breaker: { stor: 1 } } as never),
       () => new MemoryStore({ stor: 1 } as never),
       () => new TokenBucket({ capacity: 5, refill, stor: 1 } as never),
       () => definePolicy({ capacity: 5, refill, stor: 1 } as never),

@@ -5,7 +5,7 @@ import { ManualClock } from "sluice/testing";
 import { describe, test } from "vitest";
 import { fullBucket, type Bucket } from "../../src/core/bucket.js";
 import * as core from "../../src/core/decision.js";
-import { anyHistories, anySteps, limits, policies, resolve, starts, versions, type ResolvedStep } from "../helpers/arbitraries.js";
+import { anyHistories, anyStepsAndDebts, limits, policies, resolve, starts, versions, type ResolvedStep } from "../helpers/arbitraries.js";
 import { Model } from "../helpers/model.js";
 import { expectSame } from "./subjects.js";
 
@@ -61,7 +61,7 @@ describe("L8 · one arithmetic", () => {
 
   test("L8 · one arithmetic: policies of several limits do, in the core and in memory", () => {
     fc.assert(
-      fc.property(policies, starts, anySteps, (policy, start, list) => {
+      fc.property(policies, starts, anyStepsAndDebts, (policy, start, list) => {
         // Each history is aimed at one of its limits; the others see strange numbers.
         const aim = policy.limits[(list[0]?.choice ?? 0) % policy.limits.length] ?? (policy.limits[0] as LimitOptions);
         compare(resolve(start, list, aim), () => policy);
@@ -76,7 +76,7 @@ describe("L14 · numbers can change", () => {
 
   test("L14 · numbers can change: every answer after a change is the model's, through any versions of a limit", () => {
     fc.assert(
-      fc.property(versions, starts, anySteps, (list, start, history) => {
+      fc.property(versions, starts, anyStepsAndDebts, (list, start, history) => {
         const tiers = list.map((limit) => ({ name, ...limit }));
         compare(resolve(start, history, list[0]), ({ choice }) => tiers[choice % tiers.length] as PolicyOptions);
       }),
@@ -86,7 +86,7 @@ describe("L14 · numbers can change", () => {
 
   test("L14 · numbers can change: so for several limits, when a deploy adds, drops or renames one", () => {
     fc.assert(
-      fc.property(fc.array(limits, { minLength: 3, maxLength: 3 }), starts, anySteps, ([a, b, c], start, history) => {
+      fc.property(fc.array(limits, { minLength: 3, maxLength: 3 }), starts, anyStepsAndDebts, ([a, b, c], start, history) => {
         if (a === undefined || b === undefined || c === undefined) return;
         const before: PolicyOptions = { name, limits: [{ ...a, name: "burst" }, { ...b, name: "day" }] };
         const after: PolicyOptions = { name, limits: [{ ...b, name: "day" }, { ...c, name: "burst" }, { ...a, name: "month" }] };
@@ -101,7 +101,8 @@ describe("L14 · numbers can change", () => {
 /** Plays a history under the policy that `policyAt` chooses for each step, in the core's plain functions, in memory and in the model. */
 function compare(history: readonly ResolvedStep[], policyAt: (step: ResolvedStep, i: number) => PolicyOptions): void {
   const clock = new ManualClock();
-  const limiter = createLimiter({ policy: { ...policyAt(history[0] as ResolvedStep, 0) }, store: new MemoryStore({ clock: clock.now }) });
+  const store = new MemoryStore({ clock: clock.now });
+  const limiter = createLimiter({ policy: { ...policyAt(history[0] as ResolvedStep, 0) }, store });
   const model = new Model();
   const buckets = new Map<string, Bucket>();
   const defined = new Map<PolicyOptions, Policy>();
@@ -124,6 +125,10 @@ function compare(history: readonly ResolvedStep[], policyAt: (step: ResolvedStep
       core.refund(records, policy, cost, Math.floor(now));
       limiter.refund("alice", cost, { policy });
       model.refund(options, cost, now);
+    } else if (call === "debit" && cost > 0) {
+      core.debit(records, policy, cost, Math.floor(now));
+      store.debit(policy, "alice", cost);
+      model.debit(options, cost, now);
     } else if (call === "consume") {
       const expected = model.consume(options, cost, now);
       expectSame(core.consume(records, policy, cost, Math.floor(now)), expected);

@@ -53,7 +53,7 @@ describe("L7 · a decision is a snapshot", () => {
     expect(all.map(({ reason }) => reason)).toEqual([null, "limited", "cost_above_capacity", null]);
     for (const decision of all) {
       expect(Object.keys(decision).join(" ")).toBe(
-        "allowed reason policy limit cost capacity remaining retryAfterMs nextTokenMs resetMs limits degraded",
+        "allowed reason policy limit cost capacity remaining retryAfterMs nextTokenMs resetMs limits at degraded",
       );
     }
   });

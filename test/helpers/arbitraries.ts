@@ -45,7 +45,7 @@ export const starts: fc.Arbitrary<number> = fc.constantFrom(0, 0.5, -123_456.75,
 
 /** What happens at one instant. `cost` and `ms` are resolved against a limit by {@link costOf} and {@link moved}. */
 export interface Step {
-  readonly call: "consume" | "peek" | "refund" | "reset";
+  readonly call: "consume" | "peek" | "refund" | "reset" | "debit";
   readonly move: Move;
   readonly cost: Cost;
   /** Which of several keys, limits or versions it is about. */
@@ -82,12 +82,16 @@ const costs: fc.Arbitrary<Cost> = fc.oneof(
 export const onwardSteps = steps(onward);
 /** The same under a clock that also steps back, by a millisecond or by ten years. */
 export const anySteps = steps(anywhere);
+/** Both again, with debts among the calls, which the laws of granting do not know. */
+export const onwardStepsAndDebts = steps(onward, 1);
+export const anyStepsAndDebts = steps(anywhere, 1);
 
-function steps(moves: fc.Arbitrary<Move>): fc.Arbitrary<readonly Step[]> {
+function steps(moves: fc.Arbitrary<Move>, debts = 0): fc.Arbitrary<readonly Step[]> {
   const call = fc.oneof(
     { weight: 8, arbitrary: fc.constant("consume" as const) },
     { weight: 2, arbitrary: fc.constantFrom("peek" as const, "refund" as const) },
     { weight: 1, arbitrary: fc.constant("reset" as const) },
+    { weight: debts, arbitrary: fc.constant("debit" as const) },
   );
   return fc.array(fc.record({ call, move: moves, cost: costs, choice: fc.nat(5) }), { minLength: 1, maxLength: 40, size: "max" });
 }

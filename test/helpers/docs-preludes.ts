@@ -21,6 +21,8 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/fastify.ts": 'import fastify from "fastify"; const app = fastify()',
   "src/adapters/hono.ts": 'import { Hono } from "hono"; const app = new Hono()',
   "src/adapters/node.ts": 'import { createServer } from "node:http"',
+  "src/client/countdown.ts": "declare const error: import('sluice/client').RateLimitedError",
+  "src/client/error.ts": "declare const error: unknown",
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
   "src/stores/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres-schema.ts": "declare const pool: import('pg').Pool",
@@ -29,6 +31,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/testing/store-suite.ts": "import { describe, test } from 'vitest'; declare const MyStore: new (client: object, options: object) => import('sluice').AsyncStore, client: object",
   "src/testing/adapter-suite.ts":
     "import { describe, test } from 'vitest'; declare function startMyServer(setup: import('sluice/testing').AdapterSetup): Promise<import('sluice/testing').RunningServer>",
+  "src/http/http-date.ts": "import { parseHttpDate } from './src/http/http-date.js'",
   "src/http/headers.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
 };
 

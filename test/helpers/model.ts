@@ -27,6 +27,17 @@ export class Model {
     for (const rule of rulesOf(policy)) this.#write(rule, -BigInt(tokens), wholeMs(now));
   }
 
+  /** Takes what may not be there, until twice the capacity is owed. Whoever owes more already owes no less afterwards. */
+  debit(policy: PolicyOptions, tokens: number, now: number): void {
+    for (const rule of rulesOf(policy)) {
+      const twice = 2n * rule.capacity * rule.perToken;
+      const most = twice > LARGEST ? LARGEST : twice;
+      const before = this.#spent(rule, wholeMs(now));
+      const after = before + BigInt(tokens) * rule.perToken;
+      this.#owe(rule, before >= most ? before : after > most ? most : after, wholeMs(now));
+    }
+  }
+
   reset(policy: PolicyOptions): void {
     for (const rule of rulesOf(policy)) this.#records.delete(rule.name);
   }
@@ -74,8 +85,12 @@ export class Model {
 
   #write(rule: Rule, tokens: bigint, now: bigint): void {
     const units = this.#spent(rule, now) + tokens * rule.perToken;
+    this.#owe(rule, units > 0n ? units : 0n, now);
+  }
+
+  #owe(rule: Rule, units: bigint, now: bigint): void {
     const at = now + this.#behind(rule, now);
-    this.#records.set(rule.name, { units: units > 0n ? units : 0n, at, perMs: rule.perMs, perToken: rule.perToken });
+    this.#records.set(rule.name, { units, at, perMs: rule.perMs, perToken: rule.perToken });
   }
 
   #describe(policy: PolicyOptions, rules: readonly Rule[], cost: number, taken: bigint, now: bigint): Decision {
@@ -93,6 +108,7 @@ export class Model {
       cost,
       ...binding,
       limits: rules.length === 1 ? null : all,
+      at: Number(now),
       degraded: false,
     } as Decision;
   }

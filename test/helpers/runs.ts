@@ -1,7 +1,7 @@
 // Histories of one caller under several policies of one name: what a store is compared with the core and the model by.
 import fc from "fast-check";
 import type { ManyLimitsPolicy, PolicyOptions } from "sluice";
-import { anySteps, limits, onwardSteps, resolve, starts, versions, type ResolvedStep } from "./arbitraries.js";
+import { anyStepsAndDebts, limits, onwardStepsAndDebts, resolve, starts, versions, type ResolvedStep } from "./arbitraries.js";
 
 /** A history, and the policies under one name that its steps choose from. */
 export interface Run {
@@ -12,17 +12,17 @@ export interface Run {
 const name = "tier";
 
 const ofTiers: fc.Arbitrary<Run> = fc
-  .tuple(versions, starts, anySteps)
+  .tuple(versions, starts, anyStepsAndDebts)
   .map(([list, start, history]) => ({ policies: list.map((limit) => ({ name, ...limit })), steps: resolve(start, history, list[0]) }));
 
 // A full limit that a policy no longer names is forgotten with the next write, which changes no answer while the clock moves on.
-const ofDeploys: fc.Arbitrary<Run> = fc.tuple(limits, limits, limits, starts, onwardSteps).map(([a, b, c, start, history]) => {
+const ofDeploys: fc.Arbitrary<Run> = fc.tuple(limits, limits, limits, starts, onwardStepsAndDebts).map(([a, b, c, start, history]) => {
   const before: ManyLimitsPolicy = { name, limits: [{ ...a, name: "burst" }, { ...b, name: "day" }] };
   const after: ManyLimitsPolicy = { name, limits: [{ ...b, name: "day" }, { ...c, name: "burst" }, { ...a, name: "month" }] };
   return { policies: [before, after], steps: resolve(start, history, a) };
 });
 
-const ofOneDeploy: fc.Arbitrary<Run> = fc.tuple(limits, limits, starts, anySteps).map(([a, b, start, history]) => {
+const ofOneDeploy: fc.Arbitrary<Run> = fc.tuple(limits, limits, starts, anyStepsAndDebts).map(([a, b, start, history]) => {
   const limitsOf = (x: typeof a, y: typeof b): ManyLimitsPolicy => ({ name, limits: [{ ...x, name: "burst" }, { ...y, name: "day" }] });
   return { policies: [limitsOf(a, b), limitsOf(b, a)], steps: resolve(start, history, a) };
 });

@@ -67,7 +67,7 @@ test("10 · the body says the same status and the same wait as the head", async 
   expect([tooDear.status, tooDear.body["status"]]).toEqual([400, 400]);
   const nobody = open({ unidentified: "refuse" }).ask({ user: null });
   expect([nobody.status, nobody.body["status"]]).toEqual([401, 401]);
-  const down = await openLater({ store: brokenStore(false) }).ask();
+  const down = await openLater({ store: brokenStore(false), onStoreError: "unavailable" }).ask();
   expect([down.status, down.body["status"], down.body["retry_after"], down.field("Retry-After")]).toEqual([503, 503, 1, "1"]);
 });
 
@@ -167,7 +167,7 @@ test("40 · a store that fails is never a 429: 503 or through, as chosen, and no
   const onDecision = (decision: Decision): void => void seen.push(decision);
   for (const sync of [true, false]) {
     const store = brokenStore(sync);
-    const closed = await openLater({ store, onDecision }).ask();
+    const closed = await openLater({ store, onStoreError: "unavailable", onDecision }).ask();
     expect(closed.status).toBe(503);
     expect(closed.names).toEqual(["Retry-After", "Cache-Control", "Content-Type", "Content-Length"]);
     expect(closed.body).toMatchObject({

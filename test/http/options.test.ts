@@ -36,8 +36,8 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     [{ key, limiter, cost: 4 }, RangeError, "Expected `cost` to be at most the capacity, 3, got 4"],
     [{ key, policy: SMALL, retryAfter: "date" }, RangeError, 'Expected `retryAfter` to be "seconds" or "http-date", got "date"'],
     [{ key, policy: SMALL, unidentified: "ip" }, RangeError, 'Expected `unidentified` to be "share" or "refuse" or "skip", got "ip"'],
-    [{ key, policy: SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "allow" or "unavailable", got "open"'],
-    [{ key, policy: () => SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "allow" or "unavailable", got "open"'],
+    [{ key, policy: SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"'],
+    [{ key, policy: () => SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"'],
     [{ key, policy: SMALL, store: {} }, TypeError, "Expected `store` to be an object with `sync` and `consume`, got an object"],
     [{ key, policy: SMALL, clock: 5 }, TypeError, "Expected `clock` to be a function that returns milliseconds, got 5"],
     [{ key, limiter: null }, TypeError, "Expected `limiter` to be made by createLimiter, got null"],
@@ -45,7 +45,10 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     [{ key, limiter, policy: SMALL }, TypeError, "Expected `policy` to be the limiter's own, got both `limiter` and `policy`"],
     [{ key, limiter, store: new MemoryStore() }, TypeError, "Expected `store` to be the limiter's own, got both `limiter` and `store`"],
     [{ key, limiter, clock: () => 0 }, TypeError, "Expected `clock` to be the limiter's own, got both `limiter` and `clock`"],
-    [{ key, limiter, onStoreError: "allow" }, TypeError, "Expected `onStoreError` to be the limiter's own, got both `limiter` and `onStoreError`"],
+    ...["onStoreError", "localShare", "storeTimeoutMs", "breaker", "shadow", "observe"].map((name): [object, typeof TypeError, string] => [
+      { key, limiter, [name]: "allow" }, TypeError, `Expected \`${name}\` to be the limiter's own, got both \`limiter\` and \`${name}\``,
+    ]),
+    [{ key, policy: SMALL, storeTimeoutMs: 0 }, RangeError, "Expected `storeTimeoutMs` to be a positive integer, got 0"],
   ];
   test.each(wrong)("%o", (options, type, message) => {
     expect(make(options)).toThrow(new type(message));
@@ -91,7 +94,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
 });
 
 test("options that are undefined are as good as left out", () => {
-  const names = ["store", "clock", "onStoreError", "cost", "skip", "headers", "retryAfter", "body", "onDecision", "unidentified", "refundWhen", "partitionKey", "wallClock", "limiter"];
+  const names = ["store", "clock", "onStoreError", "localShare", "storeTimeoutMs", "breaker", "shadow", "observe", "cost", "skip", "headers", "retryAfter", "body", "onDecision", "unidentified", "refundWhen", "partitionKey", "wallClock", "limiter"];
   const none = Object.fromEntries(names.map((name) => [name, undefined]));
   expect(open({ ...none, clock: () => 0, cost: 1 } as AnyOptions).ask().field("RateLimit-Remaining")).toBe("2");
   expect(make({ key, limiter, policy: undefined })).not.toThrow();

@@ -1,7 +1,9 @@
 import { createLimiter, definePolicy, MemoryStore, perSecond, type Decision } from "sluice";
 import { ManualClock } from "sluice/testing";
-import { describe, expect, test } from "vitest";
+import fc from "fast-check";
+import { describe, expect, test, vi } from "vitest";
 import { LaterStore } from "./stores.js";
+import { UnsteadyStore } from "./unsteady-store.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(2) };
 const clock = new ManualClock();
@@ -97,5 +99,133 @@ describe("refund", () => {
     const decision = await limiter.consume("alice", 3);
     await Promise.all([limiter.refund("alice", decision), limiter.refund("alice", decision)]);
     expect((await limiter.peek("alice")).remaining).toBe(5);
+  });
+});
+
+describe("a refund that comes late, or from elsewhere", () => {
+  test("L1 · does nothing once the decision's tokens have come back by themselves", () => {
+    const limiter = createLimiter({ policy, clock: clock.now });
+    const early = limiter.consume("alice", 6);
+    clock.advance(2_999);
+    const other = limiter.consume("alice", 1);
+    limiter.refund("alice", other);
+    clock.advance(1);
+    limiter.consume("alice", 10);
+    limiter.refund("alice", early);
+    expect(limiter.peek("alice").remaining).toBe(0);
+  });
+
+  test("goes only to those limits that have not got it back", () => {
+    const limits = [{ name: "burst", capacity: 5, refill: perSecond(5) }, { name: "day", capacity: 9, refill: perSecond(1) }] as const;
+    const store = new MemoryStore({ clock: clock.now });
+    const limiter = createLimiter({ policy: { name: "api", limits }, store });
+    const early = limiter.consume("alice", 4);
+    clock.advance(1_000);
+    limiter.consume("alice", 5);
+    limiter.refund("alice", early);
+    expect(limiter.peek("alice").limits?.map(({ remaining }) => remaining)).toEqual([0, 5]);
+  });
+
+  test("by a server's clock, as well: an answer's age counts from when it was asked for", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      const server = new ManualClock(1_700_000_000_000);
+      const pass = (ms: number): void => (vi.advanceTimersByTime(ms), server.advance(ms), undefined);
+      const limiter = createLimiter({ policy, store: new UnsteadyStore(server.now, "server") });
+      const [old, young] = [await limiter.consume("alice", 6), await limiter.consume("bob", 6)];
+      pass(2_999);
+      await limiter.refund("bob", young);
+      expect((await limiter.peek("bob")).remaining).toBe(10);
+      pass(1);
+      await limiter.consume("alice", 10);
+      await limiter.refund("alice", old);
+      expect((await limiter.peek("alice")).remaining).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("goes to where it was taken: a local decision's to this process, and the store hears nothing", async () => {
+    const store = new UnsteadyStore(clock.now);
+    const limiter = createLimiter({ policy, store, breaker: false });
+    await limiter.consume("alice", 10);
+    store.health = "down";
+    const local = await limiter.consume("alice", 5);
+    expect([local.allowed, local.degraded]).toEqual([true, true]);
+    store.health = "up";
+    await limiter.refund("alice", local);
+    await limiter.refund("alice", local);
+    expect((await limiter.peek("alice")).remaining).toBe(0);
+    store.health = "down";
+    expect([(await limiter.consume("alice", 5)).allowed, (await limiter.consume("alice")).allowed]).toEqual([true, false]);
+  });
+
+  test("a local decision's does nothing either, once its tokens have come back", async () => {
+    const store = new UnsteadyStore(clock.now);
+    store.health = "down";
+    const limiter = createLimiter({ policy, store });
+    const early = await limiter.consume("alice", 5);
+    clock.advance(5_000);
+    await limiter.consume("alice", 5);
+    await limiter.refund("alice", early);
+    expect((await limiter.consume("alice")).allowed).toBe(false);
+  });
+
+  test("gives nothing for what nobody was charged for: let through, refused locally, or given up on", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "setImmediate", "performance"] });
+    try {
+      const store = new UnsteadyStore(clock.now);
+      for (const onStoreError of ["allow", "local", "unavailable"] as const) {
+        const limiter = createLimiter({ policy, store, onStoreError, breaker: false });
+        store.health = "hangs";
+        const [given] = await Promise.all([limiter.consume("alice", 8), vi.advanceTimersByTimeAsync(101)]);
+        store.health = "up";
+        const before = (await limiter.peek("alice")).remaining;
+        await limiter.refund("alice", given);
+        expect((await limiter.peek("alice")).remaining).toBe(before);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("L1 · no sequence of decisions, outages and refunds at any time mints a token", async () => {
+    const step = fc.record({
+      waitMs: fc.integer({ min: 0, max: 3_000 }),
+      health: fc.constantFrom("up" as const, "down" as const),
+      cost: fc.integer({ min: 1, max: 10 }),
+      refunds: fc.option(fc.nat(30)),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const store = new UnsteadyStore(clock.now);
+        const limiter = createLimiter({ policy, store, breaker: false });
+        const given: Decision[] = [];
+        const start = clock.now();
+        // By when it was taken: what was given back in time is as if it had never been.
+        const kept = new Map<Decision, number>();
+        for (const { waitMs, health, cost, refunds } of steps) {
+          clock.advance(waitMs);
+          store.health = health;
+          const back = refunds === null ? undefined : given[refunds];
+          if (back !== undefined && health === "up") {
+            await limiter.refund("alice", back);
+            if (clock.now() - back.at < back.resetMs) kept.delete(back);
+          }
+          const decision = await limiter.consume("alice", cost);
+          if (!decision.allowed) continue;
+          given.push(decision);
+          kept.set(decision, clock.now());
+        }
+        for (const degraded of [false, true]) {
+          let tokens = 0;
+          for (const [{ cost, degraded: own }, at] of kept) {
+            if (own !== degraded) continue;
+            tokens += cost;
+            expect(tokens * 1_000).toBeLessThanOrEqual(10_000 + (degraded ? 1 : 2) * (at - start));
+          }
+        }
+      }),
+    );
   });
 });

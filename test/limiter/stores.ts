@@ -31,6 +31,11 @@ export class LaterStore implements AsyncStore {
     this.inner.refund(policy, key, tokens);
   }
 
+  async debit(policy: Policy, key: string, tokens: number): Promise<void> {
+    await Promise.resolve();
+    this.inner.debit(policy, key, tokens);
+  }
+
   async reset(policy: Policy, key: string): Promise<void> {
     await Promise.resolve();
     this.inner.reset(policy, key);

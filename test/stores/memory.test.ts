@@ -215,12 +215,24 @@ test("a limiter over it answers at once, and from its own clock", () => {
   expect(limiter.peek("alice").remaining).toBe(10);
 });
 
+test("charges together what one caller and another spend, each bucket named once", () => {
+  const { store, left } = storeOf();
+  const charge = (key: string, cost: number) => ({ policy, key, cost });
+  expect(store.consumeTogether([charge("alice", 4), charge("bob", 11)]).map(({ reason }) => reason)).toEqual([null, "cost_above_capacity"]);
+  expect([left("alice"), left("bob"), store.stats().buckets]).toEqual([10, 10, 0]);
+  expect(store.consumeTogether([charge("alice", 4), charge("bob", 1)]).map(({ remaining }) => remaining)).toEqual([6, 9]);
+  expect(() => store.consumeTogether([charge("alice", 1), charge("alice", 1)])).toThrow(
+    new TypeError("Expected `charges` to name each bucket once, got one twice"),
+  );
+  expect(left("alice")).toBe(6);
+  expect(store.consumeTogether([])).toEqual([]);
+});
+
 describe("the suite of every store", () => {
   storeSuite({
     test,
     factory: ({ clock, maxKeys = 10_000 }) => new MemoryStore({ maxKeys, ...(clock && { clock }) }),
     lacks: {
-      consumeTogether: "a process decides one after another as it is",
       close: "it opens nothing",
       sharing: "it is this process's own",
       serverClock: "it goes by this process's",

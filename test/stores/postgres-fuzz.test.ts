@@ -37,6 +37,10 @@ async function play({ policies, steps }: Run, client: PostgresClient, table: str
       await store.refund(policy, key, cost);
       core.refund(policy, key, cost);
       model.refund(options, cost, now);
+    } else if (call === "debit") {
+      await store.debit(policy, key, cost);
+      core.debit(policy, key, cost);
+      model.debit(options, cost, now);
     } else {
       const decision = await store[call](policy, key, cost);
       expect(decision).toStrictEqual(model[call](options, cost, now));

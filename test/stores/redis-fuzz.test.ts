@@ -47,6 +47,10 @@ async function play({ policies, steps }: Run, client: RedisClient): Promise<void
       together.push(store.refund(policy, key, cost));
       core.refund(policy, key, cost);
       model.refund(options, cost, now);
+    } else if (call === "debit") {
+      together.push(store.debit(policy, key, cost));
+      core.debit(policy, key, cost);
+      model.debit(options, cost, now);
     } else {
       const ofModel = model[call](options, cost, now);
       if (!isDeepStrictEqual(core[call](policy, key, cost), ofModel)) throw new Error("The core and the model differ: see test/core");

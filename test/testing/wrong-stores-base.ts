@@ -1,7 +1,7 @@
 // A right store, written to be spoilt, and the stores that each make one mistake.
 import { fullBucket, isStale, type Bucket } from "../../src/core/bucket.js";
 import { readClock, type Clock } from "../../src/core/clock.js";
-import { consume, peek, refund, type Decision } from "../../src/core/decision.js";
+import { consume, debit, peek, refund, type Decision } from "../../src/core/decision.js";
 import type { AsyncStore, Charge, Policy } from "../../src/index.js";
 import type { StoreSetup } from "../../src/testing/index.js";
 
@@ -63,6 +63,15 @@ export class RightStore implements AsyncStore {
     });
   }
 
+  async debit(policy: Policy, key: string, tokens: number): Promise<void> {
+    return this.atomically(() => {
+      const now = this.now();
+      const buckets = this.load(policy, key, now);
+      debit(buckets, policy, tokens, now);
+      this.save(policy, key, buckets, now);
+    });
+  }
+
   async reset(policy: Policy, key: string): Promise<void> {
     return this.atomically(() => void this.server.rows.delete(this.name(policy, key)));
   }
@@ -72,12 +81,13 @@ export class RightStore implements AsyncStore {
       const now = this.now();
       const found = charges.map(({ policy, key }) => this.load(policy, key, now));
       const asked = charges.map(({ policy, cost }, i) => peek(found[i] as Bucket[], policy, cost, now));
-      if (!asked.every(({ allowed }) => allowed)) return asked;
+      const all = asked.every(({ allowed }) => allowed);
       return charges.map(({ policy, key, cost }, i) => {
         const buckets = found[i] as Bucket[];
-        const decision = consume(buckets, policy, cost, now);
-        this.save(policy, key, buckets, now);
-        return decision;
+        const stale = this.isStale(buckets, policy);
+        const decision = this.decide(buckets, policy, all ? cost : policy.maxCost + 1, now);
+        if (all || stale) this.save(policy, key, buckets, now);
+        return all ? decision : (asked[i] as Decision);
       });
     });
   }

@@ -1,6 +1,7 @@
 // Stores that count right and keep the port's other promises badly, each in one way.
 import { consume, refund, type Decision } from "../../src/core/decision.js";
-import { spentAt, type Bucket } from "../../src/core/bucket.js";
+import { charge, spentAt, type Bucket } from "../../src/core/bucket.js";
+import { definePolicy, type Policy } from "../../src/index.js";
 import { but, later, right, RightStore } from "./wrong-stores-base.js";
 import type { Wrong } from "./wrong-stores.js";
 
@@ -13,6 +14,7 @@ const denials = new WeakMap<RightStore, Map<string, Decision>>();
 const objects = new WeakMap<object, Record<string, true>>();
 const together = new WeakMap<object, Promise<unknown>>();
 const locks = new WeakMap<object, Map<string, Promise<unknown>>>();
+const forgets = new Map<string, number>();
 
 export const wrongKeys: readonly Wrong[] = [
   ["trims keys", named((key) => key.trim()), "keys · spaces"],
@@ -125,6 +127,36 @@ export const wrongPorts: readonly Wrong[] = [
         return { ...(await right.consume.call(this, policy, key, 0)), cost };
       },
     }), "refund · gives back"],
+  ["lets nobody owe anything", but({ async debit(policy, key, tokens) { await this.consume(policy, key, tokens); } }), "debit · takes what is not there"],
+  ["lets debts grow without end", owing((spent, units) => spent + units), "debit · takes what is not there"],
+  ["ends debts at the capacity", owing((spent, units, size) => Math.max(spent, Math.min(spent + units, size))), "debit · takes what is not there"],
+  ["forgives what is owed beyond twice a smaller capacity", owing((spent, units, size) => Math.min(spent + units, 2 * size)), "debit · takes what is not there"],
+  ["charges debts to the first limit only", but({ debit(policy, key, tokens) { return right.debit.call(this, alone(policy), key, tokens); } }), "L8 · debts among"],
+  ["forgets a debt when what fits would have come back", but({
+      save(policy, key, buckets, now) {
+        right.save.call(this, policy, key, buckets, now);
+        const longest = Math.max(...policy.limits.map(({ fullMs }) => fullMs));
+        forgets.set(this.name(policy, key), now + longest);
+      },
+      load(policy, key, now) {
+        if ((forgets.get(this.name(policy, key)) ?? Infinity) <= now) this.server.rows.delete(this.name(policy, key));
+        return right.load.call(this, policy, key, now);
+      },
+    }), "L4 · a debt is kept"],
+  ["remembers refusals and forgets them for a refund, but not for a debt", but({
+      async consume(policy, key, cost) {
+        const known = denials.get(this) ?? new Map<string, Decision>();
+        denials.set(this, known);
+        const name = `${this.name(policy, key)} ${cost} ${this.now()}`;
+        const decision = known.get(name) ?? (await right.consume.call(this, policy, key, cost));
+        if (!decision.allowed) known.set(name, decision);
+        return { ...decision };
+      },
+      refund(policy, key, tokens) {
+        denials.delete(this);
+        return right.refund.call(this, policy, key, tokens);
+      },
+    }), "debit · what is owed counts"],
   ["refunds one token, whatever is given back", but({ refund(policy, key) { return right.refund.call(this, policy, key, 1); } }), "refund · gives back"],
   ["resets nobody", but({ reset: async () => undefined }), "reset · makes"],
   ["resets the first limit only", but({ async reset(policy, key) { this.server.rows.get(this.name(policy, key))?.delete(policy.limits[0].name); } }), "reset · makes"],
@@ -161,6 +193,12 @@ export const wrongPorts: readonly Wrong[] = [
         return { ...decision };
       },
     }), "refund · what comes back"],
+  ["settles only what it charges together", but({
+      async consumeTogether(charges) {
+        const asked = await Promise.all(charges.map(({ policy, key, cost }) => this.peek(policy, key, cost)));
+        return asked.every(({ allowed }) => allowed) ? right.consumeTogether.call(this, charges) : asked;
+      },
+    }), "L14 · charges that are refused together"],
   ["charges together what fits", but({ consumeTogether(charges) { return Promise.all(charges.map(({ policy, key, cost }) => this.consume(policy, key, cost))); } }), "L10 · charges that are made together"],
   ["locks keys in the order in which they are named", but({
       async consumeTogether(charges) {
@@ -196,3 +234,25 @@ export const wrongPorts: readonly Wrong[] = [
       },
     }), "L13 · however many come"],
 ];
+
+/** A store whose debts leave so many units spent, by what was spent, what is owed more, and the bucket's size. */
+function owing(after: (spent: number, units: number, size: number) => number): typeof RightStore {
+  return but({
+    debit(policy, key, tokens) {
+      return this.atomically(() => {
+        const now = this.now();
+        const buckets = this.load(policy, key, now);
+        policy.limits.forEach((limit, i) => {
+          const bucket = buckets[i] as Bucket;
+          charge(bucket, limit, now, 0);
+          bucket.spent = Math.min(Number.MAX_SAFE_INTEGER, after(bucket.spent, tokens * limit.unitsPerToken, limit.size));
+        });
+        this.save(policy, key, buckets, now);
+      });
+    },
+  });
+}
+
+function alone(policy: Policy): Policy {
+  return definePolicy({ name: policy.name, limits: [policy.limits[0]] });
+}

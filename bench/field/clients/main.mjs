@@ -1,17 +1,17 @@
 // `npm run field:client --prefix bench`: when clients send a refused request again, found out on their installed versions.
 // One server on the loopback answers 429 and then 200; the wait in between passes in virtual time. Prints the tables that
 // docs/client.md shows, and exits with 1 when a row there is no longer so. Loopback only; takes a few seconds.
+import { makeVirtual, restart, virtualNow } from "./virtual-time.mjs";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { listening, within } from "../drive.mjs";
 import { cases } from "./cases.mjs";
 import { peers } from "./peers.mjs";
-import { install, restart, virtualNow } from "./virtual-time.mjs";
 
 process.env.TZ = "America/New_York";
 // TimeoutOverflowWarning and its kind: the findings themselves.
 process.removeAllListeners("warning");
-install(peers.map(({ waits }) => waits));
+makeVirtual(peers.map(({ waits }) => waits));
 
 /** What `ask` leads to on a server that refuses `refusals` times, with `headers` made anew each time. */
 async function observe(ask, headers, { method = "GET", refusals = 1 } = {}) {

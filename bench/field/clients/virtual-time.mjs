@@ -1,5 +1,6 @@
 // Time in which a wait of a day is over at once. Only the waits of the clients themselves are virtual, told apart by the
-// file that calls `setTimeout`; whatever else uses timers goes on in real time.
+// file that calls `setTimeout`; whatever else uses timers goes on in real time. To be imported before the clients, who may
+// keep what they find.
 
 /** Longer than this, or not a number of at least 1, and Node's timers fire after 1 ms (nodejs.org/api/timers.html). */
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -28,13 +29,14 @@ export function restart() {
   now = START;
 }
 
-/** From now on `Date`, `performance.now`, chance (always a half) and the timers set by files that fit one of `waits` are virtual. */
-export function install(waits) {
-  waiters = waits;
-  globalThis.Date = VirtualDate;
-  performance.now = () => now - START;
-  Math.random = () => 0.5;
-  globalThis.setTimeout = Object.assign(virtualSetTimeout, realSetTimeout);
+globalThis.Date = VirtualDate;
+performance.now = () => now - START;
+Math.random = () => 0.5;
+globalThis.setTimeout = Object.assign(virtualSetTimeout, realSetTimeout);
+
+/** From now on the timers that are set by files that fit one of `files` are virtual. */
+export function makeVirtual(files) {
+  waiters = files;
 }
 
 function virtualSetTimeout(callback, delay, ...args) {

@@ -7,7 +7,6 @@ storeSuite({
   test,
   factory: ({ clock, maxKeys = 1_000 }) => new MemoryStore({ maxKeys, ...(clock && { clock }) }),
   lacks: {
-    consumeTogether: "one after another as it is",
     close: "it opens nothing",
     sharing: "it is this process's own",
     serverClock: "it goes by this process's",

@@ -1,0 +1,44 @@
+import type { Limit, LimitOptions } from "../core/limit.js";
+import { definePolicy, type Policy } from "../core/policy.js";
+
+const MOST = BigInt(Number.MAX_SAFE_INTEGER);
+const MILLION = 1_000_000n;
+
+/**
+ * The policy of a process on its own: of every limit the `share`, a number above 0 and at most 1, taken in millionths.
+ *
+ * A capacity is rounded down, but is at least 1 and at least `cost`: what costs more than the share holds gets through
+ * when the bucket is full, and is owed in full. The rate is exact while whole units can say it, and rounded down beyond,
+ * but never to nothing.
+ */
+export function shareOf(policy: Policy, share: number, cost: number): Policy {
+  const millionths = BigInt(Math.max(1, Math.round(share * 1e6)));
+  return definePolicy({ name: policy.name, limits: policy.limits.map((limit) => shareOfLimit(limit, millionths, cost)) });
+}
+
+function shareOfLimit({ name, capacity, unitsPerMs, unitsPerToken }: Limit, millionths: bigint, cost: number): LimitOptions {
+  const share = Number((BigInt(capacity) * millionths) / MILLION);
+  let tokens = BigInt(unitsPerMs) * millionths;
+  let everyMs = BigInt(unitsPerToken) * MILLION;
+  const divisor = greatestCommonDivisor(tokens, everyMs);
+  tokens /= divisor;
+  everyMs /= divisor;
+  // Whatever the cost: all of a bucket's policies count in the same units.
+  const longest = MOST / BigInt(capacity);
+  const over = [ceilDiv(tokens, MOST), ceilDiv(everyMs, longest)].reduce((a, b) => (b > a ? b : a));
+  tokens /= over;
+  return {
+    name,
+    capacity: Math.max(1, share, cost),
+    refill: { tokens: tokens === 0n ? 1 : Number(tokens), everyMs: Number(ceilDiv(everyMs, over)) },
+  };
+}
+
+function ceilDiv(a: bigint, b: bigint): bigint {
+  return (a + b - 1n) / b;
+}
+
+function greatestCommonDivisor(a: bigint, b: bigint): bigint {
+  while (b !== 0n) [a, b] = [b, a % b];
+  return a;
+}

@@ -1,0 +1,52 @@
+import type { Decision } from "../core/decision.js";
+import { expected, positiveInteger } from "../core/errors.js";
+import { encodeKey } from "../core/key.js";
+import type { Policy } from "../core/policy.js";
+import { stillSpent } from "./age.js";
+import { answer, policyOf, power } from "./asked.js";
+import { StoreAwayError } from "./away-error.js";
+import type { Fallback } from "./on-store-error.js";
+import type { Limiter } from "./limiter.js";
+import type { Parts } from "./parts.js";
+
+// Decisions with nothing to give back (any more): what was peeked, and what was refunded by whichever limiter.
+const settled = new WeakSet<Decision>();
+
+/** Marks a decision that took nothing. */
+export function tookNothing(decision: Decision): Decision {
+  settled.add(decision);
+  return decision;
+}
+
+/** `refund` of a limiter. */
+export function refunder({ store, policy: own, ask, age }: Parts, fallback: Fallback): Limiter["refund"] {
+  return (key, what, asked) =>
+    answer(store, () => {
+      const policy = policyOf(asked, own);
+      const encoded = encodeKey(key);
+      power(store, "refund");
+      if (typeof what === "number") return give(policy, encoded, positiveInteger("tokens", what));
+      if (typeof what !== "object" || what === null) {
+        throw new TypeError(expected("what", "a decision or a number of tokens", what));
+      }
+      if (what.policy !== policy.name) throw new TypeError(expected("decision.policy", `"${policy.name}"`, what.policy));
+      if (!what.allowed || what.cost === 0 || settled.has(what)) return;
+      settled.add(what);
+      if (what.degraded) return fallback.refund(encoded, what);
+      const due = stillSpent(policy, what, age.of(what));
+      if (due === null) return;
+      const given = give(due, encoded, what.cost);
+      return given instanceof Promise ? given.catch((error: unknown) => failed(what, error)) : given;
+    });
+
+  function give(policy: Policy, key: string, tokens: number): void | Promise<void> {
+    const refund = power(store, "refund");
+    return store.sync ? refund.call(store, policy, key, tokens) : ask(async () => refund.call(store, policy, key, tokens));
+  }
+}
+
+// Where the store was not even asked, the refund may be tried again. A call that failed otherwise may have been carried out.
+function failed(decision: Decision, error: unknown): never {
+  if (error instanceof StoreAwayError && error.code === "ERR_STORE_OPEN") settled.delete(decision);
+  throw error;
+}

@@ -1,0 +1,123 @@
+import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
+import { createLimiter, definePolicy, MemoryStore, perSecond, type LimiterEvent } from "sluice";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { outage, UnsteadyStore } from "./unsteady-store.js";
+
+const policy = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
+const clock = () => 0;
+
+afterEach(() => void vi.restoreAllMocks());
+
+describe("events", () => {
+  test("tell of every decision what became of it, and never of whom", async () => {
+    const events: LimiterEvent[] = [];
+    const limiter = createLimiter({ policy, clock, observe: (event) => void events.push(event) });
+    for (const cost of [3, 3, 6]) limiter.consume("ann@example.org", cost);
+    limiter.peek("ann@example.org");
+    const always = { type: "decision", policy: "api", degraded: false, limiter };
+    expect(events).toStrictEqual([
+      { ...always, outcome: "allowed", reason: null, cost: 3 },
+      { ...always, outcome: "limited", reason: "limited", cost: 3 },
+      { ...always, outcome: "cost_above_capacity", reason: "cost_above_capacity", cost: 6 },
+    ]);
+    for (const { limiter: _, ...told } of events) expect(JSON.stringify(told)).not.toContain("ann");
+  });
+
+  test("of an asynchronous store come with the time that it took", async () => {
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
+    try {
+      const events: LimiterEvent[] = [];
+      const store = new UnsteadyStore(clock);
+      const limiter = createLimiter({ policy, store, observe: (event) => void events.push(event) });
+      store.health = "held";
+      const asked = limiter.consume("ann");
+      await vi.advanceTimersByTimeAsync(40);
+      store.health = "up";
+      store.release();
+      await asked;
+      store.health = "hangs";
+      await Promise.all([limiter.consume("ann"), vi.advanceTimersByTimeAsync(101)]);
+      expect(events).toMatchObject([
+        { outcome: "allowed", degraded: false, durationMs: 40 },
+        // The turn of the loop that follows the deadline takes a millisecond of these timers' time.
+        { outcome: "allowed", degraded: true, durationMs: 101 },
+      ]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("of a remembered denial tell that it took no time, for the store was not asked", async () => {
+    const events: LimiterEvent[] = [];
+    const store = Object.assign(new UnsteadyStore(clock), { recall: () => new MemoryStore({ clock }).consume(policy, "x", 6) });
+    await createLimiter({ policy, store, observe: (event) => void events.push(event) }).consume("ann");
+    expect([store.calls, events]).toMatchObject([0, [{ outcome: "cost_above_capacity", durationMs: 0 }]]);
+  });
+
+  test("tell once that the store is away and once that it is back, however many requests see it", async () => {
+    const events: LimiterEvent[] = [];
+    const store = new UnsteadyStore(clock);
+    const limiter = createLimiter({ policy, store, breaker: false, observe: (event) => void (event.type === "store" && events.push(event)) });
+    for (const health of ["down", "up", "down"] as const) {
+      store.health = health;
+      for (let i = 0; i < 50; i++) await limiter.consume("ann");
+    }
+    const always = { type: "store", policy: "api", error: outage, limiter };
+    expect(events).toStrictEqual([{ ...always, state: "away" }, { ...always, state: "back" }, { ...always, state: "away" }]);
+  });
+
+  test("go to Node's diagnostics channels as well", async () => {
+    const events: unknown[] = [];
+    const listen = (event: unknown): void => void events.push(event);
+    const store = new UnsteadyStore(clock);
+    const limiter = createLimiter({ policy, store, breaker: { failures: 1 } });
+    for (const name of ["sluice:decision", "sluice:store"]) subscribe(name, listen);
+    try {
+      await limiter.consume("ann");
+      store.health = "down";
+      await limiter.consume("ann");
+    } finally {
+      for (const name of ["sluice:decision", "sluice:store"]) unsubscribe(name, listen);
+    }
+    await limiter.consume("ann");
+    expect(events).toMatchObject([
+      { type: "decision", outcome: "allowed", limiter },
+      { type: "store", state: "away", error: outage, limiter },
+      { type: "decision", outcome: "allowed", degraded: true, limiter },
+    ]);
+  });
+
+  test("are not made when nobody listens", () => {
+    const published = vi.spyOn(channel("sluice:decision"), "publish");
+    const durations = vi.spyOn(performance, "now");
+    const limiter = createLimiter({ policy, clock });
+    for (let i = 0; i < 10; i++) limiter.consume("ann");
+    expect([published.mock.calls, durations.mock.calls]).toEqual([[], []]);
+  });
+
+  test("a listener that throws changes no decision, and is told of once", () => {
+    const warned = vi.spyOn(process, "emitWarning").mockReturnValue();
+    const broken = new Error("my exporter is down");
+    const limiter = createLimiter({
+      policy,
+      clock,
+      observe: () => {
+        throw broken;
+      },
+    });
+    expect([1, 5, 1].map((cost) => limiter.consume("ann", cost).allowed)).toEqual([true, false, true]);
+    expect(warned).toHaveBeenCalledOnce();
+    expect(warned.mock.calls[0]?.[1]).toMatchObject({ code: "SLUICE_OBSERVER_FAILED", detail: broken.stack });
+  });
+
+  test("need no platform: where there is no `process`, the hook still hears", () => {
+    const events: LimiterEvent[] = [];
+    vi.stubGlobal("process", undefined);
+    try {
+      createLimiter({ policy, clock, observe: (event) => void events.push(event) }).consume("ann");
+    } finally {
+      vi.unstubAllGlobals();
+    }
+    expect(events).toHaveLength(1);
+  });
+});

@@ -1,0 +1,61 @@
+import { MemoryStore, type AsyncStore, type Clock, type Decision, type Policy } from "sluice";
+
+/** How a store is doing: it answers, rejects, never answers, or answers when it is told to. */
+export type Health = "up" | "down" | "hangs" | "held";
+
+export const outage = new Error("connection lost");
+
+/** A store over an imagined network, which a test can take away. It counts its calls, and what it takes it takes at once. */
+export class UnsteadyStore implements AsyncStore {
+  readonly sync = false;
+  readonly clock: Clock | "server";
+  readonly inner: MemoryStore;
+  health: Health = "up";
+  /** What it rejects with. */
+  error: unknown = outage;
+  calls = 0;
+  readonly #held: Array<() => void> = [];
+
+  constructor(clock: Clock, own: Clock | "server" = clock) {
+    this.clock = own;
+    this.inner = new MemoryStore({ clock });
+  }
+
+  consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    return this.#answer(() => this.inner.consume(policy, key, cost));
+  }
+
+  peek(policy: Policy, key: string, cost: number): Promise<Decision> {
+    return this.#answer(() => this.inner.peek(policy, key, cost));
+  }
+
+  refund(policy: Policy, key: string, tokens: number): Promise<void> {
+    return this.#answer(() => this.inner.refund(policy, key, tokens));
+  }
+
+  reset(policy: Policy, key: string): Promise<void> {
+    return this.#answer(() => this.inner.reset(policy, key));
+  }
+
+  /** Lets what is held go: with its answer, or with `outage`. */
+  release(): void {
+    for (const go of this.#held.splice(0)) go();
+  }
+
+  #answer<T>(make: () => T): Promise<T> {
+    this.calls += 1;
+    switch (this.health) {
+      case "up":
+        return Promise.resolve(make());
+      case "down":
+        return Promise.reject(this.error as Error);
+      case "hangs":
+        make();
+        return new Promise(() => {});
+      case "held": {
+        const value = make();
+        return new Promise((resolve, reject) => this.#held.push(() => (this.health === "down" ? reject(outage) : resolve(value))));
+      }
+    }
+  }
+}
