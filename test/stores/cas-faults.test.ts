@@ -74,7 +74,7 @@ describe("casStore, when its backend misbehaves", () => {
     const asks = [() => store.consume(policy, "ann", 1), () => store.peek?.(policy, "ann", 1), () => store.refund?.(policy, "ann", 1), () => store.reset?.(policy, "ann")];
     for (const ask of asks) await expect(ask()).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_FOREIGN_VALUE" });
     expect(one.kept.get(name as string)).toBe(value);
-    expect(await createLimiter({ policy, store }).consume("ann")).toMatchObject({ allowed: false, reason: "store_unavailable" });
+    expect(await createLimiter({ policy, store, onStoreError: "unavailable" }).consume("ann")).toMatchObject({ allowed: false, reason: "store_unavailable" });
   });
 
   test.each(["sluice1", "sluice1 p 2000 1000000 1 1000", "sluice1 gone 1 -5 7 1 p 2000 1000000 1 1000"])("takes up its own: %j", async (value) => {

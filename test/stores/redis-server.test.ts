@@ -179,7 +179,7 @@ describeWith("redis-server", "what Redis sees", () => {
       nobody.on("error", () => undefined);
       const store = new RedisStore(nobody);
       await new Promise(setImmediate);
-      const decision = await createLimiter({ policy, store }).consume("a");
+      const decision = await createLimiter({ policy, store, onStoreError: "unavailable" }).consume("a");
       expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
       for (const ask of [store.peek(policy, "a", 1), store.consumeTogether?.([{ policy, key: "a", cost: 1 }]), store.refund(policy, "a", 1), store.reset(policy, "a")]) {
         await expect(ask).rejects.toThrow("Connection is closed");
