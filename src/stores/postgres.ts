@@ -7,6 +7,7 @@ import { peek, readings, type Decision } from "../core/decision.js";
 import { checkNames, expected, wholeNumber } from "../core/errors.js";
 import { samePolicy, type Policy } from "../core/policy.js";
 import type { AsyncStore, Charge } from "../core/store.js";
+import { checkCharges } from "./shared/charges.js";
 import { DenyCache, type Sent } from "./shared/deny-cache.js";
 import { nameOf, part, readRows, statementOf, writeValues, type What } from "./postgres-protocol.js";
 import { namesOf, PARAMETERS, postgresSchema } from "./postgres-schema.js";
@@ -48,9 +49,6 @@ interface Waiting {
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
 }
-
-// As many as on Redis, so that what works over one store works over the other.
-const MOST_CHARGES = 128;
 
 /**
  * Keeps buckets in Postgres 13 or later: one statement decides, atomically, by the server's clock.
@@ -117,6 +115,8 @@ export class PostgresStore implements AsyncStore {
 
   consume(policy: Policy, key: string, cost: number): Promise<Decision> {
     return new Promise((resolve, reject) => {
+      // What cannot be compared with what is left would be asked about for ever, or never answered.
+      wholeNumber("cost", cost);
       const known = this.recall(policy, key, cost);
       if (known !== null) return resolve(known);
       const waiting: Waiting = { policy, key, cost, resolve, reject };
@@ -135,8 +135,8 @@ export class PostgresStore implements AsyncStore {
 
   /** All or none, at most 128 charges. One transaction; buckets are always locked in the same order. Always asks. */
   async consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
+    checkCharges(charges);
     if (charges.length === 0) return [];
-    if (charges.length > MOST_CHARGES) throw new RangeError(expected("charges", `a list of at most ${MOST_CHARGES}`, charges));
     const parts = charges.map(({ policy, key, cost }) => part(policy, key, cost));
     if (new Set(parts.map(({ name }) => name)).size < parts.length) {
       throw new TypeError("Expected `charges` to name each bucket once, got one twice");

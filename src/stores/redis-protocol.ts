@@ -89,7 +89,7 @@ function foreignValue(name: string): StoreError {
   return new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected ${JSON.stringify(name)} to hold a bucket, got a value of something else`);
 }
 
-// Some clients can be told to answer strings for numbers.
+// The script writes the greatest numbers as text, and some clients can be told to answer strings for all of them.
 function wholeOf(entry: unknown): number {
   const number = typeof entry === "string" ? Number(entry) : entry;
   if (!Number.isInteger(number)) throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the script's answer, got ${typeof entry}`);

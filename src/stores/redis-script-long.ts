@@ -118,6 +118,12 @@ local function write(part, key, tokens, isDebt)
   end
 end
 
+-- A number as every client can read it.
+local function plain(number)
+  if number > PLAIN or number < -PLAIN then return format('%.0f', number) end
+  return number
+end
+
 -- What the part has spent, for the reply; returns whether it fits.
 local function judge(part, length)
   local limits, tokens, fits = part.limits, part.tokens, part.ours
@@ -127,8 +133,8 @@ local function judge(part, length)
   end
   for j = 1, #limits do
     local spent, lag = part.spent[j], part.lag[j]
-    if not fits then spent = -1 - spent end
-    if lag > 0 then spent = { spent, lag } end
+    spent = plain(fits and spent or -1 - spent)
+    if lag > 0 then spent = { spent, plain(lag) } end
     reply[length + j] = part.ours and spent
   end
   return fits

@@ -22,6 +22,9 @@ import { LONG_WAY } from "./redis-script-long.js";
  *   units spent before this request, when the part is charged or would be; -1 minus them when it is refused;
  *   a pair of that and the ms that the record lies ahead of the clock, where it does; or nil, when the key holds something foreign
  *
+ * A number beyond 2^53 - 48 on either side of zero is answered as text. Several clients add the code of a digit, 48 for "0", before
+ * they take 48 away, and so round it.
+ *
  * Stored value, in bytes: 1, the version of this format; when the key expires, in ms; then for each limit that is not full
  * spent, at, p and q, and its name, which a zero ends. Numbers are doubles, the least byte first: exact, and read and written
  * in a tenth of the time that decimals take. Limits of unknown names belong to another version of the policy and are kept
@@ -47,8 +50,9 @@ if serverClock then
   now = time[1] * 1000 + floor(time[2] / 1000)
 end
 
-local VERSION, HEAD, RECORD, MOST = 1, '<Bd', '<dddds', 9007199254740991
-local reply, length, done = { now }, 1, 0
+local VERSION, HEAD, RECORD, MOST, PLAIN = 1, '<Bd', '<dddds', 9007199254740991, 9007199254740944
+-- A time that was told goes back as it came.
+local reply, length, done = { serverClock and now or ARGV[1] }, 1, 0
 local long = nil
 
 local run, last = tonumber(ARGV[2]), #ARGV
@@ -77,7 +81,7 @@ while run < last do
       -- An error is a table, which has no length.
       elseif #value == whole and sub(value, 26) == ending then
         local version, ends, before, at = unpack('<Bddd', value)
-        if version == VERSION and ends % 1 == 0 and before > 0 and before <= MOST and before % 1 == 0 and at <= now and at % 1 == 0 then
+        if version == VERSION and ends % 1 == 0 and before > 0 and before < PLAIN and before % 1 == 0 and at <= now and at % 1 == 0 then
           expires, spent = ends, before - p * (now - at)
           if spent < 0 then spent = 0 end
         end

@@ -7,6 +7,7 @@ import type { Decision } from "../core/decision.js";
 import { checkNames, expected, wholeNumber } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore, Charge } from "../core/store.js";
+import { checkCharges } from "./shared/charges.js";
 import { portableKey } from "./shared/portable-key.js";
 import { Batcher, type Work } from "./redis-batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, type RedisClient, type RunScript } from "./redis-client.js";
@@ -143,8 +144,8 @@ export class RedisStore implements AsyncStore {
   }
 
   async #consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
+    checkCharges(charges);
     if (charges.length === 0) return [];
-    if (charges.length > LARGEST_BATCH) throw new RangeError(expected("charges", `a list of at most ${LARGEST_BATCH}`, charges));
     const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
     if (new Set(parts.map(({ name }) => name)).size < parts.length) {
       throw new TypeError("Expected `charges` to name each bucket once, got one twice");
@@ -153,11 +154,15 @@ export class RedisStore implements AsyncStore {
     return "allowed" in answer ? [answer] : answer;
   }
 
-  // A denial that is decided between this call's leaving and its being carried out is remembered, so it is dropped twice.
+  // A denial that is decided between this call's leaving and its being carried out is remembered, so it is dropped twice; a
+  // call that failed may have been carried out all the same.
   async #change(what: "r" | "b" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
     this.#denials.drop(policy, key);
-    await this.#ask(what, [this.#part(policy, key, tokens)]);
-    this.#denials.drop(policy, key);
+    try {
+      await this.#ask(what, [this.#part(policy, key, tokens)]);
+    } finally {
+      this.#denials.drop(policy, key);
+    }
   }
 
   // Resolves with what `#answer` makes of the request; its caller knows the type.

@@ -1,7 +1,9 @@
 // Every Redis client that the store is made for, connected to one node or to a cluster.
 import * as ioredis from "ioredis";
+import * as ioredis6 from "ioredis6";
 import * as iovalkey from "iovalkey";
 import { createClient, createClientPool, createCluster } from "redis";
+import * as redis6 from "redis6";
 import type { RedisClient } from "sluice/redis";
 
 /** A client, and how to let go of it. */
@@ -14,8 +16,12 @@ const quiet = (): undefined => undefined;
 
 /** Clients of one node, by name. */
 export const onOneNode: Readonly<Record<string, (port: number) => Promise<Connected>>> = {
-  async ioredis(port) {
+  async "ioredis 5"(port) {
     const client = new ioredis.Redis(port);
+    return { client, close: () => client.disconnect() };
+  },
+  async "ioredis 6"(port) {
+    const client = new ioredis6.Redis(port);
     return { client, close: () => client.disconnect() };
   },
   async "ioredis with strings for numbers"(port) {
@@ -26,8 +32,13 @@ export const onOneNode: Readonly<Record<string, (port: number) => Promise<Connec
     const client = new iovalkey.Redis(port);
     return { client, close: () => client.disconnect() };
   },
-  async "node-redis"(port) {
+  async "node-redis 5"(port) {
     const client = createClient({ url: `redis://127.0.0.1:${port}` }).on("error", quiet);
+    await client.connect();
+    return { client, close: () => client.destroy() };
+  },
+  async "node-redis 6"(port) {
+    const client = redis6.createClient({ url: `redis://127.0.0.1:${port}` }).on("error", quiet);
     await client.connect();
     return { client, close: () => client.destroy() };
   },
@@ -45,8 +56,12 @@ export const onOneNode: Readonly<Record<string, (port: number) => Promise<Connec
 
 /** Clients of a cluster, by name. */
 export const onCluster: Readonly<Record<string, (ports: readonly number[]) => Promise<Connected>>> = {
-  async ioredis(ports) {
+  async "ioredis 5"(ports) {
     const client = new ioredis.Cluster(ports.map((port) => ({ host: "127.0.0.1", port })));
+    return { client, close: () => client.disconnect() };
+  },
+  async "ioredis 6"(ports) {
+    const client = new ioredis6.Cluster(ports.map((port) => ({ host: "127.0.0.1", port })));
     return { client, close: () => client.disconnect() };
   },
   async "ioredis with a prefix of its own"(ports) {
@@ -57,8 +72,13 @@ export const onCluster: Readonly<Record<string, (ports: readonly number[]) => Pr
     const client = new iovalkey.Cluster(ports.map((port) => ({ host: "127.0.0.1", port })));
     return { client, close: () => client.disconnect() };
   },
-  async "node-redis"(ports) {
+  async "node-redis 5"(ports) {
     const client = createCluster({ rootNodes: ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) }).on("error", quiet);
+    await client.connect();
+    return { client, close: () => client.destroy() };
+  },
+  async "node-redis 6"(ports) {
+    const client = redis6.createCluster({ rootNodes: ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) }).on("error", quiet);
     await client.connect();
     return { client, close: () => client.destroy() };
   },

@@ -1,4 +1,7 @@
+import { execFileSync } from "node:child_process";
+import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fencesOf } from "../helpers/docs-read.js";
 import { Consumer, entries } from "./consumer.js";
 
 const consumer = new Consumer();
@@ -22,6 +25,26 @@ describe("installed in an empty folder, without a framework", () => {
     consumer.write("use.cjs", `const { TokenBucket, perSecond } = require("sluice");\n${usage}`);
     expect(await consumer.node("use.mjs")).toBe("1");
     expect(await consumer.node("use.cjs")).toBe("1");
+  });
+});
+
+describe("a snippet of the guides, in an empty folder", () => {
+  // What `npm install` leaves there, and what the page says to do next.
+  const page = "docs/guides/writing-a-store.md";
+  const folder = new Consumer();
+  afterAll(() => folder.remove());
+  const fences = fencesOf(page);
+  const place = fences.findIndex(({ mark, text }) => mark === "run" && /^ *await /m.test(text));
+  const [snippet, output] = fences.slice(place, place + 2);
+  const run = (): Promise<string> => folder.node(resolve("node_modules/tsx/dist/cli.mjs"), "snippet.ts");
+
+  test("runs with tsx, top-level await and all, once the folder is one of ES modules", async () => {
+    folder.write("package.json", '{ "dependencies": { "sluice": "*" } }');
+    folder.write("snippet.ts", snippet?.text ?? "");
+    await expect(run()).rejects.toThrow('Top-level await is currently not supported with the "cjs" output format');
+    for (const text of [page, "README.md"].map((each) => fencesOf(each).map((fence) => fence.text).join("\n"))) expect(text).toContain("npm pkg set type=module");
+    execFileSync("npm", ["pkg", "set", "type=module"], { cwd: folder.root, stdio: "ignore" });
+    expect(await run()).toBe(output?.text);
   });
 });
 

@@ -4,6 +4,7 @@ import pg from "pg";
 import { createLimiter, definePolicy, perHour, perSecond } from "sluice";
 import { postgresSchema, PostgresStore, type PostgresClient } from "sluice/postgres";
 import { describe, expect, test } from "vitest";
+import { badCharges } from "../helpers/bad-charges.js";
 import { ownTable } from "../helpers/postgres.js";
 import { describeWith, postgresUrl } from "../helpers/services.js";
 
@@ -30,6 +31,28 @@ describeWith("postgres", "on any Postgres server", () => {
       await own.store.consumeTogether(keys.map((key) => ({ policy: ten, key, cost: 3 })));
       for (const key of keys) expect((await own.store.peek(ten, key, 1)).remaining).toBe(7);
       expect(await own.rows()).toBe(keys.length);
+    });
+  });
+
+  describe("bad input", () => {
+    test.each(badCharges)("L9 · a charge of %o with others is refused by name, and changes nothing", async (wrong, complaint) => {
+      const good = { policy: ten, key: "a", cost: 2 };
+      await own.store.consumeTogether([good]);
+      await expect(own.store.consumeTogether([{ ...good, cost: 1 }, { ...good, key: "b", ...wrong } as typeof good])).rejects.toThrow(complaint);
+      await expect(own.store.consumeTogether([{ ...good, ...wrong } as typeof good])).rejects.toThrow(complaint);
+      expect(await own.rows()).toBe(1);
+      expect((await own.store.peek(ten, "a", 0)).remaining).toBe(8);
+      expect(await own.store.consumeTogether([])).toEqual([]);
+    });
+
+    test("L12 · a cost that is none is refused at once, where nothing is left too", async () => {
+      for (const taken of [0, 8, 10]) {
+        await own.store.consume(ten, `key ${taken}`, taken);
+        for (const cost of [undefined, null, "3", Number.NaN, -5, 0.5]) {
+          await expect(own.store.consume(ten, `key ${taken}`, cost as number)).rejects.toThrow("Expected `cost` to be a whole number of at least 0, got ");
+        }
+        expect((await own.store.peek(ten, `key ${taken}`, 0)).remaining).toBe(10 - taken);
+      }
     });
   });
 

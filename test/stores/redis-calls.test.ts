@@ -154,6 +154,32 @@ describeWith("redis-server", "calls to Redis", () => {
     expect((await store.consume(slow, "a", 1)).allowed).toBe(true);
   });
 
+  test.each(["reset", "refund"] as const)("a %s whose answer is lost is seen at once, too", async (give) => {
+    const slow = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
+    let carryOut: (() => void) | undefined;
+    // A client of several connections, of which one waits, and breaks once the server has done what it was told.
+    let breaks = false;
+    const pool: IoredisLike = {
+      evalsha: async (sha, count, ...rest) => {
+        if (!breaks) return client.evalsha(sha, count, ...rest);
+        breaks = false;
+        await new Promise<void>((resolve) => (carryOut = resolve));
+        await client.evalsha(sha, count, ...rest);
+        throw new Error("broken");
+      },
+      eval: (script, count, ...rest) => client.eval(script, count, ...rest),
+    };
+    const store = new RedisStore(pool, { batch: false, clock: () => 0 });
+    await store.consume(slow, "a", 1);
+    breaks = true;
+    const given = give === "reset" ? store.reset(slow, "a") : store.refund(slow, "a", 1);
+    while (carryOut === undefined) await new Promise(setImmediate);
+    expect((await store.consume(slow, "a", 1)).allowed).toBe(false);
+    carryOut();
+    await expect(given).rejects.toThrow("broken");
+    expect((await store.consume(slow, "a", 1)).allowed).toBe(true);
+  });
+
   test("a failed question about a refused key leaves nobody waiting", async () => {
     const clock = new ManualClock();
     let broken = false;

@@ -1,8 +1,8 @@
 // Every client that the store is made for, on one node and on a cluster of three masters.
 import { Redis } from "ioredis";
-import { definePolicy, perHour, type Decision } from "sluice";
+import { definePolicy, MemoryStore, perHour, type Decision } from "sluice";
 import { RedisStore, type RedisClient, type RedisStoreOptions } from "sluice/redis";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startCluster, startRedis, type OwnCluster, type OwnRedis } from "../helpers/own-redis.js";
 import { onCluster, onOneNode, type Connected } from "../helpers/redis-clients.js";
 import { describeWith } from "../helpers/services.js";
@@ -31,6 +31,32 @@ async function worksTogether(client: RedisClient, options: RedisStoreOptions): P
   for (const { key, cost } of charges) expect((await store.peek(policy, key, 0)).remaining).toBe(40 - 13 * cost);
 }
 
+/** Several clients read a number as ten times the front of it plus the code of a digit, minus 48: within 48 of 2^53 that is rounded. */
+async function countsExactly(client: RedisClient, name: string): Promise<void> {
+  const MOST = Number.MAX_SAFE_INTEGER;
+  const limit = { capacity: MOST, refill: { tokens: 1, everyMs: 1 } };
+  const alone = definePolicy({ name: "alone", ...limit });
+  const several = definePolicy({ name: "several", limits: [{ name: "a", ...limit }, { name: "b", ...limit }] });
+  // Where the record lies, and where the clock has stepped back to: what is spent, the time and the lag each come near 2^53.
+  for (const [at, now] of [[0, 0], [MOST - 60, MOST - 60], [MOST, 0], [MOST - 60, 0], [-MOST, -MOST]] as const) {
+    let time = at;
+    const clock = (): number => time;
+    const oracle = new MemoryStore({ clock });
+    const store = new RedisStore(client, { clock, denyCacheMs: 0, prefix: `${name} ${at} ${now}` });
+    for (const policy of [alone, several]) {
+      const lefts = Array.from({ length: 60 }, (_, left) => left);
+      for (const [costOf, instant] of [[(left: number) => MOST - left, at], [(left: number) => left + 1, now], [() => 0, now], [() => 1, now]] as const) {
+        time = instant;
+        const both = lefts.flatMap((left) => {
+          const ask = [policy, `${left} left`, costOf(left)] as const;
+          return [[store.peek(...ask), oracle.peek(...ask)], [store.consume(...ask), oracle.consume(...ask)]] as const;
+        });
+        expect(await Promise.all(both.map(([asked]) => asked))).toEqual(both.map(([, wanted]) => wanted));
+      }
+    }
+  }
+}
+
 describeWith("redis-server", "Redis clients", () => {
   describe("on one node", () => {
     let server: OwnRedis;
@@ -46,6 +72,12 @@ describeWith("redis-server", "Redis clients", () => {
       await worksTogether(client, { prefix: name });
       admin.disconnect();
       await close();
+    });
+
+    test.each(Object.keys(onOneNode))("L8 · %s: every number up to 2^53 arrives as it is", async (name) => {
+      const { client, close } = await (onOneNode[name] as (port: number) => Promise<Connected>)(server.port);
+      onTestFinished(() => void close());
+      await countsExactly(client, name);
     });
   });
 

@@ -4,6 +4,7 @@ import { createLimiter, definePolicy, perHour, perSecond } from "sluice";
 import { RedisStore, StoreError } from "sluice/redis";
 import { describe, expect, test } from "vitest";
 import { slotOf } from "../../src/stores/redis-slot.js";
+import { badCharges } from "../helpers/bad-charges.js";
 import { counting } from "../helpers/counting.js";
 import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
 import { describeWith } from "../helpers/services.js";
@@ -137,6 +138,18 @@ describeWith("redis-server", "what Redis sees", () => {
     await store.consumeTogether?.([{ policy, key: "a", cost: 1 }, { policy, key: "b", cost: 1 }]);
     expect((await store.peek(policy, "a", 0)).remaining).toBe(2);
     limited.disconnect();
+  });
+
+  test.each(badCharges)("L9 · a charge of %o with others is refused by name, and changes nothing", async (wrong, complaint) => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    const good = { policy, key: "a", cost: 2 };
+    await store.consumeTogether?.([good]);
+    const kept = await client.dumpBuffer(nameOf("a"));
+    await expect(store.consumeTogether?.([{ ...good, cost: 1 }, { ...good, key: "b", ...wrong } as typeof good])).rejects.toThrow(complaint);
+    await expect(store.consumeTogether?.([{ ...good, ...wrong } as typeof good])).rejects.toThrow(complaint);
+    expect(await client.keys("*")).toEqual([nameOf("a")]);
+    expect(await client.dumpBuffer(nameOf("a"))).toEqual(kept);
+    expect(await store.consumeTogether?.([])).toEqual([]);
   });
 
   describe("slots", () => {

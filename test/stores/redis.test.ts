@@ -1,7 +1,9 @@
 import { Redis } from "ioredis";
 import { RedisStore } from "sluice/redis";
 import { storeSuite } from "sluice/testing";
-import { afterAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
+import { onOneNode, type Connected } from "../helpers/redis-clients.js";
 import { describeWith, redisUrl } from "../helpers/services.js";
 
 const lacks = { close: "the client is the caller's", bound: "a key expires when it is full, and the server's own memory bounds the rest" };
@@ -26,6 +28,30 @@ describeWith("redis", "Redis", () => {
       factory: ({ clock, unreachable }) =>
         new RedisStore(unreachable ? nowhere : client, { ...options, prefix: "kit", ...(clock && { clock }) }),
       lacks: all,
+    });
+  });
+});
+
+describeWith("redis-server", "Redis, by way of", () => {
+  let server: OwnRedis;
+  beforeAll(async () => void (server = await startRedis()));
+  afterAll(() => server.stop());
+
+  describe.each(["ioredis 6", "node-redis 5", "node-redis 6", "iovalkey"])("%s", (name) => {
+    let [open, closed]: Connected[] = [];
+    beforeAll(async () => {
+      const connect = onOneNode[name] as (port: number) => Promise<Connected>;
+      [open, closed] = await Promise.all([connect(server.port), connect(server.port)]);
+      await closed.close();
+    });
+    afterAll(() => void open?.close());
+    storeSuite({
+      test,
+      factory: ({ clock, unreachable }) => {
+        const { client } = (unreachable ? closed : open) as Connected;
+        return new RedisStore(client, { denyCacheMs: 0, prefix: name, ...(clock && { clock }) });
+      },
+      lacks,
     });
   });
 });

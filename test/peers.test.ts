@@ -1,0 +1,27 @@
+// What package.json promises to work with is what the tests run: a pinned development dependency for each major of each peer.
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+interface Package {
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+const { peerDependencies, peerDependenciesMeta, devDependencies } = JSON.parse(readFileSync("package.json", "utf8")) as Package;
+
+/** "5" of "^5.1.0"; "0.4" of "^0.4.0", where the second number is the one that breaks. */
+const majorOf = (version: string): string => /^\^?((?:0\.)?\d+)/.exec(version)?.[1] ?? version;
+
+test.each(Object.entries(peerDependencies))("%s %s: each major is installed, pinned, and no other", (name, range) => {
+  const pinned = Object.entries(devDependencies).flatMap(([alias, version]) => {
+    const [, aliased] = new RegExp(`^npm:${name}@(.*)$`).exec(version) ?? [];
+    return aliased ?? (alias === name ? version : []);
+  });
+  expect(pinned.filter((version) => !/^\d/.test(version))).toEqual([]);
+  expect(pinned.map(majorOf).sort()).toEqual(range.split(" || ").map(majorOf).sort());
+  expect(peerDependenciesMeta[name]).toEqual({ optional: true });
+});
+
+test("every client of a database that a page names is a peer", () => {
+  expect(Object.keys(peerDependencies)).toEqual(expect.arrayContaining(["ioredis", "iovalkey", "pg", "redis"]));
+});
