@@ -33,7 +33,10 @@ export function openLane(): Lane {
   return { until: 0, opensAt: 0, jitter: 0, places: Infinity, patientUntil: 0, closedAfter: 0, heardUpTo: 0, answers: 0, pace: null };
 }
 
-/** Closes for `waitMs`, and lets one go first afterwards: the server may have room for one, not for all who waited. `sent` is the number of the last call sent. */
+/**
+ * Closes for `waitMs`, and lets one go first afterwards: the server may have room for one, not for all who waited. `sent` is
+ * the number of the last call that was sent.
+ */
 export function closeLane(lane: Lane, waitMs: number, sent: number, now: number, random: () => number): void {
   if (now >= lane.opensAt) lane.jitter = random();
   lane.until = Math.max(lane.until, now + waitMs);
@@ -43,7 +46,10 @@ export function closeLane(lane: Lane, waitMs: number, sent: number, now: number,
   lane.patientUntil = 0;
 }
 
-/** Milliseconds until the lane takes a call; 0 when it does now. A retry has waited with jitter of its own, and the later of two would be no spread. */
+/**
+ * Milliseconds until the lane takes a call; 0 when it does now. A retry has waited with jitter of its own: the later of two
+ * draws would be late for nearly everybody, and no spread.
+ */
 export function laneWait(lane: Lane, isRetry: boolean, now: number): number {
   const place = lane.places >= 1 ? 0 : lane.patientUntil - now;
   return Math.max(0, (isRetry ? lane.until : lane.opensAt) - now, place, lane.pace === null ? 0 : paceWait(lane.pace, 1, now));

@@ -31,13 +31,16 @@ const MOST_CALLERS = 1_000;
 /**
  * Lets the calls of one or more `createFetch` clients tell each other what the server said.
  *
- * After a 429 all calls to the same origin, of the same identity, that draw on the same policy wait until the server wants them
- * back, in the order they were made. Then one goes first, and two that are not refused let three more go. When a tenth or
- * less of a limit is left, calls are spaced so that it lasts. Which route draws on which policy is learned from answers
+ * After a 429 all calls to the same origin, of the same identity, that draw on the same policy wait until the server wants
+ * them back, in the order they were made. Then one goes first, and two that are not refused let three more go. When a tenth
+ * or less of a limit is left, calls are spaced so that it lasts. Which route draws on which policy is learned from answers
  * (`RateLimit`, `violated-policies`); where they name none, only calls to the same route wait for each other.
  *
- * A call that would have to wait for longer than its `maxWaitMs` is not sent and rejects at once, as does a sensitive one that would have
- * to wait at all. What is remembered is bounded: 1000 callers, each with 200 routes and policies. Throws a TypeError for a wrong option.
+ * A call that would have to wait for longer than its `maxWaitMs` is not sent and rejects at once, as does a sensitive one
+ * that would have to wait at all. What is remembered is bounded: 1000 callers, each with 200 routes and 200 policies. Clients
+ * of one traffic need one clock. Throws a TypeError for a wrong option.
+ *
+ * Source: RFC 9110, section 10.2.3; draft-ietf-httpapi-ratelimit-headers-11, sections 6 and 7.
  * @example
  * const traffic = createTraffic();
  * const fetch = createFetch({ traffic });
