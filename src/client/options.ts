@@ -132,7 +132,7 @@ export interface TrafficCall {
 export interface TrafficAnswer {
   /** The response's status. */
   readonly status: number;
-  /** Milliseconds from now that the server asks for, without jitter. Null when it names none. */
+  /** Milliseconds that the server asks for, without jitter; counted from now, which is late by the reading of the body, never early. Null when it names none. */
   readonly waitMs: number | null;
   /** The limits that the response tells of. Null when it tells of none. */
   readonly limits: readonly RateLimit[] | null;

@@ -1,10 +1,11 @@
 import { readRefusal } from "./body.js";
 import type { Call } from "./call.js";
+import type { RateLimitedFacts } from "./error.js";
 import type { Outcome } from "./merge.js";
 import type { TrafficCall } from "./options.js";
 import { parseRateLimit } from "./rate-limit-fields.js";
 import type { Spend } from "./retry-budget.js";
-import { decideRetry } from "./retry.js";
+import { decideRetry, type RateLimitReason } from "./retry.js";
 import { abortReason } from "./sleep.js";
 import { waitOf } from "./wait-of.js";
 
@@ -14,20 +15,16 @@ export async function send(call: Call, signal: AbortSignal | null, spend: Spend)
   const heading: TrafficCall = { ...call, signal };
   for (let attempts = 1; ; attempts++) {
     const queueMs = await traffic?.turn(heading, call);
-    if (queueMs) {
-      const reason = call.sensitive ? "sensitive" : "wait_too_long";
-      return { reason, waitMs: queueMs, retryAt: instant(call.wallClock(), queueMs), attempts: attempts - 1 };
-    }
-    if (signal?.aborted) throw abortReason(signal);
+    if (queueMs) return refuse(call.sensitive ? "sensitive" : "wait_too_long", queueMs, attempts - 1);
     let response: Response;
     try {
+      if (signal?.aborted) throw abortReason(signal);
       response = await fetch(call.input, signal ? { ...call.init, signal } : call.init);
     } catch (error) {
       traffic?.heard(heading, null, call);
       throw error;
     }
 
-    const receivedAt = call.clock();
     const now = call.wallClock();
     const { status, headers } = response;
     const isLimited = status === 429;
@@ -37,8 +34,7 @@ export async function send(call: Call, signal: AbortSignal | null, spend: Spend)
     const body = isLimited ? await readRefusal(response) : null;
     // Those that refused, or at least those that have nothing left.
     const policies = body?.policies ?? (limits ?? []).flatMap(({ policy, remaining }) => (isLimited && remaining === 0 && policy) || []);
-    const sinceReceipt = call.clock() - receivedAt;
-    traffic?.heard(heading, { status, waitMs: waitMs && Math.max(0, waitMs - sinceReceipt), limits, policies }, call);
+    traffic?.heard(heading, { status, waitMs, limits, policies }, call);
 
     // A 429 that names a wait comes from a healthy server, and invites to a retry.
     const isInvited = isLimited && waitMs !== null;
@@ -46,17 +42,15 @@ export async function send(call: Call, signal: AbortSignal | null, spend: Spend)
     if (!isFailure) return response;
     const rule = decideRetry({ ...call, attempts, waitMs }, call.random());
     const verdict = typeof rule === "string" || mayRetry ? rule : "budget";
-    if (typeof verdict === "string") {
-      return isLimited ? { ...body, reason: verdict, waitMs, retryAt: instant(now, waitMs), attempts, policies, response } : response;
-    }
+    if (typeof verdict === "string") return isLimited ? { ...refuse(verdict, waitMs, attempts), ...body, policies, response } : response;
     // Lets go of the connection; most often all of it has been read.
     (response.body as Partial<ReadableStream> | null)?.cancel?.().catch(() => undefined);
     call.onRetry({ method: call.method, url: call.url, status, attempts, waitMs: verdict });
-    await call.sleep(Math.max(0, verdict - sinceReceipt), signal);
+    await call.sleep(verdict, signal);
   }
-}
 
-function instant(now: number, waitMs: number | null): Date | null {
-  // The last one that a Date can tell.
-  return waitMs === null ? null : new Date(Math.min(now + waitMs, 8.64e15));
+  function refuse(reason: RateLimitReason, waitMs: number | null, attempts: number): RateLimitedFacts {
+    // A Date tells no later instant.
+    return { reason, waitMs, retryAt: waitMs === null ? null : new Date(Math.min(call.wallClock() + waitMs, 8.64e15)), attempts };
+  }
 }
