@@ -55,6 +55,17 @@ describe("pace", () => {
     expect((await instants(desk, 6)).filter((ms) => ms === 0)).toHaveLength(5);
   });
 
+  test("what others took is gone, and so is what is on its way", async () => {
+    const desk = new Desk();
+    const told = { limit: 100, windowMs: 100_000 };
+    await desk.round(LEFT({ ...told, remaining: 50 }));
+    const calls = Array.from({ length: 4 }, () => desk.call());
+    for (const call of calls) await desk.ask(call);
+    desk.hear(calls[0]!, LEFT({ ...told, remaining: 3 }));
+    // The three that are left belong to the three that are under way.
+    expect(await instants(desk, 2)).toEqual([1_000, 2_000]);
+  });
+
   test("an answer that was overtaken frees nothing that later calls have used", async () => {
     const desk = new Desk();
     const [first, second] = [desk.call(), desk.call()];

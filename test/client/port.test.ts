@@ -86,3 +86,12 @@ test("origin and path are read without `URL`, of which React Native has only a p
 function plugged(waits: readonly number[]) {
   return { traffic: notebook(waits).traffic };
 }
+
+test("it is told of an attempt that was aborted as its turn came, for it was counted as sent", async () => {
+  const controller = new AbortController();
+  const { heard, traffic } = notebook();
+  const turn: Traffic["turn"] = async () => (controller.abort("late"), 0);
+  const { fetch, sent } = talk([], { traffic: { ...traffic, turn } });
+  await expect(fetch(URL_A, { signal: controller.signal, merge: false })).rejects.toBe("late");
+  expect([sent.length, heard.map(([, answer]) => answer)]).toEqual([0, [null]]);
+});
