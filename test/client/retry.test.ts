@@ -231,9 +231,11 @@ test("57 · a Request without a body is sent again", async () => {
 });
 
 test("62 · what remains is advice: a 429 counts whatever it says, and its absence on the next answer harms nobody", async () => {
-  const { fetch, sent, time } = talk([limited({ "Retry-After": "1", RateLimit: '"a";r=50;t=9', "RateLimit-Remaining": "50" })]);
+  const plenty = (): Response => limited({ "Retry-After": "1", RateLimit: '"a";r=50;t=9', "RateLimit-Remaining": "50" });
+  const { fetch, sent, time } = talk([plenty(), new Response("no fields"), plenty()]);
   expect((await time.run(fetch(URL_A))).status).toBe(200);
   expect(sent.map(({ at }) => at)).toEqual([0, 1_000]);
+  expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ reason: "attempts", waitMs: 1_000, policies: [] });
 });
 
 test("every retry is told of before its wait, and what the listener throws ends the call", async () => {

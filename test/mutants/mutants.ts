@@ -1,3 +1,4 @@
+import { clientCallMutants } from "./client-call-mutants.js";
 import { clientMutants } from "./client-mutants.js";
 import { httpMutants } from "./http-mutants.js";
 import { lawMutants } from "./law-mutants.js";
@@ -15,7 +16,7 @@ export interface Mutant {
 }
 
 /** All mutants, laws first. */
-export const mutants: readonly Mutant[] = [...lawMutants, ...httpMutants, ...clientMutants];
+export const mutants: readonly Mutant[] = [...lawMutants, ...httpMutants, ...clientMutants, ...clientCallMutants];
 
 /** The file's text with the mistake in it. Throws unless its place is found exactly once. */
 export function plant({ item, file, find, replace }: Mutant, text: string): string {
