@@ -25,7 +25,7 @@ all([now, now]).consume(["a", "b"], [1]);
 // @ts-expect-error -- a limiter, not its policy
 all([policy]);
 declare const many: Limiter[];
-all(many).consume(many.map(() => "a"));
+void all(many).consume(many.map(() => "a"));
 
 // Who waits gets a decision, whatever the store.
 expectTypeOf(waiter(now).wait("a")).toEqualTypeOf<Promise<Decision>>();
