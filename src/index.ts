@@ -25,5 +25,5 @@ export { reservations, type Reservation, type Reservations, type ReservationsOpt
 export { type Behaviour, type LimiterOptions } from "./limiter/options.js";
 export { waiter, type Waiter, type WaiterOptions, type WaitOptions } from "./limiter/waiter.js";
 export { WaitError, type WaitErrorCode } from "./limiter/wait-error.js";
-export { all, type Together, type TogetherDecision } from "./limiter/all.js";
+export { all, type Each, type Together, type TogetherDecision } from "./limiter/all.js";
 export { silenceWarnings, type WarningCode } from "./limiter/warnings.js";

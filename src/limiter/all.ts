@@ -18,8 +18,8 @@ export type TogetherDecision = Decision & {
   readonly decisions: ReadonlyArray<Decision | null>;
 };
 
-/** Something for each of the limiters. */
-type Each<L extends readonly Limiter[], T> = { readonly [I in keyof L]: T };
+/** Something for each of the limiters, in their order. */
+export type Each<L extends readonly Limiter[], T> = { readonly [I in keyof L]: T };
 
 /** Several limiters that a request must satisfy together. Made by {@link all}. */
 export interface Together<L extends readonly Limiter[] = readonly Limiter[]> {

@@ -137,7 +137,7 @@ const stores: readonly [string, (clock: () => number) => Store][] = [
 ];
 
 describe.each(stores)("waiting over %s", (_, storeOf) => {
-  test("serves in order of arrival, each at the first millisecond at which its tokens are there", async () => {
+  test("L2 · waiting serves in order of arrival, each at the first millisecond at which its tokens are there", async () => {
     const cases = limitWith(fc.integer({ min: 1, max: 40 })).chain((limit) => fc.tuple(fc.constant(limit), arrivals(limit, fc.constant(Infinity))));
     await fc.assert(
       fc.asyncProperty(cases, async ([limit, list]) => {
@@ -149,7 +149,7 @@ describe.each(stores)("waiting over %s", (_, storeOf) => {
     );
   });
 
-  test("turns away at once exactly those for whom it would be too long", async () => {
+  test("L2 · waiting turns away at once exactly those for whom it would be too long", async () => {
     const cases = limitWith(fc.constant(1)).chain((limit) => fc.tuple(fc.constant(limit), arrivals(limit, fc.nat(500))));
     await fc.assert(
       fc.asyncProperty(cases, async ([limit, list]) => {

@@ -28,6 +28,11 @@ export const lawMutants: readonly Mutant[] = [
     replace: "Number.MAX_SAFE_INTEGER",
   },
   {
+    item: "L2", file: "src/limiter/forecast.ts", test: "test/limiter/laws-waiting.test.ts",
+    find: "spent: Math.max(0, (resetMs - 1) * unitsPerMs + 1)",
+    replace: "spent: resetMs * unitsPerMs + 1",
+  },
+  {
     item: "L3", file: "src/core/decision.ts", test: PROMISE,
     find: "if (decision.allowed) charge(",
     replace: 'if (decision.allowed || decision.reason === "limited") charge(',

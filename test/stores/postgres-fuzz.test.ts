@@ -78,7 +78,7 @@ describeWith("postgres", "L8 · one arithmetic, on a server", () => {
 });
 
 describe("L8 · one arithmetic, on PGlite", () => {
-  test("L8, L14 · every answer is the model's and the core's", { timeout: 30_000 }, async () => {
+  test("L8, L14 · every answer is the model's and the core's", { timeout: 180_000 }, async () => {
     const db = new PGlite();
     tally = new Tally();
     try {

@@ -1,0 +1,35 @@
+/**
+ * What limiters do, as OpenTelemetry's metrics. Whoever calls is never among the attributes, so that their number is bounded:
+ * policies, times what can become of a request.
+ */
+import type { Attributes, Meter } from "@opentelemetry/api";
+import type { LimiterEvent } from "sluice";
+
+/** What to give limiters as `observe`; one will do for all of them. */
+export function measureWith(meter: Meter): (event: LimiterEvent) => void {
+  const decisions = meter.createCounter("sluice.decisions", {
+    description: "Requests that were decided, by what became of them.",
+    unit: "{decision}",
+  });
+  const durations = meter.createHistogram("sluice.store.duration", {
+    description: "How long a decision waited for its store.",
+    unit: "s",
+    // Up to the deadline, which is 100 ms unless you change it, and a little beyond.
+    advice: { explicitBucketBoundaries: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] },
+  });
+  const away = meter.createUpDownCounter("sluice.store.away", {
+    description: "Limiters whose store is away.",
+    unit: "{limiter}",
+  });
+
+  return (event) => {
+    const policy = { "sluice.policy": event.policy };
+    if (event.type === "store") return away.add(event.state === "away" ? 1 : -1, policy);
+    const { outcome, reason, degraded, durationMs } = event;
+    const attributes: Attributes = { ...policy, "sluice.outcome": outcome, "sluice.degraded": degraded };
+    if (reason !== null) attributes["sluice.reason"] = reason;
+    decisions.add(1, attributes);
+    // None with a store in memory; 0 for a denial that was remembered, for which no store was asked.
+    if (durationMs) durations.record(durationMs / 1_000, { ...policy, "sluice.degraded": degraded });
+  };
+}

@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
+import { Registry } from "prom-client";
+import { createLimiter, perSecond, type LimiterEvent } from "sluice";
+import { expect, test } from "vitest";
+import { buildServer } from "../../examples/metrics/main.js";
+import { measureWith } from "../../examples/metrics/opentelemetry.js";
+import { measureIn } from "../../examples/metrics/prometheus.js";
+import { UnsteadyStore } from "../limiter/unsteady-store.js";
+
+const KEY = "ann@example.org";
+
+/** Two decisions by a store, then one without it; with `shadow: true` one refusal that was none; and one by a store in memory. */
+async function live(observe: (event: LimiterEvent) => void): Promise<void> {
+  const policy = { name: "api", capacity: 2, refill: perSecond(1) };
+  const clock = (): number => 0;
+  const store = new UnsteadyStore(clock);
+  const limiter = createLimiter({ policy, store, observe, breaker: { failures: 1 } });
+  await limiter.consume(KEY, 2);
+  await limiter.consume(KEY);
+  store.health = "down";
+  await limiter.consume(KEY);
+  createLimiter({ policy: { ...policy, name: "trial" }, clock, shadow: true, observe }).consume(KEY, 3);
+}
+
+/** Collects when it is told to. */
+class Reader extends MetricReader {
+  protected override onForceFlush(): Promise<void> {
+    return Promise.resolve();
+  }
+  protected override onShutdown(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+test("OpenTelemetry counts decisions, times stores and knows which are away, by policy", async () => {
+  const reader = new Reader();
+  const provider = new MeterProvider({ readers: [reader] });
+  await live(measureWith(provider.getMeter("sluice")));
+  const { resourceMetrics, errors } = await reader.collect();
+  expect(errors).toEqual([]);
+  const measured = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics);
+  const points = (name: string) => {
+    const metric = measured.find(({ descriptor }) => descriptor.name === name);
+    return { unit: metric?.descriptor.unit, points: metric?.dataPoints.map(({ attributes, value }) => ({ attributes, value })) };
+  };
+  const api = { "sluice.policy": "api" };
+  expect(points("sluice.decisions")).toEqual({
+    unit: "{decision}",
+    points: [
+      { attributes: { ...api, "sluice.outcome": "allowed", "sluice.degraded": false }, value: 1 },
+      { attributes: { ...api, "sluice.outcome": "limited", "sluice.reason": "limited", "sluice.degraded": false }, value: 1 },
+      { attributes: { ...api, "sluice.outcome": "allowed", "sluice.degraded": true }, value: 1 },
+      {
+        attributes: {
+          "sluice.policy": "trial",
+          "sluice.outcome": "shadow_refused",
+          "sluice.reason": "cost_above_capacity",
+          "sluice.degraded": false,
+        },
+        value: 1,
+      },
+    ],
+  });
+  expect(points("sluice.store.duration")).toMatchObject({
+    unit: "s",
+    points: [
+      { attributes: { ...api, "sluice.degraded": false }, value: { count: 2 } },
+      { attributes: { ...api, "sluice.degraded": true }, value: { count: 1 } },
+    ],
+  });
+  expect(points("sluice.store.away")).toEqual({ unit: "{limiter}", points: [{ attributes: api, value: 1 }] });
+  expect(JSON.stringify(measured)).not.toContain("ann");
+  await provider.shutdown();
+});
+
+test("Prometheus counts the same", async () => {
+  const registry = new Registry();
+  await live(measureIn(registry));
+  const text = await registry.metrics();
+  const lines = text.split("\n").filter((line) => /^sluice_(decisions|store_away)|_count/.test(line));
+  expect(lines).toEqual([
+    'sluice_decisions_total{policy="api",outcome="allowed",reason="none",degraded="false"} 1',
+    'sluice_decisions_total{policy="api",outcome="limited",reason="limited",degraded="false"} 1',
+    'sluice_decisions_total{policy="api",outcome="allowed",reason="none",degraded="true"} 1',
+    'sluice_decisions_total{policy="trial",outcome="shadow_refused",reason="cost_above_capacity",degraded="false"} 1',
+    'sluice_store_duration_seconds_count{policy="api",degraded="false"} 2',
+    'sluice_store_duration_seconds_count{policy="api",degraded="true"} 1',
+    'sluice_store_away{policy="api"} 1',
+  ]);
+  expect(text).not.toContain("ann");
+});
+
+test.each(["OpenTelemetry", "Prometheus"])("%s knows of a store that came back", async (which) => {
+  const reader = new Reader();
+  const provider = new MeterProvider({ readers: [reader] });
+  const registry = new Registry();
+  const observe = which === "Prometheus" ? measureIn(registry) : measureWith(provider.getMeter("sluice"));
+  const store = new UnsteadyStore(() => 0);
+  const limiter = createLimiter({ policy: { name: "api", capacity: 2, refill: perSecond(1) }, store, observe, breaker: false });
+  for (const health of ["down", "up"] as const) {
+    store.health = health;
+    for (let i = 0; i < 5; i++) await limiter.consume(KEY);
+  }
+  const { resourceMetrics } = await reader.collect();
+  const away = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics).find(({ descriptor }) => descriptor.name === "sluice.store.away");
+  const value = which === "Prometheus" ? (await registry.getSingleMetric("sluice_store_away")?.get())?.values[0]?.value : away?.dataPoints[0]?.value;
+  expect(value).toBe(0);
+  await provider.shutdown();
+});
+
+test("the example's server limits its inbox and tells Prometheus of it", async () => {
+  const server = buildServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const get = (path: string) => fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, { headers: { "x-device-id": "d1" } });
+    for (let i = 0; i < 3; i++) expect((await get("/inbox")).status).toBe(200);
+    const metrics = await get("/metrics");
+    expect(metrics.headers.get("content-type")).toMatch(/^text\/plain/);
+    const text = await metrics.text();
+    expect(text).toContain('sluice_decisions_total{policy="interactive",outcome="allowed",reason="none",degraded="false"} 3\n');
+    expect(text).not.toContain("d1");
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});

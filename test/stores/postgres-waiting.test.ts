@@ -1,0 +1,45 @@
+// Waiting, and several limiters as one, over Postgres as it comes: by the server's clock.
+import pg from "pg";
+import { all, createLimiter, waiter } from "sluice";
+import { PostgresStore } from "sluice/postgres";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith, postgresUrl } from "../helpers/services.js";
+
+const table = "sluice_waiting";
+const hour = (tokens: number) => ({ tokens, everyMs: 3_600_000 });
+
+describeWith("postgres", "waiting and several limiters over Postgres", () => {
+  let pool: pg.Pool;
+  beforeAll(async () => {
+    pool = new pg.Pool({ connectionString: postgresUrl(), max: 4 });
+    await pool.query(`DROP TABLE IF EXISTS ${table}`);
+    await new PostgresStore(pool, { table }).migrate();
+  });
+  afterAll(async () => {
+    await pool.query(`DROP TABLE ${table}; DROP FUNCTION ${table}_decide`);
+    await pool.end();
+  });
+  const limiterOf = (name: string, capacity: number, refill = hour(1), store = new PostgresStore(pool, { table })) =>
+    createLimiter({ policy: { name, capacity, refill }, store, storeTimeoutMs: 5_000 });
+
+  test("serves in order, and never more than the limit over any stretch of time", async () => {
+    const line = waiter(limiterOf("line", 3, { tokens: 1, everyMs: 10 }));
+    const served: number[] = [];
+    const decisions = await Promise.all(Array.from({ length: 40 }, (_, i) => line.wait("api").finally(() => served.push(i))));
+    expect(served).toEqual([...served].sort((a, b) => a - b));
+    decisions.forEach(({ at: from }, i) => {
+      decisions.slice(i).forEach(({ at }, n) => expect(n + 1).toBeLessThanOrEqual(3 + (at - from) / 10 + 1e-6));
+    });
+  });
+
+  test("charges all or none: exactly the tenant's budget, and nobody who was refused", async () => {
+    const store = new PostgresStore(pool, { table });
+    const [user, tenant] = [limiterOf("user", 20, hour(1), store), limiterOf("tenant", 30, hour(1), store)];
+    const both = all([user, tenant]);
+    const users = ["a", "b", "c"];
+    const decisions = await Promise.all(Array.from({ length: 90 }, (_, i) => both.consume([users[i % 3] as string, "acme"])));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(30);
+    const left = await Promise.all(users.map(async (name) => (await user.peek(name)).remaining));
+    expect(left.reduce((sum, remaining) => sum + 20 - remaining, 0)).toBe(30);
+  });
+});
