@@ -1,17 +1,23 @@
 import { expected } from "../core/errors.js";
 import { platform } from "./platform.js";
 
-const CODES = [
-  "SLUICE_COUNTED_TWICE",
-  "SLUICE_HEADERS_SENT",
-  "SLUICE_KEY_IS_ADDRESS",
-  "SLUICE_LIMITER_PER_REQUEST",
-  "SLUICE_MEMORY_IN_CLUSTER",
-  "SLUICE_OBSERVER_FAILED",
-] as const;
-
 /** What is warned of, each code once in a process. `docs/guides/warnings.md` says of each what to do. */
-export type WarningCode = (typeof CODES)[number];
+export type WarningCode =
+  | "SLUICE_COUNTED_TWICE"
+  | "SLUICE_HEADERS_SENT"
+  | "SLUICE_KEY_IS_ADDRESS"
+  | "SLUICE_LIMITER_PER_REQUEST"
+  | "SLUICE_MEMORY_IN_CLUSTER"
+  | "SLUICE_OBSERVER_FAILED";
+
+const CODES = Object.keys({
+  SLUICE_COUNTED_TWICE: 1,
+  SLUICE_HEADERS_SENT: 1,
+  SLUICE_KEY_IS_ADDRESS: 1,
+  SLUICE_LIMITER_PER_REQUEST: 1,
+  SLUICE_MEMORY_IN_CLUSTER: 1,
+  SLUICE_OBSERVER_FAILED: 1,
+} satisfies Record<WarningCode, 1>);
 
 const PAGE = "https://github.com/sluice-js/sluice/blob/main/docs/guides/warnings.md";
 

@@ -71,6 +71,16 @@ describe("SLUICE_COUNTED_TWICE", () => {
   });
 });
 
+test("only a gate's first thousand requests are looked at, for looking costs as much as deciding", async () => {
+  for (const [before, codes] of [[999, ["SLUICE_KEY_IS_ADDRESS"]], [1_000, []]] as const) {
+    const sluice = await freshSluice();
+    const gate = sluice.createGate({ policy, key: ({ headers }: Asked) => headers["x-key"] }, reader);
+    for (let i = 0; i < before; i++) void gate(asked({ "x-key": `u${i}` }));
+    void gate(asked({ "x-key": "192.0.2.7", "x-forwarded-for": "203.0.113.5" }));
+    expect(sluice.codes()).toEqual(codes);
+  }
+});
+
 describe("SLUICE_KEY_IS_ADDRESS", () => {
   /** The codes that are warned of for one request with this key. */
   async function codesFor(key: Key, headers: Record<string, string>): Promise<string[]> {

@@ -6,6 +6,7 @@ import {
   perSecond,
   readings,
   reservations,
+  silenceWarnings,
   TokenBucket,
   type Answer,
   type AsyncStore,
@@ -107,3 +108,8 @@ expectTypeOf(new TokenBucket(policy).consume()).toEqualTypeOf<Decision>();
 new TokenBucket({ limits: [policy] });
 // @ts-expect-error -- a clock is a function
 new TokenBucket({ ...policy, clock: Date });
+
+// Warnings.
+silenceWarnings("SLUICE_COUNTED_TWICE", "SLUICE_HEADERS_SENT");
+// @ts-expect-error -- a code that there is not would silence nothing
+silenceWarnings("SLUICE_COUNTED_TWIC");
