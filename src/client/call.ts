@@ -2,18 +2,16 @@ import type { ClientInit, TrafficCall } from "./options.js";
 import { check, complete, type Settings } from "./settings.js";
 
 /** One call, read, with the settings that apply to it. */
-export interface Call extends Omit<TrafficCall, "signal">, Settings {
+export interface Call extends TrafficCall, Settings {
   readonly input: string | URL | Request;
   /** What the wrapped `fetch` gets, but for the signal. */
   readonly init: RequestInit;
   /** Absolute, where the platform makes it so. */
   readonly url: string;
-  /** The caller's own. */
-  readonly signal: AbortSignal | null;
   /** Whether it may be sent again, and can be. */
   readonly repeatable: boolean;
-  /** The same for all calls that may share one request; null when it is nobody's but the caller's. */
   readonly identity: string;
+  /** The same for all calls that may share one request; null when it is nobody's but the caller's. */
   readonly mergeKey: string | null;
 }
 
@@ -24,10 +22,9 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
   const request = typeof input === "object" && "url" in input ? input : null;
   // To look at a body would be to use it up.
   const withBody = request && !isRead(request.method) ? request : null;
-  const { method: ownMethod, headers } = request ?? {};
-  const about = new Request(withBody?.url ?? input, { method: ownMethod, headers, ...head, signal: null } as RequestInit);
+  const about = new Request(withBody?.url ?? input, { method: request?.method, headers: request?.headers, ...head, signal: null } as RequestInit);
   const method = about.method.toUpperCase();
-  const url = about.url.split("#")[0] as string;
+  const { url } = about;
   const identity = typeof settings.identity === "function" ? settings.identity(about) : settings.identity;
   check("identity()", "", identity);
   // What is left out here, the client has decided.
@@ -40,7 +37,7 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
   const { credentials, cache, redirect, mode, integrity } = about;
   const facts = [method, url, identity, [...about.headers], extras, credentials, cache, redirect, mode, integrity, options.maxAttempts, options.maxWaitMs, options.retry];
   // Not by `URL`, of which React Native has only a part.
-  const [, origin = "", path = ""] = /^([^/?]*\/\/[^/?]*)?([^?]*)/.exec(url) as RegExpExecArray;
+  const [, origin = "", path = ""] = /^([^/?#]*\/\/[^/?#]*)?([^?#]*)/.exec(url) as RegExpExecArray;
   // Firefox does not tell what the body of a `Request` is; null it is without one.
   const isOneShot = body ? isStream(body) : withBody !== null && withBody.body !== null;
   return {

@@ -27,7 +27,7 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   const spend = createRetryBudget(settings.retryBudget);
   return async (input, init = {}) => {
     const call = readCall(input, init, settings);
-    const outcome = await share(call.mergeKey, call.signal, (signal) => send(call, signal, spend));
+    const outcome = await share(call.mergeKey, call.signal, (signal) => send({ ...call, signal }, spend));
     if ("reason" in outcome) throw new RateLimitedError(outcome);
     return outcome;
   };

@@ -2,7 +2,6 @@ import { readRefusal } from "./body.js";
 import type { Call } from "./call.js";
 import type { RateLimitedFacts } from "./error.js";
 import type { Outcome } from "./merge.js";
-import type { TrafficCall } from "./options.js";
 import { parseRateLimit } from "./rate-limit-fields.js";
 import type { Spend } from "./retry-budget.js";
 import { decideRetry, type RateLimitReason } from "./retry.js";
@@ -10,18 +9,17 @@ import { abortReason } from "./sleep.js";
 import { waitOf } from "./wait-of.js";
 
 /** Sends a call, and sends it again for as long as the rule says so. Rejects as the wrapped `fetch` does. */
-export async function send(call: Call, signal: AbortSignal | null, spend: Spend): Promise<Outcome> {
-  const { fetch, traffic } = call;
-  const heading: TrafficCall = { ...call, signal };
+export async function send(call: Call, spend: Spend): Promise<Outcome> {
+  const { fetch, traffic, signal } = call;
   for (let attempts = 1; ; attempts++) {
-    const queueMs = await traffic?.turn(heading, call);
+    const queueMs = await traffic?.turn(call, call);
     if (queueMs) return refuse(call.sensitive ? "sensitive" : "wait_too_long", queueMs, attempts - 1);
     let response: Response;
     try {
       if (signal?.aborted) throw abortReason(signal);
       response = await fetch(call.input, signal ? { ...call.init, signal } : call.init);
     } catch (error) {
-      traffic?.heard(heading, null, call);
+      traffic?.heard(call, null, call);
       throw error;
     }
 
@@ -34,7 +32,7 @@ export async function send(call: Call, signal: AbortSignal | null, spend: Spend)
     const body = isLimited ? await readRefusal(response) : null;
     // Those that refused, or at least those that have nothing left.
     const policies = body?.policies ?? (limits ?? []).flatMap(({ policy, remaining }) => (isLimited && remaining === 0 && policy) || []);
-    traffic?.heard(heading, { status, waitMs, limits, policies }, call);
+    traffic?.heard(call, { status, waitMs, limits, policies }, call);
 
     // A 429 that names a wait comes from a healthy server, and invites to a retry.
     const isInvited = isLimited && waitMs !== null;

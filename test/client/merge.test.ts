@@ -101,7 +101,6 @@ test.each<[string, [string | URL | Request, ClientInit?], [string | URL | Reques
   ["text and URL", [URL_A], [new URL(URL_A)]],
   ["text and Request", [URL_A, { headers: { A: "1" } }], [new Request(URL_A, { headers: { A: "1" } })]],
   ["headers in another order and case", [URL_A, { headers: { A: "1", B: "2" } }], [URL_A, { headers: [["b", "2"], ["a", "1"]] }]],
-  ["another fragment", [`${URL_A}#a`], [`${URL_A}#b`]],
   ["a method in small letters", [URL_A, { method: "get" }], [URL_A]],
   ["another signal", [URL_A, { signal: new AbortController().signal }], [URL_A]],
   ["HEAD", [URL_A, { method: "HEAD" }], [URL_A, { method: "HEAD" }]],
