@@ -59,7 +59,7 @@ function isRead(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** Bodies that can be read only once: web streams, Node streams, async iterators. */
+/** Bodies that can be read only once: web streams, which Safari cannot iterate, and async iterators, as Node's streams are. */
 function isStream(body: unknown): boolean {
-  return Object(body) === body && ["getReader", "pipe", Symbol.asyncIterator].some((name) => name in (body as object));
+  return Object(body) === body && ["getReader", Symbol.asyncIterator].some((name) => name in (body as object));
 }

@@ -1,8 +1,7 @@
 import { parseHttpDate } from "../http/http-date.js";
 import { decimal } from "../http/retry-after.js";
 
-const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;
-const DURATION = /^(\d+(\.\d+)?(ms|s|m|h))+$/;
+const ISO = /^\d{4}-.+T.+(Z|[+-]\d\d:\d\d)$/;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /**
@@ -14,10 +13,9 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 export function parseReset(text: string, sent: number): number | null {
   let at = decimal(text, 3);
   if (at !== null && at < 1e12) return at;
-  if (DURATION.test(text)) {
-    const parts = [...text.matchAll(/([\d.]+)(\D+)/g)];
-    return Math.ceil(parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNIT_MS[unit as string] as number), 0));
-  }
+  let ms = 0;
+  const rest = text.replace(/(\d+(?:\.\d+)?)(ms|[smh])/g, (_, count: string, unit: string) => ((ms += +count * (UNIT_MS[unit] as number)), ""));
+  if (text !== rest) return rest === "" ? Math.ceil(ms) : null;
   if (at !== null) at /= at < 1e15 ? 1 : 1_000;
   // Platforms cut off what is beyond milliseconds.
   else at = ISO.test(text) ? Date.parse(text) + Number(/\.\d{4}/.test(text)) : parseHttpDate(text, sent);

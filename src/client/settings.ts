@@ -1,5 +1,5 @@
 import { monotonicClock } from "../core/clock.js";
-import { checkNames, expected } from "../core/errors.js";
+import { checkNames } from "../core/errors.js";
 import type { ClientOptions, Timing } from "./options.js";
 import { sleep } from "./sleep.js";
 
@@ -65,4 +65,9 @@ export function complete<T extends object>(name: string, defaults: T, given: unk
     else check(key, example, value);
   }
   return all as T;
+}
+
+// The shape that every complaint has; the core shows more of what came, in more bytes than a client should weigh.
+function expected(name: string, what: string, got: unknown): string {
+  return `Expected \`${name}\` to be ${what}, got ${Object(got) === got ? typeof got : typeof got === "string" ? JSON.stringify(got) : String(got)}`;
 }
