@@ -14,7 +14,7 @@ const where = ({ file, line }: Fence) => `${file}:${line}`;
 // One program for all, with a planted mistake: it alone is to be named.
 const wrong: Fence = { file: "planted.md", line: 7, language: "ts", mark: "", argument: "", text: "const a = 1;\nconst b: string = a;" };
 
-test("every snippet and every docstring example compiles", { timeout: 60_000 }, async () => {
+test("every snippet and every docstring example compiles", { timeout: 240_000 }, async () => {
   const snippets = [...fences.filter(({ language }) => language === "ts"), ...examples(), wrong];
   expect(snippets.length).toBeGreaterThan(40);
   expect(complaints(await Promise.all(snippets.map(async (fence) => ({ fence, prelude: await preludeOf(fence) }))))).toEqual([
