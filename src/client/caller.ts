@@ -1,13 +1,16 @@
-import { closeLane, enterLane, giveBack, knownWait, laneWait, leaveLane, openLane, tellLane, type Lane } from "./lane.js";
+import { closedWait, closeLane, enterLane, forgetAsked, giveBack, knownWait, laneWait, leaveLane, openLane, tellLane, type Lane } from "./lane.js";
 import type { Timing, TrafficAnswer, TrafficCall } from "./options.js";
 import type { Later } from "./pace.js";
-import { setAlarm, type Queue } from "./queue.js";
+import { countBefore, newQueue, setAlarm, type Line, type Queue, type Waiter } from "./queue.js";
 import { recall } from "./recent.js";
 
 // Beyond these the ones that were not used for longest are forgotten, and are learned anew.
 const MOST_ROUTES = 200;
 const MOST_LANES = 200;
 const MOST_POLICIES = 16; // of one route
+
+// All who wait are looked at no more often than this, however fast answers come.
+const WEED_MS = 100;
 
 /** All that is known of one identity at one origin. */
 export interface Caller extends Queue {
@@ -37,7 +40,7 @@ interface Flight {
 
 /** A caller that nothing is known of. */
 export function newCaller(): Caller {
-  return { lanes: new Map(), routes: new Map(), flights: new Map(), sent: 0, waiters: [], alarm: null };
+  return { lanes: new Map(), routes: new Map(), flights: new Map(), sent: 0, ...newQueue() };
 }
 
 /** What is known of a route. */
@@ -47,44 +50,92 @@ export function routeOf(caller: Caller, name: string): Route {
 
 /** Milliseconds for which the server wants none of the route's calls. */
 export function closedFor(caller: Caller, route: Route, now: number): number {
-  return Math.max(0, ...lanesOf(caller, route).map((lane) => lane.until - now));
+  return Math.max(0, ...lanesOf(caller, route).map((lane) => closedWait(lane, now)));
 }
 
 /** Notes that a call is on its way. */
 export function send(caller: Caller, route: Route, call: TrafficCall, now: number): void {
   const lanes = lanesOf(caller, route);
-  caller.flights.set(call, { number: ++caller.sent, route, answers: new Map(lanes.map((lane) => [lane, lane.answers])) });
-  for (const lane of lanes) enterLane(lane, now);
+  const number = ++caller.sent;
+  caller.flights.set(call, { number, route, answers: new Map(lanes.map((lane) => [lane, lane.answers])) });
+  for (const lane of lanes) enterLane(lane, number, now);
 }
 
-/** Lets go whoever may go, oldest first, and whoever would wait for too long; and sets the alarm for the next. */
-export function look(caller: Caller): void {
-  const ahead = new Map<Lane, number>();
-  let soonest = Infinity;
-  for (const { call, route, isRetry, deadline, timing, settle } of caller.waiters.slice()) {
+/** Sends a newcomer, or tells it at once that its wait is too long, or sees to it that it is woken. Nobody else is judged. */
+export function enter(caller: Caller, timing: Timing): (waiter: Waiter, line: Line) => void {
+  return (waiter, line) => {
+    caller.weedAt = Math.min(caller.weedAt, waiter.deadline);
+    // Behind another of its line it cannot go.
+    if (line.waiters[0] === waiter || waiter.deadline < (caller.alarm?.at ?? 0)) look(caller, timing);
+    if (line.waiters[countBefore(line, waiter.place)] !== waiter) return;
     const now = timing.clock();
-    const lanes = lanesOf(caller, route);
-    const waitMs = Math.max(0, ...lanes.map((lane) => laneWait(lane, isRetry, now)));
-    const known = Math.max(0, ...lanes.map((lane) => knownWait(lane, ahead.get(lane) ?? 0, now)));
-    if (waitMs === 0) {
-      send(caller, route, call, now);
-      settle(0);
-    } else if (known > call.maxWaitMs || now + known >= deadline) {
-      settle(Math.max(1, Math.ceil(known)));
-    } else {
-      soonest = Math.min(soonest, waitMs, deadline - now);
-      for (const lane of lanes) ahead.set(lane, (ahead.get(lane) ?? 0) + 1);
+    const ahead = new Map<Lane, number>();
+    for (const other of caller.lines) {
+      const before = countBefore(other, waiter.place);
+      for (const lane of lanesOf(caller, other.route)) ahead.set(lane, (ahead.get(lane) ?? 0) + before);
     }
+    judge(waiter, lanesOf(caller, waiter.route), ahead, now);
+  };
+}
+
+/** Lets go whoever may go, and now and then whoever would wait for too long; and sets the alarm for the next. */
+function look(caller: Caller, timing: Timing): void {
+  const now = timing.clock();
+  letGo(caller, now);
+  if (now >= caller.weedAt) weed(caller, now);
+  const waits = [...caller.lines].map((line) => lineWait(caller, line, now));
+  setAlarm(caller, Math.min(caller.weedAt, now + Math.min(...waits)), timing, () => look(caller, timing));
+}
+
+/** Oldest first, of those who are first in their line. */
+function letGo(caller: Caller, now: number): void {
+  const canGo = (line: Line): boolean => line.waiters.length > 0 && lineWait(caller, line, now) === 0;
+  for (let lines = [...caller.lines].filter(canGo); lines.length > 0; lines = lines.filter(canGo)) {
+    const { call, route, settle } = lines.map(({ waiters }) => waiters[0] as Waiter).reduce((a, b) => (b.place < a.place ? b : a));
+    send(caller, route, call, now);
+    settle(0);
   }
-  setAlarm(caller, soonest, () => look(caller));
+}
+
+/** Tells whoever would wait for too long. */
+function weed(caller: Caller, now: number): void {
+  const ahead = new Map<Lane, number>();
+  const lanes = new Map([...caller.lines].map(({ route }) => [route, lanesOf(caller, route)]));
+  const waiters = [...caller.lines].flatMap((line) => line.waiters).sort((a, b) => a.place - b.place);
+  let soonest = Infinity;
+  for (const waiter of waiters) {
+    const own = lanes.get(waiter.route) as Lane[];
+    if (judge(waiter, own, ahead, now)) continue;
+    soonest = Math.min(soonest, waiter.deadline);
+    for (const lane of own) ahead.set(lane, (ahead.get(lane) ?? 0) + 1);
+  }
+  caller.weededAt = now;
+  caller.weedAt = Math.max(soonest, now + WEED_MS);
+}
+
+/** Settles a call that would wait for too long behind those ahead of it on each lane; true if it does. */
+function judge({ call, deadline, settle }: Waiter, lanes: Lane[], ahead: ReadonlyMap<Lane, number>, now: number): boolean {
+  const known = Math.max(0, ...lanes.map((lane) => knownWait(lane, ahead.get(lane) ?? 0, now)));
+  const isTooLong = known > call.maxWaitMs || now + known >= deadline;
+  if (isTooLong) settle(Math.max(1, Math.ceil(known)));
+  return isTooLong;
+}
+
+/** Milliseconds until the first of a line may go. */
+function lineWait(caller: Caller, { route, isRetry }: Line, now: number): number {
+  return Math.max(0, ...lanesOf(caller, route).map((lane) => laneWait(lane, isRetry, now)));
 }
 
 /** Takes in an answer, or that there was none. */
 export function hear(caller: Caller, call: TrafficCall, answer: TrafficAnswer | null, timing: Timing, pace: boolean): void {
   const flight = caller.flights.get(call);
   caller.flights.delete(call);
-  if (flight !== undefined && answer !== null) learn(caller, flight, answer, timing, pace);
-  look(caller);
+  if (flight === undefined) return;
+  for (const lane of flight.answers.keys()) forgetAsked(lane, flight.number, answer !== null, timing.clock());
+  if (answer !== null) learn(caller, flight, answer, timing, pace);
+  if (caller.lines.size === 0) return;
+  caller.weedAt = Math.min(caller.weedAt, caller.weededAt + WEED_MS);
+  look(caller, timing);
 }
 
 function learn(caller: Caller, flight: Flight, answer: TrafficAnswer, timing: Timing, pace: boolean): void {
@@ -99,7 +150,7 @@ function learn(caller: Caller, flight: Flight, answer: TrafficAnswer, timing: Ti
     if (!pace || !tellLane(lane, told, number, laterThan(flight, lane, name, caller.flights), now)) continue;
     if (!refused && told.remaining === 0 && told.resetMs) closeLane(lane, told.resetMs, caller.sent, now, timing.random);
   }
-  for (const lane of lanesOf(caller, route)) leaveLane(lane, number, refused, caller.waiters.length > 0);
+  for (const lane of lanesOf(caller, route)) leaveLane(lane, number, refused, caller.lines.size > 0, now);
   if (!refused) return;
   const spent = limits.filter(({ remaining }) => remaining === 0).map(({ policy }) => policy ?? route.name);
   const refusing = [answer.policies, spent, [route.name]].find((names) => names.length > 0) ?? [];
@@ -108,11 +159,13 @@ function learn(caller: Caller, flight: Flight, answer: TrafficAnswer, timing: Ti
 
 /** What the server may have counted on a lane after the call that it answers. */
 function laterThan({ number, answers }: Flight, lane: Lane, name: string, flights: Caller["flights"]): Later {
-  const under = [...flights.values()].filter(({ route }) => route.lanes.has(name));
-  return {
-    likely: under.filter((other) => other.number > number).length,
-    perhaps: under.length + lane.answers - (answers.get(lane) ?? lane.answers),
-  };
+  let [likely, under] = [0, 0];
+  for (const other of flights.values()) {
+    if (!other.route.lanes.has(name)) continue;
+    under++;
+    if (other.number > number) likely++;
+  }
+  return { likely, perhaps: under + lane.answers - (answers.get(lane) ?? lane.answers) };
 }
 
 /** The lane of that name, which the route is now known to draw on. */

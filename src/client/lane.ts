@@ -7,6 +7,9 @@ const PATIENCE_MS = 1_000;
 // How many may follow a call that was not refused: with two, nearly twice as many calls run into the next limit.
 const GROWTH = 1.5;
 
+// What a server said may have been a mistake: after this long without a word from it, one call goes and asks.
+const LONGEST_SILENCE_MS = 3_600_000;
+
 /** What is known of one policy for one caller. Its calls go through together, or wait together. */
 export interface Lane {
   /** Until when the server wants nobody. */
@@ -26,11 +29,16 @@ export interface Lane {
   /** Answers so far. */
   answers: number;
   pace: Pace | null;
+  /** When a call goes whatever the server said. */
+  askAt: number;
+  /** The number of the call that went so; 0 when none did. */
+  asking: number;
 }
 
 /** An open lane that nothing is known of. */
 export function openLane(): Lane {
-  return { until: 0, opensAt: 0, jitter: 0, places: Infinity, patientUntil: 0, closedAfter: 0, heardUpTo: 0, answers: 0, pace: null };
+  const word = { until: 0, opensAt: 0, jitter: 0, pace: null, heardUpTo: 0, answers: 0, askAt: Infinity, asking: 0 };
+  return { ...word, places: Infinity, patientUntil: 0, closedAfter: 0 };
 }
 
 /**
@@ -44,6 +52,7 @@ export function closeLane(lane: Lane, waitMs: number, sent: number, now: number,
   lane.closedAfter = sent;
   lane.places = 1;
   lane.patientUntil = 0;
+  lane.askAt = now + LONGEST_SILENCE_MS;
 }
 
 /**
@@ -52,19 +61,40 @@ export function closeLane(lane: Lane, waitMs: number, sent: number, now: number,
  */
 export function laneWait(lane: Lane, isRetry: boolean, now: number): number {
   const place = lane.places >= 1 ? 0 : lane.patientUntil - now;
-  return Math.max(0, (isRetry ? lane.until : lane.opensAt) - now, place, lane.pace === null ? 0 : paceWait(lane.pace, 1, now));
+  const wait = Math.max((isRetry ? lane.until : lane.opensAt) - now, place, toldWait(lane, 1, now));
+  return Math.min(wait, Math.max(0, lane.askAt - now));
 }
 
 /** Milliseconds that are known to be ahead of a call with `ahead` others before it, without jitter. */
 export function knownWait(lane: Lane, ahead: number, now: number): number {
-  return Math.max(0, lane.until - now, lane.pace === null ? 0 : paceWait(lane.pace, ahead + 1, now));
+  return now >= lane.askAt ? 0 : toldWait(lane, ahead + 1, now);
 }
 
-/** One call goes. */
-export function enterLane(lane: Lane, now: number): void {
+/** Milliseconds for which the server wants nobody, however slow the pace. */
+export function closedWait(lane: Lane, now: number): number {
+  return now >= lane.askAt ? 0 : Math.max(0, lane.until - now);
+}
+
+/** What the server said last, however absurd. */
+function toldWait(lane: Lane, calls: number, now: number): number {
+  return Math.max(0, lane.until - now, lane.pace === null ? 0 : paceWait(lane.pace, calls, now));
+}
+
+/** Call `number` goes. */
+export function enterLane(lane: Lane, number: number, now: number): void {
+  if (now >= lane.askAt && toldWait(lane, 1, now) > 0) lane.asking = number;
+  lane.askAt = now + LONGEST_SILENCE_MS;
   lane.places = Math.max(0, lane.places - 1);
   lane.patientUntil = now + PATIENCE_MS;
   if (lane.pace !== null) countSent(lane.pace, 1, now);
+}
+
+/** Call `number` came back. If it was the one that asked, its answer counts and no earlier one; without an answer another may ask. */
+export function forgetAsked(lane: Lane, number: number, isAnswered: boolean, now: number): void {
+  if (number !== lane.asking) return;
+  lane.asking = 0;
+  if (isAnswered) Object.assign(lane, { until: 0, opensAt: 0, pace: null });
+  else lane.askAt = now;
 }
 
 /** A refused call took nothing. */
@@ -73,8 +103,9 @@ export function giveBack(lane: Lane, now: number): void {
 }
 
 /** Call `number` was answered. Unless it was refused more may go, or all who come, when nobody waits. */
-export function leaveLane(lane: Lane, number: number, refused: boolean, wanted: boolean): void {
+export function leaveLane(lane: Lane, number: number, refused: boolean, wanted: boolean, now: number): void {
   lane.answers++;
+  lane.askAt = now + LONGEST_SILENCE_MS;
   if (!refused && number > lane.closedAfter) lane.places = wanted ? lane.places + GROWTH : Infinity;
 }
 

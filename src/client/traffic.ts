@@ -3,7 +3,7 @@
  * @module sluice/client/traffic
  */
 import { checkNames, expected } from "../core/errors.js";
-import { closedFor, hear, look, newCaller, routeOf, send, type Caller } from "./caller.js";
+import { closedFor, enter, hear, newCaller, routeOf, send, type Caller } from "./caller.js";
 import type { Traffic, TrafficCall } from "./options.js";
 import { waitIn } from "./queue.js";
 import { recall } from "./recent.js";
@@ -37,7 +37,8 @@ const MOST_CALLERS = 1_000;
  * (`RateLimit`, `violated-policies`); where they name none, only calls to the same route wait for each other.
  *
  * A call that would have to wait for longer than its `maxWaitMs` is not sent and rejects at once, as does a sensitive one
- * that would have to wait at all. What is remembered is bounded: 1000 callers, each with 200 routes and 200 policies. Clients
+ * that would have to wait at all. Whatever a server said, one call is let through after an hour without an answer from it, to
+ * ask again. What is remembered is bounded: 1000 callers, each with 200 routes and 200 policies. Clients
  * of one traffic need one clock. Throws a TypeError for a wrong option.
  *
  * Source: RFC 9110, section 10.2.3; draft-ietf-httpapi-ratelimit-headers-11, sections 6 and 7.
@@ -65,7 +66,7 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
       tickets.set(call, ticket);
       const { caller } = ticket;
       const known = routeOf(caller, route(call));
-      if (!call.sensitive) return waitIn(caller, { call, route: known, isRetry, place: ticket.place, timing }, () => look(caller));
+      if (!call.sensitive) return waitIn(caller, { call, route: known, isRetry, place: ticket.place }, timing, enter(caller, timing));
       const waitMs = closedFor(caller, known, timing.clock());
       if (waitMs === 0) send(caller, known, call, timing.clock());
       return waitMs;
@@ -83,5 +84,6 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
 
 // Numbers and identifiers are what differs between calls of one kind; nearly all of them have a digit.
 function nameRoute({ method, path }: TrafficCall): string {
-  return `${method} ${path.replaceAll(/[^/]*\d[^/]*/g, "*")}`;
+  const parts = path.split("/").map((part) => (/\d/.test(part) ? "*" : part));
+  return `${method} ${parts.join("/")}`;
 }

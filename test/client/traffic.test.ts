@@ -285,6 +285,128 @@ describe("an aborted call", () => {
   });
 });
 
+describe("a server whose word is absurd", () => {
+  const HOUR = 3_600_000;
+
+  test.each([
+    ["a refusal for three thousand years", CLOSED(1e14, "api")],
+    ["a refusal for ever", CLOSED(Infinity, "api")],
+    ["nothing left for a day", LEFT({ remaining: 0, resetMs: 86_400_000 })],
+    ["a limit of one in a thousand days", LEFT({ limit: 1, remaining: 0, windowMs: 86_400_000_000 })],
+  ])("%s: after an hour one call asks, and what it hears counts", async (_, answer) => {
+    const desk = new Desk();
+    await desk.round(answer);
+    await desk.time.advance(HOUR - 1);
+    expect(await desk.ask()).toBeGreaterThan(HOUR);
+    await desk.time.advance(1);
+    const asking = desk.call();
+    expect(await desk.ask(asking)).toBe(0);
+    expect(await desk.ask()).toBeGreaterThan(HOUR);
+    desk.hear(asking, LEFT());
+    expect([await desk.ask(), await desk.ask()]).toEqual([0, 0]);
+  });
+
+  test("the second word replaces the first, if it is a refusal too", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(Infinity, "api"));
+    await desk.time.advance(HOUR);
+    await desk.round(CLOSED(70_000, "api"));
+    expect(await desk.ask()).toBe(70_000);
+    await desk.time.advance(70_000);
+    expect(await desk.ask()).toBe(0);
+  });
+
+  test("one that asks and gets no answer lets another ask", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(Infinity, "api"));
+    await desk.time.advance(HOUR);
+    const lost = desk.call();
+    await desk.ask(lost);
+    desk.hear(lost, null);
+    expect(await desk.ask()).toBe(0);
+    expect(await desk.ask()).toBe(Infinity);
+  });
+
+  test("a sensitive call may be the one that asks", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(Infinity, "api"));
+    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(Infinity);
+    await desk.time.advance(HOUR);
+    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(0);
+    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(Infinity);
+  });
+
+  test("a call that may wait for longer than an hour is the one that asks", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(24 * HOUR, "api"));
+    const sentAt = desk.ask(desk.call({ maxWaitMs: 48 * HOUR })).then(() => desk.time.clock());
+    await desk.time.advance(2 * HOUR);
+    expect(await sentAt).toBe(HOUR);
+  });
+});
+
+describe("thousands that wait", () => {
+  const MANY = 4_000;
+
+  /** A crowd behind a closed lane, and how often one of them was looked at. */
+  async function crowd(): Promise<{ desk: Desk; looks: () => number; stop: AbortController[]; waits: Promise<unknown>[]; calls: ReturnType<Desk["call"]>[] }> {
+    const desk = new Desk();
+    await desk.round(CLOSED(2_000, "api"));
+    let looked = 0;
+    const stop: AbortController[] = [];
+    const calls = Array.from({ length: MANY }, () => {
+      const controller = new AbortController();
+      stop.push(controller);
+      return Object.defineProperty(desk.call({ signal: controller.signal }), "maxWaitMs", { get: () => (looked++, 60_000) });
+    });
+    const waits = calls.map((call, i) => desk.ask(call, String(i)).catch((error: unknown) => error));
+    return { desk, looks: () => looked, stop, waits, calls };
+  }
+
+  test("are looked at a few times each, not once for every other, until the last has its answer", async () => {
+    const { desk, looks, waits, calls } = await crowd();
+    expect(looks()).toBeLessThan(4 * MANY);
+    await desk.time.advance(2_000);
+    // Each answer comes by itself, as answers do.
+    for (let i = 0; i < MANY; i++) {
+      desk.hear(calls[i]!, LEFT());
+      await Promise.resolve();
+    }
+    await Promise.all(waits);
+    expect(desk.sent.slice(1)).toEqual(Array.from({ length: MANY }, (_, i) => String(i)));
+    expect(looks()).toBeLessThan(8 * MANY);
+  });
+
+  test("may abort one after another, and the rest are not looked at for it", async () => {
+    const { desk, looks, stop, waits } = await crowd();
+    const before = looks();
+    for (const controller of stop) controller.abort("gone");
+    expect(new Set(await Promise.all(waits))).toEqual(new Set(["gone"]));
+    expect(looks() - before).toBeLessThan(MANY);
+    await desk.time.advance(0);
+    expect(desk.time.sleeping).toBe(0);
+  });
+
+  test("who has to wait for too long is told within a tenth of a second, however fast the answers come", async () => {
+    const desk = new Desk();
+    const flights = Array.from({ length: 50 }, () => desk.call());
+    for (const call of flights) await desk.ask(call);
+    desk.hear(flights[0]!, CLOSED(1_000, "api"));
+    const waiting = desk.ask(desk.call({ maxWaitMs: 5_000 }));
+    for (const call of flights.slice(1, 40)) desk.hear(call, CLOSED(1_000, "api"));
+    desk.hear(flights[40]!, CLOSED(60_000, "api"));
+    await desk.time.advance(100);
+    expect(await Promise.race([waiting, Promise.resolve("still waiting")])).toBeGreaterThan(59_000);
+  });
+});
+
+test("a route is named in time that grows with the path's length", async () => {
+  const desk = new Desk();
+  const path = `/${"a".repeat(1_000_000)}/7`;
+  await desk.round(CLOSED(1_000), { path });
+  expect(await desk.ask(desk.call({ path: `${path}7`, maxWaitMs: 0 }))).toBe(1_000);
+});
+
 test("what is remembered has an end: the routes that were not used for longest are learned anew", async () => {
   const desk = new Desk({ route: ({ path }) => path });
   await desk.round(CLOSED(10_000), { path: "/first" });
