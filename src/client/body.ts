@@ -9,7 +9,7 @@ export interface RefusalBody {
   readonly policies: readonly string[] | undefined;
 }
 
-/** Reads a copy of the body: a problem document, `{ code, message }` or `{ error: { code, message } }`. Never throws. */
+/** Reads a copy of the body: a problem document, `{ code, message }`, `{ error: { code, message } }` or `{ error: "code or message" }`. Never throws. */
 export async function readRefusal(response: Response): Promise<RefusalBody> {
   let body: Record<string, unknown> = {};
   try {
@@ -21,7 +21,7 @@ export async function readRefusal(response: Response): Promise<RefusalBody> {
   const inner = Object(error) as typeof body;
   return {
     code: pick(/^[\w.:-]{1,64}$/, body["code"], inner["code"], error) ?? "rate_limited",
-    serverMessage: pick(/\S/, body["message"], body["detail"], inner["message"], body["title"])?.slice(0, 300) ?? null,
+    serverMessage: pick(/\S/, body["message"], body["detail"], inner["message"], pick(/\S\s+\S|[^\s\w.:-]/, error), body["title"])?.slice(0, 300) ?? null,
     policies: Array.isArray(policies) ? policies.filter((name) => typeof name === "string") : undefined,
   };
 }
@@ -37,9 +37,12 @@ async function readText(response: Response): Promise<string> {
   const late = setTimeout(stop, LONGEST_READ_MS);
   const decoder = new TextDecoder();
   let text = "";
-  for (let part; text.length < MOST_CHARACTERS && !(part = await reader.read()).done; ) text += decoder.decode(part.value, { stream: true });
-  clearTimeout(late);
-  stop();
+  try {
+    for (let part; text.length < MOST_CHARACTERS && !(part = await reader.read()).done; ) text += decoder.decode(part.value, { stream: true });
+  } finally {
+    clearTimeout(late);
+    stop();
+  }
   return text;
 
   // Settles only once the other copy is cancelled as well, so nobody waits for it.

@@ -15,16 +15,30 @@ export interface Call extends TrafficCall, Settings {
   readonly mergeKey: string | null;
 }
 
+// RFC 6761 keeps it free of servers.
+const NOWHERE = "http://relative.invalid";
+
 /** Reads a call. Throws a TypeError or RangeError for wrong options, and what `Request` throws for a wrong request. */
 export function readCall(input: string | URL | Request, init: ClientInit, settings: Settings): Call {
-  const { sensitive, merge, retry, maxAttempts, maxWaitMs, ...plain } = init;
+  // What is undefined is not there, as for fetch: it must not take the place of what a `Request` has.
+  const given = Object.fromEntries(Object.entries(init).filter(([, value]) => value !== undefined)) as ClientInit;
+  const { sensitive, merge, retry, maxAttempts, maxWaitMs, ...plain } = given;
   const { signal, body, ...head } = plain;
   const request = typeof input === "object" && "url" in input ? input : null;
   // To look at a body would be to use it up.
   const withBody = request && !isRead(request.method) ? request : null;
-  const about = new Request(withBody?.url ?? input, { method: request?.method, headers: request?.headers, ...head, signal: null } as RequestInit);
+  const look = (at: typeof input): Request => new Request(at, { method: request?.method, headers: request?.headers, ...head, signal: null } as RequestInit);
+  let about: Request;
+  let base = "";
+  try {
+    about = look(withBody?.url ?? input);
+  } catch (error) {
+    if (typeof input !== "string") throw error;
+    // Relative perhaps, to no page; the wrapped `fetch` may know better.
+    about = look(new URL(input, (base = NOWHERE)));
+  }
   const method = about.method.toUpperCase();
-  const { url } = about;
+  const url = about.url.slice(base.length);
   const identity = typeof settings.identity === "function" ? settings.identity(about) : settings.identity;
   check("identity()", "", identity);
   // What is left out here, the client has decided.
@@ -33,7 +47,7 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
 
   const extras = { ...head, method: undefined, headers: undefined };
   // What is in another object, such as a `dispatcher`, cannot be compared.
-  const mergeable = options.merge && !options.sensitive && isRead(method) && !Object.values<unknown>(extras).some((value) => Object(value) === value);
+  const mergeable = options.merge && !options.sensitive && isRead(method) && !/event-stream/i.test(about.headers.get("accept") ?? "") && !Object.values<unknown>(extras).some((value) => Object(value) === value);
   const { credentials, cache, redirect, mode, integrity } = about;
   const facts = [method, url, identity, [...about.headers], extras, credentials, cache, redirect, mode, integrity, options.maxAttempts, options.maxWaitMs, options.retry];
   // Not by `URL`, of which React Native has only a part.
@@ -55,7 +69,8 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
   };
 }
 
-function isRead(method: string): boolean {
+/** Whether a method only reads. */
+export function isRead(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 

@@ -25,9 +25,9 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   const settings = readSettings(options);
   const share = createShare();
   const spend = createRetryBudget(settings.retryBudget);
-  return async (input, init = {}) => {
-    const call = readCall(input, init, settings);
-    const outcome = await share(call.mergeKey, call.signal, (signal) => send({ ...call, signal }, spend));
+  return async (input, init) => {
+    const call = readCall(input, init ?? {}, settings);
+    const outcome = await share(call, (signal) => send({ ...call, signal }, spend));
     if ("reason" in outcome) throw new RateLimitedError(outcome);
     return outcome;
   };

@@ -12,6 +12,9 @@ export interface RateLimitedFacts extends Pick<RateLimitedError, "reason" | "wai
   readonly response?: Response | null;
 }
 
+// What is longer reads badly in seconds.
+const DAY_MS = 86_400_000;
+
 /**
  * A call that the server limited and that was given up. The wait is in it, for a screen to show.
  *
@@ -41,7 +44,7 @@ export class RateLimitedError extends Error {
   /** Made by the client. */
   constructor(facts: RateLimitedFacts) {
     const { serverMessage, waitMs } = facts;
-    super(serverMessage ?? `Too many requests${waitMs === null ? "" : `, try again in ${Math.ceil(waitMs / 1_000)} s`}`);
+    super(serverMessage ?? `Too many requests${waitMs === null || waitMs > DAY_MS ? "" : `, try again in ${Math.ceil(waitMs / 1_000)} s`}`);
     Object.assign(this, facts);
   }
 }

@@ -1,13 +1,17 @@
+import { isRead, type Call } from "./call.js";
 import type { RateLimitedFacts } from "./error.js";
-import { abortReason } from "./sleep.js";
+import { onAbort } from "./on-abort.js";
+import { abortReason, throwIfAborted } from "./sleep.js";
 
 /** How a call ended: with a response, or with what its error is to tell. */
 export type Outcome = Response | RateLimitedFacts;
 
 /** Sends one request for all calls of one key that are under way at once. */
-export type Share = (key: string | null, signal: AbortSignal | null, send: (signal: AbortSignal | null) => Promise<Outcome>) => Promise<Outcome>;
+export type Share = (call: Call, send: (signal: AbortSignal | null) => Promise<Outcome>) => Promise<Outcome>;
 
 interface Flight {
+  /** Of the first caller. */
+  readonly call: Call;
   readonly outcome: Promise<Outcome>;
   readonly stop: AbortController;
   /** Those who have not aborted. */
@@ -19,15 +23,27 @@ interface Flight {
 /** Every caller gets a body of its own. What one aborts is no business of the others; what all abort is aborted. */
 export function createShare(): Share {
   const flights = new Map<string, Flight>();
-  return async (key, signal, send) => {
-    if (signal?.aborted) throw abortReason(signal);
-    if (key === null) return send(signal);
-    const stop = new AbortController();
-    const flight = flights.get(key) ?? { outcome: send(stop.signal), stop, callers: 0, waiting: 0 };
-    flights.set(key, flight);
+  return async (call, send) => {
+    const { mergeKey, signal } = call;
+    throwIfAborted(signal);
+    if (mergeKey === null) {
+      if (isRead(call.method)) return send(signal);
+      // A write: what was asked for before it is no answer after it.
+      const part = (): void => {
+        for (const [key, { call: other }] of flights) if (other.origin === call.origin && other.identity === call.identity) flights.delete(key);
+      };
+      part();
+      return send(signal).finally(part);
+    }
+    let flight = flights.get(mergeKey);
+    if (!flight) {
+      const stop = new AbortController();
+      flight = { call, outcome: send(stop.signal), stop, callers: 0, waiting: 0 };
+      flights.set(mergeKey, flight);
+    }
+    const joined = flight;
     // Another one may have taken its place.
-    const land = (): unknown => flights.get(key) === flight && flights.delete(key);
-    return join(flight, signal, land);
+    return join(joined, signal, () => flights.get(mergeKey) === joined && flights.delete(mergeKey));
   };
 }
 
@@ -40,28 +56,29 @@ function join(flight: Flight, signal: AbortSignal | null, land: () => unknown): 
       flight.waiting -= Number(isWaiting);
       isWaiting = false;
     };
-    const leave = (): void => {
-      const reason = abortReason(signal as AbortSignal);
-      waitNoMore();
-      reject(reason);
-      if (--flight.callers > 0) return;
-      land();
-      flight.stop.abort(reason);
-    };
-    const stay = (): void => signal?.removeEventListener("abort", leave);
-    signal?.addEventListener("abort", leave, { once: true });
+    const stay =
+      signal &&
+      onAbort(signal, () => {
+        const reason = abortReason(signal);
+        waitNoMore();
+        reject(reason);
+        if (--flight.callers > 0) return;
+        land();
+        flight.stop.abort(reason);
+      });
     const serve = (outcome: Outcome): void => {
       land();
       if (!isWaiting) return;
       waitNoMore();
       // The last one gets the original: a copy that nobody reads would keep the whole body.
-      resolve(flight.waiting > 0 ? copyOf(outcome) : outcome);
+      const own = flight.waiting > 0 ? copyOf(outcome) : outcome;
+      resolve(own);
       // An abort still ends a body that is on its way.
-      if (!("body" in outcome && outcome.body)) stay();
+      stay?.("body" in own ? own.body : null);
     };
     flight.outcome.then(serve).catch((error: unknown) => {
       land();
-      stay();
+      stay?.();
       reject(error);
     });
   });

@@ -5,7 +5,7 @@ import type { Outcome } from "./merge.js";
 import { parseRateLimit } from "./rate-limit-fields.js";
 import type { Spend } from "./retry-budget.js";
 import { decideRetry, type RateLimitReason } from "./retry.js";
-import { abortReason } from "./sleep.js";
+import { throwIfAborted } from "./sleep.js";
 import { waitOf } from "./wait-of.js";
 
 /** Sends a call, and sends it again for as long as the rule says so. Rejects as the wrapped `fetch` does. */
@@ -16,7 +16,7 @@ export async function send(call: Call, spend: Spend): Promise<Outcome> {
     if (queueMs) return refuse(call.sensitive ? "sensitive" : "wait_too_long", queueMs, attempts - 1);
     let response: Response;
     try {
-      if (signal?.aborted) throw abortReason(signal);
+      throwIfAborted(signal);
       response = await fetch(call.input, signal ? { ...call.init, signal } : call.init);
     } catch (error) {
       traffic?.heard(call, null, call);
@@ -33,6 +33,8 @@ export async function send(call: Call, spend: Spend): Promise<Outcome> {
     // Those that refused, or at least those that have nothing left.
     const policies = body?.policies ?? (limits ?? []).flatMap(({ policy, remaining }) => (isLimited && remaining === 0 && policy) || []);
     traffic?.heard(call, { status, waitMs, limits, policies }, call);
+    // It may have come while the body was read.
+    throwIfAborted(signal);
 
     // A 429 that names a wait comes from a healthy server, and invites to a retry.
     const isInvited = isLimited && waitMs !== null;

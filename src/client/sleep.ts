@@ -8,6 +8,11 @@ export function abortReason(signal: AbortSignal): unknown {
   return signal.reason ?? Object.assign(new Error("Aborted"), { name: "AbortError" });
 }
 
+/** Throws an aborted signal's reason. */
+export function throwIfAborted(signal: AbortSignal | null | undefined): void {
+  if (signal?.aborted) throw abortReason(signal);
+}
+
 /**
  * Resolves after `ms`, never before by `performance.now`; rejects with the signal's reason once it aborts.
  *

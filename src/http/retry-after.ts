@@ -37,7 +37,8 @@ export function decimal(text: string, exponent: number): number | null {
  *
  * Reads whole seconds, seconds with a fraction (as Shopify sends) and the three forms of an HTTP-date. A date counts from the
  * response's own `Date`, which cancels a wrong clock, and without one from `now` (milliseconds since 1970). A date in the past is 0.
- * Anything else (`-1`, `+5`, `1e3`, `5s`, `5, 10`) is null. More digits than a number holds give a huge wait or Infinity, never NaN:
+ * Of several numbers, as of a
+ * field that was sent twice (`5, 10`), it is the largest. Anything else (`-1`, `+5`, `1e3`, `5s`) is null. More digits than a number holds give a huge wait or Infinity, never NaN:
  * compare it with your longest wait before you arm a timer.
  *
  * Source: RFC 9110, section 10.2.3.
@@ -47,7 +48,9 @@ export function decimal(text: string, exponent: number): number | null {
 export function parseRetryAfter(headers: HeaderSource, now: number): number | null {
   const text = headerOf(headers, "retry-after");
   const at = parseHttpDate(text, now);
-  return at === null ? decimal(text, 3) : Math.max(0, at - sentAt(headers, now));
+  if (at !== null) return Math.max(0, at - sentAt(headers, now));
+  const waits = text.split(",").map((each) => decimal(each.trim(), 3));
+  return waits.includes(null) ? null : Math.max(...(waits as number[]));
 }
 
 /**

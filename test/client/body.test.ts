@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createFetch } from "sluice/client";
 import { givenUp, limited, talk, URL_A } from "./fake-server.js";
 
@@ -12,6 +12,9 @@ const bodies: [what: string, body: unknown, code: string, message: string][] = [
   ["a code and a message", { code: "too_fast", message: "Wait a bit.", detail: "not this" }, "too_fast", "Wait a bit."],
   ["both in `error`", { error: { code: "too_fast", message: "Wait a bit." } }, "too_fast", "Wait a bit."],
   ["`error` as a code", { error: "slow_down" }, "slow_down", ours],
+  ["`error` as a message", { error: "Slow down", title: "not this" }, "rate_limited", "Slow down"],
+  ["`error` as one word of prose", { error: "Langsamer!" }, "rate_limited", "Langsamer!"],
+  ["a blank `error`", { error: " " }, "rate_limited", ours],
   ["a title only", { title: "Too Many Requests" }, "rate_limited", "Too Many Requests"],
   ["a code that is a number", { code: 20_028, message: "Wait a bit." }, "rate_limited", "Wait a bit."],
   ["a code that is prose", { code: "you are too fast", message: "" }, "rate_limited", ours],
@@ -84,6 +87,14 @@ test("59 · a body that fails, or that a stand-in for a response does not have, 
   expect(await givenUp(talk([standIn]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ code: "rate_limited", waitMs: 3_000 });
   const { fetch, time } = talk([standIn]);
   expect((await time.run(fetch(URL_A))).status).toBe(200);
+});
+
+test("59 · a body that fails leaves no timer behind", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const broken = new Response(new ReadableStream({ pull: (body) => body.error(new Error("reset")) }), { status: 429 });
+  await givenUp(talk([broken]).fetch(URL_A, { maxAttempts: 1 }));
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test("59 · a response without streams, as in React Native, is read as text", async () => {

@@ -48,7 +48,33 @@ test("ends with the signal's reason", async () => {
   expect([told, clock.sleeping]).toEqual([[5, 4], 0]);
 });
 
-test("an endless wait counts from the last instant there is", () => {
-  expect(refused(Infinity).message).toBe("Too many requests, try again in Infinity s");
+test("a signal that has aborted already shows nothing", async () => {
+  const told: number[] = [];
+  const reason = new Error("left the screen");
+  await expect(countdown(refused(5_000), (seconds) => void told.push(seconds), { ...time().options, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  expect(told).toEqual([]);
+});
+
+test("a wait without an end is told once, and lasts until the signal aborts", async () => {
+  const clock = time();
+  const told: number[] = [];
+  const stop = new AbortController();
+  const endless = new RateLimitedError({ reason: "wait_too_long", waitMs: Infinity, retryAt: new Date(8.64e15), attempts: 1 });
+  const counting = countdown(endless, (seconds) => void told.push(seconds), { ...clock.options, signal: stop.signal });
+  await clock.advance(5_000);
+  stop.abort(new Error("left the screen"));
+  await expect(counting).rejects.toThrow("left the screen");
+  expect(told).toEqual([Infinity]);
+});
+
+test.each([
+  [1, "Too many requests, try again in 1 s"],
+  [86_400_000, "Too many requests, try again in 86400 s"],
+  [86_400_001, "Too many requests"],
+  [Infinity, "Too many requests"],
+  [null, "Too many requests"],
+])("the message of a wait of %s ms is one that can be shown", (waitMs, message) => {
+  const error = new RateLimitedError({ reason: "attempts", waitMs, retryAt: null, attempts: 1 });
+  expect([error.message, error.waitMs]).toEqual([message, waitMs]);
 });
 

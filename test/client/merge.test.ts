@@ -101,6 +101,7 @@ test.each<[string, [string | URL | Request, ClientInit?], [string | URL | Reques
   ["text and URL", [URL_A], [new URL(URL_A)]],
   ["text and Request", [URL_A, { headers: { A: "1" } }], [new Request(URL_A, { headers: { A: "1" } })]],
   ["headers in another order and case", [URL_A, { headers: { A: "1", B: "2" } }], [URL_A, { headers: [["b", "2"], ["a", "1"]] }]],
+  ["undefined, which says nothing", [URL_A, { method: undefined, headers: undefined, cache: undefined } as unknown as ClientInit], [URL_A]],
   ["a method in small letters", [URL_A, { method: "get" }], [URL_A]],
   ["another signal", [URL_A, { signal: new AbortController().signal }], [URL_A]],
   ["HEAD", [URL_A, { method: "HEAD" }], [URL_A, { method: "HEAD" }]],
@@ -130,11 +131,55 @@ test.each<[string, ClientInit, ClientOptions?]>([
   ["POST", { method: "POST" }],
   ["PUT", { method: "PUT", body: "a" }],
   ["DELETE", { method: "DELETE" }],
+  ["event streams", { headers: { Accept: "text/event-stream" } }],
   ["sensitive calls", { sensitive: true }],
   ["calls that do not want to be", { merge: false }],
   ["calls of a client that does not want to", {}, { merge: false }],
   ["calls with something that cannot be compared", { dispatcher: {} } as ClientInit],
 ])("55 · %s are never merged", async (_, init, options) => expect(await merges([URL_A, init], [URL_A, init], options)).toBe(false));
+
+test("55 · a POST in a Request is none that could be merged, nor are its fields lost, when the options say undefined", async () => {
+  const seen: unknown[] = [];
+  const identity = (request: Request): string => (seen.push([request.method, request.headers.get("x-user")]), "");
+  const { fetch, sent } = talk([], { identity });
+  const post = (body: string): Promise<Response> =>
+    fetch(new Request(URL_A, { method: "POST", body, headers: { "X-User": "ann" } }), { method: undefined, headers: undefined } as unknown as ClientInit);
+  await Promise.all([post("one"), post("two")]);
+  expect(sent.map(({ method, body }) => [method, body])).toEqual([["POST", "one"], ["POST", "two"]]);
+  expect(seen).toEqual([["POST", "ann"], ["POST", "ann"]]);
+});
+
+test.each(["POST", "DELETE"])("55 · a GET after a %s is no part of one from before it or from during it", async (method) => {
+  const server = held({ identity: (about) => about.headers.get("x-user") ?? "" });
+  const other = { headers: { "X-User": "bob" } };
+  const [before, ofBob] = [server.fetch(URL_A), server.fetch(URL_A, other)];
+  const write = server.fetch(`${URL_A}/1`, { method });
+  const during = server.fetch(URL_A);
+  await settle();
+  expect(server.requests).toHaveLength(4);
+  request(server, 2).answer(new Response("written"));
+  await write;
+  const [after, again, alsoOfBob] = [server.fetch(URL_A), server.fetch(URL_A), server.fetch(URL_A, other)];
+  await settle();
+  expect(server.requests).toHaveLength(5);
+  for (const [i, { answer }] of server.requests.entries()) answer(new Response(`${i}`));
+  const texts = await Promise.all([before, ofBob, during, after, again, alsoOfBob].map(async (call) => (await call).text()));
+  expect(texts).toEqual(["0", "1", "3", "4", "4", "1"]);
+});
+
+test("55 · a GET after a POST that failed is a new one too, since it may have had its effect", async () => {
+  const server = held();
+  const write = server.fetch(URL_A, { method: "POST" });
+  const during = server.fetch(URL_A);
+  await settle();
+  request(server).fail(new Error("reset"));
+  await expect(write).rejects.toThrow("reset");
+  const after = server.fetch(URL_A);
+  await settle();
+  expect(server.requests).toHaveLength(3);
+  for (const { answer } of server.requests) answer(new Response());
+  await Promise.all([during, after]);
+});
 
 test("55 · a call may want to be merged where its client does not", async () => {
   expect(await merges([URL_A, { merge: true }], [URL_A, { merge: true }], { merge: false })).toBe(true);

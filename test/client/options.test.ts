@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createFetch, type ClientInit, type ClientOptions } from "sluice/client";
-import { talk, URL_A } from "./fake-server.js";
+import { limited, talk, URL_A } from "./fake-server.js";
 
 const refusal = (act: () => unknown): string => {
   try {
@@ -76,14 +76,28 @@ test("an identity that is no text rejects the call, before anything could be sha
   expect(sent).toHaveLength(0);
 });
 
+test("a relative URL is left to the wrapped fetch, which may know what it is relative to", async () => {
+  const got: unknown[] = [];
+  const told: string[] = [];
+  const wire = async (input: unknown): Promise<Response> => (got.push(input), got.length > 1 ? new Response("here") : limited());
+  const { fetch, time } = talk([], { fetch: wire, identity: ({ url }) => (told.push(url), ""), onRetry: ({ url }) => void told.push(url) });
+  const [a, b] = await time.run(Promise.all([fetch("/inbox?page=1"), fetch("/inbox?page=1")]));
+  expect([await a.text(), await b.text()]).toEqual(["here", "here"]);
+  expect(got).toEqual(["/inbox?page=1", "/inbox?page=1"]);
+  expect(told.slice(1)).toEqual(["http://relative.invalid/inbox?page=1", "/inbox?page=1"]);
+});
+
 test("a URL that is none rejects as it does with fetch", async () => {
   const { fetch } = talk();
+  await expect(fetch("http://[")).rejects.toBeInstanceOf(TypeError);
+  await expect(fetch({ url: URL_A, method: "GET" } as Request)).rejects.toBeInstanceOf(TypeError);
   await expect(fetch("/inbox")).rejects.toBeInstanceOf(TypeError);
   await expect(fetch(URL_A, { headers: { "bad name": "a" } })).rejects.toBeInstanceOf(TypeError);
 });
 
 test("an empty second argument is as none", async () => {
   expect((await talk().fetch(URL_A, undefined)).status).toBe(200);
+  expect((await talk().fetch(URL_A, null as unknown as ClientInit)).status).toBe(200);
 });
 
 test("the platform's fetch is looked up at every call, so that it can be replaced", async () => {

@@ -92,9 +92,13 @@ test("46 · without it the local clock counts, and the past is no wait", () => {
 });
 
 test("47 · nonsense is as good as nothing", () => {
-  for (const text of ["-1", "+5", "1e3", "0x10", "abc", "", "Infinity", "NaN", "5s", "5, 10", "0,5", ".5", "5.", "٣"]) {
+  for (const text of ["-1", "+5", "1e3", "0x10", "abc", "", "Infinity", "NaN", "5s", "5, soon", "5,", "-5, 10", ".5", "5.", "٣"]) {
     expect(read(text), text).toBeNull();
   }
+});
+
+test("47 · of several numbers the largest counts, so that nobody is early", () => {
+  expect([read("5, 10"), read("30, 30"), read("10,5"), read("0, 0.5")]).toEqual([10_000, 30_000, 10_000, 500]);
 });
 
 test("47 · a fraction is rounded up to the millisecond, exactly", () => {

@@ -49,13 +49,13 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "54", file: "src/client/merge.ts", test: MERGE,
-    find: "resolve(flight.waiting > 0 ? copyOf(outcome) : outcome);",
-    replace: "resolve(outcome);",
+    find: "const own = flight.waiting > 0 ? copyOf(outcome) : outcome;",
+    replace: "const own = outcome;",
   },
   {
     item: "54", file: "src/client/merge.ts", test: MERGE,
-    find: "flights.get(key) === flight && flights.delete(key);",
-    replace: "flights.get(key) === flight;",
+    find: "flights.get(mergeKey) === joined && flights.delete(mergeKey)",
+    replace: "flights.get(mergeKey) === joined",
   },
   {
     item: "55", file: "src/client/call.ts", test: MERGE,
@@ -84,7 +84,7 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "58", file: "src/client/send.ts", test: WAITING,
-    find: "if (signal?.aborted) throw abortReason(signal);",
+    find: "      throwIfAborted(signal);",
     replace: "",
   },
   {
