@@ -52,16 +52,25 @@ function isStream(data: unknown): boolean {
   return typeof data === "object" && data !== null && ("pipe" in data || "getReader" in data);
 }
 
+// A timer may fire a millisecond early, and at once when it is told more than it can hold.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 function pause(ms: number, signal: GenericAbortSignal | undefined): Promise<void> {
+  const end = performance.now() + ms;
   return new Promise((resolve, reject) => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = (): void => {
       clearTimeout(timer);
       reject(new CanceledError());
     };
-    const timer = setTimeout(() => {
+    const rest = (): void => {
+      const left = Math.ceil(end - performance.now());
+      if (left > 0) return void (timer = setTimeout(rest, Math.min(left, LONGEST_TIMER_MS)));
       signal?.removeEventListener?.("abort", stop);
       resolve();
-    }, ms);
+    };
+    if (signal?.aborted) return stop();
     signal?.addEventListener?.("abort", stop);
+    rest();
   });
 }

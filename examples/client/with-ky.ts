@@ -14,12 +14,15 @@ import { waitOf } from "sluice/client";
 
 const REPEATABLE = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
 
+// ky waits with one timer, and one that is told more than this fires at once. A day is left for the jitter.
+const LONGEST_WAIT_MS = 2 ** 31 - 86_400_000;
+
 /** Options that make ky wait as long as the server says. What is given up rejects as ever, with an `HTTPError` of status 429. */
 export function obeyRateLimits({ maxAttempts = 3, maxWaitMs = 60_000 } = {}): Options {
   const obey: AfterResponseHook = (request, _, response, { retryCount }) => {
     if (response.status !== 429 || !REPEATABLE.includes(request.method)) return;
     const wait = waitOf(response.headers, Date.now())?.waitMs;
-    if (retryCount + 1 >= maxAttempts || (wait ?? 0) > maxWaitMs) return;
+    if (retryCount + 1 >= maxAttempts || (wait ?? 0) > Math.min(maxWaitMs, LONGEST_WAIT_MS)) return;
     return ky.retry({ delay: wait === undefined ? backoff(retryCount) : withJitter(wait), code: "RATE_LIMITED" });
   };
   return {
@@ -29,9 +32,9 @@ export function obeyRateLimits({ maxAttempts = 3, maxWaitMs = 60_000 } = {}): Op
   };
 }
 
-/** Longer than the server said, never shorter. */
+/** Longer than the server said, never shorter: a millisecond more, since a timer may fire as much too early. */
 function withJitter(waitMs: number): number {
-  return Math.max(waitMs, 100) + Math.random() * Math.min(Math.max(waitMs / 10, 100), 1_000);
+  return Math.max(waitMs, 100) + 1 + Math.random() * Math.min(Math.max(waitMs / 10, 100), 1_000);
 }
 
 /** For servers that name no wait. */

@@ -13,6 +13,12 @@ interface Init {
   readonly signal?: AbortSignal;
 }
 
+/** What both take. */
+interface Settings {
+  readonly maxAttempts?: number;
+  readonly maxWaitMs?: number;
+}
+
 /** What is tested of both: resolves to the status, and rejects with the client's own error. */
 type Ask = (path: string, init?: Init) => Promise<number>;
 
@@ -25,7 +31,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** One token every three seconds; `/busy` and `/later` refuse everybody, `/broken` fails. */
+/** One token every three seconds; `/busy`, `/later` and `/month` refuse everybody, `/broken` fails. */
 function makeServer(): (request: Request) => Promise<Response> {
   const limited = rateLimit({
     policy: { name: "interactive", capacity: 1, refill: { tokens: 1, everyMs: 3_000 } },
@@ -34,6 +40,7 @@ function makeServer(): (request: Request) => Promise<Response> {
   })(() => new Response("hello"));
   const others: Record<string, () => Response> = {
     "/busy": () => new Response(null, { status: 429 }),
+    "/month": () => new Response(null, { status: 429, headers: { "Retry-After": "2592000" } }),
     "/later": () => new Response(null, { status: 429, headers: { "Retry-After": "3600" } }),
     "/broken": () => new Response(null, { status: 501 }),
   };
@@ -45,12 +52,13 @@ function makeServer(): (request: Request) => Promise<Response> {
   };
 }
 
-const clients: [name: string, make: () => Ask, error: typeof AxiosError | typeof HTTPError, canceled: string][] = [
+const clients: [name: string, make: (settings?: Settings) => Ask, error: typeof AxiosError | typeof HTTPError, canceled: string][] = [
   [
     "axios",
-    () => {
+    (settings) => {
       const server = makeServer();
-      const http = onAxios(axios.create({ adapter: "fetch", env: { fetch: (input, init) => server(new Request(input, init)) }, baseURL: "http://localhost" }));
+      const env = { fetch: (input: string | URL | Request, init?: RequestInit) => server(new Request(input, init)) };
+      const http = onAxios(axios.create({ adapter: "fetch", env, baseURL: "http://localhost" }), settings);
       return async (url, { method = "GET", body, signal } = {}) => (await http.request({ url, method, ...(body && { data: body }), ...(signal && { signal }) })).status;
     },
     AxiosError,
@@ -58,9 +66,9 @@ const clients: [name: string, make: () => Ask, error: typeof AxiosError | typeof
   ],
   [
     "ky",
-    () => {
+    (settings) => {
       const server = makeServer();
-      const http = ky.create({ ...onKy(), fetch: (input, init) => server(new Request(input, init)), prefixUrl: "http://localhost" });
+      const http = ky.create({ ...onKy(settings), fetch: (input, init) => server(new Request(input, init)), prefixUrl: "http://localhost" });
       return async (path, { method = "GET", body, signal } = {}) => (await http(path.slice(1), { method, ...(body && { json: body }), ...(signal && { signal }) })).status;
     },
     HTTPError,
@@ -75,7 +83,7 @@ describe.each(clients)("%s", (_, make, failure, canceled) => {
     const second = ask("/inbox");
     await vi.advanceTimersByTimeAsync(2_999);
     expect(statuses).toEqual([200, 429]);
-    await vi.advanceTimersByTimeAsync(302);
+    await vi.advanceTimersByTimeAsync(303);
     expect(statuses).toEqual([200, 429, 200]);
     expect(await second).toBe(200);
   });
@@ -84,7 +92,7 @@ describe.each(clients)("%s", (_, make, failure, canceled) => {
     const ask = make();
     await ask("/inbox");
     const second = ask("/inbox", { method: "PUT", body: { read: true } });
-    await vi.advanceTimersByTimeAsync(3_301);
+    await vi.advanceTimersByTimeAsync(3_302);
     expect(await second).toBe(200);
     expect(bodies.slice(1)).toEqual(['{"read":true}', '{"read":true}']);
   });
@@ -114,6 +122,28 @@ describe.each(clients)("%s", (_, make, failure, canceled) => {
     expect(statuses).toEqual([501]);
   });
 
+  test("comes back in time though timers are early, as platforms' are by up to a millisecond", async () => {
+    const ask = make();
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    await ask("/inbox");
+    const set = globalThis.setTimeout;
+    vi.stubGlobal("setTimeout", (then: () => void, ms = 0) => set(then, ms - 1));
+    const second = ask("/inbox");
+    await vi.advanceTimersByTimeAsync(3_001);
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+    expect(await second).toBe(200);
+    expect(statuses).toEqual([200, 429, 200]);
+  });
+
+  test("never takes a wait that is longer than a timer holds for none", async () => {
+    const refused = settled(make({ maxWaitMs: Infinity, maxAttempts: 2 })("/month"));
+    await vi.advanceTimersByTimeAsync(2_592_000_000 - 1);
+    expect(statuses).toEqual([429]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await refused).toBeInstanceOf(failure);
+  });
+
   test("an abort ends the wait", async () => {
     const ask = make();
     await ask("/inbox");
@@ -131,6 +161,21 @@ test("axios: what is sensitive is sent once", async () => {
   const server = makeServer();
   const http = onAxios(axios.create({ adapter: "fetch", env: { fetch: (input, init) => server(new Request(input, init)) } }));
   expect(await settled(http.get("http://localhost/busy", { sensitive: true }))).toBeInstanceOf(AxiosError);
+  expect(statuses).toEqual([429]);
+});
+
+test("axios: a signal that was aborted by another interceptor keeps nothing waiting", async () => {
+  const server = makeServer();
+  const http = axios.create({ adapter: "fetch", env: { fetch: (input, init) => server(new Request(input, init)) } });
+  const leaving = new AbortController();
+  http.interceptors.response.use(undefined, (error: AxiosError) => {
+    leaving.abort();
+    throw error;
+  });
+  const refused = settled(onAxios(http).get("http://localhost/busy", { signal: leaving.signal }));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(await refused).toMatchObject({ name: "CanceledError" });
   expect(statuses).toEqual([429]);
 });
 
