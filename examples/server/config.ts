@@ -1,6 +1,7 @@
 /** The policies: defaults, over them a JSON file, over that environment variables. */
 import { readFileSync } from "node:fs";
 import { definePolicy, type Policy } from "sluice";
+import type { HeaderStyle } from "sluice/http";
 
 /** The service's three budgets. Each caller has one bucket under each of them. */
 export type Policies = Readonly<Record<PolicyName, Policy>>;
@@ -41,6 +42,30 @@ export function readPolicies(env: NodeJS.ProcessEnv, file = env["SLUICE_CONFIG"]
     }
   };
   return { interactive: define("interactive"), bulk: define("bulk"), "login-code": define("login-code") };
+}
+
+/** How limits are told. What is left out is the library's default. */
+export interface Telling {
+  readonly headers?: readonly HeaderStyle[];
+  readonly retryAfter?: "seconds" | "http-date";
+}
+
+const STYLES = ["triple", "draft-6", "draft-7", "draft-11", "x-ratelimit"] as const satisfies HeaderStyle[];
+const FORMS = ["seconds", "http-date"] as const;
+
+/** Reads `SLUICE_HEADERS`, such as `triple,draft-11` or `none`, and `SLUICE_RETRY_AFTER`. Throws a {@link ConfigError} for anything wrong. */
+export function readTelling({ SLUICE_HEADERS: headers = "", SLUICE_RETRY_AFTER: retryAfter = "" }: NodeJS.ProcessEnv): Telling {
+  const names = headers === "none" ? [] : headers.split(",");
+  return {
+    ...(headers !== "" && { headers: names.map((name) => oneOf("SLUICE_HEADERS", STYLES, name)) }),
+    ...(retryAfter !== "" && { retryAfter: oneOf("SLUICE_RETRY_AFTER", FORMS, retryAfter) }),
+  };
+}
+
+function oneOf<T extends string>(variable: string, all: readonly T[], text: string): T {
+  const found = all.find((each) => each === text);
+  if (found === undefined) throw new ConfigError(`Expected \`${variable}\` to be ${all.join(", ")}, got ${JSON.stringify(text)}`);
+  return found;
 }
 
 function takeFile(numbers: typeof DEFAULTS, file: string): void {

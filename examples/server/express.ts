@@ -6,7 +6,7 @@ import { rateLimit } from "sluice/express";
 import { explainRefusal, identify } from "./identity.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
-export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
+export const buildServer: BuildServer = ({ policies, store, telling, onDecision }) => {
   const limit = (policy: Policy) =>
     rateLimit({
       policy,
@@ -14,6 +14,7 @@ export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
       key: (request) => identify(request.headers),
       unidentified: "refuse",
       body: explainRefusal,
+      ...telling,
       onDecision,
     });
 

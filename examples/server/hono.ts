@@ -7,7 +7,7 @@ import { rateLimit } from "sluice/hono";
 import { explainRefusal, identify } from "./identity.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
-export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
+export const buildServer: BuildServer = ({ policies, store, telling, onDecision }) => {
   const limit = (policy: Policy) =>
     rateLimit<{ Bindings: HttpBindings }>({
       policy,
@@ -15,6 +15,7 @@ export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
       key: (c) => identify(c.req.header()),
       unidentified: "refuse",
       body: explainRefusal,
+      ...telling,
       onDecision: (decision, c) => onDecision(decision, c.env.incoming),
     });
 

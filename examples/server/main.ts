@@ -7,7 +7,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
-import { ConfigError, readPolicies, type Policies } from "./config.js";
+import { ConfigError, readPolicies, readTelling, type Policies } from "./config.js";
 import { RequestLog } from "./log.js";
 import type { BuildServer } from "./service.js";
 import { makeStop } from "./shutdown.js";
@@ -19,6 +19,10 @@ const USAGE = `npm start -- [--framework node|express|fastify|hono] [--store mem
   SLUICE_CONFIG    a file such as examples/server/config.example.json, if --config is not given
   SLUICE_<POLICY>_CAPACITY, SLUICE_<POLICY>_TOKENS, SLUICE_<POLICY>_EVERY_MS
                    one number of a policy: INTERACTIVE, BULK or LOGIN_CODE
+  SLUICE_HEADERS   the header fields that tell the limits: triple, draft-6, draft-7, draft-11 and x-ratelimit, with
+                   commas in between, or none; triple,draft-11 by default
+  SLUICE_RETRY_AFTER
+                   seconds, which is the default, or http-date
   SLUICE_REDIS_URL, SLUICE_POSTGRES_URL
                    the store's server: redis://127.0.0.1:6379 and postgres://postgres@127.0.0.1:5432/postgres by default`;
 
@@ -67,7 +71,7 @@ async function serve(
   { port, title }: { port: number; title: string },
 ): Promise<void> {
   const { buildServer } = await load();
-  const server = await buildServer({ policies, store, onDecision: log.onDecision });
+  const server = await buildServer({ policies, store, telling: readTelling(process.env), onDecision: log.onDecision });
   log.follow(server);
   const stop = makeStop(server);
 

@@ -5,7 +5,7 @@ import { rateLimit } from "sluice/node";
 import { explainRefusal, identify } from "./identity.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
-export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
+export const buildServer: BuildServer = ({ policies, store, telling, onDecision }) => {
   const limit = (policy: Policy) =>
     rateLimit({
       policy,
@@ -13,6 +13,7 @@ export const buildServer: BuildServer = ({ policies, store, onDecision }) => {
       key: (request) => identify(request.headers),
       unidentified: "refuse",
       body: explainRefusal,
+      ...telling,
       onDecision,
       onError: (error, _, response) => send(response, failed(error)),
     });

@@ -1,13 +1,14 @@
-// Item 63: this client against this server over real sockets. Time is told to the bucket and to the client alike, so that
-// a wait that is a millisecond short is refused again.
+// Item 63: this client against the example server over real sockets. Time is told to the buckets and to the client alike,
+// so that a wait that is a millisecond short is refused again.
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { MemoryStore } from "sluice";
 import { createFetch } from "sluice/client";
 import type { HeaderStyle } from "sluice/http";
-import { rateLimit } from "sluice/node";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { readPolicies } from "../../examples/server/config.js";
+import { buildServer } from "../../examples/server/node.js";
 import { ExampleServer } from "../examples/example-server.js";
 
 const vendor: HeaderStyle = { limit: "X-Limit", remaining: "X-Left", reset: "X-Again", resetFormat: "iso-8601", retryAfterMs: "Retry-After-Ms" };
@@ -33,7 +34,7 @@ describe.each(forms)("Retry-After as %s", (retryAfter) => {
     clock.advance(500);
     const response = await ask();
     expect(response.status).toBe(200);
-    expect(await response.json()).toEqual({ messages: [] });
+    expect(await response.json()).toHaveProperty("messages");
     expect(statuses).toEqual([200, 429, 200]);
     expect(waits).toHaveLength(1);
     expect(waits[0]).toBeGreaterThanOrEqual(2_500);
@@ -67,17 +68,15 @@ describe("63 · the example server in a process of its own, in real time", () =>
   });
 });
 
-/** A server of one token every three seconds, and a client whose waits move the clock that both go by. */
+/** The example server with one token every three seconds, and a client whose waits move the clock that both go by. */
 async function meet({ headers, retryAfter = "seconds", shortByMs = 0 }: { headers: HeaderStyle[]; retryAfter?: (typeof forms)[number]; shortByMs?: number }) {
   const clock = new ManualClock();
-  const limited = rateLimit({
-    policy: { name: "interactive", capacity: 1, refill: { tokens: 1, everyMs: 3_000 } },
-    key: (request) => ["device", request.headers["x-device-id"]],
-    clock: clock.now,
-    headers,
-    retryAfter,
+  const server = await buildServer({
+    policies: readPolicies({ SLUICE_INTERACTIVE_CAPACITY: "1", SLUICE_INTERACTIVE_TOKENS: "1", SLUICE_INTERACTIVE_EVERY_MS: "3000" }),
+    store: new MemoryStore({ clock: clock.now }),
+    telling: { headers, retryAfter },
+    onDecision: () => {},
   });
-  const server = createServer(limited((_, response) => response.end('{"messages":[]}')));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {

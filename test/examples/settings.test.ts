@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { ConfigError, readPolicies } from "../../examples/server/config.js";
+import { ConfigError, readPolicies, readTelling } from "../../examples/server/config.js";
 import { device, ExampleServer } from "./example-server.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-example-"));
@@ -86,7 +86,35 @@ describe("policies", () => {
   });
 });
 
+describe("how limits are told", () => {
+  test("is the library's default, or what variables say", () => {
+    expect(readTelling({ SLUICE_HEADERS: "", SLUICE_RETRY_AFTER: "" })).toEqual({});
+    expect(readTelling({ SLUICE_HEADERS: "draft-7,x-ratelimit" })).toEqual({ headers: ["draft-7", "x-ratelimit"] });
+    expect(readTelling({ SLUICE_HEADERS: "none", SLUICE_RETRY_AFTER: "http-date" })).toEqual({ headers: [], retryAfter: "http-date" });
+  });
+
+  test.each([
+    ["SLUICE_HEADERS", "tripel", 'Expected `SLUICE_HEADERS` to be triple, draft-6, draft-7, draft-11, x-ratelimit, got "tripel"'],
+    ["SLUICE_RETRY_AFTER", "minutes", 'Expected `SLUICE_RETRY_AFTER` to be seconds, http-date, got "minutes"'],
+  ])("%s=%s is refused", (variable, value, complaint) => {
+    expect(() => readTelling({ [variable]: value })).toThrow(new ConfigError(complaint));
+  });
+});
+
 describe.concurrent("the process", () => {
+  test.each(["node", "express", "fastify", "hono"])("on %s tells limits as it was told to", async (framework) => {
+    const env = { SLUICE_HEADERS: "x-ratelimit", SLUICE_RETRY_AFTER: "http-date", SLUICE_BULK_CAPACITY: "1" };
+    const server = await ExampleServer.start(["--framework", framework], env);
+    try {
+      expect((await server.ask("POST /exports", device("told"))).headers).toMatchObject({ "x-ratelimit-limit": "1" });
+      const { headers } = await server.ask("POST /exports", device("told"));
+      expect(headers["retry-after"]).toMatch(/GMT$/);
+      expect(headers).not.toHaveProperty("ratelimit");
+    } finally {
+      server.kill();
+    }
+  });
+
   test("serves under the numbers that it was given", async () => {
     const config = file({ interactive: { capacity: 50 }, bulk: { capacity: 7 } });
     const server = await ExampleServer.start(["--config", config], { SLUICE_BULK_CAPACITY: "1", SLUICE_BULK_EVERY_MS: "3600000" });
@@ -105,6 +133,7 @@ describe.concurrent("the process", () => {
     [["--frame"], {}, "Unknown option '--frame' (--help lists the options)"],
     [[], { PORT: "70000" }, 'Expected `PORT` to be a whole number from 0 to 65535, got "70000"'],
     [[], { SLUICE_BULK_TOKENS: "none" }, 'Expected `SLUICE_BULK_TOKENS` to be a positive integer, got "none"'],
+    [[], { SLUICE_RETRY_AFTER: "soon" }, 'Expected `SLUICE_RETRY_AFTER` to be seconds, http-date, got "soon"'],
     // The library's own complaint, from where the gates are made.
     [[], { SLUICE_BULK_EVERY_MS: "1000000000000" }, 'Expected policy "bulk" to refill within 2147483647 seconds (the longest Retry-After that clients read), got 3000000000000 ms'],
   ];
