@@ -17,7 +17,7 @@ const budgets = {
   "./postgres": 7500,
   "./cas": 3000,
   "./http": 13_600,
-  "./client": 5000,
+  "./client": 5550,
   "./client/traffic": 3100,
   "./testing": 28_800, // never in production
 };

@@ -16,8 +16,8 @@ interface Flight {
   readonly stop: AbortController;
   /** Those who have not aborted. */
   callers: number;
-  /** Those of them who have no outcome yet. */
-  waiting: number;
+  /** Those of them who have no outcome yet, by what resolves their promise. */
+  readonly waiting: Set<unknown>;
 }
 
 /** Every caller gets a body of its own. What one aborts is no business of the others; what all abort is aborted. */
@@ -38,7 +38,7 @@ export function createShare(): Share {
     let flight = flights.get(mergeKey);
     if (!flight) {
       const stop = new AbortController();
-      flight = { call, outcome: send(stop.signal), stop, callers: 0, waiting: 0 };
+      flight = { call, outcome: send(stop.signal), stop, callers: 0, waiting: new Set() };
       flights.set(mergeKey, flight);
     }
     const joined = flight;
@@ -49,18 +49,14 @@ export function createShare(): Share {
 
 function join(flight: Flight, signal: AbortSignal | null, land: () => unknown): Promise<Outcome> {
   flight.callers++;
-  flight.waiting++;
-  let isWaiting = true;
+  const { waiting } = flight;
   return new Promise((resolve, reject) => {
-    const waitNoMore = (): void => {
-      flight.waiting -= Number(isWaiting);
-      isWaiting = false;
-    };
+    waiting.add(resolve);
     const stay =
       signal &&
       onAbort(signal, () => {
         const reason = abortReason(signal);
-        waitNoMore();
+        waiting.delete(resolve);
         reject(reason);
         if (--flight.callers > 0) return;
         land();
@@ -68,10 +64,9 @@ function join(flight: Flight, signal: AbortSignal | null, land: () => unknown): 
       });
     const serve = (outcome: Outcome): void => {
       land();
-      if (!isWaiting) return;
-      waitNoMore();
+      if (!waiting.delete(resolve)) return;
       // The last one gets the original: a copy that nobody reads would keep the whole body.
-      const own = flight.waiting > 0 ? copyOf(outcome) : outcome;
+      const own = waiting.size > 0 ? copyOf(outcome) : outcome;
       resolve(own);
       // An abort still ends a body that is on its way.
       stay?.("body" in own ? own.body : null);

@@ -6,7 +6,8 @@ export interface ClientOptions {
   readonly fetch?: ((input: string | URL | Request, init?: RequestInit) => Promise<Response>) | undefined;
   /**
    * Who is calling, in case one program calls for several users: calls of different identities are never merged and never
-   * wait for each other. The function gets the request without its body. Default `""`: all calls are one caller's.
+   * wait for each other. The function gets the request without its body, below `http://relative.invalid` where its URL is relative
+   * to nothing. Default `""`: all calls are one caller's.
    */
   readonly identity?: string | ((request: Request) => string) | undefined;
   /** Requests that one call may send, the first included. At least 1. Default 3. */
@@ -22,7 +23,10 @@ export interface ClientOptions {
    * the retries end. Default `[]`.
    */
   readonly retryStatuses?: readonly number[] | undefined;
-  /** Whether identical `GET` and `HEAD` requests that are under way at once share one. Default true. */
+  /**
+   * Whether identical `GET` and `HEAD` requests that are under way at once share one. False for bodies that are large or never
+   * end. Requests that accept `text/event-stream` never do. Default true.
+   */
   readonly merge?: boolean | undefined;
   /**
    * Stops retries to an origin that keeps failing: each failure takes one of `tokens`, each success gives back

@@ -12,7 +12,7 @@ import type { Fence } from "./docs-read.js";
 /** By the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
   express: 'import express from "express"; const app = express()',
-  client: "declare const session: { userId: string }, body: string, button: { text: string; disabled: boolean }",
+  client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
 };
 
 /** What a docstring of one file takes for granted. */

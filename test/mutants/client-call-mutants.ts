@@ -49,7 +49,7 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "54", file: "src/client/merge.ts", test: MERGE,
-    find: "const own = flight.waiting > 0 ? copyOf(outcome) : outcome;",
+    find: "const own = waiting.size > 0 ? copyOf(outcome) : outcome;",
     replace: "const own = outcome;",
   },
   {
@@ -61,6 +61,11 @@ export const clientCallMutants: readonly Mutant[] = [
     item: "55", file: "src/client/call.ts", test: MERGE,
     find: "const facts = [method, url, identity, [...about.headers],",
     replace: "const facts = [method, url, [...about.headers],",
+  },
+  {
+    item: "55", file: "src/client/merge.ts", test: MERGE,
+    find: "return send(signal).finally(part);",
+    replace: "return send(signal);",
   },
   {
     item: "55", file: "src/client/merge.ts", test: MERGE,
