@@ -83,9 +83,14 @@ export const lawMutants: readonly Mutant[] = [
     replace: "",
   },
   {
-    item: "L1", file: "src/limiter/age.ts", test: "test/limiter/refund.test.ts",
-    find: "limit === name && ageMs >= resetMs",
-    replace: "limit === name && ageMs > 1e15 + resetMs",
+    item: "L1", file: "src/limiter/still-out.ts", test: "test/limiter/refund.test.ts",
+    find: "Math.min(tokens, Math.ceil(units / limit.unitsPerToken))",
+    replace: "(resetMs > ageMs ? tokens : 0)",
+  },
+  {
+    item: "L1", file: "src/limiter/still-out.ts", test: "test/limiter/refund.test.ts",
+    find: "resetMs > 0 ? tokens : 0",
+    replace: "tokens",
   },
   {
     item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/failure.test.ts",
