@@ -1,13 +1,15 @@
 /** What the service answers, whichever framework carries it, and what a server of it is built from. */
 import type { IncomingMessage, Server } from "node:http";
 import type { Decision, Store } from "sluice";
-import type { Policies } from "./config.js";
+import type { Failing, Policies } from "./config.js";
 
 /** What a framework's file needs in order to build a server. */
 interface Setup {
   readonly policies: Policies;
   /** Where the buckets live. One store for all policies: a bucket is known by its policy's name and its key. */
   readonly store: Store;
+  /** What callers meet when the store fails. */
+  readonly failing?: Failing;
   /** Hears every decision, for the log. */
   readonly onDecision: (decision: Decision, request: IncomingMessage) => void;
 }

@@ -45,6 +45,33 @@ describeWith("redis-server", "--store redis", () => {
   });
 });
 
+describeWith("redis-server", "while Redis accepts and never answers, as the settings have it", () => {
+  let redis: OwnRedis;
+  beforeAll(async () => void (redis = await startRedis()));
+  afterAll(() => redis.stop());
+
+  const cases: [framework: string, onStoreError: string, statuses: number[]][] = [
+    ["node", "unavailable", [503, 503, 503, 503]],
+    ["express", "allow", [202, 202, 202, 202]],
+    ["fastify", "unavailable", [503, 503, 503, 503]],
+    ["hono", "local", [202, 503, 503, 503]], // of 3, one process gives 1
+  ];
+  test.each(cases)("--framework %s --on-store-error %s answers %j", async (framework, onStoreError, statuses) => {
+    const args = ["--framework", framework, "--store", "redis", "--on-store-error", onStoreError, "--store-timeout", "200"];
+    const server = await ExampleServer.start(args, { SLUICE_REDIS_URL: redis.url });
+    try {
+      await redis.kill("SIGSTOP");
+      const told = [];
+      while (told.length < statuses.length) told.push(await server.ask("POST /login/code", device(framework)));
+      expect(told.map(({ status }) => status)).toEqual(statuses);
+      expect(told.filter(({ headers }) => "ratelimit-limit" in headers)).toEqual([]);
+    } finally {
+      await redis.kill("SIGCONT");
+      server.kill();
+    }
+  });
+});
+
 describeWith("postgres", "--store postgres", () => {
   const schema = `sluice_example_${process.pid}`;
   const url = new URL(postgresUrl());
