@@ -93,6 +93,11 @@ export const lawMutants: readonly Mutant[] = [
     replace: "tokens",
   },
   {
+    item: "L11", file: "src/http/headers.ts", test: "test/client/outage.test.ts",
+    find: "decision.degraded || fields.length === 0",
+    replace: "fields.length === 0",
+  },
+  {
     item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/failure.test.ts",
     find: 'return this.#unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
     replace: 'return this.#unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
