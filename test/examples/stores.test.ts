@@ -10,7 +10,7 @@ describeWith("redis-server", "--store redis", () => {
   let redis: OwnRedis;
   beforeAll(async () => void (redis = await startRedis()));
   afterAll(() => redis.stop());
-  const start = () => ExampleServer.start(["--store", "redis"], { SLUICE_REDIS_URL: redis.url });
+  const start = () => ExampleServer.start(["--store", "redis", "--store-timeout", "off"], { SLUICE_REDIS_URL: redis.url });
 
   walk([{ title: "node, redis", start }]);
 
@@ -18,7 +18,7 @@ describeWith("redis-server", "--store redis", () => {
 
   test("while Redis is away, callers have a share, then are told 503 and never 429; afterwards they have their budget again", async () => {
     const own = await startRedis();
-    const server = await ExampleServer.start(["--store", "redis"], { SLUICE_REDIS_URL: own.url });
+    const server = await ExampleServer.start(["--store", "redis", "--store-timeout", "1000"], { SLUICE_REDIS_URL: own.url });
     let back: OwnRedis | undefined;
     try {
       expect((await server.ask("GET /inbox", device("outage"))).status).toBe(200);
@@ -76,7 +76,7 @@ describeWith("postgres", "--store postgres", () => {
   const schema = `sluice_example_${process.pid}`;
   const url = new URL(postgresUrl());
   url.searchParams.set("options", `-c search_path=${schema}`);
-  const start = () => ExampleServer.start(["--store", "postgres"], { SLUICE_POSTGRES_URL: url.href });
+  const start = () => ExampleServer.start(["--store", "postgres", "--store-timeout", "off"], { SLUICE_POSTGRES_URL: url.href });
 
   let admin: pg.Pool;
   beforeAll(async () => {
