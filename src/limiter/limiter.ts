@@ -74,10 +74,13 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   const fallback = makeFallback(options, store);
   const reporter = makeReporter(options.observe, policy, () => limiter);
   const breaker = makeBreaker(options.breaker, reporter.storeIs);
+  const timeoutMs = timeoutOf(options);
   const parts: Parts = {
     policy,
     store,
-    ask: makeGuard(timeoutOf(options), breaker),
+    ask: makeGuard(timeoutMs, breaker),
+    timeoutMs,
+    breaker,
     decideWithout: (...asked) => fallback.decide(...asked),
     localCharge: (decision) => fallback.chargeOf(decision),
     age: new Age(store.clock),
