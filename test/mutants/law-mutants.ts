@@ -109,8 +109,18 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/guard.test.ts",
-    find: "    this.#arm(this.#afterMs);",
-    replace: "    if (this.#first === null) this.#arm(this.#afterMs);",
+    find: "    this.#last = waiting;\n    this.#arm();",
+    replace: "    this.#last = waiting;",
+  },
+  {
+    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/deadline.test.ts",
+    find: "    waiting.before = waiting.after = null;\n",
+    replace: "",
+  },
+  {
+    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/deadline.test.ts",
+    find: "Math.min(stalledMs, this.#afterMs)",
+    replace: "stalledMs",
   },
   {
     item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/stalled-loop.test.ts",
