@@ -56,6 +56,18 @@ describe("refund", () => {
     expect(one.peek("alice").remaining).toBe(6);
   });
 
+  test("L1 · given back late, a decision mints nothing: what came back by itself is not there twice", () => {
+    const own = new ManualClock();
+    const limiter = createLimiter({ policy: { name: "api", capacity: 10, refill: perSecond(1) }, clock: own.now });
+    const first = limiter.consume("alice", 10);
+    own.advance(9_900);
+    expect(limiter.consume("alice", 9).allowed).toBe(true);
+    limiter.refund("alice", first);
+    // Nine came back by themselves and are out again; of the tenth a part had come, and the whole was given back.
+    expect(limiter.consume("alice", 10).allowed).toBe(false);
+    expect(limiter.peek("alice").remaining).toBe(1);
+  });
+
   test("never fills beyond full", () => {
     const limiter = createLimiter({ policy, clock: clock.now });
     const decision = limiter.consume("alice", 6);
