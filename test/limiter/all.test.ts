@@ -314,12 +314,12 @@ describe("a refund of several", () => {
   test("is one: through the limiter that binds the decision gives back nothing, before or after", () => {
     const [user, tenant] = limitersOver(twice(store()));
     const both = all([user, tenant]);
-    both.consume(keys, 1);
+    void both.consume(keys, 1);
     for (const order of ["together first", "by itself first"]) {
       const decision = both.consume(keys, 2) as TogetherDecision;
       expect(decision.policy).toBe("user");
       if (order === "by itself first") void user.refund(keys[0], decision);
-      both.refund(keys, decision);
+      void both.refund(keys, decision);
       void user.refund(keys[0], decision);
       expect([user.peek(keys[0]), tenant.peek(keys[1])]).toMatchObject([{ remaining: 4 }, { remaining: 7 }]);
     }
@@ -328,10 +328,10 @@ describe("a refund of several", () => {
   test("gives back of one limiter what its own decision took, once", () => {
     const [user, tenant] = limitersOver(twice(store()));
     const both = all([user, tenant]);
-    both.consume(keys, 1);
+    void both.consume(keys, 1);
     const decision = both.consume(keys, 2) as TogetherDecision;
     void user.refund(keys[0], decision.decisions[0] as Decision);
-    both.refund(keys, decision);
+    void both.refund(keys, decision);
     expect([user.peek(keys[0]), tenant.peek(keys[1])]).toMatchObject([{ remaining: 4 }, { remaining: 7 }]);
   });
 
