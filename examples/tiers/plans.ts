@@ -3,7 +3,7 @@ import { definePolicy, perSecond, type Clock, type Policy } from "sluice";
 import { rateLimit } from "sluice/web";
 
 /** The numbers of a plan, as they may stand in a database. */
-export interface Plan {
+interface Plan {
   readonly capacity: number;
   readonly perSecond: number;
 }

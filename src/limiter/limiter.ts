@@ -43,8 +43,8 @@ export interface Limiter<S extends Store = Store> {
   /**
    * Gives back what `decision` took from `key`, once, to where it was taken: the store, or this process where it decided
    * in the store's place. What has come back by itself meanwhile is not given back again: of a decision older than its
-   * `resetMs` nothing. A second refund of one decision does nothing, and neither does one of a refusal or of a `peek`. That the
-   * decision was about this key is taken on trust. A bare number of tokens is the administrator's form, which gives back as often as it is called.
+   * `resetMs` nothing. A second refund of one decision does nothing, and neither does one of a refusal or of a `peek`. That it
+   * was this limiter's, and about this key, is taken on trust; and a copy (`{ ...decision }`) is another decision. A bare number of tokens is the administrator's form, which gives back as often as it is called.
    *
    * Never beyond full. Throws a TypeError when the store cannot, or for a decision under another policy name; what the store
    * fails with is thrown, and not tried again unless its code is `"ERR_STORE_OPEN"`.
