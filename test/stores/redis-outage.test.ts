@@ -2,11 +2,12 @@
 import { createServer, type Server } from "node:net";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import { createLimiter } from "sluice";
+import { createLimiter, type LimiterEvent } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { expect, test } from "vitest";
 import { Crowd, policy, SHARE } from "../helpers/crowd.js";
 import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
+import type { Connected } from "../helpers/redis-clients.js";
 import { describeWith } from "../helpers/services.js";
 
 const quiet = (): undefined => undefined;
@@ -127,6 +128,36 @@ describeWith("redis-server", "Redis goes away", () => {
     const recovered = await crowd.isServed();
     await crowd.end("Redis, OOM", recovered);
     expect(crowd.granted).toBeLessThanOrEqual(policy.maxCost);
+  });
+
+  const both: readonly (readonly [name: string, connect: (server: OwnRedis) => Promise<Connected>])[] = [
+    ["ioredis", async ({ port }) => ((client) => ({ client, close: () => client.disconnect() }))(patient(port))],
+    ["node-redis", async ({ url }) => ((client) => ({ client, close: () => client.destroy() }))(await createClient({ url }).on("error", quiet).connect())],
+  ];
+
+  test.each(both)("L12 · a process that stalls before a healthy Redis, through %s: handlers that work without a turn of the loop", async (_, connect) => {
+    const server = await startRedis();
+    const { client, close } = await connect(server);
+    try {
+      const states: string[] = [];
+      const observe = (event: LimiterEvent): void => void (event.type === "store" && states.push(event.state));
+      // Half of the stall, so that an answer has as long on a busy machine.
+      const limiter = createLimiter({ policy, store: new RedisStore(client), storeTimeoutMs: 400, observe });
+      await new Promise((resolve) => setImmediate(resolve));
+      const decisions = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => {
+          const asked = limiter.consume(["user", i]);
+          const start = performance.now();
+          while (performance.now() - start < 40);
+          return asked;
+        }),
+      );
+      expect(decisions.filter(({ degraded }) => degraded)).toEqual([]);
+      expect(states).toEqual([]);
+    } finally {
+      close();
+      await server.stop();
+    }
   });
 
   test.each(["allow", "unavailable"] as const)("onStoreError: %s, while nobody answers", async (onStoreError) => {
