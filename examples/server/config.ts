@@ -1,6 +1,6 @@
-/** The policies: defaults, over them a JSON file, over that environment variables. */
+/** The settings. Policies: defaults, over them a JSON file, over that environment variables. And what happens when the store fails. */
 import { readFileSync } from "node:fs";
-import { definePolicy, type Policy } from "sluice";
+import { definePolicy, type OnStoreError, type Policy } from "sluice";
 import type { HeaderStyle } from "sluice/http";
 
 /** The service's three budgets. Each caller has one bucket under each of them. */
@@ -66,6 +66,29 @@ function oneOf<T extends string>(variable: string, all: readonly T[], text: stri
   const found = all.find((each) => each === text);
   if (found === undefined) throw new ConfigError(`Expected \`${variable}\` to be ${all.join(", ")}, got ${JSON.stringify(text)}`);
   return found;
+}
+
+/** What callers meet when the store fails. What is left out is the library's default. */
+export interface Failing {
+  readonly onStoreError?: OnStoreError;
+  readonly storeTimeoutMs?: number;
+}
+
+const CHOICES: readonly string[] = ["local", "allow", "unavailable"] satisfies OnStoreError[];
+
+/** Reads `--on-store-error` and `--store-timeout`. Throws a {@link ConfigError} for anything wrong. */
+export function readFailing(onStoreError: string | undefined, storeTimeout: string | undefined): Failing {
+  if (onStoreError !== undefined && !CHOICES.includes(onStoreError)) {
+    throw new ConfigError(`Expected \`--on-store-error\` to be ${CHOICES.join(", ")}, got ${JSON.stringify(onStoreError)}`);
+  }
+  const ms = storeTimeout === "off" ? Infinity : /^\d+$/.test(storeTimeout ?? "") ? Number(storeTimeout) : NaN;
+  if (storeTimeout !== undefined && ms !== Infinity && !isPositiveInteger(ms)) {
+    throw new ConfigError(`Expected \`--store-timeout\` to be a positive integer of milliseconds, or off, got ${JSON.stringify(storeTimeout)}`);
+  }
+  return {
+    ...(onStoreError !== undefined && { onStoreError: onStoreError as OnStoreError }),
+    ...(storeTimeout !== undefined && { storeTimeoutMs: ms }),
+  };
 }
 
 function takeFile(numbers: typeof DEFAULTS, file: string): void {

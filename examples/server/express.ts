@@ -6,11 +6,12 @@ import { rateLimit } from "sluice/express";
 import { explainRefusal, identify } from "./identity.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
-export const buildServer: BuildServer = ({ policies, store, telling, onDecision }) => {
+export const buildServer: BuildServer = ({ policies, store, telling, failing, onDecision }) => {
   const limit = (policy: Policy) =>
     rateLimit({
       policy,
       store,
+      ...failing,
       key: (request) => identify(request.headers),
       unidentified: "refuse",
       body: explainRefusal,

@@ -4,7 +4,7 @@ import { rateLimit } from "sluice/fastify";
 import { explainRefusal, identify } from "./identity.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
-export const buildServer: BuildServer = async ({ policies, store, telling, onDecision }) => {
+export const buildServer: BuildServer = async ({ policies, store, telling, failing, onDecision }) => {
   // A path that cannot be decoded is an unknown one; Fastify would answer it in words of its own.
   const app = Fastify({ frameworkErrors: (_error, _request, reply) => send(reply, notFound()) });
   app.setNotFoundHandler((_, reply) => send(reply, notFound()));
@@ -20,6 +20,7 @@ export const buildServer: BuildServer = async ({ policies, store, telling, onDec
     await limited.register(rateLimit, {
       policy: policies.interactive,
       store,
+      ...failing,
       key: (request) => identify(request.headers),
       unidentified: "refuse",
       body: explainRefusal,

@@ -7,11 +7,12 @@ import { rateLimit } from "sluice/hono";
 import { explainRefusal, identify } from "./identity.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
-export const buildServer: BuildServer = ({ policies, store, telling, onDecision }) => {
+export const buildServer: BuildServer = ({ policies, store, telling, failing, onDecision }) => {
   const limit = (policy: Policy) =>
     rateLimit<{ Bindings: HttpBindings }>({
       policy,
       store,
+      ...failing,
       key: (c) => identify(c.req.header()),
       unidentified: "refuse",
       body: explainRefusal,

@@ -7,13 +7,14 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
-import { ConfigError, readPolicies, readTelling, type Policies } from "./config.js";
+import { ConfigError, readFailing, readPolicies, readTelling, type Failing, type Policies } from "./config.js";
 import { RequestLog } from "./log.js";
 import type { BuildServer } from "./service.js";
 import { makeStop } from "./shutdown.js";
 import { openStore, type OpenStore } from "./store.js";
 
 const USAGE = `npm start -- [--framework node|express|fastify|hono] [--store memory|redis|postgres] [--config <file.json>]
+             [--on-store-error local|allow|unavailable] [--store-timeout <milliseconds>|off]
 
   PORT, HOST       where to listen: 3000 and 127.0.0.1 by default; port 0 takes any free one
   SLUICE_CONFIG    a file such as examples/server/config.example.json, if --config is not given
@@ -44,7 +45,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { framework, store, config, help } = readArguments();
+  const { framework, store, config, help, ...given } = readArguments();
   if (help) return console.log(USAGE);
   const load = Object.hasOwn(FRAMEWORKS, framework) ? FRAMEWORKS[framework] : undefined;
   if (load === undefined) {
@@ -52,11 +53,12 @@ async function main(): Promise<void> {
   }
   const port = readPort(process.env["PORT"]);
   const policies = readPolicies(process.env, config);
+  const failing = readFailing(given["on-store-error"], given["store-timeout"]);
 
   const log = new RequestLog();
   const opened = await openStore(store, process.env, ({ message }) => log.write({ event: "store_error", message }));
   try {
-    await serve(load, opened, policies, log, { port, title: `${framework}, ${store}` });
+    await serve(load, opened, { policies, failing }, log, { port, title: `${framework}, ${store}` });
   } catch (error) {
     await opened.close(); // or else its connections would keep the process alive
     throw error;
@@ -66,12 +68,12 @@ async function main(): Promise<void> {
 async function serve(
   load: () => Promise<{ buildServer: BuildServer }>,
   { store, close }: OpenStore,
-  policies: Policies,
+  settings: { readonly policies: Policies; readonly failing: Failing },
   log: RequestLog,
   { port, title }: { port: number; title: string },
 ): Promise<void> {
   const { buildServer } = await load();
-  const server = await buildServer({ policies, store, telling: readTelling(process.env), onDecision: log.onDecision });
+  const server = await buildServer({ ...settings, store, telling: readTelling(process.env), onDecision: log.onDecision });
   log.follow(server);
   const stop = makeStop(server);
 
@@ -82,7 +84,7 @@ async function serve(
     throw new ConfigError(`Cannot listen: ${(error as Error).message}. Set PORT to another port, or to 0 for any free one.`);
   }
   let ended: Promise<unknown> | undefined;
-  console.log(greeting(title, server.address() as AddressInfo, policies));
+  console.log(greeting(title, server.address() as AddressInfo, settings.policies));
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
@@ -100,6 +102,8 @@ function readArguments() {
         framework: { type: "string", default: "node" },
         store: { type: "string", default: "memory" },
         config: { type: "string" },
+        "on-store-error": { type: "string" },
+        "store-timeout": { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },
     });

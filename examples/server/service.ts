@@ -1,7 +1,7 @@
 /** What the service answers, whichever framework carries it, and what a server of it is built from. */
 import type { IncomingMessage, Server } from "node:http";
 import type { Decision, Store } from "sluice";
-import type { Policies, Telling } from "./config.js";
+import type { Failing, Policies, Telling } from "./config.js";
 
 /** What a framework's file needs in order to build a server. */
 interface Setup {
@@ -10,6 +10,8 @@ interface Setup {
   readonly store: Store;
   /** How limits are told. Default: the library's. */
   readonly telling?: Telling;
+  /** What callers meet when the store fails. */
+  readonly failing?: Failing;
   /** Hears every decision, for the log. */
   readonly onDecision: (decision: Decision, request: IncomingMessage) => void;
 }

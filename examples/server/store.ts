@@ -60,7 +60,8 @@ async function openRedis({ url, onError }: Opening): Promise<OpenStore> {
 
 async function openPostgres({ url, onError }: Opening): Promise<OpenStore> {
   const { default: pg } = await load("pg", () => import("pg"));
-  const pool = new pg.Pool({ connectionString: url, max: 10, connectionTimeoutMillis: 1_000, statement_timeout: 1_000 });
+  const timeouts = { connectionTimeoutMillis: 1_000, statement_timeout: 1_000, query_timeout: 2_000 };
+  const pool = new pg.Pool({ connectionString: url, max: 10, ...timeouts });
   pool.on("error", onError); // without a listener, an idle connection that is cut ends the process
   const store = new PostgresStore(pool, { table: "sluice_example" });
   try {

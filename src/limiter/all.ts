@@ -5,6 +5,7 @@ import type { Store } from "../core/store.js";
 import { costOf, policyOf, power, type ConsumeOptions } from "./asked.js";
 import type { Answer, Limiter } from "./limiter.js";
 import { partsOf } from "./parts.js";
+import { tookNothing } from "./refund.js";
 import { charge, groupsOf, isAllowed, thenAll, thenOne, undo, wouldSay, type Part } from "./together.js";
 
 /** What several limiters say together. Its own numbers are those of the one that binds: the longest wait, or else the fewest tokens left. */
@@ -13,7 +14,7 @@ export type TogetherDecision = Decision & {
   readonly refusedBy: number | null;
   /**
    * What each says by itself, in order. When one refuses nothing is taken, whatever the others say. Null for one that was not
-   * asked, because one before it had refused and its store cannot, or could not, tell without taking.
+   * asked, because one before it had refused, and a store had failed or its own cannot, or could not, tell without taking.
    */
   readonly decisions: ReadonlyArray<Decision | null>;
 };
@@ -31,7 +32,10 @@ export interface Together<L extends readonly Limiter[] = readonly Limiter[]> {
    * misuse, and a TypeError when two would take from one bucket; nothing is taken then.
    */
   consume(keys: Each<L, Key>, costs?: number | Each<L, number | ConsumeOptions>): Answer<L[number]["store"], TogetherDecision>;
-  /** Gives back what `decision` took from all of them, once. See `refund` of a limiter. */
+  /**
+   * Gives back what `decision` took from all of them, once. See `refund` of a limiter, which gives back one of
+   * `decision.decisions`, and nothing of `decision` itself. Throws, or rejects with, a TypeError for anything but a decision of this `consume`.
+   */
   refund(keys: Each<L, Key>, decision: TogetherDecision): Answer<L[number]["store"], void>;
 }
 
@@ -62,7 +66,7 @@ export function all<const L extends readonly Limiter[]>(limiters: L): Together<L
   const groups = groupsOf(limiters);
   for (const group of groups.slice(0, -1)) for (const place of group) power((limiters[place] as Limiter).store, "refund");
   const sync = limiters.every(({ store }: Limiter) => store.sync);
-  const taken = new WeakMap<object, readonly Part[]>();
+  const taken = new WeakMap<object, readonly Part[]>(); // nothing, for a refusal
 
   const together = {
     consume: (keys: readonly Key[], costs?: number | readonly (number | ConsumeOptions)[]) =>
@@ -70,14 +74,15 @@ export function all<const L extends readonly Limiter[]>(limiters: L): Together<L
         const parts = partsFor(limiters, keys, costs);
         return thenOne(take(parts, groups), (decisions) => {
           const decision = combine(limiters, decisions);
-          if (decision.allowed) taken.set(decision, parts);
-          return decision;
+          taken.set(decision, decision.allowed ? parts : []);
+          // It has the name of one limiter's policy, and must not be given back there as well.
+          return tookNothing(decision) as TogetherDecision;
         });
       }),
     refund: (keys: readonly Key[], decision: TogetherDecision) =>
       answer(() => {
         const parts = taken.get(Object(decision));
-        if (parts === undefined) return undefined;
+        if (parts === undefined) throw new TypeError(expected("decision", "one of this `consume`", decision));
         checkEach("keys", keys, limiters);
         const done = parts.map(({ limiter, policy }, i) => limiter.refund(keys[i] as Key, decision.decisions[i] as Decision, { policy }));
         return thenAll<void, void>(done, () => undefined);
@@ -123,11 +128,13 @@ function take(parts: readonly Part[], groups: readonly number[][], made: Decisio
   });
 }
 
-/** Undoes what was charged, and asks the rest how long they would make one wait. */
+/** Undoes what was charged, and asks the rest how long they would make one wait, unless that is not what they are waiting for. */
 function takeBack(parts: readonly Part[], made: Decisions): Decisions | Promise<Decisions> {
   const undone = parts.map((part, place) => (made[place]?.allowed ? undo(part, made[place] as Decision) : undefined));
+  // Where a store failed, no wait is exact, and others may keep the caller waiting for as long again.
+  const failed = made.some((decision) => decision?.degraded);
   return thenAll<void, Decisions>(undone, () =>
-    thenAll(parts.map((part, place) => made[place] ?? wouldSay(part)), (decisions) => decisions),
+    thenAll(parts.map((part, place) => made[place] ?? (failed ? null : wouldSay(part))), (decisions) => decisions),
   );
 }
 

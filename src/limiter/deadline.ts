@@ -14,7 +14,8 @@ interface Waiting {
  * they began. The timer keeps no process alive, and there is none while nothing is waited for.
  *
  * A deadline that has passed gives the event loop one more look at its sockets: after a loop that stalled, the answer is
- * often there already.
+ * often there already. Where the question had yet to be sent, that is not enough: a timer that fires late tells of the stall, and
+ * the time that was lost is given once more.
  */
 export class Deadlines {
   readonly #afterMs: number;
@@ -32,7 +33,7 @@ export class Deadlines {
     if (this.#last === null) this.#first = waiting;
     else this.#last.after = waiting;
     this.#last = waiting;
-    this.#arm(this.#afterMs);
+    this.#arm();
     return waiting;
   }
 
@@ -44,22 +45,30 @@ export class Deadlines {
     else waiting.before.after = waiting.after;
     if (waiting.after === null) this.#last = waiting.before;
     else waiting.after.before = waiting.before;
+    // A promise that never settles keeps what it waited with, and must not keep all that came after.
+    waiting.before = waiting.after = null;
     return true;
   }
 
-  #arm(ms: number): void {
-    if (this.#armed) return;
+  #arm(): void {
+    if (this.#armed || this.#first === null) return;
     this.#armed = true;
-    const timer: unknown = setTimeout(() => this.#look(), Math.min(ms, LONGEST_TIMER));
-    // Numbers in browsers, objects elsewhere.
-    (timer as { unref?(): void }).unref?.();
+    const { due } = this.#first;
+    startTimer(() => this.#look(due, -Infinity), Math.max(1, Math.ceil(due - monotonicClock())));
   }
 
-  #look(): void {
+  /** Looks who is due, by a timer that was to fire `at`. Those due by `waitedFor` have had their second chance. */
+  #look(at: number, waitedFor: number): void {
     const now = monotonicClock();
-    // Timers may fire a fraction of a millisecond early.
-    if (this.#first === null || this.#first.due > now) this.#again();
-    else afterOnePoll(() => this.#expire(now));
+    if (this.#first === null || this.#first.due > now) return this.#again();
+    const stalledMs = now - at >= STALL_MS ? now - at : 0;
+    afterOnePoll(() => {
+      this.#expire(stalledMs === 0 ? now : waitedFor);
+      if (stalledMs === 0 || this.#first === null || this.#first.due > now) return this.#again();
+      const more = Math.min(stalledMs, this.#afterMs);
+      const until = monotonicClock() + more;
+      startTimer(() => this.#look(until, now), more);
+    });
   }
 
   #expire(now: number): void {
@@ -68,16 +77,24 @@ export class Deadlines {
       this.end(this.#first);
       expire();
     }
-    this.#again();
   }
 
   #again(): void {
     this.#armed = false;
-    if (this.#first !== null) this.#arm(Math.max(1, Math.ceil(this.#first.due - monotonicClock())));
+    this.#arm();
   }
 }
 
 const LONGEST_TIMER = 2_147_483_647;
+
+// Timers of a loop that turns are a millisecond or two late, or early by a fraction of one.
+const STALL_MS = 5;
+
+function startTimer(then: () => void, ms: number): void {
+  const timer: unknown = setTimeout(then, Math.min(ms, LONGEST_TIMER));
+  // Numbers in browsers, objects elsewhere.
+  (timer as { unref?(): void }).unref?.();
+}
 
 // Timers, then sockets, then immediates: so turns Node's loop. Where there are no immediates, the next timer is next best.
 function afterOnePoll(then: () => void): void {

@@ -69,12 +69,22 @@ export function makeReporter(observe: ((event: LimiterEvent) => void) | undefine
   function tell(event: LimiterEvent, to: Channel | undefined): void {
     if (to?.hasSubscribers === true) to.publish(event);
     try {
-      observe?.(event);
+      const returned: unknown = observe?.(event);
+      // From an asynchronous function, whose rejection would be nobody's and end the process.
+      if (isThenable(returned)) returned.then(undefined, observerFailed);
     } catch (error) {
-      const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      warnOnce("SLUICE_OBSERVER_FAILED", "A limiter's `observe` threw; what it throws is dropped, now and from here on", cause);
+      observerFailed(error);
     }
   }
+}
+
+function observerFailed(error: unknown): void {
+  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  warnOnce("SLUICE_OBSERVER_FAILED", "A limiter's `observe` threw; what it throws is dropped, now and from here on", cause);
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
 interface Channel {

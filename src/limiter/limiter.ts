@@ -42,9 +42,9 @@ export interface Limiter<S extends Store = Store> {
   peek(key: Key, cost?: number | ConsumeOptions): Answer<S, Decision>;
   /**
    * Gives back what `decision` took from `key`, once, to where it was taken: the store, or this process where it decided
-   * in the store's place. A second refund of one decision does nothing, and neither does one of a refusal, of a `peek`, or
-   * of a decision older than its `resetMs`, whose tokens have come back by themselves. That the decision was about this key
-   * is taken on trust. A bare number of tokens is the administrator's form, which gives back as often as it is called.
+   * in the store's place. What has come back by itself meanwhile is not given back again: of a decision older than its
+   * `resetMs` nothing. A second refund of one decision does nothing, and neither does one of a refusal or of a `peek`. That it
+   * was this limiter's, and about this key, is taken on trust; and a copy (`{ ...decision }`) is another decision. A bare number of tokens is the administrator's form, which gives back as often as it is called.
    *
    * Never beyond full. Throws a TypeError when the store cannot, or for a decision under another policy name; what the store
    * fails with is thrown, and not tried again unless its code is `"ERR_STORE_OPEN"`.
@@ -74,10 +74,13 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   const fallback = makeFallback(options, store);
   const reporter = makeReporter(options.observe, policy, () => limiter);
   const breaker = makeBreaker(options.breaker, reporter.storeIs);
+  const timeoutMs = timeoutOf(options);
   const parts: Parts = {
     policy,
     store,
-    ask: makeGuard(timeoutOf(options), breaker),
+    ask: makeGuard(timeoutMs, breaker),
+    timeoutMs,
+    breaker,
     decideWithout: (...asked) => fallback.decide(...asked),
     localCharge: (decision) => fallback.chargeOf(decision),
     age: new Age(store.clock),

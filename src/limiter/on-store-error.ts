@@ -3,8 +3,8 @@ import type { Decision, DecisionFacts } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { MemoryStore } from "../stores/memory.js";
-import { stillSpent } from "./age.js";
 import { shareOf } from "./local-share.js";
+import { stillOut } from "./still-out.js";
 
 /**
  * What the caller sees when the store fails: `"local"` (the default) decides in this process with a share of each limit,
@@ -75,8 +75,8 @@ export class Fallback {
   refund(key: string, decision: Decision): void {
     const { store, policy } = charged.get(decision) ?? {};
     if (store === undefined || policy === undefined) return;
-    const due = stillSpent(policy, decision, readClock(store.clock) - decision.at);
-    if (due !== null) store.refund(due, key, decision.cost);
+    const ageMs = readClock(store.clock) - decision.at;
+    for (const due of stillOut(decision, policy, decision.cost, ageMs)) store.refund(due.policy, key, due.tokens);
   }
 
   #unasked(policy: Policy, cost: number, reason: Decision["reason"], retryAfterMs: number, error: unknown): Decision {

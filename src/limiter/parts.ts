@@ -3,6 +3,7 @@ import { expected } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import type { Age } from "./age.js";
+import type { Breaker } from "./breaker.js";
 import type { Reporter } from "./events.js";
 import type { Ask } from "./guard.js";
 import type { Limiter } from "./limiter.js";
@@ -16,6 +17,10 @@ export interface Parts {
   readonly store: Store;
   /** Asks an asynchronous store as the limiter itself does: within the deadline, and not while the store is away. Rejects with what it failed with. */
   readonly ask: Ask;
+  /** The longest that a call to it may take. */
+  readonly timeoutMs: number;
+  /** Told of every call to a synchronous store; an asynchronous one's is told by `ask`. */
+  readonly breaker: Breaker;
   /** The decision of `onStoreError`, for a call that the store failed with `error`. `key` is encoded. */
   readonly decideWithout: (policy: Policy, key: string, cost: number, error: unknown) => Decision;
   /** Where a degraded decision took its tokens; null where it took none. */
@@ -40,6 +45,11 @@ export function partsOf(limiter: Limiter): Parts {
   const parts = kept.get(Object(limiter));
   if (parts === undefined) throw new TypeError(expected("limiter", "made by createLimiter", limiter));
   return parts;
+}
+
+/** The longest that a call to the limiter's store may take. Infinity for what createLimiter did not make. */
+export function storeTimeoutOf(limiter: Limiter): number {
+  return kept.get(limiter)?.timeoutMs ?? Infinity;
 }
 
 /** Whether a limiter refuses nothing. What createLimiter did not make may refuse. */

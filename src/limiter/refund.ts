@@ -1,13 +1,12 @@
 import type { Decision } from "../core/decision.js";
 import { expected, positiveInteger } from "../core/errors.js";
 import { encodeKey } from "../core/key.js";
-import type { Policy } from "../core/policy.js";
-import { stillSpent } from "./age.js";
 import { answer, policyOf, power } from "./asked.js";
 import { StoreAwayError } from "./away-error.js";
 import type { Fallback } from "./on-store-error.js";
 import type { Limiter } from "./limiter.js";
 import type { Parts } from "./parts.js";
+import { stillOut, type Due } from "./still-out.js";
 
 // Decisions with nothing to give back (any more): what was peeked, and what was refunded by whichever limiter.
 const settled = new WeakSet<Decision>();
@@ -25,7 +24,7 @@ export function refunder({ store, policy: own, ask, age }: Parts, fallback: Fall
       const policy = policyOf(asked, own);
       const encoded = encodeKey(key);
       power(store, "refund");
-      if (typeof what === "number") return give(policy, encoded, positiveInteger("tokens", what));
+      if (typeof what === "number") return give([{ policy, tokens: positiveInteger("tokens", what) }], encoded);
       if (typeof what !== "object" || what === null) {
         throw new TypeError(expected("what", "a decision or a number of tokens", what));
       }
@@ -33,15 +32,17 @@ export function refunder({ store, policy: own, ask, age }: Parts, fallback: Fall
       if (!what.allowed || what.cost === 0 || settled.has(what)) return;
       settled.add(what);
       if (what.degraded) return fallback.refund(encoded, what);
-      const due = stillSpent(policy, what, age.of(what));
-      if (due === null) return;
-      const given = give(due, encoded, what.cost);
+      const due = stillOut(what, policy, what.cost, age.of(what));
+      if (due.length === 0) return;
+      const given = give(due, encoded);
       return given instanceof Promise ? given.catch((error: unknown) => failed(what, error)) : given;
     });
 
-  function give(policy: Policy, key: string, tokens: number): void | Promise<void> {
+  function give(due: readonly Due[], key: string): void | Promise<void> {
     const refund = power(store, "refund");
-    return store.sync ? refund.call(store, policy, key, tokens) : ask(async () => refund.call(store, policy, key, tokens));
+    const moves = due.map(({ policy, tokens }) => () => refund.call(store, policy, key, tokens));
+    if (store.sync) return moves.forEach((move) => void move());
+    return ask(async () => void (await Promise.all(moves.map(async (move) => move()))));
   }
 }
 

@@ -2,7 +2,7 @@ import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { checkNames, expected, positiveInteger, wholeNumber } from "../core/errors.js";
 import { encodeKey, type Key } from "../core/key.js";
-import { Policy } from "../core/policy.js";
+import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { answer, policyOf, power } from "./asked.js";
 import { StoreAwayError } from "./away-error.js";
@@ -139,8 +139,6 @@ async function runLater(moves: readonly Move[]): Promise<void> {
 /** What makes of `estimate` tokens that were charged `ageMs` ago the `used` ones that it should have been. */
 function correct({ store, policy }: Charged, decision: Decision, key: string, estimate: number, used: number, ageMs: number): Move[] {
   if (used > estimate) return [() => power(store, "debit").call(store, policy, key, used - estimate)];
-  return [...stillOut(decision, policy, estimate - used, ageMs)].map(([tokens, limits]) => {
-    const some = limits.length === policy.limits.length ? policy : new Policy(policy.name, limits);
-    return () => power(store, "refund").call(store, some, key, tokens);
-  });
+  const due = stillOut(decision, policy, estimate - used, ageMs);
+  return due.map(({ policy: some, tokens }) => () => power(store, "refund").call(store, some, key, tokens));
 }

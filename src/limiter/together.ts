@@ -36,7 +36,10 @@ export function groupsOf(limiters: readonly Limiter[]): number[][] {
   return groups;
 }
 
-/** Charges a group: all of it or none, unless the store fails, when each is decided as its limiter has it. */
+/**
+ * Charges a group: all of it or none, unless the store fails, when each is decided as its limiter has it. One call is made for
+ * all: over an asynchronous store within the deadline and by the breaker of the limiter whose deadline is shortest.
+ */
 export function charge(group: readonly Part[]): readonly Decision[] | Promise<readonly Decision[]> {
   const [{ limiter, key, policy, cost }] = group as [Part];
   if (group.length === 1) return thenOne(limiter.consume(key, { cost, policy }), (decision) => [decision]);
@@ -45,17 +48,21 @@ export function charge(group: readonly Part[]): readonly Decision[] | Promise<re
 }
 
 function chargeNow(store: SyncStore, group: readonly Part[]): readonly Decision[] {
+  let decisions: readonly Decision[];
   try {
-    return report(group, unlessAll(charged(store, group)));
+    decisions = unlessAll(charged(store, group));
+    for (const { limiter } of group) partsOf(limiter).breaker.answered();
   } catch (error) {
     // A clock that tells nonsense is misuse, and must not pass for an outage.
     if (store.clock !== "server") readClock(store.clock);
-    return report(group, withoutStore(group, error));
+    for (const { limiter } of group) partsOf(limiter).breaker.failed(error);
+    decisions = withoutStore(group, error);
   }
+  return report(group, decisions);
 }
 
 async function chargeLater(store: AsyncStore, group: readonly Part[]): Promise<readonly Decision[]> {
-  const { ask } = partsOf((group[0] as Part).limiter);
+  const { ask } = group.map(({ limiter }) => partsOf(limiter)).reduce((a, b) => (b.timeoutMs < a.timeoutMs ? b : a));
   const sentAt = monotonicClock();
   let decisions: readonly Decision[];
   try {
@@ -110,8 +117,12 @@ export function undo({ limiter, key, policy }: Part, decision: Decision): void |
 /** What a part would be told; null when nobody can say. */
 export function wouldSay({ limiter, key, policy, cost }: Part): Decision | null | Promise<Decision | null> {
   if (limiter.store.peek === undefined) return null;
-  const decision = limiter.peek(key, { cost, policy });
-  return decision instanceof Promise ? decision.catch(() => null) : decision;
+  try {
+    const decision = limiter.peek(key, { cost, policy });
+    return decision instanceof Promise ? decision.catch(() => null) : decision;
+  } catch {
+    return null;
+  }
 }
 
 /** Goes on with `value`, at once where it is there already. */

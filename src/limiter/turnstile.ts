@@ -10,7 +10,7 @@ import { WaitError } from "./wait-error.js";
 export interface Waiting {
   readonly cost: number;
   readonly policy: Policy;
-  /** The latest instant of the monotonic clock at which it may be served. */
+  /** The latest instant of the monotonic clock at which its tokens may come. */
   readonly until: number;
   /** Takes the tokens, or not. */
   ask(): Decision | Promise<Decision>;
@@ -23,19 +23,26 @@ export interface Waiting {
 /**
  * Lets through those who wait for one bucket, in order of arrival. Only the first ever asks, when its tokens should be there
  * and one question at a time; so there is one timer, and nothing is taken for anybody who could still be overtaken.
+ *
+ * Whoever's tokens come after `until` is turned away. Where they are there in time and those in front keep the store busy,
+ * as long again is waited as one call to it may take, and no question is asked for anybody after that.
  */
 export class Turnstile {
   readonly #line = new Line<Waiting>();
   readonly #alarm = new Alarm(() => this.step());
+  readonly #storeMs: number;
   readonly #emptied: () => void;
   /** What is known of the bucket; null when nothing is, and while something else answers in its place. */
   #outlook: Outlook | null = null;
   /** The instant that the first of the line was told. */
   #notBefore = -Infinity;
+  /** No `until` of the line is before this instant. */
+  #soonest = Infinity;
   #asking = false;
 
-  /** `emptied` is called whenever nobody is left. */
-  constructor(emptied: () => void) {
+  /** `storeMs` is the longest that a call to the store may take; `emptied` is called whenever nobody is left. */
+  constructor(storeMs: number, emptied: () => void) {
+    this.#storeMs = storeMs;
     this.#emptied = emptied;
   }
 
@@ -44,11 +51,11 @@ export class Turnstile {
     return this.#line.length;
   }
 
-  /** Joins the line. Throws a WaitError when it is known that this would take too long. */
-  join(who: Waiting): Place<Waiting> {
-    const now = readClock(monotonicClock);
+  /** Joins the line at `now`. Throws a WaitError when it is known that this would take too long. */
+  join(who: Waiting, now: number): Place<Waiting> {
     const wait = this.#foresee(who.policy, this.#line.tokens + who.cost, now);
-    if (wait > who.until - now) throw tooLong(wait);
+    if (this.#isLate(who, wait, now, 0)) throw tooLong(wait);
+    this.#soonest = Math.min(this.#soonest, who.until);
     return this.#line.join(who);
   }
 
@@ -66,9 +73,13 @@ export class Turnstile {
         this.#alarm.clear();
         return this.#emptied();
       }
-      const wait = this.#foresee(place.who.policy, place.who.cost, readClock(monotonicClock));
-      if (wait > 0) return this.#alarm.set(wait);
-      this.#askFor(place);
+      const { who } = place;
+      const now = readClock(monotonicClock);
+      const wait = this.#foresee(who.policy, who.cost, now);
+      // What was foreseen is short by less than a millisecond for each who was served, which turns nobody away.
+      if (this.#isLate(who, wait, now, this.#storeMs)) this.#fail(place, tooLate(wait, now - who.until));
+      else if (wait > 0) return this.#alarm.set(wait);
+      else this.#askFor(place);
     }
   }
 
@@ -118,7 +129,8 @@ export class Turnstile {
     } else if (!left) {
       this.#notBefore = now + decision.retryAfterMs;
     }
-    if (worse) this.#turnAwayLate(now);
+    if (worse) this.#turnAwayLate(now, 0);
+    else if (now - this.#soonest > this.#storeMs) this.#turnAwayLate(now, this.#storeMs);
   }
 
   // True when those who wait must be told: others take from the bucket, too. What comes as foreseen changes nothing, so that
@@ -136,18 +148,24 @@ export class Turnstile {
     return true;
   }
 
-  #turnAwayLate(now: number): void {
+  #turnAwayLate(now: number, slackMs: number): void {
     let tokens = 0;
+    this.#soonest = Infinity;
     for (let place = this.#line.first; place !== null; place = place.after) {
       const { who } = place;
       const wait = this.#foresee(who.policy, tokens + who.cost, now);
-      if (wait <= who.until - now) {
-        tokens += who.cost;
+      if (this.#isLate(who, wait, now, slackMs)) {
+        this.#fail(place, tooLate(wait, now - who.until));
       } else {
-        this.leave(place);
-        who.turnAway(tooLong(wait));
+        tokens += who.cost;
+        this.#soonest = Math.min(this.#soonest, who.until);
       }
     }
+  }
+
+  // Time that the store takes is not time that the tokens take: whoever's are there has as long as one call more.
+  #isLate(who: Waiting, wait: number, now: number, slackMs: number): boolean {
+    return now + wait - who.until > (wait > 0 ? slackMs : this.#storeMs);
   }
 
   // Nobody is served before the first.
@@ -164,6 +182,13 @@ export function never(cost: number, capacity: number): WaitError {
 
 function tooLong(waitMs: number): WaitError {
   return new WaitError("ERR_WAIT_TOO_LONG", `Expected to wait for at most \`maxWaitMs\`, would have to for ${waitMs} ms`, waitMs);
+}
+
+// Its turn may have come too late although its tokens are there: then the store is what it waited for.
+function tooLate(waitMs: number, lateMs: number): WaitError {
+  if (waitMs > 0) return tooLong(waitMs);
+  const message = `Expected the store to answer those in front within \`maxWaitMs\`, it took ${Math.round(lateMs)} ms more`;
+  return new WaitError("ERR_WAIT_TOO_LONG", message, 0);
 }
 
 function unavailable(decision: Decision): WaitError {

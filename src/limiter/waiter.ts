@@ -6,13 +6,13 @@ import { costOf, policyOf, type ConsumeOptions } from "./asked.js";
 import { Cancellations } from "./cancel.js";
 import type { Limiter } from "./limiter.js";
 import type { Place } from "./line.js";
-import { isShadow } from "./parts.js";
+import { isShadow, storeTimeoutOf } from "./parts.js";
 import { never, Turnstile, type Waiting } from "./turnstile.js";
 import { WaitError } from "./wait-error.js";
 
 /** How a {@link Waiter} behaves. */
 export interface WaiterOptions {
-  /** The longest wait, in whole milliseconds from 0, unless a call has its own. Default Infinity. */
+  /** The longest wait for tokens, in whole milliseconds from 0, unless a call has its own. Default Infinity. */
   readonly maxWaitMs?: number;
   /** The most who wait for one key. At least 1, default 10 000. */
   readonly maxWaiters?: number;
@@ -20,7 +20,7 @@ export interface WaiterOptions {
 
 /** One call's own cost, policy and patience. */
 export interface WaitOptions extends ConsumeOptions {
-  /** The longest wait, in whole milliseconds; 0 takes what is there or nothing. Default: the waiter's. */
+  /** The longest wait for tokens, in whole milliseconds; 0 takes what is there or nothing. Default: the waiter's. */
   readonly maxWaitMs?: number | undefined;
   /** Cancels the wait. Nothing is taken then, and the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -36,8 +36,9 @@ export interface Waiter {
    * the cost is above the capacity, or too many wait; and when the store fails and nothing answers in its place. Rejects
    * with a TypeError or RangeError on misuse. Whoever was rejected has taken nothing.
    *
-   * Somebody else who takes from the bucket without waiting makes everybody wait longer. `maxWaitMs` is checked with every
-   * answer of the store, so it can be passed by the time that one call takes. A limiter with `shadow: true` lets everybody
+   * Somebody else who takes from the bucket without waiting makes everybody wait longer. `maxWaitMs` bounds the wait for tokens;
+   * what the store takes to answer those in front and this call comes on top, and is bounded by the limiter's `storeTimeoutMs`,
+   * once for each of the two. A limiter with `shadow: true` lets everybody
    * through at once.
    */
   wait(key: Key, asked?: number | WaitOptions): Promise<Decision>;
@@ -77,7 +78,7 @@ export function waiter(limiter: Limiter, settings: WaiterOptions = {}): Waiter {
 
   const lineOf = (name: string): Turnstile => {
     let line = lines.get(name);
-    if (line === undefined) lines.set(name, (line = new Turnstile(() => lines.delete(name))));
+    if (line === undefined) lines.set(name, (line = new Turnstile(storeTimeoutOf(limiter), () => lines.delete(name))));
     return line;
   };
 
@@ -93,21 +94,24 @@ export function waiter(limiter: Limiter, settings: WaiterOptions = {}): Waiter {
     // Nobody is refused, so nobody waits.
     if (isShadow(limiter)) return resolve(limiter.consume(key, { cost, policy }));
     if (cost > policy.maxCost) throw never(cost, policy.maxCost);
+    // Before there is a line, so that a clock that tells nonsense leaves none behind; and once, or no time at all would pass for some.
+    const now = readClock(monotonicClock);
     const line = lineOf(name);
     if (line.length >= maxWaiters) throw new WaitError("ERR_WAIT_FULL", `Expected at most ${maxWaiters} to wait for one key, got one more`, null);
 
     const settled = (): void => {
       if (signal !== undefined) cancellations.delete(signal, entry);
     };
-    const place = line.join({
+    const who: Waiting = {
       cost,
       policy,
-      until: readClock(monotonicClock) + wait,
+      until: now + wait,
       ask: () => limiter.consume(key, { cost, policy }),
       giveBack: (decision) => giveBack(limiter, key, decision, policy),
       serve: (decision) => (settled(), resolve(decision)),
       turnAway: (error) => (settled(), reject(error)),
-    });
+    };
+    const place = line.join(who, now);
     const entry: Entry = { line, place, reject };
     if (signal !== undefined) cancellations.add(signal, entry);
     if (line.length === 1) line.step();

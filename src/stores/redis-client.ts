@@ -44,6 +44,27 @@ export function isTryAgain(error: unknown): boolean {
   return messageOf(error).includes("TRYAGAIN");
 }
 
+/**
+ * What a client failed with, as far as it may be printed: name, message, code, and the same of its cause. Clients attach
+ * the command to an error, in places of their own, and with it the callers' keys.
+ */
+export function withoutCommand(error: unknown): Error {
+  const { cause, lastNodeError } = Object(error) as Readonly<Record<string, unknown>>;
+  // The second is where cluster clients of the ioredis family keep it.
+  const from = cause ?? lastNodeError;
+  return bare(error, from === undefined || from === null ? {} : { cause: bare(from, {}) });
+}
+
+function bare(error: unknown, options: ErrorOptions): Error {
+  const { name, code } = Object(error) as Readonly<Record<string, unknown>>;
+  const copy = new Error(messageOf(error).replace(QUOTED_COMMAND, ""), options);
+  if (typeof name === "string") Object.defineProperty(copy, "name", { value: name });
+  return typeof code === "string" ? Object.assign(copy, { code }) : copy;
+}
+
+// Servers quote a command that they do not have.
+const QUOTED_COMMAND = /, with args beginning with:.*/s;
+
 /** Makes the one call that the store needs of a client. Throws a TypeError for something that is no client. */
 export function scriptRunner(client: RedisClient, script: string): RunScript {
   const run = callsOf(client);

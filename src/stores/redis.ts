@@ -10,7 +10,7 @@ import type { AsyncStore, Charge } from "../core/store.js";
 import { checkCharges } from "./shared/charges.js";
 import { portableKey } from "./shared/portable-key.js";
 import { Batcher, type Work } from "./redis-batch.js";
-import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, type RedisClient, type RunScript } from "./redis-client.js";
+import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./redis-client.js";
 import { DenyCache, type Sent } from "./shared/deny-cache.js";
 import { readReply, writeRequests, type StoreRequest } from "./redis-protocol.js";
 import { SCRIPT } from "./redis-script.js";
@@ -188,7 +188,7 @@ export class RedisStore implements AsyncStore {
     try {
       reply = await this.#run(keys, args);
     } catch (error) {
-      if (asks.length === 1 || !isTryAgain(error)) throw error;
+      if (asks.length === 1 || !isTryAgain(error)) throw withoutCommand(error);
       return this.#sendApart(asks);
     }
     return readReply(reply, asks).map((snapshots, i) => (snapshots instanceof Error ? snapshots : this.#answer(asks[i] as Ask, snapshots, sent)));

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { ConfigError, readPolicies, readTelling } from "../../examples/server/config.js";
+import { ConfigError, readFailing, readPolicies, readTelling } from "../../examples/server/config.js";
 import { device, ExampleServer } from "./example-server.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-example-"));
@@ -101,6 +101,20 @@ describe("how limits are told", () => {
   });
 });
 
+describe("what happens when the store fails", () => {
+  test("is the library's default, unless said otherwise", () => {
+    expect(readFailing(undefined, undefined)).toEqual({});
+    for (const choice of ["local", "allow", "unavailable"]) expect(readFailing(choice, undefined)).toEqual({ onStoreError: choice });
+    expect(readFailing("allow", "250")).toEqual({ onStoreError: "allow", storeTimeoutMs: 250 });
+    expect(readFailing(undefined, "off")).toEqual({ storeTimeoutMs: Infinity });
+  });
+
+  test.each(["0", "-1", "1.5", "1e3", "", "Infinity", "99999999999999999"])("a deadline of %j is refused", (text) => {
+    const complaint = `Expected \`--store-timeout\` to be a positive integer of milliseconds, or off, got ${JSON.stringify(text)}`;
+    expect(() => readFailing(undefined, text)).toThrow(new ConfigError(complaint));
+  });
+});
+
 describe.concurrent("the process", () => {
   test.each(["node", "express", "fastify", "hono"])("on %s tells limits as it was told to", async (framework) => {
     const env = { SLUICE_HEADERS: "x-ratelimit", SLUICE_RETRY_AFTER: "http-date", SLUICE_BULK_CAPACITY: "1" };
@@ -131,6 +145,8 @@ describe.concurrent("the process", () => {
   const wrong: [args: string[], env: Record<string, string>, complaint: string][] = [
     [["--framework", "koa"], {}, 'Expected `--framework` to be node, express, fastify, hono, got "koa"'],
     [["--frame"], {}, "Unknown option '--frame' (--help lists the options)"],
+    [["--on-store-error", "deny"], {}, 'Expected `--on-store-error` to be local, allow, unavailable, got "deny"'],
+    [["--store-timeout", "soon"], {}, 'Expected `--store-timeout` to be a positive integer of milliseconds, or off, got "soon"'],
     [[], { PORT: "70000" }, 'Expected `PORT` to be a whole number from 0 to 65535, got "70000"'],
     [[], { SLUICE_BULK_TOKENS: "none" }, 'Expected `SLUICE_BULK_TOKENS` to be a positive integer, got "none"'],
     [[], { SLUICE_RETRY_AFTER: "soon" }, 'Expected `SLUICE_RETRY_AFTER` to be seconds, http-date, got "soon"'],

@@ -10,7 +10,7 @@ describeWith("redis-server", "--store redis", () => {
   let redis: OwnRedis;
   beforeAll(async () => void (redis = await startRedis()));
   afterAll(() => redis.stop());
-  const start = () => ExampleServer.start(["--store", "redis"], { SLUICE_REDIS_URL: redis.url });
+  const start = () => ExampleServer.start(["--store", "redis", "--store-timeout", "off"], { SLUICE_REDIS_URL: redis.url });
 
   walk([{ title: "node, redis", start }]);
 
@@ -18,7 +18,7 @@ describeWith("redis-server", "--store redis", () => {
 
   test("while Redis is away, callers have a share, then are told 503 and never 429; afterwards they have their budget again", async () => {
     const own = await startRedis();
-    const server = await ExampleServer.start(["--store", "redis"], { SLUICE_REDIS_URL: own.url });
+    const server = await ExampleServer.start(["--store", "redis", "--store-timeout", "1000"], { SLUICE_REDIS_URL: own.url });
     let back: OwnRedis | undefined;
     try {
       expect((await server.ask("GET /inbox", device("outage"))).status).toBe(200);
@@ -45,11 +45,38 @@ describeWith("redis-server", "--store redis", () => {
   });
 });
 
+describeWith("redis-server", "while Redis accepts and never answers, as the settings have it", () => {
+  let redis: OwnRedis;
+  beforeAll(async () => void (redis = await startRedis()));
+  afterAll(() => redis.stop());
+
+  const cases: [framework: string, onStoreError: string, statuses: number[]][] = [
+    ["node", "unavailable", [503, 503, 503, 503]],
+    ["express", "allow", [202, 202, 202, 202]],
+    ["fastify", "unavailable", [503, 503, 503, 503]],
+    ["hono", "local", [202, 503, 503, 503]], // of 3, one process gives 1
+  ];
+  test.each(cases)("--framework %s --on-store-error %s answers %j", async (framework, onStoreError, statuses) => {
+    const args = ["--framework", framework, "--store", "redis", "--on-store-error", onStoreError, "--store-timeout", "200"];
+    const server = await ExampleServer.start(args, { SLUICE_REDIS_URL: redis.url });
+    try {
+      await redis.kill("SIGSTOP");
+      const told = [];
+      while (told.length < statuses.length) told.push(await server.ask("POST /login/code", device(framework)));
+      expect(told.map(({ status }) => status)).toEqual(statuses);
+      expect(told.filter(({ headers }) => "ratelimit-limit" in headers)).toEqual([]);
+    } finally {
+      await redis.kill("SIGCONT");
+      server.kill();
+    }
+  });
+});
+
 describeWith("postgres", "--store postgres", () => {
   const schema = `sluice_example_${process.pid}`;
   const url = new URL(postgresUrl());
   url.searchParams.set("options", `-c search_path=${schema}`);
-  const start = () => ExampleServer.start(["--store", "postgres"], { SLUICE_POSTGRES_URL: url.href });
+  const start = () => ExampleServer.start(["--store", "postgres", "--store-timeout", "off"], { SLUICE_POSTGRES_URL: url.href });
 
   let admin: pg.Pool;
   beforeAll(async () => {

@@ -47,6 +47,27 @@ describe("SLUICE_COUNTED_TWICE", () => {
     expect(codes()).toEqual(["SLUICE_COUNTED_TWICE"]);
   });
 
+  test("also when the second gate stands where requests come late and seldom", async () => {
+    const { createGate, MemoryStore, codes } = await freshSluice();
+    const store = new MemoryStore();
+    const [outer, inner] = [createGate({ policy, store, key }, reader), createGate({ policy, store, key }, reader)];
+    const both = (): void => {
+      const request = asked();
+      void outer(request);
+      void inner(request);
+    };
+    // The outer gate's own first thousand are over, and it looks no more.
+    for (let i = 0; i < 5_000; i++) void outer(asked());
+    both();
+    expect(codes()).toEqual([]);
+    // One request in a hundred goes through both, and one row of looks is among these.
+    for (let i = 0; i < 12_000; i++) {
+      if (i % 100 === 0) both();
+      else void outer(asked());
+    }
+    expect(codes()).toEqual(["SLUICE_COUNTED_TWICE"]);
+  });
+
   test("not for another request, another key, another policy or another store", async () => {
     const { createGate, MemoryStore, given } = await freshSluice();
     const store = new MemoryStore();
@@ -71,11 +92,12 @@ describe("SLUICE_COUNTED_TWICE", () => {
   });
 });
 
-test("only a gate's first thousand requests are looked at, for looking costs as much as deciding", async () => {
-  for (const [before, codes] of [[999, ["SLUICE_KEY_IS_ADDRESS"]], [1_000, []]] as const) {
+test("a gate's first thousand requests are looked at, and 250 of each 16 thousand, for looking costs as much as deciding", async () => {
+  const found = ["SLUICE_KEY_IS_ADDRESS"];
+  for (const [before, codes] of [[999, found], [1_000, []], [15_999, []], [16_000, found], [16_249, found], [16_250, []]] as const) {
     const sluice = await freshSluice();
     const gate = sluice.createGate({ policy, key: ({ headers }: Asked) => headers["x-key"] }, reader);
-    for (let i = 0; i < before; i++) void gate(asked({ "x-key": `u${i}` }));
+    for (let i = 0; i < before; i++) void gate(asked({ "x-key": "u1" }));
     void gate(asked({ "x-key": "192.0.2.7", "x-forwarded-for": "203.0.113.5" }));
     expect(sluice.codes()).toEqual(codes);
   }

@@ -107,10 +107,10 @@ test("L1 · by a server's clock too, a late refund gives back nothing that came 
     const both = all([user, tenant]);
     const decision = await both.consume(keys, 4);
     vi.advanceTimersByTime(3_000);
-    // The tenant's are back after 2 s, the user's after 4.
+    // The tenant's are all back after 2 s, of the user's one is still out.
     await both.consume(keys, 4);
     await both.refund(keys, decision);
-    expect([await user.peek(keys[0]), await tenant.peek(keys[1])]).toMatchObject([{ remaining: 4 }, { remaining: 4 }]);
+    expect([await user.peek(keys[0]), await tenant.peek(keys[1])]).toMatchObject([{ remaining: 1 }, { remaining: 4 }]);
   } finally {
     vi.useRealTimers();
   }
@@ -232,6 +232,126 @@ describe("a store that fails", () => {
   test("a clock that tells nonsense is misuse, not an outage", () => {
     const both = all(limitersOver(twice(new MemoryStore({ clock: () => Number.NaN }))));
     expect(() => both.consume(keys)).toThrow("Expected `clock()` to be a finite number");
+  });
+});
+
+describe("a store that fails under several", () => {
+  const gone = new Error("disk");
+  /** Works until it is told to break. */
+  const fragile = () => {
+    const inner = new MemoryStore({ clock: () => 0 });
+    const state = { broken: false, peeks: 0 };
+    const unlessBroken = <T>(make: () => T): T => {
+      if (state.broken) throw gone;
+      return make();
+    };
+    const store: SyncStore = {
+      sync: true,
+      clock: () => 0,
+      consume: (...asked) => unlessBroken(() => inner.consume(...asked)),
+      consumeTogether: (charges) => unlessBroken(() => inner.consumeTogether(charges)),
+      peek: (...asked) => (state.peeks++, unlessBroken(() => inner.peek(...asked))),
+      refund: (...asked) => unlessBroken(() => inner.refund(...asked)),
+    };
+    return { state, store };
+  };
+
+  test("cannot say what it would have, at once as well as later: null", () => {
+    const { state, store } = fragile();
+    const [user, tenant] = limitersOver([new MemoryStore({ clock: () => 0 }), store]);
+    void user.consume(keys[0], 5);
+    state.broken = true;
+    expect(all([user, tenant]).consume(keys)).toMatchObject({ allowed: false, reason: "limited", refusedBy: 0, decisions: [{}, null] });
+  });
+
+  test("is reported as away by each of them, and as back", () => {
+    const { state, store } = fragile();
+    const seen: string[] = [];
+    const observe = (event: LimiterEvent) => event.type === "store" && seen.push(`${event.policy} ${event.state}`);
+    const make = (policy: typeof userPolicy, failures: number) => createLimiter({ policy, store, observe, breaker: { failures }, onStoreError: "allow" });
+    const both = all([make(userPolicy, 3), make(tenantPolicy, 5)]);
+    state.broken = true;
+    for (let i = 0; i < 4; i++) both.consume(keys);
+    expect(seen).toEqual(["user away"]);
+    for (let i = 0; i < 4; i++) both.consume(keys);
+    expect(seen).toEqual(["user away", "tenant away"]);
+    state.broken = false;
+    both.consume(keys);
+    expect(seen.slice(2)).toEqual(["user back", "tenant back"]);
+  });
+
+  test("is waited for as long as the shortest deadline says, wherever its limiter stands", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "setImmediate", "performance"] });
+    try {
+      const never = () => new Promise<never>(() => {});
+      const store: AsyncStore = { sync: false, clock: "server", consume: never, consumeTogether: never };
+      const make = (policy: typeof userPolicy, storeTimeoutMs: number) => createLimiter({ policy, store, storeTimeoutMs, onStoreError: "allow" });
+      let answered = false;
+      const decision = all([make(userPolicy, 5_000), make(tenantPolicy, 50)]).consume(keys).finally(() => (answered = true));
+      await vi.advanceTimersByTimeAsync(49);
+      expect(answered).toBe(false);
+      await vi.advanceTimersByTimeAsync(20);
+      expect(answered).toBe(true);
+      expect(await decision).toMatchObject({ degraded: true, error: { code: "ERR_STORE_TIMEOUT" } });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("and so refuses keeps nobody waiting for what the others would have said", () => {
+    const [first, second] = [fragile(), fragile()];
+    const user = createLimiter({ policy: userPolicy, store: first.store, onStoreError: "unavailable" });
+    const tenant = createLimiter({ policy: tenantPolicy, store: second.store });
+    first.state.broken = true;
+    expect(all([user, tenant]).consume(keys)).toMatchObject({ reason: "store_unavailable", refusedBy: 0, decisions: [{}, null] });
+    expect(second.state.peeks).toBe(0);
+  });
+});
+
+describe("a refund of several", () => {
+  const store = () => new MemoryStore({ clock: () => 0 });
+
+  test("is one: through the limiter that binds the decision gives back nothing, before or after", () => {
+    const [user, tenant] = limitersOver(twice(store()));
+    const both = all([user, tenant]);
+    void both.consume(keys, 1);
+    for (const order of ["together first", "by itself first"]) {
+      const decision = both.consume(keys, 2) as TogetherDecision;
+      expect(decision.policy).toBe("user");
+      if (order === "by itself first") void user.refund(keys[0], decision);
+      void both.refund(keys, decision);
+      void user.refund(keys[0], decision);
+      expect([user.peek(keys[0]), tenant.peek(keys[1])]).toMatchObject([{ remaining: 4 }, { remaining: 7 }]);
+    }
+  });
+
+  test("gives back of one limiter what its own decision took, once", () => {
+    const [user, tenant] = limitersOver(twice(store()));
+    const both = all([user, tenant]);
+    void both.consume(keys, 1);
+    const decision = both.consume(keys, 2) as TogetherDecision;
+    void user.refund(keys[0], decision.decisions[0] as Decision);
+    void both.refund(keys, decision);
+    expect([user.peek(keys[0]), tenant.peek(keys[1])]).toMatchObject([{ remaining: 4 }, { remaining: 7 }]);
+  });
+
+  test.each<[what: string, decision: unknown, got: string]>([
+    ["null", null, "null"],
+    ["a number", 2, "2"],
+    ["an object", {}, "an object"],
+  ])("of %s throws, and rejects over a store that answers later", async (_, decision, got) => {
+    const message = `Expected \`decision\` to be one of this \`consume\`, got ${got}`;
+    const both = all(limitersOver(twice(store())));
+    expect(() => both.refund(keys, decision as TogetherDecision)).toThrow(new TypeError(message));
+    const later = all(limitersOver(twice(new LaterStore(() => 0))));
+    await expect(later.refund(keys, decision as TogetherDecision)).rejects.toThrow(new TypeError(message));
+  });
+
+  test("of a copy, or of another's decision, throws, since what was refunded is known by the decision itself", () => {
+    const both = all(limitersOver(twice(store())));
+    const decision = both.consume(keys, 2) as TogetherDecision;
+    expect(() => both.refund(keys, { ...decision })).toThrow(TypeError);
+    expect(() => all(limitersOver(twice(store()))).refund(keys, decision)).toThrow(TypeError);
   });
 });
 

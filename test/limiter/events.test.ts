@@ -1,6 +1,7 @@
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createLimiter, definePolicy, MemoryStore, perSecond, type LimiterEvent } from "sluice";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { freshSluice } from "../helpers/warned.js";
 import { outage, UnsteadyStore } from "./unsteady-store.js";
 
 const policy = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
@@ -108,6 +109,21 @@ describe("events", () => {
     expect([1, 5, 1].map((cost) => limiter.consume("ann", cost).allowed)).toEqual([true, false, true]);
     expect(warned).toHaveBeenCalledOnce();
     expect(warned.mock.calls[0]?.[1]).toMatchObject({ code: "SLUICE_OBSERVER_FAILED", detail: expect.stringContaining(String(broken.stack)) as string });
+  });
+
+  test("a listener that rejects is told of in the same way, and ends no process", async () => {
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    try {
+      const { createLimiter, given } = await freshSluice();
+      const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) }, clock, observe: async () => Promise.reject(new Error("my exporter is away")) });
+      expect([1, 5, 1].map((cost) => limiter.consume("ann", cost).allowed)).toEqual([true, false, true]);
+      await new Promise(setImmediate);
+      expect(given).toMatchObject([{ code: "SLUICE_OBSERVER_FAILED", detail: expect.stringContaining("my exporter is away") as string }]);
+      expect(unhandled).not.toHaveBeenCalled();
+    } finally {
+      process.off("unhandledRejection", unhandled);
+    }
   });
 
   test("need no platform: where there is no `process`, the hook still hears", () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { createLimiter, definePolicy, perSecond, type Decision, type LimiterOptions, type LimitOptions, type Policy } from "sluice";
+import { RedisStore, type RedisClient } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { shareOf } from "../../src/limiter/local-share.js";
@@ -13,6 +14,12 @@ function open(options: Partial<LimiterOptions<UnsteadyStore>> = {}) {
   const store = new UnsteadyStore(clock.now);
   store.health = "down";
   return { clock, store, limiter: createLimiter({ policy, store, ...options }) };
+}
+
+/** A client whose server is gone, and that says so at once. */
+function goneClient(): RedisClient {
+  const fail = (): Promise<never> => Promise.reject(outage);
+  return { evalsha: fail, eval: fail };
 }
 
 const told = ({ allowed, reason, retryAfterMs, degraded }: Decision): unknown[] => [allowed, reason, retryAfterMs, degraded];
@@ -39,6 +46,20 @@ describe("L11 · a store that fails, decided locally", () => {
     expect(told(await limiter.consume("bob", 5))).toEqual(yes);
     expect(told(await limiter.consume("ann", { cost: 50, policy: pro }))).toEqual(yes);
     expect(told(await limiter.consume("ann", { cost: 1, policy: pro }))).toEqual(no(2_000));
+  });
+
+  test("L11 · the share is that of a store object: three limiters on one have one, and two objects have two, if over one client", async () => {
+    const client = goneClient();
+    const clock = () => 0;
+    const [one, other] = [new RedisStore(client), new RedisStore(client)];
+    for (const [stores, most] of [[[one, one, one], 5], [[new RedisStore(client), other], 10]] as const) {
+      const limiters = stores.map((store) => createLimiter({ policy, store, clock }));
+      let granted = 0;
+      for (const limiter of limiters) {
+        for (let i = 0; i < 10; i++) if ((await limiter.consume("ann")).allowed) granted++;
+      }
+      expect(granted).toBe(most);
+    }
   });
 
   test("the share can be another, is rounded down, and is never nothing", async () => {

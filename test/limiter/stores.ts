@@ -41,3 +41,18 @@ export class LaterStore implements AsyncStore {
     this.inner.reset(policy, key);
   }
 }
+
+/** A memory store whose every decision takes so many milliseconds, by a timer. */
+export class SlowStore extends LaterStore {
+  readonly #ms: number;
+
+  constructor(ms: number) {
+    super(() => Math.floor(performance.now()));
+    this.#ms = ms;
+  }
+
+  override async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    await new Promise((resolve) => setTimeout(resolve, this.#ms));
+    return super.consume(policy, key, cost);
+  }
+}

@@ -1,6 +1,6 @@
 import { createLimiter, definePolicy, MemoryStore, perSecond, waiter, WaitError, type AsyncStore, type Decision, type Waiter, type WaitOptions } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { LaterStore } from "./stores.js";
+import { LaterStore, SlowStore } from "./stores.js";
 
 const policy = { name: "mail", capacity: 3, refill: perSecond(2) };
 
@@ -140,6 +140,70 @@ describe("turning away", () => {
     await pass(0);
     expect(["a", "b", "c", "d", "e"].map((name) => codeOf(outcomes[name]))).toEqual([undefined, undefined, undefined, "ERR_WAIT_TOO_LONG", "ERR_WAIT_TOO_LONG"]);
     expect(Object.keys(outcomes)).toHaveLength(5);
+  });
+
+  test("nobody without patience whose tokens are there, while the store answers one after another", async () => {
+    const plenty = { capacity: 1_000, refill: perSecond(1_000) };
+    const { wait, outcomes } = diary(waiter(createLimiter({ policy: plenty, store: new SlowStore(3) }), { maxWaitMs: 0 }));
+    const names = Array.from({ length: 10 }, (_, i) => `call ${i}`);
+    for (const name of names) wait(name, "smtp");
+    await pass(1_000);
+    expect(names.map((name) => outcomes[name])).toEqual(names.map((_, i) => ({ at: 3 * (i + 1) })));
+  });
+
+  test("whoever the store keeps waiting for longer than its patience and one deadline", async () => {
+    const store = new SlowStore(50);
+    const asked = vi.spyOn(store, "consume");
+    const plenty = { capacity: 1_000, refill: perSecond(1_000) };
+    const line = waiter(createLimiter({ policy: plenty, store, storeTimeoutMs: 100 }));
+    const { wait, served, outcomes } = diary(line);
+    for (let i = 0; i < 40; i++) wait(`${i}`, "smtp", { maxWaitMs: 200 });
+    wait("patient", "smtp");
+    await pass(5_000);
+    // Asked for at 300 at the latest, that is within 200 and the 100 of a call.
+    expect(served).toEqual(["0", "1", "2", "3", "4", "5", "6", "patient"]);
+    expect([outcomes["6"], outcomes["patient"]]).toEqual([{ at: 350 }, { at: 400 }]);
+    expect(outcomes["7"]).toMatchObject({
+      at: 350,
+      error: { code: "ERR_WAIT_TOO_LONG", waitMs: 0, message: "Expected the store to answer those in front within `maxWaitMs`, it took 150 ms more" },
+    });
+    expect(asked.mock.calls.length).toBe(8);
+  });
+
+  test("those without patience, also behind one who has it, as soon as their time is over", async () => {
+    const plenty = { capacity: 1_000, refill: perSecond(1_000) };
+    const { wait, outcomes } = diary(waiter(createLimiter({ policy: plenty, store: new SlowStore(50) })));
+    for (let i = 0; i < 20; i++) wait(`patient ${i}`, "smtp");
+    wait("impatient", "smtp", { maxWaitMs: 100 });
+    wait("another", "smtp", { maxWaitMs: 300 });
+    await pass(5_000);
+    expect([outcomes["impatient"]?.at, outcomes["another"]?.at, outcomes["patient 19"]?.at]).toEqual([250, 450, 1_000]);
+  });
+
+  test("whoever's tokens come too late because the timer did", async () => {
+    const limiter = createLimiter({ policy: { capacity: 1, refill: perSecond(10) } });
+    const { wait, outcomes } = diary(waiter(limiter));
+    wait("now", "smtp");
+    wait("first", "smtp", { maxWaitMs: 200 });
+    wait("second", "smtp", { maxWaitMs: 200 });
+    await pass(0);
+    // The process stands still for a while, and the bucket, once full, gains nothing by it.
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, "now").mockImplementation(() => now() + 150);
+    await pass(100);
+    vi.restoreAllMocks();
+    expect([outcomes["first"]?.error, codeOf(outcomes["second"])]).toEqual([undefined, "ERR_WAIT_TOO_LONG"]);
+  });
+
+  test("nobody for the time between two looks at the clock", async () => {
+    // A clock that moves with each look, as a real one may.
+    let now = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => (now += 1));
+    const line = waiter(createLimiter({ policy: { capacity: 1_000, refill: perSecond(1_000) } }), { maxWaitMs: 0 });
+    const other = line.wait("smtp");
+    for (let i = 0; i < 50; i++) expect((await line.wait("smtp")).allowed).toBe(true);
+    await other;
+    vi.restoreAllMocks();
   });
 
   test("at once, when it could never end, without asking", async () => {

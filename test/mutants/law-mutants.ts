@@ -83,9 +83,19 @@ export const lawMutants: readonly Mutant[] = [
     replace: "",
   },
   {
-    item: "L1", file: "src/limiter/age.ts", test: "test/limiter/refund.test.ts",
-    find: "limit === name && ageMs >= resetMs",
-    replace: "limit === name && ageMs > 1e15 + resetMs",
+    item: "L1", file: "src/limiter/still-out.ts", test: "test/limiter/refund.test.ts",
+    find: "Math.min(tokens, Math.ceil(units / limit.unitsPerToken))",
+    replace: "(resetMs > ageMs ? tokens : 0)",
+  },
+  {
+    item: "L1", file: "src/limiter/still-out.ts", test: "test/limiter/refund.test.ts",
+    find: "resetMs > 0 ? tokens : 0",
+    replace: "tokens",
+  },
+  {
+    item: "L11", file: "src/http/headers.ts", test: "test/client/outage.test.ts",
+    find: "decision.degraded || fields.length === 0",
+    replace: "fields.length === 0",
   },
   {
     item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/failure.test.ts",
@@ -99,8 +109,18 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/guard.test.ts",
-    find: "    this.#arm(this.#afterMs);",
-    replace: "    if (this.#first === null) this.#arm(this.#afterMs);",
+    find: "    this.#last = waiting;\n    this.#arm();",
+    replace: "    this.#last = waiting;",
+  },
+  {
+    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/deadline.test.ts",
+    find: "    waiting.before = waiting.after = null;\n",
+    replace: "",
+  },
+  {
+    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/deadline.test.ts",
+    find: "Math.min(stalledMs, this.#afterMs)",
+    replace: "stalledMs",
   },
   {
     item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/stalled-loop.test.ts",

@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import { createLimiter, definePolicy, perHour, perSecond } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { counting } from "../helpers/counting.js";
 import { describeWith } from "../helpers/services.js";
 import { useRedis } from "../helpers/use-redis.js";
@@ -94,6 +94,28 @@ describeWith("redis-server", "calls to Redis", () => {
     expect(calls).toEqual([]);
     clock.advance(1_000);
     expect(store.recall(policy, "a", 1)).toBeNull();
+  });
+
+  test("answers that come together count in the order of the server, also after it did not know the script", async () => {
+    let isKnown = true;
+    const held: (() => void)[] = [];
+    const hold = (reply: Promise<unknown>): Promise<unknown> => new Promise((resolve) => void reply.then((value) => held.push(() => resolve(value))));
+    const slow: IoredisLike = {
+      evalsha: (sha, count, ...rest) => (isKnown ? hold(client.evalsha(sha, count, ...rest)) : ((isKnown = true), Promise.reject(new Error("NOSCRIPT")))),
+      eval: (script, count, ...rest) => hold(client.eval(script, count, ...rest)),
+    };
+    const store = new RedisStore(slow, { clock: () => 0 });
+    await new RedisStore(client, { clock: () => 0 }).consume(policy, "a", 2);
+
+    isKnown = false;
+    const denied = store.consume(policy, "a", 2);
+    await vi.waitUntil(() => held.length === 1);
+    const allowed = store.consume(policy, "a", 1);
+    await vi.waitUntil(() => held.length === 2);
+    for (const release of held) release();
+    expect([(await denied).allowed, (await allowed).allowed]).toEqual([false, true]);
+    // The denial is older than the token that was taken, so its wait is too short.
+    expect(store.recall(policy, "a", 2)).toBeNull();
   });
 
   test("a denial in other numbers says nothing", async () => {

@@ -1,97 +1,16 @@
-// A limiter as it comes, before a Redis that goes away in every way that servers do: how long anybody waits, what gets
-// through, and how soon it is over. How long is printed and not asserted, but for what only a hang could take.
+// A limiter as it comes, before a Redis that goes away in every way that servers do.
 import { createServer, type Server } from "node:net";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import { createLimiter, definePolicy, perHour, type Decision, type LimiterEvent, type LimiterOptions } from "sluice";
-import { RedisStore, type RedisClient } from "sluice/redis";
+import { createLimiter, type LimiterEvent } from "sluice";
+import { RedisStore } from "sluice/redis";
 import { expect, test } from "vitest";
-import { pause } from "../helpers/load.js";
+import { Crowd, policy, SHARE } from "../helpers/crowd.js";
 import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
+import type { Connected } from "../helpers/redis-clients.js";
 import { describeWith } from "../helpers/services.js";
 
-// So slow that nothing to speak of comes back in a test: a grant more than the formula says cannot hide.
-const policy = definePolicy({ name: "outage", capacity: 200, refill: perHour(1) });
-const SHARE = 100;
-// As patient with a client as its own defaults are: up to twenty attempts, and a queue that never ends.
-const HANG_MS = 5_000;
-
 const quiet = (): undefined => undefined;
-
-/** Ten callers without a pause, each a request after the other, and what they met. */
-class Crowd {
-  readonly states: string[] = [];
-  longestMs = 0;
-  asked = 0;
-  granted = 0;
-  local = 0;
-  readonly errors = new Map<string, number>();
-  #over = false;
-  #healthy = 0;
-  readonly #callers: Promise<unknown>;
-  readonly limiter;
-
-  constructor(client: RedisClient, options: Partial<LimiterOptions<RedisStore>> = {}) {
-    const observe = (event: LimiterEvent): void => void (event.type === "store" && this.states.push(event.state));
-    this.limiter = createLimiter({ policy, store: new RedisStore(client, { prefix: "crowd" }), observe, ...options });
-    this.#callers = Promise.all(Array.from({ length: 10 }, () => this.#call()));
-  }
-
-  async #call(): Promise<void> {
-    while (!this.#over) {
-      const start = performance.now();
-      const decision = await this.limiter.consume("one");
-      this.longestMs = Math.max(this.longestMs, performance.now() - start);
-      this.#count(decision);
-      await pause(1);
-    }
-  }
-
-  #count({ allowed, degraded, error }: Decision): void {
-    this.asked += 1;
-    if (allowed && degraded) this.local += 1;
-    if (allowed && !degraded) this.granted += 1;
-    if (!degraded) return void (this.#healthy += 1);
-    const { code, message } = error as Error & { code?: string };
-    const name = code ?? message.split(" ")[0] ?? "";
-    this.errors.set(name, (this.errors.get(name) ?? 0) + 1);
-  }
-
-  /** Waits for `state` to have been told `times` times: an outage that nobody notices, or that never ends, fails here. */
-  async hears(state: "away" | "back", times = 1): Promise<void> {
-    await this.#until(() => this.states.filter((each) => each === state).length >= times, `that the store is ${state}`);
-  }
-
-  /** Waits until the local share is gone. */
-  async usesUpItsShare(): Promise<void> {
-    await this.#until(() => this.local >= SHARE, "the share to be used up");
-  }
-
-  /** Waits until the store decides again. */
-  async isServed(): Promise<number> {
-    const [start, before] = [performance.now(), this.#healthy];
-    await this.#until(() => this.#healthy > before + 20, "decisions of the store");
-    return performance.now() - start;
-  }
-
-  async end(what: string, recoveredMs?: number): Promise<void> {
-    this.#over = true;
-    await this.#callers;
-    const errors = [...this.errors].map(([name, times]) => `${name} ${times}`).join(", ");
-    const back = recoveredMs === undefined ? "" : `, served again after ${Math.round(recoveredMs)} ms`;
-    console.log(`Redis, ${what}: ${this.asked} asked, longest wait ${Math.round(this.longestMs)} ms, ${this.granted} + ${this.local} granted of ${policy.maxCost} + ${SHARE}${back} (${errors})`);
-    expect(this.local).toBeLessThanOrEqual(SHARE);
-    // Once for each change: a machine that stalls may see more outages than the test makes, but never one twice.
-    expect(this.states).toEqual(this.states.map((_, i) => (i % 2 === 0 ? "away" : "back")));
-    expect(this.longestMs).toBeLessThan(HANG_MS);
-  }
-
-  async #until(happened: () => boolean, what: string): Promise<void> {
-    for (const end = performance.now() + 20_000; !happened(); await pause(2)) {
-      if (performance.now() > end) throw new Error(`Waited in vain for ${what}`);
-    }
-  }
-}
 
 /** A client with its own defaults, which queues without end while there is no connection. */
 function patient(port: number): Redis {
@@ -109,14 +28,14 @@ describeWith("redis-server", "Redis goes away", () => {
     const server = await servers(onTestFinished);
     const client = patient(server.port);
     onTestFinished(() => client.disconnect());
-    const crowd = new Crowd(client);
+    const crowd = new Crowd(new RedisStore(client, { prefix: "crowd" }));
     await crowd.isServed();
     await server.kill("SIGSTOP");
     await crowd.hears("away");
     await crowd.usesUpItsShare();
     await server.kill("SIGCONT");
     const recovered = await crowd.isServed();
-    await crowd.end("SIGSTOP", recovered);
+    await crowd.end("Redis, SIGSTOP", recovered);
     expect(crowd.states.at(-1)).toBe("back");
     // What was given up on may have been charged when the server woke up, and was never asked for again.
     expect(crowd.granted).toBeLessThanOrEqual(policy.maxCost);
@@ -126,7 +45,7 @@ describeWith("redis-server", "Redis goes away", () => {
     const server = await servers(onTestFinished);
     const client = patient(server.port);
     onTestFinished(() => client.disconnect());
-    const crowd = new Crowd(client);
+    const crowd = new Crowd(new RedisStore(client, { prefix: "crowd" }));
     await crowd.isServed();
     await server.kill("SIGKILL");
     await crowd.hears("away");
@@ -134,7 +53,7 @@ describeWith("redis-server", "Redis goes away", () => {
     const again = await startRedis([], server.port);
     onTestFinished(() => again.stop());
     const recovered = await crowd.isServed();
-    await crowd.end("kill -9", recovered);
+    await crowd.end("Redis, kill -9", recovered);
     expect(crowd.states.at(-1)).toBe("back");
     // Each server had a full bucket of its own: it lost what the first one knew.
     expect(crowd.granted).toBeLessThanOrEqual(2 * policy.maxCost);
@@ -145,13 +64,13 @@ describeWith("redis-server", "Redis goes away", () => {
     await gone.stop();
     const client = patient(gone.port);
     onTestFinished(() => client.disconnect());
-    const crowd = new Crowd(client);
+    const crowd = new Crowd(new RedisStore(client, { prefix: "crowd" }));
     await crowd.hears("away");
     await crowd.usesUpItsShare();
     const server = await startRedis([], gone.port);
     onTestFinished(() => server.stop());
     const recovered = await crowd.isServed();
-    await crowd.end("refused connections", recovered);
+    await crowd.end("Redis, refused connections", recovered);
     expect(crowd.states.at(-1)).toBe("back");
   });
 
@@ -161,9 +80,9 @@ describeWith("redis-server", "Redis goes away", () => {
     const client = createClient({ socket: { host: "redis.invalid", port: 6379, lookup: lookup as never, reconnectStrategy: () => 50 } }).on("error", quiet);
     const connecting = client.connect().catch(quiet);
     onTestFinished(async () => (client.destroy(), void (await connecting)));
-    const crowd = new Crowd(client);
+    const crowd = new Crowd(new RedisStore(client, { prefix: "crowd" }));
     await crowd.usesUpItsShare();
-    await crowd.end("no such name");
+    await crowd.end("Redis, no such name");
     expect([crowd.states, crowd.granted, crowd.local]).toEqual([["away"], 0, SHARE]);
   });
 
@@ -172,9 +91,9 @@ describeWith("redis-server", "Redis goes away", () => {
     await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
     const client = patient((mute.address() as { port: number }).port);
     onTestFinished(() => (client.disconnect(), mute.close(), undefined));
-    const crowd = new Crowd(client);
+    const crowd = new Crowd(new RedisStore(client, { prefix: "crowd" }));
     await crowd.usesUpItsShare();
-    await crowd.end("a mute server");
+    await crowd.end("Redis, a mute server");
     expect([crowd.states, crowd.granted]).toEqual([["away"], 0]);
     // One question each second is all that still goes to the client's queue.
     const queued = (client as unknown as { offlineQueue: { length: number } }).offlineQueue.length;
@@ -186,12 +105,12 @@ describeWith("redis-server", "Redis goes away", () => {
     const replica = await servers(onTestFinished, ["--replicaof", "127.0.0.1", String(server.port)]);
     const client = patient(replica.port);
     onTestFinished(() => client.disconnect());
-    const crowd = new Crowd(client);
+    const crowd = new Crowd(new RedisStore(client, { prefix: "crowd" }));
     await crowd.hears("away");
     await crowd.usesUpItsShare();
     await client.call("REPLICAOF", "NO", "ONE");
     const recovered = await crowd.isServed();
-    await crowd.end("READONLY", recovered);
+    await crowd.end("Redis, READONLY", recovered);
     expect(crowd.states.at(-1)).toBe("back");
     expect(crowd.granted).toBeLessThanOrEqual(policy.maxCost);
   });
@@ -200,15 +119,45 @@ describeWith("redis-server", "Redis goes away", () => {
     const server = await servers(onTestFinished, ["--maxmemory-policy", "noeviction"]);
     const client = patient(server.port);
     onTestFinished(() => client.disconnect());
-    const crowd = new Crowd(client);
+    const crowd = new Crowd(new RedisStore(client, { prefix: "crowd" }));
     await crowd.isServed();
     await client.config("SET", "maxmemory", "1");
     await crowd.hears("away");
     await crowd.usesUpItsShare();
     await client.config("SET", "maxmemory", "0");
     const recovered = await crowd.isServed();
-    await crowd.end("OOM", recovered);
+    await crowd.end("Redis, OOM", recovered);
     expect(crowd.granted).toBeLessThanOrEqual(policy.maxCost);
+  });
+
+  const both: readonly (readonly [name: string, connect: (server: OwnRedis) => Promise<Connected>])[] = [
+    ["ioredis", async ({ port }) => ((client) => ({ client, close: () => client.disconnect() }))(patient(port))],
+    ["node-redis", async ({ url }) => ((client) => ({ client, close: () => client.destroy() }))(await createClient({ url }).on("error", quiet).connect())],
+  ];
+
+  test.each(both)("L12 · a process that stalls before a healthy Redis, through %s: handlers that work without a turn of the loop", async (_, connect) => {
+    const server = await startRedis();
+    const { client, close } = await connect(server);
+    try {
+      const states: string[] = [];
+      const observe = (event: LimiterEvent): void => void (event.type === "store" && states.push(event.state));
+      // Half of the stall, so that an answer has as long on a busy machine.
+      const limiter = createLimiter({ policy, store: new RedisStore(client), storeTimeoutMs: 400, observe });
+      await new Promise((resolve) => setImmediate(resolve));
+      const decisions = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => {
+          const asked = limiter.consume(["user", i]);
+          const start = performance.now();
+          while (performance.now() - start < 40);
+          return asked;
+        }),
+      );
+      expect(decisions.filter(({ degraded }) => degraded)).toEqual([]);
+      expect(states).toEqual([]);
+    } finally {
+      close();
+      await server.stop();
+    }
   });
 
   test.each(["allow", "unavailable"] as const)("onStoreError: %s, while nobody answers", async (onStoreError) => {

@@ -58,7 +58,7 @@ for (let step = 0; step < Number(steps); step++) {
     await new Promise(setImmediate);
     times.push([++events, (time = reading())]);
   }
-  if (random(200) === 0) await redis.script("FLUSH");
+  if (random(40) === 0) await redis.script("FLUSH");
   for (let i = random(6); i >= 0; i--) ask();
   const pause = random(10);
   if (pause < 4) await new Promise(setImmediate);

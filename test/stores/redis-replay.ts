@@ -51,6 +51,8 @@ export interface Told {
 }
 
 interface Denial {
+  /** When its call left; `event` when it left as text, if the server did not know the script before. */
+  readonly left: number;
   readonly event: number;
   /** The script's instant, and that of the deny cache when the call left. */
   readonly now: number;
@@ -106,7 +108,7 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
         const buckets = loaded[i] as Bucket[];
         count(name, policy, now);
         if (what === "c" || what === "p") compare(snapshots[i] as Snapshot, { now, fits: fits[i] === true, buckets: seen(buckets, policy, now) });
-        if (what === "c" && fits[i] !== true) remember(mind, { event: call.left, now, sent, buckets: settled(buckets, policy, now) }, name, policy);
+        if (what === "c" && fits[i] !== true) remember(mind, { left: call.left, event: call.event, now, sent, buckets: settled(buckets, policy, now) }, name, policy);
         const decision = what === "c" && (all || fits[i] !== true) ? consume(buckets, policy, tokens, now) : peek(buckets, policy, tokens, now);
         if (!decision.allowed && (what === "c" || what === "p")) result.denials += 1;
         if (what === "c" && !all && fits[i] === true) settleStale(buckets, policy, now);
@@ -194,9 +196,10 @@ function seen(buckets: readonly Bucket[], policy: Policy, now: number): Bucket[]
   });
 }
 
-// A refund or reset that was asked for after the denial's call left, or tokens that were taken and told of since.
-function outdates(other: Asked, { event }: Denial, asked: Asked): boolean {
-  if (other.what === "refund" || other.what === "reset") return event < other.asked && other.asked < asked.asked;
+// A refund or reset that was asked for after the denial's call left, or tokens that were taken and told of since. What was
+// asked for after a call of an unknown script may have been carried out before it left again, and the denial knows of that.
+function outdates(other: Asked, { left, event }: Denial, asked: Asked): boolean {
+  if (other.what === "refund" || other.what === "reset") return left < other.asked && other.asked < asked.asked;
   const took = other.what !== "peek" && other.decisions.every(({ allowed }) => allowed);
   return took && other.asked > event && other.answered < asked.asked;
 }

@@ -25,7 +25,7 @@ describeWith("redis-server", "waiting over Redis", () => {
   useRedis((own, connected) => [server, client] = [own, connected]);
 
   test("serves in order, within the limit by the server's clock, at the limit's pace", async () => {
-    const limiter = createLimiter({ policy: { capacity: 5, refill: { tokens: 1, everyMs: 4 } }, store: new RedisStore(client), storeTimeoutMs: 5_000 });
+    const limiter = createLimiter({ policy: { capacity: 5, refill: { tokens: 1, everyMs: 4 } }, store: new RedisStore(client), storeTimeoutMs: Infinity });
     const line = waiter(limiter);
     const served: number[] = [];
     const decisions = await Promise.all(
@@ -43,14 +43,14 @@ describeWith("redis-server", "waiting over Redis", () => {
 
   test("in several processes' lines shares what comes, and never more", async () => {
     const clients = [new Redis(server.url), new Redis(server.url), new Redis(server.url)];
-    const lines = clients.map((each) => waiter(createLimiter({ policy: { capacity: 3, refill: { tokens: 1, everyMs: 5 } }, store: new RedisStore(each), storeTimeoutMs: 5_000 })));
+    const lines = clients.map((each) => waiter(createLimiter({ policy: { capacity: 3, refill: { tokens: 1, everyMs: 5 } }, store: new RedisStore(each), storeTimeoutMs: Infinity })));
     const decisions = await Promise.all(Array.from({ length: 90 }, (_, i) => (lines[i % 3] as (typeof lines)[number]).wait("api")));
     expectBound(decisions, 3, 1 / 5);
     for (const each of clients) each.disconnect();
   });
 
   test("cancelled while the server is being asked, gives back what it takes", async () => {
-    const limiter = createLimiter({ policy: { capacity: 5, refill: { tokens: 1, everyMs: 3_600_000 } }, store: new RedisStore(client), storeTimeoutMs: 5_000 });
+    const limiter = createLimiter({ policy: { capacity: 5, refill: { tokens: 1, everyMs: 3_600_000 } }, store: new RedisStore(client), storeTimeoutMs: Infinity });
     const line = waiter(limiter);
     const cancel = new AbortController();
     const waits = Array.from({ length: 3 }, () => line.wait("api", { cost: 2, signal: cancel.signal }));
@@ -65,7 +65,7 @@ describeWith("redis-server", "waiting over Redis", () => {
     const own = new Redis(dying.url).on("error", () => undefined);
     const policy = { capacity: 4, refill: { tokens: 1, everyMs: 20 } };
     const store = new RedisStore(own);
-    const [strict, local] = [waiter(createLimiter({ policy, store, onStoreError: "unavailable" })), waiter(createLimiter({ policy, store }))];
+    const [strict, local] = [waiter(createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: 2_000 })), waiter(createLimiter({ policy, store }))];
     await strict.wait("api");
     await dying.stop();
     const error = await strict.wait("api").then(
@@ -88,7 +88,7 @@ describeWith("redis-server", "several limiters as one over Redis", () => {
 
   test("in one step: exactly the tenant's budget, and nobody is charged who was refused", async () => {
     const store = new RedisStore(client);
-    const options = { store, storeTimeoutMs: 5_000 };
+    const options = { store, storeTimeoutMs: Infinity };
     const user = createLimiter({ policy: { name: "user", capacity: 20, refill: hour(1) }, ...options });
     const tenant = createLimiter({ policy: { name: "tenant", capacity: 50, refill: hour(1) }, ...options });
     const service = createLimiter({ policy: { name: "service", capacity: 1_000, refill: hour(1) }, ...options });
@@ -103,7 +103,7 @@ describeWith("redis-server", "several limiters as one over Redis", () => {
   });
 
   test("with a limit in this process's memory: what was taken for nothing is given back", async () => {
-    const shared = createLimiter({ policy: { name: "tenant", capacity: 40, refill: hour(1) }, store: new RedisStore(client), storeTimeoutMs: 5_000 });
+    const shared = createLimiter({ policy: { name: "tenant", capacity: 40, refill: hour(1) }, store: new RedisStore(client), storeTimeoutMs: Infinity });
     const own = createLimiter({ policy: { name: "process", capacity: 25, refill: hour(1) }, store: new MemoryStore() });
     for (const [limiters, keys] of [[[shared, own], ["acme", "first"]], [[own, shared], ["second", "umbrella"]]] as const) {
       const both = all(limiters);

@@ -1,0 +1,38 @@
+// Smaller numbers on trial behind those in force: nobody is refused by them, and it is counted who would be.
+import { perSecond, type Clock } from "sluice";
+import { rateLimit } from "sluice/web";
+
+/** A service, and what its trial has found out. */
+export interface Trial {
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** How many requests the trial saw, and how many of each caller it would have refused. */
+  report(): { readonly seen: number; readonly refused: ReadonlyMap<string, number> };
+}
+
+const callerOf = (request: Request): string => request.headers.get("x-device-id") ?? "nobody";
+
+/** Answers everybody within 10 requests at once, and tries 4. */
+export function serviceOnTrial(answer: (request: Request) => Response, { clock }: { readonly clock?: Clock } = {}): Trial {
+  const refused = new Map<string, number>(); // in earnest: a store of your own, or a bounded map
+  let seen = 0;
+
+  const inForce = rateLimit({
+    policy: { name: "api", capacity: 10, refill: perSecond(2) },
+    key: (request) => ["device", callerOf(request)],
+    clock,
+  });
+  const onTrial = rateLimit({
+    policy: { name: "api-smaller", capacity: 4, refill: perSecond(2) }, // another name: buckets of its own
+    key: (request) => ["device", callerOf(request)],
+    shadow: true,
+    clock,
+    onDecision: (decision, request) => {
+      seen += 1;
+      if (!decision.allowed || decision.shadow === undefined) return;
+      refused.set(callerOf(request), (refused.get(callerOf(request)) ?? 0) + 1);
+    },
+  });
+
+  const handle = inForce(onTrial(answer));
+  return { fetch: async (request) => handle(request), report: () => ({ seen, refused }) };
+}

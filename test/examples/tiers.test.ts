@@ -1,0 +1,58 @@
+import { ManualClock } from "sluice/testing";
+import { expect, test } from "vitest";
+import { serviceWithPlans } from "../../examples/tiers/plans.js";
+
+function serve() {
+  const clock = new ManualClock();
+  const service = serviceWithPlans(() => new Response("hello"), { clock: clock.now });
+  /** Asks until it is refused, and tells how often it was not. */
+  const spend = async (user: string): Promise<number> => {
+    for (let granted = 0; granted < 1_000; granted++) {
+      const response = await service.fetch(new Request("http://127.0.0.1/", { headers: { "X-User": user } }));
+      await response.text();
+      if (response.status === 429) return granted;
+    }
+    return Infinity;
+  };
+  return { clock, service, spend };
+}
+
+test("who upgrades keeps what was spent, and has the larger plan's rest at once", async () => {
+  const { clock, service, spend } = serve();
+  expect(await spend("ann")).toBe(5);
+  service.setUser("ann", "pro");
+  expect(await spend("ann")).toBe(45);
+  clock.advance(1_000);
+  expect(await spend("ann")).toBe(10);
+});
+
+test("going down and up again gets nobody a token", async () => {
+  const { service, spend } = serve();
+  service.setUser("ann", "pro");
+  expect(await spend("ann")).toBe(50);
+  for (const plan of ["free", "pro", "free", "pro"]) {
+    service.setUser("ann", plan);
+    expect(await spend("ann")).toBe(0);
+  }
+});
+
+test("a plan's numbers are changed for all who have it, from the next request on, both ways", async () => {
+  const { clock, service, spend } = serve();
+  expect(await spend("ann")).toBe(5);
+  service.setPlan("free", { capacity: 8, perSecond: 2 });
+  expect(await spend("ann")).toBe(3);
+  expect(await spend("bob")).toBe(8);
+  service.setPlan("free", { capacity: 2, perSecond: 1 });
+  // Eight are spent, and seven have to come back before one of two is there.
+  expect(await spend("ann")).toBe(0);
+  clock.advance(6_999);
+  expect(await spend("ann")).toBe(0);
+  clock.advance(1);
+  expect(await spend("ann")).toBe(1);
+});
+
+test("impossible numbers change nothing", async () => {
+  const { service, spend } = serve();
+  expect(() => service.setPlan("free", { capacity: 0, perSecond: 1 })).toThrow(RangeError);
+  expect(await spend("ann")).toBe(5);
+});
