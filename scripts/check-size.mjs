@@ -17,7 +17,7 @@ const budgets = {
   "./postgres": 7500,
   "./cas": 3000,
   "./http": 13_600,
-  "./client": 5550,
+  "./client": 5600,
   "./client/traffic": 3800,
   "./testing": 28_800, // never in production
 };
