@@ -311,7 +311,7 @@ describe("a store that fails under several", () => {
 describe("a refund of several", () => {
   const store = () => new MemoryStore({ clock: () => 0 });
 
-  test("is one: through the limiter that binds the decision gives back nothing, before or after", () => {
+  test("L1 · is one: through the limiter that binds the decision gives back nothing, before or after", () => {
     const [user, tenant] = limitersOver(twice(store()));
     const both = all([user, tenant]);
     void both.consume(keys, 1);

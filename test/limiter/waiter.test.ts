@@ -142,7 +142,7 @@ describe("turning away", () => {
     expect(Object.keys(outcomes)).toHaveLength(5);
   });
 
-  test("nobody without patience whose tokens are there, while the store answers one after another", async () => {
+  test("L2 · nobody without patience whose tokens are there, while the store answers one after another", async () => {
     const plenty = { capacity: 1_000, refill: perSecond(1_000) };
     const { wait, outcomes } = diary(waiter(createLimiter({ policy: plenty, store: new SlowStore(3) }), { maxWaitMs: 0 }));
     const names = Array.from({ length: 10 }, (_, i) => `call ${i}`);
@@ -151,7 +151,7 @@ describe("turning away", () => {
     expect(names.map((name) => outcomes[name])).toEqual(names.map((_, i) => ({ at: 3 * (i + 1) })));
   });
 
-  test("whoever the store keeps waiting for longer than its patience and one deadline", async () => {
+  test("L2 · whoever the store keeps waiting for longer than its patience and one deadline", async () => {
     const store = new SlowStore(50);
     const asked = vi.spyOn(store, "consume");
     const plenty = { capacity: 1_000, refill: perSecond(1_000) };
@@ -180,7 +180,7 @@ describe("turning away", () => {
     expect([outcomes["impatient"]?.at, outcomes["another"]?.at, outcomes["patient 19"]?.at]).toEqual([250, 450, 1_000]);
   });
 
-  test("whoever's tokens come too late because the timer did", async () => {
+  test("L2 · whoever's tokens come too late because the timer did", async () => {
     const limiter = createLimiter({ policy: { capacity: 1, refill: perSecond(10) } });
     const { wait, outcomes } = diary(waiter(limiter));
     wait("now", "smtp");

@@ -88,6 +88,21 @@ export const lawMutants: readonly Mutant[] = [
     replace: "(resetMs > ageMs ? tokens : 0)",
   },
   {
+    item: "L1", file: "src/limiter/all.ts", test: "test/limiter/all.test.ts",
+    find: "return tookNothing(decision) as TogetherDecision;",
+    replace: "return decision;",
+  },
+  {
+    item: "L2", file: "src/limiter/turnstile.ts", test: "test/limiter/waiter.test.ts",
+    find: "(wait > 0 ? slackMs : this.#storeMs)",
+    replace: "slackMs",
+  },
+  {
+    item: "L2", file: "src/limiter/turnstile.ts", test: "test/limiter/waiter.test.ts",
+    find: "if (this.#isLate(who, wait, now, this.#storeMs)) this.#fail(place, tooLate(wait, now - who.until));",
+    replace: "if (false) throw now;",
+  },
+  {
     item: "L1", file: "src/limiter/still-out.ts", test: "test/limiter/refund.test.ts",
     find: "resetMs > 0 ? tokens : 0",
     replace: "tokens",
