@@ -6,20 +6,20 @@ import { build } from "esbuild";
 
 // Close above what it costs today, so that nothing grows unseen. The aims are 4000 for a limiter and 6000 for an adapter.
 const budgets = {
-  ".": 12_700,
-  "./node": 13_500,
-  "./express": 13_500,
-  "./fastify": 13_800,
-  "./hono": 13_500,
-  "./web": 13_500,
+  ".": 13_000,
+  "./node": 13_800,
+  "./express": 13_700,
+  "./fastify": 14_100,
+  "./hono": 13_700,
+  "./web": 13_700,
   "./memory": 3500,
-  "./redis": 8200,
+  "./redis": 8400,
   "./postgres": 7500,
   "./cas": 3000,
-  "./http": 13_600,
+  "./http": 13_900,
   "./client": 5600,
   "./client/traffic": 3800,
-  "./testing": 28_800, // never in production
+  "./testing": 29_200, // never in production
 };
 
 /** Bytes of what a bundler makes of `code`. */
@@ -48,5 +48,5 @@ for (const subpath of Object.keys(JSON.parse(readFileSync("entries.json", "utf8"
   judge(subpath, await weigh(`export * from "./dist/${name}.js"`), budgets[subpath]);
 }
 // What is not imported costs nothing.
-judge("createLimiter only", await weigh('export { createLimiter } from "./dist/index.js"'), 8700);
+judge("createLimiter only", await weigh('export { createLimiter } from "./dist/index.js"'), 8900);
 judge("TokenBucket only", await weigh('export { TokenBucket, perSecond } from "./dist/index.js"'), 2500);
