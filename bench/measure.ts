@@ -1,4 +1,5 @@
 // What every measurement over a server shares: callers that ask one after the other, rounds in turn, ratios within a round.
+import { show } from "./results.js";
 
 /** One way to decide: what its users call and await, and how they read the answer, which some throw. */
 export interface Side<Answer = unknown> {
@@ -21,8 +22,6 @@ export interface Sample {
 
 /** Microseconds of CPU time that the server has used so far. */
 export type ServerCpu = () => Promise<number>;
-
-export const quick = process.argv.includes("--quick");
 
 /** Callers to ask for, spread so that no two neighbours in time are neighbours in memory. */
 export interface Callers {
@@ -121,8 +120,8 @@ export function ratio<T>(own: readonly T[], other: readonly T[], of: (sample: T)
 /** Prints a table of medians; the first column of ratios is against `peer`. */
 export function printSamples(title: string, results: ReadonlyMap<string, readonly Sample[]>, peer: string): void {
   const against = results.get(peer) as readonly Sample[];
-  console.log(`\n${title}`);
-  console.table(
+  show(
+    title,
     Object.fromEntries(
       [...results].map(([name, own]) => {
         const speed = ratio(own, against, ({ perSecond }) => perSecond);
@@ -140,25 +139,6 @@ export function printSamples(title: string, results: ReadonlyMap<string, readonl
       }),
     ),
   );
-}
-
-const goals: Array<{ goal: string; wanted: string; measured: string; verdict: string }> = [];
-
-/** Notes whether a ratio reaches its goal; printed by {@link printGoals}. */
-export function goal(text: string, value: { median: number; spread: string }, wanted: { atLeast?: number; atMost?: number }): void {
-  const { atLeast = -Infinity, atMost = Infinity } = wanted;
-  goals.push({
-    goal: text,
-    wanted: wanted.atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`,
-    measured: `${value.median.toFixed(2)} (${value.spread})`,
-    verdict: value.median >= atLeast && value.median <= atMost ? "met" : "NOT MET",
-  });
-}
-
-/** One row for each goal. */
-export function printGoals(): void {
-  console.log("\nGoals: median of the rounds' ratios, and their spread");
-  console.table(goals);
 }
 
 const round2 = (value: number): number => Number(value.toFixed(2));
