@@ -106,7 +106,9 @@ async function growth(): Promise<void> {
   plot("limits", [several]);
 }
 
-const pointOf = (x: number, values: readonly number[]): Series["points"][number] => ({ x, y: median(values), low: Math.min(...values), high: Math.max(...values) });
+function pointOf(x: number, values: readonly number[]): Series["points"][number] {
+  return { x, y: median(values), low: Math.min(...values), high: Math.max(...values) };
+}
 
 async function bytes(): Promise<void> {
   const rows: Record<string, Record<string, number>> = {};
