@@ -69,8 +69,8 @@ export function goal(
   });
 }
 
-/** Prints the goals, the machine and the versions of `packages`, and writes the section's JSON unless `--only` ran a part of it. */
-export function finish(section: string, packages: readonly string[], more: Readonly<Record<string, string>> = {}): void {
+/** Prints the goals, the machine and the versions of `packages`, and writes the section's JSON unless `--only` ran a part of it; `rough` where it was a short run. */
+export function finish(section: string, packages: readonly string[], more: Readonly<Record<string, string>> = {}, rough = quick): void {
   const machine = `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, ${process.platform} ${process.arch}`;
   const versions = { Node: process.version, ...more, ...Object.fromEntries(packages.map((name) => [name, versionOf(name)])) };
   if (goals.length > 0) {
@@ -80,8 +80,8 @@ export function finish(section: string, packages: readonly string[], more: Reado
   console.log(Object.entries(versions).map((pair) => pair.join(" ")).join(", "));
   console.log(`${machine}; load ${load.toFixed(1)} before it began${isBusy(load) ? ": measured on a busy machine" : ""}`);
   if (process.argv.some((word) => word.startsWith("--only="))) return; // a part would take the place of the whole
-  const results: Results = { section, quick, day: new Date().toISOString().slice(0, 10), machine, load, versions, tables, goals, series };
-  const folder = new URL(quick ? "results/quick/" : "results/", import.meta.url);
+  const results: Results = { section, quick: rough, day: new Date().toISOString().slice(0, 10), machine, load, versions, tables, goals, series };
+  const folder = new URL(rough ? "results/quick/" : "results/", import.meta.url);
   mkdirSync(folder, { recursive: true });
   writeFileSync(new URL(`${section}.json`, folder), `${JSON.stringify(results, null, 1)}\n`);
 }

@@ -91,7 +91,7 @@ function report(): void {
     goal(`${adapter}: resident memory, likewise`, { median: quarter(3, ({ rss }) => rss) / quarter(1, ({ rss }) => rss) }, { atMost: RSS_GROWTH });
     for (const status of ["200", "404", "429", "hung up"]) if (statuses[status] === undefined) throw new Error(`${adapter}: expected some answers of ${status}, got none`);
   }
-  finish(leak ? "soak-leak" : "soak", ["express", "fastify", "hono", "@hono/node-server"]);
+  finish(leak ? "soak-leak" : "soak", ["express", "fastify", "hono", "@hono/node-server"], {}, minutes < 10 || leak);
 }
 
 /** One visitor, request after request until the end. */
