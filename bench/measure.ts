@@ -1,4 +1,5 @@
 // What every measurement over a server shares: callers that ask one after the other, rounds in turn, ratios within a round.
+import type { Decision } from "../dist/index.js";
 import { show } from "./results.js";
 
 /** One way to decide: what its users call and await, and how they read the answer, which some throw. */
@@ -7,6 +8,15 @@ export interface Side<Answer = unknown> {
   ask(key: string): Promise<Answer>;
   /** Whether the answer lets the caller through. Throws an answer that is none. */
   allows(answer: Answer): boolean;
+}
+
+/** For `storeTimeoutMs`: by default a decision is made without the store after 100 ms, which a busy machine may take. */
+export const PATIENT_MS = 10_000;
+
+/** Throws a decision that was made without the store: it would be cheaper than any other and no measurement. */
+export function fromStore(decision: Decision): Decision {
+  if (decision.degraded) throw new Error("Expected a decision of the store, got one without it");
+  return decision;
 }
 
 /** What one side did in one round. */

@@ -8,7 +8,7 @@ import pg from "pg";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 import { createLimiter, perSecond, type Decision } from "../dist/index.js";
 import { PostgresStore } from "../dist/postgres.js";
-import { inRounds, callersOf, printSamples, ratio, sample, type Side } from "./measure.js";
+import { inRounds, callersOf, fromStore, PATIENT_MS, printSamples, ratio, sample, type Side } from "./measure.js";
 import { finish, goal, quick } from "./results.js";
 
 const SLUICE = "sluice";
@@ -27,7 +27,7 @@ const version = await pool.query<{ server_version: string }>("SHOW server_versio
 const store = new PostgresStore(pool, { table: "sluice_bench" });
 await store.migrate();
 await pool.query("CREATE UNLOGGED TABLE IF NOT EXISTS sluice_bench_bare (key text PRIMARY KEY, spent bigint NOT NULL) WITH (fillfactor = 70)");
-const limiter = createLimiter({ policy: { capacity: 1_000_000, refill: perSecond(1_000) }, store });
+const limiter = createLimiter({ policy: { capacity: 1_000_000, refill: perSecond(1_000) }, store, storeTimeoutMs: PATIENT_MS });
 const peer = await new Promise<RateLimiterPostgres>((resolve, reject) => {
   const made: RateLimiterPostgres = new RateLimiterPostgres(
     { storeClient: pool, tableName: "sluice_bench_peer", points: 2 ** 31 - 1, duration: 3_600, clearExpiredByTimeout: false },
@@ -36,7 +36,7 @@ const peer = await new Promise<RateLimiterPostgres>((resolve, reject) => {
 });
 
 const sides: readonly Side[] = [
-  { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => (decision as Decision).allowed },
+  { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed },
   {
     name: "rate-limiter-flexible",
     ask: (key) => peer.consume(key),
