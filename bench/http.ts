@@ -125,6 +125,8 @@ function added(own: readonly Sample[], peer: readonly Sample[], bare: readonly S
   const ours = more(own);
   const theirs = more(peer);
   // A round's difference may come out near zero or below, so the ratio is that of the medians and not of each round.
+  // Where the peer adds nothing that can be told from noise, a share of it means nothing, and no goal is met by it.
+  if (median(theirs) <= 0) return { median: NaN, spread: "the peer's is lost in the noise" };
   const shares = ours.map((us) => us / median(theirs));
   return { median: median(ours) / median(theirs), spread: `${Math.min(...shares).toFixed(2)} to ${Math.max(...shares).toFixed(2)}` };
 }
