@@ -1,4 +1,6 @@
 // What every measurement over a server shares: callers that ask one after the other, rounds in turn, ratios within a round.
+import type { Decision } from "../dist/index.js";
+import { show } from "./results.js";
 
 /** One way to decide: what its users call and await, and how they read the answer, which some throw. */
 export interface Side<Answer = unknown> {
@@ -6,6 +8,15 @@ export interface Side<Answer = unknown> {
   ask(key: string): Promise<Answer>;
   /** Whether the answer lets the caller through. Throws an answer that is none. */
   allows(answer: Answer): boolean;
+}
+
+/** For `storeTimeoutMs`: by default a decision is made without the store after 100 ms, which a busy machine may take. */
+export const PATIENT_MS = 10_000;
+
+/** Throws a decision that was made without the store: it would be cheaper than any other and no measurement. */
+export function fromStore(decision: Decision): Decision {
+  if (decision.degraded) throw new Error("Expected a decision of the store, got one without it");
+  return decision;
 }
 
 /** What one side did in one round. */
@@ -21,8 +32,6 @@ export interface Sample {
 
 /** Microseconds of CPU time that the server has used so far. */
 export type ServerCpu = () => Promise<number>;
-
-export const quick = process.argv.includes("--quick");
 
 /** Callers to ask for, spread so that no two neighbours in time are neighbours in memory. */
 export interface Callers {
@@ -121,8 +130,8 @@ export function ratio<T>(own: readonly T[], other: readonly T[], of: (sample: T)
 /** Prints a table of medians; the first column of ratios is against `peer`. */
 export function printSamples(title: string, results: ReadonlyMap<string, readonly Sample[]>, peer: string): void {
   const against = results.get(peer) as readonly Sample[];
-  console.log(`\n${title}`);
-  console.table(
+  show(
+    title,
     Object.fromEntries(
       [...results].map(([name, own]) => {
         const speed = ratio(own, against, ({ perSecond }) => perSecond);
@@ -140,25 +149,6 @@ export function printSamples(title: string, results: ReadonlyMap<string, readonl
       }),
     ),
   );
-}
-
-const goals: Array<{ goal: string; wanted: string; measured: string; verdict: string }> = [];
-
-/** Notes whether a ratio reaches its goal; printed by {@link printGoals}. */
-export function goal(text: string, value: { median: number; spread: string }, wanted: { atLeast?: number; atMost?: number }): void {
-  const { atLeast = -Infinity, atMost = Infinity } = wanted;
-  goals.push({
-    goal: text,
-    wanted: wanted.atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`,
-    measured: `${value.median.toFixed(2)} (${value.spread})`,
-    verdict: value.median >= atLeast && value.median <= atMost ? "met" : "NOT MET",
-  });
-}
-
-/** One row for each goal. */
-export function printGoals(): void {
-  console.log("\nGoals: median of the rounds' ratios, and their spread");
-  console.table(goals);
 }
 
 const round2 = (value: number): number => Number(value.toFixed(2));

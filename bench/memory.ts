@@ -1,92 +1,225 @@
 /**
- * One decision in memory, side by side with the peers and with the floor: a bare `Map` get and set on the same fresh keys.
+ * `npm run bench:memory`: one decision in memory, side by side with the peers and with the floor: a bare `Map`, read and
+ * written with a number under the same freshly made keys. Then what a caller costs to keep, ten million sprayed callers, what a
+ * decision allocates, and how costs grow.
  *
- * Every round runs all sides one after the other, and the ratios of a round are taken within it, so that a machine that
- * slows down for a minute slows all of them. What is printed is the median over the rounds, and the spread.
+ * Each side is a process of its own, so that none walks another's heap. Every round asks all sides one after the other, and
+ * ratios are taken within a round. It prints, people judge; `--quick` makes it short, `--only=decisions`, `growth`, `bytes`,
+ * `spray`, `allocation` or `pauses` runs a part.
  */
-import { createRequire } from "node:module";
-import { MemoryStore as ExpressStore } from "express-rate-limit";
-import { RateLimiterMemory } from "rate-limiter-flexible";
-import { createLimiter, perHour, perSecond } from "../dist/index.js";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { inRounds, median, ratio } from "./measure.js";
+import { finish, goal, pinned, plot, quick, rounded, show, type Series } from "./results.js";
 
-const require = createRequire(import.meta.url);
-const quick = process.argv.includes("--quick");
+const SLUICE = "sluice";
+/** Beside refusals, in the same rounds. */
+const ALLOWED = "sluice, allowed";
+const FLOOR = "bare Map";
+const FLEXIBLE = "rate-limiter-flexible";
+const EXPRESS = "express-rate-limit";
+const FASTIFY = "@fastify/rate-limit";
+const ALL = [FLOOR, SLUICE, FLEXIBLE, EXPRESS, FASTIFY];
 const ROUNDS = quick ? 3 : 7;
-const CALLS = quick ? 50_000 : 200_000;
-const HUGE = 2 ** 31;
+const CALLS = quick ? 50_000 : 150_000;
+const MILLION = quick ? 200_000 : 1_000_000;
 
-interface Side {
-  readonly name: string;
-  readonly run: (key: string) => unknown;
-  /** It answers with a promise, which a caller has to await. */
-  readonly later?: true;
+interface Options {
+  readonly keys: number;
+  readonly calls?: number;
+  readonly limit?: number;
+  readonly limits?: number;
+  readonly cap?: number;
+  readonly seconds?: number;
+  readonly sliced?: boolean;
 }
 
-const LocalStore = require("@fastify/rate-limit/store/LocalStore.js") as new (
-  ...args: readonly unknown[]
-) => { incr(key: string, done: (error: unknown, result: unknown) => void, windowMs: number, max: number): void };
+const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--only=".length);
+const parts = { decisions, growth, bytes, spray, allocation, pauses };
+for (const [name, part] of Object.entries(parts)) if (only === undefined || only === name) await part();
+finish("memory", [FLEXIBLE, EXPRESS, FASTIFY]);
 
-function sides(denied: boolean): readonly Side[] {
-  const floor = new Map<string, number>();
-  const limiter = createLimiter({
-    policy: denied ? { capacity: 1, refill: perHour(1) } : { capacity: 1_000_000, refill: perSecond(1_000) },
+/** Nanoseconds a decision of each side, in rounds. */
+async function timed(title: string, names: readonly string[], options: Options): Promise<Map<string, number[]>> {
+  process.stderr.write(`\r${title}: filling   `);
+  const sides = [];
+  try {
+    for (const name of names) {
+      const own = { cap: Math.max(1_000_000, 2 * options.keys), calls: CALLS, ...options };
+      const worker = name === ALLOWED ? start("decide", SLUICE, { ...own, limit: 1_000_000 }) : start("decide", name, own);
+      sides.push({ name, worker });
+      await once(worker, "message");
+    }
+    return await inRounds(title, sides, ROUNDS, async ({ worker }) => {
+      worker.send("round");
+      const [ns] = (await once(worker, "message")) as [number];
+      return ns;
+    });
+  } finally {
+    for (const { worker } of sides) worker.disconnect();
+  }
+}
+
+async function decisions(): Promise<void> {
+  const self = (ns: number): number => ns;
+  for (const [keys, denied] of [[1, false], [1_000, false], [100_000, false], [MILLION, false], [100_000, true], [MILLION, true]] as const) {
+    const name = `${thousands(keys)} ${keys === 1 ? "key" : "keys"}${denied ? ", denied" : ""}`;
+    const found = denied ? await timed(name, [...ALL, ALLOWED], { keys, limit: 1 }) : await timed(name, ALL, { keys });
+    const of = (side: string): readonly number[] => found.get(side) ?? [];
+    show(
+      `${name}: nanoseconds a decision`,
+      Object.fromEntries(
+        [...found].map(([side, own]) => {
+          const against = ratio(own, of(FLOOR), self);
+          return [side, { ns: Math.round(median(own)), "times the floor": Number(against.median.toFixed(2)), spread: against.spread }];
+        }),
+      ),
+    );
+    if (denied) {
+      goal(`${name}: ${FLEXIBLE}, times sluice`, ratio(of(FLEXIBLE), of(SLUICE), self), { atLeast: 9 });
+      goal(`${name}: beside an allowance`, ratio(of(SLUICE), of(ALLOWED), self), { atMost: 1 });
+    } else if (keys !== 1_000) {
+      goal(`${name}: beside a bare Map`, ratio(of(SLUICE), of(FLOOR), self), { atMost: keys === 1 ? 1.5 : 0.5 });
+      goal(`${name}: ${FLEXIBLE}, times sluice`, ratio(of(FLEXIBLE), of(SLUICE), self), { atLeast: keys === 1 ? 3 : 5 });
+    }
+  }
+}
+
+async function growth(): Promise<void> {
+  const lines: Array<Series & { points: Array<Series["points"][number]> }> = [SLUICE, FLOOR].map((name) => ({ name, points: [] }));
+  const rows: Record<string, Record<string, number>> = {};
+  for (const keys of quick ? [1, 1_000, 100_000, 1_000_000] : [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000]) {
+    const found = await timed(`growth: ${thousands(keys)} keys`, [SLUICE, FLOOR], { keys });
+    for (const { name, points } of lines) points.push(pointOf(keys, found.get(name) ?? []));
+    rows[thousands(keys)] = Object.fromEntries(lines.map(({ name, points }) => [`${name} ns`, Math.round((points.at(-1) as { y: number }).y)]));
+  }
+  show("Growth: nanoseconds a decision by keys", rows);
+  plot("keys", lines);
+
+  const several: Series & { points: Array<Series["points"][number]> } = { name: SLUICE, points: [] };
+  for (const limits of [1, 2, 3, 4]) {
+    const found = await timed(`growth: ${limits} limits`, [SLUICE], { keys: 100_000, limits });
+    several.points.push(pointOf(limits, found.get(SLUICE) ?? []));
+  }
+  show("Growth: nanoseconds a decision by limits of the policy, 100 000 keys", Object.fromEntries(several.points.map(({ x, y }) => [x, { "sluice ns": Math.round(y) }])));
+  plot("limits", [several]);
+}
+
+function pointOf(x: number, values: readonly number[]): Series["points"][number] {
+  return { x, y: median(values), low: Math.min(...values), high: Math.max(...values) };
+}
+
+async function bytes(): Promise<void> {
+  const rows: Record<string, Record<string, number>> = {};
+  for (const name of ALL) {
+    // A peer keeps the 4000 bytes that each key was cut from: a tenth of the callers is enough to see it.
+    const slicedKeys = name === SLUICE ? MILLION : MILLION / 10;
+    rows[name] = {
+      "bytes a key": oneDigit(await answerOf<number>("bytes", name, { keys: MILLION, cap: 2 * MILLION })),
+      "cut from 4 KB": oneDigit(await answerOf<number>("bytes", name, { keys: slicedKeys, cap: 2 * MILLION, sliced: true })),
+    };
+  }
+  show(`Bytes a key, ${thousands(MILLION)} keys of 36 characters`, rows);
+  const own = rows[SLUICE] as Record<string, number>;
+  goal("bytes a key", { median: own["bytes a key"] as number }, { atMost: 40 });
+  goal("bytes a key that was cut from 4 KB", { median: own["cut from 4 KB"] as number }, { atMost: 40 });
+}
+
+interface Sprayed {
+  readonly p50: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly longest: number;
+  readonly grown: number;
+  readonly megabytes: number;
+}
+
+async function spray(): Promise<void> {
+  const cap = quick ? 100_000 : 1_000_000;
+  const rows: Record<string, Record<string, number>> = {};
+  for (const name of [SLUICE, FASTIFY, EXPRESS]) {
+    // Any call may be held up by whatever else the machine does: what stands is the better of two runs.
+    const runs: Sprayed[] = [];
+    for (let run = 0; run < (name === SLUICE ? 2 : 1); run++) {
+      // Without a cap, memory grows with every caller: fewer of them.
+      runs.push(await answerOf<Sprayed>("spray", name, { keys: 1, cap, calls: (name === EXPRESS ? 3 : 10) * cap }));
+    }
+    const best = (of: (run: Sprayed) => number): number => Math.min(...runs.map(of));
+    const row = {
+      "p50 µs": best(({ p50 }) => p50),
+      "p99 µs": best(({ p99 }) => p99),
+      "p99.9 µs": best(({ p999 }) => p999),
+      "longest ms": best(({ longest }) => longest) / 1_000,
+      "memory, times a tenth": best(({ grown }) => grown),
+      MB: best(({ megabytes }) => megabytes),
+    };
+    rows[`${name}, ${thousands((name === EXPRESS ? 3 : 10) * cap)}`] = Object.fromEntries(Object.entries(row).map(([column, value]) => [column, Number(rounded(value))]));
+    if (name !== SLUICE) continue;
+    goal("sprayed: memory at the end, beside memory at a tenth", { median: row["memory, times a tenth"] }, { atMost: 1.05 });
+    goal("sprayed: longest decision, ms", { median: row["longest ms"] }, { atMost: 10 });
+    goal("sprayed: p99.9, times the median", { median: best(({ p50, p999 }) => p999 / p50) }, { atMost: 10 });
+  }
+  show(`New callers all the time, at most ${thousands(cap)} kept where there is a cap`, rows);
+}
+
+async function allocation(): Promise<void> {
+  // A young generation so large that nothing is collected while it is counted.
+  const flags = ["--min-semi-space-size=128", "--max-semi-space-size=128"];
+  const rows: Record<string, Record<string, number>> = {};
+  for (const name of ALL) {
+    for (const [verdict, limit] of [["allowed", 1_000_000], ["denied", 1]] as const) {
+      const { bytes, objects } = await answerOf<{ bytes: number; objects: number }>("allocation", name, { keys: 1_000, calls: 20_000, limit }, flags);
+      rows[`${name}, ${verdict}`] = { bytes: Math.round(bytes), objects: oneDigit(objects) };
+      if (name === SLUICE) goal(`objects that a decision allocates, ${verdict}`, { median: oneDigit(objects) }, { atMost: 1 });
+    }
+  }
+  show("What a decision allocates, without its key", rows);
+}
+
+async function pauses(): Promise<void> {
+  const rows: Record<string, Record<string, number>> = {};
+  for (const [name, seconds] of [[SLUICE, 60], [FLOOR, 10], [FLEXIBLE, 10], [EXPRESS, 10]] as const) {
+    const found = await answerOf<{ decisions: number; count: number; total: number; longest: number; ms: number }>("pauses", name, {
+      keys: MILLION,
+      cap: 2 * MILLION,
+      seconds: quick ? 2 : seconds,
+    });
+    rows[name] = {
+      "decisions/s": Math.round((found.decisions / found.ms) * 1_000),
+      seconds: Math.round(found.ms / 1_000),
+      collections: found.count,
+      "longest ms": Number(rounded(found.longest)),
+      "share of the time, %": Number(((found.total / found.ms) * 100).toFixed(2)),
+    };
+  }
+  show(`Garbage collection under decisions as fast as they come, ${thousands(MILLION)} keys`, rows);
+}
+
+function start(task: string, name: string, options: Options, flags: readonly string[] = []): ChildProcess {
+  const file = fileURLToPath(new URL("memory-worker.mjs", import.meta.url));
+  const [command, ...rest] = pinned(0, [process.execPath, "--expose-gc", ...flags, file, task, name, JSON.stringify(options)]);
+  const worker = spawn(command, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  worker.on("exit", (code) => {
+    if (code !== 0) throw new Error(`${task} of ${name} ended with ${code}`);
   });
-  const flexible = new RateLimiterMemory({ points: denied ? 1 : HUGE, duration: 3_600 });
-  const express = new ExpressStore();
-  express.init({ windowMs: 3_600_000 } as never);
-  const fastify = new LocalStore(false, false, undefined, 2_000_000);
-  const ignore = (): void => undefined;
-  return [
-    { name: "bare Map (floor)", run: (key) => floor.set(key, (floor.get(key) ?? 0) + 1) },
-    { name: "sluice", run: (key) => limiter.consume(key) },
-    { name: "rate-limiter-flexible", run: (key) => flexible.consume(key).catch(ignore), later: true },
-    { name: "express-rate-limit store", run: (key) => express.increment(key), later: true },
-    { name: "@fastify/rate-limit store", run: (key) => fastify.incr(key, ignore, 3_600_000, denied ? 1 : HUGE) },
-  ];
+  return worker;
 }
 
-async function nanoseconds(side: Side, keys: number): Promise<number> {
-  const start = performance.now();
-  for (let i = 0; i < CALLS; i++) {
-    const answer = side.run(`user:${(i * 7_919) % keys}:0123456789abcdef01234567`);
-    if (side.later) await answer;
-  }
-  return ((performance.now() - start) / CALLS) * 1e6;
+/** What a task finds that has one answer. */
+async function answerOf<T>(task: string, name: string, options: Options, flags: readonly string[] = []): Promise<T> {
+  process.stderr.write(`\r${task}: ${name}`.padEnd(50));
+  const worker = start(task, name, options, flags);
+  const [found] = (await once(worker, "message")) as [T];
+  worker.disconnect();
+  process.stderr.write("\r".padEnd(50) + "\r");
+  return found;
 }
 
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] as number;
-
-for (const [title, keys, denied] of [
-  ["1 key", 1, false],
-  ["1 000 keys", 1_000, false],
-  ["100 000 keys", 100_000, false],
-  ["100 000 keys, denied", 100_000, true],
-] as const) {
-  const all = sides(denied);
-  for (const side of all) await nanoseconds(side, keys);
-  const times = new Map(all.map((side) => [side.name, [] as number[]]));
-  for (let round = 0; round < ROUNDS; round++) {
-    process.stderr.write(`\r${title}: round ${round + 1} of ${ROUNDS}   `);
-    for (const side of all) times.get(side.name)?.push(await nanoseconds(side, keys));
-  }
-  process.stderr.write("\r".padEnd(60) + "\r");
-  const floor = times.get(all[0]!.name) as number[];
-  console.log(`\n${title} (median of ${ROUNDS} rounds of ${CALLS} calls)`);
-  console.table(
-    Object.fromEntries(
-      all.map(({ name }) => {
-        const own = times.get(name) as number[];
-        const ratios = own.map((ns, round) => ns / (floor[round] as number));
-        return [
-          name,
-          {
-            "ns a call": Math.round(median(own)),
-            "times the floor": Number(median(ratios).toFixed(2)),
-            spread: `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
-          },
-        ];
-      }),
-    ),
-  );
+function oneDigit(value: number): number {
+  return Math.round(value * 10) / 10;
 }
-console.log(`Node ${process.version}, ${process.platform} ${process.arch}`);
+
+function thousands(value: number): string {
+  return String(value).replaceAll(/\B(?=(\d{3})+$)/g, " ");
+}

@@ -4,13 +4,14 @@
  * It uses the server at `SLUICE_POSTGRES_URL` (default: `postgres://postgres@127.0.0.1:5432/test`) and tables of its own, which
  * it drops. The server's CPU time cannot be asked for over a connection, so only this process's is shown.
  */
-import { cpus } from "node:os";
 import pg from "pg";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 import { createLimiter, perSecond, type Decision } from "../dist/index.js";
 import { PostgresStore } from "../dist/postgres.js";
-import { inRounds, callersOf, printSamples, quick, sample, type Side } from "./measure.js";
+import { inRounds, callersOf, fromStore, PATIENT_MS, printSamples, ratio, sample, type Side } from "./measure.js";
+import { finish, goal, quick } from "./results.js";
 
+const SLUICE = "sluice";
 const FLOOR = "bare upsert (floor)";
 const ROUNDS = quick ? 3 : 7;
 const KEYS = callersOf(20_000);
@@ -26,7 +27,7 @@ const version = await pool.query<{ server_version: string }>("SHOW server_versio
 const store = new PostgresStore(pool, { table: "sluice_bench" });
 await store.migrate();
 await pool.query("CREATE UNLOGGED TABLE IF NOT EXISTS sluice_bench_bare (key text PRIMARY KEY, spent bigint NOT NULL) WITH (fillfactor = 70)");
-const limiter = createLimiter({ policy: { capacity: 1_000_000, refill: perSecond(1_000) }, store });
+const limiter = createLimiter({ policy: { capacity: 1_000_000, refill: perSecond(1_000) }, store, storeTimeoutMs: PATIENT_MS });
 const peer = await new Promise<RateLimiterPostgres>((resolve, reject) => {
   const made: RateLimiterPostgres = new RateLimiterPostgres(
     { storeClient: pool, tableName: "sluice_bench_peer", points: 2 ** 31 - 1, duration: 3_600, clearExpiredByTimeout: false },
@@ -35,7 +36,7 @@ const peer = await new Promise<RateLimiterPostgres>((resolve, reject) => {
 });
 
 const sides: readonly Side[] = [
-  { name: "sluice", ask: (key) => limiter.consume(key), allows: (decision) => (decision as Decision).allowed },
+  { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed },
   {
     name: "rate-limiter-flexible",
     ask: (key) => peer.consume(key),
@@ -55,11 +56,14 @@ try {
   for (const [callers, calls] of [[1, 500], [10, 2_000], [64, 3_000]] as const) {
     const title = `Postgres, ${callers} ${callers === 1 ? "caller" : "callers"}, ${KEYS.count} keys, pool of 10`;
     const load = { callers, calls: quick ? calls : calls * 2, keys: KEYS, expected: true, serverCpu: unknown };
-    printSamples(title, await inRounds(title, sides, ROUNDS, (side) => sample(side, load)), FLOOR);
+    const results = await inRounds(title, sides, ROUNDS, (side) => sample(side, load));
+    printSamples(title, results, FLOOR);
+    const slower = ratio(results.get(FLOOR) ?? [], results.get(SLUICE) ?? [], ({ perSecond }) => perSecond);
+    goal(`Postgres, ${callers}: time of a decision, beside a bare upsert`, slower, { atMost: 1.5 });
   }
 } finally {
   await pool.query("DROP TABLE IF EXISTS sluice_bench, sluice_bench_bare, sluice_bench_peer");
   await pool.query("DROP FUNCTION IF EXISTS sluice_bench_decide");
   await pool.end();
 }
-console.log(`Node ${process.version}, Postgres ${version.rows[0]?.server_version}; ${cpus().length} x ${cpus()[0]?.model}`);
+finish("postgres", ["pg", "rate-limiter-flexible"], { Postgres: String(version.rows[0]?.server_version) });

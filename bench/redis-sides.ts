@@ -5,7 +5,7 @@ import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { createClient } from "redis";
 import { createLimiter, perHour, type Decision } from "../dist/index.js";
 import { RedisStore } from "../dist/redis.js";
-import type { Side } from "./measure.js";
+import { fromStore, PATIENT_MS, type Side } from "./measure.js";
 
 export const SLUICE = "sluice";
 export const PEER = "rate-limiter-flexible";
@@ -73,8 +73,9 @@ function sluice({ client }: Connection, denied: boolean): Side {
       : // Slow enough that buckets live on from visit to visit, as the peer's counters do.
         { name: "allowed", capacity: 10_000, refill: perHour(10_000) },
     store: new RedisStore(client as Redis),
+    storeTimeoutMs: PATIENT_MS,
   });
-  return { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => (decision as Decision).allowed };
+  return { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed };
 }
 
 function flexible({ client }: Connection, denied: boolean): Side {

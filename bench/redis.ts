@@ -5,12 +5,11 @@
  * a machine that slows down for a minute slows all of them. It prints, people judge; `--quick` makes it short, `--only=callers`,
  * `denied` or `http` runs a part.
  */
-import { cpus } from "node:os";
-import { readFileSync } from "node:fs";
-import { goal, inRounds, callersOf, printGoals, printSamples, quick, ratio, sample, type Sample } from "./measure.js";
+import { inRounds, callersOf, printSamples, ratio, sample, type Sample } from "./measure.js";
 import { throughHttp } from "./redis-http.js";
 import { startRedis } from "./redis-server.js";
 import { overIoredis, overNodeRedis, PEER, SLUICE, type Client } from "./redis-sides.js";
+import { finish, goal, quick } from "./results.js";
 
 const ROUNDS = quick ? 3 : 7;
 const CALLS = { 1: quick ? 1_500 : 4_000, 64: quick ? 10_000 : 20_000, 512: quick ? 20_000 : 40_000 };
@@ -28,13 +27,11 @@ try {
     if (only === undefined || only === "denied") await denied(client);
     if (only === undefined || only === "http") await throughHttp(client, server, quick ? 3 : 5);
   }
-  printGoals();
 } finally {
   await Promise.all(clients.map((client) => client.close()));
   await server.stop();
 }
-const versions = ["ioredis", "redis", "rate-limiter-flexible", "rate-limit-redis"].map((name) => `${name} ${versionOf(name)}`);
-console.log(`Node ${process.version}, Redis ${server.version}, ${versions.join(", ")}; ${cpus().length} x ${cpus()[0]?.model}`);
+finish("redis", ["ioredis", "redis", "rate-limiter-flexible", "rate-limit-redis"], { Redis: server.version });
 
 async function allowed(client: Client, callers: keyof typeof CALLS): Promise<void> {
   const title = `${client.name}, ${callers} ${callers === 1 ? "caller" : "callers"}, ${KEYS.count} keys`;
@@ -73,9 +70,4 @@ async function denied(client: Client): Promise<void> {
   printSamples(title, results, PEER);
   goal(`${client.name}, denied: keys asked for, of one each denyCacheMs`, { median: asked / bound, spread: `${asked} of ${bound}` }, { atMost: 1 });
   goal(`${client.name}, denied: decisions/s`, ratio(results.get(SLUICE) ?? [], results.get(PEER) ?? [], ({ perSecond }) => perSecond), { atLeast: 5 });
-}
-
-function versionOf(name: string): string {
-  const text = readFileSync(new URL(`./node_modules/${name}/package.json`, import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }

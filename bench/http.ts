@@ -1,0 +1,183 @@
+/**
+ * `npm run bench:http`: what a request costs the server's processor with a limiter, beside the same framework without one,
+ * beside the same header fields set by hand, and beside the framework's own peer.
+ *
+ * Each side is a server in a process of its own on one core, the load comes from another process on another core. Every round
+ * asks all sides one after the other, and ratios are taken within a round. Processes differ by a few percent for as long as
+ * they live, by where their memory happens to lie, so all are started afresh several times. It prints, people judge;
+ * `--only=fastify` runs one framework, `--quick` makes it short.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { inRounds, median, ratio } from "./measure.js";
+import { canPin, finish, goal, pinned, plot, quick, rounded, show, type Series } from "./results.js";
+
+const GENERATIONS = quick ? 1 : 4;
+const ROUNDS = quick ? 2 : 3;
+const REQUESTS = quick ? 1_000 : 4_000;
+const WARM_UP = quick ? 1_500 : 6_000;
+const CONNECTIONS = 64;
+const KEYS = 1_000;
+
+const NONE = "bare";
+const HAND = "five by hand";
+const HAND_THREE = "three by hand";
+const SLUICE = "sluice";
+const SLUICE_THREE = "sluice, three fields";
+const PEER = "peer";
+const SIDES = [NONE, HAND, SLUICE, HAND_THREE, SLUICE_THREE, PEER, "sluice 429", "peer 429"] as const;
+
+/** How much an allowed request may cost beside the same fields set by hand, may add beside the peer, and a refusal beside no limiter. */
+const FRAMEWORKS = [
+  { name: "node", title: "Node http", peer: "rate-limiter-flexible", byHand: 1.03, added: 0.5, refused: 1.05 },
+  { name: "express", title: "Express 5", peer: "express-rate-limit", byHand: 1.08, added: 0.5, refused: 1.05 },
+  { name: "fastify", title: "Fastify 5", peer: "@fastify/rate-limit", byHand: 1.03, added: 0.5, refused: 1.05 },
+  { name: "hono", title: "Hono on Node", peer: "hono-rate-limiter", byHand: 1.05, added: 1, refused: 1.15 },
+] as const;
+type Framework = (typeof FRAMEWORKS)[number];
+
+interface Running {
+  readonly name: string;
+  readonly port: number;
+  readonly child: ChildProcess;
+}
+
+/** What one side did in one round. */
+interface Sample {
+  /** Microseconds of the server's process for each request, user and system. */
+  readonly cpuUs: number;
+  readonly perSecond: number;
+}
+
+interface Loaded {
+  readonly ms: number;
+  readonly statuses: Readonly<Record<string, number>>;
+}
+
+const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--only=".length);
+const beside: Series[] = SIDES.slice(1).map((name) => ({ name, points: [] }));
+const loader = forkPinned(1, "http-loader.mjs", []);
+
+try {
+  for (const [place, framework] of FRAMEWORKS.entries()) if (only === undefined || only === framework.name) await measure(framework, place);
+} finally {
+  loader.disconnect();
+}
+plot("http", beside);
+if (!canPin) console.log("\nProcesses cannot be kept on a core of their own here: server and load may have shared one.");
+finish("http", ["express", "fastify", "hono", "@hono/node-server", ...FRAMEWORKS.map(({ peer }) => peer)]);
+
+async function measure(framework: Framework, place: number): Promise<void> {
+  const { title, peer } = framework;
+  const results = new Map<string, Sample[]>(SIDES.map((name) => [name, []]));
+  const fields = new Map<string, readonly string[]>();
+  for (let generation = 1; generation <= GENERATIONS; generation++) {
+    const servers: Running[] = [];
+    try {
+      for (const name of SIDES) servers.push(await start(framework.name, name));
+      for (const { name, port } of servers) {
+        await load(port, WARM_UP, name);
+        fields.set(name, await fieldsOf(port));
+      }
+      checkAlike(fields);
+      const found = await inRounds(`${title}, servers ${generation} of ${GENERATIONS}`, servers, ROUNDS, sample);
+      for (const [name, samples] of found) results.get(name)?.push(...samples);
+    } finally {
+      for (const { child } of servers) child.disconnect();
+    }
+  }
+
+  const of = (name: string): readonly Sample[] => results.get(name) ?? [];
+  const cost = ({ cpuUs }: Sample): number => cpuUs;
+  show(
+    `${title}, CPU time a request; peer is ${peer}`,
+    Object.fromEntries(
+      SIDES.map((name) => {
+        const against = ratio(of(name), of(NONE), cost);
+        return [
+          name,
+          {
+            "µs": Number(rounded(median(of(name).map(cost)))),
+            "times bare": Number(against.median.toFixed(2)),
+            spread: against.spread,
+            "requests/s": Math.round(median(of(name).map(({ perSecond }) => perSecond))),
+            "limit fields": (fields.get(name) ?? []).length,
+          },
+        ];
+      }),
+    ),
+  );
+  for (const { name, points } of beside) {
+    const ratios = of(name).map((sample, round) => sample.cpuUs / (of(NONE)[round] as Sample).cpuUs);
+    (points as Array<(typeof points)[number]>).push({ x: place, y: median(ratios), low: Math.min(...ratios), high: Math.max(...ratios) });
+  }
+
+  goal(`${title}: 200, beside the same five fields by hand`, ratio(of(SLUICE), of(HAND), cost), { atMost: framework.byHand });
+  goal(`${title}: 200, what five fields add, beside ${peer}`, added(of(SLUICE), of(PEER), of(NONE)), { atMost: framework.added });
+  goal(`${title}: 200, what three fields add, beside ${peer}`, added(of(SLUICE_THREE), of(PEER), of(NONE)), { atMost: framework.added });
+  goal(`${title}: 429, beside a 200 without a limiter`, ratio(of("sluice 429"), of(NONE), cost), { atMost: framework.refused });
+}
+
+/** What one side adds to the bare framework, in parts of what another adds. */
+function added(own: readonly Sample[], peer: readonly Sample[], bare: readonly Sample[]): { median: number; spread: string } {
+  const more = (samples: readonly Sample[]): number[] => samples.map(({ cpuUs }, round) => cpuUs - (bare[round] as Sample).cpuUs);
+  const ours = more(own);
+  const theirs = more(peer);
+  // A round's difference may come out near zero or below, so the ratio is that of the medians and not of each round.
+  // Where the peer adds nothing that can be told from noise, a share of it means nothing, and no goal is met by it.
+  if (median(theirs) <= 0) return { median: NaN, spread: "the peer's is lost in the noise" };
+  const shares = ours.map((us) => us / median(theirs));
+  return { median: median(ours) / median(theirs), spread: `${Math.min(...shares).toFixed(2)} to ${Math.max(...shares).toFixed(2)}` };
+}
+
+async function sample({ name, port, child }: Running): Promise<Sample> {
+  const before = await usedUs(child);
+  const { ms } = await load(port, REQUESTS, name);
+  return { cpuUs: ((await usedUs(child)) - before) / REQUESTS, perSecond: (REQUESTS / ms) * 1_000 };
+}
+
+async function load(port: number, requests: number, name: string): Promise<Loaded> {
+  loader.send([port, CONNECTIONS, requests, KEYS]);
+  const [loaded] = (await once(loader, "message")) as [Loaded];
+  const wanted = name.endsWith("429") ? "429" : "200";
+  // A refusing server lets the first of each caller in.
+  const others = requests - (loaded.statuses[wanted] ?? 0);
+  if (others > 0 && !(wanted === "429" && others === KEYS)) throw new Error(`Expected ${requests} answers of ${wanted}, got ${JSON.stringify(loaded.statuses)}`);
+  return loaded;
+}
+
+async function usedUs(child: ChildProcess): Promise<number> {
+  child.send("used");
+  const [{ user, system }] = (await once(child, "message")) as [NodeJS.CpuUsage];
+  return user + system;
+}
+
+async function start(framework: string, name: string): Promise<Running> {
+  const child = forkPinned(0, "http-server.mjs", [framework, name]);
+  const [port] = (await once(child, "message")) as [number];
+  return { name, port, child };
+}
+
+function forkPinned(core: number, file: string, args: readonly string[]): ChildProcess {
+  const [command, ...rest] = pinned(core, [process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...args]);
+  const child = spawn(command, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"], env: { ...process.env, NODE_ENV: "production" } });
+  child.on("exit", (code) => {
+    if (code !== 0) throw new Error(`${file} ${args.join(" ")} ended with ${code}`);
+  });
+  return child;
+}
+
+/** Names of the fields about limits that an answer carries. */
+async function fieldsOf(port: number): Promise<readonly string[]> {
+  const response = await fetch(`http://127.0.0.1:${port}`, { headers: { "x-id": "user:0:0123456789abcdef" } });
+  await response.arrayBuffer();
+  return [...response.headers.keys()].filter((name) => /^(x-)?ratelimit|^retry-after$/.test(name)).toSorted();
+}
+
+/** Throws when the fields by hand are not those of the limiter beside them: it would be another measurement. */
+function checkAlike(fields: ReadonlyMap<string, readonly string[]>): void {
+  for (const [hand, own] of [[HAND, SLUICE], [HAND_THREE, SLUICE_THREE]] as const) {
+    if (String(fields.get(hand)) !== String(fields.get(own))) throw new Error(`Expected "${hand}" to send ${fields.get(own)}, got ${fields.get(hand)}`);
+  }
+}

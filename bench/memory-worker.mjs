@@ -1,0 +1,150 @@
+// `node --expose-gc memory-worker.mjs <task> <side> <options as JSON>`, forked by memory.ts: one side in a process of its own,
+// so that no side walks another's heap. It tells what it found; `decide` says "ready" and then runs a round for each message.
+import { Session } from "node:inspector/promises";
+import { PerformanceObserver } from "node:perf_hooks";
+import { makeSide } from "./memory-sides.mjs";
+
+const [task, name, json] = process.argv.slice(2);
+const options = JSON.parse(json);
+const { keys, calls, seconds, limit, sliced } = options;
+const side = makeSide(name, options);
+
+/** A caller, a fresh string as it comes with a request, no two neighbours in time neighbours in memory: about 36 characters. */
+const keyOf = (i) => `user:${(i * 7_919) % keys}:0123456789abcdef01234567`;
+
+async function fill(makeKey, count) {
+  for (let i = 0; i < count; i++) {
+    const answer = side.decide(makeKey(i));
+    if (side.later) await answer;
+  }
+}
+
+/** Throws unless the side answers as it should: a fast wrong answer is no measurement. */
+async function check() {
+  const wanted = limit !== 1;
+  for (let i = 0; i < 100; i++) {
+    if (side.allows(await side.decide(keyOf(i))) !== wanted) throw new Error(`${name}: expected ${wanted ? "an allowance" : "a denial"}`);
+  }
+}
+
+const tasks = {
+  /** Nanoseconds a decision, a round for each message. */
+  async decide() {
+    await fill(keyOf, Math.max(keys, calls)); // and until it is compiled for good
+    await check();
+    let next = 0;
+    process.on("message", async () => {
+      const start = performance.now();
+      if (side.later) for (let i = 0; i < calls; i++) await side.decide(keyOf(next++));
+      else for (let i = 0; i < calls; i++) side.decide(keyOf(next++));
+      process.send(((performance.now() - start) / calls) * 1e6);
+    });
+    return "ready";
+  },
+
+  /** Bytes that each of `keys` callers keeps alive. */
+  async bytes() {
+    // What comes out of a socket is one flat string; a token cut out of it points into it.
+    const header = (i) => Buffer.from(`Bearer ${keyOf(i)} ${"x".repeat(4_000)}`).toString("latin1");
+    await fill(keyOf, 10); // what the first calls make and keep, whatever they are called
+    const before = used();
+    await fill(sliced ? (i) => header(i).slice(7, 42) : keyOf, keys);
+    const bytes = (used() - before) / keys;
+    await check();
+    return bytes;
+  },
+
+  /** Microseconds of each of `calls` decisions on callers that all are new, and memory after a tenth and at the end. */
+  async spray() {
+    const took = new Float64Array(calls);
+    let atTenth = 0;
+    for (let i = 0; i < calls; i++) {
+      const key = `sprayed:${i}:0123456789abcdef01234`;
+      const start = performance.now();
+      const answer = side.decide(key);
+      if (side.later) await answer;
+      took[i] = (performance.now() - start) * 1_000;
+      if (i === calls / 10) atTenth = used() - took.byteLength;
+    }
+    const atEnd = used() - took.byteLength;
+    took.sort();
+    const at = (share) => took[Math.min(calls - 1, Math.floor(calls * share))];
+    return { p50: at(0.5), p99: at(0.99), p999: at(0.999), longest: at(1), grown: atEnd / atTenth, megabytes: atEnd / 2 ** 20 };
+  },
+
+  /** Bytes and objects that a decision allocates, without its key. */
+  async allocation() {
+    const made = Array.from({ length: keys }, (_, i) => keyOf(i));
+    for (const key of made) key.charCodeAt(0); // flattens it
+    const run = async (count) => {
+      if (side.later) for (let i = 0; i < count; i++) await side.decide(made[i % keys]);
+      else for (let i = 0; i < count; i++) side.decide(made[i % keys]);
+    };
+    for (let i = 0; i < 5; i++) await run(calls); // until it is compiled for good
+    await check();
+    let collections = 0;
+    new PerformanceObserver((list) => (collections += list.getEntries().length)).observe({ entryTypes: ["gc"] });
+    gc();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    collections = 0;
+    const before = process.memoryUsage().heapUsed;
+    await run(calls);
+    const bytes = (process.memoryUsage().heapUsed - before) / calls;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (collections > 0) throw new Error("Expected no collection while allocations were counted: make `calls` smaller");
+    return { bytes, objects: await objects(run) };
+  },
+
+  /** Collections within `seconds` of decisions as fast as they come. */
+  async pauses() {
+    await fill(keyOf, keys);
+    gc();
+    const pauses = [];
+    const observer = new PerformanceObserver((list) => pauses.push(...list.getEntries().map(({ duration }) => duration)));
+    observer.observe({ entryTypes: ["gc"] });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    pauses.length = 0;
+    const start = performance.now();
+    let decisions = 0;
+    while (performance.now() - start < seconds * 1_000) {
+      for (let i = 0; i < 1_000; i++) {
+        const answer = side.decide(keyOf(decisions++));
+        if (side.later) await answer;
+      }
+      await new Promise(setImmediate); // so that the observer is told
+    }
+    const ms = performance.now() - start;
+    const total = pauses.reduce((sum, pause) => sum + pause, 0);
+    return { decisions, count: pauses.length, total, longest: Math.max(0, ...pauses), ms };
+  },
+};
+
+function used() {
+  gc();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+/** Objects a decision, by V8's profiler of allocations at its finest; what it allocates in one piece counts as one. */
+async function objects(run) {
+  const session = new Session();
+  session.connect();
+  const count = async (calls) => {
+    await session.post("HeapProfiler.startSampling", {
+      samplingInterval: 1,
+      includeObjectsCollectedByMajorGC: true,
+      includeObjectsCollectedByMinorGC: true,
+    });
+    await run(calls);
+    const { profile } = await session.post("HeapProfiler.stopSampling");
+    return profile.samples.length;
+  };
+  // The difference leaves out what starting and stopping allocates.
+  const few = await count(1_000);
+  const many = await count(11_000);
+  session.disconnect();
+  return (many - few) / 10_000;
+}
+
+process.on("disconnect", () => process.exit());
+process.send(await tasks[task]());

@@ -1,0 +1,141 @@
+// `npm run plots --prefix bench`: draws docs/images/bench-*.svg from bench/results/*.json. A picture says on what machine it was
+// measured and when. `--quick` draws what quick runs left, into bench/results/quick, for a look.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { isBusy, quick, type Results, type Series } from "./results.js";
+
+interface Plot {
+  readonly section: string;
+  /** The name that the section gave its lines. */
+  readonly of: string;
+  readonly title: string;
+  readonly y: string;
+  /** The x axis: multiplied by ten from mark to mark, in equal steps, or one group of bars for each name. */
+  readonly x: "tenfold" | "even" | readonly string[];
+  readonly below: string;
+}
+
+const PLOTS: readonly Plot[] = [
+  { section: "memory", of: "keys", title: "One decision in memory, as callers grow", y: "ns", x: "tenfold", below: "callers" },
+  { section: "memory", of: "limits", title: "One decision in memory, as the limits of a policy grow", y: "ns", x: "even", below: "limits, 100 000 callers" },
+  {
+    section: "http",
+    of: "http",
+    title: "Processor time of a request, beside the framework without a limiter",
+    y: "times",
+    x: ["Node http", "Express 5", "Fastify 5", "Hono on Node"],
+    below: "the line at 1 is the framework without a limiter",
+  },
+  { section: "soak", of: "soak-heap", title: "Heap and buffers under mixed load", y: "MB", x: "even", below: "minutes" },
+  { section: "soak", of: "soak-rss", title: "Resident memory under mixed load", y: "MB", x: "even", below: "minutes" },
+];
+
+const BOX = { width: 760, height: 408, left: 64, right: 736, top: 64, bottom: 288 };
+const STYLE = `<style>
+  text { font: 13px system-ui, sans-serif; fill: #1f2328 }
+  .head { font-weight: 600; font-size: 15px }
+  .small { font-size: 11px }
+  .page { fill: #ffffff }
+  .grid { stroke: #d1d9e0; stroke-width: 1; fill: none }
+  .line { fill: none; stroke-width: 2 }
+  .range { stroke-width: 1 }
+  .c0 { stroke: #0969da } .c1 { stroke: #9a6700 } .c2 { stroke: #1a7f37 } .c3 { stroke: #cf222e } .c4 { stroke: #8250df } .c5 { stroke: #57606a } .c6 { stroke: #bf3989 }
+  rect.bar { fill-opacity: .25 }
+  .bar.c0 { fill: #0969da } .bar.c1 { fill: #9a6700 } .bar.c2 { fill: #1a7f37 } .bar.c3 { fill: #cf222e } .bar.c4 { fill: #8250df } .bar.c5 { fill: #57606a } .bar.c6 { fill: #bf3989 }
+  @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .page { fill: #0d1117 } .grid { stroke: #3d444d } }
+</style>`;
+
+const round = (value: number): number => Number(value.toFixed(1));
+const thousands = (value: number): string => String(value).replaceAll(/\B(?=(\d{3})+$)/g, " ");
+
+/** Marks from 0 in steps of 1, 2 or 5 times a power of ten, about five of them, the last at or above `most`. */
+function marks(most: number): number[] {
+  const raw = most / 5;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((times) => times * power).find((each) => each >= raw) as number;
+  return Array.from({ length: Math.ceil(most / step) + 1 }, (_, i) => Number((i * step).toPrecision(6)));
+}
+
+/** The picture of one plot. */
+function draw({ title, y: unit, x: axis, below }: Plot, lines: readonly Series[], results: Results): string {
+  const all = lines.flatMap(({ points }) => points);
+  const up = marks(Math.max(...all.map(({ y, high }) => high ?? y)));
+  const y = (value: number): number => round(BOX.bottom - (value / (up.at(-1) as number)) * (BOX.bottom - BOX.top));
+  const scale = (value: number): number => (axis === "tenfold" ? Math.log10(value) : value);
+  const least = Math.min(...all.map(({ x }) => scale(x)));
+  const most = Math.max(...all.map(({ x }) => scale(x)));
+  const x = (value: number): number => round(BOX.left + 16 + ((scale(value) - least) / (most - least || 1)) * (BOX.right - BOX.left - 32));
+
+  const parts = up.map((mark) => `<path class="grid" d="M${BOX.left} ${y(mark)}H${BOX.right}"/><text class="small" x="${BOX.left - 8}" y="${y(mark) + 4}" text-anchor="end">${thousands(mark)}</text>`);
+  parts.push(`<text class="small" x="${BOX.left - 8}" y="${BOX.top - 12}" text-anchor="end">${unit}</text>`);
+  if (Array.isArray(axis)) parts.push(...bars(axis as readonly string[], lines, y));
+  else {
+    parts.push(...lines.flatMap((line, i) => path(line, i, x, y)));
+    const ticks = axis === "tenfold" ? [...new Set(all.map((point) => point.x))] : marks(most).filter((mark) => mark >= least && mark <= most);
+    parts.push(...ticks.map((tick) => `<text class="small" x="${x(tick)}" y="${BOX.bottom + 18}" text-anchor="middle">${thousands(tick)}</text>`));
+  }
+  parts.push(`<text class="small" x="${(BOX.left + BOX.right) / 2}" y="${BOX.bottom + 36}" text-anchor="middle">${below}</text>`);
+  parts.push(...legend(lines.map(({ name }) => name)));
+
+  const versions = Object.entries(results.versions).slice(0, 1).map((pair) => pair.join(" "));
+  const how = `${results.quick ? ", a quick run" : ""}${isBusy(results.load) ? `, on a machine busy with other work (load ${results.load.toFixed(1)})` : ""}`;
+  const about = lines.map(({ name, points }) => `${name}: ${points.map((point) => `${Array.isArray(axis) ? axis[point.x] : round(point.x)} ${Number(point.y.toPrecision(3))}`).join(", ")}`).join("; ");
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${BOX.width} ${BOX.height}" role="img" aria-labelledby="title about">
+<title id="title">${title}</title>
+<desc id="about">${about}</desc>
+${STYLE}
+<rect class="page" width="${BOX.width}" height="${BOX.height}" rx="8"/>
+<text class="head" x="${BOX.left}" y="30">${title}</text>
+${parts.join("\n")}
+<text class="small" x="${BOX.left}" y="${BOX.height - 26}">${results.machine}</text>
+<text class="small" x="${BOX.left}" y="${BOX.height - 10}">${versions.join(", ")}, ${results.day}${how}</text>
+</svg>
+`;
+}
+
+/** A line through the medians, and the range of the rounds at each where it is known. */
+function path({ points }: Series, i: number, x: (value: number) => number, y: (value: number) => number): string[] {
+  const line = `<path class="line c${i}" d="${points.map((point, n) => `${n === 0 ? "M" : "L"}${x(point.x)} ${y(point.y)}`).join("")}"/>`;
+  const ranges = points.flatMap((point) => (point.low === undefined || point.high === undefined ? [] : [`<path class="range c${i}" d="M${x(point.x)} ${y(point.low)}V${y(point.high)}"/>`]));
+  return [line, ...ranges];
+}
+
+/** A group of bars for each name, a bar for each series, with the range of its rounds. */
+function bars(names: readonly string[], lines: readonly Series[], y: (value: number) => number): string[] {
+  const group = (BOX.right - BOX.left) / names.length;
+  const width = round((group - 24) / lines.length);
+  return [
+    ...names.map((name, n) => `<text class="small" x="${round(BOX.left + (n + 0.5) * group)}" y="${BOX.bottom + 18}" text-anchor="middle">${name}</text>`),
+    ...lines.flatMap(({ points }, i) =>
+      points.flatMap(({ x: n, y: value, low = value, high = value }) => {
+        const from = round(BOX.left + n * group + 12 + i * width);
+        return [
+          `<rect class="bar c${i}" x="${from}" y="${y(value)}" width="${round(width - 2)}" height="${round(BOX.bottom - y(value))}"/>`,
+          `<path class="range c${i}" d="M${round(from + width / 2 - 1)} ${y(low)}V${y(high)}"/>`,
+        ];
+      }),
+    ),
+    `<path class="grid" d="M${BOX.left} ${y(1)}H${BOX.right}" stroke-dasharray="4 3"/>`,
+  ];
+}
+
+/** The names of the lines, in rows of four. */
+function legend(names: readonly string[]): string[] {
+  return names.flatMap((name, i) => {
+    const left = BOX.left + (i % 4) * 172;
+    const top = BOX.bottom + 54 + Math.floor(i / 4) * 16;
+    return [`<path class="line c${i}" d="M${left} ${top - 4}h14"/>`, `<text class="small" x="${left + 20}" y="${top}">${name}</text>`];
+  });
+}
+
+for (const each of PLOTS) {
+  const source = new URL(`results/${quick ? "quick/" : ""}${each.section}.json`, import.meta.url);
+  const results = existsSync(source) ? (JSON.parse(readFileSync(source, "utf8")) as Results) : null;
+  const lines = results?.series[each.of];
+  if (results === null || lines === undefined) {
+    console.log(`${each.of}: not measured yet`);
+    continue;
+  }
+  const target = new URL(quick ? `results/quick/bench-${each.of}.svg` : `../docs/images/bench-${each.of}.svg`, import.meta.url);
+  writeFileSync(target, draw(each, lines, results));
+  console.log(`${each.of}: drawn`);
+}

@@ -1,0 +1,115 @@
+// What every section leaves behind: tables and goals on the screen, and the same as JSON for the plots of docs/performance.md.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, totalmem } from "node:os";
+
+/** Rows by name, each with the same columns. */
+export type Table = Readonly<Record<string, Readonly<Record<string, string | number>>>>;
+
+/** One line of a plot: a value, and the smallest and largest beside it where there were rounds, for each place on the x axis. */
+export interface Series {
+  readonly name: string;
+  readonly points: ReadonlyArray<{ readonly x: number; readonly y: number; readonly low?: number; readonly high?: number }>;
+}
+
+/** What a section wrote: `bench/results/<section>.json`, or under `results/quick`, which is not committed. */
+export interface Results {
+  readonly section: string;
+  readonly quick: boolean;
+  /** The day, as in 2026-11-21. */
+  readonly day: string;
+  readonly machine: string;
+  /** The load average of the minute before it began. */
+  readonly load: number;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly tables: Readonly<Record<string, Table>>;
+  readonly goals: readonly Goal[];
+  readonly series: Readonly<Record<string, readonly Series[]>>;
+}
+
+/** One row of the table at the end. */
+export interface Goal {
+  readonly goal: string;
+  readonly wanted: string;
+  readonly measured: string;
+  readonly verdict: "met" | "NOT MET";
+}
+
+export const quick = process.argv.includes("--quick");
+
+const load = loadavg()[0] as number;
+const tables: Record<string, Table> = {};
+const goals: Goal[] = [];
+const series: Record<string, readonly Series[]> = {};
+
+/** Prints a table, and keeps it for {@link finish}. */
+export function show(title: string, table: Table): void {
+  tables[title] = table;
+  console.log(`\n${title}`);
+  console.table(table);
+}
+
+/** Keeps the lines of one plot for {@link finish}. */
+export function plot(name: string, lines: readonly Series[]): void {
+  series[name] = lines;
+}
+
+/** Notes whether a value reaches its goal; printed by {@link finish}. */
+export function goal(
+  text: string,
+  value: { readonly median: number; readonly spread?: string },
+  wanted: { readonly atLeast?: number; readonly atMost?: number },
+): void {
+  const { atLeast = -Infinity, atMost = Infinity } = wanted;
+  goals.push({
+    goal: text,
+    wanted: wanted.atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`,
+    measured: value.spread === undefined ? rounded(value.median) : `${rounded(value.median)} (${value.spread})`,
+    verdict: value.median >= atLeast && value.median <= atMost ? "met" : "NOT MET",
+  });
+}
+
+/** Prints the goals, the machine and the versions of `packages`, and writes the section's JSON unless `--only` ran a part of it; `rough` where it was a short run. */
+export function finish(section: string, packages: readonly string[], more: Readonly<Record<string, string>> = {}, rough = quick): void {
+  const machine = `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, ${process.platform} ${process.arch}`;
+  const versions = { Node: process.version, ...more, ...Object.fromEntries(packages.map((name) => [name, versionOf(name)])) };
+  if (goals.length > 0) {
+    console.log("\nGoals: of rounds the median of the ratios, and their spread");
+    console.table(goals);
+  }
+  console.log(Object.entries(versions).map((pair) => pair.join(" ")).join(", "));
+  console.log(`${machine}; load ${load.toFixed(1)} before it began${isBusy(load) ? ": measured on a busy machine" : ""}`);
+  if (process.argv.some((word) => word.startsWith("--only="))) return; // a part would take the place of the whole
+  const results: Results = { section, quick: rough, day: new Date().toISOString().slice(0, 10), machine, load, versions, tables, goals, series };
+  const folder = new URL(rough ? "results/quick/" : "results/", import.meta.url);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(new URL(`${section}.json`, folder), `${JSON.stringify(results, null, 1)}\n`);
+}
+
+/** Whether others had work for the processors; a section that ran just before keeps up to two of them busy by itself. */
+export const isBusy = (before: number): boolean => before > Math.max(2, cpus().length) + 0.2;
+
+/** Whether processes can be kept on a core of their own, which only Linux lets us say. */
+export const canPin = process.platform === "linux" && cpus().length > 1 && hasTaskset();
+
+/** The command that runs `command` on `core` alone, where that can be said. */
+export function pinned(core: number, command: readonly string[]): readonly [string, ...string[]] {
+  return (canPin ? ["taskset", "-c", String(core), ...command] : command) as unknown as readonly [string, ...string[]];
+}
+
+function hasTaskset(): boolean {
+  try {
+    execFileSync("taskset", ["-p", String(process.pid)], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function versionOf(name: string): string {
+  const text = readFileSync(new URL(`./node_modules/${name}/package.json`, import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Three digits that mean something, however large or small. */
+export const rounded = (value: number): string => (Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3))));
