@@ -2,7 +2,7 @@
 import { connect, createServer, type Socket } from "node:net";
 
 /** What becomes of the connections that were there when it fell silent. */
-export type Afterwards =
+type Afterwards =
   /** What was held back arrives, as when a server was only stopped. */
   | "late"
   /** They stay silent for ever, and only new ones work, as after a failover or a firewall that forgot them. */

@@ -124,12 +124,12 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/guard.test.ts",
-    find: "    this.#last = waiting;\n    this.#arm();",
-    replace: "    this.#last = waiting;",
+    find: "startTimer(() => this.#look(due, -Infinity)",
+    replace: "void (() => this.#look(due, -Infinity)",
   },
   {
     item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/deadline.test.ts",
-    find: "    waiting.before = waiting.after = null;\n",
+    find: "waiting.before = waiting.after = null;",
     replace: "",
   },
   {
