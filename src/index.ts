@@ -23,6 +23,7 @@ export { createLimiter, type Answer, type Limiter } from "./limiter/limiter.js";
 export { type OnStoreError } from "./limiter/on-store-error.js";
 export { reservations, type Reservation, type Reservations, type ReservationsOptions } from "./limiter/reservations.js";
 export { type Behaviour, type LimiterOptions } from "./limiter/options.js";
+export type { AbortSignalLike } from "./limiter/cancel.js";
 export { waiter, type Waiter, type WaiterOptions, type WaitOptions } from "./limiter/waiter.js";
 export { WaitError, type WaitErrorCode } from "./limiter/wait-error.js";
 export { all, type Each, type Together, type TogetherDecision } from "./limiter/all.js";

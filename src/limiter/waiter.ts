@@ -3,7 +3,7 @@ import type { Decision } from "../core/decision.js";
 import { checkNames, expected, positiveInteger, wholeNumber } from "../core/errors.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { costOf, policyOf, type ConsumeOptions } from "./asked.js";
-import { Cancellations } from "./cancel.js";
+import { Cancellations, type AbortSignalLike } from "./cancel.js";
 import type { Limiter } from "./limiter.js";
 import type { Place } from "./line.js";
 import { isShadow, storeTimeoutOf } from "./parts.js";
@@ -23,7 +23,7 @@ export interface WaitOptions extends ConsumeOptions {
   /** The longest wait for tokens, in whole milliseconds; 0 takes what is there or nothing. Default: the waiter's. */
   readonly maxWaitMs?: number | undefined;
   /** Cancels the wait. Nothing is taken then, and the promise rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignalLike | undefined;
 }
 
 /** Waits for tokens, first come first served. Made by {@link waiter}. */
