@@ -1,25 +1,16 @@
 // Waiting, and several limiters as one, over Postgres as it comes: by the server's clock.
-import pg from "pg";
 import { all, createLimiter, waiter } from "sluice";
 import { PostgresStore } from "sluice/postgres";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeWith, postgresUrl } from "../helpers/services.js";
+import { expect, test } from "vitest";
+import { ownTable } from "../helpers/postgres.js";
+import { describeWith } from "../helpers/services.js";
 
 const table = "sluice_waiting";
 const hour = (tokens: number) => ({ tokens, everyMs: 3_600_000 });
 
 describeWith("postgres", "waiting and several limiters over Postgres", () => {
-  let pool: pg.Pool;
-  beforeAll(async () => {
-    pool = new pg.Pool({ connectionString: postgresUrl(), max: 4 });
-    await pool.query(`DROP TABLE IF EXISTS ${table}`);
-    await new PostgresStore(pool, { table }).migrate();
-  });
-  afterAll(async () => {
-    await pool.query(`DROP TABLE ${table}; DROP FUNCTION ${table}_decide`);
-    await pool.end();
-  });
-  const limiterOf = (name: string, capacity: number, refill = hour(1), store = new PostgresStore(pool, { table })) =>
+  const own = ownTable(table);
+  const limiterOf = (name: string, capacity: number, refill = hour(1), store = new PostgresStore(own.pool, { table })) =>
     createLimiter({ policy: { name, capacity, refill }, store, storeTimeoutMs: Infinity });
 
   test("serves in order, and never more than the limit over any stretch of time", async () => {
@@ -33,7 +24,7 @@ describeWith("postgres", "waiting and several limiters over Postgres", () => {
   });
 
   test("charges all or none: exactly the tenant's budget, and nobody who was refused", async () => {
-    const store = new PostgresStore(pool, { table });
+    const store = new PostgresStore(own.pool, { table });
     const [user, tenant] = [limiterOf("user", 20, hour(1), store), limiterOf("tenant", 30, hour(1), store)];
     const both = all([user, tenant]);
     const users = ["a", "b", "c"];

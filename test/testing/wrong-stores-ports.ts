@@ -59,6 +59,15 @@ export const wrongKeys: readonly Wrong[] = [
   ],
 ];
 
+async function rememberingRefusals(this: RightStore, policy: Policy, key: string, cost: number): Promise<Decision> {
+  const known = denials.get(this) ?? new Map<string, Decision>();
+  denials.set(this, known);
+  const name = `${this.name(policy, key)} ${cost} ${this.now()}`;
+  const decision = known.get(name) ?? (await right.consume.call(this, policy, key, cost));
+  if (!decision.allowed) known.set(name, decision);
+  return { ...decision };
+}
+
 export const wrongPorts: readonly Wrong[] = [
   [
     "hands out its live record",
@@ -144,14 +153,7 @@ export const wrongPorts: readonly Wrong[] = [
       },
     }), "L4 · a debt is kept"],
   ["remembers refusals and forgets them for a refund, but not for a debt", but({
-      async consume(policy, key, cost) {
-        const known = denials.get(this) ?? new Map<string, Decision>();
-        denials.set(this, known);
-        const name = `${this.name(policy, key)} ${cost} ${this.now()}`;
-        const decision = known.get(name) ?? (await right.consume.call(this, policy, key, cost));
-        if (!decision.allowed) known.set(name, decision);
-        return { ...decision };
-      },
+      consume: rememberingRefusals,
       refund(policy, key, tokens) {
         denials.delete(this);
         return right.refund.call(this, policy, key, tokens);
@@ -184,14 +186,7 @@ export const wrongPorts: readonly Wrong[] = [
       },
     }), "L10 · charges that cross"],
   ["remembers refusals and does not say so", but({
-      async consume(policy, key, cost) {
-        const known = denials.get(this) ?? new Map<string, Decision>();
-        denials.set(this, known);
-        const name = `${this.name(policy, key)} ${cost} ${this.now()}`;
-        const decision = known.get(name) ?? (await right.consume.call(this, policy, key, cost));
-        if (!decision.allowed) known.set(name, decision);
-        return { ...decision };
-      },
+      consume: rememberingRefusals,
     }), "refund · what comes back"],
   ["settles only what it charges together", but({
       async consumeTogether(charges) {
