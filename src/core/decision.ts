@@ -106,16 +106,19 @@ export function readings(decision: Decision): readonly Reading[] {
 }
 
 function decide(buckets: readonly Bucket[], policy: Policy, cost: number, now: number, take: boolean): Decision {
-  let wait = 0;
-  for (let i = 0; i < buckets.length; i++) {
-    wait = Math.max(wait, waitOf(buckets[i] as Bucket, policy.limits[i] as Limit, cost, now));
-  }
-  const taken = take && wait === 0 ? cost : 0;
-  const first = read(buckets[0] as Bucket, policy.limits[0], cost, taken, now);
-  if (policy.limits.length === 1) return answer(policy, cost, first, null, now);
+  if (policy.limits.length > 1) return decideSeveral(buckets, policy, cost, now, take);
+  const limit = policy.limits[0];
+  const bucket = buckets[0] as Bucket;
+  const wait = waitOf(bucket, limit, cost, now);
+  return answer(bucket, limit, policy, cost, take && wait === 0 ? cost : 0, wait, now);
+}
 
-  const all = policy.limits.map((limit, i) => (i === 0 ? first : read(buckets[i] as Bucket, limit, cost, taken, now)));
-  return answer(policy, cost, all.reduce((a, b) => (bindsMore(b, a) ? b : a)), all, now);
+// By itself: a function that makes closures allocates for them whether it comes to them or not.
+function decideSeveral(buckets: readonly Bucket[], policy: Policy, cost: number, now: number, take: boolean): Decision {
+  const waits = policy.limits.map((limit, i) => waitOf(buckets[i] as Bucket, limit, cost, now));
+  const taken = take && waits.every((wait) => wait === 0) ? cost : 0;
+  const all = policy.limits.map((limit, i) => answer(buckets[i] as Bucket, limit, policy, cost, taken, waits[i] as number, now));
+  return { ...all.reduce((a, b) => (bindsMore(b, a) ? b : a)), limits: all.map(readingOf) };
 }
 
 // A cost of 0 takes nothing, so it fits even where more is spent than a new, smaller capacity holds (laws L9, L14).
@@ -126,42 +129,35 @@ function waitOf(bucket: Bucket, limit: Limit, cost: number, now: number): number
   return wait === 0 ? 0 : wait + lagAt(bucket, limit, now);
 }
 
-function read(bucket: Bucket, limit: Limit, cost: number, taken: number, now: number): Reading {
+/** The decision as if `limit` were the only one. */
+function answer(bucket: Bucket, limit: Limit, policy: Policy, cost: number, taken: number, wait: number, now: number): Decision {
   const spent = spentAt(bucket, limit, now) + taken * limit.unitsPerToken;
   const lag = lagAt(bucket, limit, now);
   const remaining = remainingOf(spent, limit);
+  // One literal, so that every decision has one shape; that `allowed` and `reason` agree is seen here and not by the compiler.
   return {
+    allowed: wait === 0,
+    reason: wait === 0 ? null : wait === Infinity ? "cost_above_capacity" : "limited",
+    policy: policy.name,
     limit: limit.name,
+    cost,
     capacity: limit.capacity,
     remaining,
-    retryAfterMs: taken > 0 ? 0 : waitOf(bucket, limit, cost, now),
+    retryAfterMs: wait,
     nextTokenMs: spent === 0 ? 0 : waitFor(remaining + 1, spent, limit) + lag,
     resetMs: spent === 0 ? 0 : untilFull(spent, limit) + lag,
-  };
+    limits: null,
+    at: now,
+    degraded: false,
+  } as Decision;
+}
+
+function readingOf({ limit, capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Decision): Reading {
+  return { limit, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
 }
 
 function bindsMore(a: Reading, b: Reading): boolean {
   if (a.retryAfterMs !== b.retryAfterMs) return a.retryAfterMs > b.retryAfterMs;
   if (a.remaining !== b.remaining) return a.remaining < b.remaining;
   return a.nextTokenMs > b.nextTokenMs;
-}
-
-function answer(policy: Policy, cost: number, binding: Reading, limits: readonly Reading[] | null, at: number): Decision {
-  const { retryAfterMs } = binding;
-  // One literal, so that every decision has one shape; that `allowed` and `reason` agree is seen here and not by the compiler.
-  return {
-    allowed: retryAfterMs === 0,
-    reason: retryAfterMs === 0 ? null : retryAfterMs === Infinity ? "cost_above_capacity" : "limited",
-    policy: policy.name,
-    limit: binding.limit,
-    cost,
-    capacity: binding.capacity,
-    remaining: binding.remaining,
-    retryAfterMs,
-    nextTokenMs: binding.nextTokenMs,
-    resetMs: binding.resetMs,
-    limits,
-    at,
-    degraded: false,
-  } as Decision;
 }
