@@ -20,7 +20,8 @@ export function makeFingerprinter(secret: Uint32Array = crypto.getRandomValues(n
   const k1 = (secret[1] as number) | 0;
 
   return function fingerprint(text, out) {
-    let v0 = k0;
+    // The compiler does not know what was captured to be an integer, and would reckon in floating point from here on.
+    let v0 = k0 | 0;
     let v1 = k1 ^ 0xee;
     let v2 = k0 ^ 0x6c796765;
     let v3 = k1 ^ 0x74656462;

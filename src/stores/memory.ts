@@ -58,7 +58,9 @@ export class MemoryStore implements SyncStore {
 
   readonly #maxKeys: number;
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
+  /** Of `#hashed`, which one caller in a row need not be read for again. */
   readonly #key: Fingerprint = { high: 0, low: 0 };
+  #hashed: string | null = null;
   readonly #tables = new Map<string, MemoryTable>();
   readonly #places = new WeakMap<Policy, Place>();
 
@@ -134,7 +136,10 @@ export class MemoryStore implements SyncStore {
 
   #load(policy: Policy, key: string): Place {
     const place = this.#places.get(policy) ?? this.#findPlace(policy);
-    this.#fingerprint(key, this.#key);
+    if (key !== this.#hashed) {
+      this.#fingerprint(key, this.#key);
+      this.#hashed = key;
+    }
     for (let i = 0; i < place.tables.length; i++) (place.tables[i] as MemoryTable).get(this.#key, place.buckets[i] as Bucket);
     return place;
   }
