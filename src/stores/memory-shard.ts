@@ -7,8 +7,15 @@ const LARGEST_FILL = 0.75;
 // How many buckets are looked at for an idle one before a busy one must go.
 const EXAMINED = 256;
 
+// A slot is 24 bytes, so that a bucket is one miss of the processor's cache and not two: `high` and `low`, then `spent` and `at`.
+const WORDS = 6;
+const LOW = 1;
+const DOUBLES = 3;
+const SPENT = 1;
+const AT = 2;
+
 /**
- * One open-addressing hash table of buckets: typed arrays with two cells a slot, no object and no string per key.
+ * One open-addressing hash table of buckets: one buffer seen as integers and as numbers, no object and no string per key.
  *
  * What always holds:
  * - A slot is empty when both halves of its fingerprint are 0.
@@ -20,10 +27,8 @@ export class MemoryShard {
   used = 0;
 
   #mask = SMALLEST - 1;
-  /** `high` and `low`. */
-  #fingerprints = new Int32Array(2 * SMALLEST);
-  /** `spent` and `at`. */
-  #amounts = new Float64Array(2 * SMALLEST);
+  #words = new Int32Array(WORDS * SMALLEST);
+  #amounts = new Float64Array(this.#words.buffer);
   /** `unitsPerMs` and `unitsPerToken`, kept only while some record has others than the limit's (law L14). */
   #numbers: Float64Array | null = null;
   #hand = 0;
@@ -52,8 +57,8 @@ export class MemoryShard {
     const dropped = this.used < (this.#mask + 1) * LARGEST_FILL ? 0 : this.#rebuild(now);
     let slot = key.low & this.#mask;
     while (this.#isTaken(slot)) slot = (slot + 1) & this.#mask;
-    this.#fingerprints[2 * slot] = key.high;
-    this.#fingerprints[2 * slot + 1] = key.low;
+    this.#words[WORDS * slot] = key.high;
+    this.#words[WORDS * slot + LOW] = key.low;
     this.#write(slot, bucket);
     this.used += 1;
     return dropped;
@@ -88,33 +93,33 @@ export class MemoryShard {
 
   #find(key: Fingerprint): number {
     const { high, low } = key;
-    const fingerprints = this.#fingerprints;
+    const words = this.#words;
     for (let slot = low & this.#mask; ; slot = (slot + 1) & this.#mask) {
-      const foundHigh = fingerprints[2 * slot];
-      const foundLow = fingerprints[2 * slot + 1];
+      const foundHigh = words[WORDS * slot];
+      const foundLow = words[WORDS * slot + LOW];
       if (foundHigh === high && foundLow === low) return slot;
       if (foundHigh === 0 && foundLow === 0) return -1;
     }
   }
 
   #isTaken(slot: number): boolean {
-    return this.#fingerprints[2 * slot] !== 0 || this.#fingerprints[2 * slot + 1] !== 0;
+    return this.#words[WORDS * slot] !== 0 || this.#words[WORDS * slot + LOW] !== 0;
   }
 
   #read(slot: number, out: Bucket): void {
     const numbers = this.#numbers;
-    out.spent = this.#amounts[2 * slot] as number;
-    out.at = this.#amounts[2 * slot + 1] as number;
+    out.spent = this.#amounts[DOUBLES * slot + SPENT] as number;
+    out.at = this.#amounts[DOUBLES * slot + AT] as number;
     out.unitsPerMs = numbers === null ? this.#limit.unitsPerMs : (numbers[2 * slot] as number);
     out.unitsPerToken = numbers === null ? this.#limit.unitsPerToken : (numbers[2 * slot + 1] as number);
   }
 
   #write(slot: number, bucket: Bucket): void {
-    this.#amounts[2 * slot] = bucket.spent;
-    this.#amounts[2 * slot + 1] = bucket.at;
+    this.#amounts[DOUBLES * slot + SPENT] = bucket.spent;
+    this.#amounts[DOUBLES * slot + AT] = bucket.at;
     if (this.#numbers === null) {
       if (bucket.unitsPerMs === this.#limit.unitsPerMs && bucket.unitsPerToken === this.#limit.unitsPerToken) return;
-      this.#numbers = new Float64Array(this.#amounts.length);
+      this.#numbers = new Float64Array(2 * (this.#mask + 1));
       for (let i = 0; i < this.#numbers.length; i += 2) {
         this.#numbers[i] = this.#limit.unitsPerMs;
         this.#numbers[i + 1] = this.#limit.unitsPerToken;
@@ -126,27 +131,27 @@ export class MemoryShard {
 
   // A record that a far step back of the clock left ahead is impossible, and full at once: it must crowd nobody out (law L6).
   #fullAt(slot: number, now: number): number {
-    const at = this.#amounts[2 * slot + 1] as number;
+    const at = this.#amounts[DOUBLES * slot + AT] as number;
     if (at - now > this.#limit.fullMs) return now;
     const unitsPerMs = this.#numbers === null ? this.#limit.unitsPerMs : (this.#numbers[2 * slot] as number);
-    return at + Math.ceil((this.#amounts[2 * slot] as number) / unitsPerMs);
+    return at + Math.ceil((this.#amounts[DOUBLES * slot + SPENT] as number) / unitsPerMs);
   }
 
   // Closes the gap behind it (backward shift), so that no probe is ever cut short and no tombstones pile up.
   #remove(slot: number): void {
     let gap = slot;
     for (let next = (gap + 1) & this.#mask; this.#isTaken(next); next = (next + 1) & this.#mask) {
-      const home = (this.#fingerprints[2 * next + 1] as number) & this.#mask;
+      const home = (this.#words[WORDS * next + LOW] as number) & this.#mask;
       const awayFromHome = (next - home) & this.#mask;
       const awayFromGap = (next - gap) & this.#mask;
       if (awayFromHome < awayFromGap) continue;
-      copySlot(this.#fingerprints, next, gap);
-      copySlot(this.#amounts, next, gap);
-      if (this.#numbers !== null) copySlot(this.#numbers, next, gap);
+      // As integers: bits of a fingerprint that look like no number might not survive as one.
+      this.#words.copyWithin(WORDS * gap, WORDS * next, WORDS * (next + 1));
+      this.#numbers?.copyWithin(2 * gap, 2 * next, 2 * (next + 1));
       gap = next;
     }
-    this.#fingerprints[2 * gap] = 0;
-    this.#fingerprints[2 * gap + 1] = 0;
+    this.#words[WORDS * gap] = 0;
+    this.#words[WORDS * gap + LOW] = 0;
     this.used -= 1;
   }
 
@@ -156,23 +161,23 @@ export class MemoryShard {
     for (let slot = 0; slot <= this.#mask; slot++) if (this.#isTaken(slot) && this.#fullAt(slot, now) > now) busy.push(slot);
     const dropped = this.used - busy.length;
     const slots = (this.#mask + 1) * (busy.length > this.used / 2 ? 2 : 1);
-    const fingerprints = this.#fingerprints;
+    const words = this.#words;
     const amounts = this.#amounts;
     const numbers = this.#numbers;
 
     this.#mask = slots - 1;
-    this.#fingerprints = new Int32Array(2 * slots);
-    this.#amounts = new Float64Array(2 * slots);
+    this.#words = new Int32Array(WORDS * slots);
+    this.#amounts = new Float64Array(this.#words.buffer);
     this.#numbers = null;
     this.#hand = 0;
     this.used = 0;
     const key = { high: 0, low: 0 };
     const bucket = fullBucket(this.#limit);
     for (const slot of busy) {
-      key.high = fingerprints[2 * slot] as number;
-      key.low = fingerprints[2 * slot + 1] as number;
-      bucket.spent = amounts[2 * slot] as number;
-      bucket.at = amounts[2 * slot + 1] as number;
+      key.high = words[WORDS * slot] as number;
+      key.low = words[WORDS * slot + LOW] as number;
+      bucket.spent = amounts[DOUBLES * slot + SPENT] as number;
+      bucket.at = amounts[DOUBLES * slot + AT] as number;
       if (numbers !== null) {
         bucket.unitsPerMs = numbers[2 * slot] as number;
         bucket.unitsPerToken = numbers[2 * slot + 1] as number;
@@ -181,9 +186,4 @@ export class MemoryShard {
     }
     return dropped;
   }
-}
-
-function copySlot(column: Int32Array | Float64Array, from: number, to: number): void {
-  column[2 * to] = column[2 * from] as number;
-  column[2 * to + 1] = column[2 * from + 1] as number;
 }
