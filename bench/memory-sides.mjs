@@ -30,9 +30,10 @@ const sides = {
       allows: (count) => count <= limit,
     };
   },
+  "the clock alone": () => ({ decide: () => performance.now() > 0, allows: identity }),
   sluice: (limit, cap, limits) => {
-    // Days, so that nothing comes back while it is measured.
-    const one = { capacity: limit, refill: { tokens: limit, everyMs: 30 * DAY_MS } };
+    // A day, so that next to nothing comes back while it is measured.
+    const one = { capacity: limit, refill: { tokens: limit, everyMs: DAY_MS } };
     const more = Array.from({ length: limits }, (_, i) => ({ ...one, capacity: limit + i, name: `l${i}` }));
     const limiter = createLimiter({ policy: limits === 1 ? one : { limits: more }, store: new MemoryStore({ maxKeys: cap }) });
     return { decide: (key) => limiter.consume(key), allows: ({ allowed }) => allowed };

@@ -20,6 +20,8 @@ const FLOOR = "bare Map";
 const FLEXIBLE = "rate-limiter-flexible";
 const EXPRESS = "express-rate-limit";
 const FASTIFY = "@fastify/rate-limit";
+/** Which every side reads once a decision, but for the floor. */
+const CLOCK = "the clock alone";
 const ALL = [FLOOR, SLUICE, FLEXIBLE, EXPRESS, FASTIFY];
 const ROUNDS = quick ? 3 : 7;
 const CALLS = quick ? 50_000 : 150_000;
@@ -167,11 +169,16 @@ async function allocation(): Promise<void> {
   // A young generation so large that nothing is collected while it is counted.
   const flags = ["--min-semi-space-size=128", "--max-semi-space-size=128"];
   const rows: Record<string, Record<string, number>> = {};
+  const count = async (name: string, limit: number): Promise<{ bytes: number; objects: number }> => {
+    const { bytes, objects } = await answerOf<{ bytes: number; objects: number }>("allocation", name, { keys: 1_000, calls: 20_000, limit }, flags);
+    return { bytes: Math.round(bytes), objects: oneDigit(objects) };
+  };
+  const clock = (rows[CLOCK] = await count(CLOCK, 1_000_000));
   for (const name of ALL) {
     for (const [verdict, limit] of [["allowed", 1_000_000], ["denied", 1]] as const) {
-      const { bytes, objects } = await answerOf<{ bytes: number; objects: number }>("allocation", name, { keys: 1_000, calls: 20_000, limit }, flags);
-      rows[`${name}, ${verdict}`] = { bytes: Math.round(bytes), objects: oneDigit(objects) };
-      if (name === SLUICE) goal(`objects that a decision allocates, ${verdict}`, { median: oneDigit(objects) }, { atMost: 1 });
+      const found = (rows[`${name}, ${verdict}`] = await count(name, limit));
+      // The platform's clock answers with an object of its own, a number with a fraction.
+      if (name === SLUICE) goal(`objects that a decision allocates beside the clock's, ${verdict}`, { median: found.objects - clock.objects }, { atMost: 1 });
     }
   }
   show("What a decision allocates, without its key", rows);
