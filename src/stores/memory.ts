@@ -58,9 +58,10 @@ export class MemoryStore implements SyncStore {
 
   readonly #maxKeys: number;
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
-  /** Of `#hashed`, which one caller in a row need not be read for again. */
+  /** Of the last caller. */
   readonly #key: Fingerprint = { high: 0, low: 0 };
-  #hashed: string | null = null;
+  /** The last caller, when it came several times in a row and need not be read again. */
+  #again: string | null = null;
   readonly #tables = new Map<string, MemoryTable>();
   readonly #places = new WeakMap<Policy, Place>();
 
@@ -136,9 +137,11 @@ export class MemoryStore implements SyncStore {
 
   #load(policy: Policy, key: string): Place {
     const place = this.#places.get(policy) ?? this.#findPlace(policy);
-    if (key !== this.#hashed) {
+    if (key !== this.#again) {
+      const { high, low } = this.#key;
       this.#fingerprint(key, this.#key);
-      this.#hashed = key;
+      // To keep every key, and to compare it with the next, would cost a tenth of a decision.
+      this.#again = this.#key.high === high && this.#key.low === low ? key : null;
     }
     for (let i = 0; i < place.tables.length; i++) (place.tables[i] as MemoryTable).get(this.#key, place.buckets[i] as Bucket);
     return place;

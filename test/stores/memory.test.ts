@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { createLimiter, definePolicy, MemoryStore, perHour, perSecond, type Policy } from "sluice";
 import { ManualClock, storeSuite } from "sluice/testing";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expectSame } from "../core/subjects.js";
 
@@ -39,6 +40,21 @@ describe("who has a bucket", () => {
     for (const one of policies) for (const key of keys) expect(store.consume(one, key, 1).allowed, `${one.name} ${key}`).toBe(true);
     for (const one of policies) for (const key of keys) expect(store.consume(one, key, 1).allowed, `${one.name} ${key}`).toBe(false);
     expect(store.stats()).toEqual({ buckets: policies.length * keys.length, evictedBusy: 0 });
+  });
+
+  test("callers who come once, or again and again, are never taken for one another", () => {
+    const turns = fc.array(fc.constantFrom("a", "b", "ab", ""), { minLength: 1, maxLength: 40 });
+    fc.assert(
+      fc.property(turns, (callers) => {
+        const { take } = storeOf();
+        const spent = new Map<string, number>();
+        for (const caller of callers) {
+          const before = spent.get(caller) ?? 0;
+          expect(take(caller)).toBe(before < 10 ? 9 - before : null);
+          spent.set(caller, before + 1);
+        }
+      }),
+    );
   });
 
   test("two stores share nothing, and a policy defined twice is one", () => {
