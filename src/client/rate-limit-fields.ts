@@ -41,11 +41,11 @@ export function limitsBySource(headers: HeaderSource, now: number): (readonly [L
 function namedLimits(members: readonly Member[], policies: readonly Member[]): RateLimit[] {
   const limits: RateLimit[] = [];
   for (const { value: policy, params } of members) {
-    const remaining = whole(params.get(params.has("r") ? "r" : "a"));
-    const time = params.get(params.has("t") ? "t" : "w");
-    const resetMs = whole(time, 1_000);
-    if (typeof policy !== "string" || remaining === null || (time !== undefined && resetMs === null)) return [];
-    const quota = policies.find(({ value }) => value === policy)?.params.get("q");
+    const { a, r = a, w, t = w } = params;
+    const remaining = whole(r);
+    const resetMs = whole(t, 1_000);
+    if (typeof policy !== "string" || remaining === null || (t !== undefined && resetMs === null)) return [];
+    const quota = policies.find(({ value }) => value === policy)?.params["q"];
     limits.push({ policy, limit: whole(quota), remaining, resetMs, windowMs: windowOf(policies, policy) });
   }
   return limits;
@@ -53,10 +53,10 @@ function namedLimits(members: readonly Member[], policies: readonly Member[]): R
 
 // Draft 07: limit=100, remaining=50, reset=5. It lets `remaining` be left out, and then there is nothing to go by.
 function dictionaryLimits(members: readonly Member[], policies: readonly Member[]): RateLimit[] {
-  const values = new Map(members.map(({ key, value }) => [key, value]));
-  const limit = whole(values.get("limit"));
-  const remaining = whole(values.get("remaining"));
-  const resetMs = whole(values.get("reset"), 1_000);
+  const values: Member["params"] = Object.fromEntries(members.map(({ key, value }) => [key, value]));
+  const limit = whole(values["limit"]);
+  const remaining = whole(values["remaining"]);
+  const resetMs = whole(values["reset"], 1_000);
   if (limit === null || remaining === null || resetMs === null) return [];
   return [{ policy: null, limit, remaining, resetMs, windowMs: windowOf(policies, limit) }];
 }

@@ -2,7 +2,7 @@
 export interface Member {
   readonly key: string;
   readonly value: Value;
-  readonly params: ReadonlyMap<string, Value>;
+  readonly params: Readonly<Record<string, Value>>;
 }
 
 /** A String or Token as text, an Integer as a number, null for every other kind: none of our fields has a use for it. */
@@ -17,12 +17,12 @@ const ITEM =
   "|:[A-Za-z\\d+/=]*:" + // Byte Sequence
   "|\\?[01]" + // Boolean
   '|%"(?:[ !#$&-~]|%[\\da-f]{2})*"'; // Display String
-const PARAM = new RegExp(`; *(${KEY})(?:=(${ITEM}))?`, "g");
-const REST = `((?:; *${KEY}(?:=(?:${ITEM}))?)*)[ \\t]*(?:,[ \\t]*(?!$)|$)`;
+const PAIR = `(${KEY})(?:=(${ITEM}))?`;
+const PARAM = `; *${PAIR}`;
 
 /** The members of a List of Items; null when `text` is none. An inner list counts as an error: no field of ours has one. */
 export function parseList(text: string): Member[] | null {
-  return parse(text, new RegExp(`()(${ITEM})${REST}`, "y"));
+  return parse(text, `()(${ITEM})`);
 }
 
 /**
@@ -31,18 +31,19 @@ export function parseList(text: string): Member[] | null {
  * Source of both: RFC 9651, section 4.2. One mistake anywhere makes the whole field unreadable.
  */
 export function parseDictionary(text: string): Member[] | null {
-  return parse(text, new RegExp(`(${KEY})(?:=(${ITEM}))?${REST}`, "y"));
+  return parse(text, PAIR);
 }
 
-function parse(text: string, member: RegExp): Member[] | null {
+function parse(text: string, head: string): Member[] | null {
+  const member = new RegExp(`${head}((?:${PARAM})*)[ \\t]*(?:,[ \\t]*(?!$)|$)`, "y");
   const members: Member[] = [];
   while (member.lastIndex < text.length) {
     const found = member.exec(text);
     if (found === null) return null;
     const [, key = "", value, params = ""] = found;
-    // A parameter given twice counts by its last value, as a Map has it.
-    const pairs = [...params.matchAll(PARAM)];
-    members.push({ key, value: valueOf(value), params: new Map(pairs.map(([, name, given]) => [name as string, valueOf(given)])) });
+    // A parameter given twice counts by its last value, as an object has it.
+    const pairs = [...params.matchAll(new RegExp(PARAM, "g"))];
+    members.push({ key, value: valueOf(value), params: Object.fromEntries(pairs.map(([, name, given]) => [name, valueOf(given)])) });
   }
   return members;
 }

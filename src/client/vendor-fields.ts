@@ -10,8 +10,8 @@ export function whole(value: Value | undefined, scale = 1): number | null {
 
 /** The window `w` of the first of `policies` whose item is `quota`: a name or a number of requests. Null for none, or of no length. */
 export function windowOf(policies: readonly Member[], quota: Value): number | null {
-  const policy = policies.find(({ value, params }) => value !== null && value === quota && params.has("w"));
-  return whole(policy?.params.get("w"), 1_000) || null;
+  const policy = policies.find(({ value, params }) => value !== null && value === quota && "w" in params);
+  return whole(policy?.params["w"], 1_000) || null;
 }
 
 /** The limit that the fields `<before>limit<after>`, `…remaining…` and `…reset…` tell; none without a readable remaining. */

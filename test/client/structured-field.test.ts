@@ -13,7 +13,7 @@ function ours(value: BareItem, text: string): Value {
 }
 
 function member(key: string, item: Item, text: string): Member {
-  return { key, value: ours(item[0], text), params: new Map([...item[1]].map(([name, value]) => [name, ours(value, text)])) };
+  return { key, value: ours(item[0], text), params: Object.fromEntries([...item[1]].map(([name, value]) => [name, ours(value, text)])) };
 }
 
 function expectedList(text: string): Member[] | null {
@@ -67,7 +67,7 @@ test("60 · a Dictionary is read as RFC 9651 has it, or not at all", () => {
 });
 
 test("60 · a Decimal is no Integer, and nothing else is kept of it", () => {
-  expect(parseList("1.5, 2.0;w=3.000")?.map(({ value, params }) => [value, params.get("w")])).toEqual([[null, undefined], [null, null]]);
+  expect(parseList("1.5, 2.0;w=3.000")?.map(({ value, params }) => [value, params["w"]])).toEqual([[null, undefined], [null, null]]);
   expect([parseList("1."), parseList("1.2345"), parseList("1234567890123.1")]).toEqual([null, null, null]);
 });
 

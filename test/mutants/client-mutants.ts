@@ -47,8 +47,8 @@ export const clientMutants: readonly Mutant[] = [
   },
   {
     item: "60", file: "src/client/rate-limit-fields.ts", test: FIELDS,
-    find: 'params.has("t") ? "t" : "w"',
-    replace: '"w"',
+    find: "w, t = w }",
+    replace: "w: t }",
   },
   {
     item: "60", file: "src/client/structured-field.ts", test: "test/client/structured-field.test.ts",
