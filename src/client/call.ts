@@ -1,5 +1,5 @@
 import type { ClientInit, TrafficCall } from "./options.js";
-import { check, complete, type Settings } from "./settings.js";
+import { check, type Settings } from "./settings.js";
 
 /** One call, read, with the settings that apply to it. */
 export interface Call extends TrafficCall, Settings {
@@ -18,11 +18,14 @@ export interface Call extends TrafficCall, Settings {
 // RFC 6761 keeps it free of servers.
 const NOWHERE = "http://relative.invalid";
 
+// Bodies that can be read only once: web streams, which Safari cannot iterate, and async iterators, as Node's streams are.
+const ONE_SHOT = ["getReader", Symbol.asyncIterator];
+
 /** Reads a call. Throws a TypeError or RangeError for wrong options, and what `Request` throws for a wrong request. */
 export function readCall(input: string | URL | Request, init: ClientInit, settings: Settings): Call {
+  const { sensitive, merge, retry, maxAttempts, maxWaitMs, ...given } = init;
   // What is undefined is not there, as for fetch: it must not take the place of what a `Request` has.
-  const given = Object.fromEntries(Object.entries(init).filter(([, value]) => value !== undefined)) as ClientInit;
-  const { sensitive, merge, retry, maxAttempts, maxWaitMs, ...plain } = given;
+  const plain = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as RequestInit;
   const { signal, body, ...head } = plain;
   const request = typeof input === "object" && "url" in input ? input : null;
   // To look at a body would be to use it up.
@@ -43,17 +46,16 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
   check("identity()", "", identity);
   // What is left out here, the client has decided.
   const defaults = { ...settings, sensitive: false, retry: settings.methods.some((each) => each.toUpperCase() === method) };
-  const options = complete("init", defaults, { sensitive, merge, retry, maxAttempts, maxWaitMs });
+  const options = check("init", defaults, { sensitive, merge, retry, maxAttempts, maxWaitMs });
 
   const extras = { ...head, method: undefined, headers: undefined };
   // What is in another object, such as a `dispatcher`, cannot be compared.
   const mergeable = options.merge && !options.sensitive && isRead(method) && !/event-stream/i.test(about.headers.get("accept") ?? "") && !Object.values<unknown>(extras).some((value) => Object(value) === value);
-  const { credentials, cache, redirect, mode, integrity } = about;
-  const facts = [method, url, identity, [...about.headers], extras, credentials, cache, redirect, mode, integrity, options.maxAttempts, options.maxWaitMs, options.retry];
+  const facts = [method, url, identity, ...about.headers, extras, about.credentials, about.cache, about.redirect, about.mode, about.integrity, options.maxAttempts, options.maxWaitMs, options.retry];
   // Not by `URL`, of which React Native has only a part.
   const [, origin = "", path = ""] = /^([^/?#]*\/\/[^/?#]*)?([^?#]*)/.exec(url) as RegExpExecArray;
   // Firefox does not tell what the body of a `Request` is; null it is without one.
-  const isOneShot = body ? isStream(body) : withBody !== null && withBody.body !== null;
+  const isOneShot = body ? ONE_SHOT.some((name) => name in Object(body)) : withBody && withBody.body !== null;
   return {
     ...options,
     input,
@@ -72,9 +74,4 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
 /** Whether a method only reads. */
 export function isRead(method: string): boolean {
   return method === "GET" || method === "HEAD";
-}
-
-/** Bodies that can be read only once: web streams, which Safari cannot iterate, and async iterators, as Node's streams are. */
-function isStream(body: unknown): boolean {
-  return Object(body) === body && ["getReader", Symbol.asyncIterator].some((name) => name in (body as object));
 }

@@ -40,8 +40,8 @@ export async function send(call: Call, spend: Spend): Promise<Outcome> {
     const isInvited = isLimited && waitMs !== null;
     const mayRetry = isInvited || (status >= 400 && !isFailure) || spend(call.origin, isFailure);
     if (!isFailure) return response;
-    const rule = decideRetry({ ...call, attempts, waitMs }, call.random());
-    const verdict = typeof rule === "string" || mayRetry ? rule : "budget";
+    let verdict = decideRetry({ ...call, attempts, waitMs }, call.random());
+    if (!mayRetry && typeof verdict === "number") verdict = "budget";
     if (typeof verdict === "string") return isLimited ? { ...refuse(verdict, waitMs, attempts), ...body, policies, response } : response;
     // Lets go of the connection; most often all of it has been read.
     (response.body as Partial<ReadableStream> | null)?.cancel?.().catch(() => undefined);

@@ -33,38 +33,39 @@ const DEFAULTS: Settings = {
 
 /** Throws a TypeError or RangeError for the first option that is wrong or misspelt. */
 export function readSettings(options: ClientOptions): Settings {
-  return complete("options", DEFAULTS, options);
+  return check("options", DEFAULTS, options);
 }
 
-/** Throws unless `value` is of the example's type, and a number also at least 0, and whole where the example is. */
-export function check(name: string, example: unknown, value: unknown): void {
-  const isArray = Array.isArray(example);
-  if (typeof value !== typeof example || isArray !== Array.isArray(value)) {
-    throw new TypeError(expected(name, isArray ? "an array" : `a ${typeof example}`, value));
-  }
-  if (isArray) for (const each of value as unknown[]) check(name, example[0], each);
+/**
+ * `value`, where an object leaves out something completed from `example`. Throws unless it is of the example's type; what an object holds
+ * likewise; and a number also at least 0, and whole where the example is.
+ */
+export function check<T>(name: string, example: T, value: unknown): T {
+  const kind = kindOf(example);
+  if (kindOf(value) !== kind) throw new TypeError(expected(name, kind, value));
+  if (Array.isArray(example)) for (const each of value as unknown[]) check(name, example[0], each);
   const isWhole = Number.isInteger(example);
   const least = Number(name === "maxAttempts");
   if (typeof value === "number" && (!(value >= least) || (isWhole && !Number.isSafeInteger(value)))) {
     throw new RangeError(expected(name, `${isWhole ? "a whole number of " : ""}at least ${least}`, value));
   }
-}
-
-/** The defaults, and what is given in their place. Throws for the first that is wrong or unknown. */
-export function complete<T extends object>(name: string, defaults: T, given: unknown): T {
-  if (Object(given) !== given) throw new TypeError(expected(name, "an object", given));
-  checkNames(given as object, Object.keys(defaults));
-  const all = { ...defaults } as Record<string, unknown>;
-  for (const [key, value] of Object.entries(given as object)) {
-    if (value === undefined) continue;
-    const example = all[key];
-    all[key] = value;
-    if ((key === "retryBudget" && value === false) || (key === "identity" && typeof value === "function")) continue;
-    if (key === "traffic") check("traffic.turn", check, Object(value).turn);
-    else if (key === "backoff" || key === "retryBudget") all[key] = complete(key, example as object, value);
-    else check(key, example, value);
+  if (kind !== OBJECT) return value as T;
+  checkNames(value as object, Object.keys(example as object));
+  const all = { ...example } as Record<string, unknown>;
+  for (const [key, each] of Object.entries(value as object)) {
+    if (each === undefined) continue;
+    if (key === "traffic") check("traffic.turn", check, Object(each).turn);
+    const isSpecial = key === "traffic" || (key === "retryBudget" && each === false) || (key === "identity" && typeof each === "function");
+    all[key] = isSpecial ? each : check(key, all[key], each);
   }
   return all as T;
+}
+
+const OBJECT = "an object";
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return "an array";
+  return value && typeof value === "object" ? OBJECT : `a ${typeof value}`;
 }
 
 // The shape that every complaint has; the core shows more of what came, in more bytes than a client should weigh.

@@ -59,8 +59,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "55", file: "src/client/call.ts", test: MERGE,
-    find: "const facts = [method, url, identity, [...about.headers],",
-    replace: "const facts = [method, url, [...about.headers],",
+    find: "const facts = [method, url, identity, ...about.headers,",
+    replace: "const facts = [method, url, ...about.headers,",
   },
   {
     item: "55", file: "src/client/merge.ts", test: MERGE,
