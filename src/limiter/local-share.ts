@@ -1,7 +1,7 @@
 import type { Limit, LimitOptions } from "../core/limit.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 
-const MOST = BigInt(Number.MAX_SAFE_INTEGER);
+const MOST = 9_007_199_254_740_991n;
 const MILLION = 1_000_000n;
 
 /**
