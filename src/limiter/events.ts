@@ -69,9 +69,9 @@ export function makeReporter(observe: ((event: LimiterEvent) => void) | undefine
   function tell(event: LimiterEvent, to: Channel | undefined): void {
     if (to?.hasSubscribers === true) to.publish(event);
     try {
-      const returned: unknown = observe?.(event);
+      const returned = observe?.(event) as PromiseLike<unknown> | null | undefined;
       // From an asynchronous function, whose rejection would be nobody's and end the process.
-      if (isThenable(returned)) returned.then(undefined, observerFailed);
+      returned?.then?.(undefined, observerFailed);
     } catch (error) {
       observerFailed(error);
     }
@@ -81,10 +81,6 @@ export function makeReporter(observe: ((event: LimiterEvent) => void) | undefine
 function observerFailed(error: unknown): void {
   const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
   warnOnce("SLUICE_OBSERVER_FAILED", "A limiter's `observe` threw; what it throws is dropped, now and from here on", cause);
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
 interface Channel {
