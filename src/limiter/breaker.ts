@@ -1,4 +1,5 @@
 import { monotonicClock } from "../core/clock.js";
+import { checkNames, expected, positiveInteger } from "../core/errors.js";
 import { StoreAwayError } from "./away-error.js";
 
 /** When to stop asking a store that fails. */
@@ -12,53 +13,60 @@ export interface BreakerOptions {
 /** Told when the store goes away and when it is back. */
 export type OnChange = (state: "away" | "back", error: unknown) => void;
 
-/**
- * Counts failures in a row and says whether the store is to be asked. While it is away, one call each `probeEveryMs` may
- * ask, so a store that comes back is not met by a crowd; the first answer in time ends it.
- */
-export class Breaker {
-  readonly #failures: number;
-  readonly #probeEveryMs: number;
-  readonly #onChange: OnChange;
-  #inARow = 0;
-  #away: StoreAwayError | null = null;
-  #nextProbe = 0;
-
-  /** With `probeEveryMs` of 0 every call is a probe: it only tells of changes. */
-  constructor(failures: number, probeEveryMs: number, onChange: OnChange) {
-    this.#failures = failures;
-    this.#probeEveryMs = probeEveryMs;
-    this.#onChange = onChange;
-  }
-
+/** Counts failures in a row and says whether the store is to be asked. */
+export interface Breaker {
   /** The error to fail with at once; null when the store is to be asked. */
-  refusal(): StoreAwayError | null {
-    if (this.#away === null) return null;
-    const now = monotonicClock();
-    if (now < this.#nextProbe) return this.#away;
-    this.#nextProbe = now + this.#probeEveryMs;
-    return null;
-  }
-
+  refusal(): StoreAwayError | null;
   /** The store answered in time, if only to say that something is wrong with one record. */
-  answered(): void {
-    if (this.#inARow === 0) return;
-    const was = this.#away;
-    this.#inARow = 0;
-    this.#away = null;
-    if (was !== null) this.#onChange("back", was.cause);
+  answered(): void;
+  /** The store failed with `error`, or did not answer in time. */
+  failed(error: unknown): void;
+}
+
+/**
+ * Makes a breaker. While the store is away, one call each `probeEveryMs` may ask, so a store that comes back is not met by a crowd;
+ * the first answer in time ends it. With `false` every call may: it only tells of changes. Throws a RangeError or TypeError that names
+ * the wrong option.
+ */
+export function makeBreaker(options: false | BreakerOptions = {}, onChange: OnChange): Breaker {
+  if (options !== false && (typeof options !== "object" || options === null)) {
+    throw new TypeError(expected("breaker", "false, or an object with `failures` or `probeEveryMs`", options));
+  }
+  checkNames(options || {}, ["failures", "probeEveryMs"]);
+  const { failures = 5, probeEveryMs = 1_000 } = options || { probeEveryMs: 0 };
+  positiveInteger("breaker.failures", failures);
+  if (options) positiveInteger("breaker.probeEveryMs", probeEveryMs);
+  let inARow = 0;
+  let away: StoreAwayError | null = null;
+  let nextProbe = 0;
+
+  function answered(): void {
+    if (inARow === 0) return;
+    const was = away;
+    inARow = 0;
+    away = null;
+    if (was !== null) onChange("back", was.cause);
   }
 
-  /** The store failed with `error`, or did not answer in time. */
-  failed(error: unknown): void {
-    if (isAboutOneRecord(error)) return this.answered();
-    this.#inARow += 1;
-    if (this.#away !== null || this.#inARow < this.#failures) return;
-    // One for the whole outage: thousands of requests a second may fail with it.
-    this.#away = new StoreAwayError("ERR_STORE_OPEN", "The store failed too often and is not asked for now", { cause: error });
-    this.#nextProbe = monotonicClock() + this.#probeEveryMs;
-    this.#onChange("away", error);
-  }
+  return {
+    answered,
+    refusal() {
+      if (away === null) return null;
+      const now = monotonicClock();
+      if (now < nextProbe) return away;
+      nextProbe = now + probeEveryMs;
+      return null;
+    },
+    failed(error) {
+      if (isAboutOneRecord(error)) return answered();
+      inARow += 1;
+      if (away !== null || inARow < failures) return;
+      // One for the whole outage: thousands of requests a second may fail with it.
+      away = new StoreAwayError("ERR_STORE_OPEN", "The store failed too often and is not asked for now", { cause: error });
+      nextProbe = monotonicClock() + probeEveryMs;
+      onChange("away", error);
+    },
+  };
 }
 
 // The store works, and says that it found something else under this caller's key, or too many writers at it.

@@ -5,13 +5,15 @@ import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
 import type { Store, SyncStore } from "../core/store.js";
 import { MemoryStore } from "../stores/memory.js";
-import { Age } from "./age.js";
+import { makeAge } from "./age.js";
 import { answer, policyOf, power, type ConsumeOptions } from "./asked.js";
+import { makeBreaker } from "./breaker.js";
 import { consumeLater, consumeNow } from "./decide.js";
 import { makeReporter } from "./events.js";
 import { makeGuard } from "./guard.js";
 import { lookAtLimiter } from "./lookout.js";
-import { checkLimiterOptions, makeBreaker, makeFallback, shadowOf, timeoutOf, type LimiterOptions } from "./options.js";
+import { makeFallback } from "./on-store-error.js";
+import { checkLimiterOptions, shadowOf, timeoutOf, type LimiterOptions } from "./options.js";
 import { keepParts, type Parts } from "./parts.js";
 import { peeker } from "./peek.js";
 import { refunder } from "./refund.js";
@@ -81,9 +83,9 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     ask: makeGuard(timeoutMs, breaker),
     timeoutMs,
     breaker,
-    decideWithout: (...asked) => fallback.decide(...asked),
-    localCharge: (decision) => fallback.chargeOf(decision),
-    age: new Age(store.clock),
+    decideWithout: fallback.decide,
+    localCharge: fallback.chargeOf,
+    age: makeAge(store.clock),
     shadow: shadowOf(options),
     reporter,
   };

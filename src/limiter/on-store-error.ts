@@ -1,9 +1,11 @@
-import { readClock, type Clock } from "../core/clock.js";
+import { monotonicClock, readClock, type Clock } from "../core/clock.js";
 import type { Decision, DecisionFacts } from "../core/decision.js";
+import { expected } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { MemoryStore } from "../stores/memory.js";
 import { shareOf } from "./local-share.js";
+import type { LimiterOptions } from "./options.js";
 import { stillOut } from "./still-out.js";
 
 /**
@@ -37,61 +39,63 @@ function localOf(store: Store, clock: Clock): MemoryStore {
 }
 
 /** Decides in the store's place. */
-export class Fallback {
-  readonly #choice: OnStoreError;
-  readonly #share: number;
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #shares = new WeakMap<Policy, Policy>();
-
-  constructor(choice: OnStoreError, share: number, store: Store, clock: Clock) {
-    this.#choice = choice;
-    this.#share = share;
-    this.#store = store;
-    this.#clock = clock;
-  }
-
+export interface Fallback {
   /** The decision for a call that the store failed with `error`. */
-  decide(policy: Policy, key: string, cost: number, error: unknown): Decision {
-    // That much is known without the store: waiting would not help, and nothing asks for nothing.
-    if (cost > policy.maxCost) return this.#unasked(policy, cost, "cost_above_capacity", Infinity, error);
-    if (cost === 0 || this.#choice === "allow") return this.#unasked(policy, cost, null, 0, error);
-    if (this.#choice === "unavailable") return this.#unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);
-    const local = localOf(this.#store, this.#clock);
-    const share = this.#shareOf(policy, cost);
-    const decision = local.consume(share, key, cost);
-    // Its own reason would be a 429.
-    const degraded = { ...decision, reason: decision.allowed ? null : "store_unavailable", degraded: true, error } as Decision;
-    if (decision.allowed) charged.set(degraded, { store: local, policy: share });
-    return degraded;
-  }
-
+  decide(policy: Policy, key: string, cost: number, error: unknown): Decision;
   /** Where a local decision took its tokens, and under which policy; null for a decision that took none here. */
-  chargeOf(decision: Decision): Charged | null {
-    return charged.get(decision) ?? null;
-  }
-
+  chargeOf(decision: Decision): Charged | null;
   /** Gives back what a local decision took. Nothing for any other: nobody knows that it took something. */
-  refund(key: string, decision: Decision): void {
-    const { store, policy } = charged.get(decision) ?? {};
-    if (store === undefined || policy === undefined) return;
-    const ageMs = readClock(store.clock) - decision.at;
-    for (const due of stillOut(decision, policy, decision.cost, ageMs)) store.refund(due.policy, key, due.tokens);
-  }
+  refund(key: string, decision: Decision): void;
+}
 
-  #unasked(policy: Policy, cost: number, reason: Decision["reason"], retryAfterMs: number, error: unknown): Decision {
+/** What decides in place of `store`. Throws a RangeError or TypeError that names the wrong option. */
+export function makeFallback(options: LimiterOptions<Store>, store: Store): Fallback {
+  const { onStoreError = "local", localShare = 0.5 } = options;
+  if (!CHOICES.includes(onStoreError)) throw new RangeError(expected("onStoreError", '"local", "allow" or "unavailable"', onStoreError));
+  if (typeof localShare !== "number") throw new TypeError(expected("localShare", SHARE, localShare));
+  if (!(localShare > 0 && localShare <= 1)) throw new RangeError(expected("localShare", SHARE, localShare));
+  const clock = store.clock === "server" ? (options.clock ?? monotonicClock) : store.clock;
+  const shares = new WeakMap<Policy, Policy>();
+
+  return {
+    decide(policy, key, cost, error) {
+      // That much is known without the store: waiting would not help, and nothing asks for nothing.
+      if (cost > policy.maxCost) return unasked(policy, cost, "cost_above_capacity", Infinity, error);
+      if (cost === 0 || onStoreError === "allow") return unasked(policy, cost, null, 0, error);
+      if (onStoreError === "unavailable") return unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);
+      const local = localOf(store, clock);
+      const share = shareFor(policy, cost);
+      const decision = local.consume(share, key, cost);
+      // Its own reason would be a 429.
+      const degraded = { ...decision, reason: decision.allowed ? null : "store_unavailable", degraded: true, error } as Decision;
+      if (decision.allowed) charged.set(degraded, { store: local, policy: share });
+      return degraded;
+    },
+    chargeOf: (decision) => charged.get(decision) ?? null,
+    refund(key, decision) {
+      const { store: local, policy } = charged.get(decision) ?? {};
+      if (local === undefined || policy === undefined) return;
+      const ageMs = readClock(local.clock) - decision.at;
+      for (const due of stillOut(decision, policy, decision.cost, ageMs)) local.refund(due.policy, key, due.tokens);
+    },
+  };
+
+  function unasked(policy: Policy, cost: number, reason: Decision["reason"], retryAfterMs: number, error: unknown): Decision {
     const [{ name: limit, capacity }] = policy.limits;
     const facts: DecisionFacts = {
       policy: policy.name, limit, cost, capacity, remaining: 0, retryAfterMs, nextTokenMs: 0, resetMs: 0,
-      limits: null, at: readClock(this.#clock), degraded: true, error,
+      limits: null, at: readClock(clock), degraded: true, error,
     };
     return { allowed: reason === null, reason, ...facts } as Decision;
   }
 
   // Costs above the share are rare, and as many as the capacity: they are not kept.
-  #shareOf(policy: Policy, cost: number): Policy {
-    let share = this.#shares.get(policy);
-    if (share === undefined) this.#shares.set(policy, (share = shareOf(policy, this.#share, 1)));
-    return cost <= share.maxCost ? share : shareOf(policy, this.#share, cost);
+  function shareFor(policy: Policy, cost: number): Policy {
+    let share = shares.get(policy);
+    if (share === undefined) shares.set(policy, (share = shareOf(policy, localShare, 1)));
+    return cost <= share.maxCost ? share : shareOf(policy, localShare, cost);
   }
 }
+
+const CHOICES: readonly OnStoreError[] = ["local", "allow", "unavailable"];
+const SHARE = "a number above 0 and at most 1";

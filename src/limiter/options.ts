@@ -1,11 +1,11 @@
-import { monotonicClock, type Clock } from "../core/clock.js";
+import type { Clock } from "../core/clock.js";
 import { checkNames, expected, positiveInteger } from "../core/errors.js";
 import type { Policy, PolicyOptions } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import type { MemoryStore } from "../stores/memory.js";
-import { Breaker, type BreakerOptions, type OnChange } from "./breaker.js";
+import type { BreakerOptions } from "./breaker.js";
 import type { LimiterEvent } from "./events.js";
-import { Fallback, type OnStoreError } from "./on-store-error.js";
+import type { OnStoreError } from "./on-store-error.js";
 
 /** What a limiter is made of. */
 export interface LimiterOptions<S extends Store = MemoryStore> extends Behaviour {
@@ -48,30 +48,6 @@ export function checkLimiterOptions(options: object): void {
     throw new TypeError(expected("options", "an object with a `policy`", options));
   }
   checkNames(options, LIMITER_OPTIONS);
-}
-
-/** What decides in place of `store`. Throws a RangeError or TypeError that names the wrong option. */
-export function makeFallback({ onStoreError = "local", localShare = 0.5, clock = monotonicClock }: LimiterOptions<Store>, store: Store): Fallback {
-  if (onStoreError !== "local" && onStoreError !== "allow" && onStoreError !== "unavailable") {
-    throw new RangeError(expected("onStoreError", '"local", "allow" or "unavailable"', onStoreError));
-  }
-  if (typeof localShare !== "number") throw new TypeError(expected("localShare", SHARE, localShare));
-  if (!(localShare > 0 && localShare <= 1)) throw new RangeError(expected("localShare", SHARE, localShare));
-  return new Fallback(onStoreError, localShare, store, store.clock === "server" ? clock : store.clock);
-}
-
-const SHARE = "a number above 0 and at most 1";
-
-/** What counts the store's failures. Throws a RangeError or TypeError that names the wrong option. */
-export function makeBreaker(options: Behaviour["breaker"] = {}, onChange: OnChange): Breaker {
-  if (options !== false && (typeof options !== "object" || options === null)) {
-    throw new TypeError(expected("breaker", "false, or an object with `failures` or `probeEveryMs`", options));
-  }
-  checkNames(options || {}, ["failures", "probeEveryMs"]);
-  const { failures = 5, probeEveryMs = 1_000 } = options || {};
-  positiveInteger("breaker.failures", failures);
-  positiveInteger("breaker.probeEveryMs", probeEveryMs);
-  return new Breaker(failures, options === false ? 0 : probeEveryMs, onChange);
 }
 
 /** The time that a call to the store may take. Throws a RangeError or TypeError when it is none. */

@@ -205,8 +205,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "40", file: "src/limiter/on-store-error.ts", test: REFUSAL,
-    find: 'return this.#unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
-    replace: 'return this.#unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
+    find: 'return unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
+    replace: 'return unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
   },
   {
     item: "41", file: "src/http/on-node.ts", test: WIRE,

@@ -114,8 +114,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/failure.test.ts",
-    find: 'return this.#unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
-    replace: 'return this.#unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
+    find: 'return unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
+    replace: 'return unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
   },
   {
     item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/local.test.ts",
