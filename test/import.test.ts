@@ -1,0 +1,73 @@
+/** Importing does no work: it makes functions, constants and empty maps, and calls nothing of the platform. */
+import { createContext, runInContext } from "node:vm";
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+import entries from "../entries.json" with { type: "json" };
+
+// Writes down what is called of JavaScript itself. Constructors are left alone: a Map or a RegExp that is made is a constant.
+const WATCH = `(() => {
+  const { entries, getOwnPropertyDescriptors, defineProperty } = Object;
+  const { apply } = Reflect;
+  const called = [];
+  const rooms = entries({ Object, Array, String, Number, Math, Date, JSON, Promise, Symbol, RegExp });
+  for (const [room, owner] of rooms.flatMap(([name, owner]) => [[name, owner], [name + ".prototype", owner.prototype ?? {}]])) {
+    for (const [name, { value, writable }] of entries(getOwnPropertyDescriptors(owner))) {
+      if (typeof value !== "function" || !writable || name === "constructor") continue;
+      const watched = function (...args) {
+        called[called.length] = room + "." + name;
+        return apply(value, this, args);
+      };
+      defineProperty(owner, name, { value: watched });
+    }
+  }
+  const { BigInt } = globalThis;
+  globalThis.BigInt = (value) => ((called[called.length] = "BigInt"), BigInt(value));
+  called.length = 0;
+  return called;
+})()`;
+
+/** What a module and all that it imports call while they load, in a context of JavaScript alone: no timers, process, crypto or console. */
+async function callsAtImport(source: string): Promise<string[]> {
+  const { outputFiles } = await build({
+    stdin: { contents: source, resolveDir: "." },
+    bundle: true,
+    write: false,
+    // Nothing is left out for want of use.
+    treeShaking: false,
+    ignoreAnnotations: true,
+    format: "iife",
+    platform: "neutral",
+    external: ["node:*"],
+  });
+  const context = createContext({});
+  const called = runInContext(WATCH, context) as string[];
+  runInContext((outputFiles[0] as { text: string }).text, context);
+  return [...new Set(called)];
+}
+
+// A list that is frozen; a policy that stands for one to be picked; a symbol for fastify; the text of Redis's scripts. Nothing that takes time.
+const HTTP = ["Object.freeze", "Object.keys", "Array.prototype.includes", "Number.isSafeInteger", "Math.ceil", "Array.prototype.map", "Math.min"];
+const known: Readonly<Record<string, readonly string[]>> = {
+  ".": ["Object.freeze"],
+  "./node": HTTP,
+  "./express": HTTP,
+  "./fastify": [...HTTP, "Symbol.for", "Object.assign"],
+  "./hono": HTTP,
+  "./web": HTTP,
+  "./redis": ["Promise.resolve", "String.prototype.trim", "String.prototype.toString", "String.prototype.replaceAll"],
+  "./http": HTTP,
+};
+
+// Suites for tests are never loaded in production.
+const subpaths = Object.entries(entries).filter(([subpath]) => subpath !== "./testing");
+
+test.each(subpaths)("%s needs no platform to load, and calls nothing but what is known", async (subpath, source) => {
+  const unknown = (await callsAtImport(`import "./${source}"`)).filter((call) => !known[subpath]?.includes(call));
+  expect(unknown).toEqual([]);
+});
+
+test("what is called at load is seen, and what is missing throws", async () => {
+  expect(await callsAtImport("export const names = Object.keys({ a: BigInt(1) }).map(String)")).toEqual(["BigInt", "Object.keys", "Array.prototype.map"]);
+  await expect(callsAtImport("setTimeout(() => undefined, 1)")).rejects.toThrow("setTimeout is not defined");
+  await expect(callsAtImport("crypto.randomUUID()")).rejects.toThrow("crypto is not defined");
+});
