@@ -12,8 +12,8 @@ export interface Settings extends Timing, Complete<Omit<ClientOptions, keyof Tim
   readonly traffic: ClientOptions["traffic"];
 }
 
-/** They also say of what type each option is. */
-const DEFAULTS: Settings = {
+/** They also say of what type each option is. A function, so that whoever imports a parser alone does not get what they need. */
+const defaults = (): Settings => ({
   fetch: (input, init) => globalThis.fetch(input, init),
   identity: "",
   maxAttempts: 3,
@@ -29,11 +29,11 @@ const DEFAULTS: Settings = {
   wallClock: Date.now,
   sleep,
   random: Math.random,
-};
+});
 
 /** Throws a TypeError or RangeError for the first option that is wrong or misspelt. */
 export function readSettings(options: ClientOptions): Settings {
-  return check("options", DEFAULTS, options);
+  return check("options", defaults(), options);
 }
 
 /**
