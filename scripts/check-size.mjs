@@ -4,23 +4,28 @@ import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-// Close above what it costs today, so that nothing grows unseen. The aims are 4000 for a limiter and 6000 for an adapter.
+// Close above what it costs today, so that nothing grows unseen.
 const budgets = {
-  ".": 13_000,
-  "./node": 13_800,
-  "./express": 13_700,
-  "./fastify": 14_100,
-  "./hono": 13_700,
-  "./web": 13_700,
+  ".": 12_950,
+  "./node": 13_700,
+  "./express": 13_600,
+  "./fastify": 14_000,
+  "./hono": 13_500,
+  "./web": 13_500,
   "./memory": 3500,
   "./redis": 8400,
   "./postgres": 7500,
   "./cas": 3000,
-  "./http": 13_900,
-  "./client": 5600,
+  "./http": 13_800,
+  "./client": 5550,
   "./client/traffic": 3800,
   "./testing": 29_200, // never in production
+  "createLimiter only": 8750,
+  "TokenBucket only": 2350,
+  "parseRetryAfter only": 900,
 };
+// What it is to cost, by the goals. A budget is no aim: docs/performance.md says what stands between the two.
+const aims = { "./node": 6000, "./express": 6000, "./fastify": 6000, "./hono": 6000, "./web": 6000, "./client": 5000, "createLimiter only": 4000 };
 
 /** Bytes of what a bundler makes of `code`. */
 async function weigh(code) {
@@ -37,16 +42,19 @@ async function weigh(code) {
   return gzipSync(outputFiles[0].contents, { level: 9 }).length;
 }
 
-function judge(name, bytes, budget = 0) {
-  const over = bytes > budget; // so a subpath without a budget fails
-  console.log(`${over ? "OVER" : "ok  "} ${name.padEnd(16)} ${String(bytes).padStart(5)} of ${budget} bytes`);
+function judge(name, bytes) {
+  const budget = budgets[name] ?? 0; // so a subpath without a budget fails
+  const over = bytes > budget;
+  const goal = name in aims ? `, aim ${aims[name]}: ${bytes > aims[name] ? "not met" : "met"}` : "";
+  console.log(`${over ? "OVER" : "ok  "} ${name.padEnd(20)} ${String(bytes).padStart(5)} of ${budget} bytes${goal}`);
   if (over) process.exitCode = 1;
 }
 
 for (const subpath of Object.keys(JSON.parse(readFileSync("entries.json", "utf8")))) {
   const name = subpath === "." ? "index" : subpath.slice(2);
-  judge(subpath, await weigh(`export * from "./dist/${name}.js"`), budgets[subpath]);
+  judge(subpath, await weigh(`export * from "./dist/${name}.js"`));
 }
 // What is not imported costs nothing.
-judge("createLimiter only", await weigh('export { createLimiter } from "./dist/index.js"'), 8900);
-judge("TokenBucket only", await weigh('export { TokenBucket, perSecond } from "./dist/index.js"'), 2500);
+judge("createLimiter only", await weigh('export { createLimiter } from "./dist/index.js"'));
+judge("TokenBucket only", await weigh('export { TokenBucket, perSecond } from "./dist/index.js"'));
+judge("parseRetryAfter only", await weigh('export { parseRetryAfter } from "./dist/client.js"'));
