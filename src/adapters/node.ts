@@ -39,26 +39,30 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
   if (typeof onError !== "function") throw new TypeError(expected("onError", "a function", onError));
   const gate = createGate<Req>(gateOptions as GateOptions<Req>, nodeReader);
 
-  return (listener) =>
-    function rateLimited(request, response) {
+  return (listener) => {
+    return function rateLimited(request, response) {
       let verdict: Verdict | Promise<Verdict>;
       try {
         verdict = gate(request);
       } catch (error) {
         return onError(error, request, response);
       }
-      if (!isPromise(verdict)) return proceed(verdict, request, response);
+      return isPromise(verdict) ? later(verdict, request, response) : proceed(verdict, request, response);
+    };
+
+    function later(verdict: Promise<Verdict>, request: Req, response: Res): Promise<unknown> {
       return verdict.then(
         (known) => proceed(known, request, response),
         (error: unknown) => onError(error, request, response),
       );
+    }
 
-      function proceed(known: Verdict, request: Req, response: Res): unknown {
-        if (known.outcome === "refuse") return refuseOnNode(response, known);
-        if (known.outcome === "pass") passOnNode(response, known);
-        return listener(request, response);
-      }
-    };
+    function proceed(known: Verdict, request: Req, response: Res): unknown {
+      if (known.outcome === "refuse") return refuseOnNode(response, known);
+      if (known.outcome === "pass") passOnNode(response, known);
+      return listener(request, response);
+    }
+  };
 }
 
 function answerFailure(error: unknown, _request: NodeRequest, response: NodeResponse): void {

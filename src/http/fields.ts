@@ -5,7 +5,6 @@ import { toHttpDate } from "./retry-after.js";
 
 /** What the header fields of one response are made from. */
 export interface FieldFacts {
-  readonly policy: Policy;
   /** One for each limit of the policy. */
   readonly readings: readonly Reading[];
   /** The limit with the fewest tokens left, which fields for a single limit show. */
@@ -22,14 +21,15 @@ export interface FieldFacts {
   readonly partition: string;
 }
 
-/** One header field: its name, and its value or null to leave it out. */
+/** One header field: its name, and what it says under a policy. */
 export interface Field {
   readonly name: string;
-  /** Null leaves the field out. */
-  readonly value: (facts: FieldFacts) => string | null;
-  /** True when it says the same in every answer under one policy. */
-  readonly constant?: true;
+  /** The value where every answer under the policy has the same; otherwise what tells it, or null to leave the field out. */
+  readonly under: (policy: Policy) => string | FieldValue;
 }
+
+/** The value of a field in one response; null leaves the field out. */
+export type FieldValue = (facts: FieldFacts) => string | null;
 
 /** How a vendor's reset field tells the time. */
 export type ResetFormat = "delta-seconds" | "epoch-seconds" | "epoch-milliseconds" | "iso-8601" | "http-date";
@@ -59,15 +59,14 @@ export function labelOf(policy: Policy, limitName: string): string {
 }
 
 const TRIPLE: readonly Field[] = [
-  { name: "RateLimit-Limit", value: ({ shown }) => String(shown.capacity) },
-  { name: "RateLimit-Remaining", value: ({ shown }) => String(shown.remaining) },
-  { name: "RateLimit-Reset", value: ({ resetSeconds }) => String(resetSeconds) },
+  { name: "RateLimit-Limit", under: () => ({ shown }) => String(shown.capacity) },
+  { name: "RateLimit-Remaining", under: () => ({ shown }) => String(shown.remaining) },
+  { name: "RateLimit-Reset", under: () => ({ resetSeconds }) => String(resetSeconds) },
 ];
 
 const INTEGER_POLICY: Field = {
   name: "RateLimit-Policy",
-  constant: true,
-  value: ({ policy }) => policyField(policy, (limit) => String(limit.capacity)),
+  under: (policy) => policyField(policy, (limit) => String(limit.capacity)),
 };
 
 /** The families of the draft, as each version of draft-ietf-httpapi-ratelimit-headers spells them. */
@@ -77,17 +76,16 @@ const FAMILIES: Readonly<Record<"triple" | "draft-6" | "draft-7" | "draft-11", r
   "draft-7": [
     {
       name: "RateLimit",
-      value: ({ shown, resetSeconds }) => `limit=${shown.capacity}, remaining=${shown.remaining}, reset=${resetSeconds}`,
+      under: () => ({ shown, resetSeconds }) => `limit=${shown.capacity}, remaining=${shown.remaining}, reset=${resetSeconds}`,
     },
     INTEGER_POLICY,
   ],
   "draft-11": [
     {
       name: "RateLimit-Policy",
-      constant: true,
-      value: ({ policy }) => policyField(policy, (limit) => `"${labelOf(policy, limit.name)}";q=${limit.capacity}`),
+      under: (policy) => policyField(policy, (limit) => `"${labelOf(policy, limit.name)}";q=${limit.capacity}`),
     },
-    { name: "RateLimit", value: rateLimit },
+    { name: "RateLimit", under: rateLimit },
   ],
 };
 
@@ -110,16 +108,19 @@ function policyField(policy: Policy, quota: (limit: Limit) => string): string {
 }
 
 // When refused, only the limit that decides the wait is told, and its t is the wait (section 6: never before Retry-After).
-function rateLimit({ policy, readings, refusedBy, resetSeconds, partition }: FieldFacts): string {
-  if (refusedBy !== null) {
-    return `"${labelOf(policy, refusedBy.limit)}";r=${refusedBy.remaining};t=${resetSeconds}${partition}`;
-  }
-  return readings
-    .map(({ limit, remaining, nextTokenMs }) => {
+function rateLimit(policy: Policy): FieldValue {
+  const names = policy.limits.map(({ name }) => name);
+  const starts = names.map((name) => `"${labelOf(policy, name)}";r=`);
+  return ({ readings, refusedBy, resetSeconds, partition }) => {
+    if (refusedBy !== null) return `${starts[names.indexOf(refusedBy.limit)]}${refusedBy.remaining};t=${resetSeconds}${partition}`;
+    let text = "";
+    for (let i = 0; i < readings.length; i++) {
+      const { remaining, nextTokenMs } = readings[i] as Reading;
       const t = nextTokenMs === 0 ? "" : `;t=${Math.ceil(nextTokenMs / 1_000)}`;
-      return `"${labelOf(policy, limit)}";r=${remaining}${t}${partition}`;
-    })
-    .join(", ");
+      text += `${i === 0 ? "" : ", "}${starts[i]}${remaining}${t}${partition}`;
+    }
+    return text;
+  };
 }
 
 const RESET: Readonly<Record<ResetFormat, (facts: FieldFacts) => string>> = {
@@ -136,12 +137,12 @@ export function isResetFormat(format: unknown): format is ResetFormat {
 }
 
 function vendorFields(names: VendorHeaders): readonly Field[] {
-  const values: ReadonlyArray<readonly [string | undefined, Field["value"]]> = [
+  const values: ReadonlyArray<readonly [string | undefined, FieldValue]> = [
     [names.limit, ({ shown }) => String(shown.capacity)],
     [names.remaining, ({ shown }) => String(shown.remaining)],
     [names.used, ({ shown }) => String(shown.capacity - shown.remaining)],
     [names.reset, RESET[names.resetFormat ?? "delta-seconds"]],
     [names.retryAfterMs, ({ refusedBy, resetMs }) => (refusedBy === null ? null : String(resetMs))],
   ];
-  return values.flatMap(([name, value]) => (name === undefined ? [] : [{ name, value }]));
+  return values.flatMap(([name, value]) => (name === undefined ? [] : [{ name, under: () => value }]));
 }

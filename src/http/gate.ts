@@ -12,6 +12,7 @@ import { DEFAULT_STYLES, makeHeaderWriter, type FieldList } from "./headers.js";
 import { checkGateOptions } from "./check-options.js";
 import { makeLookout } from "./lookout.js";
 import type { GateOptions, MaybeKey, Outcome, OwnLimiter } from "./options.js";
+import { perPolicy } from "./per-policy.js";
 import { makeRefusals } from "./refusal.js";
 
 /** How a gate reads a framework's request. */
@@ -82,7 +83,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
   const writer = makeHeaderWriter(styles, wallClock);
   const refusals = makeRefusals({ ...options, wallClock });
-  const checked = new WeakSet<Policy>();
+  const checkOnce = perPolicy(writer.check);
 
   const pickPolicy = typeof options.policy === "function" ? options.policy : null;
   const limiter: Limiter = options.limiter ?? makeLimiter(pickPolicy === null ? definePolicy(options.policy as Policy) : PICKED);
@@ -128,9 +129,10 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
 
   function spend(request: Request, key: Key, cost: number, policy: Policy): Verdict | Promise<Verdict> {
     const decision = limiter.consume(key, policy === limiter.policy ? cost : { cost, policy });
-    return isPromise(decision)
-      ? decision.then((known) => judge(request, key, policy, known))
-      : judge(request, key, policy, decision);
+    // Not by isPromise, which sees too many kinds of objects already for the engine to be quick about one more.
+    return "allowed" in decision
+      ? judge(request, key, policy, decision)
+      : decision.then((known) => judge(request, key, policy, known));
   }
 
   function judge(request: Request, key: Key, policy: Policy, decision: Decision): Verdict {
@@ -161,10 +163,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
 
   function checkPolicy(policy: Policy): Policy {
     if (!(policy instanceof Policy)) throw new TypeError(expected("policy()", "made by definePolicy", policy));
-    if (!checked.has(policy)) {
-      writer.check(policy);
-      checked.add(policy);
-    }
+    checkOnce(policy);
     return policy;
   }
 
@@ -196,10 +195,14 @@ function isPresent(value: unknown): boolean {
 function callerOf(key: MaybeKey): Key {
   if (key === null || key === undefined || key === "") return UNIDENTIFIED;
   if (!Array.isArray(key)) return key as Key;
-  // Node gives a header field that was sent several times as a list.
-  const parts = key.map((part: unknown) => (Array.isArray(part) ? part.join(",") : part));
-  const isWhole = parts.length > 0 && parts.every((part) => part !== null && part !== undefined && part !== "");
-  return isWhole ? (parts as unknown as Key) : UNIDENTIFIED;
+  const parts: unknown[] = [];
+  for (const part of key as readonly unknown[]) {
+    // Node gives a header field that was sent several times as a list.
+    const whole = Array.isArray(part) ? part.join(",") : part;
+    if (whole === null || whole === undefined || whole === "") return UNIDENTIFIED;
+    parts.push(whole);
+  }
+  return parts.length > 0 ? (parts as unknown as Key) : UNIDENTIFIED;
 }
 
 /** Whether an answer comes later. */

@@ -1,7 +1,8 @@
 import { readings as readingsOf, type Decision, type Reading } from "../core/decision.js";
 import { expected } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
-import { fieldsOf, isResetFormat, type Field, type FieldFacts, type HeaderStyle } from "./fields.js";
+import { fieldsOf, isResetFormat, type Field, type HeaderStyle } from "./fields.js";
+import { perPolicy } from "./per-policy.js";
 import { toRetryAfter } from "./retry-after.js";
 
 /** Header fields as a flat list: name, value, name, value. */
@@ -40,7 +41,7 @@ export function makeHeaderWriter(styles: readonly HeaderStyle[], wallClock: () =
   for (const style of styles as readonly unknown[]) checkStyle(style);
   const fields = styles.flatMap((style) => fieldsOf(style));
   checkNames(fields);
-  const policyFields = new WeakMap<Policy, string>();
+  const valuesUnder = perPolicy((policy) => fields.map((field) => field.under(policy)));
   const saysIntegerQuotas = styles.includes("draft-6") || styles.includes("draft-7");
 
   return { write, check };
@@ -52,7 +53,6 @@ export function makeHeaderWriter(styles: readonly HeaderStyle[], wallClock: () =
     const refused = decision.reason === "limited";
     const resetMs = refused ? decision.retryAfterMs : shown.remaining === 0 ? shown.nextTokenMs : shown.resetMs;
     const facts = {
-      policy,
       readings,
       shown,
       resetMs,
@@ -61,19 +61,14 @@ export function makeHeaderWriter(styles: readonly HeaderStyle[], wallClock: () =
       wallClock,
       partition: partition === undefined ? "" : `;pk=:${toBase64(partition)}:`,
     };
+    const values = valuesUnder(policy);
     const list: string[] = [];
-    for (const field of fields) {
-      const text = field.constant === true ? constantField(field, facts) : field.value(facts);
-      if (text !== null) list.push(field.name, text);
+    for (let i = 0; i < fields.length; i++) {
+      const value = values[i];
+      const text = typeof value === "function" ? value(facts) : value;
+      if (typeof text === "string") list.push((fields[i] as Field).name, text);
     }
     return list;
-  }
-
-  // There is one at most: RateLimit-Policy, which only one style can claim.
-  function constantField(field: Field, facts: FieldFacts): string {
-    let text = policyFields.get(facts.policy);
-    if (text === undefined) policyFields.set(facts.policy, (text = field.value(facts) as string));
-    return text;
   }
 
   function check(policy: Policy): void {

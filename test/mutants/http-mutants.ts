@@ -120,13 +120,13 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "23", file: "src/http/fields.ts", test: FIELDS,
-    find: '`"${labelOf(policy, limit)}";r=${remaining}',
-    replace: "`${labelOf(policy, limit)};r=${remaining}",
+    find: '`"${labelOf(policy, name)}";r=`',
+    replace: "`${labelOf(policy, name)};r=`",
   },
   {
     item: "24", file: "src/http/headers.ts", test: FIELDS,
-    find: "policyFields.set(facts.policy, (text = field.value(facts) as string));",
-    replace: "text = `${field.value(facts)};left=${facts.shown.remaining}`;",
+    find: "value(facts) : value;",
+    replace: "value(facts) : `${value};left=${shown.remaining}`;",
   },
   {
     item: "25", file: "src/core/policy.ts", test: FIELDS,
@@ -170,8 +170,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "33", file: "src/http/gate.ts", test: CALLERS,
-    find: "return isWhole ? (parts as unknown as Key) : UNIDENTIFIED;",
-    replace: 'return isWhole ? parts : ["undefined"];',
+    find: 'whole === "") return UNIDENTIFIED;',
+    replace: 'whole === "") return ["undefined"];',
   },
   {
     item: "34", file: "src/core/key.ts", test: CALLERS,
