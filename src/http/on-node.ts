@@ -1,5 +1,6 @@
 import { EXPOSE, exposing } from "./expose.js";
 import type { Pass, Refuse, RequestReader } from "./gate.js";
+import { lowerCase } from "./lower-case.js";
 import { warnOnce } from "../limiter/warnings.js";
 
 /** The part of Node's requests, of HTTP/1 and HTTP/2 alike, that a gate reads. */
@@ -70,7 +71,7 @@ function writeFields(response: NodeResponse, { fields, expose }: Pass | Refuse):
     if (fields.length > 0) warnOfSentHead();
     return;
   }
-  for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
+  for (let i = 0; i < fields.length; i += 2) response.setHeader(lowerCase(fields[i] as string), fields[i + 1] as string);
   if (expose.length > 0) response.setHeader(EXPOSE, exposing(response.getHeader(EXPOSE), expose));
 }
 

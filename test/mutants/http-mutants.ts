@@ -105,7 +105,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "20", file: "src/http/on-node.ts", test: WIRE,
-    find: "response.setHeader(fields[i] as string, fields[i + 1] as string);",
+    find: "response.setHeader(lowerCase(fields[i] as string), fields[i + 1] as string);",
     replace: "{ response.setHeader(fields[i], fields[i + 1]); response.addTrailers([[fields[i], fields[i + 1]]]); }",
   },
   {
@@ -210,7 +210,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "41", file: "src/http/on-node.ts", test: WIRE,
-    find: "response.setHeader(fields[i] as string, fields[i + 1] as string);",
+    find: "response.setHeader(lowerCase(fields[i] as string), fields[i + 1] as string);",
     replace: "response.setHeaders(new Map([[fields[i], fields[i + 1]]]));",
   },
   {
