@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createGate, shareStore, type GateOptions, type Outcome } from "sluice/http";
 import { createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision } from "sluice";
 import { ManualClock } from "sluice/testing";
-import { answerOf, exhaust, open, openLater, reader, settle, SMALL, type AnyOptions, type Ask } from "./asking.js";
+import { answerOf, exhaust, open, openLater, reader, settle, SMALL, type Answer, type AnyOptions, type Ask, type Opened } from "./asking.js";
 
 const later = async <T>(value: T): Promise<T> => value;
 
@@ -238,4 +238,18 @@ test("shareStore gives several gates one store, and leaves a store or a limiter 
   expect(shareStore(shared)).toBe(shared);
   const given: GateOptions<Ask> = { limiter: createLimiter({ policy: SMALL }), key: () => "ann" };
   expect(shareStore(given)).toBe(given);
+});
+
+test("a refusal's own text is what its problem document makes, whatever the wait and whichever limits refused", () => {
+  const many = definePolicy({ name: "many", limits: [{ name: "1e21", capacity: 2, refill: perSecond(1) }, { capacity: 3, refill: { tokens: 1, everyMs: 90_000 } }] });
+  const clock = new ManualClock();
+  const [own, same] = [{}, { body: (problem: object) => problem }].map((options) => open({ policy: many, ...options }, clock)) as [Opened, Opened];
+  const seen = new Set<string>();
+  for (let i = 0; i < 200; i++) {
+    const [told, made] = [own, same].map((gate) => gate.ask({ cost: 1 + (i % 2) })) as [Answer, Answer];
+    expect(told.verdict).toEqual(made.verdict);
+    if (told.status === 429) seen.add(`${String(told.body["violated-policies"])} ${told.number("Retry-After") === 1 ? "a second" : "seconds"}`);
+    clock.advance(450);
+  }
+  expect([...seen].toSorted()).toEqual(["many:1e21 a second", "many:1e21,many:2 seconds", "many:2 a second", "many:2 seconds"]);
 });

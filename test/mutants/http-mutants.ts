@@ -10,8 +10,8 @@ const WIRE = "test/http/checklist-wire.test.ts";
 export const httpMutants: readonly Mutant[] = [
   {
     item: "1", file: "src/http/refusal.ts", test: REFUSAL,
-    find: "return answer(to, 429, tooManyRequests(",
-    replace: "return answer(to, 503, tooManyRequests(",
+    find: "return answer(to, 429, ",
+    replace: "return answer(to, 503, ",
   },
   {
     item: "2", file: "src/http/refusal.ts", test: REFUSAL,
@@ -50,8 +50,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "9", file: "src/http/refusal.ts", test: REFUSAL,
-    find: "new TextEncoder().encode(body).length",
-    replace: "body.length",
+    find: "new TextEncoder().encode(text).length",
+    replace: "text.length",
   },
   {
     item: "10", file: "src/http/problem.ts", test: REFUSAL,
