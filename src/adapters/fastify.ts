@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { expected } from "../core/errors.js";
 import { createGate, exposing, isPromise, LIMITER_OPTIONS, passOnNode, refuseOnNode, shareStore } from "../http/index.js";
+import { lowerCase } from "../http/lower-case.js";
 import type { Gate, GateOptions, Verdict } from "../http/index.js";
 
 /** What the plugin takes; functions get Fastify's own request. */
@@ -98,7 +99,7 @@ function proceed(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFun
   }
   // Fastify would fail to write a second head.
   if (reply.raw.headersSent) return refuseOnNode(reply.hijack().raw, verdict);
-  for (let i = 0; i < verdict.fields.length; i += 2) reply.header(verdict.fields[i] as string, verdict.fields[i + 1]);
+  for (let i = 0; i < verdict.fields.length; i += 2) reply.header(lowerCase(verdict.fields[i] as string), verdict.fields[i + 1]);
   void reply.code(verdict.status).send(verdict.body);
 }
 

@@ -21,6 +21,8 @@ export interface NodeResponse {
   getHeader(name: string): unknown;
   /** Sets a field, and replaces what it was. */
   setHeader(name: string, value: string): unknown;
+  /** Sets the status and fields at once, over those that were set, and is done with the head. */
+  writeHead(status: number, fields: Readonly<Record<string, string>>): unknown;
   /** Sends the response. */
   end(body: string): unknown;
   /** Calls back when the response is over, finished or not. */
@@ -60,13 +62,17 @@ export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
     warnOfSentHead();
     return void response.end("");
   }
-  response.statusCode = verdict.status;
-  writeFields(response, verdict);
-  response.end(verdict.body);
+  const { status, fields, expose, body } = verdict;
+  const head: Record<string, string> = {};
+  for (let i = 0; i < fields.length; i += 2) head[lowerCase(fields[i] as string)] = fields[i + 1] as string;
+  if (expose.length > 0) head[EXPOSE] = exposing(response.getHeader(EXPOSE), expose);
+  // Nobody comes after a refusal to change a field, and all at once they cost half of what they cost one by one.
+  response.writeHead(status, head);
+  response.end(body);
 }
 
 // Once the head is sent it is too late for fields, and no reason to fail a request.
-function writeFields(response: NodeResponse, { fields, expose }: Pass | Refuse): void {
+function writeFields(response: NodeResponse, { fields, expose }: Pass): void {
   if (response.headersSent) {
     if (fields.length > 0) warnOfSentHead();
     return;
