@@ -1,3 +1,5 @@
+import type { FieldList } from "./headers.js";
+
 const known = new Map<string, string>();
 
 /**
@@ -8,4 +10,11 @@ export function lowerCase(name: string): string {
   let lower = known.get(name);
   if (lower === undefined) known.set(name, (lower = name.toLowerCase()));
   return lower;
+}
+
+/** Fields as a record, by names in lower case. */
+export function recordOf(fields: FieldList): Record<string, string> {
+  const record: Record<string, string> = {};
+  for (let i = 0; i < fields.length; i += 2) record[lowerCase(fields[i] as string)] = fields[i + 1] as string;
+  return record;
 }
