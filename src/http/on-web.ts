@@ -1,5 +1,6 @@
 import { EXPOSE, exposing } from "./expose.js";
 import type { Pass, Refuse, RequestReader } from "./gate.js";
+import { lowerCase } from "./lower-case.js";
 
 /** Reads web-standard requests. */
 export const webReader: RequestReader<Request> = {
@@ -10,7 +11,7 @@ export const webReader: RequestReader<Request> = {
 /** Adds an allowed request's fields to a response's, leaving alone those that the handler set itself. */
 export function passOnHeaders(headers: Headers, { fields, expose }: Pass): void {
   for (let i = 0; i < fields.length; i += 2) {
-    const name = fields[i] as string;
+    const name = lowerCase(fields[i] as string);
     if (!headers.has(name)) headers.set(name, fields[i + 1] as string);
   }
   if (expose.length > 0) headers.set(EXPOSE, exposing(headers.get(EXPOSE), expose));
@@ -34,7 +35,7 @@ export function withFields(response: Response, verdict: Pass): Response {
 
 /** A refusal's header fields, over those that are already there. */
 export function refusalHeaders({ fields, expose }: Refuse, headers = new Headers()): Headers {
-  for (let i = 0; i < fields.length; i += 2) headers.set(fields[i] as string, fields[i + 1] as string);
+  for (let i = 0; i < fields.length; i += 2) headers.set(lowerCase(fields[i] as string), fields[i + 1] as string);
   if (expose.length > 0) headers.set(EXPOSE, exposing(headers.get(EXPOSE), expose));
   return headers;
 }
