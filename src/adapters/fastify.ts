@@ -64,7 +64,7 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
     const chosen = own === false || isInnermost ? gateOf(own) : gate;
     if (chosen === null) return next();
     const verdict = chosen(request);
-    if (isPromise(verdict)) verdict.then((known) => proceed(known, reply, next), (error: unknown) => next(reason(error)));
+    if (isPromise(verdict)) later(verdict, reply, next);
     else proceed(verdict, reply, next);
   });
 
@@ -87,6 +87,10 @@ function overlay(options: FastifyRateLimitOptions, own: Partial<FastifyRateLimit
   return { ...base, ...own } as FastifyRateLimitOptions;
 }
 
+function later(verdict: Promise<Verdict>, reply: FastifyReply, next: HookHandlerDoneFunction): void {
+  verdict.then((known) => proceed(known, reply, next), (error: unknown) => next(reason(error)));
+}
+
 function proceed(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFunction): void {
   if (verdict.outcome === "skip") return next();
   if (verdict.expose.length > 0) {
@@ -94,7 +98,7 @@ function proceed(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFun
   }
   if (verdict.outcome === "pass") {
     // On the raw response they are there for handlers that stream through it as well.
-    passOnNode(reply.raw, { ...verdict, expose: [] });
+    passOnNode(reply.raw, verdict.expose.length > 0 ? { ...verdict, expose: [] } : verdict);
     return next();
   }
   // Fastify would fail to write a second head.
