@@ -76,6 +76,10 @@ const start = {
     const app = new Hono();
     const key = (c) => c.req.header("x-id");
     if (isSluice) app.use(onHono(options(key)));
+    if (side === "five by a middleware") app.use(async (c, next) => {
+      await next();
+      for (let i = 0; i < FIELDS.length; i++) c.res.headers.set(FIELDS[i][0], FIELDS[i][1]);
+    });
     if (isPeer) app.use(honoPeer({ windowMs: HOUR_MS, limit, keyGenerator: key, standardHeaders: "draft-6" }));
     app.get("/", (c) => {
       for (let i = 0; i < byHand.length; i++) c.header(byHand[i][0], byHand[i][1]);
