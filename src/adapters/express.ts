@@ -34,13 +34,9 @@ export function rateLimit(options: ExpressRateLimitOptions): ExpressMiddleware {
 
   return function rateLimit(request, response, next) {
     const verdict = gate(request as unknown as Request);
-    if (isPromise(verdict)) later(verdict, response, next);
+    if (isPromise(verdict)) verdict.then((known) => proceed(known, response, next), (error: unknown) => next(error ?? noReason()));
     else proceed(verdict, response, next);
   };
-}
-
-function later(verdict: Promise<Verdict>, response: NodeResponse, next: NextFunction): void {
-  verdict.then((known) => proceed(known, response, next), (error: unknown) => next(error ?? noReason()));
 }
 
 function proceed(verdict: Verdict, response: NodeResponse, next: NextFunction): void {

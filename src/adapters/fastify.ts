@@ -64,7 +64,7 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
     const chosen = own === false || isInnermost ? gateOf(own) : gate;
     if (chosen === null) return next();
     const verdict = chosen(request);
-    if (isPromise(verdict)) later(verdict, reply, next);
+    if (isPromise(verdict)) verdict.then((known) => proceed(known, reply, next), (error: unknown) => next(reason(error)));
     else proceed(verdict, reply, next);
   });
 
@@ -85,10 +85,6 @@ function overlay(options: FastifyRateLimitOptions, own: Partial<FastifyRateLimit
   else if (own.policy !== undefined && typeof own.policy !== "function") delete base.limiter;
   if (own.store !== undefined) delete base.clock;
   return { ...base, ...own } as FastifyRateLimitOptions;
-}
-
-function later(verdict: Promise<Verdict>, reply: FastifyReply, next: HookHandlerDoneFunction): void {
-  verdict.then((known) => proceed(known, reply, next), (error: unknown) => next(reason(error)));
 }
 
 function proceed(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFunction): void {

@@ -47,15 +47,12 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
       } catch (error) {
         return onError(error, request, response);
       }
-      return isPromise(verdict) ? later(verdict, request, response) : proceed(verdict, request, response);
-    };
-
-    function later(verdict: Promise<Verdict>, request: Req, response: Res): Promise<unknown> {
+      if (!isPromise(verdict)) return proceed(verdict, request, response);
       return verdict.then(
         (known) => proceed(known, request, response),
         (error: unknown) => onError(error, request, response),
       );
-    }
+    };
 
     function proceed(known: Verdict, request: Req, response: Res): unknown {
       if (known.outcome === "refuse") return refuseOnNode(response, known);

@@ -53,6 +53,8 @@ export interface VendorHeaders {
 /** A family of header fields by the version that pins it, or a vendor's own names. */
 export type HeaderStyle = "triple" | "draft-6" | "draft-7" | "draft-11" | "x-ratelimit" | VendorHeaders;
 
+type Family = Extract<HeaderStyle, string>;
+
 /** What a limit is called in header fields and problem documents: the policy's name, with the limit's own where there are several. */
 export function labelOf(policy: Policy, limitName: string): string {
   return policy.limits.length === 1 ? policy.name : `${policy.name}:${limitName}`;
@@ -69,8 +71,8 @@ const INTEGER_POLICY: Field = {
   under: (policy) => policyField(policy, (limit) => String(limit.capacity)),
 };
 
-/** The families of the draft, as each version of draft-ietf-httpapi-ratelimit-headers spells them. */
-const FAMILIES: Readonly<Record<"triple" | "draft-6" | "draft-7" | "draft-11", readonly Field[]>> = {
+/** The families of the draft, as each version of draft-ietf-httpapi-ratelimit-headers spells them, and the one of habit. */
+const FAMILIES: Readonly<Record<Family, readonly Field[] | VendorHeaders>> = {
   triple: TRIPLE,
   "draft-6": [...TRIPLE, INTEGER_POLICY],
   "draft-7": [
@@ -87,19 +89,18 @@ const FAMILIES: Readonly<Record<"triple" | "draft-6" | "draft-7" | "draft-11", r
     },
     { name: "RateLimit", under: rateLimit },
   ],
-};
-
-const X_RATELIMIT: VendorHeaders = {
-  limit: "X-RateLimit-Limit",
-  remaining: "X-RateLimit-Remaining",
-  reset: "X-RateLimit-Reset",
-  resetFormat: "epoch-seconds",
+  "x-ratelimit": {
+    limit: "X-RateLimit-Limit",
+    remaining: "X-RateLimit-Remaining",
+    reset: "X-RateLimit-Reset",
+    resetFormat: "epoch-seconds",
+  },
 };
 
 /** The fields of one style. */
 export function fieldsOf(style: HeaderStyle): readonly Field[] {
-  if (style === "x-ratelimit") return vendorFields(X_RATELIMIT);
-  return typeof style === "string" ? FAMILIES[style] : vendorFields(style);
+  const fields = typeof style === "string" ? FAMILIES[style] : style;
+  return Array.isArray(fields) ? (fields as readonly Field[]) : vendorFields(fields as VendorHeaders);
 }
 
 // q and w are what a bucket gives in the time it takes to fill: a burst of q, and on average never more than the true rate.
@@ -109,16 +110,12 @@ function policyField(policy: Policy, quota: (limit: Limit) => string): string {
 
 // When refused, only the limit that decides the wait is told, and its t is the wait (section 6: never before Retry-After).
 function rateLimit(policy: Policy): FieldValue {
-  const names = policy.limits.map(({ name }) => name);
-  const starts = names.map((name) => `"${labelOf(policy, name)}";r=`);
+  const starts = new Map(policy.limits.map(({ name }) => [name, `"${labelOf(policy, name)}";r=`]));
+  const item = ({ limit, remaining }: Reading, t: number): string => `${starts.get(limit)}${remaining}${t === 0 ? "" : `;t=${t}`}`;
   return ({ readings, refusedBy, resetSeconds, partition }) => {
-    if (refusedBy !== null) return `${starts[names.indexOf(refusedBy.limit)]}${refusedBy.remaining};t=${resetSeconds}${partition}`;
+    if (refusedBy !== null) return item(refusedBy, resetSeconds) + partition;
     let text = "";
-    for (let i = 0; i < readings.length; i++) {
-      const { remaining, nextTokenMs } = readings[i] as Reading;
-      const t = nextTokenMs === 0 ? "" : `;t=${Math.ceil(nextTokenMs / 1_000)}`;
-      text += `${i === 0 ? "" : ", "}${starts[i]}${remaining}${t}${partition}`;
-    }
+    for (const reading of readings) text += `${text && ", "}${item(reading, Math.ceil(reading.nextTokenMs / 1_000))}${partition}`;
     return text;
   };
 }

@@ -23,17 +23,13 @@ export function makeLookout<Request>(store: object, reader: RequestReader<Reques
     const isTurn = books.counted++ % LOOKS_AGAIN_OF < LOOKS_AGAIN;
     if (looks > 0) looks--;
     else if (!isTurn) return;
-    look(request, key, policy);
-  };
-
-  function look(request: Request, key: Key, policy: string): void {
     if (!isQuiet("SLUICE_COUNTED_TWICE") && isCountedAgain(request, key, policy)) {
       warnOnce("SLUICE_COUNTED_TWICE", `A request was counted twice for one key under policy "${policy}": two rate limits see it`);
     }
     if (!isQuiet("SLUICE_KEY_IS_ADDRESS") && parts(key).some((part) => isProxysAddress(part, request))) {
       warnOnce("SLUICE_KEY_IS_ADDRESS", `A key under policy "${policy}" is the address of a proxy, which all callers behind it share`);
     }
-  }
+  };
 
   function isCountedAgain(request: Request, key: Key, policy: string): boolean {
     if (typeof request !== "object" || request === null) return false;

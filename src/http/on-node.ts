@@ -37,8 +37,12 @@ export const nodeReader: RequestReader<NodeRequest> = {
 
 /** Puts an allowed request's fields on a Node response before its first byte, and waits for its end where somebody asked to know. */
 export function passOnNode(response: NodeResponse, verdict: Pass): void {
-  writeFields(response, verdict);
-  const { settle } = verdict;
+  const { fields, settle } = verdict;
+  // Once the head is sent it is too late for fields, and no reason to fail a request.
+  if (!response.headersSent) {
+    for (let i = 0; i < fields.length; i += 2) response.setHeader(lowerCase(fields[i] as string), fields[i + 1] as string);
+    exposeOn(response, verdict);
+  } else if (fields.length > 0) warnOfSentHead();
   if (settle === null) return;
   // A client may be gone before it is allowed, and "close" with it.
   if (isClosed(response)) return void settle({ status: response.statusCode, aborted: true });
@@ -62,21 +66,13 @@ export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
     warnOfSentHead();
     return void response.end("");
   }
-  const { status, fields, expose, body } = verdict;
-  const head = recordOf(fields);
-  if (expose.length > 0) head[EXPOSE] = exposing(response.getHeader(EXPOSE), expose);
+  exposeOn(response, verdict);
   // Nobody comes after a refusal to change a field, and all at once they cost half of what they cost one by one.
-  response.writeHead(status, head);
-  response.end(body);
+  response.writeHead(verdict.status, recordOf(verdict.fields));
+  response.end(verdict.body);
 }
 
-// Once the head is sent it is too late for fields, and no reason to fail a request.
-function writeFields(response: NodeResponse, { fields, expose }: Pass): void {
-  if (response.headersSent) {
-    if (fields.length > 0) warnOfSentHead();
-    return;
-  }
-  for (let i = 0; i < fields.length; i += 2) response.setHeader(lowerCase(fields[i] as string), fields[i + 1] as string);
+function exposeOn(response: NodeResponse, { expose }: Pass | Refuse): void {
   if (expose.length > 0) response.setHeader(EXPOSE, exposing(response.getHeader(EXPOSE), expose));
 }
 

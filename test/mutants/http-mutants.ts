@@ -10,8 +10,8 @@ const WIRE = "test/http/checklist-wire.test.ts";
 export const httpMutants: readonly Mutant[] = [
   {
     item: "1", file: "src/http/refusal.ts", test: REFUSAL,
-    find: "return answer(to, 429, ",
-    replace: "return answer(to, 503, ",
+    find: "return answer(to, tooManyRequests(seconds, violated),",
+    replace: "return answer(to, unavailable(seconds),",
   },
   {
     item: "2", file: "src/http/refusal.ts", test: REFUSAL,
@@ -95,8 +95,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "18", file: "src/http/on-node.ts", test: WIRE,
-    find: "    return;",
-    replace: "",
+    find: "if (!response.headersSent) {",
+    replace: "if (fields.length > 0) {",
   },
   {
     item: "19", file: "src/adapters/node.ts", test: WIRE,
@@ -145,8 +145,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "28", file: "src/http/fields.ts", test: FIELDS,
-    find: "const t = nextTokenMs === 0 ?",
-    replace: "const t = nextTokenMs < 1_000 ?",
+    find: "Math.ceil(reading.nextTokenMs / 1_000)",
+    replace: "Math.floor(reading.nextTokenMs / 1_000)",
   },
   {
     item: "29", file: "src/http/fields.ts", test: FIELDS,
