@@ -3,7 +3,7 @@
  * @module sluice/http
  */
 export { exposing } from "./expose.js";
-export { type Field, type FieldFacts, type HeaderStyle, type ResetFormat, type VendorHeaders } from "./fields.js";
+export { type Field, type FieldFacts, type FieldValue, type HeaderStyle, type ResetFormat, type VendorHeaders } from "./fields.js";
 export { createGate, isPromise, shareStore, type Gate, type Pass, type Refuse, type RequestReader, type Skip, type Verdict } from "./gate.js";
 export { makeHeaderWriter, type FieldList, type HeaderWriter } from "./headers.js";
 export { type GateOptions, type GivenLimiter, type MaybeKey, type Outcome, type OwnLimiter, type SharedOptions } from "./options.js";
