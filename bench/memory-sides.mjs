@@ -32,8 +32,8 @@ const sides = {
   },
   "the clock alone": () => ({ decide: () => performance.now() > 0, allows: identity }),
   sluice: (limit, cap, limits) => {
-    // A day, so that next to nothing comes back while it is measured.
-    const one = { capacity: limit, refill: { tokens: limit, everyMs: DAY_MS } };
+    // So slow that next to nothing comes back while it is measured, and not so slow that times are no small integers any more.
+    const one = { capacity: limit, refill: { tokens: limit, everyMs: 20 * DAY_MS } };
     const more = Array.from({ length: limits }, (_, i) => ({ ...one, capacity: limit + i, name: `l${i}` }));
     const limiter = createLimiter({ policy: limits === 1 ? one : { limits: more }, store: new MemoryStore({ maxKeys: cap }) });
     return { decide: (key) => limiter.consume(key), allows: ({ allowed }) => allowed };
