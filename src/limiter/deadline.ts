@@ -1,12 +1,15 @@
 import { monotonicClock } from "../core/clock.js";
 
-/** A call that is waited for until `due`. */
-interface Waiting {
-  readonly due: number;
-  readonly expire: () => void;
-  before: Waiting | null;
-  after: Waiting | null;
-  over: boolean;
+/** Something that is waited for, in the line of all that is. */
+export abstract class Waiting {
+  /** When the wait began. */
+  since = 0;
+  before: Waiting | null = null;
+  after: Waiting | null = null;
+  over = false;
+
+  /** Its time is over. */
+  abstract expire(): void;
 }
 
 /**
@@ -27,14 +30,15 @@ export class Deadlines {
     this.#afterMs = afterMs;
   }
 
-  /** Begins to wait: calls `expire` when the time is over, unless `end` comes first. */
-  begin(expire: () => void): Waiting {
-    const waiting: Waiting = { due: monotonicClock() + this.#afterMs, expire, before: this.#last, after: null, over: false };
+  /** Begins to wait: `waiting` expires when the time is over, unless `end` comes first. With an infinite time it never does. */
+  begin(waiting: Waiting): void {
+    waiting.since = monotonicClock();
+    if (this.#afterMs === Infinity) return;
+    waiting.before = this.#last;
     if (this.#last === null) this.#first = waiting;
     else this.#last.after = waiting;
     this.#last = waiting;
-    this.#arm();
-    return waiting;
+    if (!this.#armed) this.#arm();
   }
 
   /** Stops waiting. False when it was over already. */
@@ -51,20 +55,20 @@ export class Deadlines {
   }
 
   #arm(): void {
-    if (this.#armed || this.#first === null) return;
+    if (this.#first === null) return;
     this.#armed = true;
-    const { due } = this.#first;
+    const due = this.#first.since + this.#afterMs;
     startTimer(() => this.#look(due, -Infinity), Math.max(1, Math.ceil(due - monotonicClock())));
   }
 
   /** Looks who is due, by a timer that was to fire `at`. Those due by `waitedFor` have had their second chance. */
   #look(at: number, waitedFor: number): void {
     const now = monotonicClock();
-    if (this.#first === null || this.#first.due > now) return this.#again();
+    if (!this.#isDue(now)) return this.#again();
     const stalledMs = now - at >= STALL_MS ? now - at : 0;
     afterOnePoll(() => {
       this.#expire(stalledMs === 0 ? now : waitedFor);
-      if (stalledMs === 0 || this.#first === null || this.#first.due > now) return this.#again();
+      if (stalledMs === 0 || !this.#isDue(now)) return this.#again();
       const more = Math.min(stalledMs, this.#afterMs);
       const until = monotonicClock() + more;
       startTimer(() => this.#look(until, now), more);
@@ -72,11 +76,15 @@ export class Deadlines {
   }
 
   #expire(now: number): void {
-    while (this.#first !== null && this.#first.due <= now) {
-      const { expire } = this.#first;
-      this.end(this.#first);
-      expire();
+    while (this.#isDue(now)) {
+      const first = this.#first as Waiting;
+      this.end(first);
+      first.expire();
     }
+  }
+
+  #isDue(now: number): boolean {
+    return this.#first !== null && this.#first.since + this.#afterMs <= now;
   }
 
   #again(): void {

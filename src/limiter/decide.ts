@@ -5,6 +5,7 @@ import type { Policy } from "../core/policy.js";
 import type { AsyncStore, SyncStore } from "../core/store.js";
 import { costOf, policyOf, type Asked } from "./asked.js";
 import type { Breaker } from "./breaker.js";
+import { Call, type Guard } from "./guard.js";
 import type { Parts } from "./parts.js";
 import { inShadow } from "./shadow.js";
 
@@ -31,34 +32,83 @@ export function consumeNow(store: SyncStore, { policy: own, decideWithout, shado
 }
 
 /** `consume` of a limiter over an asynchronous store. */
-export function consumeLater(store: AsyncStore, { policy: own, decideWithout, ask, age, shadow, reporter }: Parts) {
+export function consumeLater(store: AsyncStore, parts: Parts, guard: Guard) {
+  const { policy: own, shadow, reporter } = parts;
+
   return (key: Key, asked?: Asked): Promise<Decision> => {
     try {
       const policy = policyOf(asked, own);
       const cost = costOf(asked);
       const encoded = encodeKey(key);
       const known = store.recall?.(policy, encoded, cost) ?? null;
-      return known === null ? decide(policy, encoded, cost) : Promise.resolve(finish(known, 0));
+      if (known === null) {
+        const decision = new Promise<Decision>((resolve, reject) => {
+          guard.start(new Question(guard, store, parts, policy, encoded, cost, resolve, reject));
+        });
+        return reporter.listens() ? reported(decision) : decision;
+      }
+      const decision = shadow ? inShadow(known) : known;
+      if (reporter.listens()) reporter.decided(decision, 0);
+      return Promise.resolve(decision);
     } catch (error) {
       return Promise.reject(error as Error);
     }
   };
 
-  async function decide(policy: Policy, key: string, cost: number): Promise<Decision> {
+  // Awaited here, for those who listen may look at the caller's asynchronous context.
+  async function reported(asked: Promise<Decision>): Promise<Decision> {
     const sentAt = monotonicClock();
-    let decision: Decision;
-    try {
-      decision = await ask(() => store.consume(policy, key, cost));
-      age.hear(decision, sentAt);
-    } catch (error) {
-      decision = decideWithout(policy, key, cost, error);
-    }
-    return finish(decision, reporter.listens() ? monotonicClock() - sentAt : 0);
+    const decision = await asked;
+    reporter.decided(decision, monotonicClock() - sentAt);
+    return decision;
+  }
+}
+
+/** One question to an asynchronous store, which becomes a decision whatever the store does. */
+class Question extends Call<Decision> {
+  readonly #store: AsyncStore;
+  readonly #parts: Parts;
+  readonly #policy: Policy;
+  readonly #key: string;
+  readonly #cost: number;
+  readonly #resolve: (decision: Decision) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    guard: Guard, store: AsyncStore, parts: Parts, policy: Policy, key: string, cost: number,
+    resolve: (decision: Decision) => void, reject: (error: unknown) => void,
+  ) {
+    super(guard);
+    this.#store = store;
+    this.#parts = parts;
+    this.#policy = policy;
+    this.#key = key;
+    this.#cost = cost;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
-  function finish(decision: Decision, durationMs: number): Decision {
-    const answer = shadow ? inShadow(decision) : decision;
-    if (reporter.listens()) reporter.decided(answer, durationMs);
-    return answer;
+  override send(): void {
+    const store = this.#store;
+    if (store.consumeFor === undefined) this.follow(store.consume(this.#policy, this.#key, this.#cost));
+    else store.consumeFor(this.#policy, this.#key, this.#cost, this);
+  }
+
+  override answered(decision: Decision): void {
+    try {
+      this.#parts.age.hear(decision, this.since);
+      this.#resolve(this.#parts.shadow ? inShadow(decision) : decision);
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  override failed(error: unknown): void {
+    try {
+      const decision = this.#parts.decideWithout(this.#policy, this.#key, this.#cost, error);
+      this.#resolve(this.#parts.shadow ? inShadow(decision) : decision);
+    } catch (misuse) {
+      this.#reject(misuse);
+    }
   }
 }

@@ -10,7 +10,7 @@ import { answer, policyOf, power, type ConsumeOptions } from "./asked.js";
 import { makeBreaker } from "./breaker.js";
 import { consumeLater, consumeNow } from "./decide.js";
 import { makeReporter } from "./events.js";
-import { makeGuard } from "./guard.js";
+import { Guard } from "./guard.js";
 import { lookAtLimiter } from "./lookout.js";
 import { makeFallback } from "./on-store-error.js";
 import { checkLimiterOptions, shadowOf, timeoutOf, type LimiterOptions } from "./options.js";
@@ -77,10 +77,11 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   const reporter = makeReporter(options.observe, policy, () => limiter);
   const breaker = makeBreaker(options.breaker, reporter.storeIs);
   const timeoutMs = timeoutOf(options);
+  const guard = new Guard(timeoutMs, breaker);
   const parts: Parts = {
     policy,
     store,
-    ask: makeGuard(timeoutMs, breaker),
+    ask: guard.ask,
     timeoutMs,
     breaker,
     decideWithout: fallback.decide,
@@ -95,7 +96,7 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   const limiter: Limiter = {
     policy,
     store,
-    consume: store.sync ? consumeNow(store, parts, breaker) : consumeLater(store, parts),
+    consume: store.sync ? consumeNow(store, parts, breaker) : consumeLater(store, parts, guard),
     peek: peeker(parts),
     refund: refunder(parts, fallback),
     reset: (key, asked) =>

@@ -1,9 +1,10 @@
-/** A piece of work, and where its answer goes once it is asked for. */
+import type { Asker } from "../core/store.js";
+
+/** A piece of work, and who is told what came of it. */
 export interface Work<Answer> {
   /** How much of a call it takes. */
   readonly size: number;
-  resolve(answer: Answer): void;
-  reject(error: unknown): void;
+  readonly asker: Asker<Answer>;
 }
 
 /** Answers a batch: one entry for each piece of work, in order; an error fails that piece alone. */
@@ -38,20 +39,16 @@ export class Batcher<Piece extends Work<Answer>, Answer> {
     this.#mostUnderWay = mostUnderWay;
   }
 
-  /** Resolves with the answer to `work`, whose `resolve` and `reject` it fills in. */
-  ask(work: Piece): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      work.resolve = resolve;
-      work.reject = reject;
-      if (this.#size + work.size > this.#largest) this.#flush();
-      this.#waiting.push(work);
-      this.#size += work.size;
-      if (this.#size >= this.#largest) this.#flush();
-      else if (!this.#scheduled && this.#underWay < this.#mostUnderWay) {
-        this.#scheduled = true;
-        void endOfTick.then(this.#endOfTick);
-      }
-    });
+  /** Takes on `work`, whose asker will be told. */
+  add(work: Piece): void {
+    if (this.#size + work.size > this.#largest) this.#flush();
+    this.#waiting.push(work);
+    this.#size += work.size;
+    if (this.#size >= this.#largest) this.#flush();
+    else if (!this.#scheduled && this.#underWay < this.#mostUnderWay) {
+      this.#scheduled = true;
+      void endOfTick.then(this.#endOfTick);
+    }
   }
 
   #flush(): void {
@@ -68,11 +65,12 @@ export class Batcher<Piece extends Work<Answer>, Answer> {
       const answers = await this.#send(batch);
       for (let i = 0; i < batch.length; i++) {
         const answer = answers[i] as Answer | Error;
-        if (answer instanceof Error) (batch[i] as Piece).reject(answer);
-        else (batch[i] as Piece).resolve(answer);
+        const { asker } = batch[i] as Piece;
+        if (answer instanceof Error) asker.reject(answer);
+        else asker.resolve(answer);
       }
     } catch (error) {
-      for (const work of batch) work.reject(error);
+      for (const { asker } of batch) asker.reject(error);
     } finally {
       this.#underWay -= 1;
       // What gathered meanwhile leaves now, whether or not other calls are still out.

@@ -6,7 +6,7 @@ import { readClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { checkNames, expected, wholeNumber } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
-import type { AsyncStore, Charge } from "../core/store.js";
+import type { AsyncStore, Asker, Charge } from "../core/store.js";
 import { checkCharges } from "./shared/charges.js";
 import { portableKey } from "./shared/portable-key.js";
 import { Batcher, type Work } from "./redis-batch.js";
@@ -104,7 +104,14 @@ export class RedisStore implements AsyncStore {
   }
 
   consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    return this.#denials.isEmpty ? this.#consume(policy, key, cost) : this.#recallOrConsume(policy, key, cost);
+    return new Promise((resolve, reject) => this.#consume(policy, key, cost, { resolve, reject }));
+  }
+
+  /** @internal */
+  consumeFor(policy: Policy, key: string, cost: number, asker: Asker<Decision>): void {
+    // Who puts a `consume` of his own in the place of this one expects to be asked.
+    if (this.consume === RedisStore.prototype.consume) this.#consume(policy, key, cost, asker);
+    else this.consume(policy, key, cost).then((decision) => asker.resolve(decision), (error: unknown) => asker.reject(error));
   }
 
   recall(policy: Policy, key: string, cost: number): Decision | null {
@@ -127,6 +134,12 @@ export class RedisStore implements AsyncStore {
     return this.#change("d", policy, key, 0);
   }
 
+  #consume(policy: Policy, key: string, cost: number, asker: Asker<Decision>): void {
+    if (this.#denials.has(policy, key)) {
+      this.#recallOrConsume(policy, key, cost).then((decision) => asker.resolve(decision), (error: unknown) => asker.reject(error));
+    } else this.#add("c", [this.#part(policy, key, cost)], asker);
+  }
+
   async #recallOrConsume(policy: Policy, key: string, cost: number): Promise<Decision> {
     for (;;) {
       const known = this.#denials.answer(policy, key, cost);
@@ -134,13 +147,9 @@ export class RedisStore implements AsyncStore {
       if ("allowed" in known) return known;
       await known;
     }
-    const asked = this.#consume(policy, key, cost);
+    const asked = this.#ask<Decision>("c", [this.#part(policy, key, cost)]);
     this.#denials.expect(policy, key, asked);
     return await asked;
-  }
-
-  #consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    return this.#ask("c", [this.#part(policy, key, cost)]);
   }
 
   async #consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
@@ -167,7 +176,11 @@ export class RedisStore implements AsyncStore {
 
   // Resolves with what `#answer` makes of the request; its caller knows the type.
   #ask<A extends Answer>(what: StoreRequest["what"], parts: readonly Part[]): Promise<A> {
-    return this.#batcherOf(parts[0] as Part).ask({ what, parts, size: parts.length, resolve: unasked, reject: unasked }) as Promise<A>;
+    return new Promise<A>((resolve, reject) => this.#add<A>(what, parts, { resolve, reject }));
+  }
+
+  #add<A extends Answer>(what: StoreRequest["what"], parts: readonly Part[], asker: Asker<A>): void {
+    this.#batcherOf(parts[0] as Part).add({ what, parts, size: parts.length, asker: asker as Asker<unknown> });
   }
 
   // One for each slot that was used, so at most 16 384.
@@ -226,6 +239,3 @@ export class RedisStore implements AsyncStore {
 
 // Keys that stay as they are, which most are: ASCII without braces.
 const PLAIN = /^[ -z|~]*$/;
-
-// What a promise's own functions replace as soon as the work is asked for.
-const unasked = (): void => undefined;

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createLimiter, perHour } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Deadlines } from "../../src/limiter/deadline.js";
+import { Deadlines, Waiting } from "../../src/limiter/deadline.js";
 import { UnsteadyStore, type Health } from "./unsteady-store.js";
 
 describe("L12 · a loop that stalled is not a dead store", () => {
@@ -123,10 +123,18 @@ test("L12 · nothing outlives a request: one that is never answered keeps none o
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void;
   const deadlines = new Deadlines(100_000);
-  const never = deadlines.begin(() => undefined);
+  class Waited extends Waiting {
+    override expire(): void {}
+  }
+  const begun = (): Waiting => {
+    const waited = new Waited();
+    deadlines.begin(waited);
+    return waited;
+  };
+  const never = begun();
   // In a function of its own, whose variables are gone with it.
   const gone = (() => {
-    const others = Array.from({ length: 3 }, () => deadlines.begin(() => undefined));
+    const others = Array.from({ length: 3 }, begun);
     for (const one of [never, ...others]) deadlines.end(one);
     return others.map((other) => new WeakRef(other));
   })();

@@ -1,4 +1,5 @@
 // How many calls reach Redis: batches, the deny cache, and what makes either of them ask again.
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Redis } from "ioredis";
 import { createLimiter, definePolicy, perHour, perSecond } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
@@ -39,6 +40,31 @@ describeWith("redis-server", "calls to Redis", () => {
     expect(calls).toEqual([2, 2, 2, 2]);
     await Promise.all(asked);
     expect(calls).toEqual([2, 2, 2, 2, 12]);
+  });
+
+  test("a limiter asks the store's own `consume` where somebody put another in its place", async () => {
+    class Logged extends RedisStore {
+      readonly asked: string[] = [];
+
+      override consume(...charge: Parameters<RedisStore["consume"]>): ReturnType<RedisStore["consume"]> {
+        this.asked.push(charge[1]);
+        return super.consume(...charge);
+      }
+    }
+    const store = new Logged(client);
+    const limiter = createLimiter({ policy, store });
+    expect((await limiter.consume("ann", 2)).remaining).toBe(1);
+    expect(store.asked).toEqual(["ann"]);
+    vi.spyOn(store, "consume").mockRejectedValue(new Error("not today"));
+    expect((await limiter.consume("ann")).error).toEqual(new Error("not today"));
+  });
+
+  test("listeners are told in the asynchronous context of whoever asked, though answers come together", async () => {
+    const context = new AsyncLocalStorage<string>();
+    const told: unknown[] = [];
+    const limiter = createLimiter({ policy, store: new RedisStore(client), observe: () => void told.push(context.getStore()) });
+    await Promise.all(["ann", "ben", "eve"].map((name) => context.run(name, () => limiter.consume(name))));
+    expect(told).toEqual(["ann", "ben", "eve"]);
   });
 
   test("switched off, each decision is a call", async () => {

@@ -56,6 +56,11 @@ export class DenyCache {
     return this.#oldestFirst.size === 0;
   }
 
+  /** Whether anything is known of a key, which may be too old to be trusted. */
+  has(policy: Policy, key: string): boolean {
+    return !this.isEmpty && this.#find(policy, key) !== undefined;
+  }
+
   /** The denial that the server would answer with, or null when it must be asked. */
   recall(policy: Policy, key: string, cost: number): Decision | null {
     const denial = this.#find(policy, key);
