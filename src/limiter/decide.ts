@@ -42,9 +42,7 @@ export function consumeLater(store: AsyncStore, parts: Parts, guard: Guard) {
       const encoded = encodeKey(key);
       const known = store.recall?.(policy, encoded, cost) ?? null;
       if (known === null) {
-        const decision = new Promise<Decision>((resolve, reject) => {
-          guard.start(new Question(guard, store, parts, policy, encoded, cost, resolve, reject));
-        });
+        const decision = new Promise<Decision>((resolve) => guard.start(new Question(guard, store, parts, policy, encoded, cost, resolve)));
         return reporter.listens() ? reported(decision) : decision;
       }
       const decision = shadow ? inShadow(known) : known;
@@ -71,12 +69,11 @@ class Question extends Call<Decision> {
   readonly #policy: Policy;
   readonly #key: string;
   readonly #cost: number;
-  readonly #resolve: (decision: Decision) => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #resolve: (decision: Decision | Promise<never>) => void;
 
   constructor(
     guard: Guard, store: AsyncStore, parts: Parts, policy: Policy, key: string, cost: number,
-    resolve: (decision: Decision) => void, reject: (error: unknown) => void,
+    resolve: (decision: Decision | Promise<never>) => void,
   ) {
     super(guard);
     this.#store = store;
@@ -85,7 +82,6 @@ class Question extends Call<Decision> {
     this.#key = key;
     this.#cost = cost;
     this.#resolve = resolve;
-    this.#reject = reject;
   }
 
   override send(): void {
@@ -108,7 +104,7 @@ class Question extends Call<Decision> {
       const decision = this.#parts.decideWithout(this.#policy, this.#key, this.#cost, error);
       this.#resolve(this.#parts.shadow ? inShadow(decision) : decision);
     } catch (misuse) {
-      this.#reject(misuse);
+      this.#resolve(Promise.reject(misuse as Error));
     }
   }
 }

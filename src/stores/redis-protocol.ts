@@ -57,32 +57,44 @@ function asksAlike(a: StoreRequest, b: StoreRequest): boolean {
  * StoreError with `"ERR_STORE_REPLY"` for what the script would not say.
  */
 export function readReply(reply: unknown, requests: readonly StoreRequest[]): Array<Snapshot[] | Error> {
-  const said: readonly unknown[] = Array.isArray(reply) ? reply : [];
-  const now = wholeOf(said[0]);
-  let place = 1;
-  const answers: Array<Snapshot[] | Error> = [];
-  for (const { what, parts } of requests) {
+  const reader = new Reader(Array.isArray(reply) ? reply : []);
+  const answers = requests.map((request) => reader.answer(request));
+  if (!reader.isDone) throw new StoreError("ERR_STORE_REPLY", "The script's answer is not as long as the question");
+  return answers;
+}
+
+class Reader {
+  readonly #said: readonly unknown[];
+  readonly #now: number;
+  #place = 1;
+
+  constructor(said: readonly unknown[]) {
+    this.#said = said;
+    this.#now = wholeOf(said[0]);
+  }
+
+  get isDone(): boolean {
+    return this.#place === this.#said.length;
+  }
+
+  answer({ what, parts }: StoreRequest): Snapshot[] | Error {
     let foreign: string | null = null;
-    const snapshots: Snapshot[] = [];
-    for (const { policy, name } of parts) {
+    const snapshots = parts.map((part) => {
       let fits = true;
-      const buckets: Bucket[] = [];
-      for (const { unitsPerMs, unitsPerToken } of policy.limits) {
-        const entry = said[place++];
-        if (entry === null) foreign = name;
+      const buckets = part.policy.limits.map(({ unitsPerMs, unitsPerToken }): Bucket => {
+        const entry = this.#said[this.#place++];
+        if (entry === null) foreign = part.name;
         const ahead = Array.isArray(entry);
         const number = entry === null ? -1 : wholeOf(ahead ? entry[0] : entry);
         // A part that is refused says -1 minus what is spent.
         fits = number >= 0;
-        buckets.push({ spent: fits ? number : -1 - number, at: ahead ? now + wholeOf(entry[1]) : now, unitsPerMs, unitsPerToken });
-      }
-      snapshots.push(new Snapshot(now, buckets, fits));
-    }
+        return { spent: fits ? number : -1 - number, at: ahead ? this.#now + wholeOf(entry[1]) : this.#now, unitsPerMs, unitsPerToken };
+      });
+      return new Snapshot(this.#now, buckets, fits);
+    });
     // To be deleted, a value may be anybody's.
-    answers.push(foreign === null || what === "d" ? snapshots : foreignValue(foreign));
+    return foreign === null || what === "d" ? snapshots : foreignValue(foreign);
   }
-  if (place !== said.length) throw new StoreError("ERR_STORE_REPLY", "The script's answer is not as long as the question");
-  return answers;
 }
 
 function foreignValue(name: string): StoreError {

@@ -34,9 +34,23 @@ export interface RedisStoreOptions {
   readonly clock?: Clock;
 }
 
-/** A part, with the caller's own key. */
-interface Part extends StorePart {
+/** A part with the caller's own key. Its name is made when it is needed, for many wait at a time and each would keep its own. */
+class Part implements StorePart {
+  readonly prefix: string;
+  readonly policy: Policy;
   readonly key: string;
+  readonly tokens: number;
+
+  constructor(prefix: string, policy: Policy, key: string, tokens: number) {
+    this.prefix = prefix;
+    this.policy = policy;
+    this.key = key;
+    this.tokens = tokens;
+  }
+
+  get name(): string {
+    return `${this.prefix}${this.policy.name} ${PLAIN.test(this.key) ? this.key : withoutBraces(portableKey(this.key))}`;
+  }
 }
 
 interface Ask extends StoreRequest, Work<Answer> {
@@ -184,8 +198,8 @@ export class RedisStore implements AsyncStore {
   }
 
   // One for each slot that was used, so at most 16 384.
-  #batcherOf({ name }: Part): Batcher<Ask, Answer> {
-    const slot = this.#slotPrefix === null ? 0 : slotOf(this.#slotPrefix + name);
+  #batcherOf(part: Part): Batcher<Ask, Answer> {
+    const slot = this.#slotPrefix === null ? 0 : slotOf(this.#slotPrefix + part.name);
     let batcher = this.#batchers.get(slot);
     if (batcher === undefined) {
       batcher = new Batcher((asks) => this.#send(asks), this.#largest, MOST_UNDER_WAY);
@@ -233,7 +247,7 @@ export class RedisStore implements AsyncStore {
   }
 
   #part(policy: Policy, key: string, tokens: number): Part {
-    return { policy, key, name: `${this.#prefix}${policy.name} ${PLAIN.test(key) ? key : withoutBraces(portableKey(key))}`, tokens };
+    return new Part(this.#prefix, policy, key, tokens);
   }
 }
 
