@@ -14,7 +14,8 @@ export type SendBatch<Piece, Answer> = (batch: readonly Piece[]) => Promise<Read
  * Gathers work into calls: what is asked for in one tick travels together, and so does what arrives while enough calls are
  * under way.
  *
- * While fewer are under way than `mostUnderWay`, a call leaves at the end of the tick, so that few callers wait for nobody.
+ * While fewer are under way than `mostUnderWay`, a call leaves at the end of the tick, so that few callers wait for nobody;
+ * and while none is, as soon as a quarter of `largest` have gathered, so that the server decides while the client gathers more.
  * From then on work gathers until one comes back, or until `largest` have gathered. No call carries more than
  * that, by the sizes that come with the work, unless one piece alone does. A call that fails, fails each of its
  * pieces, and no other. What waits here is sent and counts even when whoever asked has given up meanwhile, and calls that
@@ -23,6 +24,7 @@ export type SendBatch<Piece, Answer> = (batch: readonly Piece[]) => Promise<Read
 export class Batcher<Piece extends Work<Answer>, Answer> {
   readonly #send: SendBatch<Piece, Answer>;
   readonly #largest: number;
+  readonly #enough: number;
   readonly #mostUnderWay: number;
   readonly #endOfTick = (): void => {
     this.#scheduled = false;
@@ -36,6 +38,7 @@ export class Batcher<Piece extends Work<Answer>, Answer> {
   constructor(send: SendBatch<Piece, Answer>, largest: number, mostUnderWay: number) {
     this.#send = send;
     this.#largest = largest;
+    this.#enough = Math.ceil(largest / 4);
     this.#mostUnderWay = mostUnderWay;
   }
 
@@ -44,7 +47,7 @@ export class Batcher<Piece extends Work<Answer>, Answer> {
     if (this.#size + work.size > this.#largest) this.#flush();
     this.#waiting.push(work);
     this.#size += work.size;
-    if (this.#size >= this.#largest) this.#flush();
+    if (this.#size >= (this.#underWay === 0 ? this.#enough : this.#largest)) this.#flush();
     else if (!this.#scheduled && this.#underWay < this.#mostUnderWay) {
       this.#scheduled = true;
       void endOfTick.then(this.#endOfTick);
