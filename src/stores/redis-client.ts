@@ -68,12 +68,14 @@ const QUOTED_COMMAND = /, with args beginning with:.*/s;
 /** Makes the one call that the store needs of a client. Throws a TypeError for something that is no client. */
 export function scriptRunner(client: RedisClient, script: string): RunScript {
   const run = callsOf(client);
-  let sha: Promise<string> | undefined;
+  let sha: string | Promise<string> | undefined;
 
   return async (keys, args) => {
     sha ??= sha1(script);
     try {
-      return await run.bySha(await sha, keys, args);
+      // Awaited until it is there, since each wait costs a lone call a turn of the microtasks.
+      if (typeof sha !== "string") sha = await sha;
+      return await run.bySha(sha, keys, args);
     } catch (error) {
       // Servers forget scripts when they restart, fail over or are told to. It was not run, so running it now counts once.
       if (!isUnknownScript(error)) throw error;
