@@ -25,6 +25,9 @@ const PLOTS: readonly Plot[] = [
     x: ["Node http", "Express 5", "Fastify 5", "Hono on Node"],
     below: "the line at 1 is the framework without a limiter",
   },
+  { section: "redis", of: "redis-callers-ioredis", title: "Decisions over Redis with ioredis, as callers grow", y: "k/s", x: "tenfold", below: "callers of one process, 20 000 keys" },
+  { section: "redis", of: "redis-callers-node-redis", title: "Decisions over Redis with node-redis, as callers grow", y: "k/s", x: "tenfold", below: "callers of one process, 20 000 keys" },
+  { section: "redis", of: "redis-processes", title: "Decisions over one Redis, as processes grow", y: "k/s", x: "even", below: "processes of 128 callers each" },
   { section: "soak", of: "soak-heap", title: "Heap and buffers under mixed load", y: "MB", x: "even", below: "minutes" },
   { section: "soak", of: "soak-rss", title: "Resident memory under mixed load", y: "MB", x: "even", below: "minutes" },
 ];
