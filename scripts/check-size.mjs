@@ -6,21 +6,21 @@ import { build } from "esbuild";
 
 // Close above what it costs today, so that nothing grows unseen.
 const budgets = {
-  ".": 13_050,
-  "./node": 13_950,
-  "./express": 13_800,
-  "./fastify": 14_250,
-  "./hono": 13_750,
-  "./web": 13_700,
+  ".": 13_300,
+  "./node": 14_150,
+  "./express": 13_950,
+  "./fastify": 14_350,
+  "./hono": 13_950,
+  "./web": 13_950,
   "./memory": 3500,
-  "./redis": 8400,
+  "./redis": 8500,
   "./postgres": 7500,
   "./cas": 3000,
-  "./http": 14_050,
+  "./http": 14_300,
   "./client": 5550,
   "./client/traffic": 3800,
   "./testing": 29_200, // never in production
-  "createLimiter only": 8850,
+  "createLimiter only": 9100,
   "TokenBucket only": 2350,
   "parseRetryAfter only": 900,
 };

@@ -36,17 +36,6 @@ export interface AsyncStore extends StorePowers<false> {
    * for what might be granted. Writes nothing, and never throws. How old the refusal may be, the store's documentation says.
    */
   recall?(policy: Policy, key: string, cost: number): Decision | null;
-  /**
-   * `consume` that tells `asker` itself, where most of what a decision costs would be promises between the two.
-   * @internal
-   */
-  consumeFor?(policy: Policy, key: string, cost: number, asker: Asker<Decision>): void;
-}
-
-/** Who waits for an answer. Told once, and never throws: many may be told one after the other. */
-export interface Asker<T> {
-  resolve(answer: T): void;
-  reject(error: unknown): void;
 }
 
 /** The port itself; `Sync` says whether answers come at once. */

@@ -31,8 +31,13 @@ export function consumeNow(store: SyncStore, { policy: own, decideWithout, shado
   };
 }
 
+/** A store that can tell an asker, where promises between the two would be most of what a decision costs. */
+interface TellingStore extends AsyncStore {
+  consumeFor?(policy: Policy, key: string, cost: number, asker: Question): void;
+}
+
 /** `consume` of a limiter over an asynchronous store. */
-export function consumeLater(store: AsyncStore, parts: Parts, guard: Guard) {
+export function consumeLater(store: TellingStore, parts: Parts, guard: Guard) {
   const { policy: own, shadow, reporter } = parts;
 
   return (key: Key, asked?: Asked): Promise<Decision> => {
@@ -42,7 +47,7 @@ export function consumeLater(store: AsyncStore, parts: Parts, guard: Guard) {
       const encoded = encodeKey(key);
       const known = store.recall?.(policy, encoded, cost) ?? null;
       if (known === null) {
-        const decision = new Promise<Decision>((resolve) => guard.start(new Question(guard, store, parts, policy, encoded, cost, resolve)));
+        const decision = new Promise<Decision>((resolve) => new Question(guard, store, parts, policy, encoded, cost, resolve).start());
         return reporter.listens() ? reported(decision) : decision;
       }
       const decision = shadow ? inShadow(known) : known;
@@ -64,7 +69,7 @@ export function consumeLater(store: AsyncStore, parts: Parts, guard: Guard) {
 
 /** One question to an asynchronous store, which becomes a decision whatever the store does. */
 class Question extends Call<Decision> {
-  readonly #store: AsyncStore;
+  readonly #store: TellingStore;
   readonly #parts: Parts;
   readonly #policy: Policy;
   readonly #key: string;
@@ -72,7 +77,7 @@ class Question extends Call<Decision> {
   readonly #resolve: (decision: Decision | Promise<never>) => void;
 
   constructor(
-    guard: Guard, store: AsyncStore, parts: Parts, policy: Policy, key: string, cost: number,
+    guard: Guard, store: TellingStore, parts: Parts, policy: Policy, key: string, cost: number,
     resolve: (decision: Decision | Promise<never>) => void,
   ) {
     super(guard);
@@ -84,27 +89,30 @@ class Question extends Call<Decision> {
     this.#resolve = resolve;
   }
 
-  override send(): void {
+  protected override send(): void {
     const store = this.#store;
     if (store.consumeFor === undefined) this.follow(store.consume(this.#policy, this.#key, this.#cost));
     else store.consumeFor(this.#policy, this.#key, this.#cost, this);
   }
 
-  override answered(decision: Decision): void {
+  protected override answered(decision: Decision): void {
     try {
       this.#parts.age.hear(decision, this.since);
-      this.#resolve(this.#parts.shadow ? inShadow(decision) : decision);
+      this.#finish(decision);
     } catch (error) {
       this.failed(error);
     }
   }
 
-  override failed(error: unknown): void {
+  protected override failed(error: unknown): void {
     try {
-      const decision = this.#parts.decideWithout(this.#policy, this.#key, this.#cost, error);
-      this.#resolve(this.#parts.shadow ? inShadow(decision) : decision);
+      this.#finish(this.#parts.decideWithout(this.#policy, this.#key, this.#cost, error));
     } catch (misuse) {
       this.#resolve(Promise.reject(misuse as Error));
     }
+  }
+
+  #finish(decision: Decision): void {
+    this.#resolve(this.#parts.shadow ? inShadow(decision) : decision);
   }
 }

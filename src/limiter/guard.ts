@@ -1,4 +1,3 @@
-import type { Asker } from "../core/store.js";
 import { StoreAwayError } from "./away-error.js";
 import type { Breaker } from "./breaker.js";
 import { Deadlines, Waiting } from "./deadline.js";
@@ -6,63 +5,28 @@ import { Deadlines, Waiting } from "./deadline.js";
 /** Asks a store, and fails at once or in time where the store does neither. */
 export type Ask = <T>(call: () => Promise<T>) => Promise<T>;
 
-/**
- * The guard of an asynchronous store. What comes after the deadline is dropped, whatever it is: the call may have taken
- * tokens, and is never made again.
- */
+/** What guards the calls of an asynchronous store. */
 export class Guard {
-  readonly #timeoutMs: number;
-  readonly #breaker: Breaker;
-  readonly #deadlines: Deadlines;
+  readonly breaker: Breaker;
+  readonly timeoutMs: number;
+  readonly deadlines: Deadlines;
 
   constructor(timeoutMs: number, breaker: Breaker) {
-    this.#timeoutMs = timeoutMs;
-    this.#breaker = breaker;
-    this.#deadlines = new Deadlines(timeoutMs);
+    this.breaker = breaker;
+    this.timeoutMs = timeoutMs;
+    this.deadlines = new Deadlines(timeoutMs);
   }
 
   /** Resolves or rejects as what `make` returns does, unless the store is not asked or does not answer in time. */
-  readonly ask: Ask = (make) => new Promise((resolve, reject) => this.start(new PromisedCall(this, make, resolve, reject)));
-
-  /** Sends the call, or has it fail at once. */
-  start<T>(call: Call<T>): void {
-    const refusal = this.#breaker.refusal();
-    if (refusal !== null) return call.failed(refusal);
-    this.#deadlines.begin(call);
-    try {
-      call.send();
-    } catch (error) {
-      this.rejected(call, error);
-    }
-  }
-
-  /** The store answered; maybe too late. */
-  resolved<T>(call: Call<T>, answer: T): void {
-    if (!this.#deadlines.end(call)) return;
-    this.#breaker.answered();
-    call.answered(answer);
-  }
-
-  /** The store failed; maybe too late. */
-  rejected<T>(call: Call<T>, error: unknown): void {
-    if (!this.#deadlines.end(call)) return;
-    this.#breaker.failed(error);
-    call.failed(error);
-  }
-
-  /** The time of a call is over. */
-  expired<T>(call: Call<T>): void {
-    const error = new StoreAwayError("ERR_STORE_TIMEOUT", `The store did not answer within ${this.#timeoutMs} ms`);
-    this.#breaker.failed(error);
-    call.failed(error);
-  }
+  readonly ask: Ask = (make) => new Promise((resolve, reject) => new PromisedCall(this, make, resolve, reject).start());
 }
 
 /**
- * One call of a store, which tells it what became of it. It stands in the line of deadlines itself: at some hundred thousand
- * calls a second most of the time goes into objects that live until the answer comes.
+ * One call of a store, which tells it what became of it. What comes after the deadline is dropped, whatever it is: the call
+ * may have taken tokens, and is never made again. It stands in the line of deadlines itself: at some hundred thousand calls a
+ * second most of the time goes into objects that live until the answer comes.
  */
-export abstract class Call<T> extends Waiting implements Asker<T> {
+export abstract class Call<T> extends Waiting {
   readonly #guard: Guard;
 
   constructor(guard: Guard) {
@@ -71,51 +35,62 @@ export abstract class Call<T> extends Waiting implements Asker<T> {
   }
 
   /** Asks the store, once. */
-  abstract send(): void;
+  protected abstract send(): void;
   /** The answer came in time. */
-  abstract answered(answer: T): void;
+  protected abstract answered(answer: T): void;
   /** It did not, or there will be none. */
-  abstract failed(error: unknown): void;
+  protected abstract failed(error: unknown): void;
+
+  /** Sends it, or has it fail at once. */
+  start(): void {
+    const refusal = this.#guard.breaker.refusal();
+    if (refusal !== null) return this.failed(refusal);
+    this.#guard.deadlines.begin(this);
+    try {
+      this.send();
+    } catch (error) {
+      this.reject(error);
+    }
+  }
 
   resolve(answer: T): void {
-    this.#guard.resolved(this, answer);
+    if (!this.#guard.deadlines.end(this)) return;
+    this.#guard.breaker.answered();
+    this.answered(answer);
   }
 
   reject(error: unknown): void {
-    this.#guard.rejected(this, error);
+    if (this.#guard.deadlines.end(this)) this.#fail(error);
   }
 
   override expire(): void {
-    this.#guard.expired(this);
+    this.#fail(new StoreAwayError("ERR_STORE_TIMEOUT", `The store did not answer within ${this.#guard.timeoutMs} ms`));
   }
 
   /** Waits for a promise in the store's place. */
-  follow(promise: Promise<T>): void {
+  protected follow(promise: Promise<T>): void {
     Promise.resolve(promise).then((answer) => this.resolve(answer), (error: unknown) => this.reject(error));
+  }
+
+  #fail(error: unknown): void {
+    this.#guard.breaker.failed(error);
+    this.failed(error);
   }
 }
 
 class PromisedCall<T> extends Call<T> {
   readonly #make: () => Promise<T>;
-  readonly #resolve: (answer: T) => void;
-  readonly #reject: (error: unknown) => void;
+  protected override readonly answered: (answer: T) => void;
+  protected override readonly failed: (error: unknown) => void;
 
   constructor(guard: Guard, make: () => Promise<T>, resolve: (answer: T) => void, reject: (error: unknown) => void) {
     super(guard);
     this.#make = make;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.answered = resolve;
+    this.failed = reject;
   }
 
-  override send(): void {
+  protected override send(): void {
     this.follow(this.#make());
-  }
-
-  override answered(answer: T): void {
-    this.#resolve(answer);
-  }
-
-  override failed(error: unknown): void {
-    this.#reject(error);
   }
 }

@@ -1,4 +1,8 @@
-import type { Asker } from "../core/store.js";
+/** Who waits for an answer. Told once, and never throws: many are told one after the other. */
+export interface Asker<Answer> {
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
 
 /** A piece of work, and who is told what came of it. */
 export interface Work<Answer> {

@@ -1,5 +1,7 @@
 import type { Bucket } from "../core/bucket.js";
 import type { Policy } from "../core/policy.js";
+import { withoutBraces } from "./redis-slot.js";
+import { portableKey } from "./shared/portable-key.js";
 import { StoreError } from "./shared/store-error.js";
 import { Snapshot, type StorePart } from "./shared/snapshot.js";
 
@@ -7,6 +9,25 @@ import { Snapshot, type StorePart } from "./shared/snapshot.js";
 export interface StoreRequest {
   readonly what: "c" | "p" | "r" | "b" | "d";
   readonly parts: readonly StorePart[];
+}
+
+/** A part with the caller's own key. Its name is made when it is needed, for many wait at a time and each would keep its own. */
+export class Part implements StorePart {
+  readonly prefix: string;
+  readonly policy: Policy;
+  readonly key: string;
+  readonly tokens: number;
+
+  constructor(prefix: string, policy: Policy, key: string, tokens: number) {
+    this.prefix = prefix;
+    this.policy = policy;
+    this.key = key;
+    this.tokens = tokens;
+  }
+
+  get name(): string {
+    return `${this.prefix}${this.policy.name} ${PLAIN.test(this.key) ? this.key : withoutBraces(portableKey(this.key))}`;
+  }
 }
 
 /** The script's keys and arguments; `now` is empty for the server's clock. See `redis-script.ts`. */
@@ -107,3 +128,6 @@ function wholeOf(entry: unknown): number {
   if (!Number.isInteger(number)) throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the script's answer, got ${typeof entry}`);
   return number as number;
 }
+
+// Keys that stay as they are, which most are: ASCII without braces.
+const PLAIN = /^[ -z|~]*$/;

@@ -6,16 +6,15 @@ import { readClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { checkNames, expected, wholeNumber } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
-import type { AsyncStore, Asker, Charge } from "../core/store.js";
+import type { AsyncStore, Charge } from "../core/store.js";
 import { checkCharges } from "./shared/charges.js";
-import { portableKey } from "./shared/portable-key.js";
-import { Batcher, type Work } from "./redis-batch.js";
+import { Batcher, type Asker, type Work } from "./redis-batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./redis-client.js";
 import { DenyCache, type Sent } from "./shared/deny-cache.js";
-import { readReply, writeRequests, type StoreRequest } from "./redis-protocol.js";
+import { Part, readReply, writeRequests, type StoreRequest } from "./redis-protocol.js";
 import { SCRIPT } from "./redis-script.js";
-import { hasHashTag, slotOf, withoutBraces } from "./redis-slot.js";
-import type { Snapshot, StorePart } from "./shared/snapshot.js";
+import { hasHashTag, slotOf } from "./redis-slot.js";
+import type { Snapshot } from "./shared/snapshot.js";
 
 export type { IoredisLike, NodeRedisLike, RedisClient } from "./redis-client.js";
 export { StoreError, type StoreErrorCode } from "./shared/store-error.js";
@@ -32,25 +31,6 @@ export interface RedisStoreOptions {
   readonly cluster?: boolean;
   /** A clock for tests. Default: the server's own, which is the only one that several processes share. */
   readonly clock?: Clock;
-}
-
-/** A part with the caller's own key. Its name is made when it is needed, for many wait at a time and each would keep its own. */
-class Part implements StorePart {
-  readonly prefix: string;
-  readonly policy: Policy;
-  readonly key: string;
-  readonly tokens: number;
-
-  constructor(prefix: string, policy: Policy, key: string, tokens: number) {
-    this.prefix = prefix;
-    this.policy = policy;
-    this.key = key;
-    this.tokens = tokens;
-  }
-
-  get name(): string {
-    return `${this.prefix}${this.policy.name} ${PLAIN.test(this.key) ? this.key : withoutBraces(portableKey(this.key))}`;
-  }
 }
 
 interface Ask extends StoreRequest, Work<Answer> {
@@ -250,6 +230,3 @@ export class RedisStore implements AsyncStore {
     return new Part(this.#prefix, policy, key, tokens);
   }
 }
-
-// Keys that stay as they are, which most are: ASCII without braces.
-const PLAIN = /^[ -z|~]*$/;
