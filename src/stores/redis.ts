@@ -104,7 +104,7 @@ export class RedisStore implements AsyncStore {
   /** @internal */
   consumeFor(policy: Policy, key: string, cost: number, asker: Asker<Decision>): void {
     // Who puts a `consume` of his own in the place of this one expects to be asked.
-    if (this.consume === RedisStore.prototype.consume) this.#consume(policy, key, cost, asker);
+    if (this.consume === ownConsume()) this.#consume(policy, key, cost, asker);
     else this.consume(policy, key, cost).then((decision) => asker.resolve(decision), (error: unknown) => asker.reject(error));
   }
 
@@ -229,4 +229,9 @@ export class RedisStore implements AsyncStore {
   #part(policy: Policy, key: string, tokens: number): Part {
     return new Part(this.#prefix, policy, key, tokens);
   }
+}
+
+// Out of the class, for bundlers rename one that names itself.
+function ownConsume(): RedisStore["consume"] {
+  return RedisStore.prototype.consume;
 }
