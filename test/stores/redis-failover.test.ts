@@ -128,7 +128,8 @@ describeWith("redis-server", "Redis with replicas", () => {
       await node.connect();
       onTestFinished(() => (io.disconnect(), admin.disconnect(), back.disconnect(), node.destroy()));
 
-      const wide = definePolicy({ name: "tier", capacity: 20_000, refill: perHour(1) });
+      // Enough to last through both failovers, however fast the machine.
+      const wide = definePolicy({ name: "tier", capacity: 60_000, refill: perHour(1) });
       const load = new Load([io, node], wide, options);
       await load.until(({ granted }) => granted > 500);
       await admin.cluster("FAILOVER");
