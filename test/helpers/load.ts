@@ -19,6 +19,8 @@ export class Load {
   refused = 0;
   /** How many calls failed, which may or may not have been charged. */
   unknown = 0;
+  /** How long a caller rests after each grant, so that the tokens last. */
+  restMs = 0;
   /** How often the callers were told each reason. */
   readonly reasons = new Map<string, number>();
   readonly #store: RedisStore;
@@ -36,8 +38,10 @@ export class Load {
   async #call(store: RedisStore): Promise<void> {
     while (!this.#over) {
       try {
-        if ((await store.consume(this.#policy, "one", 1)).allowed) this.granted += 1;
-        else {
+        if ((await store.consume(this.#policy, "one", 1)).allowed) {
+          this.granted += 1;
+          if (this.restMs > 0) await pause(this.restMs);
+        } else {
           this.refused += 1;
           await new Promise(setImmediate); // what is answered from memory gives way to nobody
         }

@@ -128,9 +128,10 @@ describeWith("redis-server", "Redis with replicas", () => {
       await node.connect();
       onTestFinished(() => (io.disconnect(), admin.disconnect(), back.disconnect(), node.destroy()));
 
-      // Enough to last through both failovers, however fast the machine.
-      const wide = definePolicy({ name: "tier", capacity: 60_000, refill: perHour(1) });
+      // Enough for eight seconds: to last through both failovers although the first may have to be asked for twice.
+      const wide = definePolicy({ name: "tier", capacity: 30_000, refill: perHour(1) });
       const load = new Load([io, node], wide, options);
+      load.restMs = 10;
       await load.until(({ granted }) => granted > 500);
       await admin.cluster("FAILOVER");
       await load.until(({ granted }) => granted > 3_000);
@@ -147,6 +148,7 @@ describeWith("redis-server", "Redis with replicas", () => {
       const before = load.granted;
       await back.cluster("FAILOVER", "TAKEOVER");
       await load.until(({ granted }) => granted > before + 100);
+      load.restMs = 0;
       await load.isRefused();
       await load.end();
       const most = wide.maxCost + Math.max(0, before - told);
