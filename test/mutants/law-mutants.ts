@@ -69,8 +69,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", file: "src/core/decision.ts", test: "test/core/laws-together.test.ts",
-    find: "wait = Math.max(wait, waitOf(buckets[i] as Bucket, policy.limits[i] as Limit, cost, now));",
-    replace: "wait = waitOf(buckets[i] as Bucket, policy.limits[i] as Limit, cost, now);",
+    find: "waits.every((wait) => wait === 0)",
+    replace: "waits.some((wait) => wait === 0)",
   },
   {
     item: "L10", file: "src/limiter/all.ts", test: "test/limiter/all.test.ts",
