@@ -25,6 +25,7 @@ function asctime(at: number): string {
 
 test("44 · seconds are milliseconds of wait, trimmed, and 0 is an answer", () => {
   expect([read("3"), read(" 3 "), read("0"), read("")]).toEqual([3_000, 3_000, 0, null]);
+  expect(read(` ${toHttpDate(NOW + HOUR)} `)).toBe(HOUR);
 });
 
 test("44 · what the server says is read back, to the millisecond it was rounded up to", () => {
