@@ -81,3 +81,18 @@ test("whoever asks while somebody else does waits for that answer, and one that 
   await waiting;
   expect(knows("a")).toBe(true);
 });
+
+test("a question that is never answered is waited for as long as a denial is remembered, and then asked again", () => {
+  let now = 0;
+  cache = new DenyCache(1_000, () => now);
+  deny("a");
+  now = 1_000;
+  cache.expect(policy, "a", new Promise(() => undefined));
+  expect(cache.answer(policy, "a", 1)).toBeInstanceOf(Promise);
+  now = 1_999;
+  expect(cache.answer(policy, "a", 1)).toBeInstanceOf(Promise);
+  now = 2_000;
+  expect(cache.answer(policy, "a", 1)).toBeNull();
+  cache.expect(policy, "a", Promise.resolve());
+  expect(cache.answer(policy, "a", 1)).toBeInstanceOf(Promise);
+});

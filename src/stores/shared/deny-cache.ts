@@ -22,8 +22,8 @@ interface Denial {
   readonly key: string;
   readonly snapshot: Snapshot;
   readonly sentAt: number;
-  /** A newer answer that is on its way; never rejects. */
-  newer: Promise<unknown> | null;
+  /** A newer answer that is on its way, and never rejects, and when it was asked for. */
+  newer: { readonly answer: Promise<unknown>; readonly askedAt: number } | null;
 }
 
 /**
@@ -69,11 +69,13 @@ export class DenyCache {
 
   /**
    * What `recall` says; or, where somebody is asking about the key already, a promise to wait for before looking again; or
-   * null when the server must be asked.
+   * null when the server must be asked. A call without an answer is waited for no longer than a denial is remembered: it may be lost.
    */
   answer(policy: Policy, key: string, cost: number): Decision | Promise<unknown> | null {
     const denial = this.#find(policy, key);
-    return denial === undefined ? null : (this.#decide(denial, policy, cost) ?? denial.newer);
+    if (denial === undefined) return null;
+    const { newer } = denial;
+    return this.#decide(denial, policy, cost) ?? (newer !== null && this.#now() - newer.askedAt < this.#forMs ? newer.answer : null);
   }
 
   /** Lets others who ask about a refused key wait for an answer that is on its way, so that one of them asks for all. */
@@ -81,7 +83,7 @@ export class DenyCache {
     const denial = this.#find(policy, key);
     if (denial === undefined) return;
     // Whatever the answer was, this denial has had its time.
-    denial.newer = answer.catch(() => undefined).then(() => this.#delete(denial));
+    denial.newer = { answer: answer.catch(() => undefined).then(() => this.#delete(denial)), askedAt: this.#now() };
   }
 
   /** To be taken down when a call leaves. */
