@@ -6,7 +6,7 @@ import ts from "typescript";
 const inwards: Record<string, readonly string[]> = {
   core: [],
   stores: ["core"],
-  limiter: ["core", "stores/memory"], // the default store
+  limiter: ["core", "stores/memory", "stores/shared/telling"], // the default store, and the quicker way to ask
   http: ["core", "limiter"],
   adapters: ["core", "limiter", "http"],
   client: ["core", "http/retry-after", "http/http-date"],

@@ -3,6 +3,7 @@ import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore, SyncStore } from "../core/store.js";
+import { tellOf } from "../stores/shared/telling.js";
 import { costOf, policyOf, type Asked } from "./asked.js";
 import type { Breaker } from "./breaker.js";
 import { Call, type Guard } from "./guard.js";
@@ -31,13 +32,8 @@ export function consumeNow(store: SyncStore, { policy: own, decideWithout, shado
   };
 }
 
-/** A store that can tell an asker, where promises between the two would be most of what a decision costs. */
-interface TellingStore extends AsyncStore {
-  consumeFor?(policy: Policy, key: string, cost: number, asker: Question): void;
-}
-
 /** `consume` of a limiter over an asynchronous store. */
-export function consumeLater(store: TellingStore, parts: Parts, guard: Guard) {
+export function consumeLater(store: AsyncStore, parts: Parts, guard: Guard) {
   const { policy: own, shadow, reporter } = parts;
 
   return (key: Key, asked?: Asked): Promise<Decision> => {
@@ -47,8 +43,9 @@ export function consumeLater(store: TellingStore, parts: Parts, guard: Guard) {
       const encoded = encodeKey(key);
       const known = store.recall?.(policy, encoded, cost) ?? null;
       if (known === null) {
+        const sentAt = reporter.listens() ? monotonicClock() : null;
         const decision = new Promise<Decision>((resolve) => new Question(guard, store, parts, policy, encoded, cost, resolve).start());
-        return reporter.listens() ? reported(decision) : decision;
+        return sentAt === null ? decision : reported(decision, sentAt);
       }
       const decision = shadow ? inShadow(known) : known;
       if (reporter.listens()) reporter.decided(decision, 0);
@@ -59,8 +56,7 @@ export function consumeLater(store: TellingStore, parts: Parts, guard: Guard) {
   };
 
   // Awaited here, for those who listen may look at the caller's asynchronous context.
-  async function reported(asked: Promise<Decision>): Promise<Decision> {
-    const sentAt = monotonicClock();
+  async function reported(asked: Promise<Decision>, sentAt: number): Promise<Decision> {
     const decision = await asked;
     reporter.decided(decision, monotonicClock() - sentAt);
     return decision;
@@ -69,7 +65,7 @@ export function consumeLater(store: TellingStore, parts: Parts, guard: Guard) {
 
 /** One question to an asynchronous store, which becomes a decision whatever the store does. */
 class Question extends Call<Decision> {
-  readonly #store: TellingStore;
+  readonly #store: AsyncStore;
   readonly #parts: Parts;
   readonly #policy: Policy;
   readonly #key: string;
@@ -77,7 +73,7 @@ class Question extends Call<Decision> {
   readonly #resolve: (decision: Decision | Promise<never>) => void;
 
   constructor(
-    guard: Guard, store: TellingStore, parts: Parts, policy: Policy, key: string, cost: number,
+    guard: Guard, store: AsyncStore, parts: Parts, policy: Policy, key: string, cost: number,
     resolve: (decision: Decision | Promise<never>) => void,
   ) {
     super(guard);
@@ -90,9 +86,9 @@ class Question extends Call<Decision> {
   }
 
   protected override send(): void {
-    const store = this.#store;
-    if (store.consumeFor === undefined) this.follow(store.consume(this.#policy, this.#key, this.#cost));
-    else store.consumeFor(this.#policy, this.#key, this.#cost, this);
+    const tell = tellOf(this.#store);
+    if (tell === undefined) this.follow(this.#store.consume(this.#policy, this.#key, this.#cost));
+    else tell(this.#store, this.#policy, this.#key, this.#cost, this);
   }
 
   protected override answered(decision: Decision): void {
@@ -108,6 +104,7 @@ class Question extends Call<Decision> {
     try {
       this.#finish(this.#parts.decideWithout(this.#policy, this.#key, this.#cost, error));
     } catch (misuse) {
+      // Rejects: a promise resolved with one that is rejected goes the same way.
       this.#resolve(Promise.reject(misuse as Error));
     }
   }

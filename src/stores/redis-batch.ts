@@ -1,8 +1,4 @@
-/** Who waits for an answer. Told once, and never throws: many are told one after the other. */
-export interface Asker<Answer> {
-  resolve(answer: Answer): void;
-  reject(error: unknown): void;
-}
+import type { Asker } from "./shared/telling.js";
 
 /** A piece of work, and who is told what came of it. */
 export interface Work<Answer> {
@@ -68,16 +64,19 @@ export class Batcher<Piece extends Work<Answer>, Answer> {
   }
 
   async #deliver(batch: readonly Piece[]): Promise<void> {
+    let tell: (work: Piece, place: number) => void;
     try {
       const answers = await this.#send(batch);
-      for (let i = 0; i < batch.length; i++) {
-        const answer = answers[i] as Answer | Error;
-        const { asker } = batch[i] as Piece;
+      tell = ({ asker }, place) => {
+        const answer = answers[place] as Answer | Error;
         if (answer instanceof Error) asker.reject(answer);
         else asker.resolve(answer);
-      }
+      };
     } catch (error) {
-      for (const { asker } of batch) asker.reject(error);
+      tell = ({ asker }) => asker.reject(error);
+    }
+    try {
+      batch.forEach(tell);
     } finally {
       this.#underWay -= 1;
       // What gathered meanwhile leaves now, whether or not other calls are still out.

@@ -8,13 +8,14 @@ import { checkNames, expected, wholeNumber } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore, Charge } from "../core/store.js";
 import { checkCharges } from "./shared/charges.js";
-import { Batcher, type Asker, type Work } from "./redis-batch.js";
+import { Batcher, type Work } from "./redis-batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./redis-client.js";
 import { DenyCache, type Sent } from "./shared/deny-cache.js";
 import { Part, readReply, writeRequests, type StoreRequest } from "./redis-protocol.js";
 import { SCRIPT } from "./redis-script.js";
 import { hasHashTag, slotOf } from "./redis-slot.js";
 import type { Snapshot } from "./shared/snapshot.js";
+import { tellsInsteadOf, type Asker } from "./shared/telling.js";
 
 export type { IoredisLike, NodeRedisLike, RedisClient } from "./redis-client.js";
 export { StoreError, type StoreErrorCode } from "./shared/store-error.js";
@@ -56,6 +57,10 @@ const MOST_UNDER_WAY = 4;
  * const decision = await limiter.consume(["user", "42"]);
  */
 export class RedisStore implements AsyncStore {
+  static {
+    tellsInsteadOf(this.prototype.consume, (store, ...asked) => (store as RedisStore).#consume(...asked));
+  }
+
   readonly sync = false;
   readonly clock: Clock | "server";
 
@@ -99,13 +104,6 @@ export class RedisStore implements AsyncStore {
 
   consume(policy: Policy, key: string, cost: number): Promise<Decision> {
     return new Promise((resolve, reject) => this.#consume(policy, key, cost, { resolve, reject }));
-  }
-
-  /** @internal */
-  consumeFor(policy: Policy, key: string, cost: number, asker: Asker<Decision>): void {
-    // Who puts a `consume` of his own in the place of this one expects to be asked.
-    if (this.consume === ownConsume()) this.#consume(policy, key, cost, asker);
-    else this.consume(policy, key, cost).then((decision) => asker.resolve(decision), (error: unknown) => asker.reject(error));
   }
 
   recall(policy: Policy, key: string, cost: number): Decision | null {
@@ -229,9 +227,4 @@ export class RedisStore implements AsyncStore {
   #part(policy: Policy, key: string, tokens: number): Part {
     return new Part(this.#prefix, policy, key, tokens);
   }
-}
-
-// Out of the class, for bundlers rename one that names itself.
-function ownConsume(): RedisStore["consume"] {
-  return RedisStore.prototype.consume;
 }
