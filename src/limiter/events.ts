@@ -1,6 +1,7 @@
 import type { Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { Limiter } from "./limiter.js";
+import { show } from "../core/errors.js";
 import { builtin } from "./platform.js";
 import { warnOnce } from "./warnings.js";
 
@@ -79,7 +80,7 @@ export function makeReporter(observe: ((event: LimiterEvent) => void) | undefine
 }
 
 function observerFailed(error: unknown): void {
-  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const cause = error instanceof Error ? (error.stack ?? error.message) : show(error);
   warnOnce("SLUICE_OBSERVER_FAILED", "A limiter's `observe` threw; what it throws is dropped, now and from here on", cause);
 }
 
