@@ -128,10 +128,10 @@ describeWith("redis-server", "Redis with replicas", () => {
       await node.connect();
       onTestFinished(() => (io.disconnect(), admin.disconnect(), back.disconnect(), node.destroy()));
 
-      // Enough for eight seconds: to last through both failovers although the first may have to be asked for twice.
+      // Enough for fifteen seconds: to last through both failovers although the first may have to be asked for twice.
       const wide = definePolicy({ name: "tier", capacity: 30_000, refill: perHour(1) });
       const load = new Load([io, node], wide, options);
-      load.restMs = 10;
+      load.restMs = 25;
       await load.until(({ granted }) => granted > 500);
       await admin.cluster("FAILOVER");
       await load.until(({ granted }) => granted > 3_000);
