@@ -59,9 +59,13 @@ function putFields<E extends Env>(c: Context<E>, verdict: Pass): void {
 // made to forget them.
 function refuse<E extends Env>(c: Context<E>, verdict: Refuse): Response {
   const earlier = c.body(null).headers;
-  const body = c.req.method === "HEAD" ? null : verdict.body;
+  const isHead = c.req.method === "HEAD";
+  const body = isHead ? null : verdict.body;
+  // Whoever sends a body counts it; @hono/node-server before 1.19.11 would send a length of ours beside its own.
+  const fields = isHead ? verdict.fields : verdict.fields.filter((_, i, all) => all[i - (i % 2)] !== "Content-Length");
   // A plain record is what servers on Node are quickest with.
-  const headers = earlier.keys().next().done === true && verdict.expose.length === 0 ? recordOf(verdict.fields) : refusalHeaders(verdict, earlier);
+  const isFirst = earlier.keys().next().done === true && verdict.expose.length === 0;
+  const headers = isFirst ? recordOf(fields) : refusalHeaders({ ...verdict, fields }, earlier);
   const response = new Response(body, { status: verdict.status, headers });
   c.res = undefined;
   return (c.res = response);

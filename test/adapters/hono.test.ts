@@ -1,7 +1,12 @@
+import type { Server } from "node:http";
+import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
+import { createAdaptorServer as createAdaptorServer1 } from "hono-node-server-1";
 import { rateLimit } from "sluice/hono";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { send } from "../http/wire.js";
+import { listen } from "./rows/listen.js";
 import { oneToken, told } from "./setup.js";
 
 const one = () => rateLimit({ ...oneToken(), key: (c) => c.req.header("x-user") });
@@ -93,6 +98,37 @@ describe("responses", () => {
       return new Response(null, { status: 302, headers });
     });
     expect((await app.request("/", ann)).headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+  });
+
+  // Fields that were set before make them a Headers, otherwise they are a record.
+  test.each([{}, { "x-earlier": "1" }])("of a refusal have one length on every server, after %j", async (earlier) => {
+    for (const create of [createAdaptorServer, createAdaptorServer1]) {
+      const app = new Hono();
+      app.use(async (c, next) => {
+        for (const [name, value] of Object.entries(earlier)) c.header(name, value);
+        await next();
+      });
+      app.use(rateLimit({ ...oneToken(), key: () => "ann" })).get("/", (c) => c.text("ok"));
+      const server = await listen(create({ fetch: app.fetch }) as Server);
+      onTestFinished(() => server.close());
+      await send(server.port);
+      const refused = await send(server.port);
+      expect([refused.status, refused.all("content-length"), refused.field("retry-after")]).toEqual([429, [String(refused.body.length)], "1"]);
+      const head = await send(server.port, "HEAD");
+      expect([head.status, head.all("content-length"), head.body]).toEqual([429, [String(refused.body.length)], ""]);
+    }
+  });
+
+  test("of a refusal keep each of several cookies that were set before", async () => {
+    const app = new Hono();
+    app.use(async (c, next) => {
+      for (const cookie of ["a=1", "b=2"]) c.header("set-cookie", cookie, { append: true });
+      await next();
+    });
+    app.use(one()).get("/", (c) => c.text("ok"));
+    await app.request("/", ann);
+    const refused = await app.request("/", ann);
+    expect([...told(refused), refused.headers.getSetCookie()]).toEqual([429, "0", "1", ["a=1", "b=2"]]);
   });
 
   test("on a route under a limit of its own", async () => {
