@@ -110,7 +110,7 @@ describe("responses", () => {
       });
       app.use(rateLimit({ ...oneToken(), key: () => "ann" })).get("/", (c) => c.text("ok"));
       const server = await listen(create({ fetch: app.fetch }) as Server);
-      onTestFinished(() => server.close());
+      onTestFinished(() => void server.close());
       await send(server.port);
       const refused = await send(server.port);
       expect([refused.status, refused.all("content-length"), refused.field("retry-after")]).toEqual([429, [String(refused.body.length)], "1"]);
