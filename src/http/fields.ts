@@ -110,12 +110,16 @@ function policyField(policy: Policy, quota: (limit: Limit) => string): string {
 
 // When refused, only the limit that decides the wait is told, and its t is the wait (section 6: never before Retry-After).
 function rateLimit(policy: Policy): FieldValue {
-  const starts = new Map(policy.limits.map(({ name }) => [name, `"${labelOf(policy, name)}";r=`]));
-  const item = ({ limit, remaining }: Reading, t: number): string => `${starts.get(limit)}${remaining}${t === 0 ? "" : `;t=${t}`}`;
+  const starts = policy.limits.map(({ name }) => `"${labelOf(policy, name)}";r=`);
+  // By position: what somebody's own store calls a limit need not be fit for a header field.
+  const item = (i: number, { remaining }: Reading, t: number): string => `${starts[i] ?? starts[0]}${remaining}${t === 0 ? "" : `;t=${t}`}`;
   return ({ readings, refusedBy, resetSeconds, partition }) => {
-    if (refusedBy !== null) return item(refusedBy, resetSeconds) + partition;
+    if (refusedBy !== null) return item(readings.findIndex(({ limit }) => limit === refusedBy.limit), refusedBy, resetSeconds) + partition;
     let text = "";
-    for (const reading of readings) text += `${text && ", "}${item(reading, Math.ceil(reading.nextTokenMs / 1_000))}${partition}`;
+    for (let i = 0; i < readings.length; i++) {
+      const reading = readings[i] as Reading;
+      text += `${text && ", "}${item(i, reading, Math.ceil(reading.nextTokenMs / 1_000))}${partition}`;
+    }
     return text;
   };
 }

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createGate } from "sluice/http";
-import { definePolicy, perSecond, type Decision } from "sluice";
+import { definePolicy, perSecond, type Decision, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { histories } from "./arbitrary.js";
 import { brokenStore, exhaust, open, openLater, reader, SMALL, type Ask } from "./asking.js";
@@ -56,6 +56,36 @@ test("9 · the body of a 429 is a problem document in JSON with a code and a mes
   const wordy = exhaust(open({ body: () => ({ message: "Zu viele Anfragen – später 🙏" }) }));
   expect(wordy.body).toEqual({ message: "Zu viele Anfragen – später 🙏" });
   expect(wordy.number("Content-Length")).toBe(Buffer.byteLength('{"message":"Zu viele Anfragen – später 🙏"}'));
+});
+
+test("9 · whatever somebody's own store calls a limit, the policy's own names are told, and the length is right", () => {
+  const reading = { limit: "été\r\n", capacity: 3, remaining: 0, retryAfterMs: 2_000, nextTokenMs: 2_000, resetMs: 6_000 };
+  const refused = { ...reading, allowed: false, reason: "limited", policy: "p", cost: 1, limits: null, at: 0, degraded: false } as const;
+  const storeOf = (decision: Decision): Store => ({ sync: true, clock: "server", consume: () => decision });
+
+  for (const [policy, decision, names] of [
+    [SMALL, refused, ["small"]],
+    [TWO, { ...refused, limits: [{ ...reading, limit: "x", retryAfterMs: 0 }, reading] }, ["api:day"]],
+    [TWO, { ...refused, limits: [reading, { ...reading, limit: "x", retryAfterMs: 0 }] }, ["api:burst"]],
+  ] as const) {
+    const answer = open({ policy, store: storeOf(decision) }).ask();
+    expect([answer.status, answer.field("RateLimit"), answer.body["violated-policies"]]).toEqual([429, `"${names[0]}";r=0;t=2`, names]);
+    expect(answer.number("Content-Length")).toBe(Buffer.byteLength(answer.verdict.outcome === "refuse" ? answer.verdict.body : ""));
+    const allowed = { ...decision, allowed: true, reason: null } as const;
+    const labels = decision.limits === null ? ['"small"'] : ['"api:burst"', '"api:day"'];
+    expect(open({ policy, store: storeOf(allowed) }).ask().field("RateLimit")).toBe(labels.map((label) => `${label};r=0;t=2`).join(", "));
+  }
+  for (const retryAfterMs of [Number.NaN, Infinity]) {
+    expect(open({ store: storeOf({ ...refused, retryAfterMs }) }).ask().body).toMatchObject({ code: "rate_limited", retry_after: null });
+  }
+});
+
+test("10 · what `body` writes on the problem is no status", () => {
+  for (const write of [{ status: "error" }, { status: undefined }, { status: 200 }]) {
+    const refusal = exhaust(open({ body: (problem) => Object.assign(problem, write) }));
+    expect([refusal.status, refusal.body["status"]]).toEqual([429, write.status]);
+    expect(open({ cost: () => 4, body: (problem) => Object.assign(problem, write) }).ask().status).toBe(400);
+  }
 });
 
 test("10 · the body says the same status and the same wait as the head", async () => {
