@@ -5,14 +5,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expected } from "../core/errors.js";
 import { createGate, failure, isPromise, nodeReader, passOnNode, refuseOnNode } from "../http/index.js";
-import type { GateOptions, NodeRequest, NodeResponse, Verdict } from "../http/index.js";
+import type { GateOptions, NodeRequest, NodeResponse, Refuse, Verdict } from "../http/index.js";
 
 /** What {@link rateLimit} takes. `http2` servers name their own request type. */
 export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse> =
   GateOptions<Req> & {
     /**
-     * Answers when `key` or another function of yours failed, as it may for what a request carries. Default: a 500, and a
-     * process warning with the error. Errors of the listener are not its business.
+     * Answers when `key` or another function of yours failed, as it may for what a request carries, or a refusal could not be
+     * sent. Default: a 500, and a process warning with the error. Errors of the listener are not its business.
      */
     readonly onError?: (error: unknown, request: Req, response: Res) => void;
   };
@@ -39,6 +39,14 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
   if (typeof onError !== "function") throw new TypeError(expected("onError", "a function", onError));
   const gate = createGate<Req>(gateOptions as GateOptions<Req>, nodeReader);
 
+  function refuse(known: Refuse, request: Req, response: Res): void {
+    try {
+      refuseOnNode(response, known);
+    } catch (error) {
+      onError(error, request, response);
+    }
+  }
+
   return (listener) => {
     return function rateLimited(request, response) {
       let verdict: Verdict | Promise<Verdict>;
@@ -55,7 +63,7 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
     };
 
     function proceed(known: Verdict, request: Req, response: Res): unknown {
-      if (known.outcome === "refuse") return refuseOnNode(response, known);
+      if (known.outcome === "refuse") return refuse(known, request, response);
       if (known.outcome === "pass") passOnNode(response, known);
       return listener(request, response);
     }

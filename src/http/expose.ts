@@ -1,5 +1,5 @@
 /** The header field that lets scripts of another origin read the others. */
-export const EXPOSE = "Access-Control-Expose-Headers";
+export const EXPOSE = "access-control-expose-headers";
 
 /** No names: the request comes from no other origin. */
 export const NOTHING: readonly string[] = [];

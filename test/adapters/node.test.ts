@@ -3,6 +3,7 @@ import * as http2 from "node:http2";
 import type { Socket } from "node:net";
 import { rateLimit } from "sluice/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { send } from "../http/wire.js";
 import { listen } from "./rows/listen.js";
 import { oneToken, told } from "./setup.js";
 
@@ -47,6 +48,38 @@ describe("a wrapped listener", () => {
     rateLimit({ ...oneToken(), key: () => "ann", cost: () => Number.NaN, onError })(() => expect.unreachable())(request(), answer);
     expect([seen.length, answer.statusCode]).toEqual([1, 400]);
     expect(() => rateLimit({ ...oneToken(), key: () => "ann", onError: true as never })).toThrow("Expected `onError` to be a function, got true");
+  });
+
+  test("gives onError what is thrown while a refusal is sent, and else answers 500", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    const failure = new Error("hooked");
+    const hooked = (): ServerResponse => {
+      const answer = response();
+      vi.spyOn(answer, "writeHead").mockImplementationOnce(() => {
+        throw failure;
+      });
+      return answer;
+    };
+    const seen: unknown[] = [];
+    for (const key of [() => "ann", async () => "ann"]) {
+      const wrap = (options = {}) => rateLimit({ ...oneToken(), key, cost: () => 2, ...options })(() => expect.unreachable());
+      await wrap({ onError: (error: unknown) => void seen.push(error) })(request(), hooked());
+      const answer = hooked();
+      await wrap()(request(), answer);
+      expect([answer.statusCode, answer.writableEnded]).toEqual([500, true]);
+    }
+    expect(seen).toEqual([failure, failure]);
+    expect(warn.mock.calls).toEqual([[failure], [failure]]);
+  });
+
+  test("sends a refusal's fields whatever they are called", async () => {
+    const headers = [{ remaining: "__proto__" }];
+    const server = await listen(createServer(rateLimit({ ...oneToken(), key: () => "ann", headers })((_request, answer) => answer.end("ok"))));
+    onTestFinished(() => void server.close());
+    await send(server.port);
+    const refused = await send(server.port);
+    expect([refused.status, refused.field("__proto__"), refused.field("retry-after")]).toEqual([429, "0", "1"]);
   });
 
   test("shares its budget with the others that one limit wraps", () => {
