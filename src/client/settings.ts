@@ -70,5 +70,5 @@ function kindOf(value: unknown): string {
 
 // The shape that every complaint has; the core shows more of what came, in more bytes than a client should weigh.
 function expected(name: string, what: string, got: unknown): string {
-  return `Expected \`${name}\` to be ${what}, got ${Object(got) === got ? typeof got : typeof got === "string" ? JSON.stringify(got) : String(got)}`;
+  return `Expected \`${name}\` to be ${what}, got ${Object(got) === got ? kindOf(got) : typeof got === "string" ? JSON.stringify(got) : String(got)}`;
 }
