@@ -72,7 +72,7 @@ export function makeReporter(observe: ((event: LimiterEvent) => void) | undefine
     try {
       const returned = observe?.(event) as PromiseLike<unknown> | null | undefined;
       // From an asynchronous function, whose rejection would be nobody's and end the process.
-      returned?.then?.(undefined, observerFailed);
+      if (typeof returned?.then === "function") returned.then(undefined, observerFailed);
     } catch (error) {
       observerFailed(error);
     }

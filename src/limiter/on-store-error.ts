@@ -54,7 +54,7 @@ export function makeFallback(options: LimiterOptions<Store>, store: Store): Fall
   if (!CHOICES.includes(onStoreError)) throw new RangeError(expected("onStoreError", '"local", "allow" or "unavailable"', onStoreError));
   if (typeof localShare !== "number") throw new TypeError(expected("localShare", SHARE, localShare));
   if (!(localShare > 0 && localShare <= 1)) throw new RangeError(expected("localShare", SHARE, localShare));
-  const clock = store.clock === "server" ? (options.clock ?? monotonicClock) : store.clock;
+  const clock = store.clock !== "server" ? store.clock : options.clock === undefined ? monotonicClock : options.clock;
   const shares = new WeakMap<Policy, Policy>();
 
   return {

@@ -111,6 +111,15 @@ describe("events", () => {
     expect(warned.mock.calls[0]?.[1]).toMatchObject({ code: "SLUICE_OBSERVER_FAILED", detail: expect.stringContaining(String(broken.stack)) as string });
   });
 
+  test("a listener may return anything, also what only looks like a promise", async () => {
+    const { createLimiter, given } = await freshSluice();
+    for (const returned of [null, 5, "x", { then: 5 }]) {
+      const observe = (): unknown => returned;
+      createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) }, clock, observe: observe as () => void }).consume("ann");
+    }
+    expect(given).toEqual([]);
+  });
+
   test("a listener that rejects is told of in the same way, and ends no process", async () => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);

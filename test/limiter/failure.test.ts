@@ -86,6 +86,11 @@ describe("L11 · refused is not broken", () => {
     expect(() => limiter.consume("alice")).toThrow(RangeError);
   });
 
+  test("L11 · refused is not broken: a clock that is none is misuse too, also where only the store's stand-in reads it", async () => {
+    const asked = createLimiter({ policy, store: rejecting, clock: null as never }).consume("alice");
+    await expect(asked).rejects.toThrow("Expected `clock` to be a function that returns milliseconds, got null");
+  });
+
   test("L11 · refused is not broken: a store in this process may fail with any error, also a TypeError", () => {
     const closed = new TypeError("The database connection is not open");
     const store: SyncStore = {
