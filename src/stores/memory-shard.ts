@@ -7,7 +7,7 @@ const LARGEST_FILL = 0.75;
 // How many buckets are looked at for an idle one before a busy one must go.
 const EXAMINED = 256;
 
-// A slot is 24 bytes, so that a bucket is one miss of the processor's cache and not two: `high` and `low`, then `spent` and `at`.
+// A slot is 24 bytes, so that a bucket is mostly one miss of the processor's cache and not two: `high` and `low`, then `spent` and `at`.
 const WORDS = 6;
 const LOW = 1;
 const DOUBLES = 3;
