@@ -113,7 +113,7 @@ describe("events", () => {
 
   test("a listener may return anything, also what only looks like a promise", async () => {
     const { createLimiter, given } = await freshSluice();
-    for (const returned of [null, 5, "x", { then: 5 }]) {
+    for (const returned of [null, 5, "x", { then: 5 }]) { // oxlint-disable-line no-thenable
       const observe = (): unknown => returned;
       createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) }, clock, observe: observe as () => void }).consume("ann");
     }
