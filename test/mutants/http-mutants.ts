@@ -60,8 +60,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "11", file: "src/http/refusal.ts", test: REFUSAL,
-    find: "reading.retryAfterMs > 0",
-    replace: "reading.remaining === 0",
+    find: "(all[i]?.retryAfterMs ?? 0) > 0",
+    replace: "all[i]?.remaining === 0",
   },
   {
     item: "12", file: "src/http/gate.ts", test: WIRE,
@@ -200,8 +200,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "39", file: "src/adapters/node.ts", test: WIRE,
-    find: 'if (known.outcome === "refuse") return refuseOnNode(response, known);',
-    replace: 'if (known.outcome === "refuse") return refuseOnNode(response, known), request.destroy();',
+    find: "refuseOnNode(response, known);",
+    replace: "refuseOnNode(response, known), request.destroy();",
   },
   {
     item: "40", file: "src/limiter/on-store-error.ts", test: REFUSAL,
