@@ -53,7 +53,7 @@ async function timed(title: string, names: readonly string[], options: Options):
       sides.push({ name, worker });
       await once(worker, "message");
     }
-    return await inRounds(title, sides, ROUNDS, async ({ worker }) => {
+    return await inRounds(title, sides, names.length > 2 ? ROUNDS : Math.min(ROUNDS, 5), async ({ worker }) => {
       worker.send("round");
       const [ns] = (await once(worker, "message")) as [number];
       return ns;
@@ -147,7 +147,7 @@ async function spray(): Promise<void> {
   const rows: Record<string, Record<string, number>> = {};
   for (const name of [SLUICE, FASTIFY, EXPRESS]) {
     // Without a cap, memory grows with every caller: fewer of them.
-    const calls = (name === EXPRESS ? 3 : 10) * cap;
+    const calls = (name === EXPRESS ? 2 : 10) * cap;
     // A token takes more than a minute to come back, so that no bucket is idle when room is made.
     const { p50, p99, p999, longest, grown, megabytes } = await answerOf<Sprayed>("spray", name, { keys: 1, cap, limit: 1_000, calls });
     const row = { "p50 µs": p50, "p99 µs": p99, "p99.9 µs": p999, "longest ms": longest / 1_000, "memory, times a tenth": grown, MB: megabytes };
