@@ -38,6 +38,7 @@ export interface MemoryStats {
 const MOST_KEYS = 1_000_000_000;
 
 interface Place {
+  readonly policy: Policy | null;
   readonly tables: readonly MemoryTable[];
   /** One record for each limit, filled for each call: the store allocates nothing but the decision. */
   readonly buckets: readonly Bucket[];
@@ -64,6 +65,8 @@ export class MemoryStore implements SyncStore {
   #again: string | null = null;
   readonly #tables = new Map<string, MemoryTable>();
   readonly #places = new WeakMap<Policy, Place>();
+  /** Of the last policy, as most stores have but one. */
+  #place: Place = { policy: null, tables: [], buckets: [] };
 
   /** Throws a TypeError or RangeError that names the wrong option. */
   constructor(options: MemoryStoreOptions = {}) {
@@ -136,7 +139,8 @@ export class MemoryStore implements SyncStore {
   }
 
   #load(policy: Policy, key: string): Place {
-    const place = this.#places.get(policy) ?? this.#findPlace(policy);
+    if (this.#place.policy !== policy) this.#place = this.#places.get(policy) ?? this.#findPlace(policy);
+    const place = this.#place;
     if (key !== this.#again) {
       const { high, low } = this.#key;
       this.#fingerprint(key, this.#key);
@@ -163,7 +167,7 @@ export class MemoryStore implements SyncStore {
       this.#tables.set(name, table);
       return table;
     });
-    const place = { tables, buckets: policy.limits.map(fullBucket) };
+    const place = { policy, tables, buckets: policy.limits.map(fullBucket) };
     this.#places.set(policy, place);
     return place;
   }
