@@ -6,13 +6,13 @@ import { build } from "esbuild";
 
 // Close above what it costs today, so that nothing grows unseen.
 const budgets = {
-  ".": 13_300,
-  "./node": 14_300,
+  ".": 13_350,
+  "./node": 14_350,
   "./express": 14_150,
-  "./fastify": 14_600,
-  "./hono": 14_100,
+  "./fastify": 14_650,
+  "./hono": 14_150,
   "./web": 14_050,
-  "./memory": 3500,
+  "./memory": 3550,
   "./redis": 8550,
   "./postgres": 7500,
   "./cas": 3000,
@@ -20,7 +20,7 @@ const budgets = {
   "./client": 5550,
   "./client/traffic": 3800,
   "./testing": 29_200, // never in production
-  "createLimiter only": 9100,
+  "createLimiter only": 9150,
   "TokenBucket only": 2350,
   "parseRetryAfter only": 900,
 };
