@@ -1,4 +1,4 @@
-// `npm run plots --prefix bench`: draws docs/images/bench-*.svg from bench/results/*.json. A picture says on what machine it was
+// `npm run report --prefix bench`: draws docs/images/bench-*.svg from bench/results/*.json. A picture says on what machine it was
 // measured and when. `--quick` draws what quick runs left, into bench/results/quick, for a look.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { isBusy, quick, type Results, type Series } from "./results.js";
