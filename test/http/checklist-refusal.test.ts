@@ -19,6 +19,7 @@ test("1 · an empty bucket is answered with 429 and the verdict leaves no way to
   const { verdict } = exhaust(open());
   expect(verdict).toMatchObject({ outcome: "refuse", status: 429, decision: { allowed: false, reason: "limited" } });
   expect(verdict).not.toHaveProperty("settle");
+  expect(exhaust(open({ body: (problem) => problem })).verdict).toMatchObject({ outcome: "refuse", status: 429 });
 });
 
 test("2 · a 429 has exactly one Retry-After, and it is a bare positive integer", () => {
