@@ -1,4 +1,4 @@
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import type { ClientRateLimitInfo } from "express-rate-limit";
 import { RedisStore as PeerStore } from "rate-limit-redis";
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
@@ -45,6 +45,21 @@ export async function overIoredis(port: number): Promise<Client> {
   return { name: "ioredis", ...(await sides(connect)), close: async () => clients.forEach((client) => client.disconnect()) };
 }
 
+/** The sides over ioredis and a cluster, of which the peer that needs plain commands is none. */
+export async function overCluster(ports: readonly number[]): Promise<Client> {
+  const clients: Cluster[] = [];
+  const connect = async (): Promise<Connection> => {
+    const client = new Cluster(ports.map((port) => ({ port, host: "127.0.0.1" })));
+    clients.push(client);
+    await client.ping();
+    return { client, get: (key) => client.get(key), raw: () => Promise.reject(new Error("not over a cluster")) };
+  };
+  const floor = await connect();
+  const bare: Side = { name: FLOOR, ask: (key) => floor.get(`bare:${key}`), allows: (found) => found === null };
+  const allowed = [sluice(await connect(), false), flexible(await connect(), false), bare];
+  return { name: "ioredis", allowed, denied: [], close: async () => clients.forEach((client) => client.disconnect()) };
+}
+
 /** The sides over node-redis. */
 export async function overNodeRedis(port: number): Promise<Client> {
   const clients: Array<{ destroy(): void }> = [];
@@ -81,7 +96,7 @@ function sluice({ client }: Connection, denied: boolean): Side {
 function flexible({ client }: Connection, denied: boolean): Side {
   const limiter = new RateLimiterRedis({
     storeClient: client,
-    useRedisPackage: !(client instanceof Redis),
+    useRedisPackage: !(client instanceof Redis || client instanceof Cluster),
     keyPrefix: denied ? "flexible-denied" : "flexible",
     points: denied ? 1 : HUGE,
     duration: 3_600,
