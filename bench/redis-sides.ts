@@ -2,7 +2,7 @@ import { Cluster, Redis } from "ioredis";
 import type { ClientRateLimitInfo } from "express-rate-limit";
 import { RedisStore as PeerStore } from "rate-limit-redis";
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { createClient } from "redis";
+import { createClient, createCluster } from "redis";
 import { createLimiter, perHour, type Decision } from "../dist/index.js";
 import { RedisStore } from "../dist/redis.js";
 import { fromStore, PATIENT_MS, type Side } from "./measure.js";
@@ -45,19 +45,26 @@ export async function overIoredis(port: number): Promise<Client> {
   return { name: "ioredis", ...(await sides(connect)), close: async () => clients.forEach((client) => client.disconnect()) };
 }
 
-/** The sides over ioredis and a cluster, of which the peer that needs plain commands is none. */
-export async function overCluster(ports: readonly number[]): Promise<Client> {
-  const clients: Cluster[] = [];
+/** The sides over a cluster. The peer that needs plain commands has none. */
+export async function overCluster(name: Client["name"], ports: readonly number[]): Promise<Client> {
+  const closings: Array<() => void> = [];
+  const raw = (): Promise<never> => Promise.reject(new Error("Not over a cluster"));
   const connect = async (): Promise<Connection> => {
-    const client = new Cluster(ports.map((port) => ({ port, host: "127.0.0.1" })));
-    clients.push(client);
-    await client.ping();
-    return { client, get: (key) => client.get(key), raw: () => Promise.reject(new Error("not over a cluster")) };
+    if (name === "ioredis") {
+      const client = new Cluster(ports.map((port) => ({ port, host: "127.0.0.1" })));
+      closings.push(() => client.disconnect());
+      await client.ping();
+      return { client, get: (key) => client.get(key), raw };
+    }
+    const client = createCluster({ rootNodes: ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) });
+    closings.push(() => client.destroy());
+    await client.connect();
+    return { client, get: (key) => client.get(key), raw };
   };
   const floor = await connect();
   const bare: Side = { name: FLOOR, ask: (key) => floor.get(`bare:${key}`), allows: (found) => found === null };
   const allowed = [sluice(await connect(), false), flexible(await connect(), false), bare];
-  return { name: "ioredis", allowed, denied: [], close: async () => clients.forEach((client) => client.disconnect()) };
+  return { name, allowed, denied: [], close: async () => closings.forEach((close) => close()) };
 }
 
 /** The sides over node-redis. */
