@@ -43,6 +43,12 @@ describe("events", () => {
         // The turn of the loop that follows the deadline takes a millisecond of these timers' time.
         { outcome: "allowed", degraded: true, durationMs: 101 },
       ]);
+      // What the store does before it returns its promise is time that the decision took, too.
+      store.health = "up";
+      const { consume } = store;
+      store.consume = (...asked) => (vi.advanceTimersByTime(20), consume.apply(store, asked));
+      await limiter.consume("ann");
+      expect(events[2]).toMatchObject({ degraded: false, durationMs: 20 });
     } finally {
       vi.useRealTimers();
     }
