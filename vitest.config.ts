@@ -14,9 +14,10 @@ const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SE
 
 /** What talks to Redis, Postgres or NATS, or takes long to prove: a project of its own, so that `npm test` stays quick. */
 const services = [
-  "test/stores/{redis,postgres,cas}*.test.ts",
+  "test/stores/{redis,postgres}/*.test.ts",
+  "test/stores/cas*.test.ts",
   "test/examples/{stores,custom-store,outage}.test.ts",
-  "test/testing/store-suite*.test.ts",
+  "test/testing/store-suite/*.test.ts",
 ];
 
 export default defineConfig({

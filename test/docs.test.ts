@@ -101,10 +101,10 @@ test("the page of the client has all options of a client and of a call, and all 
     const [body = ""] = new RegExp(`(?:interface|class) ${name}\\b[^]*?^}`, "m").exec(readFileSync(join(ROOT, file), "utf8")) ?? [];
     return [...body.matchAll(/^  (?:declare )?readonly (\w+)/gm)].map(([, member]) => member as string);
   };
-  const options = [...membersOf("src/client/options.ts", "ClientOptions"), ...membersOf("src/client/options.ts", "CallOptions")];
+  const options = [...membersOf("src/client/fetch/options.ts", "ClientOptions"), ...membersOf("src/client/fetch/options.ts", "CallOptions")];
   expect(options).toContain("sensitive");
   expect(new Set(listed(sectionOf("Options")))).toEqual(new Set(options));
-  expect(new Set(listed(sectionOf("Errors")))).toEqual(new Set([...membersOf("src/client/error.ts", "RateLimitedError"), "message"]));
+  expect(new Set(listed(sectionOf("Errors")))).toEqual(new Set([...membersOf("src/client/fetch/error.ts", "RateLimitedError"), "message"]));
 });
 
 test("the picture is what the bucket does", () => {

@@ -1,5 +1,5 @@
 import { configureGlobal } from "fast-check";
-import { silenceWarnings } from "../src/limiter/warnings.js";
+import { silenceWarnings } from "../src/diagnostics/warnings.js";
 
 configureGlobal({ seed: Number(process.env["FC_SEED"]) });
 

@@ -1,6 +1,6 @@
 // A thousand devices that were all refused at the same instant, each with a client and chance of its own.
 import { createFetch } from "../../src/client/index.js";
-import { createTraffic } from "../../src/client/traffic.js";
+import { createTraffic } from "../../src/client/traffic/traffic.js";
 import { seeded, VirtualTime } from "./virtual-time.js";
 
 /** How many devices there are. */

@@ -1,6 +1,6 @@
 // What clients do with a 429, from the worst to the best, behind one signature.
 import { createFetch, type Timing, type Traffic } from "../../src/client/index.js";
-import { createTraffic } from "../../src/client/traffic.js";
+import { createTraffic } from "../../src/client/traffic/traffic.js";
 
 export type Fetch = (url: string) => Promise<Response>;
 

@@ -1,9 +1,9 @@
 /** Sends a hundred mails over two accounts, ten a second each, and stops in order when it is told to: press Ctrl-C. */
-import { createLimiter, perSecond, waiter } from "sluice";
+import { createLimiter, perSecond, createWaiter } from "sluice";
 import { runJobs, type Job } from "./runner.js";
 
 const limiter = createLimiter({ policy: { name: "mail", capacity: 5, refill: perSecond(10) } });
-const line = waiter(limiter, { maxWaitMs: 60_000 });
+const line = createWaiter(limiter, { maxWaitMs: 60_000 });
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort(signal));

@@ -24,7 +24,7 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
 
   return (event) => {
     const policy = { "sluice.policy": event.policy };
-    if (event.type === "store") return away.add(event.state === "away" ? 1 : -1, policy);
+    if (event.type === "store") return away.add(event.state === "unavailable" ? 1 : -1, policy);
     const { outcome, reason, degraded, durationMs } = event;
     const attributes: Attributes = { ...policy, "sluice.outcome": outcome, "sluice.degraded": degraded };
     if (reason !== null) attributes["sluice.reason"] = reason;

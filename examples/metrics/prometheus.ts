@@ -28,7 +28,7 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
 
   return (event) => {
     const { policy } = event;
-    if (event.type === "store") return event.state === "away" ? away.inc({ policy }) : away.dec({ policy });
+    if (event.type === "store") return event.state === "unavailable" ? away.inc({ policy }) : away.dec({ policy });
     const { outcome, reason, durationMs } = event;
     const degraded = String(event.degraded);
     decisions.inc({ policy, outcome, reason: reason ?? "none", degraded });

@@ -1,5 +1,5 @@
 // A service before a language model: how many tokens an answer takes is known only when it has been written.
-import { createLimiter, perMinute, reservations, type Clock, type Decision, type Reservation } from "sluice";
+import { createLimiter, perMinute, createReservations, type Clock, type Decision, type Reservation } from "sluice";
 import { toRetryAfter } from "sluice/http";
 
 /** Writes an answer word by word, and stops when nobody reads it any more. Throws when it cannot begin. */
@@ -8,7 +8,7 @@ export type Model = (prompt: string, maxTokens: number) => AsyncGenerator<string
 /** Answers `{ user, prompt, maxTokens }`. Each user has 6000 tokens a minute, and 1000 at once. */
 export function chat(model: Model, { clock }: { readonly clock?: Clock } = {}): (request: Request) => Promise<Response> {
   const limiter = createLimiter({ policy: { name: "tokens", capacity: 1_000, refill: perMinute(6_000) }, clock });
-  const budget = reservations(limiter, { expiresMs: 120_000 }); // longer than any answer takes
+  const budget = createReservations(limiter, { expiresMs: 120_000 }); // longer than any answer takes
 
   return async (request) => {
     const { user, prompt, maxTokens } = (await request.json()) as { user: string; prompt: string; maxTokens: number };

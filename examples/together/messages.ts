@@ -1,5 +1,5 @@
 // A service whose requests have to fit into three budgets at once: the user's, their tenant's and that of the whole service.
-import { all, createLimiter, MemoryStore, perSecond, type Store } from "sluice";
+import { combine, createLimiter, MemoryStore, perSecond, type Store } from "sluice";
 import { toRetryAfter } from "sluice/http";
 
 /** Who asks, as your own authentication has it. */
@@ -13,7 +13,7 @@ export function messages(store: Store = new MemoryStore()): (caller: Caller) => 
   const user = createLimiter({ policy: { name: "user", capacity: 5, refill: perSecond(1) }, store });
   const tenant = createLimiter({ policy: { name: "tenant", capacity: 12, refill: perSecond(4) }, store });
   const service = createLimiter({ policy: { name: "service", capacity: 100, refill: perSecond(50) }, store });
-  const every = all([user, tenant, service]);
+  const every = combine([user, tenant, service]);
 
   return async (caller) => {
     const decision = await every.consume([["user", caller.tenant, caller.user], ["tenant", caller.tenant], "service"]);

@@ -3,7 +3,7 @@
  * @module sluice/express
  */
 import type { NextFunction, Request, Response } from "express";
-import { createGate, isPromise, nodeReader, passOnNode, refuseOnNode } from "../http/index.js";
+import { createGate, isPromise, nodeReader, applyToNode, refuseOnNode } from "../http/index.js";
 import type { GateOptions, NodeResponse, Verdict } from "../http/index.js";
 
 /** What {@link rateLimit} takes; functions get Express's own request. */
@@ -41,7 +41,7 @@ export function rateLimit(options: ExpressRateLimitOptions): ExpressMiddleware {
 
 function proceed(verdict: Verdict, response: NodeResponse, next: NextFunction): void {
   if (verdict.outcome === "refuse") return refuseOnNode(response, verdict);
-  if (verdict.outcome === "pass") passOnNode(response, verdict);
+  if (verdict.outcome === "pass") applyToNode(response, verdict);
   next();
 }
 

@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { expected } from "../core/errors.js";
-import { createGate, exposing, isPromise, LIMITER_OPTIONS, passOnNode, refuseOnNode, shareStore } from "../http/index.js";
-import { lowerCase } from "../http/lower-case.js";
+import { createGate, exposing, isPromise, LIMITER_OPTIONS, applyToNode, refuseOnNode, shareStore } from "../http/index.js";
+import { lowerCase } from "../http/responses/lower-case.js";
 import type { Gate, GateOptions, Verdict } from "../http/index.js";
 
 /** What the plugin takes; functions get Fastify's own request. */
@@ -94,7 +94,7 @@ function proceed(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFun
   }
   if (verdict.outcome === "pass") {
     // On the raw response they are there for handlers that stream through it as well.
-    passOnNode(reply.raw, verdict.expose.length > 0 ? { ...verdict, expose: [] } : verdict);
+    applyToNode(reply.raw, verdict.expose.length > 0 ? { ...verdict, expose: [] } : verdict);
     return next();
   }
   // Fastify would fail to write a second head.

@@ -3,8 +3,8 @@
  * @module sluice/hono
  */
 import type { Context, Env, MiddlewareHandler } from "hono";
-import { createGate, isPromise, refusalHeaders, withFields } from "../http/index.js";
-import { recordOf } from "../http/lower-case.js";
+import { createGate, isPromise, refusalHeaders, applyToResponse } from "../http/index.js";
+import { recordOf } from "../http/responses/lower-case.js";
 import type { GateOptions, Pass, Refuse } from "../http/index.js";
 
 /** What {@link rateLimit} takes; functions get Hono's own context. */
@@ -48,7 +48,7 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
 }
 
 function putFields<E extends Env>(c: Context<E>, verdict: Pass): void {
-  const response = withFields(c.res, verdict);
+  const response = applyToResponse(c.res, verdict);
   if (response === c.res) return;
   // Hono would lay the headers of the old response over the new one.
   c.res = undefined;

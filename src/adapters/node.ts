@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expected } from "../core/errors.js";
-import { createGate, failure, isPromise, nodeReader, passOnNode, refuseOnNode } from "../http/index.js";
+import { createGate, failure, isPromise, nodeReader, applyToNode, refuseOnNode } from "../http/index.js";
 import type { GateOptions, NodeRequest, NodeResponse, Refuse, Verdict } from "../http/index.js";
 
 /** What {@link rateLimit} takes. `http2` servers name their own request type. */
@@ -64,7 +64,7 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
 
     function proceed(known: Verdict, request: Req, response: Res): unknown {
       if (known.outcome === "refuse") return refuse(known, request, response);
-      if (known.outcome === "pass") passOnNode(response, known);
+      if (known.outcome === "pass") applyToNode(response, known);
       return listener(request, response);
     }
   };

@@ -2,7 +2,7 @@
  * Rate limits for any server that turns a web-standard `Request` into a `Response`: Deno, Bun, Workers and the like.
  * @module sluice/web
  */
-import { createGate, isPromise, refusalHeaders, webReader, withFields } from "../http/index.js";
+import { createGate, isPromise, refusalHeaders, webReader, applyToResponse } from "../http/index.js";
 import type { GateOptions, Pass, Verdict } from "../http/index.js";
 
 /** What {@link rateLimit} takes; functions get the request. */
@@ -39,7 +39,7 @@ export function rateLimit(options: WebRateLimitOptions): <Rest extends readonly 
         if (known.outcome === "skip") return handler(request, ...rest);
         if (known.settle !== null) return settled(request, known, () => handler(request, ...rest));
         const response = handler(request, ...rest);
-        return isPromise(response) ? response.then((later) => withFields(later, known)) : withFields(response, known);
+        return isPromise(response) ? response.then((later) => applyToResponse(later, known)) : applyToResponse(response, known);
       }
     };
 }
@@ -47,7 +47,7 @@ export function rateLimit(options: WebRateLimitOptions): <Rest extends readonly 
 async function settled(request: Request, verdict: Pass, respond: () => Response | Promise<Response>): Promise<Response> {
   let status = 500; // what servers make of an error
   try {
-    const response = withFields(await respond(), verdict);
+    const response = applyToResponse(await respond(), verdict);
     status = response.status;
     return response;
   } finally {

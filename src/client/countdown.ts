@@ -1,6 +1,6 @@
-import type { RateLimitedError } from "./error.js";
-import type { Timing } from "./options.js";
-import { sleep, throwIfAborted } from "./sleep.js";
+import type { RateLimitedError } from "./fetch/error.js";
+import type { Timing } from "./fetch/options.js";
+import { sleep, throwIfAborted } from "./fetch/sleep.js";
 
 /** What `countdown` may be given. */
 export interface CountdownOptions {

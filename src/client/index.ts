@@ -3,8 +3,8 @@
  * @module sluice/client
  */
 export { countdown, type CountdownOptions } from "./countdown.js";
-export { createFetch } from "./create-fetch.js";
-export { RateLimitedError, type RateLimitedFacts } from "./error.js";
+export { createFetch } from "./fetch/create-fetch.js";
+export { RateLimitedError, type RateLimitedFacts } from "./fetch/error.js";
 export {
   type CallOptions,
   type ClientFetch,
@@ -15,9 +15,9 @@ export {
   type Traffic,
   type TrafficAnswer,
   type TrafficCall,
-} from "./options.js";
-export { type RateLimit } from "./rate-limit.js";
-export { parseRateLimit } from "./rate-limit-fields.js";
-export { type RateLimitReason } from "./retry.js";
-export { waitOf, type Wait } from "./wait-of.js";
-export { parseRetryAfter, type HeaderSource } from "../http/retry-after.js";
+} from "./fetch/options.js";
+export { type RateLimit } from "./reading/rate-limit.js";
+export { parseRateLimit } from "./reading/rate-limit-fields.js";
+export { type RateLimitReason } from "./fetch/retry.js";
+export { waitOf, type Wait } from "./reading/wait-of.js";
+export { parseRetryAfter, type HeaderSource } from "../http/retry-after/retry-after.js";

@@ -24,12 +24,12 @@ import type { Policy } from "./policy.js";
 export type Store = SyncStore | AsyncStore;
 
 /** A store that answers at once, in this process. */
-export interface SyncStore extends StorePowers<true> {
+export interface SyncStore extends StoreMethods<true> {
   readonly sync: true;
 }
 
 /** A store that answers later. Its methods reject; they never throw. */
-export interface AsyncStore extends StorePowers<false> {
+export interface AsyncStore extends StoreMethods<false> {
   readonly sync: false;
   /**
    * The refusal that `consume` is known to answer with, at once and without asking; null when it must be asked, and always
@@ -39,7 +39,7 @@ export interface AsyncStore extends StorePowers<false> {
 }
 
 /** The port itself; `Sync` says whether answers come at once. */
-export interface StorePowers<Sync extends boolean> {
+export interface StoreMethods<Sync extends boolean> {
   /** The clock it reads: a function that callers can drive, or `"server"` for the clock of the machine that keeps the buckets. */
   readonly clock: Clock | "server";
   /** Takes `cost` tokens from every limit of `policy` for `key`, or none, and says so. */

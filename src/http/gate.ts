@@ -4,16 +4,16 @@ import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { makeLimit, perSecond } from "../core/limit.js";
 import { definePolicy, Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
-import { namesIn, NOTHING } from "./expose.js";
+import { namesIn, NOTHING } from "./responses/cors.js";
 import { createLimiter, defaultStore, type Limiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS } from "../limiter/options.js";
-import { isShadow } from "../limiter/parts.js";
-import { DEFAULT_STYLES, makeHeaderWriter, type FieldList } from "./headers.js";
+import { isShadow } from "../limiter/internals.js";
+import { DEFAULT_STYLES, createHeaderWriter, type FieldList } from "./headers/writer.js";
 import { checkGateOptions } from "./check-options.js";
-import { makeLookout } from "./lookout.js";
+import { makeLookout } from "../diagnostics/requests.js";
 import type { GateOptions, MaybeKey, Outcome, OwnLimiter } from "./options.js";
-import { perPolicy } from "./per-policy.js";
-import { makeRefusals } from "./refusal.js";
+import { perPolicy } from "./headers/per-policy.js";
+import { makeRefusals } from "./refusal/refusal.js";
 
 /** How a gate reads a framework's request. */
 export interface RequestReader<Request> {
@@ -81,7 +81,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   if (partitionKey !== undefined && !styles.includes("draft-11")) {
     throw new TypeError('Expected `headers` to include "draft-11", which alone says `partitionKey`, got styles without it');
   }
-  const writer = makeHeaderWriter(styles, wallClock);
+  const writer = createHeaderWriter(styles, wallClock);
   const refusals = makeRefusals({ ...options, wallClock });
   const checkOnce = perPolicy(writer.check);
 

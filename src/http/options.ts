@@ -5,8 +5,8 @@ import type { Policy, PolicyOptions } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import type { Limiter } from "../limiter/limiter.js";
 import type { Behaviour } from "../limiter/options.js";
-import type { HeaderStyle } from "./fields.js";
-import type { Problem } from "./problem.js";
+import type { HeaderStyle } from "./headers/fields.js";
+import type { Problem } from "./refusal/problem.js";
 
 /**
  * A key that may turn out to be missing: a caller with a missing or empty part is unidentified. A part may be a header

@@ -4,10 +4,10 @@ import { encodeKey, type Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore, SyncStore } from "../core/store.js";
 import { tellOf } from "../stores/shared/telling.js";
-import { costOf, policyOf, type Asked } from "./asked.js";
-import type { Breaker } from "./breaker.js";
-import { Call, type Guard } from "./guard.js";
-import type { Parts } from "./parts.js";
+import { costOf, policyOf, type Asked } from "./arguments.js";
+import type { Breaker } from "../guard/circuit-breaker.js";
+import { Call, type Guard } from "../guard/call.js";
+import type { Parts } from "./internals.js";
 import { inShadow } from "./shadow.js";
 
 /** `consume` of a limiter over a synchronous store. Input is checked first, so that only the store's own failures count as such. */

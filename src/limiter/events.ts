@@ -2,8 +2,8 @@ import type { Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { Limiter } from "./limiter.js";
 import { show } from "../core/errors.js";
-import { builtin } from "./platform.js";
-import { warnOnce } from "./warnings.js";
+import { builtin } from "../diagnostics/platform.js";
+import { warnOnce } from "../diagnostics/warnings.js";
 
 /** What a limiter reports: to `observe`, and on the channels of `node:diagnostics_channel` named `sluice:decision` and `sluice:store`. */
 export type LimiterEvent = DecisionEvent | StoreEvent;
@@ -32,7 +32,7 @@ export interface StoreEvent {
   readonly type: "store";
   /** The name of the limiter's policy. */
   readonly policy: string;
-  readonly state: "away" | "back";
+  readonly state: "unavailable" | "available";
   /** What the store failed with last. */
   readonly error: unknown;
   /** Which limiter noticed. */
@@ -44,7 +44,7 @@ export interface Reporter {
   /** Whether anybody listens to decisions. To be asked first: nothing is made for nobody. */
   listens(): boolean;
   decided(decision: Decision, durationMs?: number): void;
-  storeIs(state: "away" | "back", error: unknown): void;
+  storeIs(state: "unavailable" | "available", error: unknown): void;
 }
 
 /** Makes a reporter. `limiterOf` is asked when the first event is made. */

@@ -2,10 +2,10 @@ import type { Clock } from "../core/clock.js";
 import { checkNames, expected, positiveInteger } from "../core/errors.js";
 import type { Policy, PolicyOptions } from "../core/policy.js";
 import type { Store } from "../core/store.js";
-import type { MemoryStore } from "../stores/memory.js";
-import type { BreakerOptions } from "./breaker.js";
+import type { MemoryStore } from "../stores/memory/memory.js";
+import type { BreakerOptions } from "../guard/circuit-breaker.js";
 import type { LimiterEvent } from "./events.js";
-import type { OnStoreError } from "./on-store-error.js";
+import type { OnStoreError } from "../guard/fallback.js";
 
 /** What a limiter is made of. */
 export interface LimiterOptions<S extends Store = MemoryStore> extends Behaviour {

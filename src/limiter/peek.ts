@@ -1,8 +1,8 @@
 import type { Decision } from "../core/decision.js";
 import { encodeKey } from "../core/key.js";
-import { answer, costOf, policyOf, power } from "./asked.js";
+import { answer, costOf, policyOf, power } from "./arguments.js";
 import type { Limiter } from "./limiter.js";
-import type { Parts } from "./parts.js";
+import type { Parts } from "./internals.js";
 import { tookNothing } from "./refund.js";
 import { inShadow } from "./shadow.js";
 

@@ -1,12 +1,12 @@
 import type { Decision } from "../core/decision.js";
 import { expected, positiveInteger } from "../core/errors.js";
 import { encodeKey } from "../core/key.js";
-import { answer, policyOf, power } from "./asked.js";
-import { StoreAwayError } from "./away-error.js";
-import type { Fallback } from "./on-store-error.js";
+import { answer, policyOf, power } from "./arguments.js";
+import { StoreUnavailableError } from "../guard/errors.js";
+import type { Fallback } from "../guard/fallback.js";
 import type { Limiter } from "./limiter.js";
-import type { Parts } from "./parts.js";
-import { stillOut, type Due } from "./still-out.js";
+import type { Parts } from "./internals.js";
+import { stillOut, type Due } from "../core/refundable.js";
 
 // Decisions with nothing to give back (any more): what was peeked, and what was refunded by whichever limiter.
 const settled = new WeakSet<Decision>();
@@ -48,6 +48,6 @@ export function refunder({ store, policy: own, ask, age }: Parts, fallback: Fall
 
 // Where the store was not even asked, the refund may be tried again. A call that failed otherwise may have been carried out.
 function failed(decision: Decision, error: unknown): never {
-  if (error instanceof StoreAwayError && error.code === "ERR_STORE_OPEN") settled.delete(decision);
+  if (error instanceof StoreUnavailableError && error.code === "ERR_STORE_OPEN") settled.delete(decision);
   throw error;
 }

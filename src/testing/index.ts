@@ -10,6 +10,6 @@ export {
   type RunningServer,
   type SuiteRequest,
   type TestFunction,
-} from "./adapter-suite.js";
+} from "./adapter-suite/adapter-suite.js";
 export { ManualClock } from "./manual-clock.js";
-export { storeSuite, type StoreSetup, type StoreSuiteOptions, type StoreTrait } from "./store-suite.js";
+export { storeSuite, type StoreSetup, type StoreSuiteOptions, type StoreTrait } from "./store-suite/store-suite.js";

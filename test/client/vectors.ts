@@ -1,7 +1,7 @@
-import { parseRateLimit, type RateLimit } from "../../src/client/rate-limit-fields.js";
-import { waitOf, type Wait } from "../../src/client/wait-of.js";
-import { parseHttpDate } from "../../src/http/http-date.js";
-import { parseRetryAfter } from "../../src/http/retry-after.js";
+import { parseRateLimit, type RateLimit } from "../../src/client/reading/rate-limit-fields.js";
+import { waitOf, type Wait } from "../../src/client/reading/wait-of.js";
+import { parseHttpDate } from "../../src/http/retry-after/http-date.js";
+import { parseRetryAfter } from "../../src/http/retry-after/retry-after.js";
 import decisionsJson from "../vectors/decisions.json" with { type: "json" };
 import httpDateJson from "../vectors/http-date.json" with { type: "json" };
 import rateLimitJson from "../vectors/rate-limit.json" with { type: "json" };

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createLimiter, perSecond, waiter } from "sluice";
+import { createLimiter, perSecond, createWaiter } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { runJobs, type Job } from "../../examples/job-runner/runner.js";
 
@@ -8,7 +8,7 @@ describe("a job runner", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
   afterEach(() => void vi.useRealTimers());
 
-  const line = () => waiter(createLimiter({ policy: { name: "mail", capacity: 2, refill: perSecond(1) } }), { maxWaitMs: 3_000 });
+  const line = () => createWaiter(createLimiter({ policy: { name: "mail", capacity: 2, refill: perSecond(1) } }), { maxWaitMs: 3_000 });
   const job = (id: string, cost = 1, account = "news"): Job => ({ id, account, cost });
 
   test("sends in order, each account at its own pace, and puts off what would come too late or never fits", async () => {

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { buildServer } from "../../examples/metrics/main.js";
 import { measureWith } from "../../examples/metrics/opentelemetry.js";
 import { measureIn } from "../../examples/metrics/prometheus.js";
-import { UnsteadyStore } from "../limiter/unsteady-store.js";
+import { UnsteadyStore } from "../helpers/unsteady-store.js";
 
 const KEY = "ann@example.org";
 

@@ -50,7 +50,7 @@ export class Crowd {
   }
 
   /** Waits for `state` to have been told `times` times: an outage that nobody notices, or that never ends, fails here. */
-  async hears(state: "away" | "back", times = 1): Promise<void> {
+  async hears(state: "unavailable" | "available", times = 1): Promise<void> {
     await this.#until(() => this.states.filter((each) => each === state).length >= times, `that the store is ${state}`);
   }
 
@@ -75,7 +75,7 @@ export class Crowd {
     console.log(`${what}: ${this.asked} asked, longest wait ${Math.round(this.longestMs)} ms, ${this.granted} + ${this.local} granted of ${policy.maxCost} + ${SHARE}${back} (${errors})`);
     expect(this.local).toBeLessThanOrEqual(SHARE);
     // Once for each change: a machine that stalls may see more outages than the test makes, but never one twice.
-    expect(this.states).toEqual(this.states.map((_, i) => (i % 2 === 0 ? "away" : "back")));
+    expect(this.states).toEqual(this.states.map((_, i) => (i % 2 === 0 ? "unavailable" : "available")));
     expect(this.longestMs).toBeLessThan(HANG_MS);
   }
 

@@ -1,11 +1,11 @@
 // What snippets may leave out: an application that is there already, and for docstrings the imports as well.
 import * as client from "../../src/client/index.js";
-import * as traffic from "../../src/client/traffic.js";
+import * as traffic from "../../src/client/traffic/traffic.js";
 import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
 import * as cas from "../../src/stores/cas.js";
-import * as postgres from "../../src/stores/postgres.js";
-import * as redis from "../../src/stores/redis.js";
+import * as postgres from "../../src/stores/postgres/postgres.js";
+import * as redis from "../../src/stores/redis/redis.js";
 import * as testing from "../../src/testing/index.js";
 import type { Fence } from "./docs-read.js";
 
@@ -22,20 +22,20 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/hono.ts": 'import { Hono } from "hono"; const app = new Hono()',
   "src/adapters/node.ts": 'import { createServer } from "node:http"',
   "src/client/countdown.ts": "declare const error: import('sluice/client').RateLimitedError",
-  "src/client/error.ts": "declare const error: unknown",
+  "src/client/fetch/error.ts": "declare const error: unknown",
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
-  "src/limiter/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
-  "src/limiter/away-error.ts": "declare const decision: import('sluice').Decision",
-  "src/stores/postgres.ts": "declare const pool: import('pg').Pool",
-  "src/stores/postgres-schema.ts": "declare const pool: import('pg').Pool",
-  "src/stores/redis.ts": "import { Redis } from 'ioredis'",
-  "src/limiter/wait-error.ts": "declare const error: unknown",
+  "src/composed/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
+  "src/guard/errors.ts": "declare const decision: import('sluice').Decision",
+  "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",
+  "src/stores/postgres/schema.ts": "declare const pool: import('pg').Pool",
+  "src/stores/redis/redis.ts": "import { Redis } from 'ioredis'",
+  "src/composed/wait-error.ts": "declare const error: unknown",
   "src/stores/shared/store-error.ts": "declare const error: unknown",
-  "src/testing/store-suite.ts": "import { describe, test } from 'vitest'; declare const MyStore: new (client: object, options: object) => import('sluice').AsyncStore, client: object",
-  "src/testing/adapter-suite.ts":
+  "src/testing/store-suite/store-suite.ts": "import { describe, test } from 'vitest'; declare const MyStore: new (client: object, options: object) => import('sluice').AsyncStore, client: object",
+  "src/testing/adapter-suite/adapter-suite.ts":
     "import { describe, test } from 'vitest'; declare function startMyServer(setup: import('sluice/testing').AdapterSetup): Promise<import('sluice/testing').RunningServer>",
-  "src/http/http-date.ts": "import { parseHttpDate } from './src/http/http-date.js'",
-  "src/http/headers.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
+  "src/http/retry-after/http-date.ts": "import { parseHttpDate } from './src/http/retry-after/http-date.js'",
+  "src/http/headers/writer.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
 };
 
 const entries = {

@@ -1,5 +1,5 @@
 // Reservations over a server that several processes share, by its own clock: refills are so slow that the answers are known.
-import { createLimiter, reservations, type AsyncStore, type Decision } from "sluice";
+import { createLimiter, createReservations, type AsyncStore, type Decision } from "sluice";
 import { expect, test } from "vitest";
 
 const DAY = 86_400_000;
@@ -16,7 +16,7 @@ export function reservesTogether(open: (options: { readonly denyCacheMs?: number
 
   test("L10 · two processes reserve and settle at once, and the bucket stands where the used tokens have brought it", async () => {
     const [one, other] = limiters(100, { denyCacheMs: 0 });
-    const budgets = [reservations(one), reservations(other)];
+    const budgets = [createReservations(one), createReservations(other)];
     const made = await Promise.all(Array.from({ length: 60 }, (_, i) => (budgets[i % 2] as (typeof budgets)[number]).reserve("ann", 3)));
     const allowed = made.filter((reservation) => reservation.allowed);
     expect(allowed).toHaveLength(33);
@@ -30,21 +30,21 @@ export function reservesTogether(open: (options: { readonly denyCacheMs?: number
 
   test("a debt is seen by every process, and ends at twice the capacity", async () => {
     const [one, other] = limiters(10, { denyCacheMs: 0 });
-    const [first, second] = [await reservations(one).reserve("ann", 10), await reservations(other).reserve("ann", 1)];
+    const [first, second] = [await createReservations(one).reserve("ann", 10), await createReservations(other).reserve("ann", 1)];
     expect([first.allowed, second.allowed]).toEqual([true, false]);
     await first.settle(16);
     for (const limiter of [one, other]) expectWait(await limiter.consume("ann"), 7 * DAY);
     await expect(second.settle(16)).resolves.toBe(false);
     // An administrator's refund makes room for another debt, which is too large.
     await one.refund("ann", 8);
-    const third = await reservations(other).reserve("ann", 2);
+    const third = await createReservations(other).reserve("ann", 2);
     await third.settle(1_000_000);
     for (const limiter of [one, other]) expectWait(await limiter.consume("ann", 10), 20 * DAY);
   });
 
   test("a process that remembers a refusal sees its own debt, and its own money back, at once", async () => {
     const [limiter] = limiters(10);
-    const budget = reservations(limiter);
+    const budget = createReservations(limiter);
     const [first, second] = [await budget.reserve("ann", 4), await budget.reserve("ann", 6)];
     expectWait(await limiter.consume("ann"), DAY);
     await first.settle(7);

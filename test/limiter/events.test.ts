@@ -2,7 +2,7 @@ import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createLimiter, definePolicy, MemoryStore, perSecond, type LimiterEvent } from "sluice";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
-import { outage, UnsteadyStore } from "./unsteady-store.js";
+import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
 
 const policy = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
 const clock = () => 0;
@@ -70,7 +70,7 @@ describe("events", () => {
       for (let i = 0; i < 50; i++) await limiter.consume("ann");
     }
     const always = { type: "store", policy: "api", error: outage, limiter };
-    expect(events).toStrictEqual([{ ...always, state: "away" }, { ...always, state: "back" }, { ...always, state: "away" }]);
+    expect(events).toStrictEqual([{ ...always, state: "unavailable" }, { ...always, state: "available" }, { ...always, state: "unavailable" }]);
   });
 
   test("go to Node's diagnostics channels as well", async () => {
@@ -89,7 +89,7 @@ describe("events", () => {
     await limiter.consume("ann");
     expect(events).toMatchObject([
       { type: "decision", outcome: "allowed", limiter },
-      { type: "store", state: "away", error: outage, limiter },
+      { type: "store", state: "unavailable", error: outage, limiter },
       { type: "decision", outcome: "allowed", degraded: true, limiter },
     ]);
   });

@@ -1,7 +1,7 @@
 import { createLimiter, definePolicy, MemoryStore, perMinute, perSecond, type Key, type PolicyOptions, type SyncStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { bareStore, LaterStore } from "./stores.js";
+import { bareStore, LaterStore } from "../helpers/stores.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(2) };
 

@@ -2,8 +2,8 @@ import { createLimiter, definePolicy, MemoryStore, perSecond, type Decision } fr
 import { ManualClock } from "sluice/testing";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { LaterStore } from "./stores.js";
-import { UnsteadyStore } from "./unsteady-store.js";
+import { LaterStore } from "../helpers/stores.js";
+import { UnsteadyStore } from "../helpers/unsteady-store.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(2) };
 const clock = new ManualClock();

@@ -1,7 +1,7 @@
 import { createLimiter, MemoryStore, perSecond, type LimiterEvent } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { UnsteadyStore } from "./unsteady-store.js";
+import { UnsteadyStore } from "../helpers/unsteady-store.js";
 
 const policy = { name: "api", capacity: 5, refill: perSecond(1) };
 

@@ -1,6 +1,6 @@
 // Tiers: numbers chosen for each request under one policy name. However they are changed about, nobody gains by it.
 import fc from "fast-check";
-import { all, createLimiter, definePolicy, MemoryStore, perSecond, type Decision, type LimitOptions, type Policy } from "sluice";
+import { combine, createLimiter, definePolicy, MemoryStore, perSecond, type Decision, type LimitOptions, type Policy } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 
@@ -98,7 +98,7 @@ describe("L14 · tiers under one name", () => {
   test("L14 · a tier of one limiter changes nothing for the others that are charged with it", () => {
     const store = new MemoryStore({ clock: () => 0 });
     const pro = definePolicy({ name: "user", capacity: 40, refill: perSecond(1) });
-    const both = all([
+    const both = combine([
       createLimiter({ policy: { name: "user", capacity: 4, refill: perSecond(1) }, store }),
       createLimiter({ policy: { name: "tenant", capacity: 30, refill: perSecond(1) }, store }),
     ]);

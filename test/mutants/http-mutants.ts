@@ -9,22 +9,22 @@ const WIRE = "test/http/checklist-wire.test.ts";
 /** The mistakes against the HTTP contract, item by item. */
 export const httpMutants: readonly Mutant[] = [
   {
-    item: "1", file: "src/http/refusal.ts", test: REFUSAL,
+    item: "1", file: "src/http/refusal/refusal.ts", test: REFUSAL,
     find: "return answer(to, tooManyRequests(seconds, violated),",
     replace: "return answer(to, unavailable(seconds),",
   },
   {
-    item: "2", file: "src/http/refusal.ts", test: REFUSAL,
+    item: "2", file: "src/http/refusal/refusal.ts", test: REFUSAL,
     find: ": String(seconds)]",
     replace: ": String(seconds - 1)]",
   },
   {
-    item: "3", file: "src/http/retry-after.ts", test: PROMISE,
+    item: "3", file: "src/http/retry-after/retry-after.ts", test: PROMISE,
     find: "Math.max(1, Math.ceil(waitMs / 1_000))",
     replace: "Math.max(1, Math.round(waitMs / 1_000))",
   },
   {
-    item: "4", file: "src/http/refusal.ts", test: PROMISE,
+    item: "4", file: "src/http/refusal/refusal.ts", test: PROMISE,
     find: "toRetryAfter(decision.retryAfterMs)",
     replace: "toRetryAfter(decision.nextTokenMs)",
   },
@@ -34,7 +34,7 @@ export const httpMutants: readonly Mutant[] = [
     replace: "Math.fround(bucket.unitsPerMs * Math.max(0, now - bucket.at))",
   },
   {
-    item: "6", file: "src/http/retry-after.ts", test: PROMISE,
+    item: "6", file: "src/http/retry-after/retry-after.ts", test: PROMISE,
     find: "Math.max(1, Math.ceil(waitMs / 1_000))",
     replace: "1 + Math.floor(waitMs / 1_000)",
   },
@@ -44,22 +44,22 @@ export const httpMutants: readonly Mutant[] = [
     replace: 'if (decision.allowed || decision.reason === "limited") charge(',
   },
   {
-    item: "8", file: "src/http/headers.ts", test: PROMISE,
+    item: "8", file: "src/http/headers/writer.ts", test: PROMISE,
     find: "const LONGEST_WAIT_MS = 2_147_483_647_000;",
     replace: "const LONGEST_WAIT_MS = Infinity;",
   },
   {
-    item: "9", file: "src/http/refusal.ts", test: REFUSAL,
+    item: "9", file: "src/http/refusal/refusal.ts", test: REFUSAL,
     find: "new TextEncoder().encode(text).length",
     replace: "text.length",
   },
   {
-    item: "10", file: "src/http/problem.ts", test: REFUSAL,
+    item: "10", file: "src/http/refusal/problem.ts", test: REFUSAL,
     find: "status: 429,",
     replace: "status: 403,",
   },
   {
-    item: "11", file: "src/http/refusal.ts", test: REFUSAL,
+    item: "11", file: "src/http/refusal/refusal.ts", test: REFUSAL,
     find: "(all[i]?.retryAfterMs ?? 0) > 0",
     replace: "all[i]?.remaining === 0",
   },
@@ -74,7 +74,7 @@ export const httpMutants: readonly Mutant[] = [
     replace: 'if (!decision.allowed && reader.header(request, "accept") === "text/html") return SKIP; else if (!decision.allowed) return',
   },
   {
-    item: "14", file: "src/http/refusal.ts", test: WIRE,
+    item: "14", file: "src/http/refusal/refusal.ts", test: WIRE,
     find: '"Cache-Control", "no-store", ',
     replace: "",
   },
@@ -90,11 +90,11 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "17", file: "src/adapters/node.ts", test: WIRE,
-    find: 'if (known.outcome === "pass") passOnNode(response, known);',
-    replace: 'if (known.outcome === "pass") queueMicrotask(() => passOnNode(response, known));',
+    find: 'if (known.outcome === "pass") applyToNode(response, known);',
+    replace: 'if (known.outcome === "pass") queueMicrotask(() => applyToNode(response, known));',
   },
   {
-    item: "18", file: "src/http/on-node.ts", test: WIRE,
+    item: "18", file: "src/http/responses/node.ts", test: WIRE,
     find: "if (!response.headersSent) {",
     replace: "if (fields.length > 0) {",
   },
@@ -104,7 +104,7 @@ export const httpMutants: readonly Mutant[] = [
     replace: "return listener(request, Object.assign(response, { writeHead: (status) => Object.getPrototypeOf(response).writeHead.call(response, status) }));",
   },
   {
-    item: "20", file: "src/http/on-node.ts", test: WIRE,
+    item: "20", file: "src/http/responses/node.ts", test: WIRE,
     find: "response.setHeader(lowerCase(fields[i] as string), fields[i + 1] as string);",
     replace: "{ response.setHeader(fields[i], fields[i + 1]); response.addTrailers([[fields[i], fields[i + 1]]]); }",
   },
@@ -114,17 +114,17 @@ export const httpMutants: readonly Mutant[] = [
     replace: 'return { outcome: "pass", fields: [...fields, "Retry-After", "0"], ',
   },
   {
-    item: "22", file: "src/http/headers.ts", test: FIELDS,
+    item: "22", file: "src/http/headers/writer.ts", test: FIELDS,
     find: "if (seen.has(lower)) throw",
     replace: "if (seen.has(name)) throw",
   },
   {
-    item: "23", file: "src/http/fields.ts", test: FIELDS,
+    item: "23", file: "src/http/headers/fields.ts", test: FIELDS,
     find: '`"${labelOf(policy, name)}";r=`',
     replace: "`${labelOf(policy, name)};r=`",
   },
   {
-    item: "24", file: "src/http/headers.ts", test: FIELDS,
+    item: "24", file: "src/http/headers/writer.ts", test: FIELDS,
     find: "value(facts) : value;",
     replace: "value(facts) : `${value};left=${shown.remaining}`;",
   },
@@ -134,27 +134,27 @@ export const httpMutants: readonly Mutant[] = [
     replace: ".{0,63}$/s",
   },
   {
-    item: "26", file: "src/http/fields.ts", test: PROMISE,
+    item: "26", file: "src/http/headers/fields.ts", test: PROMISE,
     find: "Math.ceil(limit.fullMs / 1_000)",
     replace: "Math.floor(limit.fullMs / 1_000)",
   },
   {
-    item: "27", file: "src/http/headers.ts", test: REFUSAL,
+    item: "27", file: "src/http/headers/writer.ts", test: REFUSAL,
     find: "const resetMs = refused ? decision.retryAfterMs :",
     replace: "const resetMs =",
   },
   {
-    item: "28", file: "src/http/fields.ts", test: FIELDS,
+    item: "28", file: "src/http/headers/fields.ts", test: FIELDS,
     find: "Math.ceil(reading.nextTokenMs / 1_000)",
     replace: "Math.floor(reading.nextTokenMs / 1_000)",
   },
   {
-    item: "29", file: "src/http/fields.ts", test: FIELDS,
+    item: "29", file: "src/http/headers/fields.ts", test: FIELDS,
     find: "String(Math.ceil((wallClock() + resetMs) / 1_000))",
     replace: "String(Math.round((wallClock() + resetMs) / 1_000))",
   },
   {
-    item: "30", file: "src/http/retry-after.ts", test: REFUSAL,
+    item: "30", file: "src/http/retry-after/retry-after.ts", test: REFUSAL,
     find: "new Date(Math.ceil(epochMs / 1_000) * 1_000)",
     replace: "new Date(epochMs)",
   },
@@ -189,7 +189,7 @@ export const httpMutants: readonly Mutant[] = [
     replace: "const spent = bucket.spent - refilled;",
   },
   {
-    item: "37", file: "src/http/expose.ts", test: WIRE,
+    item: "37", file: "src/http/responses/cors.ts", test: WIRE,
     find: "...names.filter((name) => !known.has(name.toLowerCase()))",
     replace: "...names.filter((name) => !known.has(name))",
   },
@@ -204,12 +204,12 @@ export const httpMutants: readonly Mutant[] = [
     replace: "refuseOnNode(response, known), request.destroy();",
   },
   {
-    item: "40", file: "src/limiter/on-store-error.ts", test: REFUSAL,
+    item: "40", file: "src/guard/fallback.ts", test: REFUSAL,
     find: 'return unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
     replace: 'return unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
   },
   {
-    item: "41", file: "src/http/on-node.ts", test: WIRE,
+    item: "41", file: "src/http/responses/node.ts", test: WIRE,
     find: "response.setHeader(lowerCase(fields[i] as string), fields[i + 1] as string);",
     replace: "response.setHeaders(new Map([[fields[i], fields[i + 1]]]));",
   },

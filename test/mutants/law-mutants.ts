@@ -3,7 +3,7 @@ import type { Mutant } from "./mutants.js";
 const BOUND = "test/core/laws-bound.test.ts";
 const PROMISE = "test/core/laws-promise.test.ts";
 const MODEL = "test/core/laws-model.test.ts";
-const RESERVATIONS = "test/limiter/reservations.test.ts";
+const RESERVATIONS = "test/composed/reservations.test.ts";
 
 /** The mistakes against the laws, law by law. */
 export const lawMutants: readonly Mutant[] = [
@@ -13,7 +13,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "const spent = Math.max(-bucket.unitsPerToken, bucket.spent - refilled);",
   },
   {
-    item: "L1", file: "src/limiter/still-out.ts", test: RESERVATIONS,
+    item: "L1", file: "src/core/refundable.ts", test: RESERVATIONS,
     find: "Math.min(tokens, Math.ceil(units / limit.unitsPerToken))",
     replace: "tokens",
   },
@@ -28,7 +28,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "Number.MAX_SAFE_INTEGER",
   },
   {
-    item: "L2", file: "src/limiter/forecast.ts", test: "test/limiter/laws-waiting.test.ts",
+    item: "L2", file: "src/composed/forecast.ts", test: "test/composed/laws-waiting.test.ts",
     find: "spent: Math.max(0, (resetMs - 1) * unitsPerMs + 1)",
     replace: "spent: resetMs * unitsPerMs + 1",
   },
@@ -73,77 +73,77 @@ export const lawMutants: readonly Mutant[] = [
     replace: "waits.some((wait) => wait === 0)",
   },
   {
-    item: "L10", file: "src/limiter/all.ts", test: "test/limiter/all.test.ts",
+    item: "L10", file: "src/composed/combine.ts", test: "test/composed/combine.test.ts",
     find: "made[place]?.allowed ? undo(part, made[place] as Decision) : undefined",
     replace: "undefined as void",
   },
   {
-    item: "L10", file: "src/limiter/together.ts", test: "test/limiter/all.test.ts",
+    item: "L10", file: "src/composed/combine-charge.ts", test: "test/composed/combine.test.ts",
     find: "if (!isAllowed(decisions)) decisions.forEach(tookNothing);",
     replace: "",
   },
   {
-    item: "L1", file: "src/limiter/still-out.ts", test: "test/limiter/refund.test.ts",
+    item: "L1", file: "src/core/refundable.ts", test: "test/limiter/refund.test.ts",
     find: "Math.min(tokens, Math.ceil(units / limit.unitsPerToken))",
     replace: "(resetMs > ageMs ? tokens : 0)",
   },
   {
-    item: "L1", file: "src/limiter/all.ts", test: "test/limiter/all.test.ts",
-    find: "return tookNothing(decision) as TogetherDecision;",
+    item: "L1", file: "src/composed/combine.ts", test: "test/composed/combine.test.ts",
+    find: "return tookNothing(decision) as CombinedDecision;",
     replace: "return decision;",
   },
   {
-    item: "L2", file: "src/limiter/turnstile.ts", test: "test/limiter/waiter.test.ts",
+    item: "L2", file: "src/composed/turnstile.ts", test: "test/composed/waiter.test.ts",
     find: "(wait > 0 ? slackMs : this.#storeMs)",
     replace: "slackMs",
   },
   {
-    item: "L2", file: "src/limiter/turnstile.ts", test: "test/limiter/waiter.test.ts",
+    item: "L2", file: "src/composed/turnstile.ts", test: "test/composed/waiter.test.ts",
     find: "if (this.#isLate(who, wait, now, this.#storeMs)) this.#fail(place, tooLate(wait, now - who.until));",
     replace: "if (false) throw now;",
   },
   {
-    item: "L1", file: "src/limiter/still-out.ts", test: "test/limiter/refund.test.ts",
+    item: "L1", file: "src/core/refundable.ts", test: "test/limiter/refund.test.ts",
     find: "resetMs > 0 ? tokens : 0",
     replace: "tokens",
   },
   {
-    item: "L11", file: "src/http/headers.ts", test: "test/client/outage.test.ts",
+    item: "L11", file: "src/http/headers/writer.ts", test: "test/client/fetch/outage.test.ts",
     find: "decision.degraded || fields.length === 0",
     replace: "fields.length === 0",
   },
   {
-    item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/failure.test.ts",
+    item: "L11", file: "src/guard/fallback.ts", test: "test/guard/failure.test.ts",
     find: 'return unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
     replace: 'return unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
   },
   {
-    item: "L11", file: "src/limiter/on-store-error.ts", test: "test/limiter/local.test.ts",
+    item: "L11", file: "src/guard/fallback.ts", test: "test/guard/local-share.test.ts",
     find: 'reason: decision.allowed ? null : "store_unavailable", degraded',
     replace: "reason: decision.reason, degraded",
   },
   {
-    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/guard.test.ts",
+    item: "L12", file: "src/guard/deadlines.ts", test: "test/guard/guard.test.ts",
     find: "startTimer(() => this.#look(due, -Infinity)",
     replace: "void (() => this.#look(due, -Infinity)",
   },
   {
-    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/deadline.test.ts",
+    item: "L12", file: "src/guard/deadlines.ts", test: "test/guard/deadlines.test.ts",
     find: "waiting.before = waiting.after = null;",
     replace: "",
   },
   {
-    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/deadline.test.ts",
+    item: "L12", file: "src/guard/deadlines.ts", test: "test/guard/deadlines.test.ts",
     find: "Math.min(stalledMs, this.#afterMs)",
     replace: "stalledMs",
   },
   {
-    item: "L12", file: "src/limiter/deadline.ts", test: "test/limiter/stalled-loop.test.ts",
+    item: "L12", file: "src/guard/deadlines.ts", test: "test/guard/stalled-loop.test.ts",
     find: 'if (typeof setImmediate === "function") setImmediate(then);',
     replace: 'if (typeof setImmediate === "function") then();',
   },
   {
-    item: "L13", file: "src/stores/memory-shard.ts", test: "test/stores/memory.test.ts",
+    item: "L13", file: "src/stores/memory/shard.ts", test: "test/stores/memory/memory.test.ts",
     find: "if (fullAt < soonest || victim < 0) {",
     replace: "if (fullAt > soonest || victim < 0) {",
   },
@@ -153,7 +153,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "(BigInt(spent) * BigInt(to)) / BigInt(from)",
   },
   {
-    item: "L14", file: "src/stores/memory.ts", test: "test/stores/memory.test.ts",
+    item: "L14", file: "src/stores/memory/memory.ts", test: "test/stores/memory/memory.test.ts",
     find: "const decision = consume(place.buckets, policy, all ? cost : policy.maxCost + 1, now);",
     replace: "if (!all) return would[i] as Decision; const decision = consume(place.buckets, policy, cost, now);",
   },

@@ -5,7 +5,7 @@ import {
   MemoryStore,
   perSecond,
   readings,
-  reservations,
+  createReservations,
   silenceWarnings,
   TokenBucket,
   type Answer,
@@ -30,10 +30,10 @@ expectTypeOf(createLimiter({ policy, store: sync }).peek("a")).toEqualTypeOf<Dec
 expectTypeOf(createLimiter({ policy, store: sync }).reset("a")).toEqualTypeOf<void>();
 expectTypeOf(createLimiter({ policy, store: later }).consume("a")).toEqualTypeOf<Promise<Decision>>();
 expectTypeOf(createLimiter({ policy, store: later }).refund("a", 1)).toEqualTypeOf<Promise<void>>();
-expectTypeOf(reservations(createLimiter({ policy })).reserve("a", 1).settle(1)).toEqualTypeOf<boolean>();
-expectTypeOf(reservations(createLimiter({ policy, store: later })).reserve("a", 1)).resolves.toHaveProperty("settle").returns.toEqualTypeOf<Promise<boolean>>();
+expectTypeOf(createReservations(createLimiter({ policy })).reserve("a", 1).settle(1)).toEqualTypeOf<boolean>();
+expectTypeOf(createReservations(createLimiter({ policy, store: later })).reserve("a", 1)).resolves.toHaveProperty("settle").returns.toEqualTypeOf<Promise<boolean>>();
 // @ts-expect-error -- an estimate is a number: other numbers come with `policy`
-reservations(createLimiter({ policy })).reserve("a", { cost: 1 });
+createReservations(createLimiter({ policy })).reserve("a", { cost: 1 });
 expectTypeOf(createLimiter({ policy, store: either }).consume("a")).toEqualTypeOf<Decision | Promise<Decision>>();
 expectTypeOf<Answer<Store, void>>().toEqualTypeOf<void | Promise<void>>();
 

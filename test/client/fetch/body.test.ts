@@ -1,0 +1,122 @@
+/** Checklist of the HTTP contract, items 58 and 59: what becomes of the body of a 429. */
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createFetch } from "sluice/client";
+import { givenUp, limited, talk, URL_A } from "../fake-server.js";
+
+const ours = "Too many requests, try again in 3 s";
+const bodies: [what: string, body: unknown, code: string, message: string][] = [
+  ["a problem document", { type: "about:blank", title: "Too Many Requests", status: 429, detail: "Wait a bit." }, "rate_limited", "Wait a bit."],
+  ["a code and a message", { code: "too_fast", message: "Wait a bit.", detail: "not this" }, "too_fast", "Wait a bit."],
+  ["both in `error`", { error: { code: "too_fast", message: "Wait a bit." } }, "too_fast", "Wait a bit."],
+  ["`error` as a code", { error: "slow_down" }, "slow_down", ours],
+  ["`error` as a message", { error: "Slow down", title: "not this" }, "rate_limited", "Slow down"],
+  ["`error` as one word of prose", { error: "Langsamer!" }, "rate_limited", "Langsamer!"],
+  ["a blank `error`", { error: " " }, "rate_limited", ours],
+  ["a title only", { title: "Too Many Requests" }, "rate_limited", "Too Many Requests"],
+  ["a code that is a number", { code: 20_028, message: "Wait a bit." }, "rate_limited", "Wait a bit."],
+  ["a code that is prose", { code: "you are too fast", message: "" }, "rate_limited", ours],
+  ["a message that is none", { code: "a".repeat(65), message: { text: "no" }, detail: ["no"] }, "rate_limited", ours],
+  ["a long message", { message: "a".repeat(5_000) }, "rate_limited", "a".repeat(300)],
+  ["HTML", "<h1>Too many</h1>", "rate_limited", ours],
+  ["nothing", "", "rate_limited", ours],
+  ["JSON that is cut off", '{"code":"too_fa', "rate_limited", ours],
+  ["null", "null", "rate_limited", ours],
+  ["a number", "429", "rate_limited", ours],
+  ["a list", "[]", "rate_limited", ours],
+];
+test.each(bodies)("59 · a body with %s still gives the error with its wait", async (_, body, code, message) => {
+  const { fetch } = talk([limited({ "Retry-After": "3" }, body)]);
+  const error = await givenUp(fetch(URL_A, { maxAttempts: 1 }));
+  expect(error).toMatchObject({ code, message, waitMs: 3_000, serverMessage: message === ours ? null : message });
+  // And it can still be read.
+  expect(await error.response?.text()).toBe(typeof body === "string" ? body : JSON.stringify(body));
+});
+
+test("59 · a message without a wait", async () => {
+  const { fetch } = talk([limited({}, "")]);
+  expect((await givenUp(fetch(URL_A, { maxAttempts: 1 }))).message).toBe("Too many requests");
+});
+
+test.each([
+  [{ "violated-policies": ["a", "b"] }, '"c";r=0;t=3', ["a", "b"]],
+  [{ "violated-policies": ["a", 1, null] }, "", ["a"]],
+  [{ "violated-policies": "a" }, '"c";r=0;t=3, "d";r=4;t=1', ["c"]],
+  [{}, '"c";r=0;t=3', ["c"]],
+  [{}, "limit=9, remaining=0, reset=3", []],
+  [{}, "", []],
+])("59 · the policies are those that the body %j names, or those of RateLimit %s with nothing left", async (body, field, policies) => {
+  const { fetch } = talk([limited({ "Retry-After": "3", ...(field && { RateLimit: field }) }, body)]);
+  expect((await givenUp(fetch(URL_A, { maxAttempts: 1 }))).policies).toEqual(policies);
+});
+
+/** A body that never ends, and whether anybody still wants it. */
+function endless(chunk: string) {
+  const seen = { pulled: 0, cancelled: false };
+  const body = new ReadableStream({
+    pull: (controller) => {
+      seen.pulled++;
+      controller.enqueue(new TextEncoder().encode(chunk));
+    },
+    cancel: () => void (seen.cancelled = true),
+  });
+  return { seen, response: new Response(body, { status: 429, headers: { "Retry-After": "1" } }) };
+}
+
+test("59 · a body that never ends is read up to 64 KiB, and cancelled before the retry", async () => {
+  const { seen, response } = endless("a".repeat(1_024));
+  const { fetch, time } = talk([response]);
+  expect((await time.run(fetch(URL_A))).status).toBe(200);
+  expect(seen.pulled).toBeGreaterThan(60);
+  expect(seen.pulled).toBeLessThan(80);
+  expect(seen.cancelled).toBe(true);
+});
+
+test("59 · a body that stalls does not hold the error back", async () => {
+  const stalled = new Response(new ReadableStream(), { status: 429, headers: { "Retry-After": "3" } });
+  const { fetch } = talk([stalled]);
+  expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ code: "rate_limited", waitMs: 3_000 });
+});
+
+test("59 · a body that fails, or that a stand-in for a response does not have, is as none", async () => {
+  const broken = new Response(new ReadableStream({ pull: (body) => body.error(new Error("reset")) }), { status: 429 });
+  expect(await givenUp(talk([broken]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ code: "rate_limited", waitMs: null });
+  const standIn = { status: 429, headers: new Headers({ "Retry-After": "3" }) } as Response;
+  expect(await givenUp(talk([standIn]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ code: "rate_limited", waitMs: 3_000 });
+  const { fetch, time } = talk([standIn]);
+  expect((await time.run(fetch(URL_A))).status).toBe(200);
+});
+
+test("59 · a body that fails leaves no timer behind", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const broken = new Response(new ReadableStream({ pull: (body) => body.error(new Error("reset")) }), { status: 429 });
+  await givenUp(talk([broken]).fetch(URL_A, { maxAttempts: 1 }));
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("59 · a response without streams, as in React Native, is read as text", async () => {
+  const asText = (): Response => {
+    const response = limited({ "Retry-After": "3" }, { code: "too_fast" });
+    const text = response.text.bind(response);
+    return { status: 429, headers: response.headers, clone: () => ({ text }) } as unknown as Response;
+  };
+  expect(await givenUp(talk([asText()]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ code: "too_fast", waitMs: 3_000 });
+});
+
+test("58 · a 429 is read to its end before the retry, so that the retry goes over the same socket", async () => {
+  const ports: unknown[] = [];
+  const server = createServer((request, response) => {
+    ports.push(request.socket.remotePort);
+    if (ports.length > 1) return void response.end("here");
+    response.writeHead(429, { "Retry-After": "0" }).end(JSON.stringify({ message: "a".repeat(5_000) }));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void (server.closeAllConnections(), server.close()));
+  const fetch = createFetch();
+  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  expect(await response.text()).toBe("here");
+  expect(ports).toEqual([ports[0], ports[0]]);
+});

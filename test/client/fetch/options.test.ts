@@ -1,0 +1,116 @@
+import { expect, test } from "vitest";
+import { createFetch, type ClientInit, type ClientOptions } from "sluice/client";
+import { limited, talk, URL_A } from "../fake-server.js";
+
+const refusal = (act: () => unknown): string => {
+  try {
+    act();
+  } catch (error) {
+    return String(error);
+  }
+  return "accepted";
+};
+
+const wrong: [options: unknown, message: string][] = [
+  [null, "TypeError: Expected `options` to be an object, got null"],
+  ["fast", 'TypeError: Expected `options` to be an object, got "fast"'],
+  [{ maxAttempt: 3 }, "TypeError: Expected only known options, got `maxAttempt`"],
+  [{ sensitive: true }, "TypeError: Expected only known options, got `sensitive`"],
+  [[], "TypeError: Expected `options` to be an object, got an array"],
+  [{ backoff: [5] }, "TypeError: Expected `backoff` to be an object, got an array"],
+  [{ methods: {} }, "TypeError: Expected `methods` to be an array, got an object"],
+  [{ identity: ["ann"] }, "TypeError: Expected `identity` to be a string, got an array"],
+  [{ fetch: "fetch" }, 'TypeError: Expected `fetch` to be a function, got "fetch"'],
+  [{ identity: 42 }, "TypeError: Expected `identity` to be a string, got 42"],
+  [{ maxAttempts: 0 }, "RangeError: Expected `maxAttempts` to be a whole number of at least 1, got 0"],
+  [{ maxAttempts: 1.5 }, "RangeError: Expected `maxAttempts` to be a whole number of at least 1, got 1.5"],
+  [{ maxAttempts: "3" }, 'TypeError: Expected `maxAttempts` to be a number, got "3"'],
+  [{ maxWaitMs: -1 }, "RangeError: Expected `maxWaitMs` to be a whole number of at least 0, got -1"],
+  [{ maxWaitMs: Infinity }, "RangeError: Expected `maxWaitMs` to be a whole number of at least 0, got Infinity"],
+  [{ maxWaitMs: null }, "TypeError: Expected `maxWaitMs` to be a number, got null"],
+  [{ backoff: 5 }, "TypeError: Expected `backoff` to be an object, got 5"],
+  [{ backoff: { base: 5 } }, "TypeError: Expected only known options, got `base`"],
+  [{ backoff: { baseMs: NaN } }, "RangeError: Expected `baseMs` to be a whole number of at least 0, got NaN"],
+  [{ methods: "GET" }, 'TypeError: Expected `methods` to be an array, got "GET"'],
+  [{ methods: ["GET", 5] }, "TypeError: Expected `methods` to be a string, got 5"],
+  [{ retryStatuses: ["503"] }, 'TypeError: Expected `retryStatuses` to be a number, got "503"'],
+  [{ merge: "yes" }, 'TypeError: Expected `merge` to be a boolean, got "yes"'],
+  [{ retryBudget: true }, "TypeError: Expected `retryBudget` to be an object, got true"],
+  [{ retryBudget: { tokens: 2.5 } }, "RangeError: Expected `tokens` to be a whole number of at least 0, got 2.5"],
+  [{ retryBudget: { perSuccess: -0.1 } }, "RangeError: Expected `perSuccess` to be at least 0, got -0.1"],
+  [{ retryBudget: { perSuccess: NaN } }, "RangeError: Expected `perSuccess` to be at least 0, got NaN"],
+  [{ traffic: {} }, "TypeError: Expected `traffic.turn` to be a function, got undefined"],
+  [{ traffic: null }, "TypeError: Expected `traffic.turn` to be a function, got undefined"],
+  [{ onRetry: true }, "TypeError: Expected `onRetry` to be a function, got true"],
+  [{ clock: 5 }, "TypeError: Expected `clock` to be a function, got 5"],
+  [{ wallClock: 5 }, "TypeError: Expected `wallClock` to be a function, got 5"],
+  [{ sleep: 5 }, "TypeError: Expected `sleep` to be a function, got 5"],
+  [{ random: 0.5 }, "TypeError: Expected `random` to be a function, got 0.5"],
+];
+test.each(wrong)("createFetch(%j) is refused: %s", (options, message) => {
+  expect(refusal(() => createFetch(options as ClientOptions))).toBe(message);
+});
+
+test.each([
+  undefined,
+  {},
+  { maxAttempts: undefined, identity: undefined, traffic: undefined, retryBudget: undefined },
+  { maxWaitMs: 0, backoff: {}, retryBudget: false },
+  { maxWaitMs: 30 * 86_400_000, backoff: { baseMs: 1 }, retryBudget: { perSuccess: 2 }, identity: "ann", retryStatuses: [502, 503] },
+] as ClientOptions[])("createFetch(%j) is fine", (options) => {
+  expect(refusal(() => createFetch(options))).toBe("accepted");
+});
+
+const wrongCalls: [init: unknown, message: string][] = [
+  [{ sensitive: "yes" }, 'TypeError: Expected `sensitive` to be a boolean, got "yes"'],
+  [{ retry: 1 }, "TypeError: Expected `retry` to be a boolean, got 1"],
+  [{ merge: null }, "TypeError: Expected `merge` to be a boolean, got null"],
+  [{ maxAttempts: 0 }, "RangeError: Expected `maxAttempts` to be a whole number of at least 1, got 0"],
+  [{ maxWaitMs: -1 }, "RangeError: Expected `maxWaitMs` to be a whole number of at least 0, got -1"],
+];
+test.each(wrongCalls)("a call with %j rejects, and sends nothing: %s", async (init, message) => {
+  const { fetch, sent } = talk();
+  expect(String(await fetch(URL_A, init as ClientInit).catch((error: unknown) => error))).toBe(message);
+  expect(sent).toHaveLength(0);
+});
+
+test("an identity that is no text rejects the call, before anything could be shared", async () => {
+  const { fetch, sent } = talk([], { identity: () => undefined as unknown as string });
+  await expect(fetch(URL_A)).rejects.toThrow("Expected `identity()` to be a string, got undefined");
+  expect(sent).toHaveLength(0);
+});
+
+test("a relative URL is left to the wrapped fetch, which may know what it is relative to", async () => {
+  const got: unknown[] = [];
+  const told: string[] = [];
+  const wire = async (input: unknown): Promise<Response> => (got.push(input), got.length > 1 ? new Response("here") : limited());
+  const { fetch, time } = talk([], { fetch: wire, identity: ({ url }) => (told.push(url), ""), onRetry: ({ url }) => void told.push(url) });
+  const [a, b] = await time.run(Promise.all([fetch("/inbox?page=1"), fetch("/inbox?page=1")]));
+  expect([await a.text(), await b.text()]).toEqual(["here", "here"]);
+  expect(got).toEqual(["/inbox?page=1", "/inbox?page=1"]);
+  expect(told.slice(1)).toEqual(["http://relative.invalid/inbox?page=1", "/inbox?page=1"]);
+});
+
+test("a URL that is none rejects as it does with fetch", async () => {
+  const { fetch } = talk();
+  await expect(fetch("http://[")).rejects.toBeInstanceOf(TypeError);
+  await expect(fetch({ url: URL_A, method: "GET" } as Request)).rejects.toBeInstanceOf(TypeError);
+  await expect(fetch("/inbox")).rejects.toBeInstanceOf(TypeError);
+  await expect(fetch(URL_A, { headers: { "bad name": "a" } })).rejects.toBeInstanceOf(TypeError);
+});
+
+test("an empty second argument is as none", async () => {
+  expect((await talk().fetch(URL_A, undefined)).status).toBe(200);
+  expect((await talk().fetch(URL_A, null as unknown as ClientInit)).status).toBe(200);
+});
+
+test("the platform's fetch is looked up at every call, so that it can be replaced", async () => {
+  const { fetch } = globalThis;
+  const client = createFetch();
+  globalThis.fetch = async () => new Response("replaced");
+  try {
+    expect(await (await client(URL_A)).text()).toBe("replaced");
+  } finally {
+    globalThis.fetch = fetch;
+  }
+});

@@ -1,0 +1,129 @@
+// This client before every adapter, while the limiter's store is away: what it is told, and what it makes of that. Time is
+// told to both, so no answer depends on how fast they come.
+import type { OnStoreError } from "sluice";
+import { createFetch, type ClientInit, type ClientOptions } from "sluice/client";
+import { createTraffic, type Traffic, type TrafficAnswer } from "sluice/client/traffic";
+import type { GateOptions } from "sluice/http";
+import { ManualClock, type SuiteRequest } from "sluice/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { rows, type Row } from "../../adapters/rows/index.js";
+import { UnsteadyStore } from "../../helpers/unsteady-store.js";
+
+/** Of 6 and one a second, a process on its own has 3 and one in two seconds. */
+const policy = { name: "api", capacity: 6, refill: { tokens: 1, everyMs: 1_000 } };
+
+/** A server whose store can go away, and a client of it. What it waits moves the clock that both go by. */
+async function meet(row: Row, onStoreError: OnStoreError, options: ClientOptions = {}) {
+  const clock = new ManualClock(1_000_000);
+  const store = new UnsteadyStore(clock.now);
+  const limited = <Request>(read: (request: Request) => SuiteRequest): GateOptions<Request> => ({
+    policy, store, onStoreError, breaker: false, key: (request) => ["user", read(request).header("x-user")],
+  });
+  const server = await row.serve({ options: limited, bulk: limited, entered: () => {}, held: () => Promise.resolve() });
+  onTestFinished(() => void server.close());
+
+  const told: unknown[] = [];
+  const waits: number[] = [];
+  const client = createFetch({
+    fetch: async (input, init) => {
+      const response = await fetch(input, init);
+      const { status, headers } = response;
+      told.push([status, headers.get("Retry-After"), ...[...headers.keys()].filter((name) => name.startsWith("ratelimit"))]);
+      return response;
+    },
+    clock: clock.now,
+    random: () => 0,
+    sleep: async (ms) => {
+      waits.push(ms);
+      clock.advance(ms);
+    },
+    ...options,
+  });
+  const ask = (init: ClientInit = {}): Promise<Response> =>
+    client(`http://127.0.0.1:${server.port}/ok`, { headers: { "X-User": "ann", Connection: "close" }, ...init });
+  return { store, told, waits, ask };
+}
+
+/** A traffic, and what it hears. */
+function overheard(): { traffic: Traffic; heard: (TrafficAnswer | null)[] } {
+  const [traffic, heard] = [createTraffic(), [] as (TrafficAnswer | null)[]];
+  return {
+    heard,
+    traffic: { turn: (...asked) => traffic.turn(...asked), heard: (call, answer, timing) => (heard.push(answer), traffic.heard(call, answer, timing)) },
+  };
+}
+
+const repeat = async <T>(times: number, ask: () => Promise<T>): Promise<T[]> => {
+  const all: T[] = [];
+  while (all.length < times) all.push(await ask());
+  return all;
+};
+
+/** A status and its Retry-After, and no field beside. */
+type Told = readonly [status: number, retryAfter: string | null];
+const OK: Told = [200, null];
+const away = (seconds: number): Told => [503, String(seconds)];
+
+const answers: [onStoreError: OnStoreError, told: Told[]][] = [
+  ["allow", [OK, OK, OK, OK]],
+  ["local", [OK, OK, OK, away(2)]],
+  ["unavailable", [away(1), away(1), away(1), away(1)]],
+];
+
+describe.each(rows)("$name", (row) => {
+  describe.each(answers)("onStoreError: %s", (onStoreError, expected) => {
+    test("L11 · tells so with 200 and 503 alone, and a 503 comes back as the response that it is", async () => {
+      const { store, told, waits, ask } = await meet(row, onStoreError);
+      store.health = "down";
+      const responses = await repeat(4, ask);
+      expect([told, waits]).toEqual([expected, []]);
+      expect(responses.map(({ status }) => status)).toEqual(expected.map(([status]) => status));
+      for (const response of responses) {
+        if (response.status === 200) expect(await response.text()).toBe("ok");
+        else expect(await response.json()).toMatchObject({ code: "temporarily_unavailable" });
+      }
+    });
+
+    test("L11 · tells nothing that keeps calls back, and all is as before when the store is back", async () => {
+      const { traffic, heard } = overheard();
+      const { store, told, waits, ask } = await meet(row, onStoreError, { traffic });
+      await ask();
+      store.health = "down";
+      await repeat(4, ask);
+      store.health = "up";
+      await ask();
+      expect([told.slice(1, -1), waits]).toEqual([expected, []]);
+      expect(heard.slice(1, -1)).toEqual(expected.map(([status]) => ({ status, waitMs: null, limits: null, policies: [] })));
+      expect([heard[0], heard.at(-1)].map((answer) => answer?.limits?.[0]?.remaining)).toEqual([5, 4]);
+    });
+  });
+
+  test("L11 · with retryStatuses: [503], a call comes back after the wait for the local share", async () => {
+    const { store, told, waits, ask } = await meet(row, "local", { retryStatuses: [503] });
+    store.health = "down";
+    const responses = await repeat(5, ask);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(told).toEqual([OK, OK, OK, away(2), OK, away(2), OK]);
+    expect(waits).toEqual([2_000, 2_000]);
+  });
+
+  test("L11 · with retryStatuses: [503], the last answer is a response still when the retries end", async () => {
+    const { store, told, waits, ask } = await meet(row, "unavailable", { retryStatuses: [503] });
+    store.health = "down";
+    expect((await ask()).status).toBe(503);
+    expect([told, waits]).toEqual([[away(1), away(1), away(1)], [1_000, 1_000]]);
+    for (const init of [{ maxWaitMs: 999 }, { sensitive: true }, { method: "POST" }]) expect((await ask(init)).status).toBe(503);
+    expect([told.length, waits.length]).toEqual([6, 2]);
+  });
+});
+
+test("a client that hears nothing of its budget keeps to the one it knew, and to its rate", async () => {
+  const { store, told, waits, ask } = await meet(rows[0] as Row, "allow", { traffic: createTraffic() });
+  await ask();
+  store.health = "down";
+  await repeat(20, ask);
+  expect(told.slice(1)).toEqual(Array(20).fill(OK));
+  const passedMs = waits.reduce((sum, ms) => sum + ms, 0);
+  expect(20).toBeLessThanOrEqual(policy.capacity + passedMs / 1_000);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
+});

@@ -1,0 +1,263 @@
+/** Checklist of the HTTP contract, items 44 and 48 to 53, 56, 57 and 62: when a call is sent again, and when it is given up. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { RateLimitedError, type RetryInfo } from "sluice/client";
+import { decideRetry } from "../../../src/client/fetch/retry.js";
+import { FakeTime } from "../fake-time.js";
+import { givenUp, limited, talk, URL_A } from "../fake-server.js";
+
+const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+test("44 · the wait is parsed once and surfaced on the error, with all that a screen needs", async () => {
+  const { fetch, time } = talk([limited({ "Retry-After": " 3 " }, { code: "too_fast", message: "Slow down.", "violated-policies": ["inbox"] })]);
+  const error = await givenUp(fetch(URL_A, { maxAttempts: 1 }));
+  expect(Object.fromEntries(Object.entries(error))).toEqual({
+    name: "RateLimitedError",
+    code: "too_fast",
+    serverMessage: "Slow down.",
+    reason: "attempts",
+    waitMs: 3_000,
+    retryAt: new Date(time.wallClock() + 3_000),
+    attempts: 1,
+    policies: ["inbox"],
+    response: error.response,
+  });
+  expect(error.message).toBe("Slow down.");
+  expect(error.response?.status).toBe(429);
+});
+
+test.each([0, 0.5, 0.999])("44 · a Retry-After of 0 allows a retry, after a moment that chance %s makes", async (random) => {
+  const { fetch, time, sent } = talk([limited({ "Retry-After": "0" })], {}, new FakeTime({ random: () => random }));
+  expect((await time.run(fetch(URL_A))).status).toBe(200);
+  expect(sent[1]?.at).toBe(Math.ceil(100 + 100 * random));
+});
+
+test.each(["61", "2147484", "99999999999999999999", "9".repeat(400)])("48 · a Retry-After of %s arms no timer and is told in full", async (wait) => {
+  const { fetch, time, sent } = talk([limited({ "Retry-After": wait })]);
+  const error = await givenUp(fetch(URL_A));
+  expect(error).toMatchObject({ reason: "wait_too_long", waitMs: Number(wait) * 1_000, attempts: 1 });
+  expect(error.retryAt?.getTime()).toBe(Math.min(time.wallClock() + Number(wait) * 1_000, 8.64e15));
+  expect([sent.length, time.sleeps]).toEqual([1, []]);
+});
+
+test("49 · the retry is never early, whatever chance says, and late by a tenth or a second at most", async () => {
+  const waits = fc.integer({ min: 1, max: 60 });
+  await fc.assert(
+    fc.asyncProperty(waits, chance, async (seconds, random) => {
+      const { fetch, time, sent } = talk([limited({ "Retry-After": String(seconds) })], {}, new FakeTime({ random: () => random }));
+      await time.run(fetch(URL_A));
+      const at = sent[1]?.at as number;
+      expect(at).toBeGreaterThanOrEqual(seconds * 1_000);
+      expect(at).toBeLessThanOrEqual(seconds * 1_000 + Math.min(seconds * 100, 1_000));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test.each([-5, 5, Number.NaN, Number.NEGATIVE_INFINITY])("49 · chance that is %s shortens no wait", (random) => {
+  const call = { sensitive: false, repeatable: true, attempts: 1, maxAttempts: 3, waitMs: 2_000, maxWaitMs: 60_000, backoff: { baseMs: 1_000, capMs: 30_000 } };
+  const waitMs = decideRetry(call, random);
+  expect(waitMs).toBeGreaterThanOrEqual(2_000);
+  expect(waitMs).toBeLessThanOrEqual(2_200);
+});
+
+test("49 · a 429 whose body takes its time makes the retry later, never early", async () => {
+  const time = new FakeTime();
+  const slowly = new ReadableStream({
+    async pull(body) {
+      await time.sleep(400);
+      body.close();
+    },
+  });
+  const { fetch, sent } = talk([() => new Response(slowly, { status: 429, headers: { "Retry-After": "2" } })], {}, time);
+  await time.run(fetch(URL_A));
+  expect(sent[1]?.at).toBe(2_400);
+});
+
+test("50 · without a wait, retry n comes within min(cap, base * 2^(n-1)), for any chance and any n", () => {
+  const call = { sensitive: false, repeatable: true, maxAttempts: 5_000, waitMs: null, maxWaitMs: 60_000, backoff: { baseMs: 1_000, capMs: 30_000 } };
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 4_000 }), chance, (attempts, random) => {
+      const waitMs = decideRetry({ ...call, attempts }, random);
+      const most = Math.min(30_000, 1_000 * 2 ** (attempts - 1));
+      expect(waitMs).toBeGreaterThanOrEqual(0);
+      expect(waitMs).toBeLessThanOrEqual(most);
+      expect(waitMs).toBe(Math.ceil(random * most));
+    }),
+  );
+  expect(decideRetry({ ...call, attempts: 60 }, 0)).toBe(0);
+  expect(decideRetry({ ...call, attempts: 60 }, 0.999_999)).toBe(30_000);
+  expect(decideRetry({ ...call, attempts: 60, maxWaitMs: 5_000 }, 0.999_999)).toBe(5_000);
+});
+
+test("50 · a thousand clients that were refused at once do not come back in lockstep", async () => {
+  let seed = 7;
+  const random = (): number => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647;
+  const at: number[] = [];
+  for (let client = 0; client < 1_000; client++) {
+    const { fetch, time, sent } = talk([limited({})], {}, new FakeTime({ random }));
+    const call = fetch(URL_A);
+    await time.run(call);
+    at.push(sent[1]?.at as number);
+  }
+  const perTenth = Array.from({ length: 10 }, (_, i) => at.filter((ms) => Math.min(9, Math.floor(ms / 100)) === i).length);
+  expect(Math.min(...perTenth)).toBeGreaterThan(60);
+  expect(Math.max(...perTenth)).toBeLessThan(140);
+}, 120_000);
+
+test("51 · the strongest field that tells a wait decides when the retry comes", async () => {
+  const all = { "Retry-After": "7", RateLimit: '"a";r=0;t=3', "RateLimit-Remaining": "0", "RateLimit-Reset": "5" };
+  const { "Retry-After": _, ...weaker } = all;
+  const { RateLimit: __, ...weakest } = weaker;
+  const waits: unknown[] = [];
+  for (const headers of [all, weaker, weakest, { RateLimit: '"a";r=4;t=3' }] as Record<string, string>[]) {
+    const { fetch, time } = talk([limited(headers)]);
+    const error = await time.run(givenUp(fetch(URL_A, { maxAttempts: 1 })));
+    waits.push(error.waitMs);
+  }
+  expect(waits).toEqual([7_000, 3_000, 5_000, null]);
+});
+
+test("52 · three attempts mean three requests on the wire, then the error", async () => {
+  const { fetch, sent, time } = talk([limited(), limited(), limited({ "Retry-After": "9" }), limited()]);
+  const error = await time.run(givenUp(fetch(URL_A)));
+  expect(error).toMatchObject({ reason: "attempts", attempts: 3, waitMs: 9_000, code: "rate_limited", message: "Slow down." });
+  expect(sent.map(({ at }) => at)).toEqual([0, 1_000, 2_000]);
+});
+
+test.each([1, 2, 5])("52 · maxAttempts %i, of the client or of the call", async (maxAttempts) => {
+  const refusals = Array.from({ length: 6 }, () => () => limited());
+  for (const [options, init] of [[{ maxAttempts }, {}], [{}, { maxAttempts }], [{ maxAttempts: 4 }, { maxAttempts }]] as const) {
+    const { fetch, sent, time } = talk(refusals, options);
+    expect(await time.run(givenUp(fetch(URL_A, init)))).toMatchObject({ attempts: maxAttempts });
+    expect(sent).toHaveLength(maxAttempts);
+  }
+});
+
+test("52 · a longest wait of the call overrides the client's", async () => {
+  const { fetch, time } = talk([limited({ "Retry-After": "9" }), limited({ "Retry-After": "9" })], { maxWaitMs: 8_000 });
+  expect((await givenUp(fetch(URL_A))).reason).toBe("wait_too_long");
+  expect((await time.run(fetch(URL_A, { maxWaitMs: 9_000 }))).status).toBe(200);
+});
+
+test.each([200, 204, 301, 400, 401, 403, 404, 408, 409, 425, 500, 502, 503, 504])("53 · %i comes back untouched and at once", async (status) => {
+  const answer = new Response(status === 204 ? null : "as it was", { status, headers: { "Retry-After": "1", "RateLimit-Remaining": "0" } });
+  const { fetch, sent } = talk([answer]);
+  const response = await fetch(URL_A);
+  expect(response).toBe(answer);
+  expect(await response.text()).toBe(status === 204 ? "" : "as it was");
+  expect(sent).toHaveLength(1);
+});
+
+test("53 · a network error is the one that fetch gave", async () => {
+  const cause = new TypeError("fetch failed");
+  const { fetch, sent } = talk([cause]);
+  await expect(fetch(URL_A)).rejects.toBe(cause);
+  expect(sent).toHaveLength(1);
+});
+
+test("53 · a status that is asked for is retried, and comes back as a response when the retries end", async () => {
+  const down = (wait?: string) => () => new Response("down", { status: 503, headers: wait ? { "Retry-After": wait } : {} });
+  const options = { retryStatuses: [503] };
+
+  const back = talk([down("2"), down("2")], options);
+  expect(await (await back.time.run(back.fetch(URL_A))).text()).toBe("answer 3");
+  expect(back.sent.map(({ at }) => at)).toEqual([0, 2_000, 4_000]);
+
+  const gone = talk([down("2"), down("2"), down("2")], options);
+  const response = await gone.time.run(gone.fetch(URL_A));
+  expect([response.status, await response.text()]).toEqual([503, "down"]);
+
+  for (const init of [{ method: "POST" }, { sensitive: true }, { maxWaitMs: 1_999 }]) {
+    const once = talk([down("2")], options);
+    expect((await once.fetch(URL_A, init)).status).toBe(503);
+    expect(once.sent).toHaveLength(1);
+  }
+});
+
+test.each(["GET", "POST", "PUT"])("56 · a sensitive %s is sent once, even when the server asks for a second only", async (method) => {
+  const { fetch, sent, time } = talk([limited({ "Retry-After": "1" })]);
+  const error = await givenUp(fetch(URL_A, { method, sensitive: true, retry: true }));
+  expect(error).toMatchObject({ reason: "sensitive", waitMs: 1_000, attempts: 1, retryAt: new Date(time.wallClock() + 1_000) });
+  expect([sent.length, time.sleeps]).toEqual([1, []]);
+});
+
+test("57 · idempotent methods are sent again, others only when the caller or the client says so", async () => {
+  const repeats = async (init: Parameters<ReturnType<typeof talk>["fetch"]>[1], methods?: string[]): Promise<boolean> => {
+    const { fetch, time } = talk([limited()], methods ? { methods } : {});
+    const outcome = await time.run(fetch(URL_A, init).catch((error: unknown) => error));
+    if (outcome instanceof RateLimitedError) expect(outcome).toMatchObject({ reason: "not_repeatable", attempts: 1 });
+    return outcome instanceof Response;
+  };
+  for (const method of ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "get", "delete"]) expect([method, await repeats({ method })]).toEqual([method, true]);
+  for (const method of ["POST", "PATCH", "PROPFIND"]) expect([method, await repeats({ method })]).toEqual([method, false]);
+  expect(await repeats({ method: "POST", body: "a", retry: true })).toBe(true);
+  expect(await repeats({ method: "GET", retry: false })).toBe(false);
+  expect(await repeats({ method: "POST" }, ["post"])).toBe(true);
+  expect(await repeats({ method: "GET" }, ["POST"])).toBe(false);
+});
+
+const bodies: [what: string, body: () => BodyInit, text: string | RegExp][] = [
+  ["text", () => "hello", "hello"],
+  ["bytes", () => new TextEncoder().encode("hello"), "hello"],
+  ["a buffer", () => new TextEncoder().encode("hello").buffer, "hello"],
+  ["a Blob", () => new Blob(["hello"]), "hello"],
+  ["URLSearchParams", () => new URLSearchParams({ a: "1" }), "a=1"],
+  ["FormData", () => { const form = new FormData(); form.set("a", "hello"); return form; }, /hello/],
+];
+test.each(bodies)("57 · a body of %s is sent again as it was", async (_, body, text) => {
+  const { fetch, sent, time } = talk([limited()]);
+  await time.run(fetch(URL_A, { method: "PUT", body: body() }));
+  expect(sent.map((request) => request.body)).toEqual([expect.stringMatching(text), expect.stringMatching(text)]);
+});
+
+const streams: [what: string, input: () => string | Request, init: () => object][] = [
+  ["a web stream", () => URL_A, () => ({ body: new Blob(["hello"]).stream(), duplex: "half" })],
+  ["an async iterator", () => URL_A, () => ({ body: (async function* () { yield new TextEncoder().encode("hello"); })(), duplex: "half" })],
+  ["a Request", () => new Request(URL_A, { method: "PUT", body: "hello" }), () => ({})],
+  ["a Request with options", () => new Request(URL_A, { method: "PUT", body: "hello" }), () => ({ headers: { "X-A": "1" } })],
+];
+test.each(streams)("57 · a body in %s arrives once and is never replayed", async (_, input, init) => {
+  const { fetch, sent } = talk([limited()]);
+  const error = await givenUp(fetch(input(), { method: "PUT", retry: true, ...init() }));
+  expect(error).toMatchObject({ reason: "not_repeatable", waitMs: 1_000 });
+  expect(sent.map(({ body }) => body)).toEqual(["hello"]);
+});
+
+test("57 · a Request without a body is sent again", async () => {
+  const { fetch, sent, time } = talk([limited(), limited()]);
+  await time.run(fetch(new Request(URL_A, { method: "DELETE" })));
+  expect(sent.map(({ method }) => method)).toEqual(["DELETE", "DELETE", "DELETE"]);
+});
+
+test("62 · what remains is advice: a 429 counts whatever it says, and its absence on the next answer harms nobody", async () => {
+  const plenty = (): Response => limited({ "Retry-After": "1", RateLimit: '"a";r=50;t=9', "RateLimit-Remaining": "50" });
+  const { fetch, sent, time } = talk([plenty(), new Response("no fields"), plenty()]);
+  expect((await time.run(fetch(URL_A))).status).toBe(200);
+  expect(sent.map(({ at }) => at)).toEqual([0, 1_000]);
+  expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ reason: "attempts", waitMs: 1_000, policies: [] });
+});
+
+test("every retry is told of before its wait, and what the listener throws ends the call", async () => {
+  const told: RetryInfo[] = [];
+  const { fetch, time } = talk([limited(), limited({})], { onRetry: (retry) => void told.push(retry) }, new FakeTime({ random: () => 0.5 }));
+  await time.run(fetch(`${URL_A}?page=1`));
+  const same = { method: "GET", url: `${URL_A}?page=1`, status: 429 };
+  expect(told).toEqual([{ ...same, attempts: 1, waitMs: 1_050 }, { ...same, attempts: 2, waitMs: 1_000 }]);
+  expect(time.sleeps).toEqual([1_050, 1_000]);
+
+  const cause = new Error("no more");
+  const refused = talk([limited()], { onRetry: () => { throw cause; } });
+  await expect(refused.fetch(URL_A)).rejects.toBe(cause);
+});
+
+test("the wrapped fetch gets what the caller gave, without the client's own options and without a this", async () => {
+  const got: unknown[] = [];
+  const fetch = function (this: unknown, ...args: unknown[]): Promise<Response> {
+    got.push(this, ...args);
+    return Promise.resolve(new Response());
+  };
+  const init = { method: "POST", body: "a", headers: { A: "1" }, dispatcher: {} };
+  await talk([], { fetch }).fetch(URL_A, { ...init, sensitive: false, maxAttempts: 2, maxWaitMs: 5, retry: false, merge: false });
+  expect(got).toEqual([undefined, URL_A, init]);
+});

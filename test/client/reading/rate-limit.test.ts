@@ -1,0 +1,174 @@
+/** Checklist items 51, 60 and 61 of the HTTP contract: what a client reads of a server's limits. The vectors hold the single cases. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { HeaderStyle } from "sluice/http";
+import { definePolicy, perSecond } from "sluice";
+import { parseRateLimit, type RateLimit } from "../../../src/client/reading/rate-limit-fields.js";
+import { waitOf } from "../../../src/client/reading/wait-of.js";
+import { toHttpDate } from "../../../src/http/retry-after/retry-after.js";
+import { histories, type History } from "../../http/arbitrary.js";
+import { exhaust, open, type Answer } from "../../http/asking.js";
+
+// Between two seconds, so that whole ones show where they are rounded.
+const NOW = Date.UTC(2026, 7, 15, 12) + 250;
+const X = { limit: "X-RateLimit-Limit", remaining: "X-RateLimit-Remaining", reset: "X-RateLimit-Reset" };
+const styles: readonly (readonly [name: string, style: HeaderStyle])[] = [
+  ["triple", "triple"],
+  ["draft-6", "draft-6"],
+  ["draft-7", "draft-7"],
+  ["draft-11", "draft-11"],
+  ["x-ratelimit", "x-ratelimit"],
+  ["a vendor's seconds", { ...X, resetFormat: "delta-seconds" }],
+  ["a vendor's milliseconds since 1970", { ...X, resetFormat: "epoch-milliseconds" }],
+  ["a vendor's ISO 8601", { ...X, resetFormat: "iso-8601" }],
+  ["a vendor's HTTP-date", { ...X, resetFormat: "http-date" }],
+];
+// What the server knows, under names that no client reads.
+const TOLD: HeaderStyle = { limit: "Told-Limit", remaining: "Told-Remaining", reset: "Told-Reset", resetFormat: "epoch-milliseconds" };
+
+/** The answer's fields as a client gets them, without those of `but`. */
+function headersOf(answer: Answer, but?: string): Headers {
+  return new Headers(answer.names.filter((name) => name !== but).map((name): [string, string] => [name, answer.field(name) as string]));
+}
+
+/** The answers to a history in one style. */
+function walk({ policy, steps }: History, style: HeaderStyle, retryAfter: "seconds" | "http-date" = "seconds"): Answer[] {
+  const gate = open({ policy, headers: [style, TOLD], retryAfter, wallClock: () => NOW });
+  return steps.map(({ waitMs, cost }) => {
+    gate.clock.advance(waitMs);
+    return gate.ask({ cost });
+  });
+}
+
+/** Whole seconds may round a time up, nothing may shorten it. */
+function expectRoundedUp(found: number | null | undefined, exactMs: number): void {
+  expect(found).toBeGreaterThanOrEqual(exactMs);
+  expect(found).toBeLessThan(exactMs + 1_000);
+}
+
+test.each(styles)("60 · what our server writes as %s is read back", (_, style) => {
+  fc.assert(
+    fc.property(histories, (history) => {
+      const { fullMs } = history.policy.limits[0];
+      const windowMs = Math.max(1, Math.ceil(fullMs / 1_000)) * 1_000;
+      for (const answer of walk(history, style)) {
+        const [limit, ...others] = parseRateLimit(headersOf(answer), NOW) as [RateLimit];
+        expect(others).toEqual([]);
+        expect([limit.limit, limit.remaining]).toEqual([answer.number("Told-Limit"), answer.number("Told-Remaining")]);
+        expect(limit.policy).toBe(style === "draft-11" ? "drawn" : null);
+        expect(limit.windowMs).toBe(typeof style === "string" && style.startsWith("draft") ? windowMs : null);
+        // draft-11 tells the next token where the others tell the full bucket.
+        if (style !== "draft-11") expectRoundedUp(limit.resetMs, answer.number("Told-Reset") - NOW);
+        else if (limit.resetMs !== null) expect(limit.resetMs).toBeLessThan(answer.number("Told-Reset") - NOW + 1_000);
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test.each(styles)("51 · a refusal's wait is read as %s where Retry-After was lost, if nothing is left", (_, style) => {
+  fc.assert(
+    fc.property(histories, (history) => {
+      for (const answer of walk(history, style)) {
+        if (answer.status !== 429) continue;
+        const found = waitOf(headersOf(answer, "Retry-After"), NOW);
+        if (answer.number("Told-Remaining") > 0) expect(found).toBeNull();
+        else expectRoundedUp(found?.waitMs, answer.number("Told-Reset") - NOW);
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test.each(["seconds", "http-date"] as const)("51 · Retry-After in the form %s is obeyed first", (form) => {
+  fc.assert(
+    fc.property(histories, fc.constantFrom(...styles), (history, [, style]) => {
+      for (const answer of walk(history, style, form)) {
+        if (answer.status !== 429) continue;
+        const found = waitOf(headersOf(answer), NOW);
+        expect(found?.source).toBe("retry-after");
+        expectRoundedUp(found?.waitMs, answer.number("Told-Reset") - NOW);
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("51 · milliseconds that our server adds make the wait exact", () => {
+  const policy = definePolicy({ name: "odd", capacity: 1, refill: { tokens: 1, everyMs: 2_345 } });
+  const refusal = exhaust(open({ policy, headers: [{ retryAfterMs: "Retry-After-Ms" }] }));
+  expect(waitOf(headersOf(refusal), NOW)).toEqual({ waitMs: 2_345, source: "retry-after-ms" });
+  expect(waitOf(headersOf(refusal, "Retry-After-Ms"), NOW)).toEqual({ waitMs: 3_000, source: "retry-after" });
+});
+
+test("60 · every limit of a policy is read, with its own name", () => {
+  const policy = definePolicy({
+    name: "api",
+    limits: [
+      { name: "burst", capacity: 5, refill: perSecond(2) },
+      { name: "day", capacity: 8, refill: { tokens: 1, everyMs: 60_000 } },
+    ],
+  });
+  expect(parseRateLimit(headersOf(open({ policy }).ask()), NOW)).toEqual([
+    { policy: "api:burst", limit: 5, remaining: 4, resetMs: 1_000, windowMs: 3_000 },
+    { policy: "api:day", limit: 8, remaining: 7, resetMs: 60_000, windowMs: 480_000 },
+  ]);
+});
+
+test("61 · limits that come out of a cache are not read; a wait of Retry-After is", () => {
+  const refusal = headersOf(exhaust(open()));
+  expect(parseRateLimit(refusal, NOW)).not.toBeNull();
+  refusal.set("Age", "1");
+  expect(parseRateLimit(refusal, NOW)).toBeNull();
+  expect(waitOf(refusal, NOW)).toEqual({ waitMs: 1_000, source: "retry-after" });
+  refusal.delete("Retry-After");
+  expect(waitOf(refusal, NOW)).toBeNull();
+});
+
+test("60 · no fields make it throw, or give a number that is not one or is negative", () => {
+  const piece = fc.constantFrom(
+    '"a"', "tok", ";r=0", ";t=3", ";a=1", ";w=0", ", ", "limit=1, remaining=0", ", reset=5", "0", "9", "1e9", "٣", "-", ".", "5m", "ms", "/", "1786795230",
+    "Infinity", "9".repeat(400), "2026-08-15T12:00:09Z", "2026-13-45T99:99Z", ".123456789", toHttpDate(NOW),
+  );
+  const value = fc.oneof(
+    { weight: 6, arbitrary: fc.array(piece, { maxLength: 3 }).map((pieces) => pieces.join("")) },
+    { weight: 1, arbitrary: fc.string({ unit: "binary-ascii", maxLength: 5 }) },
+    { weight: 1, arbitrary: fc.constantFrom(undefined, null, 5, -5, Number.NaN, false, {}, [], ['"a";r=0', '"b";r=1;t=4']) },
+  );
+  // Numbers more often, so that some of it is read.
+  const count = fc.oneof({ weight: 1, arbitrary: value }, { weight: 2, arbitrary: fc.constantFrom("0", "1", "586.9") });
+  const given = fc.oneof({ weight: 2, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value });
+  const headers = fc.record({
+    Age: fc.option(value, { freq: 10, nil: undefined }),
+    Date: given,
+    "Retry-After": given,
+    "Retry-After-Ms": given,
+    RateLimit: given,
+    "RateLimit-Policy": given,
+    "RateLimit-Limit": value,
+    "RateLimit-Remaining": fc.oneof(count, given),
+    "RateLimit-Reset": value,
+    "X-RateLimit-Remaining": count,
+    "X-RateLimit-Reset": value,
+    "X-RateLimit-Reset-After": given,
+    "X-RateLimit-Remaining-Tokens": count,
+    "X-RateLimit-Reset-Tokens": value,
+    "X-Shopify-Shop-Api-Call-Limit": given,
+  });
+  let read = 0;
+  fc.assert(
+    fc.property(headers, fc.constantFrom(0, NOW, -1, 8.64e15), (fields, now) => {
+      const limits = parseRateLimit(fields, now);
+      expect(limits).not.toEqual([]);
+      for (const { limit, remaining, resetMs, windowMs } of limits ?? []) {
+        read += 1;
+        expect([limit, remaining, resetMs, windowMs].filter((number) => !((number ?? 0) >= 0))).toEqual([]);
+        expect(Number.isSafeInteger(remaining)).toBe(true);
+        expect(windowMs).not.toBe(0);
+      }
+      expect(waitOf(fields, now)?.waitMs ?? 0).toBeGreaterThanOrEqual(0);
+    }),
+    { numRuns: 500 },
+  );
+  expect(read).toBeGreaterThan(100);
+});

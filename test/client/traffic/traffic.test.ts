@@ -1,0 +1,426 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createTraffic } from "../../../src/client/traffic/traffic.js";
+import { CLOSED, Desk, LEFT } from "./traffic-desk.js";
+
+describe("after a refusal", () => {
+  test("calls on the same policy wait, each route that is known to draw on it", async () => {
+    const desk = new Desk();
+    await desk.round(LEFT({ policy: "api" }), { path: "/b" });
+    await desk.round(CLOSED(2_000, "api"));
+    void desk.ask(desk.call({ path: "/a" }));
+    void desk.ask(desk.call({ path: "/b" }));
+    await desk.time.advance(1_999.9);
+    expect(desk.sent).toEqual(["/b", "/a"]);
+    await desk.time.advance(0.1);
+    expect(desk.sent).toEqual(["/b", "/a", "/a"]);
+  });
+
+  test.each([
+    ["on another policy", { path: "/b" }],
+    ["of another route that nothing is known of", { path: "/c" }],
+    ["of another identity", { identity: "bob" }],
+    ["to another origin", { origin: "https://y.test" }],
+  ])("calls %s do not wait", async (_, facts) => {
+    const desk = new Desk();
+    await desk.round(LEFT({ policy: "other" }), { path: "/b" });
+    await desk.round(CLOSED(2_000, "api"));
+    expect(await desk.ask(desk.call(facts))).toBe(0);
+  });
+
+  test("the first call leaves within the wait and its jitter, never before", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 50_000 }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), async (waitMs, chance) => {
+        const desk = new Desk();
+        desk.chance = chance;
+        await desk.time.advance(0.25);
+        await desk.round(CLOSED(waitMs, "api"));
+        const left = desk.ask().then(() => desk.time.clock() - 0.25);
+        await desk.time.advance(1e6);
+        expect(await left).toBeGreaterThanOrEqual(waitMs);
+        expect(await left).toBeLessThanOrEqual(waitMs + Math.min(0.1 * waitMs, 1_000) + 1e-6);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("a second refusal never opens sooner than the first said", async () => {
+    const desk = new Desk();
+    const calls = [desk.call(), desk.call()] as const;
+    await Promise.all(calls.map((call) => desk.ask(call)));
+    desk.hear(calls[0], CLOSED(5_000, "api"));
+    desk.hear(calls[1], CLOSED(1_000, "api"));
+    void desk.ask(undefined, "later");
+    await desk.time.advance(4_999);
+    expect(desk.sent).not.toContain("later");
+    await desk.time.advance(1);
+    expect(desk.sent).toContain("later");
+  });
+
+  test("one that names no policy holds up its own route, whatever its numbers and ids", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(1_000), { path: "/users/17/posts" });
+    void desk.ask(desk.call({ path: "/users/0f8fad5b-d9cb/posts" }));
+    expect(await desk.ask(desk.call({ path: "/users/17/posts", method: "DELETE" }))).toBe(0);
+    expect(await desk.ask(desk.call({ path: "/users/17/likes" }))).toBe(0);
+    expect(desk.sent).toEqual(["/users/17/posts", "/users/17/posts", "/users/17/likes"]);
+    await desk.time.advance(1_000);
+    expect(desk.sent).toHaveLength(4);
+  });
+
+  test("`route` says what belongs together", async () => {
+    const desk = new Desk({ route: () => "all" });
+    await desk.round(CLOSED(1_000), { path: "/a" });
+    expect(await desk.ask(desk.call({ path: "/b", maxWaitMs: 999 }))).toBe(1_000);
+  });
+
+  test("a refusal without names belongs to the limits that it says are used up", async () => {
+    const desk = new Desk();
+    await desk.round(LEFT({ policy: "api" }), { path: "/b" });
+    await desk.round({ ...CLOSED(1_000), limits: LEFT({ policy: "api", remaining: 0 }).limits });
+    expect(await desk.ask(desk.call({ path: "/b", maxWaitMs: 999 }))).toBe(1_000);
+  });
+
+  test("a refusal without a wait keeps nobody, but lets only one go at a time", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(null, "api"));
+    for (const name of ["1", "2"]) void desk.ask(undefined, name);
+    await desk.time.advance(0);
+    expect(desk.sent).toEqual(["/a", "1"]);
+  });
+});
+
+describe("the way out", () => {
+  /** Six calls that wait for a lane that is about to open. */
+  async function sixWaiting(): Promise<{ desk: Desk; calls: ReturnType<Desk["call"]>[] }> {
+    const desk = new Desk();
+    await desk.round(CLOSED(1_000, "api"));
+    desk.sent.length = 0;
+    const calls = Array.from({ length: 6 }, () => desk.call());
+    calls.forEach((call, i) => void desk.ask(call, String(i + 1)));
+    await desk.time.advance(1_000);
+    return { desk, calls };
+  }
+
+  test("one goes first, and two that are not refused let three more go, in their order", async () => {
+    const { desk, calls } = await sixWaiting();
+    expect(desk.sent).toEqual(["1"]);
+    desk.hear(calls[0]!, LEFT());
+    await desk.time.advance(0);
+    expect(desk.sent).toEqual(["1", "2"]);
+    desk.hear(calls[1]!, LEFT({}, 500));
+    await desk.time.advance(0);
+    expect(desk.sent).toEqual(["1", "2", "3", "4"]);
+    desk.hear(calls[2]!, LEFT());
+    await desk.time.advance(0);
+    expect(desk.sent).toEqual(["1", "2", "3", "4", "5"]);
+  });
+
+  test("one that is refused closes it again, and late good news from before does not open it", async () => {
+    const { desk, calls } = await sixWaiting();
+    for (const call of calls.slice(0, 2)) {
+      desk.hear(call, LEFT());
+      await desk.time.advance(0);
+    }
+    expect(desk.sent).toEqual(["1", "2", "3", "4"]);
+    desk.hear(calls[2]!, CLOSED(3_000, "api"));
+    desk.hear(calls[3]!, LEFT());
+    await desk.time.advance(2_999);
+    expect(desk.sent).toHaveLength(4);
+    await desk.time.advance(1);
+    expect(desk.sent).toEqual(["1", "2", "3", "4", "5"]);
+  });
+
+  test("one that gets no answer holds the others up for a second at most, each", async () => {
+    const { desk } = await sixWaiting();
+    await desk.time.advance(999);
+    expect(desk.sent).toEqual(["1"]);
+    await desk.time.advance(1);
+    expect(desk.sent).toEqual(["1", "2"]);
+    await desk.time.advance(1e6);
+    expect(desk.sent).toHaveLength(6);
+  });
+
+  test("a retry keeps the place of its call", async () => {
+    const desk = new Desk();
+    const first = desk.call();
+    await desk.ask(first, "first");
+    desk.hear(first, CLOSED(1_000, "api"));
+    void desk.ask(undefined, "second");
+    void desk.ask(first, "first again");
+    await desk.time.advance(1_000);
+    expect(desk.sent).toEqual(["first", "first again"]);
+  });
+
+  test("a retry has waited with jitter of its own and needs no more", async () => {
+    const desk = new Desk();
+    desk.chance = 0.5;
+    const call = desk.call();
+    await desk.ask(call, "first");
+    desk.hear(call, CLOSED(1_000, "api"));
+    await desk.time.advance(1_010);
+    void desk.ask(undefined, "another");
+    expect(await desk.ask(call, "retry")).toBe(0);
+    expect(desk.sent).toEqual(["first", "retry"]);
+  });
+
+  test("a call that waits for two policies holds nobody up who waits for one of them", async () => {
+    const desk = new Desk();
+    await desk.round({ ...LEFT(), limits: ["api", "exports"].flatMap((policy) => LEFT({ policy }).limits ?? []) }, { path: "/export" });
+    await desk.round(LEFT({ policy: "api" }));
+    await desk.round(CLOSED(30_000, "exports"), { path: "/export" });
+    void desk.ask(desk.call({ path: "/export" }));
+    expect(await desk.ask()).toBe(0);
+    await desk.time.advance(29_999);
+    expect(desk.sent.filter((name) => name === "/export")).toHaveLength(2);
+    await desk.time.advance(1);
+    expect(desk.sent.filter((name) => name === "/export")).toHaveLength(3);
+  });
+
+  test("once nobody waits, all who come may go", async () => {
+    const { desk, calls } = await sixWaiting();
+    for (const call of calls) {
+      desk.hear(call, LEFT());
+      await desk.time.advance(0);
+    }
+    for (let i = 0; i < 20; i++) expect(await desk.ask()).toBe(0);
+  });
+});
+
+describe("a wait that is too long", () => {
+  test("is told at once, to the millisecond and without jitter, and nothing is sent", async () => {
+    const desk = new Desk();
+    desk.chance = 0.9;
+    await desk.round(CLOSED(60_001, "api"));
+    expect(await desk.ask()).toBe(60_001);
+    expect(desk.sent).toHaveLength(1);
+    expect(desk.time.sleeping).toBe(0);
+  });
+
+  test("is one longer than `maxWaitMs`: exactly as long is waited for, jitter and all", async () => {
+    const desk = new Desk();
+    desk.chance = 0.999;
+    await desk.round(CLOSED(60_000, "api"));
+    const left = desk.ask().then((waitMs) => [waitMs, desk.time.clock()]);
+    await desk.time.advance(1e6);
+    expect(await left).toEqual([0, 60_999]);
+  });
+
+  test("is told to those who wait already, when the server asks for more", async () => {
+    const desk = new Desk();
+    const [early, late] = [desk.call(), desk.call()];
+    await Promise.all([desk.ask(early), desk.ask(late)]);
+    desk.hear(early, CLOSED(10_000, "api"));
+    const waiting = desk.ask(desk.call({ maxWaitMs: 20_000 }));
+    await desk.time.advance(5_000);
+    desk.hear(late, CLOSED(3_600_000, "api"));
+    await desk.time.advance(0);
+    expect(await waiting).toBe(3_600_000);
+    expect(desk.time.sleeping).toBe(0);
+  });
+
+  test("is never longer, though calls before it get no answer", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(1_000, "api"));
+    for (let i = 0; i < 10; i++) void desk.ask();
+    const last = desk.ask(desk.call({ maxWaitMs: 4_000 }));
+    await desk.time.advance(5_000);
+    expect(await last).toBeGreaterThan(0);
+  });
+
+  test("counts those before it, where the pace is known", async () => {
+    const desk = new Desk();
+    await desk.round(LEFT({ limit: 10, remaining: 1, windowMs: 10_000 }));
+    const calls = Array.from({ length: 5 }, (_, i) => desk.ask(desk.call({ maxWaitMs: 3_000 }), String(i)));
+    await desk.time.advance(1e6);
+    // A token each second. Those who would have to wait for the fourth and the fifth know at once.
+    expect(await Promise.all(calls)).toEqual([0, 0, 0, 4_000, 4_000]);
+  });
+});
+
+describe("a sensitive call", () => {
+  test("is told the wait and is not kept", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(1_000, "api"));
+    await desk.time.advance(400);
+    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(600);
+    expect(desk.sent).toHaveLength(1);
+    await desk.time.advance(600);
+    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(0);
+  });
+
+  test("neither queues nor slows down", async () => {
+    const desk = new Desk();
+    await desk.round(LEFT({ limit: 10, remaining: 1, windowMs: 10_000 }));
+    for (let i = 0; i < 3; i++) expect(await desk.ask(desk.call({ sensitive: true }))).toBe(0);
+  });
+});
+
+describe("an aborted call", () => {
+  test("rejects with the signal's reason, leaves no timer, and makes way", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(1_000, "api"));
+    const [first, second] = [new AbortController(), new AbortController()];
+    const waits = [first, second].map((controller, i) => desk.ask(desk.call({ signal: controller.signal }), String(i)));
+    first.abort(new Error("no more"));
+    await expect(waits[0]).rejects.toThrow("no more");
+    await desk.time.advance(1_000);
+    expect(desk.sent).toEqual(["/a", "1"]);
+  });
+
+  test("was the last one: nothing is left that could wake anybody", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(1_000, "api"));
+    const controller = new AbortController();
+    const wait = desk.ask(desk.call({ signal: controller.signal }));
+    controller.abort("gone");
+    await expect(wait).rejects.toBe("gone");
+    await desk.time.advance(0);
+    expect(desk.time.sleeping).toBe(0);
+  });
+
+  test("that is aborted before it asks is not sent", async () => {
+    const desk = new Desk();
+    await expect(desk.ask(desk.call({ signal: AbortSignal.abort("early") }))).rejects.toBe("early");
+  });
+});
+
+describe("a server whose word is absurd", () => {
+  const HOUR = 3_600_000;
+
+  test.each([
+    ["a refusal for three thousand years", CLOSED(1e14, "api")],
+    ["a refusal for ever", CLOSED(Infinity, "api")],
+    ["nothing left for a day", LEFT({ remaining: 0, resetMs: 86_400_000 })],
+    ["a limit of one in a thousand days", LEFT({ limit: 1, remaining: 0, windowMs: 86_400_000_000 })],
+  ])("%s: after an hour one call asks, and what it hears counts", async (_, answer) => {
+    const desk = new Desk();
+    await desk.round(answer);
+    await desk.time.advance(HOUR - 1);
+    expect(await desk.ask()).toBeGreaterThan(HOUR);
+    await desk.time.advance(1);
+    const asking = desk.call();
+    expect(await desk.ask(asking)).toBe(0);
+    expect(await desk.ask()).toBeGreaterThan(HOUR);
+    desk.hear(asking, LEFT());
+    expect([await desk.ask(), await desk.ask()]).toEqual([0, 0]);
+  });
+
+  test("the second word replaces the first, if it is a refusal too", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(Infinity, "api"));
+    await desk.time.advance(HOUR);
+    await desk.round(CLOSED(70_000, "api"));
+    expect(await desk.ask()).toBe(70_000);
+    await desk.time.advance(70_000);
+    expect(await desk.ask()).toBe(0);
+  });
+
+  test("one that asks and gets no answer lets another ask", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(Infinity, "api"));
+    await desk.time.advance(HOUR);
+    const lost = desk.call();
+    await desk.ask(lost);
+    desk.hear(lost, null);
+    expect(await desk.ask()).toBe(0);
+    expect(await desk.ask()).toBe(Infinity);
+  });
+
+  test("a sensitive call may be the one that asks", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(Infinity, "api"));
+    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(Infinity);
+    await desk.time.advance(HOUR);
+    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(0);
+    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(Infinity);
+  });
+
+  test("a call that may wait for longer than an hour is the one that asks", async () => {
+    const desk = new Desk();
+    await desk.round(CLOSED(24 * HOUR, "api"));
+    const sentAt = desk.ask(desk.call({ maxWaitMs: 48 * HOUR })).then(() => desk.time.clock());
+    await desk.time.advance(2 * HOUR);
+    expect(await sentAt).toBe(HOUR);
+  });
+});
+
+describe("thousands that wait", () => {
+  const MANY = 4_000;
+
+  /** A crowd behind a closed lane, and how often one of them was looked at. */
+  async function crowd(): Promise<{ desk: Desk; looks: () => number; stop: AbortController[]; waits: Promise<unknown>[]; calls: ReturnType<Desk["call"]>[] }> {
+    const desk = new Desk();
+    await desk.round(CLOSED(2_000, "api"));
+    let looked = 0;
+    const stop: AbortController[] = [];
+    const calls = Array.from({ length: MANY }, () => {
+      const controller = new AbortController();
+      stop.push(controller);
+      return Object.defineProperty(desk.call({ signal: controller.signal }), "maxWaitMs", { get: () => (looked++, 60_000) });
+    });
+    const waits = calls.map((call, i) => desk.ask(call, String(i)).catch((error: unknown) => error));
+    return { desk, looks: () => looked, stop, waits, calls };
+  }
+
+  test("are looked at a few times each, not once for every other, until the last has its answer", async () => {
+    const { desk, looks, waits, calls } = await crowd();
+    expect(looks()).toBeLessThan(4 * MANY);
+    await desk.time.advance(2_000);
+    // Each answer comes by itself, as answers do.
+    for (let i = 0; i < MANY; i++) {
+      desk.hear(calls[i]!, LEFT());
+      await Promise.resolve();
+    }
+    await Promise.all(waits);
+    expect(desk.sent.slice(1)).toEqual(Array.from({ length: MANY }, (_, i) => String(i)));
+    expect(looks()).toBeLessThan(8 * MANY);
+  });
+
+  test("may abort one after another, and the rest are not looked at for it", async () => {
+    const { desk, looks, stop, waits } = await crowd();
+    const before = looks();
+    for (const controller of stop) controller.abort("gone");
+    expect(new Set(await Promise.all(waits))).toEqual(new Set(["gone"]));
+    expect(looks() - before).toBeLessThan(MANY);
+    await desk.time.advance(0);
+    expect(desk.time.sleeping).toBe(0);
+  });
+
+  test("who has to wait for too long is told within a tenth of a second, however fast the answers come", async () => {
+    const desk = new Desk();
+    const flights = Array.from({ length: 50 }, () => desk.call());
+    for (const call of flights) await desk.ask(call);
+    desk.hear(flights[0]!, CLOSED(1_000, "api"));
+    const waiting = desk.ask(desk.call({ maxWaitMs: 5_000 }));
+    for (const call of flights.slice(1, 40)) desk.hear(call, CLOSED(1_000, "api"));
+    desk.hear(flights[40]!, CLOSED(60_000, "api"));
+    await desk.time.advance(100);
+    expect(await Promise.race([waiting, Promise.resolve("still waiting")])).toBeGreaterThan(59_000);
+  });
+});
+
+test("a route is named in time that grows with the path's length", async () => {
+  const desk = new Desk();
+  const path = `/${"a".repeat(1_000_000)}/7`;
+  await desk.round(CLOSED(1_000), { path });
+  expect(await desk.ask(desk.call({ path: `${path}7`, maxWaitMs: 0 }))).toBe(1_000);
+});
+
+test("what is remembered has an end: the routes that were not used for longest are learned anew", async () => {
+  const desk = new Desk({ route: ({ path }) => path });
+  await desk.round(CLOSED(10_000), { path: "/first" });
+  for (let i = 0; i < 199; i++) await desk.round(LEFT(), { path: `/${i}` });
+  expect(await desk.ask(desk.call({ path: "/first", maxWaitMs: 0 }))).toBe(10_000);
+  for (let i = 0; i < 200; i++) await desk.round(LEFT(), { path: `/again/${i}` });
+  expect(await desk.ask(desk.call({ path: "/first", maxWaitMs: 0 }))).toBe(0);
+});
+
+test.each([
+  [null, TypeError, "Expected `options` to be an object, got null"],
+  [{ pase: true }, TypeError, "Expected only known options, got `pase`"],
+  [{ pace: 1 }, TypeError, "Expected `pace` to be true or false, got 1"],
+  [{ route: "/a" }, TypeError, 'Expected `route` to be a function that names a call, got "/a"'],
+])("options %j are refused", (options, kind, message) => {
+  expect(() => createTraffic(options as object)).toThrow(new kind(message));
+});

@@ -1,0 +1,434 @@
+import { createLimiter, definePolicy, MemoryStore, perSecond, createWaiter, WaitError, type AsyncStore, type Decision, type Waiter, type WaitOptions } from "sluice";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { LaterStore, SlowStore } from "../helpers/stores.js";
+
+const policy = { name: "mail", capacity: 3, refill: perSecond(2) };
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+const start = (): number => performance.now();
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+/** What became of one who waited: when it was served, or why not. */
+type Outcome = { readonly at: number; readonly error?: unknown };
+
+/** Lets some wait, and writes down in which order and when they are settled. */
+function diary(line: Waiter): { wait: (name: string, key: string, options?: WaitOptions) => void; served: string[]; outcomes: Record<string, Outcome> } {
+  const from = start();
+  const served: string[] = [];
+  const outcomes: Record<string, Outcome> = {};
+  return {
+    served,
+    outcomes,
+    wait(name, key, options) {
+      line.wait(key, options).then(
+        () => {
+          served.push(name);
+          outcomes[name] = { at: performance.now() - from };
+        },
+        (error: unknown) => void (outcomes[name] = { at: performance.now() - from, error }),
+      );
+    },
+  };
+}
+
+const codeOf = (outcome: Outcome | undefined): unknown => (outcome?.error as WaitError | undefined)?.code;
+
+describe("waiting", () => {
+  test("takes what is there at once, and then each token as it comes, in order of arrival", async () => {
+    const line = createWaiter(createLimiter({ policy }));
+    const { wait, served, outcomes } = diary(line);
+    for (const name of ["a", "b", "c", "d", "e", "f"]) wait(name, "smtp");
+    await pass(0);
+    expect(served).toEqual(["a", "b", "c"]);
+    expect(line.waiting).toBe(3);
+    await pass(10_000);
+    expect(Object.entries(outcomes).map(([name, { at }]) => [name, at])).toEqual([["a", 0], ["b", 0], ["c", 0], ["d", 500], ["e", 1_000], ["f", 1_500]]);
+    expect(line.waiting).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("nobody who asks for less overtakes the first", async () => {
+    const { wait, outcomes } = diary(createWaiter(createLimiter({ policy })));
+    wait("takes all", "smtp", { cost: 3 });
+    wait("large", "smtp", { cost: 3 });
+    wait("small", "smtp", { cost: 1 });
+    wait("free", "smtp", { cost: 0 });
+    wait("other key", "imap", { cost: 1 });
+    await pass(2_000);
+    expect(outcomes).toEqual({ "takes all": { at: 0 }, "other key": { at: 0 }, large: { at: 1_500 }, small: { at: 2_000 }, free: { at: 2_000 } });
+  });
+
+  test("answers with the decision that took the tokens", async () => {
+    const line = createWaiter(createLimiter({ policy }));
+    await line.wait("smtp", 3);
+    const decision = line.wait("smtp", 2);
+    await pass(1_000);
+    expect(await decision).toMatchObject({ allowed: true, cost: 2, remaining: 0, retryAfterMs: 0 });
+  });
+
+  test("goes by each one's own policy, in one line for a name", async () => {
+    const pro = definePolicy({ name: "mail", capacity: 30, refill: perSecond(20) });
+    const bulk = definePolicy({ name: "bulk", capacity: 1, refill: perSecond(1) });
+    const { wait, outcomes } = diary(createWaiter(createLimiter({ policy })));
+    wait("all of it", "smtp", { cost: 30, policy: pro });
+    wait("as pro", "smtp", { policy: pro });
+    wait("as pro again", "smtp", { policy: pro, cost: 2 });
+    wait("elsewhere", "smtp", { policy: bulk });
+    await pass(150);
+    expect(outcomes).toEqual({ "all of it": { at: 0 }, elsewhere: { at: 0 }, "as pro": { at: 50 }, "as pro again": { at: 150 } });
+  });
+
+  test("for longer than a timer can hold", async () => {
+    const month = 30 * 86_400_000;
+    const { wait, outcomes } = diary(createWaiter(createLimiter({ policy: { capacity: 1, refill: { tokens: 1, everyMs: month } } })));
+    wait("now", "a");
+    wait("in a month", "a");
+    await pass(month - 1);
+    expect(outcomes["in a month"]).toBeUndefined();
+    await pass(1);
+    expect(outcomes["in a month"]).toEqual({ at: month });
+  });
+
+  test("a timer that goes off early takes nothing and asks nothing", async () => {
+    const store = new MemoryStore();
+    const asked = vi.spyOn(store, "consume");
+    const { wait, outcomes } = diary(createWaiter(createLimiter({ policy, store })));
+    wait("all", "smtp", { cost: 3 });
+    wait("next", "smtp");
+    const before = asked.mock.calls.length;
+    const { setTimeout: real } = globalThis;
+    vi.spyOn(globalThis, "setTimeout").mockImplementation(((ring: () => void, ms: number) => real(ring, ms / 2)) as typeof setTimeout);
+    wait("later", "smtp");
+    await pass(499);
+    expect(asked.mock.calls.length).toBe(before);
+    await pass(501);
+    expect(outcomes).toEqual({ all: { at: 0 }, next: { at: 500 }, later: { at: 1_000 } });
+    vi.restoreAllMocks();
+  });
+
+  test("costs one question for each who waits, as long as nobody else takes any, and one timer", async () => {
+    const store = new LaterStore(() => Math.floor(performance.now()));
+    const asked = vi.spyOn(store, "consume");
+    const line = createWaiter(createLimiter({ policy: { capacity: 10, refill: perSecond(100) }, store, storeTimeoutMs: Infinity }));
+    const all = Array.from({ length: 100 }, () => line.wait("smtp"));
+    await pass(50);
+    expect(vi.getTimerCount()).toBe(1);
+    await pass(10_000);
+    await Promise.all(all);
+    expect(asked.mock.calls.length).toBe(100);
+  });
+});
+
+describe("turning away", () => {
+  test("at once, when the line is too long for its patience; those who have more go on", async () => {
+    const { wait, outcomes } = diary(createWaiter(createLimiter({ policy }), { maxWaitMs: 1_000 }));
+    for (const name of ["a", "b", "c", "d", "e", "f"]) wait(name, "smtp");
+    wait("patient", "smtp", { maxWaitMs: 1_500 });
+    wait("impatient", "smtp", { maxWaitMs: 1_999 });
+    await pass(0);
+    expect([outcomes["f"], outcomes["impatient"]].map(codeOf)).toEqual(["ERR_WAIT_TOO_LONG", "ERR_WAIT_TOO_LONG"]);
+    expect(outcomes["f"]?.error).toMatchObject({ waitMs: 1_500, message: "Expected to wait for at most `maxWaitMs`, would have to for 1500 ms" });
+    await pass(5_000);
+    expect([outcomes["e"]?.at, outcomes["patient"]?.at]).toEqual([1_000, 1_500]);
+  });
+
+  test("without patience: what is there, or nothing", async () => {
+    const { wait, outcomes } = diary(createWaiter(createLimiter({ policy, store: new LaterStore(() => performance.now()) }), { maxWaitMs: 0 }));
+    for (const name of ["a", "b", "c", "d", "e"]) wait(name, "smtp");
+    await pass(0);
+    expect(["a", "b", "c", "d", "e"].map((name) => codeOf(outcomes[name]))).toEqual([undefined, undefined, undefined, "ERR_WAIT_TOO_LONG", "ERR_WAIT_TOO_LONG"]);
+    expect(Object.keys(outcomes)).toHaveLength(5);
+  });
+
+  test("L2 · nobody without patience whose tokens are there, while the store answers one after another", async () => {
+    const plenty = { capacity: 1_000, refill: perSecond(1_000) };
+    const { wait, outcomes } = diary(createWaiter(createLimiter({ policy: plenty, store: new SlowStore(3) }), { maxWaitMs: 0 }));
+    const names = Array.from({ length: 10 }, (_, i) => `call ${i}`);
+    for (const name of names) wait(name, "smtp");
+    await pass(1_000);
+    expect(names.map((name) => outcomes[name])).toEqual(names.map((_, i) => ({ at: 3 * (i + 1) })));
+  });
+
+  test("L2 · whoever the store keeps waiting for longer than its patience and one deadline", async () => {
+    const store = new SlowStore(50);
+    const asked = vi.spyOn(store, "consume");
+    const plenty = { capacity: 1_000, refill: perSecond(1_000) };
+    const line = createWaiter(createLimiter({ policy: plenty, store, storeTimeoutMs: 100 }));
+    const { wait, served, outcomes } = diary(line);
+    for (let i = 0; i < 40; i++) wait(`${i}`, "smtp", { maxWaitMs: 200 });
+    wait("patient", "smtp");
+    await pass(5_000);
+    // Asked for at 300 at the latest, that is within 200 and the 100 of a call.
+    expect(served).toEqual(["0", "1", "2", "3", "4", "5", "6", "patient"]);
+    expect([outcomes["6"], outcomes["patient"]]).toEqual([{ at: 350 }, { at: 400 }]);
+    expect(outcomes["7"]).toMatchObject({
+      at: 350,
+      error: { code: "ERR_WAIT_TOO_LONG", waitMs: 0, message: "Expected the store to answer those in front within `maxWaitMs`, it took 150 ms more" },
+    });
+    expect(asked.mock.calls.length).toBe(8);
+  });
+
+  test("those without patience, also behind one who has it, as soon as their time is over", async () => {
+    const plenty = { capacity: 1_000, refill: perSecond(1_000) };
+    const { wait, outcomes } = diary(createWaiter(createLimiter({ policy: plenty, store: new SlowStore(50) })));
+    for (let i = 0; i < 20; i++) wait(`patient ${i}`, "smtp");
+    wait("impatient", "smtp", { maxWaitMs: 100 });
+    wait("another", "smtp", { maxWaitMs: 300 });
+    await pass(5_000);
+    expect([outcomes["impatient"]?.at, outcomes["another"]?.at, outcomes["patient 19"]?.at]).toEqual([250, 450, 1_000]);
+  });
+
+  test("L2 · whoever's tokens come too late because the timer did", async () => {
+    const limiter = createLimiter({ policy: { capacity: 1, refill: perSecond(10) } });
+    const { wait, outcomes } = diary(createWaiter(limiter));
+    wait("now", "smtp");
+    wait("first", "smtp", { maxWaitMs: 200 });
+    wait("second", "smtp", { maxWaitMs: 200 });
+    await pass(0);
+    // The process stands still for a while, and the bucket, once full, gains nothing by it.
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, "now").mockImplementation(() => now() + 150);
+    await pass(100);
+    vi.restoreAllMocks();
+    expect([outcomes["first"]?.error, codeOf(outcomes["second"])]).toEqual([undefined, "ERR_WAIT_TOO_LONG"]);
+  });
+
+  test("nobody for the time between two looks at the clock", async () => {
+    // A clock that moves with each look, as a real one may.
+    let now = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => (now += 1));
+    const line = createWaiter(createLimiter({ policy: { capacity: 1_000, refill: perSecond(1_000) } }), { maxWaitMs: 0 });
+    const other = line.wait("smtp");
+    for (let i = 0; i < 50; i++) expect((await line.wait("smtp")).allowed).toBe(true);
+    await other;
+    vi.restoreAllMocks();
+  });
+
+  test("at once, when it could never end, without asking", async () => {
+    const limiter = createLimiter({ policy });
+    const line = createWaiter(limiter);
+    const error: unknown = await line.wait("smtp", 4).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(WaitError);
+    expect(error).toMatchObject({ code: "ERR_WAIT_NEVER", waitMs: Infinity, message: "Expected `cost` to be at most the capacity, 3, got 4" });
+    expect(limiter.peek("smtp").remaining).toBe(3);
+  });
+
+  test("at once, when too many wait for this key", async () => {
+    const line = createWaiter(createLimiter({ policy }), { maxWaiters: 2 });
+    const { wait, outcomes } = diary(line);
+    wait("all", "smtp", { cost: 3 });
+    for (const name of ["a", "b", "c"]) wait(name, "smtp");
+    wait("other key", "imap");
+    await pass(0);
+    expect(outcomes["c"]?.error).toMatchObject({ code: "ERR_WAIT_FULL", waitMs: null, message: "Expected at most 2 to wait for one key, got one more" });
+    expect(Object.keys(outcomes).sort()).toEqual(["all", "c", "other key"]);
+    expect(line.waiting).toBe(2);
+  });
+
+  test("as soon as it is known that others took what they were waiting for", async () => {
+    const limiter = createLimiter({ policy });
+    const { wait, outcomes } = diary(createWaiter(limiter));
+    wait("all", "smtp", { cost: 3 });
+    wait("first", "smtp", { maxWaitMs: 1_000 });
+    wait("second", "smtp", { maxWaitMs: 1_499 });
+    wait("third", "smtp", { maxWaitMs: 2_400, cost: 2 });
+    wait("fourth", "smtp", { maxWaitMs: 2_500 });
+    await pass(499);
+    // The bucket is empty again, which the first finds out a millisecond later.
+    limiter.reset("smtp");
+    limiter.consume("smtp", 3);
+    await pass(1);
+    expect(codeOf(outcomes["third"])).toBe("ERR_WAIT_TOO_LONG");
+    expect(outcomes["third"]).toMatchObject({ at: 500, error: { waitMs: 1_999 } });
+    await pass(5_000);
+    // With the third gone, the fourth is served before its time.
+    expect(outcomes).toMatchObject({ first: { at: 999 }, second: { at: 1_499 }, fourth: { at: 1_999 } });
+  });
+
+  test("nobody, once it is known that others gave some back", async () => {
+    const limiter = createLimiter({ policy });
+    const { wait, outcomes } = diary(createWaiter(limiter));
+    wait("all", "smtp", { cost: 3 });
+    wait("first", "smtp");
+    wait("second", "smtp");
+    await pass(499);
+    limiter.refund("smtp", 1);
+    // At 500 the first is served, and there is one left for the second.
+    await pass(1);
+    expect(outcomes).toEqual({ all: { at: 0 }, first: { at: 500 }, second: { at: 500 } });
+  });
+
+  test("the error is for programs: a stable code, and how long it would have been", async () => {
+    const line = createWaiter(createLimiter({ policy }), { maxWaitMs: 0 });
+    await line.wait("smtp", 3);
+    const error = (await line.wait("smtp", 2).catch((reason: unknown) => reason)) as WaitError;
+    expect([error.name, error.code, error.waitMs]).toEqual(["WaitError", "ERR_WAIT_TOO_LONG", 1_000]);
+  });
+});
+
+describe("cancelling", () => {
+  test("leaves no trace: what is left, the line, the timer and the signal's listeners", async () => {
+    const limiter = createLimiter({ policy });
+    const line = createWaiter(limiter);
+    const { wait, outcomes } = diary(line);
+    const cancel = new AbortController();
+    const [added, removed] = [vi.spyOn(cancel.signal, "addEventListener"), vi.spyOn(cancel.signal, "removeEventListener")];
+    wait("all", "smtp", { cost: 3, signal: cancel.signal });
+    wait("cancelled", "smtp", { cost: 3, signal: cancel.signal });
+    wait("after it", "smtp");
+    wait("cancelled, too", "smtp", { signal: cancel.signal });
+    await pass(100);
+    const reason = new Error("shutting down");
+    cancel.abort(reason);
+    await pass(0);
+    expect([outcomes["cancelled"], outcomes["cancelled, too"]]).toEqual([{ at: 100, error: reason }, { at: 100, error: reason }]);
+    await pass(400);
+    expect(outcomes["after it"]).toEqual({ at: 500 });
+    expect(limiter.peek("smtp").resetMs).toBe(1_500);
+    expect([line.waiting, vi.getTimerCount()]).toEqual([0, 0]);
+    // One listener at a time, and each of them gone: the first with "all", the second because it was called.
+    expect([added.mock.calls.length, removed.mock.calls.length]).toEqual([2, 1]);
+  });
+
+  test("with a signal that was aborted before asks nothing", async () => {
+    const limiter = createLimiter({ policy });
+    await expect(createWaiter(limiter).wait("smtp", { signal: AbortSignal.abort("no more") })).rejects.toBe("no more");
+    expect(limiter.peek("smtp").remaining).toBe(3);
+  });
+
+  test("all at once takes for none of them, also when tokens are there for the next", async () => {
+    const limiter = createLimiter({ policy });
+    const { wait, served } = diary(createWaiter(limiter));
+    const cancel = new AbortController();
+    wait("all", "smtp", { cost: 2 });
+    wait("large", "smtp", { cost: 3, signal: cancel.signal });
+    wait("small", "smtp", { cost: 1, signal: cancel.signal });
+    await pass(0);
+    cancel.abort();
+    await pass(0);
+    expect(served).toEqual(["all"]);
+    expect(limiter.peek("smtp").remaining).toBe(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("the first lets the next go on at once, if its tokens are there", async () => {
+    const { wait, outcomes } = diary(createWaiter(createLimiter({ policy })));
+    const cancel = new AbortController();
+    wait("all", "smtp", { cost: 2 });
+    wait("large", "smtp", { cost: 3, signal: cancel.signal });
+    wait("small", "smtp", { cost: 1 });
+    await pass(10);
+    cancel.abort();
+    await pass(0);
+    expect(outcomes["small"]).toEqual({ at: 10 });
+  });
+
+  test("while the store is being asked gives back what it takes, before the next asks", async () => {
+    const store = new LaterStore(() => performance.now());
+    const limiter = createLimiter({ policy, store });
+    const { wait, outcomes } = diary(createWaiter(limiter));
+    const cancel = new AbortController();
+    wait("cancelled", "smtp", { cost: 3, signal: cancel.signal });
+    wait("next", "smtp", { cost: 3 });
+    cancel.abort("enough");
+    await pass(0);
+    expect(outcomes).toEqual({ cancelled: { at: 0, error: "enough" }, next: { at: 0 } });
+    expect(store.inner.peek(limiter.policy, "smtp", 0).resetMs).toBe(1_500);
+  });
+
+  test("over a store that cannot give back loses the tokens, and nothing else", async () => {
+    const inner = new LaterStore(() => performance.now());
+    const store: AsyncStore = { sync: false, clock: "server", consume: (...asked) => inner.consume(...asked) };
+    const limiter = createLimiter({ policy, store });
+    const line = createWaiter(limiter);
+    const { wait, outcomes } = diary(line);
+    const cancel = new AbortController();
+    wait("cancelled", "smtp", { cost: 3, signal: cancel.signal });
+    wait("next", "smtp", { cost: 1 });
+    cancel.abort("enough");
+    await pass(500);
+    expect(outcomes).toEqual({ cancelled: { at: 0, error: "enough" }, next: { at: 500 } });
+    expect(line.waiting).toBe(0);
+  });
+});
+
+describe("a store that fails", () => {
+  const outage = new Error("connection refused");
+  const away = { sync: false, clock: "server", consume: () => Promise.reject<Decision>(outage) } as const;
+
+  test("with nobody to answer in its place, turns away all who wait, with the cause", async () => {
+    const line = createWaiter(createLimiter({ policy, store: away, onStoreError: "unavailable" }));
+    const { wait, outcomes } = diary(line);
+    for (const name of ["a", "b"]) wait(name, "smtp");
+    await pass(0);
+    expect(Object.values(outcomes).map(codeOf)).toEqual(["ERR_WAIT_STORE_UNAVAILABLE", "ERR_WAIT_STORE_UNAVAILABLE"]);
+    expect(outcomes["a"]?.error).toMatchObject({ waitMs: null, cause: outage });
+    expect(line.waiting).toBe(0);
+  });
+
+  test("with a share of the limit in its place, waits for that, and asks no more often than it has to", async () => {
+    const asked = vi.fn(away.consume);
+    const line = createWaiter(createLimiter({ policy: { capacity: 4, refill: perSecond(2) }, store: { ...away, consume: asked }, localShare: 0.5, breaker: false }));
+    const { wait, outcomes } = diary(line);
+    for (const name of ["a", "b", "c", "d"]) wait(name, "smtp");
+    wait("impatient", "smtp", { maxWaitMs: 900 });
+    await pass(5_000);
+    expect(outcomes).toEqual({ a: { at: 0 }, b: { at: 0 }, c: { at: 1_000 }, d: { at: 2_000 }, impatient: { at: 0, error: expect.any(WaitError) as unknown } });
+    // Twice for those two who had to wait, once for the others.
+    expect(asked.mock.calls.length).toBe(6);
+  });
+
+  test("with everybody let through, lets through everybody", async () => {
+    const { wait, served } = diary(createWaiter(createLimiter({ policy, store: away, onStoreError: "allow" })));
+    for (const name of ["a", "b", "c", "d"]) wait(name, "smtp");
+    await pass(0);
+    expect(served).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("a clock that tells nonsense is misuse, and reaches whoever asked", async () => {
+    let now = Number.NaN;
+    const line = createWaiter(createLimiter({ policy, store: new MemoryStore({ clock: () => now }) }));
+    await expect(line.wait("smtp")).rejects.toThrow("Expected `clock()` to be a finite number");
+    now = 0;
+    expect((await line.wait("smtp")).allowed).toBe(true);
+  });
+});
+
+test("a limiter in shadow mode lets everybody through at once, and counts as ever", async () => {
+  const limiter = createLimiter({ policy, shadow: true });
+  const line = createWaiter(limiter, { maxWaitMs: 0 });
+  const decisions = await Promise.all([1, 3, 1, 9].map((cost) => line.wait("smtp", cost)));
+  expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, true]);
+  expect(decisions.map((decision) => (decision.allowed ? decision.shadow?.reason : null))).toEqual([undefined, "limited", undefined, "cost_above_capacity"]);
+  expect(line.waiting).toBe(0);
+});
+
+describe("misuse", () => {
+  const limiter = createLimiter({ policy });
+
+  test.each([
+    ["limiter", () => createWaiter(undefined as never), "Expected `limiter` to be made by createLimiter, got undefined"],
+    ["options", () => createWaiter(limiter, 5 as never), "Expected `options` to be an object, got 5"],
+    ["a misspelt option", () => createWaiter(limiter, { maxWait: 5 } as never), "Expected only known options, got `maxWait`"],
+    ["maxWaitMs", () => createWaiter(limiter, { maxWaitMs: -1 }), "Expected `maxWaitMs` to be a whole number of at least 0, got -1"],
+    ["maxWaiters", () => createWaiter(limiter, { maxWaiters: 0 }), "Expected `maxWaiters` to be a positive integer, got 0"],
+  ])("of %s throws", (_, call, message) => {
+    expect(call).toThrow(message);
+  });
+
+  test.each<[what: string, key: string, asked: unknown, message: string]>([
+    ["the key", "", 1, "Expected `key` to be a non-empty string, got an empty one"],
+    ["the cost", "smtp", 1.5, "Expected `cost` to be a whole number of at least 0, got 1.5"],
+    ["null", "smtp", null, "Expected `asked` to be a cost or an object, got null"],
+    ["a misspelt option", "smtp", { maxWait: 5 }, "Expected only known options, got `maxWait`"],
+    ["maxWaitMs", "smtp", { maxWaitMs: Number.NaN }, "Expected `maxWaitMs` to be a whole number of at least 0, got NaN"],
+    ["the policy", "smtp", { policy: {} }, "Expected `policy` to be made by definePolicy, got an object"],
+    ["the signal", "smtp", { signal: {} }, "Expected `signal` to be an AbortSignal, got an object"],
+  ])("of %s rejects, and takes nothing", async (_, key, asked, message) => {
+    const line = createWaiter(limiter);
+    await expect(line.wait(key, asked as WaitOptions)).rejects.toThrow(message);
+    expect([line.waiting, limiter.peek("smtp").remaining]).toEqual([0, 3]);
+  });
+});

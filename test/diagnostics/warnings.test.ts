@@ -1,0 +1,138 @@
+import { readFileSync } from "node:fs";
+import { perSecond, type Limiter, type WarningCode } from "sluice";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { messageFrom, startProcess } from "../helpers/processes.js";
+import { freshSluice } from "../helpers/warned.js";
+import { anchorsOf } from "../helpers/docs-read.js";
+import type { Heard } from "./cluster-child.js";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+const policy = { name: "api", capacity: 5, refill: perSecond(1) };
+const codes: WarningCode[] = [
+  "SLUICE_COUNTED_TWICE",
+  "SLUICE_HEADERS_SENT",
+  "SLUICE_KEY_IS_ADDRESS",
+  "SLUICE_LIMITER_PER_REQUEST",
+  "SLUICE_MEMORY_IN_CLUSTER",
+  "SLUICE_OBSERVER_FAILED",
+];
+
+/** Makes so many limiters, each in a turn of its own, as requests would. */
+async function eachInItsTurn(count: number, make: (i: number) => Limiter): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    make(i);
+    await Promise.resolve();
+  }
+}
+
+/** An observer that fails, to be warned of. */
+const broken = {
+  policy,
+  observe: () => {
+    throw new Error("my exporter is down");
+  },
+};
+
+describe("a warning", () => {
+  test("is given once for its code, however many limiters see it", async () => {
+    const { createLimiter, codes } = await freshSluice();
+    for (let i = 0; i < 3; i++) for (const key of ["ann", "bob"]) createLimiter(broken).consume(key);
+    expect(codes()).toEqual(["SLUICE_OBSERVER_FAILED"]);
+  });
+
+  test("is in one line, and says where to read on", async () => {
+    const { createLimiter, given } = await freshSluice();
+    createLimiter(broken).consume("ann");
+    expect(given[0]?.message).not.toContain("\n");
+    expect(given[0]?.detail).toMatch(/\nSee https:\/\/\S+\/docs\/guides\/warnings\.md#sluice_observer_failed$/);
+  });
+
+  test("is not given when its code is silenced, and others are", async () => {
+    const { createLimiter, silenceWarnings, codes } = await freshSluice();
+    silenceWarnings("SLUICE_OBSERVER_FAILED", "SLUICE_HEADERS_SENT");
+    createLimiter(broken).consume("ann");
+    await eachInItsTurn(100, () => createLimiter({ policy }));
+    expect(codes()).toEqual(["SLUICE_LIMITER_PER_REQUEST"]);
+  });
+
+  test("goes to the console where there is no `process`", async () => {
+    const { createLimiter } = await freshSluice();
+    const warned = vi.spyOn(console, "warn").mockReturnValue();
+    vi.stubGlobal("process", undefined);
+    createLimiter(broken).consume("ann");
+    vi.unstubAllGlobals();
+    expect(warned.mock.calls).toEqual([[expect.stringMatching(/^\[SLUICE_OBSERVER_FAILED\] A limiter's `observe` threw/)]]);
+  });
+
+  test("has a heading in the guide, and every heading is of one", () => {
+    const inGuide = [...anchorsOf("docs/guides/warnings.md")].filter((anchor) => anchor.startsWith("sluice_"));
+    expect(inGuide).toEqual(codes.map((code) => code.toLowerCase()));
+    expect(readFileSync("src/diagnostics/warnings.ts", "utf8").match(/"SLUICE_\w+"/g)).toEqual(expect.arrayContaining(codes.map((code) => `"${code}"`)));
+  });
+});
+
+test("silenceWarnings knows the codes", async () => {
+  const { silenceWarnings } = await freshSluice();
+  for (const code of codes) expect(() => silenceWarnings(code)).not.toThrow();
+  expect(() => silenceWarnings("SLUICE_COUNTED_TWIC" as WarningCode)).toThrow(RangeError);
+});
+
+describe("SLUICE_LIMITER_PER_REQUEST", () => {
+  test("when a hundred limiters of one policy are made within a minute", async () => {
+    const { createLimiter, given } = await freshSluice();
+    await eachInItsTurn(99, () => createLimiter({ policy }));
+    expect(given).toEqual([]);
+    createLimiter({ policy });
+    expect(given).toMatchObject([{ code: "SLUICE_LIMITER_PER_REQUEST", message: expect.stringContaining('policy "api"') as string }]);
+  });
+
+  test("not when they are made in one go, such as one for each route", async () => {
+    const { createLimiter, given } = await freshSluice();
+    for (let i = 0; i < 500; i++) createLimiter({ policy });
+    expect(given).toEqual([]);
+  });
+
+  test("not when it takes them longer than a minute", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const { createLimiter, given } = await freshSluice();
+    for (let minute = 0; minute < 3; minute++) {
+      await eachInItsTurn(99, () => createLimiter({ policy }));
+      vi.advanceTimersByTime(60_001);
+    }
+    expect(given).toEqual([]);
+  });
+
+  test("not when their numbers differ", async () => {
+    const { createLimiter, given } = await freshSluice();
+    await eachInItsTurn(200, (i) => createLimiter({ policy: { ...policy, capacity: i + 1 } }));
+    expect(given).toEqual([]);
+  });
+
+  test("not when they have a clock of their own, as tests do", async () => {
+    const { createLimiter, given } = await freshSluice();
+    await eachInItsTurn(200, () => createLimiter({ policy, clock: () => 0 }));
+    expect(given).toEqual([]);
+  });
+});
+
+describe("SLUICE_MEMORY_IN_CLUSTER", () => {
+  test("in each worker of a cluster, and nowhere else, for memory stores alone", { timeout: 60_000 }, async () => {
+    const primary = startProcess("test/diagnostics/cluster-child.ts", []);
+    try {
+      const heard = await messageFrom<Heard>(primary);
+      expect(heard).toEqual({
+        primary: [],
+        "another store": [],
+        memory: ["SLUICE_MEMORY_IN_CLUSTER"],
+        silenced: [],
+      });
+    } finally {
+      primary.kill();
+    }
+  });
+});

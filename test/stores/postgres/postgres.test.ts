@@ -1,0 +1,42 @@
+import { PGlite } from "@electric-sql/pglite";
+import pg from "pg";
+import { PostgresStore, type PostgresClient, type PostgresStoreOptions } from "sluice/postgres";
+import { storeSuite, type StoreTrait } from "sluice/testing";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { describeWith, postgresUrl } from "../../helpers/services.js";
+
+const table = "kit";
+const lacks = { close: "the client is the caller's", bound: "full rows go away with later decisions" };
+
+const stale = { freshDenials: "a refusal is answered from memory for up to `denyCacheMs`" };
+
+/** One store after another over one client. */
+function proveOver(client: () => PostgresClient, options: PostgresStoreOptions, without: Partial<Record<StoreTrait, string>>): void {
+  // Nobody listens on port 1.
+  const nowhere = new pg.Pool({ host: "127.0.0.1", port: 1 });
+  beforeAll(() => new PostgresStore(client(), { table }).migrate());
+  afterAll(() => nowhere.end());
+  storeSuite({
+    test,
+    factory: ({ clock, unreachable }) => new PostgresStore(unreachable ? nowhere : client(), { ...options, table, ...(clock && { clock }) }),
+    lacks: { ...lacks, ...without },
+  });
+}
+
+describeWith("postgres", "Postgres, a pool of pg", () => {
+  const pool = new pg.Pool({ connectionString: postgresUrl(), max: 8 });
+  afterAll(async () => {
+    await pool.query(`DROP TABLE IF EXISTS "${table}"; DROP FUNCTION IF EXISTS "${table}_decide"`);
+    await pool.end();
+  });
+  describe("as it comes", () => proveOver(() => pool, {}, stale));
+  describe("without the deny cache", () => proveOver(() => pool, { denyCacheMs: 0 }, {}));
+});
+
+describe("Postgres, PGlite", () => {
+  // It starts in this process and keeps it busy for a second or more, so not before its turn.
+  let database: PGlite;
+  beforeAll(() => void (database = new PGlite()));
+  afterAll(() => database.close());
+  proveOver(() => database, { denyCacheMs: 0 }, { unreachable: "it runs in this process", serverClock: "its clock is this process's" });
+});

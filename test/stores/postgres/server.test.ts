@@ -1,0 +1,142 @@
+// What a decision writes to Postgres and what it takes away, and when it does neither.
+import { definePolicy, perHour, perSecond, type Charge } from "sluice";
+import { PostgresStore } from "sluice/postgres";
+import { expect, test } from "vitest";
+import { ownTable } from "../../helpers/postgres.js";
+import { describeWith } from "../../helpers/services.js";
+
+const TABLE = "sluice_server";
+const HOUR = 3_600_000;
+const ten = definePolicy({ name: "ten", capacity: 10, refill: perHour(10) });
+const two = definePolicy({ name: "two", limits: [{ name: "a", capacity: 3, refill: perHour(3) }, { name: "b", capacity: 5, refill: perSecond(1) }] });
+
+describeWith("postgres", "what is written to Postgres", () => {
+  const own = ownTable(TABLE);
+
+  /** Every row and the version of it that is on the page: one that was written again has another xmin and ctid. */
+  const versions = async (): Promise<unknown[]> => (await own.pool.query(`SELECT xmin, ctid, * FROM ${TABLE} ORDER BY bucket`)).rows;
+
+  /** Runs `ask` in a transaction of one connection and says whether it wrote anything at all. */
+  async function wrote(ask: (store: PostgresStore) => Promise<unknown>): Promise<boolean> {
+    const client = await own.pool.connect();
+    try {
+      await client.query("BEGIN");
+      await ask(new PostgresStore(client, { table: TABLE, clock: own.clock.now }));
+      const { rows } = await client.query("SELECT pg_current_xact_id_if_assigned() IS NOT NULL AS wrote");
+      return rows[0].wrote;
+    } finally {
+      await client.query("ROLLBACK");
+      client.release();
+    }
+  }
+
+  test("L3 · a denial writes nothing, at any cost, alone or together, and neither does peek", async () => {
+    await own.store.consume(ten, "a", 10);
+    await own.store.consume(two, "a", 3);
+    await own.store.consume(ten, "b", 4);
+    const before = await versions();
+    own.clock.advance(1);
+
+    const asks: ((store: PostgresStore) => Promise<unknown>)[] = [
+      (each) => each.consume(ten, "a", 1),
+      (each) => each.consume(ten, "a", 11),
+      (each) => each.consume(ten, "never seen", 11),
+      (each) => each.consume(ten, "never seen", Number.MAX_SAFE_INTEGER),
+      (each) => each.consume(two, "a", 1),
+      (each) => each.consumeTogether([{ policy: ten, key: "b", cost: 1 }, { policy: ten, key: "a", cost: 1 }]),
+      (each) => each.peek(ten, "a", 1),
+      (each) => each.peek(ten, "never seen", 1),
+    ];
+    for (const ask of asks) {
+      expect(await wrote(ask)).toBe(false);
+      await ask(own.store);
+    }
+    expect(await versions()).toEqual(before);
+    expect(await wrote((each) => each.consume(ten, "b", 1))).toBe(true);
+  });
+
+  test("L14 · the first denial under new numbers settles the record, the next one writes nothing", async () => {
+    const slower = definePolicy({ name: "ten", capacity: 10, refill: perHour(7) });
+    await own.store.consume(ten, "a", 10);
+    await own.store.consume(ten, "b", 1);
+    const [, b] = await versions();
+    const both: Charge[] = [{ policy: slower, key: "a", cost: 1 }, { policy: ten, key: "b", cost: 1 }];
+    expect((await own.store.consumeTogether(both)).map(({ allowed }) => allowed)).toEqual([false, true]);
+    const settled = await versions();
+    expect(settled).toMatchObject([{ p: ["7"] }, b]);
+    await own.store.consumeTogether(both);
+    expect(await versions()).toEqual(settled);
+  });
+
+  test("a bucket that is full has no row: at first, after a refund, after a reset", async () => {
+    await own.store.refund(ten, "a", 5);
+    await own.store.reset(ten, "a");
+    await own.store.consume(ten, "a", 0);
+    expect(await own.rows()).toBe(0);
+    await own.store.consume(ten, "a", 5);
+    await own.store.refund(ten, "a", 7);
+    expect(await own.rows()).toBe(0);
+    await own.store.consume(ten, "a", 5);
+    await own.store.reset(ten, "a");
+    expect(await own.rows()).toBe(0);
+  });
+
+  test("what is kept is one row for each caller, with the limits that are not full", async () => {
+    await own.store.consume(two, "a", 1);
+    const names = async (): Promise<string[]> => (await own.pool.query(`SELECT names FROM ${TABLE}`)).rows[0].names;
+    expect(await names()).toEqual(["a", "b"]);
+    own.clock.advance(1_000);
+    await own.store.refund(two, "unknown", 1);
+    await own.store.consume(two, "a", 0);
+    expect(await names()).toEqual(["a"]);
+  });
+
+  test("updates touch no index", async () => {
+    const client = await own.pool.connect();
+    try {
+      const other = new PostgresStore(client, { table: TABLE, clock: own.clock.now });
+      const many = definePolicy({ name: "many", capacity: 1_000, refill: perSecond(10) });
+      const updates = async (): Promise<{ all: number; hot: number }> =>
+        (await client.query(`SELECT n_tup_upd::int AS all, n_tup_hot_upd::int AS hot FROM pg_stat_xact_user_tables WHERE relname = '${TABLE}'`)).rows[0];
+      await other.consume(many, "a", 1);
+      await client.query("BEGIN");
+      const before = await updates(); // of this connection, not yet handed in
+      for (let i = 0; i < 20; i++) await other.consume(many, "a", 1);
+      expect(await updates()).toEqual({ all: before.all + 20, hot: before.hot + 20 });
+    } finally {
+      await client.query("ROLLBACK");
+      client.release();
+    }
+  });
+
+  test("L13 · the table is bounded: new callers take away those that are full", async () => {
+    let callers = 0;
+    const wave = async (): Promise<void> => {
+      for (let i = 0; i < 20; i++) {
+        await own.store.consumeTogether(Array.from({ length: 50 }, () => ({ policy: ten, key: `caller ${++callers}`, cost: 1 })));
+      }
+    };
+    await wave();
+    expect(await own.rows()).toBe(1_000);
+    // One token is back after six minutes; a row may stay for 2^20 ms more, never less.
+    own.clock.advance(HOUR / 10 - 1);
+    await wave();
+    expect(await own.rows()).toBe(2_000);
+    for (let i = 0; i < 5; i++) {
+      own.clock.advance(HOUR / 10 + 2 ** 20);
+      await wave();
+      expect(await own.rows()).toBe(1_000);
+    }
+  });
+
+  test("a decision about one caller sweeps now and then", async () => {
+    await own.store.consumeTogether(Array.from({ length: 50 }, (_, i) => ({ policy: ten, key: `old ${i}`, cost: 1 })));
+    own.clock.advance(HOUR);
+    // Not to have happened after so many has a chance of 10^-14.
+    for (let i = 0; i < 1_000 && (await own.rows()) > i; i += 10) {
+      await Promise.all(Array.from({ length: 10 }, (_, j) => own.store.consume(ten, `new ${i + j}`, 1)));
+    }
+    const { rows: old } = await own.pool.query(`SELECT 1 FROM ${TABLE} WHERE bucket LIKE 'ten old%'`);
+    expect(old).toEqual([]);
+  });
+});

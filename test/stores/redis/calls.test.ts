@@ -1,0 +1,286 @@
+// How many calls reach Redis: batches, the deny cache, and what makes either of them ask again.
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Redis } from "ioredis";
+import { createLimiter, definePolicy, perHour, perSecond } from "sluice";
+import { RedisStore, type IoredisLike } from "sluice/redis";
+import { ManualClock } from "sluice/testing";
+import { expect, test, vi } from "vitest";
+import { counting } from "../../helpers/counting.js";
+import { tellOf } from "../../../src/stores/shared/telling.js";
+import { describeWith } from "../../helpers/services.js";
+import { useRedis } from "../../helpers/use-redis.js";
+
+const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
+
+describeWith("redis-server", "calls to Redis", () => {
+  let client: Redis;
+  useRedis((_, own) => void (client = own));
+
+  test("what one tick asks for travels together, the first 32 at once and at most 128 buckets a call", async () => {
+    const { calls, store } = counting(client, { denyCacheMs: 0 });
+    await Promise.all(Array.from({ length: 300 }, (_, i) => store.consume(policy, `key ${i}`, 1)));
+    expect(calls).toEqual([32, 128, 128, 12]);
+    calls.length = 0;
+    const wide = (from: number) => store.consumeTogether?.(Array.from({ length: 100 }, (_, i) => ({ policy, key: `wide ${from + i}`, cost: 1 })));
+    await Promise.all([wide(0), wide(100), store.consume(policy, "one", 1)]);
+    expect(calls).toEqual([100, 101]);
+    await expect(store.consumeTogether?.(Array.from({ length: 129 }, (_, i) => ({ policy, key: `${i}`, cost: 1 })))).rejects.toThrow(
+      "Expected `charges` to be a list of at most 128, got an array of 129",
+    );
+  });
+
+  test("a call leaves at the end of its tick while fewer than four are under way; then what is asked for gathers", async () => {
+    const { calls, store } = counting(client, { denyCacheMs: 0 });
+    await store.peek(policy, "key", 0); // the script's hash is known
+    calls.length = 0;
+    const asked: Promise<unknown>[] = [];
+    for (let i = 0; i < 10; i++) {
+      asked.push(store.consume(policy, `key ${i}`, 1), store.consume(policy, `other ${i}`, 1));
+      for (let tick = 0; tick < 10; tick++) await Promise.resolve(); // no answer can come meanwhile
+    }
+    expect(calls).toEqual([2, 2, 2, 2]);
+    await Promise.all(asked);
+    expect(calls).toEqual([2, 2, 2, 2, 12]);
+  });
+
+  test("a limiter asks the store's own `consume` where somebody put another in its place", async () => {
+    class Logged extends RedisStore {
+      readonly asked: string[] = [];
+
+      override consume(...charge: Parameters<RedisStore["consume"]>): ReturnType<RedisStore["consume"]> {
+        this.asked.push(charge[1]);
+        return super.consume(...charge);
+      }
+    }
+    const store = new Logged(client);
+    const limiter = createLimiter({ policy, store });
+    expect((await limiter.consume("ann", 2)).remaining).toBe(1);
+    expect(store.asked).toEqual(["ann"]);
+    vi.spyOn(store, "consume").mockRejectedValue(new Error("not today"));
+    expect((await limiter.consume("ann")).error).toEqual(new Error("not today"));
+    // Types forbid it, and awaiting it works.
+    const plain = await store.peek(policy, "ann", 1);
+    vi.spyOn(store, "consume").mockReturnValue(plain as unknown as Promise<typeof plain>);
+    expect(await limiter.consume("ann")).toEqual(plain);
+  });
+
+  test("likewise where the class was changed, or a proxy stands before the store; and nobody else's is gone round", async () => {
+    const store = new RedisStore(client);
+    const seen: string[] = [];
+    const proxy = new Proxy(store, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== "function") return member;
+        return (...given: unknown[]): unknown => (seen.push(String(name)), (member as (...all: unknown[]) => unknown).apply(target, given));
+      },
+    });
+    await createLimiter({ policy, store: proxy }).consume("ann");
+    expect(seen).toContain("consume");
+
+    const spy = vi.spyOn(RedisStore.prototype, "consume");
+    await createLimiter({ policy, store }).consume("ann");
+    expect(spy).toHaveBeenCalledTimes(1);
+    spy.mockRestore();
+
+    // As it is, no promise is made for it: the way that is quicker has to be taken, or only a benchmark would notice.
+    expect([tellOf(store), tellOf(proxy)]).toEqual([expect.any(Function), undefined]);
+  });
+
+  test("listeners are told in the asynchronous context of whoever asked, though answers come together", async () => {
+    const context = new AsyncLocalStorage<string>();
+    const told: unknown[] = [];
+    const limiter = createLimiter({ policy, store: new RedisStore(client), observe: () => void told.push(context.getStore()) });
+    await Promise.all(["ann", "ben", "eve"].map((name) => context.run(name, () => limiter.consume(name))));
+    expect(told).toEqual(["ann", "ben", "eve"]);
+  });
+
+  test("switched off, each decision is a call", async () => {
+    const { calls, store } = counting(client, { denyCacheMs: 0, batch: false });
+    await Promise.all(Array.from({ length: 5 }, (_, i) => store.consume(policy, `key ${i}`, 1)));
+    expect(calls).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  test.each([{ batch: true }, { batch: false }])("an attack costs one call per key and denyCacheMs, however wide it is: %o", async (options) => {
+    const clock = new ManualClock();
+    const { calls, store } = counting(client, { ...options, clock: clock.now });
+    const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
+    await store.consume(slow, "a", 3);
+    await store.consume(slow, "a", 1);
+    calls.length = 0;
+    for (let i = 0; i < 40; i++) {
+      clock.advance(100);
+      const attack = Array.from({ length: 50 }, (_, n) => store.consume(slow, "a", 1 + (n % 3)));
+      await new Promise(setImmediate);
+      attack.push(...Array.from({ length: 50 }, () => store.consume(slow, "a", 1)));
+      for (const decision of await Promise.all(attack)) expect(decision.allowed).toBe(false);
+    }
+    expect(calls).toEqual([1, 1, 1, 1]);
+  });
+
+  test("a denial from memory is the server's own: the same numbers, and gone at the promised instant", async () => {
+    const clock = new ManualClock();
+    const { calls, store } = counting(client, { clock: clock.now });
+    const plain = new RedisStore(client, { clock: clock.now, denyCacheMs: 0 });
+    await store.consume(policy, "a", 3);
+    await store.consume(policy, "a", 1);
+    calls.length = 0;
+    for (const ms of [0, 1, 500, 498]) {
+      clock.advance(ms);
+      for (const cost of [1, 2, 3, 4]) expect(await store.consume(policy, "a", cost)).toEqual(await plain.peek(policy, "a", cost));
+    }
+    expect(calls).toEqual([]);
+    clock.advance(1);
+    expect(await store.consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
+  test("a denial that is remembered is told at once, and what might be granted is not", async () => {
+    const clock = new ManualClock();
+    const { calls, store } = counting(client, { clock: clock.now });
+    expect(store.recall(policy, "a", 4)).toBeNull();
+    await store.consume(policy, "a", 3);
+    const denied = await store.consume(policy, "a", 1);
+    calls.length = 0;
+    expect(store.recall(policy, "a", 1)).toEqual(denied);
+    expect([store.recall(policy, "a", 0), store.recall(policy, "b", 1)]).toEqual([null, null]);
+    const limiter = createLimiter({ policy, store });
+    expect(await Promise.all([limiter.consume("a"), limiter.consume("a", 4)])).toMatchObject([denied, { reason: "cost_above_capacity" }]);
+    expect(calls).toEqual([]);
+    clock.advance(1_000);
+    expect(store.recall(policy, "a", 1)).toBeNull();
+  });
+
+  test("answers that come together count in the order of the server, also after it did not know the script", async () => {
+    let isKnown = true;
+    const held: (() => void)[] = [];
+    const hold = (reply: Promise<unknown>): Promise<unknown> => new Promise((resolve) => void reply.then((value) => held.push(() => resolve(value))));
+    const slow: IoredisLike = {
+      evalsha: (sha, count, ...rest) => (isKnown ? hold(client.evalsha(sha, count, ...rest)) : ((isKnown = true), Promise.reject(new Error("NOSCRIPT")))),
+      eval: (script, count, ...rest) => hold(client.eval(script, count, ...rest)),
+    };
+    const store = new RedisStore(slow, { clock: () => 0 });
+    await new RedisStore(client, { clock: () => 0 }).consume(policy, "a", 2);
+
+    isKnown = false;
+    const denied = store.consume(policy, "a", 2);
+    await vi.waitUntil(() => held.length === 1);
+    const allowed = store.consume(policy, "a", 1);
+    await vi.waitUntil(() => held.length === 2);
+    for (const release of held) release();
+    expect([(await denied).allowed, (await allowed).allowed]).toEqual([false, true]);
+    // The denial is older than the token that was taken, so its wait is too short.
+    expect(store.recall(policy, "a", 2)).toBeNull();
+  });
+
+  test("a denial in other numbers says nothing", async () => {
+    const { calls, store } = counting(client, { clock: () => 0 });
+    await store.consume(policy, "a", 3);
+    await store.consume(policy, "a", 1);
+    calls.length = 0;
+    const others = definePolicy({ name: "tier", capacity: 3, refill: { tokens: 1, everyMs: 777 } });
+    expect(await store.consume(others, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 777 });
+    expect(calls).toEqual([1]);
+  });
+
+  test("refund and reset of this process are seen at once; those of others within denyCacheMs", async () => {
+    const clock = new ManualClock();
+    const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
+    const [one, other] = [new RedisStore(client, { clock: clock.now }), new RedisStore(client, { clock: clock.now })];
+    await one.consume(slow, "a", 3);
+    for (const give of [() => one.refund(slow, "a", 3), () => one.reset(slow, "a")]) {
+      await one.consume(slow, "a", 1);
+      await give();
+      expect((await one.consume(slow, "a", 3)).allowed).toBe(true);
+    }
+    expect((await one.consume(slow, "a", 1)).allowed).toBe(false);
+    await other.reset(slow, "a");
+    clock.advance(999);
+    expect((await one.consume(slow, "a", 1)).allowed).toBe(false);
+    // New numbers of this process are asked about at once.
+    const larger = definePolicy({ name: "tier", capacity: 4, refill: perHour(1) });
+    expect((await one.consume(larger, "a", 1)).allowed).toBe(true);
+    await other.consume(slow, "a", 3);
+    await one.consume(slow, "a", 3);
+    await other.reset(slow, "a");
+    clock.advance(1_000);
+    expect((await one.consume(slow, "a", 1)).allowed).toBe(true);
+  });
+
+  test("a denial that was on its way when its key was reset is not remembered", async () => {
+    const slow = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
+    // A client of several connections, of which one is slow.
+    let hold: Promise<unknown> = Promise.resolve();
+    const pool: IoredisLike = {
+      evalsha: async (sha, count, ...rest) => {
+        const [wait, reply] = [hold, await client.evalsha(sha, count, ...rest)];
+        return (await wait, reply);
+      },
+      eval: (script, count, ...rest) => client.eval(script, count, ...rest),
+    };
+    const store = new RedisStore(pool, { batch: false, clock: () => 0 });
+    await store.consume(slow, "a", 1);
+    let release: (value: unknown) => void = () => undefined;
+    hold = new Promise((resolve) => (release = resolve));
+    const late = store.consume(slow, "a", 1);
+    await new Promise(setImmediate); // it has left
+    hold = Promise.resolve();
+    await store.reset(slow, "a");
+    release(null);
+    expect((await late).allowed).toBe(false);
+    expect((await store.consume(slow, "a", 1)).allowed).toBe(true);
+  });
+
+  test.each(["reset", "refund"] as const)("a %s whose answer is lost is seen at once, too", async (give) => {
+    const slow = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
+    let carryOut: (() => void) | undefined;
+    // A client of several connections, of which one waits, and breaks once the server has done what it was told.
+    let breaks = false;
+    const pool: IoredisLike = {
+      evalsha: async (sha, count, ...rest) => {
+        if (!breaks) return client.evalsha(sha, count, ...rest);
+        breaks = false;
+        await new Promise<void>((resolve) => (carryOut = resolve));
+        await client.evalsha(sha, count, ...rest);
+        throw new Error("broken");
+      },
+      eval: (script, count, ...rest) => client.eval(script, count, ...rest),
+    };
+    const store = new RedisStore(pool, { batch: false, clock: () => 0 });
+    await store.consume(slow, "a", 1);
+    breaks = true;
+    const given = give === "reset" ? store.reset(slow, "a") : store.refund(slow, "a", 1);
+    while (carryOut === undefined) await new Promise(setImmediate);
+    expect((await store.consume(slow, "a", 1)).allowed).toBe(false);
+    carryOut();
+    await expect(given).rejects.toThrow("broken");
+    expect((await store.consume(slow, "a", 1)).allowed).toBe(true);
+  });
+
+  test("a failed question about a refused key leaves nobody waiting", async () => {
+    const clock = new ManualClock();
+    let broken = false;
+    const flaky: IoredisLike = {
+      evalsha: (sha, count, ...rest) => (broken ? Promise.reject(new Error("broken")) : client.evalsha(sha, count, ...rest)),
+      eval: (script, count, ...rest) => client.eval(script, count, ...rest),
+    };
+    const store = new RedisStore(flaky, { clock: clock.now });
+    const slow = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
+    await store.consume(slow, "a", 1);
+    await store.consume(slow, "a", 1);
+    clock.advance(1_000);
+    broken = true;
+    const asked = await Promise.allSettled(Array.from({ length: 5 }, () => store.consume(slow, "a", 1)));
+    expect(asked.map(({ status }) => status)).toEqual(Array(5).fill("rejected"));
+    broken = false;
+    expect((await store.consume(slow, "a", 1)).allowed).toBe(false);
+  });
+
+  test("scripts that are flushed are sent again, inside of batches too", async () => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    const wide = definePolicy({ name: "tier", capacity: 1_000, refill: perHour(1) });
+    for (let i = 0; i < 5; i++) {
+      await client.script("FLUSH");
+      await Promise.all(Array.from({ length: 100 }, () => store.consume(wide, "a", 1)));
+    }
+    expect(await store.peek(wide, "a", 0)).toMatchObject({ remaining: 500 });
+  });
+});

@@ -1,0 +1,57 @@
+import { Redis } from "ioredis";
+import { RedisStore } from "sluice/redis";
+import { storeSuite } from "sluice/testing";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
+import { onOneNode, type Connected } from "../../helpers/redis-clients.js";
+import { describeWith, redisUrl } from "../../helpers/services.js";
+
+const lacks = { close: "the client is the caller's", bound: "a key expires when it is full, and the server's own memory bounds the rest" };
+const stale = { freshDenials: "a refusal is answered from memory for up to `denyCacheMs`" };
+
+describeWith("redis", "Redis", () => {
+  const client = new Redis(redisUrl());
+  // Nobody listens on port 1.
+  const nowhere = new Redis({ port: 1, retryStrategy: null, enableOfflineQueue: false, lazyConnect: true });
+  nowhere.on("error", () => undefined);
+  afterAll(() => (client.disconnect(), nowhere.disconnect()));
+
+  const switches = [
+    { name: "as it comes", options: {}, lacks: { ...lacks, ...stale } },
+    { name: "without batches", options: { batch: false }, lacks: { ...lacks, ...stale } },
+    { name: "without the deny cache", options: { denyCacheMs: 0 }, lacks },
+    { name: "without either", options: { batch: false, denyCacheMs: 0 }, lacks },
+  ];
+  describe.each(switches)("$name", ({ options, lacks: all }) => {
+    storeSuite({
+      test,
+      factory: ({ clock, unreachable }) =>
+        new RedisStore(unreachable ? nowhere : client, { ...options, prefix: "kit", ...(clock && { clock }) }),
+      lacks: all,
+    });
+  });
+});
+
+describeWith("redis-server", "Redis, by way of", () => {
+  let server: OwnRedis;
+  beforeAll(async () => void (server = await startRedis()));
+  afterAll(() => server.stop());
+
+  describe.each(["ioredis 6", "node-redis 5", "node-redis 6", "iovalkey"])("%s", (name) => {
+    let [open, closed]: Connected[] = [];
+    beforeAll(async () => {
+      const connect = onOneNode[name] as (port: number) => Promise<Connected>;
+      [open, closed] = await Promise.all([connect(server.port), connect(server.port)]);
+      await closed.close();
+    });
+    afterAll(() => void open?.close());
+    storeSuite({
+      test,
+      factory: ({ clock, unreachable }) => {
+        const { client } = (unreachable ? closed : open) as Connected;
+        return new RedisStore(client, { denyCacheMs: 0, prefix: name, ...(clock && { clock }) });
+      },
+      lacks,
+    });
+  });
+});

@@ -1,0 +1,57 @@
+// What a call of the script asked and was answered: the one place where the replay knows how that is written down.
+import { isDeepStrictEqual } from "node:util";
+import type { Policy } from "sluice";
+import type { Limit } from "../../../src/core/limit.js";
+import { readReply, type StoreRequest } from "../../../src/stores/redis/protocol.js";
+import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
+
+/** A call of the script; the reply is null where the server did not know the script. */
+export interface Call {
+  readonly event: number;
+  /** When it left for the first time, before the server did not know the script. */
+  readonly left: number;
+  readonly keys: string[];
+  readonly args: string[];
+  reply: unknown;
+}
+
+/** A request, and what the script said of each of its parts. */
+export interface Answered extends StoreRequest {
+  readonly snapshots: readonly Snapshot[];
+}
+
+/** The instant that the call told the script; an empty string for the server's own clock. */
+export const toldInstant = ({ args }: Call): string => args[0] as string;
+
+/** The requests of a call in order, each with its answer. */
+export function answersOf(call: Call, policies: readonly Policy[]): Answered[] {
+  const requests = requestsOf(call, policies);
+  return readReply(call.reply, requests).map((snapshots, i) => {
+    if (snapshots instanceof Error) throw snapshots;
+    return { ...(requests[i] as StoreRequest), snapshots };
+  });
+}
+
+/** Reads a call as the script's own documentation says it is to be read. */
+function requestsOf({ keys, args }: Call, policies: readonly Policy[]): StoreRequest[] {
+  let place = 0;
+  const next = (): string => args[place++] as string;
+  const policyAt = (from: number): Policy => {
+    const sent = Array.from({ length: Number(args[from - 1]) }, (_, i) => args.slice(from + 4 * i, from + 4 * i + 4));
+    return policies.find((policy) => isDeepStrictEqual(sent, policy.limits.map(numbersOf))) as Policy;
+  };
+  place = Number(args[1]) - 1;
+  const requests: StoreRequest[] = [];
+  let key = 0;
+  while (place < args.length) {
+    const what = next() as StoreRequest["what"];
+    const times = Number(next());
+    const parts = Array.from({ length: Number(next()) }, () => ({ policy: policyAt(Number(next())), tokens: Number(next()) }));
+    for (let i = 0; i < times; i++) requests.push({ what, parts: parts.map((part) => ({ ...part, name: keys[key++] as string })) });
+  }
+  return requests;
+}
+
+function numbersOf({ name, capacity, unitsPerMs, unitsPerToken }: Limit): string[] {
+  return [name, ...[capacity, unitsPerMs, unitsPerToken].map(String)];
+}

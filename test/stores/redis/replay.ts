@@ -1,0 +1,233 @@
+// Replays what several processes asked of one Redis, in the server's order and at the instants that the script returned,
+// and holds every answer that any of them got against the core.
+import { isDeepStrictEqual } from "node:util";
+import { definePolicy, type Decision, type Policy } from "sluice";
+import { charge, fullBucket, isStale, lagAt, spentAt, type Bucket } from "../../../src/core/bucket.js";
+import { consume, peek, refund } from "../../../src/core/decision.js";
+import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
+import { answersOf, toldInstant, type Call } from "./replay-wire.js";
+
+/** Whose clock the script reads, and how long denials are remembered. */
+export const modes = {
+  /** A clock of the test's own, which wanders; denials are soon forgotten, so that all of it happens in a short time. */
+  told: { denyCacheMs: 60 },
+  /** The store as it comes: the server's clock, and the default. */
+  server: { denyCacheMs: 1_000 },
+} as const;
+export type Mode = keyof typeof modes;
+
+export const keys = ["ann", "bob", "eve {x}", "zoë 🦉"];
+/** Versions of one policy: other numbers, and a limit that comes and goes. */
+export const policies = [
+  definePolicy({ name: "tier", limits: [{ name: "burst", capacity: 5, refill: { tokens: 1, everyMs: 20 } }] }),
+  definePolicy({ name: "tier", limits: [{ name: "burst", capacity: 8, refill: { tokens: 3, everyMs: 70 } }] }),
+  definePolicy({
+    name: "tier",
+    limits: [
+      { name: "burst", capacity: 4, refill: { tokens: 1, everyMs: 15 } },
+      { name: "long", capacity: 12, refill: { tokens: 7, everyMs: 300 } },
+    ],
+  }),
+  definePolicy({ name: "tier", limits: [{ name: "burst", capacity: 6, refill: { tokens: 1, everyMs: 900 } }] }),
+];
+
+/** What was asked of a store. `event`, `asked` and `answered` count in one order within the process. */
+export interface Asked {
+  readonly what: string;
+  readonly policy: number;
+  readonly keys: string[];
+  readonly tokens: number;
+  readonly asked: number;
+  readonly answered: number;
+  readonly decisions: Decision[];
+}
+
+export interface Told {
+  readonly address: string;
+  readonly calls: Call[];
+  readonly asked: Asked[];
+  /** What the clock of its deny cache said, from which event on. */
+  readonly times: [event: number, time: number][];
+}
+
+interface Denial {
+  /** When its call left; `event` when it left as text, if the server did not know the script before. */
+  readonly left: number;
+  readonly event: number;
+  /** The script's instant, and that of the deny cache when the call left. */
+  readonly now: number;
+  readonly sent: number;
+  readonly buckets: Bucket[];
+}
+
+export interface Replayed {
+  steps: number;
+  denials: number;
+  changes: number;
+  back: number;
+  calls: number;
+  fromMemory: number;
+  unknownScript: number;
+}
+
+/** Throws at the first answer that cannot be right. `order` names, for each call that the server carried out, where it came from. */
+export function replay(order: readonly string[], processes: readonly Told[], mode: Mode): Replayed {
+  const result: Replayed = { steps: 0, denials: 0, changes: 0, back: 0, calls: 0, fromMemory: 0, unknownScript: 0 };
+  const kept = new Map<string, Map<string, Bucket>>();
+  const last = new Map<string, { now: number; policy: Policy }>();
+  const minds = new Map(processes.map((told) => [told.address, { told, next: 0, decided: new Map<string, Decision[][]>(), denials: new Map<string, Denial[]>() }]));
+
+  for (const address of order) {
+    const mind = minds.get(address);
+    const call = mind?.told.calls[mind.next++];
+    if (mind === undefined || call === undefined) throw new Error(`A call from ${address} that no process told of`);
+    result.calls += 1;
+    if (call.reply === null) result.unknownScript += 1;
+    else carryOut(mind, call);
+  }
+  for (const { told, next } of minds.values()) if (next < told.calls.length) throw new Error("A call that the server did not see");
+  for (const mind of minds.values()) {
+    for (const asked of mind.told.asked) judge(mind, asked);
+    const left = [...mind.decided.values()].flat();
+    if (left.length > 0) throw new Error(`${left.length} decisions were never handed out`);
+  }
+  return result;
+
+  type Mind = typeof minds extends Map<string, infer M> ? M : never;
+
+  function carryOut(mind: Mind, call: Call): void {
+    const answers = answersOf(call, policies);
+    const now = answers[0]?.snapshots[0]?.now as number;
+    if (toldInstant(call) !== (mode === "told" ? String(now) : "")) throw new Error("The script's instant is not the one it was given");
+    const sent = mode === "told" ? now : (timesOf(mind.told, call.left, call.left)[0] as number);
+    for (const { what, parts, snapshots } of answers) {
+      const loaded = parts.map(({ name, policy }) => policy.limits.map((limit) => ({ ...(kept.get(name)?.get(limit.name) ?? fullBucket(limit)) })));
+      const fits = parts.map(({ policy, tokens }, i) => peek(loaded[i] as Bucket[], policy, tokens, now).allowed);
+      const all = fits.every(Boolean);
+      const decisions = parts.map(({ name, policy, tokens }, i) => {
+        const buckets = loaded[i] as Bucket[];
+        count(name, policy, now);
+        if (what === "c" || what === "p") compare(snapshots[i] as Snapshot, { now, fits: fits[i] === true, buckets: seen(buckets, policy, now) });
+        if (what === "c" && fits[i] !== true) remember(mind, { left: call.left, event: call.event, now, sent, buckets: settled(buckets, policy, now) }, name, policy);
+        const decision = what === "c" && (all || fits[i] !== true) ? consume(buckets, policy, tokens, now) : peek(buckets, policy, tokens, now);
+        if (!decision.allowed && (what === "c" || what === "p")) result.denials += 1;
+        if (what === "c" && !all && fits[i] === true) settleStale(buckets, policy, now);
+        if (what === "r") refund(buckets, policy, tokens, now);
+        if (what === "d") for (const bucket of buckets) bucket.spent = 0;
+        if (what !== "p") keep(name, policy, buckets, now, what !== "c" || all);
+        return decision;
+      });
+      const asked = what === "c" ? (parts.length > 1 ? "together" : "consume") : what === "p" ? "peek" : "";
+      if (asked !== "") push(mind.decided, signature(asked, policies.indexOf(parts[0]?.policy as Policy), parts.map(({ name }) => name), parts[0]?.tokens as number), decisions);
+    }
+  }
+
+  function saysSo({ now, buckets }: Denial, age: number, asked: Asked, policy: Policy): boolean {
+    return age >= 0 && age < modes[mode].denyCacheMs && isDeepStrictEqual(asked.decisions[0], peek(buckets, policy, asked.tokens, now + age));
+  }
+
+  function count(key: string, policy: Policy, now: number): void {
+    const before = last.get(key);
+    result.steps += 1;
+    if (before !== undefined && before.policy !== policy) result.changes += 1;
+    if (before !== undefined && before.now > now) result.back += 1;
+    last.set(key, { now, policy });
+  }
+
+  // As the script does: a write leaves out what is full, whoever's it is.
+  function keep(key: string, policy: Policy, buckets: Bucket[], now: number, written: boolean): void {
+    const records = kept.get(key) ?? new Map<string, Bucket>();
+    kept.set(key, records);
+    const stale = policy.limits.filter((limit) => records.has(limit.name) && isStale(records.get(limit.name) as Bucket, limit));
+    if (!written && stale.length === 0) return;
+    const ours = new Set((written ? policy.limits : stale).map(({ name }) => name));
+    for (const [name, { at, spent, unitsPerMs }] of records) {
+      if (!ours.has(name) && at - now + Math.ceil(spent / unitsPerMs) <= 0) records.delete(name);
+    }
+    policy.limits.forEach(({ name }, i) => {
+      if (!ours.has(name)) return;
+      const bucket = buckets[i] as Bucket;
+      if (bucket.spent > 0) records.set(name, bucket);
+      else records.delete(name);
+    });
+  }
+
+  /** An answer is one that the script gave to this process, each once, or a denial that it gave a moment ago. */
+  function judge(mind: Mind, asked: Asked): void {
+    if (asked.decisions.length === 0) return;
+    const names = asked.keys.map(nameOf);
+    const given = mind.decided.get(signature(asked.what, asked.policy, names, asked.tokens)) ?? [];
+    const place = given.findIndex((decisions) => isDeepStrictEqual(decisions, asked.decisions));
+    if (place >= 0) return void given.splice(place, 1);
+
+    const policy = policies[asked.policy] as Policy;
+    const [name] = names as [string];
+    const instants = timesOf(mind.told, asked.asked, asked.answered);
+    const right = (mind.denials.get(`${name} ${asked.policy}`) ?? []).some(
+      (denial) =>
+        instants.some((instant) => saysSo(denial, instant - denial.sent, asked, policy)) &&
+        !mind.told.asked.some((other) => other.keys.map(nameOf).includes(name) && outdates(other, denial, asked)),
+    );
+    if (asked.what !== "consume" || asked.decisions[0]?.allowed !== false || !right) {
+      throw new Error(`Nobody said ${JSON.stringify(asked)}`);
+    }
+    result.fromMemory += 1;
+    result.steps += 1;
+    result.denials += 1;
+  }
+}
+
+// What the process's clock said between two of its events.
+function timesOf({ times }: Told, from: number, to: number): number[] {
+  return times.filter(([event], i) => event < to && (times[i + 1]?.[0] ?? Infinity) > from).map(([, time]) => time);
+}
+
+function compare(said: Snapshot, wanted: Pick<Snapshot, "now" | "fits" | "buckets">): void {
+  const { now, fits, buckets } = said;
+  if (!isDeepStrictEqual({ now, fits, buckets }, wanted)) throw new Error(`The script said ${JSON.stringify(said)}, the core ${JSON.stringify(wanted)}`);
+}
+
+// As the script tells them: counted in the policy's own numbers, at the instant or, after a step back, ahead of it.
+function seen(buckets: readonly Bucket[], policy: Policy, now: number): Bucket[] {
+  return policy.limits.map((limit, i) => {
+    const bucket = buckets[i] as Bucket;
+    const { unitsPerMs, unitsPerToken } = limit;
+    return { spent: spentAt(bucket, limit, now), at: now + lagAt(bucket, limit, now), unitsPerMs, unitsPerToken };
+  });
+}
+
+// A refund or reset that was asked for after the denial's call left, or tokens that were taken and told of since. What was
+// asked for after a call of an unknown script may have been carried out before it left again, and the denial knows of that.
+function outdates(other: Asked, { left, event }: Denial, asked: Asked): boolean {
+  if (other.what === "refund" || other.what === "reset") return left < other.asked && other.asked < asked.asked;
+  const took = other.what !== "peek" && other.decisions.every(({ allowed }) => allowed);
+  return took && other.asked > event && other.answered < asked.asked;
+}
+
+function remember({ denials }: { denials: Map<string, Denial[]> }, denial: Denial, key: string, policy: Policy): void {
+  push(denials, `${key} ${policies.indexOf(policy)}`, denial);
+}
+
+function settled(buckets: readonly Bucket[], policy: Policy, now: number): Bucket[] {
+  const copies = buckets.map((bucket) => ({ ...bucket }));
+  policy.limits.forEach((limit, i) => charge(copies[i] as Bucket, limit, now, 0));
+  return copies;
+}
+
+function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
+  policy.limits.forEach((limit, i) => {
+    if (isStale(buckets[i] as Bucket, limit)) charge(buckets[i] as Bucket, limit, now, 0);
+  });
+}
+
+const nameOf = (key: string): string => `sluice:tier ${key.replace("{", "\uFFFD007b").replace("}", "\uFFFD007d")}`;
+
+function signature(what: string, policy: number, names: readonly string[], tokens: number): string {
+  return JSON.stringify([what, policy, names, tokens]);
+}
+
+function push<T>(lists: Map<string, T[]>, name: string, item: T): void {
+  const list = lists.get(name);
+  if (list === undefined) lists.set(name, [item]);
+  else list.push(item);
+}

@@ -1,0 +1,208 @@
+// What Redis sees and keeps: writes, expiry, other people's values, slots, and nothing at all.
+import { Redis } from "ioredis";
+import { createLimiter, definePolicy, perHour, perSecond } from "sluice";
+import { RedisStore, StoreError } from "sluice/redis";
+import { describe, expect, test } from "vitest";
+import { slotOf } from "../../../src/stores/redis/slot.js";
+import { badCharges } from "../../helpers/bad-charges.js";
+import { counting } from "../../helpers/counting.js";
+import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
+import { describeWith } from "../../helpers/services.js";
+import { useRedis } from "../../helpers/use-redis.js";
+
+const policy = definePolicy({ name: "tier", capacity: 3, refill: perSecond(1) });
+const nameOf = (key: string): string => `sluice:tier ${key}`;
+
+describeWith("redis-server", "what Redis sees", () => {
+  let server: OwnRedis;
+  let client: Redis;
+  useRedis((ownServer, own) => ([server, client] = [ownServer, own]));
+
+  /** How often the server carried out commands that can write, since it was last asked. */
+  async function writes(): Promise<number> {
+    const stats = await client.info("commandstats");
+    await client.config("RESETSTAT");
+    return [...stats.matchAll(/cmdstat_(?:set|setrange|del|unlink|pexpire|pexpireat):calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
+  }
+
+  test("L3 · a denial writes nothing, at any cost, nor does a peek; under new numbers it settles once", async () => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
+    await store.consume(slow, "a", 3);
+    const before = await client.dumpBuffer(nameOf("a"));
+    await writes();
+    for (const cost of [1, 2, 3, 4, 1_000]) expect((await store.consume(slow, "a", cost)).allowed).toBe(false);
+    await store.peek(slow, "a", 1);
+    await Promise.all(Array.from({ length: 50 }, () => store.consume(slow, "a", 1)));
+    expect(await writes()).toBe(0);
+    expect(await client.dumpBuffer(nameOf("a"))).toEqual(before);
+
+    const slower = definePolicy({ name: "tier", capacity: 3, refill: { tokens: 1, everyMs: 3_600_001 } });
+    await store.consume(slower, "a", 1);
+    await store.consume(slower, "a", 1);
+    expect(await writes()).toBe(1);
+  });
+
+  test("L4 · a key lives until its bucket is full, rounded up, and as long again, ten seconds at least and a minute at most", async () => {
+    const store = new RedisStore(client);
+    const quick = definePolicy({ name: "tier", capacity: 1_000, refill: { tokens: 1_000, everyMs: 1 } });
+    const uneven = definePolicy({ name: "tier", capacity: 7, refill: { tokens: 7, everyMs: 20_000 } });
+    const month = definePolicy({ name: "tier", capacity: 2, refill: { tokens: 1, everyMs: 30 * 86_400_000 } });
+    for (const [each, cost, fullMs] of [[quick, 1, 1], [uneven, 1, 2_858], [month, 2, 60 * 86_400_000]] as const) {
+      const key = `ttl ${fullMs}`;
+      // Its key may be gone already when it is looked at, but for a moment it was there: "never zero".
+      const { resetMs } = await store.consume(each, key, cost);
+      expect(resetMs).toBe(fullMs);
+      if (fullMs === 1) continue;
+      const left = await client.pttl(nameOf(key));
+      expect(left).toBeGreaterThan(fullMs - 2_000);
+      expect(left).toBeLessThanOrEqual(fullMs + Math.max(10_000, Math.min(fullMs, 60_000)));
+    }
+  });
+
+  test("L4 · a spent bucket is there for as long as it owes, though its expiry was set by an earlier write", async () => {
+    const store = new RedisStore(client);
+    // Owes more in the end than the expiry of the first write has room for; one limit takes the script's short way, two do not.
+    const limit = { capacity: 100, refill: { tokens: 1, everyMs: 1_000 } };
+    for (const each of [definePolicy({ name: "one", ...limit }), definePolicy({ name: "two", limits: [{ name: "a", ...limit }, { name: "b", ...limit }] })]) {
+      const name = `sluice:${each.name} grows`;
+      for (let i = 0; i < 60; i++) {
+        const asked = Date.now();
+        const { resetMs } = await store.consume(each, "grows", 1);
+        expect((await client.pttl(name)) + (Date.now() - asked)).toBeGreaterThanOrEqual(resetMs - 100);
+      }
+      expect(await client.pttl(name)).toBeGreaterThan(50_000);
+    }
+  });
+
+  describe("other people's values", () => {
+    const foreign: [what: string, put: (name: string) => Promise<unknown>][] = [
+      ["a list", (name) => client.lpush(name, "x")],
+      ["a hash", (name) => client.hset(name, "x", "1")],
+      ["text", (name) => client.set(name, "hello")],
+      ["nothing", (name) => client.set(name, "")],
+      ["another version", (name) => client.set(name, Buffer.from([2, ...Array<number>(8).fill(0)]))],
+      ["half a record", async (name) => client.set(name, ((await client.getBuffer(nameOf("good"))) as Buffer).subarray(0, -3))],
+      ["a record of rubbish", (name) => client.set(name, Buffer.concat([Buffer.from([1]), Buffer.alloc(40, 0xff), Buffer.from("tier\0")]))],
+      ...[0, 1, 2, 3, 4].map((place): (typeof foreign)[number] => [
+        `half a unit at place ${place}`,
+        (name) => {
+          const value = Buffer.alloc(41, 1);
+          // Otherwise as the policy itself would have it.
+          [Date.now(), 1, 1, 1, 1_000].forEach((number, i) => value.writeDoubleLE(number + (i === place ? 0.5 : 0), 1 + 8 * i));
+          return client.set(name, Buffer.concat([value, Buffer.from("tier\0")]));
+        },
+      ]),
+      ...[0, -1, 2 ** 53, Number.NaN].map((spent): (typeof foreign)[number] => [
+        `${spent} units spent`,
+        (name) => {
+          const value = Buffer.alloc(41, 1);
+          [Date.now(), spent, 1, 1, 1_000].forEach((number, i) => value.writeDoubleLE(number, 1 + 8 * i));
+          return client.set(name, Buffer.concat([value, Buffer.from("tier\0")]));
+        },
+      ]),
+      ["a record that divides by zero", (name) => client.set(name, Buffer.concat([Buffer.from([1]), Buffer.alloc(40), Buffer.from("tier\0")]))],
+    ];
+    test.each(foreign)("%s under our key fails its own decision, and no other of the same call", async (_, put) => {
+      const { calls, store } = counting(client, { denyCacheMs: 0 });
+      await store.consume(policy, "good", 1);
+      await put(nameOf("bad"));
+      const before = await client.dumpBuffer(nameOf("bad"));
+      calls.length = 0;
+      const [first, bad, refund, together, last] = await Promise.allSettled([
+        store.consume(policy, "good", 1),
+        store.consume(policy, "bad", 1),
+        store.refund(policy, "bad", 1),
+        store.consumeTogether?.([{ policy, key: "good", cost: 1 }, { policy, key: "bad", cost: 1 }]),
+        store.consume(policy, "good", 1),
+      ]);
+      expect(calls).toEqual([6]);
+      expect([first, last]).toMatchObject([{ value: { remaining: 1 } }, { value: { remaining: 0 } }]);
+      for (const failed of [bad, refund, together]) expect(failed).toMatchObject({ reason: { code: "ERR_STORE_FOREIGN_VALUE" } });
+      expect((bad as PromiseRejectedResult).reason).toBeInstanceOf(StoreError);
+      expect(await client.dumpBuffer(nameOf("bad"))).toEqual(before);
+      // A reset makes the key ours.
+      await store.reset(policy, "bad");
+      expect(await store.consume(policy, "bad", 1)).toMatchObject({ allowed: true, remaining: 2 });
+    });
+  });
+
+  test("a user with the rights that the page names is enough", async () => {
+    await client.acl("SETUSER", "limits", "on", ">secret", "~sluice:*", "+evalsha", "+eval", "+get", "+set", "+setrange", "+del", "+time");
+    const limited = new Redis({ port: server.port, username: "limits", password: "secret", enableReadyCheck: false });
+    const store = new RedisStore(limited);
+    await client.script("FLUSH");
+    expect((await store.consume(policy, "a", 1)).allowed).toBe(true);
+    await store.refund(policy, "a", 1);
+    await store.reset(policy, "a");
+    await store.consumeTogether?.([{ policy, key: "a", cost: 1 }, { policy, key: "b", cost: 1 }]);
+    expect((await store.peek(policy, "a", 0)).remaining).toBe(2);
+    limited.disconnect();
+  });
+
+  test.each(badCharges)("L9 · a charge of %o with others is refused by name, and changes nothing", async (wrong, complaint) => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    const good = { policy, key: "a", cost: 2 };
+    await store.consumeTogether?.([good]);
+    const kept = await client.dumpBuffer(nameOf("a"));
+    await expect(store.consumeTogether?.([{ ...good, cost: 1 }, { ...good, key: "b", ...wrong } as typeof good])).rejects.toThrow(complaint);
+    await expect(store.consumeTogether?.([{ ...good, ...wrong } as typeof good])).rejects.toThrow(complaint);
+    expect(await client.keys("*")).toEqual([nameOf("a")]);
+    expect(await client.dumpBuffer(nameOf("a"))).toEqual(kept);
+    expect(await store.consumeTogether?.([])).toEqual([]);
+  });
+
+  describe("slots", () => {
+    test("are the server's own, whatever stands in the key", async () => {
+      const cluster = await startRedis(["--cluster-enabled", "yes"]);
+      const own = new Redis(cluster.url);
+      const names = ["", "a", "{", "}", "{}", "{a}", "x{a}y", "{a}{b}", "{{a}}", "}{a", "a{}b{c}", "zoë {🦉}", "🦉", nameOf("{a}"), `{all}${nameOf("{b}")}`];
+      for (const name of names) expect([name, slotOf(name)]).toEqual([name, await own.cluster("KEYSLOT", name)]);
+      own.disconnect();
+      await cluster.stop();
+    });
+
+    test("cannot be chosen by whoever writes braces into a key", async () => {
+      const store = new RedisStore(client);
+      const keys = ["{same}", "}{same}", "{}{same}", "{{same}}", "\uFFFD007bsame\uFFFD007d"].flatMap((tag) => [tag, `${tag}a`, `${tag}b`]);
+      await Promise.all(keys.map((key) => store.consume(policy, key, 1)));
+      const kept = await client.keys("*");
+      expect(kept).toHaveLength(keys.length);
+      expect(new Set(kept.map(slotOf)).size).toBe(keys.length);
+      expect(kept.filter((name) => /[{}]/.test(name))).toEqual([]);
+    });
+  });
+
+  describe("without a server", () => {
+    test("L11 · refused is not broken: a store is made, its decisions are degraded, and nothing is left unhandled", async () => {
+      const nobody = new Redis({ port: 1, retryStrategy: () => null, lazyConnect: true });
+      nobody.on("error", () => undefined);
+      const store = new RedisStore(nobody);
+      await new Promise(setImmediate);
+      const decision = await createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: Infinity }).consume("a");
+      expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
+      for (const ask of [store.peek(policy, "a", 1), store.consumeTogether?.([{ policy, key: "a", cost: 1 }]), store.refund(policy, "a", 1), store.reset(policy, "a")]) {
+        await expect(ask).rejects.toThrow("Connection is closed");
+      }
+    });
+
+    test("a reply that is not the script's is an error, not a decision", async () => {
+      for (const reply of [null, [], "OK", [1], [1, 2, 3], [1, 2.5], [0, [1]], [0, "x"], { 0: 1 }]) {
+        const store = new RedisStore({ evalsha: () => Promise.resolve(reply), eval: () => Promise.resolve(reply) });
+        await expect(store.consume(policy, "a", 1)).rejects.toMatchObject({ code: "ERR_STORE_REPLY" });
+      }
+    });
+
+    test("what is no client, and wrong options, are named at once", () => {
+      for (const wrong of [null, undefined, {}, "redis://", { get: () => undefined }, { evalsha: () => undefined }]) {
+        expect(() => new RedisStore(wrong as never)).toThrow(/Expected `client` to be a client of ioredis, iovalkey or node-redis, got /);
+      }
+      const some = { evalsha: () => Promise.resolve(), eval: () => Promise.resolve() };
+      expect(() => new RedisStore(some, { denyCacheMs: -1 })).toThrow("Expected `denyCacheMs` to be a whole number of at least 0, got -1");
+      expect(() => new RedisStore(some, { denyCacheMS: 0 } as never)).toThrow("Expected only known options, got `denyCacheMS`");
+      expect(() => new RedisStore(some, { batch: "no" as never })).toThrow('Expected `batch` to be true or false, got "no"');
+      expect(() => new RedisStore(some, { prefix: 7 as never })).toThrow("Expected `prefix` to be a string, got 7");
+      expect(() => new RedisStore(some, { clock: 7 as never })).toThrow("Expected `clock` to be a function");
+    });
+  });
+});

@@ -1,0 +1,117 @@
+// Waiting, and several limiters as one, over a real server and by its clock.
+import { Redis } from "ioredis";
+import { combine, createLimiter, MemoryStore, createWaiter, type Decision, type WaitError } from "sluice";
+import { RedisStore } from "sluice/redis";
+import { expect, test } from "vitest";
+import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
+import { describeWith } from "../../helpers/services.js";
+import { useRedis } from "../../helpers/use-redis.js";
+
+/** Expects what was granted, by the server's clock, to stay below the bound over every stretch of time (law L1). */
+function expectBound(decisions: readonly Decision[], capacity: number, perMs: number): void {
+  const granted = decisions.map(({ at, cost }) => ({ at, cost })).sort((a, b) => a.at - b.at);
+  granted.forEach(({ at: from }, i) => {
+    let sum = 0;
+    for (const { at, cost } of granted.slice(i)) {
+      sum += cost;
+      expect(sum).toBeLessThanOrEqual(capacity + perMs * (at - from) + 1e-6);
+    }
+  });
+}
+
+describeWith("redis-server", "waiting over Redis", () => {
+  let server: OwnRedis;
+  let client: Redis;
+  useRedis((own, connected) => [server, client] = [own, connected]);
+
+  test("serves in order, within the limit by the server's clock, at the limit's pace", async () => {
+    const limiter = createLimiter({ policy: { capacity: 5, refill: { tokens: 1, everyMs: 4 } }, store: new RedisStore(client), storeTimeoutMs: Infinity });
+    const line = createWaiter(limiter);
+    const served: number[] = [];
+    const decisions = await Promise.all(
+      Array.from({ length: 150 }, async (_, i) => {
+        const decision = await line.wait("api", i % 10 === 0 ? 3 : 1);
+        served.push(i);
+        return decision;
+      }),
+    );
+    expect(served).toEqual([...served].sort((a, b) => a - b));
+    expect(decisions.every(({ allowed, degraded }) => allowed && !degraded)).toBe(true);
+    expectBound(decisions, 5, 1 / 4);
+    expect(line.waiting).toBe(0);
+  });
+
+  test("in several processes' lines shares what comes, and never more", async () => {
+    const clients = [new Redis(server.url), new Redis(server.url), new Redis(server.url)];
+    const lines = clients.map((each) => createWaiter(createLimiter({ policy: { capacity: 3, refill: { tokens: 1, everyMs: 5 } }, store: new RedisStore(each), storeTimeoutMs: Infinity })));
+    const decisions = await Promise.all(Array.from({ length: 90 }, (_, i) => (lines[i % 3] as (typeof lines)[number]).wait("api")));
+    expectBound(decisions, 3, 1 / 5);
+    for (const each of clients) each.disconnect();
+  });
+
+  test("cancelled while the server is being asked, gives back what it takes", async () => {
+    const limiter = createLimiter({ policy: { capacity: 5, refill: { tokens: 1, everyMs: 3_600_000 } }, store: new RedisStore(client), storeTimeoutMs: Infinity });
+    const line = createWaiter(limiter);
+    const cancel = new AbortController();
+    const waits = Array.from({ length: 3 }, () => line.wait("api", { cost: 2, signal: cancel.signal }));
+    cancel.abort("enough");
+    expect((await Promise.allSettled(waits)).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    // The line goes on when all is given back.
+    expect((await line.wait("api", 5)).remaining).toBe(0);
+  });
+
+  test("when the server is gone: turned away with the cause, or going on with a share of the limit", async () => {
+    const dying = await startRedis();
+    const own = new Redis(dying.url).on("error", () => undefined);
+    const policy = { capacity: 4, refill: { tokens: 1, everyMs: 20 } };
+    const store = new RedisStore(own);
+    const [strict, local] = [createWaiter(createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: 2_000 })), createWaiter(createLimiter({ policy, store }))];
+    await strict.wait("api");
+    await dying.stop();
+    const error = await strict.wait("api").then(
+      () => null,
+      (reason: WaitError) => reason,
+    );
+    expect(error).toMatchObject({ name: "WaitError", code: "ERR_WAIT_STORE_UNAVAILABLE", waitMs: null });
+    expect(error?.cause).toBeInstanceOf(Error);
+    const decisions = await Promise.all(Array.from({ length: 5 }, () => local.wait("api")));
+    expect(decisions.every(({ allowed, degraded }) => allowed && degraded)).toBe(true);
+    expectBound(decisions, 2, 1 / 40);
+    own.disconnect();
+  });
+});
+
+describeWith("redis-server", "several limiters as one over Redis", () => {
+  let client: Redis;
+  useRedis((_, connected) => (client = connected));
+  const hour = (tokens: number) => ({ tokens, everyMs: 3_600_000 });
+
+  test("in one step: exactly the tenant's budget, and nobody is charged who was refused", async () => {
+    const store = new RedisStore(client);
+    const options = { store, storeTimeoutMs: Infinity };
+    const user = createLimiter({ policy: { name: "user", capacity: 20, refill: hour(1) }, ...options });
+    const tenant = createLimiter({ policy: { name: "tenant", capacity: 50, refill: hour(1) }, ...options });
+    const service = createLimiter({ policy: { name: "service", capacity: 1_000, refill: hour(1) }, ...options });
+    const three = combine([user, tenant, service]);
+    const users = ["a", "b", "c", "d", "e"];
+    const decisions = await Promise.all(Array.from({ length: 300 }, (_, i) => three.consume([["user", users[i % 5] as string], ["tenant", "acme"], "all"])));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(50);
+    expect(decisions.filter(({ allowed }) => !allowed).every(({ refusedBy }) => refusedBy === 1)).toBe(true);
+    const left = await Promise.all(users.map(async (name) => (await user.peek(["user", name])).remaining));
+    expect(left.reduce((sum, remaining) => sum + 20 - remaining, 0)).toBe(50);
+    expect((await service.peek("all")).remaining).toBe(950);
+  });
+
+  test("with a limit in this process's memory: what was taken for nothing is given back", async () => {
+    const shared = createLimiter({ policy: { name: "tenant", capacity: 40, refill: hour(1) }, store: new RedisStore(client), storeTimeoutMs: Infinity });
+    const own = createLimiter({ policy: { name: "process", capacity: 25, refill: hour(1) }, store: new MemoryStore() });
+    for (const [limiters, keys] of [[[shared, own], ["acme", "first"]], [[own, shared], ["second", "umbrella"]]] as const) {
+      const both = combine(limiters);
+      const decisions = await Promise.all(Array.from({ length: 60 }, async () => both.consume(keys)));
+      const granted = decisions.filter(({ allowed }) => allowed).length;
+      expect(granted).toBeLessThanOrEqual(25);
+      const left = await Promise.all(limiters.map(async (limiter, i) => limiter.policy.maxCost - (await limiter.peek(keys[i] as string)).remaining));
+      expect(left).toEqual([granted, granted]);
+    }
+  });
+});

@@ -1,0 +1,98 @@
+// What is remembered of denials, and what is not, however the answers to calls overtake each other.
+import { definePolicy, perHour, type Policy } from "sluice";
+import { beforeEach, expect, test } from "vitest";
+import { DenyCache } from "../../../src/stores/shared/deny-cache.js";
+import { Snapshot } from "../../../src/stores/shared/snapshot.js";
+
+const policy = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
+const other = definePolicy({ name: "other", capacity: 1, refill: perHour(1) });
+
+let cache: DenyCache;
+beforeEach(() => void (cache = new DenyCache(1_000, () => 0)));
+
+function empty({ limits: [{ size, unitsPerMs, unitsPerToken }] }: Policy): Snapshot {
+  return new Snapshot(0, [{ spent: size, at: 0, unitsPerMs, unitsPerToken }], false);
+}
+function deny(key: string, sent = cache.sending()): void {
+  cache.remember(policy, key, empty(policy), sent);
+}
+const knows = (key: string, of = policy): boolean => cache.recall(of, key, 1) !== null;
+
+test("a denial is known under its own policy and key, until tokens were taken after it or it is dropped", () => {
+  deny("a");
+  deny("b");
+  expect([knows("a"), knows("b"), knows("c"), knows("a", other)]).toEqual([true, true, false, false]);
+  cache.outdate(other, "a");
+  cache.outdate(policy, "a");
+  cache.drop(policy, "b");
+  expect([knows("a"), knows("b"), cache.isEmpty]).toEqual([false, false, true]);
+});
+
+test("what a call says that left before its key was dropped is not remembered, and what a later one says is", () => {
+  const early = cache.sending();
+  cache.drop(policy, "a");
+  deny("a", early);
+  deny("b", early);
+  expect([knows("a"), knows("b")]).toEqual([false, true]);
+  deny("a");
+  expect(knows("a")).toBe(true);
+});
+
+test("beyond a thousand drops, nothing is remembered of a call that is older than those that were forgotten", () => {
+  const first = cache.sending();
+  cache.drop(policy, "a");
+  const second = cache.sending();
+  for (let i = 0; i < 1_000; i++) cache.drop(policy, `key ${i}`);
+  deny("a", first);
+  deny("b", first);
+  expect([knows("a"), knows("b")]).toEqual([false, false]);
+  // The drop of "a" is forgotten, and this call came after it.
+  deny("a", second);
+  deny("b", second);
+  deny("key 0", second);
+  expect([knows("a"), knows("b"), knows("key 0")]).toEqual([true, true, false]);
+});
+
+test("ten thousand denials are kept, or two million characters of keys; the oldest go first, whatever their policy", () => {
+  cache.remember(other, "oldest", empty(other), cache.sending());
+  for (let i = 0; i < 10_000; i++) deny(`key ${i}`);
+  expect([knows("oldest", other), knows("key 0"), knows("key 9999")]).toEqual([false, true, true]);
+  deny("key 0"); // again: it is the newest now
+  deny("one more");
+  expect([knows("key 0"), knows("key 1")]).toEqual([true, false]);
+  deny("x".repeat(1_999_000));
+  expect([knows("key 1000"), knows("one more")]).toEqual([false, true]);
+  deny("y".repeat(2_000_001));
+  expect(cache.isEmpty).toBe(true);
+});
+
+test("whoever asks while somebody else does waits for that answer, and one that came meanwhile stays", async () => {
+  cache = new DenyCache(1_000, () => now);
+  let now = 0;
+  deny("a");
+  now = 1_000;
+  expect(cache.answer(policy, "a", 1)).toBeNull();
+  let tell: () => void = () => undefined;
+  cache.expect(policy, "a", new Promise<void>((resolve) => (tell = resolve)));
+  const waiting = cache.answer(policy, "a", 1);
+  expect(waiting).toBeInstanceOf(Promise);
+  deny("a");
+  tell();
+  await waiting;
+  expect(knows("a")).toBe(true);
+});
+
+test("a question that is never answered is waited for as long as a denial is remembered, and then asked again", () => {
+  let now = 0;
+  cache = new DenyCache(1_000, () => now);
+  deny("a");
+  now = 1_000;
+  cache.expect(policy, "a", new Promise(() => undefined));
+  expect(cache.answer(policy, "a", 1)).toBeInstanceOf(Promise);
+  now = 1_999;
+  expect(cache.answer(policy, "a", 1)).toBeInstanceOf(Promise);
+  now = 2_000;
+  expect(cache.answer(policy, "a", 1)).toBeNull();
+  cache.expect(policy, "a", Promise.resolve());
+  expect(cache.answer(policy, "a", 1)).toBeInstanceOf(Promise);
+});

@@ -1,0 +1,185 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createGate, isPromise, nodeReader, applyToNode, refuseOnNode, type Pass, type Refuse, type Verdict } from "sluice/http";
+import { rateLimit } from "sluice/node";
+import { adapterSuite, type AdapterTrait } from "sluice/testing";
+import { describe, expect, test } from "vitest";
+import { serveNode, type NodeAdapter } from "../../adapters/rows/node.js";
+
+describe("an adapter that is wrong fails", () => {
+  const wrong: Array<[mistake: string, adapter: NodeAdapter, failing: string]> = [
+    [
+      "sets the fields after the handler",
+      changed({ pass: (response, verdict) => queueMicrotask(() => applyToNode(response, verdict)) }),
+      "18, 20 · on a streamed answer",
+    ],
+    ["forgets HEAD", unlessGated((request) => request.method === "HEAD"), "12 · HEAD 429"],
+    ["lets refused requests on as well", refusing((_response, _verdict, next) => void next()), "1 · a refused request"],
+    [
+      "tells the wait on every response",
+      changed({
+        pass(response, verdict) {
+          applyToNode(response, verdict);
+          response.setHeader("Retry-After", "1");
+        },
+      }),
+      "15, 16, 21, 23, 28",
+    ],
+    [
+      "rounds the wait down",
+      refusing((response, verdict) => refuseOnNode(response, edited(verdict, "Retry-After", "1"))),
+      "2, 3, 9, 10, 11, 27",
+    ],
+    [
+      "leaves Cache-Control as it was",
+      refusing((response, verdict) => refuseOnNode(response, edited(verdict, "Cache-Control", "public, max-age=60"))),
+      "14 · no cache",
+    ],
+    [
+      "has the last word on the fields",
+      changed({
+        pass(response, verdict) {
+          const { end } = response;
+          response.end = ((...args: Parameters<typeof end>) => {
+            applyToNode(response, verdict);
+            return end.apply(response, args);
+          }) as typeof end;
+          applyToNode(response, { ...verdict, settle: null });
+        },
+      }),
+      "19 · a RateLimit-Remaining",
+    ],
+    ["takes the place of the exposed names", changed({ before: (_request, response) => response.removeHeader("Access-Control-Expose-Headers") }), "37 · scripts"],
+    [
+      "counts preflights",
+      changed({
+        before(request) {
+          if (request.method === "OPTIONS") request.method = "GET";
+        },
+      }),
+      "38 · a preflight",
+    ],
+    ["is asynchronous for no reason", changed({ verdict: async (verdict) => verdict }), "an allowed request is handled before any microtask"],
+    ["reads the body before it decides", changed({ wait: (request) => new Promise((resolve) => request.resume().once("end", resolve)) }), "39 · a large body is answered"],
+    [
+      "asks twice about an outcome",
+      changed({
+        pass(response, verdict) {
+          applyToNode(response, verdict);
+          response.once("finish", () => void verdict.settle?.({ status: response.statusCode, aborted: false }));
+        },
+      }),
+      "a request that is uncounted",
+    ],
+    [
+      "never hears of clients that go away",
+      changed({
+        pass(response, verdict) {
+          applyToNode(response, { ...verdict, settle: null });
+          response.once("finish", () => void verdict.settle?.({ status: response.statusCode, aborted: false }));
+        },
+      }),
+      "a client that goes away is told",
+    ],
+    ["lets everybody in when the key fails", openOnErrors, "a key that throws"],
+    ["limits by address", (options) => rateLimit({ ...options, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · callers do not share"],
+    ["says 429 when the store is down", refusing((response, verdict) => refuseOnNode(response, { ...verdict, status: 429 })), "40 · a store that is down can be answered"],
+    [
+      "writes a second head",
+      refusing((response, verdict) => {
+        response.writeHead(verdict.status).end();
+      }),
+      "18 · a head that was sent",
+    ],
+  ];
+
+  test.concurrent.each(wrong)("one that %s", async (_mistake, adapter, failing) => {
+    await expect(runCase(failing, rateLimit)).resolves.toBeUndefined();
+    await expect(runCase(failing, adapter)).rejects.toThrow(/^Expected /);
+  });
+});
+
+describe("what a framework lacks", () => {
+  const lacks = { rawHead: "no heads here", pipelining: "one at a time" };
+
+  test("is skipped by name, with its reason", () => {
+    const skipped: string[] = [];
+    const ran: string[] = [];
+    const register = Object.assign((name: string) => ran.push(name), { skip: (name: string) => skipped.push(name) });
+    adapterSuite({ test: register, serve: (setup) => serveNode(setup), lacks });
+    expect(skipped.map((name) => name.slice(-24))).toEqual(["(skipped: no heads here)", "(skipped: no heads here)", "(skipped: one at a time)"]);
+    expect(ran.filter((name) => name.includes("(skipped: "))).toEqual([]);
+  });
+
+  test("is an empty test under that name where the runner cannot skip", async () => {
+    const cases = casesOf(rateLimit, lacks);
+    const skipped = [...cases].filter(([name]) => name.includes("(skipped: "));
+    expect(skipped).toHaveLength(3);
+    for (const [, run] of skipped) await run();
+  });
+});
+
+test("no two tests have one name", () => {
+  const names: string[] = [];
+  adapterSuite({ test: (name) => names.push(name), serve: (setup) => serveNode(setup) });
+  expect(new Set(names).size).toBe(names.length);
+});
+
+interface Change {
+  before?(request: IncomingMessage, response: ServerResponse): void;
+  wait?(request: IncomingMessage): Promise<unknown>;
+  verdict?(verdict: Verdict): Verdict | Promise<Verdict>;
+  pass?(response: ServerResponse, verdict: Pass): void;
+  refuse?(response: ServerResponse, verdict: Refuse, next: () => unknown): void;
+}
+
+/** The right adapter, but for one thing. */
+function changed({ before, wait, verdict: change = (verdict) => verdict, pass = applyToNode, refuse = refuseOnNode }: Change): NodeAdapter {
+  return (options) => {
+    const gate = createGate(options, nodeReader);
+    return (listener) => (request, response) => {
+      before?.(request, response);
+      const asked = gate(request as Parameters<typeof gate>[0]);
+      const verdict = isPromise(asked) ? asked.then(change) : change(asked);
+      const go = (known: Verdict): unknown => {
+        const next = (): unknown => listener(request, response);
+        if (known.outcome === "refuse") return refuse(response, known, next);
+        if (known.outcome === "pass") pass(response, known);
+        return next();
+      };
+      if (wait !== undefined) return wait(request).then(() => verdict).then(go);
+      return isPromise(verdict) ? verdict.then(go) : go(verdict);
+    };
+  };
+}
+
+function refusing(refuse: NonNullable<Change["refuse"]>): NodeAdapter {
+  return changed({ refuse });
+}
+
+function unlessGated(free: (request: IncomingMessage) => boolean): NodeAdapter {
+  return (options) => (listener) => {
+    const limited = rateLimit(options)(listener);
+    return (request, response) => (free(request) ? listener(request, response) : limited(request, response));
+  };
+}
+
+function openOnErrors(options: Parameters<NodeAdapter>[0]): ReturnType<NodeAdapter> {
+  return (listener) => rateLimit({ ...options, onError: (_error, request, response) => listener(request, response) })(listener);
+}
+
+function edited(verdict: Refuse, name: string, value: string): Refuse {
+  const at = verdict.fields.indexOf(name);
+  return { ...verdict, fields: verdict.fields.map((text, i) => (i === at + 1 ? value : text)) };
+}
+
+function casesOf(adapter: NodeAdapter, lacks: Partial<Record<AdapterTrait, string>> = {}): Map<string, () => Promise<void>> {
+  const cases = new Map<string, () => Promise<void>>();
+  adapterSuite({ test: (name, run) => cases.set(name, run), serve: (setup) => serveNode(setup, adapter), lacks, deadlineMs: 1_000 });
+  return cases;
+}
+
+function runCase(beginning: string, adapter: NodeAdapter): Promise<void> {
+  const found = [...casesOf(adapter)].filter(([name]) => name.startsWith(beginning));
+  expect(found.map(([name]) => name)).toHaveLength(1);
+  return (found[0] as [string, () => Promise<void>])[1]();
+}

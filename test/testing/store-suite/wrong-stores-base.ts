@@ -1,0 +1,165 @@
+// A right store, written to be spoilt, and the stores that each make one mistake.
+import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
+import { readClock, type Clock } from "../../../src/core/clock.js";
+import { consume, debit, peek, refund, type Decision } from "../../../src/core/decision.js";
+import type { AsyncStore, Charge, Policy } from "../../../src/index.js";
+import type { StoreSetup } from "../../../src/testing/index.js";
+
+/** Where the buckets of a few stores lie: a server that answers in a later turn and does one thing at a time. */
+export class Server {
+  readonly rows = new Map<string, Map<string, Bucket>>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** Runs `step` alone. */
+  atomically<T>(step: () => T | Promise<T>): Promise<T> {
+    const turn = this.#turn.then(step);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+/** A turn of the event loop, as a call over a network would take. */
+export const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * A store with all powers, right as it stands. Each step is a method, so that a wrong store can be one changed method.
+ */
+export class RightStore implements AsyncStore {
+  readonly sync = false;
+  readonly clock: Clock | "server";
+  closed = false;
+
+  constructor(
+    readonly server: Server,
+    readonly setup: StoreSetup,
+  ) {
+    this.clock = setup.clock ?? "server";
+  }
+
+  async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    return this.atomically(() => {
+      const now = this.now();
+      const buckets = this.load(policy, key, now);
+      const stale = this.isStale(buckets, policy);
+      const decision = this.decide(buckets, policy, cost, now);
+      if (decision.allowed || stale) this.save(policy, key, buckets, now);
+      return decision;
+    });
+  }
+
+  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
+    return this.atomically(() => {
+      const now = this.now();
+      return peek(this.load(policy, key, now), policy, cost, now);
+    });
+  }
+
+  async refund(policy: Policy, key: string, tokens: number): Promise<void> {
+    return this.atomically(() => {
+      const now = this.now();
+      const buckets = this.load(policy, key, now);
+      refund(buckets, policy, tokens, now);
+      this.save(policy, key, buckets, now);
+    });
+  }
+
+  async debit(policy: Policy, key: string, tokens: number): Promise<void> {
+    return this.atomically(() => {
+      const now = this.now();
+      const buckets = this.load(policy, key, now);
+      debit(buckets, policy, tokens, now);
+      this.save(policy, key, buckets, now);
+    });
+  }
+
+  async reset(policy: Policy, key: string): Promise<void> {
+    return this.atomically(() => void this.server.rows.delete(this.name(policy, key)));
+  }
+
+  async consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
+    return this.atomically(() => {
+      const now = this.now();
+      const found = charges.map(({ policy, key }) => this.load(policy, key, now));
+      const asked = charges.map(({ policy, cost }, i) => peek(found[i] as Bucket[], policy, cost, now));
+      const all = asked.every(({ allowed }) => allowed);
+      return charges.map(({ policy, key, cost }, i) => {
+        const buckets = found[i] as Bucket[];
+        const stale = this.isStale(buckets, policy);
+        const decision = this.decide(buckets, policy, all ? cost : policy.maxCost + 1, now);
+        if (all || stale) this.save(policy, key, buckets, now);
+        return all ? decision : (asked[i] as Decision);
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+
+  async atomically<T>(step: () => T): Promise<T> {
+    if (this.setup.unreachable) throw new Error("no connection");
+    await later();
+    return this.server.atomically(step);
+  }
+
+  now(): number {
+    return readClock(this.setup.clock ?? SERVER_CLOCK);
+  }
+
+  name(policy: Policy, key: string): string {
+    return JSON.stringify([policy.name, key]);
+  }
+
+  load(policy: Policy, key: string, now: number): Bucket[] {
+    const row = this.server.rows.get(this.name(policy, key));
+    return policy.limits.map((limit) => {
+      const bucket = row?.get(limit.name);
+      return bucket === undefined || bucket.at + this.livesFor(bucket) <= now ? fullBucket(limit) : { ...bucket };
+    });
+  }
+
+  livesFor({ spent, unitsPerMs }: Bucket): number {
+    return Math.ceil(spent / unitsPerMs);
+  }
+
+  isStale(buckets: readonly Bucket[], policy: Policy): boolean {
+    return buckets.some((bucket, i) => isStale(bucket, policy.limits[i] as Policy["limits"][number]));
+  }
+
+  decide(buckets: Bucket[], policy: Policy, cost: number, now: number): Decision {
+    return consume(buckets, policy, cost, now);
+  }
+
+  save(policy: Policy, key: string, buckets: readonly Bucket[], now: number): void {
+    const { rows } = this.server;
+    const name = this.name(policy, key);
+    const row = rows.get(name) ?? new Map<string, Bucket>();
+    policy.limits.forEach((limit, i) => row.set(limit.name, { ...(buckets[i] as Bucket) }));
+    if (!rows.has(name) && rows.size >= (this.setup.maxKeys ?? Infinity)) rows.delete(this.victim(now));
+    rows.set(name, row);
+  }
+
+  /** Whom to forget when there is no room: an idle one, or else the oldest. */
+  victim(now: number): string {
+    const { rows } = this.server;
+    const idle = [...rows].find(([, row]) => [...row.values()].every((bucket) => bucket.at + this.livesFor(bucket) <= now));
+    return idle?.[0] ?? ([...rows.keys()][0] as string);
+  }
+}
+
+/** The methods that a wrong store changes; `this` is the store. */
+type Changes = { [Name in keyof RightStore]?: RightStore[Name] extends (...args: infer A) => infer R ? (this: RightStore, ...args: A) => R : never };
+
+/** A store that is right but for these methods. */
+export function but(changes: Changes): typeof RightStore {
+  class Wrong extends RightStore {}
+  Object.assign(Wrong.prototype, changes);
+  return Wrong;
+}
+
+/** What the right store does, for changed methods that do a little more or less. */
+export const right = RightStore.prototype;
+
+// Caught before any test can turn the process's clock: it stands for another machine's.
+const { now: dateNow } = Date;
+const SERVER_CLOCK: Clock = () => dateNow();
