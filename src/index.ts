@@ -3,6 +3,7 @@
  * @module sluice
  */
 export { fullBucket, type Bucket } from "./core/bucket.js";
+export { SluiceError } from "./core/errors.js";
 export { monotonicClock, readClock, type Clock } from "./core/clock.js";
 // The arithmetic by itself, for stores that keep the records somewhere else.
 export { consume as consumeBuckets, debit as debitBuckets, peek as peekBuckets, refund as refundBuckets } from "./core/decision.js";

@@ -46,12 +46,12 @@ async function callsAtImport(source: string): Promise<string[]> {
 }
 
 // An empty record; a list that is frozen; a policy that stands for one to be picked; a symbol for fastify; the text of Redis's scripts. Nothing that takes time.
-const HTTP = ["Object.create", "Object.freeze", "Object.keys", "Array.prototype.includes", "Number.isSafeInteger", "Math.ceil", "Array.prototype.map", "Math.min"];
+const HTTP = ["Object.create", "Object.freeze", "Object.keys", "Array.prototype.includes", "Number.isSafeInteger", "Math.ceil", "Array.prototype.map", "Math.min", "Symbol.for", "Object.defineProperty"];
 const known: Readonly<Record<string, readonly string[]>> = {
   ".": ["Object.freeze"],
   "./node": HTTP,
   "./express": HTTP,
-  "./fastify": [...HTTP, "Symbol.for", "Object.assign"],
+  "./fastify": [...HTTP, "Object.assign"],
   "./hono": HTTP,
   "./web": HTTP,
   "./redis": ["Promise.resolve", "String.prototype.trim", "String.prototype.toString", "String.prototype.replaceAll"],

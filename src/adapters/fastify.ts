@@ -3,7 +3,7 @@
  * @module sluice/fastify
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
-import { expected } from "../core/errors.js";
+import { expected } from "../core/check.js";
 import { createGate, exposing, isPromise, LIMITER_OPTIONS, applyToNode, refuseOnNode, shareStore } from "../http/index.js";
 import { lowerCase } from "../http/responses/lower-case.js";
 import type { Gate, GateOptions, Verdict } from "../http/index.js";

@@ -3,7 +3,7 @@
  * @module sluice/node
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { expected } from "../core/errors.js";
+import { expected } from "../core/check.js";
 import { createGate, failure, isPromise, nodeReader, applyToNode, refuseOnNode } from "../http/index.js";
 import type { GateOptions, NodeRequest, NodeResponse, Refuse, Verdict } from "../http/index.js";
 

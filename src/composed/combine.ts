@@ -1,5 +1,5 @@
 import type { Decision } from "../core/decision.js";
-import { expected } from "../core/errors.js";
+import { expected } from "../core/check.js";
 import { encodeKey, type Key } from "../core/key.js";
 import type { Store } from "../core/store.js";
 import { costOf, policyOf, power, type ConsumeOptions } from "../limiter/arguments.js";

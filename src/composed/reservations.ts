@@ -1,6 +1,6 @@
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { checkNames, expected, positiveInteger, wholeNumber } from "../core/errors.js";
+import { checkNames, checkOptions, positiveInteger, wholeNumber } from "../core/check.js";
 import { encodeKey, type Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
@@ -67,8 +67,7 @@ export interface Reservations<S extends Store = Store> {
  */
 export function createReservations<S extends Store>(limiter: Limiter<S>, options: ReservationsOptions = {}): Reservations<S> {
   const { policy: own, store, ask, localCharge } = partsOf(limiter);
-  if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object", options));
-  checkNames(options, ["expiresMs"]);
+  checkOptions(options, ["expiresMs"]);
   const expiresMs = positiveInteger("expiresMs", options.expiresMs ?? 300_000);
   power(store, "refund");
   power(store, "debit");

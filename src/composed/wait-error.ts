@@ -1,32 +1,31 @@
-/** Why somebody was turned away who wanted to wait. */
+import { SluiceError } from "../core/errors.js";
+
+/** Why a wait ended without tokens. */
 export type WaitErrorCode =
-  /** It would have to wait for longer than `maxWaitMs`. */
+  /** The wait would be longer than `maxWaitMs`. */
   | "ERR_WAIT_TOO_LONG"
-  /** It costs more than the policy can ever hold. */
+  /** The cost is above the capacity: no wait is long enough. */
   | "ERR_WAIT_NEVER"
-  /** `maxWaiters` wait for this key already. */
+  /** Too many callers wait already. */
   | "ERR_WAIT_FULL"
   /** The store failed, and `onStoreError` has no bucket to wait for. */
   | "ERR_WAIT_STORE_UNAVAILABLE";
 
 /**
- * Somebody was turned away who wanted to wait, with nothing taken. `code` is stable, the message is not.
+ * A wait ended without tokens, and took none. `code` is stable.
  *
- * Who is cancelled by a signal gets that signal's reason instead.
+ * A wait that a signal cancels rejects with the signal's reason instead.
  * @example
  * if (error instanceof WaitError && error.code === "ERR_WAIT_TOO_LONG") console.warn(`busy for ${error.waitMs} ms`);
  */
-export class WaitError extends Error {
-  override readonly name = "WaitError";
-  /** Stable. */
-  readonly code: WaitErrorCode;
-  /** Milliseconds that it would have to wait, as far as can be foretold; Infinity when it could never end; null when nobody knows. */
+export class WaitError extends SluiceError<WaitErrorCode> {
+  static override readonly kind = "WaitError";
+  /** Milliseconds that the wait would take, as far as known; Infinity when it would never end; null when unknown. */
   readonly waitMs: number | null;
 
-  /** Made by {@link Waiter.wait}. */
+  /** @internal Made by {@link Waiter.wait}. */
   constructor(code: WaitErrorCode, message: string, waitMs: number | null, options?: { readonly cause?: unknown }) {
-    super(message, options);
-    this.code = code;
+    super(code, message, options);
     this.waitMs = waitMs;
   }
 }

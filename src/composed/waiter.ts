@@ -1,6 +1,6 @@
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { checkNames, expected, positiveInteger, wholeNumber } from "../core/errors.js";
+import { checkOptions, expected, positiveInteger, wholeNumber } from "../core/check.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { costOf, policyOf, type ConsumeOptions } from "../limiter/arguments.js";
 import { Cancellations, type AbortSignalLike } from "./abort.js";
@@ -60,8 +60,7 @@ export interface Waiter {
  */
 export function createWaiter(limiter: Limiter, settings: WaiterOptions = {}): Waiter {
   if (typeof limiter?.consume !== "function") throw new TypeError(expected("limiter", "made by createLimiter", limiter));
-  if (typeof settings !== "object" || settings === null) throw new TypeError(expected("options", "an object", settings));
-  checkNames(settings, ["maxWaitMs", "maxWaiters"]);
+  checkOptions(settings, ["maxWaitMs", "maxWaiters"]);
   const { maxWaitMs: patience = Infinity, maxWaiters = 10_000 } = settings;
   checkWait(patience);
   positiveInteger("maxWaiters", maxWaiters);

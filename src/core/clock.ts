@@ -1,4 +1,4 @@
-import { expected } from "./errors.js";
+import { expected } from "./check.js";
 
 /**
  * Tells the time: milliseconds since any fixed instant.

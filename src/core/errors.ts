@@ -1,37 +1,35 @@
-/** Shows a value in a one-line message without running its code: strings quoted and shortened, objects by kind. */
-export function show(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
-  if (typeof value === "bigint") return `${value}n`;
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (typeof value === "object" && value !== null) return "an object";
-  if (typeof value === "function") return "a function";
-  return String(value);
-}
+/**
+ * The base class of every error that sluice throws at run time. Misuse is a TypeError or a RangeError instead.
+ *
+ * `code` is stable; the message is not. `instanceof` also recognizes errors of another copy of this package, such as the
+ * CommonJS copy beside the ES module.
+ * @example
+ * try {
+ *   await limiter.peek("user:42");
+ * } catch (error) {
+ *   if (error instanceof SluiceError) console.warn(error.code);
+ * }
+ */
+export class SluiceError<Code extends string = string> extends Error {
+  /** The class's name, which minifiers leave alone. Becomes the error's `name`. */
+  static readonly kind: string = "SluiceError";
+  /** Stable, and starts with `ERR_`. */
+  readonly code: Code;
 
-/** The one shape of every complaint about input: what was expected, what came. */
-export function expected(name: string, what: string, got: unknown): string {
-  return `Expected \`${name}\` to be ${what}, got ${show(got)}`;
-}
-
-/** Throws a TypeError for the first option that is not among `names`: one misspelt would be no option at all. */
-export function checkNames(options: object, names: readonly string[]): void {
-  for (const name of Object.keys(options)) {
-    if (!names.includes(name)) throw new TypeError(`Expected only known options, got \`${name}\``);
+  /** @internal Made by sluice and by stores. */
+  constructor(code: Code, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = new.target.kind;
+    this.code = code;
+    Object.defineProperty(this, Symbol.for("sluice.error"), { value: true });
   }
-}
 
-/** Returns `value` when it is a whole number of at least 1; otherwise throws (TypeError for another type, RangeError for a wrong number). */
-export function positiveInteger(name: string, value: unknown): number {
-  return integerFrom(1, "a positive integer", name, value);
-}
-
-/** Returns `value` when it is a whole number of at least 0; otherwise throws as {@link positiveInteger} does. */
-export function wholeNumber(name: string, value: unknown): number {
-  return integerFrom(0, "a whole number of at least 0", name, value);
-}
-
-function integerFrom(least: number, what: string, name: string, value: unknown): number {
-  if (typeof value !== "number") throw new TypeError(expected(name, what, value));
-  if (!Number.isSafeInteger(value) || value < least) throw new RangeError(expected(name, what, value));
-  return value;
+  /** Whether `value` is an error of this class, from any copy of the package. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+    const error = Object(value) as { readonly name?: unknown };
+    if (!(Symbol.for("sluice.error") in error)) return false;
+    // A subclass made elsewhere inherits `kind`, and its instances are not those of another copy.
+    return this === SluiceError || (Object.hasOwn(this, "kind") && error.name === this.kind);
+  }
 }

@@ -1,4 +1,4 @@
-import { expected, show } from "./errors.js";
+import { expected, show } from "./check.js";
 
 /** One part of a key. Numbers are written in decimal, so `42` and `"42"` are the same part. */
 export type KeyPart = string | number | bigint;

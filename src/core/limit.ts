@@ -1,4 +1,4 @@
-import { checkNames, expected, positiveInteger } from "./errors.js";
+import { checkNames, expected, positiveInteger } from "./check.js";
 
 /** The sustained rate: `tokens` come back every `everyMs` milliseconds, evenly, not in steps. */
 export interface Refill {

@@ -1,4 +1,4 @@
-import { checkNames, expected } from "./errors.js";
+import { checkNames, expected } from "./check.js";
 import { makeLimit, type Limit, type LimitOptions, type Refill } from "./limit.js";
 
 /** A policy of one limit, or of several that a caller must satisfy together, as a user writes it. */
@@ -40,8 +40,14 @@ export class Policy {
     this.limits = limits;
     this.maxCost = Math.min(...limits.map((limit) => limit.capacity));
     Object.freeze(limits);
+    Object.defineProperty(this, Symbol.for("sluice.policy"), { value: true });
     Object.freeze(this);
   }
+}
+
+/** Whether {@link definePolicy} made `value`, be it that of another copy of this package. */
+export function isPolicy(value: unknown): value is Policy {
+  return Symbol.for("sluice.policy") in Object(value);
 }
 
 /**
@@ -59,7 +65,7 @@ export class Policy {
  * });
  */
 export function definePolicy(options: PolicyOptions | Policy): Policy {
-  if (options instanceof Policy) return options;
+  if (isPolicy(options)) return options;
   if (typeof options !== "object" || options === null) {
     throw new TypeError(expected("policy", "an object with `capacity` and `refill`, or with `limits`", options));
   }

@@ -1,4 +1,4 @@
-import { expected } from "../core/errors.js";
+import { expected } from "../core/check.js";
 import { platform } from "./platform.js";
 
 /** What is warned of, each code once in a process. `docs/guides/warnings.md` says of each what to do. */

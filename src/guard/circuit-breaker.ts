@@ -1,5 +1,5 @@
 import { monotonicClock } from "../core/clock.js";
-import { checkNames, expected, positiveInteger } from "../core/errors.js";
+import { checkNames, expected, positiveInteger } from "../core/check.js";
 import { StoreUnavailableError } from "./errors.js";
 
 /** When to stop asking a store that fails. */

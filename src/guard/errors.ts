@@ -1,21 +1,16 @@
+import { SluiceError } from "../core/errors.js";
+
+/** Why a limiter does not have an answer of the store. */
+export type StoreUnavailableCode = "ERR_STORE_TIMEOUT" | "ERR_STORE_OPEN";
+
 /**
- * A store that was not waited for any longer, or not asked at all. `code` is stable: `"ERR_STORE_TIMEOUT"` when it did not
- * answer within `storeTimeoutMs`, and may have taken the tokens nevertheless; `"ERR_STORE_OPEN"` when it failed too often
- * to be asked again yet, and took nothing. Found in `decision.error`.
+ * The limiter has no answer of the store. Found in `decision.error`. Its `code` is stable:
+ *
+ * - `"ERR_STORE_TIMEOUT"`: no answer came within `storeTimeoutMs`. The store may have taken the tokens all the same.
+ * - `"ERR_STORE_OPEN"`: the circuit breaker is open after too many failures. The store was not asked and took nothing.
  * @example
  * if (decision.error instanceof StoreUnavailableError) console.warn(decision.error.code);
  */
-export class StoreUnavailableError extends Error {
-  override readonly name = "StoreUnavailableError";
-  /** Stable; the message is not. */
-  readonly code: StoreUnavailableCode;
-
-  /** Made by limiters. */
-  constructor(code: StoreUnavailableCode, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options);
-    this.code = code;
-  }
+export class StoreUnavailableError extends SluiceError<StoreUnavailableCode> {
+  static override readonly kind = "StoreUnavailableError";
 }
-
-/** Why a store was given up on. */
-export type StoreUnavailableCode = "ERR_STORE_TIMEOUT" | "ERR_STORE_OPEN";

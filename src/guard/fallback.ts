@@ -1,6 +1,6 @@
 import { monotonicClock, readClock, type Clock } from "../core/clock.js";
 import type { Decision, DecisionFacts } from "../core/decision.js";
-import { expected } from "../core/errors.js";
+import { expected } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";

@@ -1,8 +1,8 @@
 import type { Decision } from "../core/decision.js";
-import { expected } from "../core/errors.js";
+import { expected } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { makeLimit, perSecond } from "../core/limit.js";
-import { definePolicy, Policy } from "../core/policy.js";
+import { definePolicy, isPolicy, Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { namesIn, NOTHING } from "./responses/cors.js";
 import { createLimiter, defaultStore, type Limiter } from "../limiter/limiter.js";
@@ -162,7 +162,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
 
   function checkPolicy(policy: Policy): Policy {
-    if (!(policy instanceof Policy)) throw new TypeError(expected("policy()", "made by definePolicy", policy));
+    if (!isPolicy(policy)) throw new TypeError(expected("policy()", "made by definePolicy", policy));
     checkOnce(policy);
     return policy;
   }

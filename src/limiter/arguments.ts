@@ -1,5 +1,5 @@
-import { checkNames, expected, wholeNumber } from "../core/errors.js";
-import { Policy } from "../core/policy.js";
+import { checkNames, expected, wholeNumber } from "../core/check.js";
+import { isPolicy, type Policy } from "../core/policy.js";
 import type { Store, StoreMethods } from "../core/store.js";
 
 /** One request's own cost and policy. */
@@ -28,7 +28,7 @@ export function policyOf(asked: Asked, fallback: Policy): Policy {
   checkNames(asked, ASKABLE);
   const own = asked.policy;
   if (own === undefined) return fallback;
-  if (!(own instanceof Policy)) throw new TypeError(expected("policy", "made by definePolicy", own));
+  if (!isPolicy(own)) throw new TypeError(expected("policy", "made by definePolicy", own));
   return own;
 }
 

@@ -1,7 +1,7 @@
 import type { Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { Limiter } from "./limiter.js";
-import { show } from "../core/errors.js";
+import { show } from "../core/check.js";
 import { builtin } from "../diagnostics/platform.js";
 import { warnOnce } from "../diagnostics/warnings.js";
 

@@ -1,5 +1,5 @@
 import type { Decision } from "../core/decision.js";
-import { expected } from "../core/errors.js";
+import { expected } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import type { Age } from "../guard/server-clock.js";

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { expected } from "../core/errors.js";
+import { expected } from "../core/check.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
 import type { Store, SyncStore } from "../core/store.js";

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.js";
-import { checkNames, expected, positiveInteger } from "../core/errors.js";
+import { checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy, PolicyOptions } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import type { MemoryStore } from "../stores/memory/memory.js";
@@ -44,10 +44,7 @@ export const LIMITER_OPTIONS = ["policy", "store", "clock", ...BEHAVIOUR] as con
 
 /** Throws a TypeError for options that are none, or for the first whose name is unknown. */
 export function checkLimiterOptions(options: object): void {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(expected("options", "an object with a `policy`", options));
-  }
-  checkNames(options, LIMITER_OPTIONS);
+  checkOptions(options, LIMITER_OPTIONS, "an object with a `policy`");
 }
 
 /** The time that a call to the store may take. Throws a RangeError or TypeError when it is none. */

@@ -1,5 +1,5 @@
 import type { Decision } from "../core/decision.js";
-import { expected, positiveInteger } from "../core/errors.js";
+import { expected, positiveInteger } from "../core/check.js";
 import { encodeKey } from "../core/key.js";
 import { answer, policyOf, power } from "./arguments.js";
 import { StoreUnavailableError } from "../guard/errors.js";

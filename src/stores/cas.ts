@@ -5,7 +5,7 @@
 import { fullBucket, isStale, type Bucket } from "../core/bucket.js";
 import { readClock, type Clock } from "../core/clock.js";
 import { consume, debit, peek, refund, type Decision } from "../core/decision.js";
-import { checkNames, expected, positiveInteger } from "../core/errors.js";
+import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore } from "../core/store.js";
 import { portableKey } from "./shared/portable-key.js";
@@ -84,9 +84,9 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
   if (typeof backend?.read !== "function" || typeof backend.write !== "function") {
     throw new TypeError(expected("backend", "an object with `read` and `write`", backend));
   }
-  checkNames(options, ["attempts", "clock", "random", "sleep"]);
+  checkOptions(options, ["attempts", "clock", "random", "sleep"]);
   const { clock = Date.now, random = Math.random, sleep = pause } = options;
-  if (typeof clock !== "function") throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
+  checkClock(clock);
   const attempts = positiveInteger("attempts", options.attempts ?? 24);
   // Who waits for the next round of a key; a key is here as long as a round of it is under way.
   const waiting = new Map<string, Job[]>();

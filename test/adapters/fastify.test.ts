@@ -159,7 +159,7 @@ describe.each(versions)("$name", ({ framework }) => {
   });
 
   test.each([
-    [{ capasity: 3 }, "got `capasity`"],
+    [{ capasity: 3 }, "Unknown option `capasity`"],
     [{ policy: { capacity: 0, refill: { tokens: 1, everyMs: 1 } } }, "Expected `capacity` to be a positive integer, got 0"],
     [{ cost: 2 }, "Expected `cost` to be at most the capacity, 1, got 2"],
     [true, "Expected `config.rateLimit` to be false or an object with options, got true"],

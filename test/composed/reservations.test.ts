@@ -276,10 +276,10 @@ describe("misuse", () => {
 
   test("options and limiters are checked", () => {
     const limiter = createLimiter({ policy });
-    expect(() => createReservations(limiter, { expireMs: 1 } as object)).toThrow(new TypeError("Expected only known options, got `expireMs`"));
+    expect(() => createReservations(limiter, { expireMs: 1 } as object)).toThrow(new TypeError("Unknown option `expireMs`. Did you mean `expiresMs`?"));
     expect(() => createReservations(limiter, { expiresMs: 0 })).toThrow(new RangeError("Expected `expiresMs` to be a positive integer, got 0"));
     expect(() => createReservations({ ...limiter })).toThrow(TypeError);
-    expect(() => createReservations(limiter).reserve("alice", 1, { cost: 2 } as object)).toThrow(new TypeError("Expected only known options, got `cost`"));
+    expect(() => createReservations(limiter).reserve("alice", 1, { cost: 2 } as object)).toThrow(new TypeError("Unknown option `cost`. Known options: `policy`"));
     expect(() => createReservations(limiter).reserve("alice", 1, { policy: policy as never })).toThrow(/^Expected `policy` to be made by definePolicy/);
   });
 });

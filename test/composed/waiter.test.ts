@@ -411,7 +411,7 @@ describe("misuse", () => {
   test.each([
     ["limiter", () => createWaiter(undefined as never), "Expected `limiter` to be made by createLimiter, got undefined"],
     ["options", () => createWaiter(limiter, 5 as never), "Expected `options` to be an object, got 5"],
-    ["a misspelt option", () => createWaiter(limiter, { maxWait: 5 } as never), "Expected only known options, got `maxWait`"],
+    ["a misspelt option", () => createWaiter(limiter, { maxWait: 5 } as never), "Unknown option `maxWait`. Did you mean `maxWaitMs`?"],
     ["maxWaitMs", () => createWaiter(limiter, { maxWaitMs: -1 }), "Expected `maxWaitMs` to be a whole number of at least 0, got -1"],
     ["maxWaiters", () => createWaiter(limiter, { maxWaiters: 0 }), "Expected `maxWaiters` to be a positive integer, got 0"],
   ])("of %s throws", (_, call, message) => {
@@ -422,7 +422,7 @@ describe("misuse", () => {
     ["the key", "", 1, "Expected `key` to be a non-empty string, got an empty one"],
     ["the cost", "smtp", 1.5, "Expected `cost` to be a whole number of at least 0, got 1.5"],
     ["null", "smtp", null, "Expected `asked` to be a cost or an object, got null"],
-    ["a misspelt option", "smtp", { maxWait: 5 }, "Expected only known options, got `maxWait`"],
+    ["a misspelt option", "smtp", { maxWait: 5 }, "Unknown option `maxWait`. Known options: `cost`, `policy`"],
     ["maxWaitMs", "smtp", { maxWaitMs: Number.NaN }, "Expected `maxWaitMs` to be a whole number of at least 0, got NaN"],
     ["the policy", "smtp", { policy: {} }, "Expected `policy` to be made by definePolicy, got an object"],
     ["the signal", "smtp", { signal: {} }, "Expected `signal` to be an AbortSignal, got an object"],

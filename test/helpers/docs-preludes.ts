@@ -23,6 +23,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/node.ts": 'import { createServer } from "node:http"',
   "src/client/countdown.ts": "declare const error: import('sluice/client').RateLimitedError",
   "src/client/fetch/error.ts": "declare const error: unknown",
+  "src/core/errors.ts": "declare const limiter: import('sluice').Limiter",
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
   "src/composed/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",

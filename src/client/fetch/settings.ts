@@ -1,5 +1,5 @@
 import { monotonicClock } from "../../core/clock.js";
-import { checkNames } from "../../core/errors.js";
+import { checkNames } from "../../core/check.js";
 import type { ClientOptions, Timing } from "./options.js";
 import { sleep } from "./sleep.js";
 

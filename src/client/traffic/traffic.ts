@@ -2,7 +2,7 @@
  * Calls that know of each other: they wait together after a 429, and slow down before one.
  * @module sluice/client/traffic
  */
-import { checkNames, expected } from "../../core/errors.js";
+import { checkOptions, expected } from "../../core/check.js";
 import { closedFor, enter, hear, newCaller, routeOf, send, type Caller } from "./caller.js";
 import type { Traffic, TrafficCall } from "../fetch/options.js";
 import { waitIn } from "./queue.js";
@@ -48,8 +48,7 @@ const MOST_CALLERS = 1_000;
  * const quiet = createFetch({ traffic, maxAttempts: 1 }); // waits for the same limits
  */
 export function createTraffic(options: TrafficOptions = {}): Traffic {
-  if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object", options));
-  checkNames(options, ["pace", "route"]);
+  checkOptions(options, ["pace", "route"]);
   const { pace = true, route = nameRoute } = options;
   if (typeof pace !== "boolean") throw new TypeError(expected("pace", "true or false", pace));
   if (typeof route !== "function") throw new TypeError(expected("route", "a function that names a call", route));

@@ -1,5 +1,5 @@
 import { readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
-import { expected } from "../../core/errors.js";
+import { expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import { fieldsOf, isResetFormat, type Field, type HeaderStyle } from "./fields.js";
 import { perPolicy } from "./per-policy.js";

@@ -1,5 +1,5 @@
 import { readings, type Decision, type Refused } from "../../core/decision.js";
-import { expected } from "../../core/errors.js";
+import { expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import { namesIn, NOTHING } from "../responses/cors.js";
 import { labelOf } from "../headers/fields.js";

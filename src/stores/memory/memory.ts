@@ -5,7 +5,7 @@
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
 import { consume, debit, peek, refund, type Decision } from "../../core/decision.js";
-import { checkNames, expected, positiveInteger } from "../../core/errors.js";
+import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Charge, SyncStore } from "../../core/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
@@ -70,10 +70,9 @@ export class MemoryStore implements SyncStore {
 
   /** Throws a TypeError or RangeError that names the wrong option. */
   constructor(options: MemoryStoreOptions = {}) {
-    if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object", options));
-    checkNames(options, ["maxKeys", "clock"]);
+    checkOptions(options, ["maxKeys", "clock"]);
     const { maxKeys = 1_000_000, clock = monotonicClock } = options;
-    if (typeof clock !== "function") throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
+    checkClock(clock);
     this.#maxKeys = positiveInteger("maxKeys", maxKeys);
     if (maxKeys > MOST_KEYS) throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
     this.clock = clock;

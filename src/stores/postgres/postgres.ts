@@ -4,7 +4,7 @@
  */
 import { readClock, type Clock } from "../../core/clock.js";
 import { peek, readings, type Decision } from "../../core/decision.js";
-import { checkNames, expected, wholeNumber } from "../../core/errors.js";
+import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge } from "../../core/store.js";
 import { checkCharges } from "../shared/charges.js";
@@ -73,15 +73,12 @@ export class PostgresStore implements AsyncStore {
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names what is wrong. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
-    if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object", options));
-    checkNames(options, ["table", "denyCacheMs", "clock"]);
+    checkOptions(options, ["table", "denyCacheMs", "clock"]);
     const { table = "sluice", denyCacheMs = 1_000, clock } = options;
     if (typeof client !== "object" || client === null || typeof client.query !== "function") {
       throw new TypeError(expected("client", "an object with `query(text, values)`", client));
     }
-    if (clock !== undefined && typeof clock !== "function") {
-      throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
-    }
+    if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
     this.#client = client;
     this.#table = table;

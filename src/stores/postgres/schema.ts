@@ -1,4 +1,4 @@
-import { expected } from "../../core/errors.js";
+import { expected } from "../../core/check.js";
 
 /**
  * The SQL that creates the table and the function of a {@link PostgresStore}, for a migration tool of your own.

@@ -1,4 +1,4 @@
-import { expected } from "../../core/errors.js";
+import { expected } from "../../core/check.js";
 
 /** The part of ioredis and iovalkey, single or cluster, that the store calls. */
 export interface IoredisLike {

@@ -4,7 +4,7 @@
  */
 import { readClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
-import { checkNames, expected, wholeNumber } from "../../core/errors.js";
+import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge } from "../../core/store.js";
 import { checkCharges } from "../shared/charges.js";
@@ -81,17 +81,14 @@ export class RedisStore implements AsyncStore {
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names what is wrong. */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
-    if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object", options));
+    checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
     this.#run = scriptRunner(client, SCRIPT);
-    checkNames(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), clock } = options;
     for (const [name, value] of Object.entries({ batch, cluster })) {
       if (typeof value !== "boolean") throw new TypeError(expected(name, "true or false", value));
     }
     if (typeof prefix !== "string") throw new TypeError(expected("prefix", "a string", prefix));
-    if (clock !== undefined && typeof clock !== "function") {
-      throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
-    }
+    if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
     this.#prefix = `${prefix}:`;
     this.#now = clock === undefined ? () => "" : () => String(readClock(clock));

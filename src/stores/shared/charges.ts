@@ -1,4 +1,4 @@
-import { expected, wholeNumber } from "../../core/errors.js";
+import { expected, wholeNumber } from "../../core/check.js";
 import type { Charge } from "../../core/store.js";
 
 // What one call to Redis carries. As many everywhere, so that what works over one store works over the other.

@@ -1,21 +1,20 @@
-/**
- * A store that could not answer. `code` is stable: `"ERR_STORE_FOREIGN_VALUE"`, `"ERR_STORE_CONTENTION"`
- * or `"ERR_STORE_REPLY"`. The first is the one error whose message names a key, to be found by. What a client library throws is
- * passed on; by `RedisStore` as its name, message, code and cause, for the rest has callers' keys in it.
- * @example
- * if (error instanceof StoreError && error.code === "ERR_STORE_FOREIGN_VALUE") console.warn(error.message);
- */
-export class StoreError extends Error {
-  override readonly name = "StoreError";
-  /** Stable; the message is not. */
-  readonly code: StoreErrorCode;
-
-  /** Made by stores. */
-  constructor(code: StoreErrorCode, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options);
-    this.code = code;
-  }
-}
+import { SluiceError } from "../../core/errors.js";
 
 /** Why a store could not answer. */
 export type StoreErrorCode = "ERR_STORE_FOREIGN_VALUE" | "ERR_STORE_CONTENTION" | "ERR_STORE_REPLY";
+
+/**
+ * A store could not answer. Its `code` is stable:
+ *
+ * - `"ERR_STORE_FOREIGN_VALUE"`: another program's value lies under the bucket's key. Only this message names the key.
+ * - `"ERR_STORE_CONTENTION"`: other processes changed the bucket during every attempt.
+ * - `"ERR_STORE_REPLY"`: the server's reply makes no sense.
+ *
+ * Errors of a client library are passed on as they are. `RedisStore` passes on their name, message, code and cause alone:
+ * the rest holds callers' keys.
+ * @example
+ * if (error instanceof StoreError && error.code === "ERR_STORE_FOREIGN_VALUE") console.warn(error.message);
+ */
+export class StoreError extends SluiceError<StoreErrorCode> {
+  static override readonly kind = "StoreError";
+}

@@ -418,7 +418,7 @@ test("what is remembered has an end: the routes that were not used for longest a
 
 test.each([
   [null, TypeError, "Expected `options` to be an object, got null"],
-  [{ pase: true }, TypeError, "Expected only known options, got `pase`"],
+  [{ pase: true }, TypeError, "Unknown option `pase`. Did you mean `pace`?"],
   [{ pace: 1 }, TypeError, "Expected `pace` to be true or false, got 1"],
   [{ route: "/a" }, TypeError, 'Expected `route` to be a function that names a call, got "/a"'],
 ])("options %j are refused", (options, kind, message) => {

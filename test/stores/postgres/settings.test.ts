@@ -110,7 +110,7 @@ describe("what is wrong is refused when the store is made", () => {
   });
 
   test("clock", () => {
-    expect(() => new PostgresStore(client, { tabel: "x" } as never)).toThrow("Expected only known options, got `tabel`");
+    expect(() => new PostgresStore(client, { tabel: "x" } as never)).toThrow("Unknown option `tabel`. Did you mean `table`?");
     expect(() => new PostgresStore(client, { clock: 7 as unknown as () => number })).toThrow("Expected `clock` to be a function that returns milliseconds, got 7");
   });
 
