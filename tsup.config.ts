@@ -5,19 +5,22 @@ import entries from "./entries.json" with { type: "json" };
 const entry = Object.fromEntries(
   Object.entries(entries).map(([subpath, source]) => [subpath === "." ? "index" : subpath.slice(2), source]),
 );
+/** What `#diagnostics` in package.json names for ES modules. */
+const diagnostics = { diagnostics: "src/diagnostics/index.ts", "no-diagnostics": "src/diagnostics/none.ts" };
 // "neutral" keeps the import conditions of Node and browsers out of the output.
 const common: Options = {
   target: "es2022",
   platform: "neutral",
-  sourcemap: true,
+  // Maps were half of the package. The code is published as it is, readable.
+  sourcemap: false,
   outDir: "dist",
-  external: [/^node:/],
+  external: [/^node:/, "#diagnostics"],
   removeNodeProtocol: false, // Deno and Workers know "node:http" and not "http"
 };
 
 // The three run at once, so `npm run clean` empties dist first, not tsup's own `clean`.
 export default defineConfig([
-  { ...common, name: "esm", entry, format: "esm", splitting: true },
+  { ...common, name: "esm", entry: { ...entry, ...diagnostics }, format: "esm", splitting: true },
   {
     ...common,
     name: "cjs",

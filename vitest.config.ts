@@ -7,6 +7,7 @@ const alias = Object.entries(entries).map(([subpath, source]) => ({
   find: new RegExp(`^${subpath.replace(/^\./, "sluice")}$`),
   replacement: fileURLToPath(new URL(source, import.meta.url)),
 }));
+alias.push({ find: /^#diagnostics$/, replacement: fileURLToPath(new URL("src/diagnostics/index.ts", import.meta.url)) });
 
 // Property tests draw the same cases every time, so that a red run is red again.
 const seed = process.env["FC_SEED"] ?? "20261101";

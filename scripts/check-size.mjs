@@ -20,6 +20,7 @@ const budgets = {
   "./client": 5550,
   "./client/traffic": 3800,
   "./testing": 29_200, // never in production
+  "./store": 5000,
   "createLimiter only": 9150,
   "TokenBucket only": 2350,
   "parseRetryAfter only": 900,
@@ -36,6 +37,7 @@ async function weigh(code) {
     write: false,
     format: "esm",
     platform: "neutral",
+    conditions: ["production"],
     logLevel: "error",
     external: ["node:*", "express", "fastify", "hono"],
   });

@@ -37,5 +37,9 @@ write("package.json", manifest);
 
 // Lets tests and examples import "sluice/express" as a user does, from the sources, without a build.
 const tsconfig = read("tsconfig.json");
-tsconfig.compilerOptions.paths = Object.fromEntries(list.map(([s, source]) => [s.replace(/^\./, "sluice"), [`./${source}`]]));
+tsconfig.compilerOptions.paths = {
+  ...Object.fromEntries(list.map(([s, source]) => [s.replace(/^\./, "sluice"), [`./${source}`]])),
+  // By condition in the package; the checks themselves in the sources. See src/diagnostics/index.ts.
+  "#diagnostics": ["./src/diagnostics/index.ts"],
+};
 write("tsconfig.json", tsconfig);

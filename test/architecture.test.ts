@@ -69,8 +69,8 @@ describe("arrows", () => {
 
 describe("the core", () => {
   test.each(inRoom("core"))("%s reaches for no time, chance, timer or platform", (file) => {
-    // The default clock is the one place that asks the platform for the time, when it is called.
-    const mayAsk = file === "src/core/clock.ts" ? /: (globalThis|performance)$/ : /^$/;
+    // The default clock asks the platform for the time when it is called, and copies of the package meet on the global object.
+    const mayAsk = { "src/core/clock.ts": /: (globalThis|performance)$/, "src/core/process-wide.ts": /: globalThis$/ }[file] ?? /^$/;
     expect(ambientNames(file, sources.get(file) ?? "").filter((name) => !mayAsk.test(name))).toEqual([]);
   });
 
@@ -79,10 +79,10 @@ describe("the core", () => {
     expect(ambientNames("src/core/x.ts", code)).toEqual(["2: Date", "3: setTimeout", "3: random", "4: process"]);
   });
 
-  test("is read in one sitting: under 850 lines", () => {
+  test("is read in one sitting: under 1 000 lines", () => {
     const lines = inRoom("core").reduce((sum, file) => sum + linesIn(file), 0);
     console.log(`src/core: ${lines} lines`);
-    expect(lines).toBeLessThan(850);
+    expect(lines).toBeLessThan(1_000);
   });
 });
 

@@ -49,7 +49,7 @@ export function drawArrows(sources: Sources): Arrow[] {
   return [...sources].flatMap(([from, text]) =>
     specifiers(parse(from, text)).map(({ to, how }) => ({
       from,
-      to: to.startsWith(".") ? posix.join(posix.dirname(from), to).replace(/\.js$/, ".ts") : to,
+      to: to === "#diagnostics" ? "src/diagnostics/index.ts" : to.startsWith(".") ? posix.join(posix.dirname(from), to).replace(/\.js$/, ".ts") : to,
       how,
     })),
   );

@@ -3,14 +3,15 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { consumeBuckets, debitBuckets, fullBucket, peekBuckets, readClock, refundBuckets } from "sluice";
-import type { Bucket, Clock, Decision, Policy, SyncStore } from "sluice";
+import { consumeBuckets, debitBuckets, fullBucket, guard, peekBuckets, readClock, refundBuckets } from "sluice/store";
+import type { Bucket, Clock, Decision, Policy, SyncStore } from "sluice/store";
 
 /** What a file holds: a record for each limit that is not full, by the limit's name. */
 type Row = Record<string, Bucket>;
 
 export class FileStore implements SyncStore {
   readonly sync = true;
+  readonly guard = guard; // a disk can fail
   readonly clock: Clock;
   readonly #directory: string;
 

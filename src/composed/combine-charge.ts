@@ -1,14 +1,14 @@
-import { monotonicClock, readClock } from "../core/clock.js";
+import { monotonicClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
-import type { AsyncStore, Charge, Store, SyncStore } from "../core/store.js";
+import type { Charge, Store } from "../core/store.js";
+import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { partsOf } from "../limiter/internals.js";
 import { tookNothing } from "../limiter/refund.js";
 
 /** What one of several limiters is asked. */
-export interface Part {
+export interface LimiterCharge {
   readonly limiter: Limiter;
   readonly key: Key;
   readonly policy: Policy;
@@ -18,18 +18,19 @@ export interface Part {
 }
 
 /**
- * The places of limiters that are charged in one step, in order of the first of each: those that share a store which can do
- * that, and every other by itself. One that refuses nothing must not hold up the others.
+ * The positions of limiters that are charged in one step, in the order of the first of each group. Limiters that share a store
+ * with `consumeTogether` are one group. Any other limiter, and a shadow limiter, which must not hold up the others, is a group
+ * of its own.
  */
 export function groupsOf(limiters: readonly Limiter[]): number[][] {
   const groups: number[][] = [];
   const byStore = new Map<Store, number[]>();
-  limiters.forEach((limiter, place) => {
-    const { store, shadow } = partsOf(limiter);
+  limiters.forEach((limiter, i) => {
+    const { store, shadow } = internalsOf(limiter);
     const alone = shadow || store.consumeTogether === undefined;
     const known = alone ? undefined : byStore.get(store);
-    if (known !== undefined) return void known.push(place);
-    const group = [place];
+    if (known !== undefined) return void known.push(i);
+    const group = [i];
     groups.push(group);
     if (!alone) byStore.set(store, group);
   });
@@ -37,63 +38,63 @@ export function groupsOf(limiters: readonly Limiter[]): number[][] {
 }
 
 /**
- * Charges a group: all of it or none, unless the store fails, when each is decided as its limiter has it. One call is made for
- * all: over an asynchronous store within the deadline and by the breaker of the limiter whose deadline is shortest.
+ * Charges a group: all of it or none. When the store fails, each limiter decides as its `onStoreError` says.
+ *
+ * One call is made for all. Over an asynchronous store it has the timeout and the circuit breaker of the limiter with the
+ * shortest timeout.
  */
-export function charge(group: readonly Part[]): readonly Decision[] | Promise<readonly Decision[]> {
-  const [{ limiter, key, policy, cost }] = group as [Part];
+export function chargeGroup(group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
+  const [{ limiter, key, policy, cost }] = group as [LimiterCharge];
   if (group.length === 1) return thenOne(limiter.consume(key, { cost, policy }), (decision) => [decision]);
-  const { store } = limiter;
-  return store.sync ? chargeNow(store, group) : chargeLater(store, group);
+  const send = (): readonly Decision[] | Promise<readonly Decision[]> => chargeTogether(limiter.store, group);
+  return limiter.store.sync ? chargeNow(group, send as () => readonly Decision[]) : chargeLater(group, send);
 }
 
-function chargeNow(store: SyncStore, group: readonly Part[]): readonly Decision[] {
+function chargeNow(group: readonly LimiterCharge[], send: () => readonly Decision[]): readonly Decision[] {
+  // One in another, so that the circuit breaker of each limiter learns the outcome.
+  const guarded = group.reduce((next, { limiter }) => () => internalsOf(limiter).guarded.call(next) as readonly Decision[], send);
   let decisions: readonly Decision[];
   try {
-    decisions = unlessAll(charged(store, group));
-    for (const { limiter } of group) partsOf(limiter).breaker.answered();
+    decisions = markUntaken(guarded());
   } catch (error) {
-    // A clock that tells nonsense is misuse, and must not pass for an outage.
-    if (store.clock !== "server") readClock(store.clock);
-    for (const { limiter } of group) partsOf(limiter).breaker.failed(error);
-    decisions = withoutStore(group, error);
+    decisions = decideWithout(group, error);
   }
   return report(group, decisions);
 }
 
-async function chargeLater(store: AsyncStore, group: readonly Part[]): Promise<readonly Decision[]> {
-  const { ask } = group.map(({ limiter }) => partsOf(limiter)).reduce((a, b) => (b.timeoutMs < a.timeoutMs ? b : a));
+async function chargeLater(group: readonly LimiterCharge[], send: () => readonly Decision[] | Promise<readonly Decision[]>): Promise<readonly Decision[]> {
+  const { guarded } = group.map(({ limiter }) => internalsOf(limiter)).reduce((a, b) => (b.guarded.timeoutMs < a.guarded.timeoutMs ? b : a));
   const sentAt = monotonicClock();
   let decisions: readonly Decision[];
   try {
-    decisions = unlessAll(await ask(async () => charged(store, group)));
-    decisions.forEach((decision, i) => partsOf((group[i] as Part).limiter).age.hear(decision, sentAt));
+    decisions = markUntaken(await guarded.call(send));
+    decisions.forEach((decision, i) => internalsOf((group[i] as LimiterCharge).limiter).guarded.learnTime(decision, sentAt));
   } catch (error) {
-    decisions = withoutStore(group, error);
+    decisions = decideWithout(group, error);
   }
   return report(group, decisions, monotonicClock() - sentAt);
 }
 
-function charged<S extends Store>(store: S, group: readonly Part[]): ReturnType<NonNullable<S["consumeTogether"]>> {
+function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
   const charges: Charge[] = group.map(({ policy, encoded, cost }) => ({ policy, key: encoded, cost }));
-  return store.consumeTogether?.(charges) as ReturnType<NonNullable<S["consumeTogether"]>>;
+  return store.consumeTogether?.(charges) as readonly Decision[] | Promise<readonly Decision[]>;
 }
 
-// Where one is refused, the others tell what they would have answered, and there is nothing to give back of that.
-function unlessAll(decisions: readonly Decision[]): readonly Decision[] {
+// When one refuses, nothing was taken, and the other decisions must not be refunded.
+function markUntaken(decisions: readonly Decision[]): readonly Decision[] {
   if (!isAllowed(decisions)) decisions.forEach(tookNothing);
   return decisions;
 }
 
-function withoutStore(group: readonly Part[], error: unknown): readonly Decision[] {
-  return group.map(({ limiter, policy, encoded, cost }) => partsOf(limiter).decideWithout(policy, encoded, cost, error));
+function decideWithout(group: readonly LimiterCharge[], error: unknown): readonly Decision[] {
+  return group.map(({ limiter, policy, encoded, cost }) => internalsOf(limiter).guarded.decideWithout(policy, encoded, cost, error));
 }
 
-// Whoever would have allowed it has decided nothing when another refused.
-function report(group: readonly Part[], decisions: readonly Decision[], durationMs?: number): readonly Decision[] {
+// A limiter that would have allowed has decided nothing when another refused.
+function report(group: readonly LimiterCharge[], decisions: readonly Decision[], durationMs?: number): readonly Decision[] {
   const all = isAllowed(decisions);
   decisions.forEach((decision, i) => {
-    const { reporter } = partsOf((group[i] as Part).limiter);
+    const { reporter } = internalsOf((group[i] as LimiterCharge).limiter);
     if (all === decision.allowed && reporter.listens()) reporter.decided(decision, durationMs);
   });
   return decisions;
@@ -104,8 +105,8 @@ export function isAllowed(decisions: readonly Decision[]): boolean {
   return decisions.every(({ allowed }) => allowed);
 }
 
-/** Gives back what was taken for a part. What cannot be given back stays taken: less is granted then, never more. */
-export function undo({ limiter, key, policy }: Part, decision: Decision): void | Promise<void> {
+/** Gives back what a charge took. Where the refund fails, the tokens stay taken: less is granted then, never more. */
+export function undoCharge({ limiter, key, policy }: LimiterCharge, decision: Decision): void | Promise<void> {
   try {
     const done = limiter.refund(key, decision, { policy }) as void | Promise<void>;
     return done?.catch(() => undefined);
@@ -114,8 +115,8 @@ export function undo({ limiter, key, policy }: Part, decision: Decision): void |
   }
 }
 
-/** What a part would be told; null when nobody can say. */
-export function wouldSay({ limiter, key, policy, cost }: Part): Decision | null | Promise<Decision | null> {
+/** What the limiter would decide; null when its store cannot say. */
+export function peekCharge({ limiter, key, policy, cost }: LimiterCharge): Decision | null | Promise<Decision | null> {
   if (limiter.store.peek === undefined) return null;
   try {
     const decision = limiter.peek(key, { cost, policy });
@@ -125,12 +126,12 @@ export function wouldSay({ limiter, key, policy, cost }: Part): Decision | null 
   }
 }
 
-/** Goes on with `value`, at once where it is there already. */
+/** Calls `next` with `value`: at once unless it is a promise. */
 export function thenOne<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Goes on with all of them, at once where all are there already. */
+/** Calls `next` with all values: at once unless one is a promise. */
 export function thenAll<T, R>(values: ReadonlyArray<T | Promise<T>>, next: (values: readonly T[]) => R | Promise<R>): R | Promise<R> {
   return values.some((value) => value instanceof Promise) ? Promise.all(values).then(next) : next(values as readonly T[]);
 }

@@ -1,57 +1,62 @@
-import type { Decision } from "../core/decision.js";
 import { expected } from "../core/check.js";
+import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
-import type { Store } from "../core/store.js";
-import { costOf, policyOf, power, type ConsumeOptions } from "../limiter/arguments.js";
-import type { Answer, Limiter } from "../limiter/limiter.js";
-import { partsOf } from "../limiter/internals.js";
+import type { MaybePromise, Store } from "../core/store.js";
+import { costOf, policyOf, requireMethod, type ConsumeOptions } from "../limiter/arguments.js";
+import { internalsOf } from "../limiter/internals.js";
+import type { Limiter } from "../limiter/limiter.js";
 import { tookNothing } from "../limiter/refund.js";
-import { charge, groupsOf, isAllowed, thenAll, thenOne, undo, wouldSay, type Part } from "./combine-charge.js";
+import { chargeGroup, groupsOf, isAllowed, peekCharge, thenAll, thenOne, undoCharge, type LimiterCharge } from "./combine-charge.js";
 
-/** What several limiters say together. Its own numbers are those of the one that binds: the longest wait, or else the fewest tokens left. */
+/**
+ * The decision of several limiters together. Its own numbers are those of the limiter that binds: the longest wait, or, when
+ * allowed, the fewest tokens left.
+ */
 export type CombinedDecision = Decision & {
-  /** The place of the limiter that refused, the one with the longest wait if there are several; null when all allowed. */
+  /** The position of the limiter that refused, the one with the longest wait if several did; null when all allowed. */
   readonly refusedBy: number | null;
   /**
-   * What each says by itself, in order. When one refuses nothing is taken, whatever the others say. Null for one that was not
-   * asked, because one before it had refused, and a store had failed or its own cannot, or could not, tell without taking.
+   * What each limiter says by itself, in order. When one refuses, nothing is taken, whatever the others say. Null where the
+   * limiter was not asked: an earlier one refused, and a store failed or has no `peek`.
    */
   readonly decisions: ReadonlyArray<Decision | null>;
 };
 
-/** Something for each of the limiters, in their order. */
+/** A value for each of the limiters, in their order. */
 export type Each<L extends readonly Limiter[], T> = { readonly [I in keyof L]: T };
 
 /** Several limiters that a request must satisfy together. Made by {@link combine}. */
 export interface Combined<L extends readonly Limiter[] = readonly Limiter[]> {
   /**
-   * Takes tokens from every limiter, each for its own key, or from none. The cost is 1 for each, unless one number says
-   * otherwise for all or a list for each; entries of a list are what `consume` of a limiter takes.
+   * Takes tokens from every limiter, each for its own key, or from none. The cost is 1 for each limiter. One number changes it
+   * for all; a list gives each its own cost or options, as `consume` of a limiter takes them.
    *
-   * At once when all stores are synchronous, a promise otherwise. Throws, or rejects with, a TypeError or RangeError on
-   * misuse, and a TypeError when two would take from one bucket; nothing is taken then.
+   * Answers at once when all stores are synchronous, with a promise otherwise. Throws, or rejects with, a TypeError or
+   * RangeError on misuse, and a TypeError when two keys name one bucket; nothing is taken then.
    */
-  consume(keys: Each<L, Key>, costs?: number | Each<L, number | ConsumeOptions>): Answer<L[number]["store"], CombinedDecision>;
+  consume(keys: Each<L, Key>, costs?: number | Each<L, number | ConsumeOptions>): MaybePromise<L[number]["store"]["sync"], CombinedDecision>;
   /**
-   * Gives back what `decision` took from all of them, once. See `refund` of a limiter, which gives back one of
-   * `decision.decisions`, and nothing of `decision` itself. Throws, or rejects with, a TypeError for anything but a decision of this `consume`.
+   * Gives back what `decision` took from all of them, once. To give back one part alone, pass one of `decision.decisions` to
+   * `refund` of its limiter.
+   *
+   * Throws, or rejects with, a TypeError for a decision that this `consume` did not make.
    */
-  refund(keys: Each<L, Key>, decision: CombinedDecision): Answer<L[number]["store"], void>;
+  refund(keys: Each<L, Key>, decision: CombinedDecision): MaybePromise<L[number]["store"]["sync"], void>;
 }
 
-// As many as a store can charge in one step.
-const MOST = 128;
+// The most charges that a store takes in one step.
+const MOST_LIMITERS = 128;
 
 /**
  * Several limiters as one, such as those of a user, their tenant and the whole service: all are charged or none.
  *
- * Those over one store that has `consumeTogether` are charged in one step, which nobody sees the inside of. Others are charged in
- * order, and when one refuses, those before it get back what they gave: in the moment between, somebody else may be
- * refused for its sake. So write the one that refuses most first. Where giving back fails, the tokens stay taken.
+ * Limiters over one store that has `consumeTogether` are charged in one atomic step. Other limiters are charged in order, and
+ * when one refuses, those before it get their tokens back; until then another caller may be refused because of them. So write
+ * the limiter that refuses most first. Where the refund fails, the tokens stay taken.
  *
- * A limiter with `shadow: true` counts and never refuses. A store that fails is replaced as each limiter's `onStoreError` has
- * it; when all allow, the decision is degraded if one of theirs is. Throws a TypeError for what are not limiters, and for a store
- * that would have to give back and has no `refund`.
+ * A limiter with `shadow: true` counts and never refuses. A store that fails is handled as each limiter's `onStoreError` says.
+ * When all allow, the decision is degraded if one of theirs is. Throws a TypeError for an object that is not a limiter, and for
+ * a store that would have to give tokens back and has no `refund`.
  * @example
  * const user = createLimiter({ policy: { name: "user", capacity: 10, refill: perSecond(2) } });
  * const tenant = createLimiter({ policy: { name: "tenant", capacity: 100, refill: perSecond(20) }, store: user.store });
@@ -60,54 +65,54 @@ const MOST = 128;
  * if (!decision.allowed) console.log(`${decision.policy}: try again in ${decision.retryAfterMs} ms`);
  */
 export function combine<const L extends readonly Limiter[]>(limiters: L): Combined<L> {
-  if (!Array.isArray(limiters) || limiters.length === 0 || limiters.length > MOST) {
-    throw new TypeError(expected("limiters", `a list of 1 to ${MOST} limiters`, limiters));
+  if (!Array.isArray(limiters) || limiters.length === 0 || limiters.length > MOST_LIMITERS) {
+    throw new TypeError(expected("limiters", `a list of 1 to ${MOST_LIMITERS} limiters`, limiters));
   }
   const groups = groupsOf(limiters);
-  for (const group of groups.slice(0, -1)) for (const place of group) power((limiters[place] as Limiter).store, "refund");
+  for (const group of groups.slice(0, -1)) for (const i of group) requireMethod((limiters[i] as Limiter).store, "refund");
   const sync = limiters.every(({ store }: Limiter) => store.sync);
-  const taken = new WeakMap<object, readonly Part[]>(); // nothing, for a refusal
+  const charged = new WeakMap<object, readonly LimiterCharge[]>(); // an empty list for a refusal
 
-  const together = {
+  const combined = {
     consume: (keys: readonly Key[], costs?: number | readonly (number | ConsumeOptions)[]) =>
-      answer(() => {
-        const parts = partsFor(limiters, keys, costs);
-        return thenOne(take(parts, groups), (decisions) => {
+      nowOrLater(() => {
+        const charges = chargesFor(limiters, keys, costs);
+        return thenOne(chargeAll(charges, groups), (decisions) => {
           const decision = decisionOfAll(limiters, decisions);
-          taken.set(decision, decision.allowed ? parts : []);
-          // It has the name of one limiter's policy, and must not be given back there as well.
+          charged.set(decision, decision.allowed ? charges : []);
+          // It has the name of one limiter's policy, and that limiter must not give it back.
           return tookNothing(decision) as CombinedDecision;
         });
       }),
     refund: (keys: readonly Key[], decision: CombinedDecision) =>
-      answer(() => {
-        const parts = taken.get(Object(decision));
-        if (parts === undefined) throw new TypeError(expected("decision", "one of this `consume`", decision));
+      nowOrLater(() => {
+        const charges = charged.get(Object(decision));
+        if (charges === undefined) throw new TypeError(expected("decision", "one of this `consume`", decision));
         checkEach("keys", keys, limiters);
-        const done = parts.map(({ limiter, policy }, i) => limiter.refund(keys[i] as Key, decision.decisions[i] as Decision, { policy }));
+        const done = charges.map(({ limiter, policy }, i) => limiter.refund(keys[i] as Key, decision.decisions[i] as Decision, { policy }));
         return thenAll<void, void>(done, () => undefined);
       }),
   };
-  return together as unknown as Combined<L>;
+  return combined as unknown as Combined<L>;
 
-  function answer<T>(ask: () => T | Promise<T>): T | Promise<T> {
-    return sync ? ask() : new Promise((resolve) => resolve(ask()));
+  function nowOrLater<T>(make: () => T | Promise<T>): T | Promise<T> {
+    return sync ? make() : new Promise((resolve) => resolve(make()));
   }
 }
 
-function partsFor(limiters: readonly Limiter[], keys: readonly Key[], costs: number | readonly (number | ConsumeOptions)[] = 1): Part[] {
+function chargesFor(limiters: readonly Limiter[], keys: readonly Key[], costs: number | readonly (number | ConsumeOptions)[] = 1): LimiterCharge[] {
   checkEach("keys", keys, limiters);
   if (typeof costs !== "number") checkEach("costs", costs, limiters);
   const names = new Map<Store, Set<string>>();
   return limiters.map((limiter, i) => {
     const asked = typeof costs === "number" ? costs : costs[i];
     const policy = policyOf(asked, limiter.policy);
-    const part = { limiter, key: keys[i] as Key, policy, cost: costOf(asked), encoded: encodeKey(keys[i] as Key) };
+    const charge = { limiter, key: keys[i] as Key, policy, cost: costOf(asked), encoded: encodeKey(keys[i] as Key) };
     const known = names.get(limiter.store) ?? new Set();
-    const name = `${policy.name} ${part.encoded}`;
+    const name = `${policy.name} ${charge.encoded}`;
     if (known.has(name)) throw new TypeError("Expected `keys` to name each bucket once, got one twice");
     names.set(limiter.store, known.add(name));
-    return part;
+    return charge;
   });
 }
 
@@ -118,36 +123,36 @@ function checkEach(name: string, list: readonly unknown[], limiters: readonly Li
 type Decisions = ReadonlyArray<Decision | null>;
 
 /** Charges group by group, until one refuses. */
-function take(parts: readonly Part[], groups: readonly number[][], made: Decisions = []): Decisions | Promise<Decisions> {
+function chargeAll(charges: readonly LimiterCharge[], groups: readonly number[][], made: Decisions = []): Decisions | Promise<Decisions> {
   const [group, ...rest] = groups;
   if (group === undefined) return made;
-  return thenOne(charge(group.map((place) => parts[place] as Part)), (decisions) => {
+  return thenOne(chargeGroup(group.map((i) => charges[i] as LimiterCharge)), (decisions) => {
     const next = [...made];
-    group.forEach((place, i) => (next[place] = decisions[i] as Decision));
-    return isAllowed(decisions) ? take(parts, rest, next) : takeBack(parts, next);
+    group.forEach((position, i) => (next[position] = decisions[i] as Decision));
+    return isAllowed(decisions) ? chargeAll(charges, rest, next) : undoAll(charges, next);
   });
 }
 
-/** Undoes what was charged, and asks the rest how long they would make one wait, unless that is not what they are waiting for. */
-function takeBack(parts: readonly Part[], made: Decisions): Decisions | Promise<Decisions> {
-  const undone = parts.map((part, place) => (made[place]?.allowed ? undo(part, made[place] as Decision) : undefined));
-  // Where a store failed, no wait is exact, and others may keep the caller waiting for as long again.
+/** Gives back what was charged, and peeks at the limiters that were not asked yet, for their waits. */
+function undoAll(charges: readonly LimiterCharge[], made: Decisions): Decisions | Promise<Decisions> {
+  const undone = charges.map((charge, i) => (made[i]?.allowed ? undoCharge(charge, made[i] as Decision) : undefined));
+  // After a failure of a store no wait is exact, and the other stores may take as long to fail.
   const failed = made.some((decision) => decision?.degraded);
   return thenAll<void, Decisions>(undone, () =>
-    thenAll(parts.map((part, place) => made[place] ?? (failed ? null : wouldSay(part))), (decisions) => decisions),
+    thenAll(charges.map((charge, i) => made[i] ?? (failed ? null : peekCharge(charge))), (decisions) => decisions),
   );
 }
 
 function decisionOfAll(limiters: readonly Limiter[], decisions: Decisions): CombinedDecision {
-  const counting = [...limiters.keys()].filter((place) => decisions[place] !== null);
-  const said = (place: number): Decision => decisions[place] as Decision;
-  const strict = counting.filter((place) => !partsOf(limiters[place] as Limiter).shadow);
-  const place = (strict.length > 0 ? strict : counting).reduce((a, b) => (bindsMore(said(b), said(a)) ? b : a));
-  const binding = said(place);
-  // A refusal is as good as whoever gave it; to be allowed takes all of them.
-  const failed = binding.allowed ? counting.map(said).find(({ degraded }) => degraded) : undefined;
-  const trouble = failed === undefined ? {} : { degraded: true, error: failed.error };
-  return { ...binding, ...trouble, refusedBy: binding.allowed ? null : place, decisions } as CombinedDecision;
+  const asked = [...limiters.keys()].filter((i) => decisions[i] !== null);
+  const decisionAt = (i: number): Decision => decisions[i] as Decision;
+  const strict = asked.filter((i) => !internalsOf(limiters[i] as Limiter).shadow);
+  const position = (strict.length > 0 ? strict : asked).reduce((a, b) => (bindsMore(decisionAt(b), decisionAt(a)) ? b : a));
+  const binding = decisionAt(position);
+  // One refusal is enough, so only its own store matters. An allowed decision needs all of them.
+  const failed = binding.allowed ? asked.map(decisionAt).find(({ degraded }) => degraded) : undefined;
+  const failure = failed === undefined ? {} : { degraded: true, error: failed.error };
+  return { ...binding, ...failure, refusedBy: binding.allowed ? null : position, decisions } as CombinedDecision;
 }
 
 function bindsMore(a: Decision, b: Decision): boolean {

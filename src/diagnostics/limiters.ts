@@ -1,48 +1,48 @@
 import { monotonicClock } from "../core/clock.js";
 import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
-import { MemoryStore } from "../stores/memory/memory.js";
 import { builtin, platform } from "./platform.js";
 import { isQuiet, warnOnce } from "./warnings.js";
 
-/** So many limiters of one policy within a minute are not made at the start. */
+// An application that makes this many limiters of one policy within a minute makes one for each request.
 const MANY = 100;
 const MINUTE_MS = 60_000;
 
-/** Looks at a limiter that is being made, and warns of what cannot be meant. */
-export function lookAtLimiter(policy: Policy, store: Store): void {
-  // A clock of one's own means tests, which make limiters by the hundred.
+/** Warns when a limiter is made for each request, or counts in the memory of one worker of a cluster. */
+export function checkLimiter(policy: Policy, store: Store): void {
+  // Tests make limiters by the hundred, with a clock of their own.
   if (store.clock !== "server" && store.clock !== monotonicClock) return;
   if (isOneOfMany(policy)) {
     warnOnce("SLUICE_LIMITER_PER_REQUEST", `${MANY} limiters of policy "${policy.name}" were made within a minute: make one, and keep it`);
   }
-  if (store instanceof MemoryStore && isClusterWorker()) {
+  // A store that answers at once and cannot fail is in this process's memory.
+  if (store.sync && store.guard === undefined && isClusterWorker()) {
     warnOnce("SLUICE_MEMORY_IN_CLUSTER", `Each worker of this cluster counts policy "${policy.name}" by itself, in its own memory`);
   }
 }
 
 const made = new Map<string, number>();
-let madeSince = -Infinity;
-let isCounted = false;
+let countingSince = -Infinity;
+let wasCounted = false;
 
 function isOneOfMany(policy: Policy): boolean {
-  if (isCounted || isQuiet("SLUICE_LIMITER_PER_REQUEST")) return false;
-  // What is made in one go, such as one for each of many routes, counts as one.
-  isCounted = true;
-  queueMicrotask(() => (isCounted = false));
+  if (wasCounted || isQuiet("SLUICE_LIMITER_PER_REQUEST")) return false;
+  // Limiters that are made in one go, such as one for each of many routes, count as one.
+  wasCounted = true;
+  queueMicrotask(() => (wasCounted = false));
   const now = monotonicClock();
-  if (now - madeSince > MINUTE_MS) {
+  if (now - countingSince > MINUTE_MS) {
     made.clear();
-    madeSince = now;
+    countingSince = now;
   }
-  const which = JSON.stringify([policy.name, ...policy.limits.map(({ capacity, refill }) => [capacity, refill])]);
-  const count = (made.get(which) ?? 0) + 1;
-  made.set(which, count);
+  const numbers = JSON.stringify([policy.name, ...policy.limits.map(({ capacity, refill }) => [capacity, refill])]);
+  const count = (made.get(numbers) ?? 0) + 1;
+  made.set(numbers, count);
   return count >= MANY;
 }
 
 function isClusterWorker(): boolean {
-  // Only a process with a line to its parent can be one, and no other should load the module.
+  // Only a process with a channel to its parent can be a worker, and no other process should load the module.
   if (platform.process?.send === undefined || isQuiet("SLUICE_MEMORY_IN_CLUSTER")) return false;
   return builtin<{ readonly isWorker: boolean }>("node:cluster")?.isWorker === true;
 }

@@ -1,14 +1,14 @@
-/** What Node has under `process`, and other runtimes as far as they follow it. */
+/** The parts of Node's `process` that diagnostics use. Other runtimes have some of them. */
 interface Process {
   getBuiltinModule?(id: string): unknown;
   emitWarning?(message: string, options: { readonly type: string; readonly code: string; readonly detail: string }): void;
   readonly send?: unknown;
 }
 
-/** What the runtime has. Everything is asked for when it is needed, since it may be missing. */
+/** The platform's globals. Read when needed, since each may be missing. */
 export const platform = globalThis as { readonly process?: Process; readonly console?: { warn(message: string): void } };
 
-/** One of Node's modules, or undefined. An import would not load where there is no such module. */
+/** One of Node's modules; undefined on other platforms, where an import would fail to load. */
 export function builtin<T>(id: string): T | undefined {
   return platform.process?.getBuiltinModule?.(id) as T | undefined;
 }

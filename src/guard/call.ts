@@ -1,51 +1,62 @@
+import type { Decision } from "../core/decision.js";
+import type { Policy } from "../core/policy.js";
+import type { CircuitBreaker } from "./circuit-breaker.js";
+import type { Deadline, Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
-import type { Breaker } from "./circuit-breaker.js";
-import { Deadlines, Waiting } from "./deadlines.js";
+import type { Fallback } from "./fallback.js";
+import type { ServerClock } from "./server-clock.js";
 
-/** Asks a store, and fails at once or in time where the store does neither. */
-export type Ask = <T>(call: () => Promise<T>) => Promise<T>;
-
-/** What guards the calls of an asynchronous store. */
-export class Guard {
-  readonly breaker: Breaker;
+/** What the calls of one guard share. */
+export interface CallSetup {
   readonly timeoutMs: number;
+  readonly breaker: CircuitBreaker;
   readonly deadlines: Deadlines;
+  readonly fallback: Fallback;
+  readonly serverClock: ServerClock;
+  /** Sends a `consume` to the store. */
+  readonly send: StartConsume;
+}
 
-  constructor(timeoutMs: number, breaker: Breaker) {
-    this.breaker = breaker;
-    this.timeoutMs = timeoutMs;
-    this.deadlines = new Deadlines(timeoutMs);
-  }
+/** Sends a `consume` and tells `call` the outcome. */
+export type StartConsume = (policy: Policy, key: string, cost: number, call: PendingConsume) => void;
 
-  /** Resolves or rejects as what `make` returns does, unless the store is not asked or does not answer in time. */
-  readonly ask: Ask = (make) => new Promise((resolve, reject) => new PromisedCall(this, make, resolve, reject).start());
+/** Where the outcome of a `consume` goes. Each method is called at most once, and none throws. */
+export interface PendingConsume {
+  resolve(decision: Decision): void;
+  reject(error: unknown): void;
+  /** Takes the outcome of a promise. */
+  follow(promise: Promise<Decision>): void;
 }
 
 /**
- * One call of a store, which tells it what became of it. What comes after the deadline is dropped, whatever it is: the call
- * may have taken tokens, and is never made again. It stands in the line of deadlines itself: at some hundred thousand calls a
- * second most of the time goes into objects that live until the answer comes.
+ * One call to a store, until its answer or its deadline. A later answer is dropped: the call may have taken tokens, and is
+ * never repeated.
+ *
+ * A call is its own entry in the queue of deadlines. At some 100 000 calls a second, most of the time goes into objects that
+ * live until the answer comes.
  */
-export abstract class Call<T> extends Waiting {
-  readonly #guard: Guard;
+abstract class Call<T> implements Deadline {
+  since = 0;
+  before: Deadline | null = null;
+  after: Deadline | null = null;
+  over = false;
+  protected readonly setup: CallSetup;
 
-  constructor(guard: Guard) {
-    super();
-    this.#guard = guard;
+  constructor(setup: CallSetup) {
+    this.setup = setup;
   }
 
-  /** Asks the store, once. */
   protected abstract send(): void;
   /** The answer came in time. */
   protected abstract answered(answer: T): void;
-  /** It did not, or there will be none. */
+  /** The store failed, was late or was not asked. */
   protected abstract failed(error: unknown): void;
 
-  /** Sends it, or has it fail at once. */
+  /** Sends the call, or fails at once while the circuit breaker is open. */
   start(): void {
-    const refusal = this.#guard.breaker.refusal();
+    const refusal = this.setup.breaker.refusal();
     if (refusal !== null) return this.failed(refusal);
-    this.#guard.deadlines.begin(this);
+    this.setup.deadlines.begin(this);
     try {
       this.send();
     } catch (error) {
@@ -54,43 +65,83 @@ export abstract class Call<T> extends Waiting {
   }
 
   resolve(answer: T): void {
-    if (!this.#guard.deadlines.end(this)) return;
-    this.#guard.breaker.answered();
+    if (!this.setup.deadlines.end(this)) return;
+    this.setup.breaker.succeeded();
     this.answered(answer);
   }
 
   reject(error: unknown): void {
-    if (this.#guard.deadlines.end(this)) this.#fail(error);
+    if (this.setup.deadlines.end(this)) this.#fail(error);
   }
 
-  override expire(): void {
-    this.#fail(new StoreUnavailableError("ERR_STORE_TIMEOUT", `The store did not answer within ${this.#guard.timeoutMs} ms`));
+  expire(): void {
+    this.#fail(new StoreUnavailableError("ERR_STORE_TIMEOUT", `The store did not answer within ${this.setup.timeoutMs} ms`));
   }
 
-  /** Waits for a promise in the store's place. */
-  protected follow(promise: Promise<T>): void {
+  /** Takes the answer of a promise. */
+  follow(promise: Promise<T>): void {
     Promise.resolve(promise).then((answer) => this.resolve(answer), (error: unknown) => this.reject(error));
   }
 
   #fail(error: unknown): void {
-    this.#guard.breaker.failed(error);
+    this.setup.breaker.failed(error);
     this.failed(error);
   }
 }
 
-class PromisedCall<T> extends Call<T> {
-  readonly #make: () => Promise<T>;
+/** A `consume`, which becomes a decision whatever the store does. */
+export class ConsumeCall extends Call<Decision> {
+  readonly #policy: Policy;
+  readonly #key: string;
+  readonly #cost: number;
+  readonly #resolve: (decision: Decision | Promise<never>) => void;
+
+  constructor(setup: CallSetup, policy: Policy, key: string, cost: number, resolve: (decision: Decision | Promise<never>) => void) {
+    super(setup);
+    this.#policy = policy;
+    this.#key = key;
+    this.#cost = cost;
+    this.#resolve = resolve;
+  }
+
+  protected override send(): void {
+    this.setup.send(this.#policy, this.#key, this.#cost, this);
+  }
+
+  protected override answered(decision: Decision): void {
+    try {
+      this.setup.serverClock.learn(decision, this.since);
+    } catch (error) {
+      // What the store answered is no decision.
+      return this.failed(error);
+    }
+    this.#resolve(decision);
+  }
+
+  protected override failed(error: unknown): void {
+    try {
+      this.#resolve(this.setup.fallback.decide(this.#policy, this.#key, this.#cost, error));
+    } catch (misuse) {
+      // Rejects: a promise that is resolved with a rejected one rejects with its reason.
+      this.#resolve(Promise.reject(misuse as Error));
+    }
+  }
+}
+
+/** Any other call, which fails as the store does. */
+export class PlainCall<T> extends Call<T> {
+  readonly #make: () => T | Promise<T>;
   protected override readonly answered: (answer: T) => void;
   protected override readonly failed: (error: unknown) => void;
 
-  constructor(guard: Guard, make: () => Promise<T>, resolve: (answer: T) => void, reject: (error: unknown) => void) {
-    super(guard);
+  constructor(setup: CallSetup, make: () => T | Promise<T>, resolve: (answer: T) => void, reject: (error: unknown) => void) {
+    super(setup);
     this.#make = make;
     this.answered = resolve;
     this.failed = reject;
   }
 
   protected override send(): void {
-    this.follow(this.#make());
+    this.follow(Promise.resolve(this.#make()));
   }
 }

@@ -1,56 +1,55 @@
 import { monotonicClock } from "../core/clock.js";
 
-/** Something that is waited for, in the line of all that is. */
-export abstract class Waiting {
+/** An entry of the queue of deadlines. */
+export interface Deadline {
   /** When the wait began. */
-  since = 0;
-  before: Waiting | null = null;
-  after: Waiting | null = null;
-  over = false;
-
-  /** Its time is over. */
-  abstract expire(): void;
+  since: number;
+  before: Deadline | null;
+  after: Deadline | null;
+  over: boolean;
+  /** Called once when the time is over. */
+  expire(): void;
 }
 
 /**
- * One deadline for many calls, with one timer for all of them: since each has the same time, they fall due in the order
- * they began. The timer keeps no process alive, and there is none while nothing is waited for.
+ * One timeout for many calls, with one timer for all of them: each call has the same time, so they expire in the order they
+ * began. The timer keeps no process alive, and there is none while no call is pending.
  *
- * A deadline that has passed gives the event loop one more look at its sockets: after a loop that stalled, the answer is
- * often there already. Where the question had yet to be sent, that is not enough: a timer that fires late tells of the stall, and
- * the time that was lost is given once more.
+ * A timeout first gives the event loop one poll phase: after a blocked loop the answer is often in the socket already. If the
+ * timer fires 5 ms late or more, the loop was blocked. Pending calls then get that much extra time, once, because their
+ * request may not have been sent yet.
  */
 export class Deadlines {
   readonly #afterMs: number;
-  #first: Waiting | null = null;
-  #last: Waiting | null = null;
+  #first: Deadline | null = null;
+  #last: Deadline | null = null;
   #armed = false;
 
   constructor(afterMs: number) {
     this.#afterMs = afterMs;
   }
 
-  /** Begins to wait: `waiting` expires when the time is over, unless `end` comes first. With an infinite time it never does. */
-  begin(waiting: Waiting): void {
-    waiting.since = monotonicClock();
+  /** Starts the time of `entry`, which expires unless `end` comes first. With a timeout of Infinity it never does. */
+  begin(entry: Deadline): void {
+    entry.since = monotonicClock();
     if (this.#afterMs === Infinity) return;
-    waiting.before = this.#last;
-    if (this.#last === null) this.#first = waiting;
-    else this.#last.after = waiting;
-    this.#last = waiting;
+    entry.before = this.#last;
+    if (this.#last === null) this.#first = entry;
+    else this.#last.after = entry;
+    this.#last = entry;
     if (!this.#armed) this.#arm();
   }
 
-  /** Stops waiting. False when it was over already. */
-  end(waiting: Waiting): boolean {
-    if (waiting.over) return false;
-    waiting.over = true;
-    if (waiting.before === null) this.#first = waiting.after;
-    else waiting.before.after = waiting.after;
-    if (waiting.after === null) this.#last = waiting.before;
-    else waiting.after.before = waiting.before;
-    // A promise that never settles keeps what it waited with, and must not keep all that came after.
-    waiting.before = waiting.after = null;
+  /** Takes `entry` out of the queue. False when it ended or expired before. */
+  end(entry: Deadline): boolean {
+    if (entry.over) return false;
+    entry.over = true;
+    if (entry.before === null) this.#first = entry.after;
+    else entry.before.after = entry.after;
+    if (entry.after === null) this.#last = entry.before;
+    else entry.after.before = entry.before;
+    // A client may keep a call forever, and must not keep the calls after it through these links.
+    entry.before = entry.after = null;
     return true;
   }
 
@@ -58,26 +57,26 @@ export class Deadlines {
     if (this.#first === null) return;
     this.#armed = true;
     const due = this.#first.since + this.#afterMs;
-    startTimer(() => this.#look(due, -Infinity), Math.max(1, Math.ceil(due - monotonicClock())));
+    startTimer(() => this.#onTimer(due, -Infinity), Math.max(1, Math.ceil(due - monotonicClock())));
   }
 
-  /** Looks who is due, by a timer that was to fire `at`. Those due by `waitedFor` have had their second chance. */
-  #look(at: number, waitedFor: number): void {
+  /** Runs when a timer fires that was set to `dueAt`. Entries due by `extendedUntil` have had their extra time. */
+  #onTimer(dueAt: number, extendedUntil: number): void {
     const now = monotonicClock();
-    if (!this.#isDue(now)) return this.#again();
-    const stalledMs = now - at >= STALL_MS ? now - at : 0;
+    if (!this.#isDue(now)) return this.#rearm();
+    const lateMs = now - dueAt >= LATE_MS ? now - dueAt : 0;
     afterOnePoll(() => {
-      this.#expire(stalledMs === 0 ? now : waitedFor);
-      if (stalledMs === 0 || !this.#isDue(now)) return this.#again();
-      const more = Math.min(stalledMs, this.#afterMs);
-      const until = monotonicClock() + more;
-      startTimer(() => this.#look(until, now), more);
+      this.#expire(lateMs === 0 ? now : extendedUntil);
+      if (lateMs === 0 || !this.#isDue(now)) return this.#rearm();
+      const extraMs = Math.min(lateMs, this.#afterMs);
+      const until = monotonicClock() + extraMs;
+      startTimer(() => this.#onTimer(until, now), extraMs);
     });
   }
 
   #expire(now: number): void {
     while (this.#isDue(now)) {
-      const first = this.#first as Waiting;
+      const first = this.#first as Deadline;
       this.end(first);
       first.expire();
     }
@@ -87,24 +86,24 @@ export class Deadlines {
     return this.#first !== null && this.#first.since + this.#afterMs <= now;
   }
 
-  #again(): void {
+  #rearm(): void {
     this.#armed = false;
     this.#arm();
   }
 }
 
-const LONGEST_TIMER = 2_147_483_647;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-// Timers of a loop that turns are a millisecond or two late, or early by a fraction of one.
-const STALL_MS = 5;
+// Timers of a loop that is not blocked fire up to two milliseconds late, or a fraction of one early.
+const LATE_MS = 5;
 
 function startTimer(then: () => void, ms: number): void {
-  const timer: unknown = setTimeout(then, Math.min(ms, LONGEST_TIMER));
-  // Numbers in browsers, objects elsewhere.
+  const timer: unknown = setTimeout(then, Math.min(ms, LONGEST_TIMER_MS));
+  // A number in browsers, an object elsewhere.
   (timer as { unref?(): void }).unref?.();
 }
 
-// Timers, then sockets, then immediates: so turns Node's loop. Where there are no immediates, the next timer is next best.
+// Node runs timers, then sockets, then immediates. Platforms without immediates get the next timer instead.
 function afterOnePoll(then: () => void): void {
   if (typeof setImmediate === "function") setImmediate(then);
   else setTimeout(then, 0);

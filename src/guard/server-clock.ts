@@ -1,21 +1,25 @@
 import { monotonicClock, readClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 
-/** Tells the age of decisions by the store's clock, also where that is a server's. */
-export interface Age {
-  /** Learns a server's time from a decision whose call left at `sentAt`: no later than this, however long the answer took. */
-  hear(decision: Decision, sentAt: number): void;
-  /** Milliseconds since `decision`, or a little more; NaN when a server's time is not known yet. */
-  of(decision: Decision): number;
-}
+/** Tells the age of decisions by the store's clock, which may be its server's. */
+export class ServerClock {
+  readonly #clock: Clock | "server";
+  #aheadMs = Number.NaN;
 
-/** Makes the age of a store that goes by `clock`. */
-export function makeAge(clock: Clock | "server"): Age {
-  let ahead = Number.NaN;
-  return {
-    hear(decision, sentAt) {
-      ahead = decision.at - sentAt;
-    },
-    of: (decision) => (clock === "server" ? monotonicClock() + ahead : readClock(clock)) - decision.at,
-  };
+  constructor(clock: Clock | "server") {
+    this.#clock = clock;
+  }
+
+  /**
+   * Learns the offset of the server's clock from a decision whose call was sent at `sentAt`. Uses the time of sending, so the
+   * estimate is never ahead of the server and a refund never gives back too much.
+   */
+  learn(decision: Decision, sentAt: number): void {
+    this.#aheadMs = decision.at - sentAt;
+  }
+
+  /** Milliseconds since `decision`, or a little more; NaN while the server's time is unknown. */
+  ageOf(decision: Decision): number {
+    return (this.#clock === "server" ? monotonicClock() + this.#aheadMs : readClock(this.#clock)) - decision.at;
+  }
 }

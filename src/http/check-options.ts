@@ -1,3 +1,4 @@
+import { replacementOf } from "#diagnostics";
 import { checkOptions, expected, wholeNumber } from "../core/check.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS } from "../limiter/options.js";
@@ -9,7 +10,7 @@ const KNOWN: readonly string[] = [...FUNCTIONS, ...LIMITER_OPTIONS, "limiter", "
 
 /** Throws a TypeError or RangeError for the first option of a gate that is wrong, misspelt or in the way of another. */
 export function checkGateOptions<Request>(options: GateOptions<Request>): void {
-  checkOptions(options, KNOWN, "an object with a `policy` and a `key`");
+  checkOptions(options, KNOWN, "an object with a `policy` and a `key`", replacementOf);
   if (typeof options.key !== "function") throw new TypeError(expected("key", "a function of the request", options.key));
   for (const name of FUNCTIONS) {
     if (options[name] !== undefined && typeof options[name] !== "function") {

@@ -1,3 +1,4 @@
+import { createRequestCheck } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
 import { expected } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
@@ -5,12 +6,13 @@ import { makeLimit, perSecond } from "../core/limit.js";
 import { definePolicy, isPolicy, Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { namesIn, NOTHING } from "./responses/cors.js";
-import { createLimiter, defaultStore, type Limiter } from "../limiter/limiter.js";
+import { createLimiter, defaultStore } from "../limiter/create-limiter.js";
+import type { Limiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS } from "../limiter/options.js";
 import { isShadow } from "../limiter/internals.js";
 import { DEFAULT_STYLES, createHeaderWriter, type FieldList } from "./headers/writer.js";
 import { checkGateOptions } from "./check-options.js";
-import { makeLookout } from "../diagnostics/requests.js";
+import { createProxyCheck } from "./proxy-address.js";
 import type { GateOptions, MaybeKey, Outcome, OwnLimiter } from "./options.js";
 import { perPolicy } from "./headers/per-policy.js";
 import { makeRefusals } from "./refusal/refusal.js";
@@ -94,7 +96,8 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
     }
   }
   const shadow = isShadow(limiter);
-  const lookOut = makeLookout<Request>(limiter.store ?? limiter, reader);
+  const checkRequest = createRequestCheck(limiter.store ?? limiter);
+  const checkProxy = createProxyCheck(reader);
   return gate;
 
   function gate(request: Request): Verdict | Promise<Verdict> {
@@ -136,7 +139,8 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
 
   function judge(request: Request, key: Key, policy: Policy, decision: Decision): Verdict {
-    lookOut(request, key, policy.name);
+    checkRequest(request, key, policy.name);
+    checkProxy(request, key, policy.name);
     onDecision?.(decision, request);
     // Numbers on trial are nothing for clients to go by.
     const fields = shadow ? NOTHING : writer.write(policy, decision, key === UNIDENTIFIED ? undefined : partitionKey?.(key));

@@ -4,7 +4,7 @@ import type { Key, KeyPart } from "../core/key.js";
 import type { Policy, PolicyOptions } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import type { Limiter } from "../limiter/limiter.js";
-import type { Behaviour } from "../limiter/options.js";
+import type { LimiterOptions } from "../limiter/options.js";
 import type { HeaderStyle } from "./headers/fields.js";
 import type { Problem } from "./refusal/problem.js";
 
@@ -24,6 +24,8 @@ export interface Outcome {
 
 /** What every adapter takes; `Request` is the framework's own request type. */
 export type GateOptions<Request> = SharedOptions<Request> & (OwnLimiter<Request> | GivenLimiter<Request>);
+
+type Behaviour = Omit<LimiterOptions<Store>, "policy" | "store" | "clock">;
 
 /** The limits are given, and the gate makes a limiter of them. */
 export interface OwnLimiter<Request> extends Behaviour {

@@ -5,46 +5,46 @@ import type { Store, StoreMethods } from "../core/store.js";
 /** One request's own cost and policy. */
 export interface ConsumeOptions {
   /** Whole tokens, default 1. */
-  readonly cost?: number;
+  readonly cost?: number | undefined;
   /** Other numbers for this request, such as a tier's; made by {@link definePolicy}. Default: the limiter's policy. */
-  readonly policy?: Policy;
+  readonly policy?: Policy | undefined;
 }
 
-/** What comes after the key: a cost, or options. */
-export type Asked = number | ConsumeOptions | undefined;
+/** The argument after the key: a cost, or options. */
+export type ConsumeArgument = number | ConsumeOptions | undefined;
 
-const ASKABLE = ["cost", "policy"];
+const CONSUME_OPTIONS = ["cost", "policy"];
 
-/** The cost that was asked for, 1 by default. Throws for what is no whole number. */
-export function costOf(asked: Asked): number {
+/** The cost in `asked`, 1 by default. Throws a TypeError or RangeError unless it is a whole number. */
+export function costOf(asked: ConsumeArgument): number {
   const cost = typeof asked === "object" ? asked.cost : asked;
   return cost === undefined ? 1 : wholeNumber("cost", cost);
 }
 
-/** The policy that was asked for, or else the limiter's. Throws a TypeError for one that definePolicy did not make. */
-export function policyOf(asked: Asked, fallback: Policy): Policy {
+/** The policy in `asked`, or else the limiter's. Throws a TypeError for one that definePolicy did not make. */
+export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy {
   if (typeof asked !== "object") return fallback;
   if (asked === null) throw new TypeError(expected("cost", "a number, or an object with `cost` or `policy`", asked));
-  checkNames(asked, ASKABLE);
+  checkNames(asked, CONSUME_OPTIONS);
   const own = asked.policy;
   if (own === undefined) return fallback;
   if (!isPolicy(own)) throw new TypeError(expected("policy", "made by definePolicy", own));
   return own;
 }
 
-/** Runs `ask` so that an asynchronous limiter rejects where a synchronous one throws. */
-export function answer<T>(store: Store, ask: () => T | Promise<T>): T | Promise<T> {
-  if (store.sync) return ask();
+/** Runs `make`. Over an asynchronous store the limiter rejects where it would throw over a synchronous one. */
+export function throwOrReject<T>(store: Store, make: () => T | Promise<T>): T | Promise<T> {
+  if (store.sync) return make();
   try {
-    return Promise.resolve(ask());
+    return Promise.resolve(make());
   } catch (error) {
     return Promise.reject(error as Error);
   }
 }
 
-/** An optional power of the store. Throws a TypeError when it lacks that one. */
-export function power<P extends "peek" | "refund" | "reset" | "debit">(store: Store, name: P): NonNullable<StoreMethods<boolean>[P]> {
+/** An optional method of the store. Throws a TypeError when the store lacks it. */
+export function requireMethod<M extends "peek" | "refund" | "reset" | "debit">(store: Store, name: M): NonNullable<StoreMethods<boolean>[M]> {
   const method = store[name];
   if (method === undefined) throw new TypeError(`Expected the store to have \`${name}\`, got one without it`);
-  return method as NonNullable<StoreMethods<boolean>[P]>;
+  return method as NonNullable<StoreMethods<boolean>[M]>;
 }

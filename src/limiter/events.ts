@@ -44,11 +44,11 @@ export interface Reporter {
   /** Whether anybody listens to decisions. To be asked first: nothing is made for nobody. */
   listens(): boolean;
   decided(decision: Decision, durationMs?: number): void;
-  storeIs(state: "unavailable" | "available", error: unknown): void;
+  storeChanged(state: "unavailable" | "available", error: unknown): void;
 }
 
 /** Makes a reporter. `limiterOf` is asked when the first event is made. */
-export function makeReporter(observe: ((event: LimiterEvent) => void) | undefined, policy: Policy, limiterOf: () => Limiter): Reporter {
+export function createReporter(observe: ((event: LimiterEvent) => void) | undefined, policy: Policy, limiterOf: () => Limiter): Reporter {
   const decisions = channel("sluice:decision");
   const stores = channel("sluice:store");
 
@@ -61,7 +61,7 @@ export function makeReporter(observe: ((event: LimiterEvent) => void) | undefine
       const event = { type: "decision", policy: name, outcome, reason, degraded, cost, limiter: limiterOf() } as const;
       tell(durationMs === undefined ? event : { ...event, durationMs }, decisions);
     },
-    storeIs(state, error) {
+    storeChanged(state, error) {
       if (observe === undefined && stores?.hasSubscribers !== true) return;
       tell({ type: "store", policy: policy.name, state, error, limiter: limiterOf() }, stores);
     },

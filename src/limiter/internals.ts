@@ -1,58 +1,62 @@
-import type { Decision } from "../core/decision.js";
 import { expected } from "../core/check.js";
+import { readClock } from "../core/clock.js";
 import type { Policy } from "../core/policy.js";
-import type { Store } from "../core/store.js";
-import type { Age } from "../guard/server-clock.js";
-import type { Breaker } from "../guard/circuit-breaker.js";
+import type { GuardedStore, Store, SyncStore } from "../core/store.js";
 import type { Reporter } from "./events.js";
-import type { Ask } from "../guard/call.js";
 import type { Limiter } from "./limiter.js";
-import type { Charged } from "../guard/fallback.js";
 
-/** What a limiter is made of, for what is built on limiters in this package. */
-export interface Parts {
+/** What a limiter consists of, for the features of this package that are built on limiters. */
+export interface Internals {
   /** The limiter's own policy. */
   readonly policy: Policy;
-  /** Where its buckets live. */
   readonly store: Store;
-  /** Asks an asynchronous store as the limiter itself does: within the deadline, and not while the store is away. Rejects with what it failed with. */
-  readonly ask: Ask;
-  /** The longest that a call to it may take. */
-  readonly timeoutMs: number;
-  /** Told of every call to a synchronous store; an asynchronous one's is told by `ask`. */
-  readonly breaker: Breaker;
-  /** The decision of `onStoreError`, for a call that the store failed with `error`. `key` is encoded. */
-  readonly decideWithout: (policy: Policy, key: string, cost: number, error: unknown) => Decision;
-  /** Where a degraded decision took its tokens; null where it took none. */
-  readonly localCharge: (decision: Decision) => Charged | null;
-  /** How old the store's decisions are. */
-  readonly age: Age;
-  /** Whether it refuses nothing. */
+  /** The store with its guard, or as it is when it has none. */
+  readonly guarded: GuardedStore;
+  /** Whether the limiter refuses nothing. */
   readonly shadow: boolean;
-  /** Tells those who listen. */
   readonly reporter: Reporter;
 }
 
-const kept = new WeakMap<object, Parts>();
+/** A brand rather than a WeakMap, so that another copy of this package finds them too. */
+const brand = (): symbol => Symbol.for("sluice.limiter");
 
-/** Keeps the parts of a limiter that was just made. */
-export function keepParts(limiter: Limiter, parts: Parts): void {
-  kept.set(limiter, parts);
+/** Attaches the internals to a limiter that was just made. */
+export function attachInternals(limiter: Limiter, internals: Internals): void {
+  Object.defineProperty(limiter, brand(), { value: internals });
 }
 
-/** The parts of a limiter. Throws a TypeError for what createLimiter did not make. */
-export function partsOf(limiter: Limiter): Parts {
-  const parts = kept.get(Object(limiter));
-  if (parts === undefined) throw new TypeError(expected("limiter", "made by createLimiter", limiter));
-  return parts;
+/** The internals of a limiter. Throws a TypeError for an object that createLimiter did not make. */
+export function internalsOf(limiter: Limiter): Internals {
+  const internals = found(limiter);
+  if (internals === undefined) throw new TypeError(expected("limiter", "made by createLimiter", limiter));
+  return internals;
 }
 
-/** The longest that a call to the limiter's store may take. Infinity for what createLimiter did not make. */
+/** The longest time in milliseconds that a call to the limiter's store may take. Infinity for an object that createLimiter did not make. */
 export function storeTimeoutOf(limiter: Limiter): number {
-  return kept.get(limiter)?.timeoutMs ?? Infinity;
+  return found(limiter)?.guarded.timeoutMs ?? Infinity;
 }
 
-/** Whether a limiter refuses nothing. What createLimiter did not make may refuse. */
+/** Whether a limiter refuses nothing. False for an object that createLimiter did not make. */
 export function isShadow(limiter: Limiter): boolean {
-  return kept.get(limiter)?.shadow ?? false;
+  return found(limiter)?.shadow ?? false;
+}
+
+function found(limiter: Limiter): Internals | undefined {
+  return (Object(limiter) as Record<symbol, Internals>)[brand()];
+}
+
+/** What stands for the guard of a store without one: the store answers at once, and what it throws reaches the caller. */
+export function unguarded(store: SyncStore, timeoutMs: number): GuardedStore {
+  return {
+    timeoutMs,
+    consume: (policy, key, cost) => store.consume(policy, key, cost),
+    call: (make) => make(),
+    decideWithout(_policy, _key, _cost, error) {
+      throw error;
+    },
+    localChargeOf: () => null,
+    learnTime: () => undefined,
+    ageOf: (decision) => (store.clock === "server" ? Number.NaN : readClock(store.clock) - decision.at),
+  };
 }

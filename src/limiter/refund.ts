@@ -1,53 +1,71 @@
-import type { Decision } from "../core/decision.js";
 import { expected, positiveInteger } from "../core/check.js";
+import { readClock } from "../core/clock.js";
+import type { Decision } from "../core/decision.js";
+import { SluiceError } from "../core/errors.js";
 import { encodeKey } from "../core/key.js";
-import { answer, policyOf, power } from "./arguments.js";
-import { StoreUnavailableError } from "../guard/errors.js";
-import type { Fallback } from "../guard/fallback.js";
+import { processWide } from "../core/process-wide.js";
+import { refundable, type RefundPart } from "../core/refundable.js";
+import type { Store } from "../core/store.js";
+import { policyOf, requireMethod, throwOrReject } from "./arguments.js";
+import type { Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";
-import type { Parts } from "./internals.js";
-import { stillOut, type Due } from "../core/refundable.js";
 
-// Decisions with nothing to give back (any more): what was peeked, and what was refunded by whichever limiter.
-const settled = new WeakSet<Decision>();
+// Decisions with nothing to give back: they took nothing, or were refunded.
+const settled = (): WeakSet<Decision> => processWide("settled", () => new WeakSet<Decision>());
 
 /** Marks a decision that took nothing. */
 export function tookNothing(decision: Decision): Decision {
-  settled.add(decision);
+  settled().add(decision);
   return decision;
 }
 
+/** Whether `error` says that the store was not asked: the call may then be made again. Any other call may have been carried out. */
+export function wasNotAsked(error: unknown): boolean {
+  return error instanceof SluiceError && error.code === "ERR_STORE_OPEN";
+}
+
 /** `refund` of a limiter. */
-export function refunder({ store, policy: own, ask, age }: Parts, fallback: Fallback): Limiter["refund"] {
+export function createRefund({ store, policy: own, guarded }: Internals): Limiter["refund"] {
   return (key, what, asked) =>
-    answer(store, () => {
+    throwOrReject(store, () => {
       const policy = policyOf(asked, own);
       const encoded = encodeKey(key);
-      power(store, "refund");
-      if (typeof what === "number") return give([{ policy, tokens: positiveInteger("tokens", what) }], encoded);
+      requireMethod(store, "refund");
+      if (typeof what === "number") return giveBack([{ policy, tokens: positiveInteger("tokens", what) }], encoded);
       if (typeof what !== "object" || what === null) {
         throw new TypeError(expected("what", "a decision or a number of tokens", what));
       }
       if (what.policy !== policy.name) throw new TypeError(expected("decision.policy", `"${policy.name}"`, what.policy));
-      if (!what.allowed || what.cost === 0 || settled.has(what)) return;
-      settled.add(what);
-      if (what.degraded) return fallback.refund(encoded, what);
-      const due = stillOut(what, policy, what.cost, age.of(what));
-      if (due.length === 0) return;
-      const given = give(due, encoded);
+      if (!what.allowed || what.cost === 0 || settled().has(what)) return;
+      settled().add(what);
+      if (what.degraded) return giveBackLocally(what, encoded);
+      const parts = refundable(what, policy, what.cost, guarded.ageOf(what));
+      if (parts.length === 0) return;
+      const given = giveBack(parts, encoded);
       return given instanceof Promise ? given.catch((error: unknown) => failed(what, error)) : given;
     });
 
-  function give(due: readonly Due[], key: string): void | Promise<void> {
-    const refund = power(store, "refund");
-    const moves = due.map(({ policy, tokens }) => () => refund.call(store, policy, key, tokens));
-    if (store.sync) return moves.forEach((move) => void move());
-    return ask(async () => void (await Promise.all(moves.map(async (move) => move()))));
+  function giveBack(parts: readonly RefundPart[], key: string): void | Promise<void> {
+    return guarded.call(() => refundParts(store, parts, key));
+  }
+
+  // A decision that took nothing in this process gives back nothing: what it took is unknown.
+  function giveBackLocally(decision: Decision, key: string): void {
+    const charge = guarded.localChargeOf(decision);
+    if (charge === null) return;
+    const ageMs = readClock(charge.store.clock as () => number) - decision.at;
+    void refundParts(charge.store, refundable(decision, charge.policy, decision.cost, ageMs), key);
   }
 }
 
-// Where the store was not even asked, the refund may be tried again. A call that failed otherwise may have been carried out.
+/** Gives back each part's tokens at `store`. */
+export function refundParts(store: Store, parts: readonly RefundPart[], key: string): void | Promise<void> {
+  const refund = requireMethod(store, "refund");
+  if (store.sync) for (const { policy, tokens } of parts) void refund.call(store, policy, key, tokens);
+  else return Promise.all(parts.map(async ({ policy, tokens }) => refund.call(store, policy, key, tokens))).then(() => undefined);
+}
+
 function failed(decision: Decision, error: unknown): never {
-  if (error instanceof StoreUnavailableError && error.code === "ERR_STORE_OPEN") settled.delete(decision);
+  if (wasNotAsked(error)) settled().delete(decision);
   throw error;
 }

@@ -8,6 +8,7 @@ import { consume, debit, peek, refund, type Decision } from "../core/decision.js
 import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore } from "../core/store.js";
+import { guard } from "../guard/guard.js";
 import { portableKey } from "./shared/portable-key.js";
 import { StoreError } from "./shared/store-error.js";
 
@@ -94,6 +95,7 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
   return {
     sync: false,
     clock,
+    guard,
     consume: (policy, key, cost) =>
       change(policy, key, (buckets, now) => {
         const stale = buckets.some((bucket, i) => isStale(bucket, policy.limits[i] as Policy["limits"][number]));

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { MemoryStore, type AsyncStore } from "sluice";
+import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { rateLimit } from "sluice/web";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -71,6 +72,7 @@ test("a refund that never comes back holds no answer", async () => {
   const inner = new MemoryStore({ clock: new ManualClock().now });
   const store: AsyncStore = {
     sync: false,
+    guard,
     clock: "server",
     consume: (...asked) => Promise.resolve(inner.consume(...asked)),
     refund: () => never,

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { combine, createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision, type Key, type Limiter, type LimiterEvent, type Store, type SyncStore, type CombinedDecision } from "sluice";
+import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../helpers/stores.js";
@@ -13,7 +14,7 @@ const keys = [["user", "42"], ["tenant", "acme"]] as const;
 function apart(now: () => number): SyncStore {
   const inner = new MemoryStore({ clock: now });
   return {
-    sync: true,
+    sync: true, guard,
     clock: now,
     consume: (...asked) => inner.consume(...asked),
     peek: (...asked) => inner.peek(...asked),
@@ -170,7 +171,7 @@ describe("one step, or several", () => {
 
   test("one that cannot tell without taking is not asked, once another refused", async () => {
     const bare = new LaterStore(clock.now);
-    const cannot: AsyncStore = { sync: false, clock: "server", consume: (...asked) => bare.consume(...asked) };
+    const cannot: AsyncStore = { sync: false, guard, clock: "server", consume: (...asked) => bare.consume(...asked) };
     const fails: AsyncStore = { ...cannot, peek: () => Promise.reject(new Error("gone")), refund: () => Promise.resolve() };
     const tenant = createLimiter({ policy: tenantPolicy, store: cannot });
     const silent = createLimiter({ policy: { ...tenantPolicy, name: "silent" }, store: fails });
@@ -195,6 +196,7 @@ describe("a store that fails", () => {
   const outage = new Error("connection refused");
   const away: AsyncStore = {
     sync: false,
+    guard,
     clock: "server",
     consume: () => Promise.reject(outage),
     consumeTogether: () => Promise.reject(outage),
@@ -246,7 +248,7 @@ describe("a store that fails under several", () => {
       return make();
     };
     const store: SyncStore = {
-      sync: true,
+      sync: true, guard,
       clock: () => 0,
       consume: (...asked) => unlessBroken(() => inner.consume(...asked)),
       consumeTogether: (charges) => unlessBroken(() => inner.consumeTogether(charges)),
@@ -284,7 +286,7 @@ describe("a store that fails under several", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "setImmediate", "performance"] });
     try {
       const never = () => new Promise<never>(() => {});
-      const store: AsyncStore = { sync: false, clock: "server", consume: never, consumeTogether: never };
+      const store: AsyncStore = { sync: false, guard, clock: "server", consume: never, consumeTogether: never };
       const make = (policy: typeof userPolicy, storeTimeoutMs: number) => createLimiter({ policy, store, storeTimeoutMs, onStoreError: "allow" });
       let answered = false;
       const decision = combine([make(userPolicy, 5_000), make(tenantPolicy, 50)]).consume(keys).finally(() => (answered = true));

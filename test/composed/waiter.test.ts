@@ -1,4 +1,5 @@
 import { createLimiter, definePolicy, MemoryStore, perSecond, createWaiter, WaitError, type AsyncStore, type Decision, type Waiter, type WaitOptions } from "sluice";
+import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore, SlowStore } from "../helpers/stores.js";
 
@@ -340,7 +341,7 @@ describe("cancelling", () => {
 
   test("over a store that cannot give back loses the tokens, and nothing else", async () => {
     const inner = new LaterStore(() => performance.now());
-    const store: AsyncStore = { sync: false, clock: "server", consume: (...asked) => inner.consume(...asked) };
+    const store: AsyncStore = { sync: false, guard, clock: "server", consume: (...asked) => inner.consume(...asked) };
     const limiter = createLimiter({ policy, store });
     const line = createWaiter(limiter);
     const { wait, outcomes } = diary(line);
@@ -356,7 +357,7 @@ describe("cancelling", () => {
 
 describe("a store that fails", () => {
   const outage = new Error("connection refused");
-  const away = { sync: false, clock: "server", consume: () => Promise.reject<Decision>(outage) } as const;
+  const away = { sync: false, guard, clock: "server", consume: () => Promise.reject<Decision>(outage) } as const;
 
   test("with nobody to answer in its place, turns away all who wait, with the cause", async () => {
     const line = createWaiter(createLimiter({ policy, store: away, onStoreError: "unavailable" }));

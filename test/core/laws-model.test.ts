@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, MemoryStore, Policy, TokenBucket, type PolicyOptions } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, TokenBucket, type Policy, type PolicyOptions } from "sluice";
 import type { LimitOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, test } from "vitest";

@@ -1,12 +1,13 @@
 // A cluster: which warnings its primary gets, and its workers, each of which makes its limiters in another way.
 import cluster from "node:cluster";
 import { createLimiter, MemoryStore, perSecond, silenceWarnings, type AsyncStore } from "sluice";
+import { guard } from "sluice/store";
 
 /** Codes, by who was warned. */
 export type Heard = Record<string, string[]>;
 
 const policy = { capacity: 5, refill: perSecond(1) };
-const elsewhere: AsyncStore = { sync: false, clock: "server", consume: () => Promise.reject(new Error("not asked")) };
+const elsewhere: AsyncStore = { sync: false, guard, clock: "server", consume: () => Promise.reject(new Error("not asked")) };
 
 const ways: Record<string, () => void> = {
   "another store": () => void createLimiter({ policy, store: elsewhere }),

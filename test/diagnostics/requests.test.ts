@@ -1,4 +1,5 @@
 import { perSecond, type Key } from "sluice";
+import { guard } from "sluice/store";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
 
@@ -40,7 +41,7 @@ describe("SLUICE_COUNTED_TWICE", () => {
   test("over an asynchronous store as well", async () => {
     const { createGate, MemoryStore, codes } = await freshSluice();
     const memory = new MemoryStore();
-    const store = { sync: false as const, clock: "server" as const, consume: async (...charge: Parameters<typeof memory.consume>) => memory.consume(...charge) };
+    const store = { sync: false as const, guard, clock: "server" as const, consume: async (...charge: Parameters<typeof memory.consume>) => memory.consume(...charge) };
     const gates = [createGate({ policy, store, key }, reader), createGate({ policy, store, key }, reader)];
     const request = asked();
     for (const gate of gates) await gate(request);
@@ -92,9 +93,22 @@ describe("SLUICE_COUNTED_TWICE", () => {
   });
 });
 
-test("a gate's first thousand requests are looked at, and 250 of each 16 thousand, for looking costs as much as deciding", async () => {
-  const found = ["SLUICE_KEY_IS_ADDRESS"];
-  for (const [before, codes] of [[999, found], [1_000, []], [15_999, []], [16_000, found], [16_249, found], [16_250, []]] as const) {
+test("a gate's first 1 000 requests are checked, and 250 of every 16 000", async () => {
+  const found = ["SLUICE_COUNTED_TWICE"];
+  // Both sights of the request must be among those that are checked.
+  for (const [before, codes] of [[998, found], [999, []], [15_999, []], [16_000, found], [16_248, found], [16_249, []]] as const) {
+    const sluice = await freshSluice();
+    const gate = sluice.createGate({ policy, key: ({ headers }: Asked) => headers["x-key"] }, reader);
+    for (let i = 0; i < before; i++) void gate(asked({ "x-key": "u1" }));
+    const twice = asked({ "x-key": "u2" });
+    void gate(twice);
+    void gate(twice);
+    expect(sluice.codes()).toEqual(codes);
+  }
+});
+
+test("a gate's first 1 000 requests are checked for a proxy's address", async () => {
+  for (const [before, codes] of [[999, ["SLUICE_KEY_IS_ADDRESS"]], [1_000, []]] as const) {
     const sluice = await freshSluice();
     const gate = sluice.createGate({ policy, key: ({ headers }: Asked) => headers["x-key"] }, reader);
     for (let i = 0; i < before; i++) void gate(asked({ "x-key": "u1" }));

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createLimiter, perHour } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Deadlines, Waiting } from "../../src/guard/deadlines.js";
+import { Deadlines, type Deadline } from "../../src/guard/deadlines.js";
 import { UnsteadyStore, type Health } from "../helpers/unsteady-store.js";
 
 describe("L12 · a loop that stalled is not a dead store", () => {
@@ -123,13 +123,10 @@ test("L12 · nothing outlives a request: one that is never answered keeps none o
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void;
   const deadlines = new Deadlines(100_000);
-  class Waited extends Waiting {
-    override expire(): void {}
-  }
-  const begun = (): Waiting => {
-    const waited = new Waited();
-    deadlines.begin(waited);
-    return waited;
+  const begun = (): Deadline => {
+    const entry: Deadline = { since: 0, before: null, after: null, over: false, expire: () => undefined };
+    deadlines.begin(entry);
+    return entry;
   };
   const never = begun();
   // In a function of its own, whose variables are gone with it.

@@ -1,5 +1,6 @@
 import { createLimiter, definePolicy, MemoryStore, perSecond } from "sluice";
 import type { AsyncStore, Decision, OnStoreError, SyncStore } from "sluice";
+import { guard } from "sluice/store";
 import { describe, expect, test } from "vitest";
 
 const policy = {
@@ -12,16 +13,17 @@ const policy = {
 const outage = new Error("connection lost");
 
 const throwing: SyncStore = {
-  sync: true,
+  sync: true, guard,
   clock: "server",
   consume() {
     throw outage;
   },
 };
-const rejecting: AsyncStore = { sync: false, clock: "server", consume: () => Promise.reject(outage) };
+const rejecting: AsyncStore = { sync: false, guard, clock: "server", consume: () => Promise.reject(outage) };
 // Breaks the port's promise to reject, and must not break the limiter's.
 const careless = {
   sync: false,
+  guard,
   clock: "server",
   consume() {
     throw outage;
@@ -94,7 +96,7 @@ describe("L11 · refused is not broken", () => {
   test("L11 · refused is not broken: a store in this process may fail with any error, also a TypeError", () => {
     const closed = new TypeError("The database connection is not open");
     const store: SyncStore = {
-      sync: true,
+      sync: true, guard,
       clock: () => 0,
       consume() {
         throw closed;
@@ -114,7 +116,7 @@ describe("L11 · refused is not broken", () => {
 
   test("L11 · refused is not broken: whatever a store fails with is handed on", async () => {
     for (const error of ["a string", undefined, 42, new Error("x", { cause: outage })]) {
-      const store: AsyncStore = { sync: false, clock: "server", consume: () => Promise.reject(error as Error) };
+      const store: AsyncStore = { sync: false, guard, clock: "server", consume: () => Promise.reject(error as Error) };
       expect((await createLimiter({ policy, store }).consume("alice")).error).toBe(error);
     }
   });
@@ -129,7 +131,7 @@ describe("L11 · refused is not broken", () => {
     let fails = true;
     const inner = new MemoryStore({ clock: () => 0 });
     const store: SyncStore = {
-      sync: true,
+      sync: true, guard,
       clock: inner.clock,
       consume: (...asked) => (fails ? throwing : inner).consume(...asked),
       peek: (...asked) => inner.peek(...asked),

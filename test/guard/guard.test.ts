@@ -1,4 +1,5 @@
 import { createLimiter, perHour, StoreUnavailableError, type LimiterEvent, type LimiterOptions, type SyncStore } from "sluice";
+import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
 
@@ -228,7 +229,7 @@ describe("the breaker", () => {
     const states: string[] = [];
     const inner = new UnsteadyStore(clock).inner;
     const store: SyncStore = {
-      sync: true,
+      sync: true, guard,
       clock,
       consume(...asked) {
         calls += 1;

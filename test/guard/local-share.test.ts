@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { createLimiter, definePolicy, perSecond, type Decision, type LimiterOptions, type LimitOptions, type Policy } from "sluice";
+import { guard } from "sluice/store";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -115,7 +116,7 @@ describe("L11 · a store that fails, decided locally", () => {
 
   test("a store in this process that fails has the same choices", () => {
     const clock = new ManualClock();
-    const store = { sync: true, clock: clock.now, consume: () => { throw outage; } } as const;
+    const store = { sync: true, guard, clock: clock.now, consume: () => { throw outage; } } as const;
     const limiter = createLimiter({ policy, store });
     expect([limiter.consume("ann", 5), limiter.consume("ann")].map(told)).toEqual([yes, no(1_000)]);
   });

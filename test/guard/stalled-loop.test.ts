@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { createLimiter, MemoryStore, perSecond, type AsyncStore, type LimiterEvent } from "sluice";
+import { guard } from "sluice/store";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(1) };
@@ -40,6 +41,7 @@ test("L12 · a loop that stalled is not a dead store: an answer that is in the s
   const inner = new MemoryStore();
   const store: AsyncStore = {
     sync: false,
+    guard,
     clock: "server",
     consume: (...asked) =>
       new Promise((resolve) => {
@@ -72,6 +74,7 @@ function gathering(): AsyncStore {
   };
   return {
     sync: false,
+    guard,
     clock: "server",
     consume: (...asked) =>
       new Promise((resolve) => {

@@ -7,6 +7,7 @@ import { buildServer } from "../../examples/server/node.js";
 import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
 import type { HeaderStyle } from "../../src/http/index.js";
 import { MemoryStore, perDay, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
+import { guard } from "sluice/store";
 
 const interactive: PolicyOptions = { name: "interactive", capacity: 10, refill: perSecond(2) };
 const bulk: PolicyOptions = { name: "bulk", capacity: 3, refill: { tokens: 1, everyMs: 10_000 } };
@@ -17,7 +18,7 @@ const api: PolicyOptions = {
     { name: "day", capacity: 5_000, refill: perDay(5_000) },
   ],
 };
-const broken: AsyncStore = { sync: false, clock: "server", consume: () => Promise.reject(new Error("connection refused")) };
+const broken: AsyncStore = { sync: false, guard, clock: "server", consume: () => Promise.reject(new Error("connection refused")) };
 const NEW_YEAR = Date.UTC(2026, 0, 1);
 
 /** The last of `count` answers at one instant to one caller. */

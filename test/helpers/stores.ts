@@ -1,4 +1,5 @@
 import { MemoryStore, type AsyncStore, type Clock, type Decision, type Policy, type SyncStore } from "sluice";
+import { guard } from "sluice/store";
 
 /** A store that only knows how to consume, which is all that the port asks for. */
 export function bareStore(clock: Clock): SyncStore {
@@ -9,6 +10,7 @@ export function bareStore(clock: Clock): SyncStore {
 /** A memory store that answers later, as one over a network does. */
 export class LaterStore implements AsyncStore {
   readonly sync = false;
+  readonly guard = guard;
   readonly clock = "server";
   readonly inner: MemoryStore;
 

@@ -1,4 +1,5 @@
 import { MemoryStore, type AsyncStore, type Clock, type Decision, type Policy } from "sluice";
+import { guard } from "sluice/store";
 
 /** How a store is doing: it answers, rejects, never answers, or answers when it is told to. */
 export type Health = "up" | "down" | "hangs" | "held";
@@ -8,6 +9,7 @@ export const outage = new Error("connection lost");
 /** A store over an imagined network, which a test can take away. It counts its calls, and what it takes it takes at once. */
 export class UnsteadyStore implements AsyncStore {
   readonly sync = false;
+  readonly guard = guard;
   readonly clock: Clock | "server";
   readonly inner: MemoryStore;
   health: Health = "up";

@@ -4,6 +4,10 @@ import { vi } from "vitest";
 /** Sluice with nothing warned of nor silenced, and the codes that it warns of from now on. */
 export async function freshSluice() {
   vi.resetModules();
+  // What all copies of the package in a process share.
+  for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+    if (symbol.description?.startsWith("sluice.")) delete (globalThis as unknown as Record<symbol, unknown>)[symbol];
+  }
   const given: { message: string; code: string; detail: string }[] = [];
   vi.spyOn(process, "emitWarning").mockImplementation(((message: string, options: { code: string; detail: string }) => {
     given.push({ message, code: options.code, detail: options.detail });

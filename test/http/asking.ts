@@ -1,6 +1,7 @@
 import { createGate, type GateOptions, type MaybeKey, type Outcome, type RequestReader, type SharedOptions, type Verdict } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { definePolicy, perSecond, type Clock, type Limiter, type OnStoreError, type Policy, type PolicyOptions, type Store } from "sluice";
+import { guard } from "sluice/store";
 
 /** A request as plain data: what the gate's reader and the options' functions can see of it. */
 export interface Ask {
@@ -118,5 +119,5 @@ export function brokenStore(sync: boolean): Store {
   const fail = (): never => {
     throw new Error("connection lost");
   };
-  return sync ? { sync: true, clock: "server", consume: fail } : { sync: false, clock: "server", consume: async () => fail() };
+  return sync ? { sync: true, guard, clock: "server", consume: fail } : { sync: false, guard, clock: "server", consume: async () => fail() };
 }

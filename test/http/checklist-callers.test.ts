@@ -5,13 +5,14 @@ import { parseList, type Item } from "structured-headers";
 import { expect, test } from "vitest";
 import { createGate, type MaybeKey } from "sluice/http";
 import { definePolicy, MemoryStore, perSecond, type AsyncStore, type Key, type Store } from "sluice";
+import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { answerOf, exhaust, open, openLater, SMALL, type Ask } from "./asking.js";
 
 /** The memory store behind promises, as a store over a network is. */
 function laterStore(clock: ManualClock): AsyncStore {
   const memory = new MemoryStore({ clock: clock.now });
-  return { sync: false, clock: clock.now, consume: async (...asked) => memory.consume(...asked) };
+  return { sync: false, guard, clock: clock.now, consume: async (...asked) => memory.consume(...asked) };
 }
 
 test("32 · N requests at once on k tokens admit exactly k, each told another remainder; one waiter gets in after the wait", async () => {

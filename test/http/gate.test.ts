@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createGate, shareStore, type GateOptions, type Outcome } from "sluice/http";
 import { createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision } from "sluice";
+import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { answerOf, exhaust, open, openLater, reader, settle, SMALL, type Answer, type AnyOptions, type Ask, type Opened } from "./asking.js";
 
@@ -53,7 +54,7 @@ describe("order", () => {
 
   test("later over an asynchronous store, or when one function answers later", async () => {
     const memory = new MemoryStore();
-    const store: AsyncStore = { sync: false, clock: "server", consume: async (...asked) => memory.consume(...asked) };
+    const store: AsyncStore = { sync: false, guard, clock: "server", consume: async (...asked) => memory.consume(...asked) };
     const gates: AnyOptions[] = [{ store }, { key: () => later("ann") }, { cost: () => later(1) }, { skip: () => later(false) }];
     for (const options of gates) {
       const gate = createGate<Ask>({ policy: SMALL, key: () => "ann", ...options } as GateOptions<Ask>, reader);

@@ -153,9 +153,9 @@ describe("an asynchronous limiter", () => {
     }
   });
 
-  test("rejects when the store lacks a power", async () => {
-    const { sync, clock, consume } = new LaterStore(() => 0);
-    const bare = createLimiter({ policy, store: { sync, clock, consume } });
+  test("rejects when the store lacks an optional method", async () => {
+    const { sync, clock, guard, consume } = new LaterStore(() => 0);
+    const bare = createLimiter({ policy, store: { sync, clock, guard, consume } });
     for (const call of [bare.peek("a"), bare.refund("a", 1), bare.reset("a")]) await expect(call).rejects.toThrow(TypeError);
   });
 });

@@ -21,9 +21,9 @@ export interface MemoryStoreOptions {
    * 256 (of all, where fewer are kept) goes: nobody is locked out, and getting rid of one's own debt takes a full table and
    * 255 other callers around it that would all be full no sooner.
    */
-  readonly maxKeys?: number;
+  readonly maxKeys?: number | undefined;
   /** Default: {@link monotonicClock}. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** What a {@link MemoryStore} holds and has let go. */

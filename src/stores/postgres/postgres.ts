@@ -7,6 +7,7 @@ import { peek, readings, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge } from "../../core/store.js";
+import { guard } from "../../guard/guard.js";
 import { checkCharges } from "../shared/charges.js";
 import { DenyCache, type Sent } from "../shared/deny-cache.js";
 import { nameOf, part, readRows, statementOf, writeValues, type What } from "./protocol.js";
@@ -64,6 +65,7 @@ interface Waiting {
 export class PostgresStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
+  readonly guard = guard;
 
   readonly #client: PostgresClient;
   readonly #table: string;

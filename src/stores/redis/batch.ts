@@ -1,4 +1,8 @@
-import type { Asker } from "../shared/telling.js";
+/** Where the outcome of a piece of work goes. Called once; does not throw, since many are called one after the other. */
+export interface Asker<Answer> {
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
 
 /** A piece of work, and who is told what came of it. */
 export interface Work<Answer> {

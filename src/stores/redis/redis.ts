@@ -6,16 +6,17 @@ import { readClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { AsyncStore, Charge } from "../../core/store.js";
+import type { AsyncStore, Charge, Guard, Store } from "../../core/store.js";
+import { guard } from "../../guard/guard.js";
+import type { PendingConsume } from "../../guard/call.js";
 import { checkCharges } from "../shared/charges.js";
-import { Batcher, type Work } from "./batch.js";
+import { Batcher, type Asker, type Work } from "./batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
 import { DenyCache, type Sent } from "../shared/deny-cache.js";
 import { Part, readReply, writeRequests, type StoreRequest } from "./protocol.js";
 import { SCRIPT } from "./script.js";
 import { hasHashTag, slotOf } from "./slot.js";
 import type { Snapshot } from "../shared/snapshot.js";
-import { tellsInsteadOf, type Asker } from "../shared/telling.js";
 
 export type { IoredisLike, NodeRedisLike, RedisClient } from "./client.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
@@ -57,12 +58,9 @@ const MOST_UNDER_WAY = 4;
  * const decision = await limiter.consume(["user", "42"]);
  */
 export class RedisStore implements AsyncStore {
-  static {
-    tellsInsteadOf(this.prototype.consume, (store, ...asked) => (store as RedisStore).#consume(...asked));
-  }
-
   readonly sync = false;
   readonly clock: Clock | "server";
+  readonly guard: Guard = (store, setup) => guard(store, setup, (...asked) => this.#start(store, ...asked));
 
   readonly #prefix: string;
   readonly #now: () => string;
@@ -121,6 +119,15 @@ export class RedisStore implements AsyncStore {
 
   reset(policy: Policy, key: string): Promise<void> {
     return this.#change("d", policy, key, 0);
+  }
+
+  static readonly #ownConsume = RedisStore.prototype.consume;
+
+  // Makes no promise, which would be most of what a decision costs here. A subclass, spy or proxy that replaces `consume` is
+  // called instead.
+  #start(store: Store, policy: Policy, key: string, cost: number, call: PendingConsume): void {
+    if (store.consume === RedisStore.#ownConsume) this.#consume(policy, key, cost, call);
+    else call.follow(store.consume(policy, key, cost) as Promise<Decision>);
   }
 
   #consume(policy: Policy, key: string, cost: number, asker: Asker<Decision>): void {

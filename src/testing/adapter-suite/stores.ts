@@ -3,6 +3,7 @@ import type { Clock } from "../../core/clock.js";
 import { consume, refund } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import type { AsyncStore, Store } from "../../core/store.js";
+import { guard } from "../../guard/guard.js";
 
 /** A store of a few keys that answers later, in a later turn of the event loop. */
 export function laterStore(clock: Clock): AsyncStore {
@@ -17,6 +18,7 @@ export function laterStore(clock: Clock): AsyncStore {
   return {
     sync: false,
     clock,
+    guard,
     async consume(policy, key, cost) {
       await later();
       return consume(bucketsOf(policy, key), policy, cost, clock());
@@ -34,8 +36,8 @@ export function deadStores(clock: Clock): readonly Store[] {
     throw new Error("the store is down");
   };
   return [
-    { sync: true, clock, consume: fail },
-    { sync: false, clock, consume: async () => fail() },
-    { sync: false, clock, consume: () => new Promise(() => {}) },
+    { sync: true, clock, guard, consume: fail },
+    { sync: false, clock, guard, consume: async () => fail() },
+    { sync: false, clock, guard, consume: () => new Promise(() => {}) },
   ];
 }

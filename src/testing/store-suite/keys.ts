@@ -1,4 +1,4 @@
-import { createLimiter } from "../../limiter/limiter.js";
+import { createLimiter } from "../../limiter/create-limiter.js";
 import type { Policy } from "../../core/policy.js";
 import type { Store } from "../../core/store.js";
 import { check } from "../adapter-suite/check.js";

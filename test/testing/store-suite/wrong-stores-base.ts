@@ -4,6 +4,7 @@ import { readClock, type Clock } from "../../../src/core/clock.js";
 import { consume, debit, peek, refund, type Decision } from "../../../src/core/decision.js";
 import type { AsyncStore, Charge, Policy } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
+import { guard } from "sluice/store";
 
 /** Where the buckets of a few stores lie: a server that answers in a later turn and does one thing at a time. */
 export class Server {
@@ -26,6 +27,7 @@ export const later = (): Promise<void> => new Promise((resolve) => setImmediate(
  */
 export class RightStore implements AsyncStore {
   readonly sync = false;
+  readonly guard = guard;
   readonly clock: Clock | "server";
   closed = false;
 

@@ -1,0 +1,8 @@
+/** What `#diagnostics` names under the condition "production": nothing is checked. */
+import type * as diagnostics from "./index.js";
+
+const ignore = (): undefined => undefined;
+
+export const checkLimiter: typeof diagnostics.checkLimiter = ignore;
+export const replacementOf: typeof diagnostics.replacementOf = ignore;
+export const createRequestCheck: typeof diagnostics.createRequestCheck = () => ignore;

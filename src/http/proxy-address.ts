@@ -1,0 +1,30 @@
+import type { Key } from "../core/key.js";
+import { isQuiet, warnOnce } from "../diagnostics/warnings.js";
+import type { RequestReader } from "./gate.js";
+
+// A check costs as much as a decision, so only a gate's first 1 000 requests are checked.
+const FIRST = 1_000;
+
+/** Makes a check that warns when a key is the address of a proxy, which all callers behind it share. */
+export function createProxyCheck<Request>(reader: RequestReader<Request>): (request: Request, key: Key, policy: string) => void {
+  let left = FIRST;
+  return (request, key, policy) => {
+    if (left === 0) return;
+    left--;
+    if (isQuiet("SLUICE_KEY_IS_ADDRESS") || !partsOf(key).some((part) => isProxyAddress(part, request, reader))) return;
+    warnOnce("SLUICE_KEY_IS_ADDRESS", `A key under policy "${policy}" is the address of a proxy, which all callers behind it share`);
+  };
+}
+
+// The address that the connection came from, when the proxy's header fields name others.
+function isProxyAddress<Request>(part: string, request: Request, reader: RequestReader<Request>): boolean {
+  if (!ADDRESS.test(part)) return false;
+  const forwarded = ["x-forwarded-for", "forwarded"].flatMap((name) => reader.header(request, name) ?? []).join();
+  return forwarded !== "" && !forwarded.toLowerCase().includes(part.toLowerCase().replace(MAPPED, ""));
+}
+
+// An IPv6 address has eight groups, unless "::" stands for some. Six pairs are the address of a network card.
+const ADDRESS = /^(?:(?:::ffff:)?\d{1,3}(?:\.\d{1,3}){3}|(?=.*::|(?:[^:]*:){7})[\da-f:]+(?:%\w+)?)$/i;
+const MAPPED = /^::ffff:(?=\d+\.)/;
+
+const partsOf = (key: Key): readonly string[] => (typeof key === "string" ? [key] : key.map(String));

@@ -1,0 +1,149 @@
+import { checkLimiter } from "#diagnostics";
+import { expected } from "../core/check.js";
+import { monotonicClock, type Clock } from "../core/clock.js";
+import type { Decision } from "../core/decision.js";
+import { encodeKey, type Key } from "../core/key.js";
+import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
+import { processWide } from "../core/process-wide.js";
+import type { AsyncStore, Store, SyncStore } from "../core/store.js";
+import { MemoryStore } from "../stores/memory/memory.js";
+import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
+import { createReporter } from "./events.js";
+import { attachInternals, unguarded, type Internals } from "./internals.js";
+import type { Limiter } from "./limiter.js";
+import { checkLimiterOptions, failureSettingsOf, type LimiterOptions } from "./options.js";
+import { createRefund, tookNothing } from "./refund.js";
+
+/**
+ * Makes a limiter, which you ask before you do work for a caller.
+ *
+ * Throws a TypeError or RangeError that names the wrong option. Throws a RangeError for a second limiter on one store that
+ * uses a policy name with other numbers: their callers would share buckets that mean different things.
+ * @example
+ * const limiter = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perSecond(5) } });
+ * const decision = limiter.consume(["user", "42"]);
+ * if (!decision.allowed) console.log(`try again in ${decision.retryAfterMs} ms`);
+ */
+export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): Limiter<S> {
+  checkLimiterOptions(options);
+  const policy = definePolicy(options.policy);
+  const store = checkStore(options.store === undefined ? defaultStore(options.clock) : options.store);
+  if (options.clock !== undefined && store.clock !== "server" && store.clock !== options.clock) {
+    throw new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store");
+  }
+  const failure = failureSettingsOf(options);
+  const reporter = createReporter(options.observe, policy, () => limiter);
+  const clock = store.clock === "server" ? (options.clock === undefined ? monotonicClock : options.clock) : store.clock;
+  const setup = { failure, clock, makeLocal: defaultStore, onChange: reporter.storeChanged };
+  const guarded = store.guard?.(store, setup) ?? unguarded(store as SyncStore, failure.storeTimeoutMs);
+  const internals: Internals = { policy, store, guarded, shadow: options.shadow ?? false, reporter };
+  claim(store, policy);
+  checkLimiter(policy, store);
+
+  const limiter: Limiter = {
+    policy,
+    store,
+    consume: store.sync ? consumeNow(internals) : consumeLater(internals),
+    peek: createPeek(internals),
+    refund: createRefund(internals),
+    reset: (key, asked) =>
+      throwOrReject(store, () => {
+        const reset = requireMethod(store, "reset");
+        const [own, encoded] = [policyOf(asked, policy), encodeKey(key)];
+        return guarded.call(() => reset.call(store, own, encoded));
+      }),
+  };
+  attachInternals(limiter, internals);
+  // `S` says in the type what `store.sync` says in the value.
+  return limiter as Limiter<S>;
+}
+
+/** The store of a limiter that is given none. */
+export function defaultStore(clock: Clock | undefined): MemoryStore {
+  return new MemoryStore({ clock });
+}
+
+function consumeNow({ policy: own, store, guarded, shadow, reporter }: Internals): (key: Key, asked?: ConsumeArgument) => Decision {
+  // The store itself where it needs no guard: one call less on the shortest path.
+  const decider = (store.guard === undefined ? store : guarded) as SyncStore;
+  return (key, asked) => {
+    const taken = decider.consume(policyOf(asked, own), encodeKey(key), costOf(asked));
+    const decision = shadow ? inShadow(taken) : taken;
+    if (reporter.listens()) reporter.decided(decision);
+    return decision;
+  };
+}
+
+function consumeLater({ policy: own, store, guarded, shadow, reporter }: Internals): (key: Key, asked?: ConsumeArgument) => Promise<Decision> {
+  const recall = (store as AsyncStore).recall?.bind(store);
+
+  return (key, asked) => {
+    try {
+      const policy = policyOf(asked, own);
+      const cost = costOf(asked);
+      const encoded = encodeKey(key);
+      const remembered = recall?.(policy, encoded, cost) ?? null;
+      if (remembered !== null) return Promise.resolve(finish(remembered, 0));
+      const isObserved = shadow || reporter.listens();
+      const sentAt = isObserved ? monotonicClock() : 0;
+      const decided = guarded.consume(policy, encoded, cost) as Promise<Decision>;
+      return isObserved ? finishLater(decided, sentAt) : decided;
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  };
+
+  function finish(taken: Decision, durationMs: number): Decision {
+    const decision = shadow ? inShadow(taken) : taken;
+    if (reporter.listens()) reporter.decided(decision, durationMs);
+    return decision;
+  }
+
+  // Awaited here, so that an observer sees the caller's asynchronous context.
+  async function finishLater(decided: Promise<Decision>, sentAt: number): Promise<Decision> {
+    return finish(await decided, monotonicClock() - sentAt);
+  }
+}
+
+function createPeek({ policy: own, store, guarded, shadow }: Internals): Limiter["peek"] {
+  const finish = (decision: Decision): Decision => tookNothing(shadow ? inShadow(decision) : decision);
+  return (key, asked) =>
+    throwOrReject(store, () => {
+      const peek = requireMethod(store, "peek");
+      const [policy, encoded, cost] = [policyOf(asked, own), encodeKey(key), costOf(asked)];
+      const peeked = guarded.call(() => peek.call(store, policy, encoded, cost));
+      return peeked instanceof Promise ? peeked.then(finish) : finish(peeked);
+    });
+}
+
+/** The decision as a limiter with `shadow: true` returns it: a refusal becomes allowed and carries the refusal. */
+function inShadow(decision: Decision): Decision {
+  if (decision.allowed) return decision;
+  return tookNothing({ ...decision, allowed: true, reason: null, retryAfterMs: 0, shadow: decision });
+}
+
+function checkStore(store: Store): Store {
+  if (typeof store !== "object" || store === null || typeof store.consume !== "function" || typeof store.sync !== "boolean") {
+    throw new TypeError(expected("store", "an object with `sync` and `consume`", store));
+  }
+  if (typeof store.guard !== "function" && (store.guard !== undefined || !store.sync)) {
+    throw new TypeError(
+      'Expected `store.guard` to be a function, since the store can fail: import { guard } from "sluice/store" and give the store `readonly guard = guard`',
+    );
+  }
+  return store;
+}
+
+/** Refuses two policies of one name with different numbers on one store. */
+function claim(store: Store, policy: Policy): void {
+  const claims = processWide("claims", () => new WeakMap<Store, Map<string, Policy>>());
+  const byName = claims.get(store) ?? new Map<string, Policy>();
+  const other = byName.get(policy.name);
+  if (other !== undefined && !samePolicy(other, policy)) {
+    throw new RangeError(
+      `Expected policy "${policy.name}" to have the same numbers in every limiter on one store, got others: give it another name`,
+    );
+  }
+  byName.set(policy.name, policy);
+  claims.set(store, byName);
+}

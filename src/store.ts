@@ -1,0 +1,18 @@
+/**
+ * For authors of stores: the port, the guard of a store that can fail, the arithmetic over records, and portable keys.
+ * @module sluice/store
+ */
+export { fullBucket, type Bucket } from "./core/bucket.js";
+export { readClock, type Clock } from "./core/clock.js";
+export { consume as consumeBuckets, debit as debitBuckets, peek as peekBuckets, refund as refundBuckets, type Decision } from "./core/decision.js";
+export { type FailureSettings } from "./core/failure-options.js";
+export { type Limit } from "./core/limit.js";
+export { type Policy } from "./core/policy.js";
+export {
+  type AsyncStore, type Charge, type Guard, type GuardedStore, type GuardSetup, type LocalCharge, type MaybePromise, type Store,
+  type StoreMethods, type SyncStore,
+} from "./core/store.js";
+export { type PendingConsume, type StartConsume } from "./guard/call.js";
+export { guard } from "./guard/guard.js";
+export { portableKey } from "./stores/shared/portable-key.js";
+export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";
