@@ -38,6 +38,7 @@ async function weigh(code) {
     format: "esm",
     platform: "neutral",
     conditions: ["production"],
+    tsconfigRaw: {}, // what is in dist, not the sources that tsconfig.json names for it
     logLevel: "error",
     external: ["node:*", "express", "fastify", "hono"],
   });

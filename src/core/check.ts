@@ -20,8 +20,8 @@ export type Explain = (name: string) => string | undefined;
  * Throws a TypeError when `options` is not `what`, or has a member that is not in `names`: a misspelt option would have no
  * effect.
  */
-export function checkOptions(options: unknown, names: readonly string[], what = "an object", explain?: Explain): void {
-  if (typeof options !== "object" || options === null) throw new TypeError(expected("options", what, options));
+export function checkOptions(options: unknown, names: readonly string[], what = "an object", explain?: Explain, name = "options"): void {
+  if (typeof options !== "object" || options === null) throw new TypeError(expected(name, what, options));
   checkNames(options, names, explain);
 }
 
@@ -53,24 +53,14 @@ function integerFrom(least: number, what: string, name: string, value: unknown):
   return value;
 }
 
-// The nearest known name when it is near enough to be meant; all of them otherwise.
+// The known name with the longest common beginning when that is likely meant; all names otherwise.
 function suggestion(name: string, names: readonly string[]): string {
-  const distances = names.map((known) => distance(name.toLowerCase(), known.toLowerCase()));
-  const least = Math.min(...distances);
-  if (least <= Math.max(2, name.length / 3)) return `. Did you mean \`${names[distances.indexOf(least)]}\`?`;
+  const common = (known: string): number => {
+    let i = 0;
+    while (i < name.length && known[i]?.toLowerCase() === name[i]?.toLowerCase()) i++;
+    return i;
+  };
+  const nearest = names.reduce((a, b) => (common(b) > common(a) ? b : a));
+  if (common(nearest) > 2) return `. Did you mean \`${nearest}\`?`;
   return `. Known options: ${names.map((known) => `\`${known}\``).join(", ")}`;
-}
-
-// How many letters must be changed, added or left out to make `b` of `a` (Levenshtein). Long names are cut: they may come from a request.
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, letter] of [...a.slice(0, 40)].entries()) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j++) {
-      const swap = (row[j] as number) + (letter === b[j] ? 0 : 1);
-      next.push(Math.min(swap, (row[j + 1] as number) + 1, (next[j] as number) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
 }

@@ -98,7 +98,10 @@ export interface GuardSetup {
 export interface GuardedStore {
   /** The longest time in milliseconds that one call may take. */
   readonly timeoutMs: number;
-  /** The store's decision, or the one made in its place. Fails only for misuse, such as a clock that is not finite. */
+  /**
+   * The store's decision, or the one made in its place. At once from a synchronous store, and for a refusal that the store
+   * recalls. Fails only for misuse, such as a clock that is not finite.
+   */
   consume(policy: Policy, key: string, cost: number): Decision | Promise<Decision>;
   /** Runs another call to the store, within the timeout and unless the circuit breaker is open. Fails as the store does. */
   call<T>(send: () => T | Promise<T>): T | Promise<T>;
@@ -106,6 +109,8 @@ export interface GuardedStore {
   decideWithout(policy: Policy, key: string, cost: number, error: unknown): Decision;
   /** Where `decideWithout` took the tokens of `decision`; null for any other decision. */
   localChargeOf(decision: Decision): LocalCharge | null;
+  /** Gives back what `decideWithout` took, as far as it has not refilled. Nothing for any other decision: what it took is unknown. */
+  refundLocally(decision: Decision, key: string): void;
   /** Learns the store's time from a decision whose call was sent at `sentAt` of the monotonic clock. */
   learnTime(decision: Decision, sentAt: number): void;
   /** Milliseconds since the store made `decision`, or a little more; NaN while a server's time is unknown. */

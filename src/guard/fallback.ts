@@ -2,6 +2,7 @@ import { readClock, type Clock } from "../core/clock.js";
 import type { Decision, DecisionFacts } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import { processWide } from "../core/process-wide.js";
+import { refundable } from "../core/refundable.js";
 import type { GuardSetup, LocalCharge, Store, SyncStore } from "../core/store.js";
 import { shareOf } from "./local-share.js";
 
@@ -40,6 +41,14 @@ export class Fallback {
   /** Where a local decision took its tokens; null for a decision that took none here. */
   chargeOf(decision: Decision): LocalCharge | null {
     return this.#charges.get(decision) ?? null;
+  }
+
+  /** Gives back what a local decision took, as far as it has not refilled by itself. Nothing for any other decision. */
+  refund(decision: Decision, key: string): void {
+    const charge = this.chargeOf(decision);
+    if (charge === null) return;
+    const ageMs = readClock(this.#setup.clock) - decision.at;
+    for (const { policy, tokens } of refundable(decision, charge.policy, decision.cost, ageMs)) charge.store.refund?.(policy, key, tokens);
   }
 
   #without(policy: Policy, cost: number, reason: Decision["reason"], retryAfterMs: number, error: unknown): Decision {

@@ -1,6 +1,6 @@
 import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import type { GuardedStore, GuardSetup, Store } from "../core/store.js";
+import type { AsyncStore, GuardedStore, GuardSetup, Store } from "../core/store.js";
 import { ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
 import { CircuitBreaker } from "./circuit-breaker.js";
 import { Deadlines } from "./deadlines.js";
@@ -36,6 +36,7 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
     call,
     decideWithout: (policy, key, cost, error) => fallback.decide(policy, key, cost, error),
     localChargeOf: (decision) => fallback.chargeOf(decision),
+    refundLocally: (decision, key) => fallback.refund(decision, key),
     learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
     ageOf: (decision) => serverClock.ageOf(decision),
   };
@@ -43,8 +44,10 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
   function guardedLater(): Pick<GuardedStore, "consume" | "call"> {
     const send: StartConsume = start ?? ((policy, key, cost, sent) => sent.follow(store.consume(policy, key, cost) as Promise<Decision>));
     const calls: CallSetup = { timeoutMs, breaker, deadlines: new Deadlines(timeoutMs), fallback, serverClock, send };
+    const { recall } = store as AsyncStore;
     return {
-      consume: (policy, key, cost) => new Promise((resolve) => new ConsumeCall(calls, policy, key, cost, resolve).start()),
+      consume: (policy, key, cost) =>
+        recall?.call(store, policy, key, cost) ?? new Promise((resolve) => new ConsumeCall(calls, policy, key, cost, resolve).start()),
       call: (make) => new Promise((resolve, reject) => new PlainCall(calls, make, resolve, reject).start()),
     };
   }

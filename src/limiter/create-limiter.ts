@@ -5,7 +5,7 @@ import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
 import { processWide } from "../core/process-wide.js";
-import type { AsyncStore, Store, SyncStore } from "../core/store.js";
+import type { Store, SyncStore } from "../core/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";
 import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
 import { createReporter } from "./events.js";
@@ -37,13 +37,14 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   const setup = { failure, clock, makeLocal: defaultStore, onChange: reporter.storeChanged };
   const guarded = store.guard?.(store, setup) ?? unguarded(store as SyncStore, failure.storeTimeoutMs);
   const internals: Internals = { policy, store, guarded, shadow: options.shadow ?? false, reporter };
+  const consume = createConsume(internals);
   claim(store, policy);
   checkLimiter(policy, store);
 
   const limiter: Limiter = {
     policy,
     store,
-    consume: store.sync ? consumeNow(internals) : consumeLater(internals),
+    consume: store.sync ? consume : (key, asked) => throwOrReject(store, () => consume(key, asked)),
     peek: createPeek(internals),
     refund: createRefund(internals),
     reset: (key, asked) =>
@@ -63,45 +64,26 @@ export function defaultStore(clock: Clock | undefined): MemoryStore {
   return new MemoryStore({ clock });
 }
 
-function consumeNow({ policy: own, store, guarded, shadow, reporter }: Internals): (key: Key, asked?: ConsumeArgument) => Decision {
+function createConsume({ policy: own, store, guarded, shadow, reporter }: Internals): (key: Key, asked?: ConsumeArgument) => Decision | Promise<Decision> {
   // The store itself where it needs no guard: one call less on the shortest path.
-  const decider = (store.guard === undefined ? store : guarded) as SyncStore;
-  return (key, asked) => {
-    const taken = decider.consume(policyOf(asked, own), encodeKey(key), costOf(asked));
-    const decision = shadow ? inShadow(taken) : taken;
-    if (reporter.listens()) reporter.decided(decision);
-    return decision;
-  };
-}
-
-function consumeLater({ policy: own, store, guarded, shadow, reporter }: Internals): (key: Key, asked?: ConsumeArgument) => Promise<Decision> {
-  const recall = (store as AsyncStore).recall?.bind(store);
+  const decider = store.guard === undefined ? store : guarded;
 
   return (key, asked) => {
-    try {
-      const policy = policyOf(asked, own);
-      const cost = costOf(asked);
-      const encoded = encodeKey(key);
-      const remembered = recall?.(policy, encoded, cost) ?? null;
-      if (remembered !== null) return Promise.resolve(finish(remembered, 0));
-      const isObserved = shadow || reporter.listens();
-      const sentAt = isObserved ? monotonicClock() : 0;
-      const decided = guarded.consume(policy, encoded, cost) as Promise<Decision>;
-      return isObserved ? finishLater(decided, sentAt) : decided;
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
+    const policy = policyOf(asked, own);
+    const cost = costOf(asked);
+    const encoded = encodeKey(key);
+    const listens = reporter.listens();
+    const sentAt = listens && !store.sync ? monotonicClock() : 0;
+    const decided = decider.consume(policy, encoded, cost);
+    if (!listens && !shadow) return decided;
+    if (decided instanceof Promise) return decided.then((decision) => report(decision, monotonicClock() - sentAt));
+    return report(decided, store.sync ? undefined : 0);
   };
 
-  function finish(taken: Decision, durationMs: number): Decision {
-    const decision = shadow ? inShadow(taken) : taken;
+  function report(decided: Decision, durationMs: number | undefined): Decision {
+    const decision = shadow ? inShadow(decided) : decided;
     if (reporter.listens()) reporter.decided(decision, durationMs);
     return decision;
-  }
-
-  // Awaited here, so that an observer sees the caller's asynchronous context.
-  async function finishLater(decided: Promise<Decision>, sentAt: number): Promise<Decision> {
-    return finish(await decided, monotonicClock() - sentAt);
   }
 }
 
@@ -128,7 +110,7 @@ function checkStore(store: Store): Store {
   }
   if (typeof store.guard !== "function" && (store.guard !== undefined || !store.sync)) {
     throw new TypeError(
-      'Expected `store.guard` to be a function, since the store can fail: import { guard } from "sluice/store" and give the store `readonly guard = guard`',
+      'Expected `store` to carry a guard, since it can fail: import { guard } from "sluice/store" and add `readonly guard = guard`',
     );
   }
   return store;

@@ -5,73 +5,73 @@ import { show } from "../core/check.js";
 import { builtin } from "../diagnostics/platform.js";
 import { warnOnce } from "../diagnostics/warnings.js";
 
-/** What a limiter reports: to `observe`, and on the channels of `node:diagnostics_channel` named `sluice:decision` and `sluice:store`. */
+/** What a limiter reports to `observe`, and on the channels `sluice:decision` and `sluice:store` of `node:diagnostics_channel`. */
 export type LimiterEvent = DecisionEvent | StoreEvent;
 
-/** One decision, of `consume` alone. Who was decided about is not told. */
+/** A decision of `consume`. Does not name the key. */
 export interface DecisionEvent {
   readonly type: "decision";
   /** The policy's name. */
   readonly policy: string;
-  /** What became of the request; `"shadow_refused"` when only `shadow: true` let it through. */
+  /** What happened to the request; `"shadow_refused"` when it was allowed only because of `shadow: true`. */
   readonly outcome: "allowed" | "limited" | "cost_above_capacity" | "store_unavailable" | "shadow_refused";
-  /** Why it was refused, or would have been but for `shadow: true`; null when it was not. */
+  /** Why it was refused, or would have been refused without `shadow: true`; null otherwise. */
   readonly reason: Decision["reason"];
-  /** True when the store failed and something else decided. */
+  /** True when the store failed and the decision was made without it. */
   readonly degraded: boolean;
-  /** Whole tokens that were asked for. */
+  /** The cost in whole tokens. */
   readonly cost: number;
-  /** Milliseconds that the decision took, with an asynchronous store; 0 for a denial that was remembered. */
-  readonly durationMs?: number;
-  /** Which limiter decided. */
+  /** Milliseconds that the decision took, over an asynchronous store; 0 for a remembered refusal. */
+  readonly durationMs?: number | undefined;
+  /** The limiter that decided. */
   readonly limiter: Limiter;
 }
 
-/** A store that is gone, or back: once for each change, however many requests saw it. */
+/** The store became unavailable, or available again: one event for each change, however many requests saw it. */
 export interface StoreEvent {
   readonly type: "store";
   /** The name of the limiter's policy. */
   readonly policy: string;
   readonly state: "unavailable" | "available";
-  /** What the store failed with last. */
+  /** The store's last failure. */
   readonly error: unknown;
-  /** Which limiter noticed. */
+  /** The limiter that noticed. */
   readonly limiter: Limiter;
 }
 
-/** Reports what a limiter does, to whoever listens. */
+/** Reports what a limiter does to its observer and to diagnostics channels. */
 export interface Reporter {
-  /** Whether anybody listens to decisions. To be asked first: nothing is made for nobody. */
-  listens(): boolean;
+  /** Whether a decision would be reported. Ask first: an event that no observer sees is not made. */
+  listens(type?: LimiterEvent["type"]): boolean;
   decided(decision: Decision, durationMs?: number): void;
-  storeChanged(state: "unavailable" | "available", error: unknown): void;
+  storeChanged(state: StoreEvent["state"], error: unknown): void;
 }
 
-/** Makes a reporter. `limiterOf` is asked when the first event is made. */
+/** Makes a reporter. `limiterOf` is called when an event is made. */
 export function createReporter(observe: ((event: LimiterEvent) => void) | undefined, policy: Policy, limiterOf: () => Limiter): Reporter {
-  const decisions = channel("sluice:decision");
-  const stores = channel("sluice:store");
+  const channels = { decision: channelOf("decision"), store: channelOf("store") };
+  const listens = (type: LimiterEvent["type"] = "decision"): boolean => observe !== undefined || channels[type]?.hasSubscribers === true;
 
   return {
-    listens: () => observe !== undefined || decisions?.hasSubscribers === true,
-    decided(decision, durationMs) {
-      const reason = (decision.allowed ? decision.shadow : decision)?.reason ?? null;
-      const outcome = decision.allowed ? (reason === null ? "allowed" : "shadow_refused") : decision.reason;
-      const { policy: name, degraded, cost } = decision;
+    listens,
+    decided(decision: Decision & { readonly shadow?: Decision }, durationMs) {
+      const { shadow, policy: name, degraded, cost } = decision;
+      const reason = shadow?.reason ?? decision.reason;
+      const outcome = shadow !== undefined ? "shadow_refused" : (reason ?? "allowed");
       const event = { type: "decision", policy: name, outcome, reason, degraded, cost, limiter: limiterOf() } as const;
-      tell(durationMs === undefined ? event : { ...event, durationMs }, decisions);
+      emit(durationMs === undefined ? event : { ...event, durationMs });
     },
     storeChanged(state, error) {
-      if (observe === undefined && stores?.hasSubscribers !== true) return;
-      tell({ type: "store", policy: policy.name, state, error, limiter: limiterOf() }, stores);
+      if (listens("store")) emit({ type: "store", policy: policy.name, state, error, limiter: limiterOf() });
     },
   };
 
-  function tell(event: LimiterEvent, to: Channel | undefined): void {
-    if (to?.hasSubscribers === true) to.publish(event);
+  function emit(event: LimiterEvent): void {
+    const channel = channels[event.type];
+    if (channel?.hasSubscribers === true) channel.publish(event);
     try {
       const returned = observe?.(event) as PromiseLike<unknown> | null | undefined;
-      // From an asynchronous function, whose rejection would be nobody's and end the process.
+      // An asynchronous observer: an unhandled rejection would end the process.
       if (typeof returned?.then === "function") returned.then(undefined, observerFailed);
     } catch (error) {
       observerFailed(error);
@@ -81,7 +81,7 @@ export function createReporter(observe: ((event: LimiterEvent) => void) | undefi
 
 function observerFailed(error: unknown): void {
   const cause = error instanceof Error ? (error.stack ?? error.message) : show(error);
-  warnOnce("SLUICE_OBSERVER_FAILED", "A limiter's `observe` threw; what it throws is dropped, now and from here on", cause);
+  warnOnce("SLUICE_OBSERVER_FAILED", "A limiter's `observe` threw. This error and all later ones are dropped", cause);
 }
 
 interface Channel {
@@ -89,6 +89,6 @@ interface Channel {
   publish(event: LimiterEvent): void;
 }
 
-function channel(name: string): Channel | undefined {
-  return builtin<{ channel(name: string): Channel }>("node:diagnostics_channel")?.channel(name);
+function channelOf(type: LimiterEvent["type"]): Channel | undefined {
+  return builtin<{ channel(name: string): Channel }>("node:diagnostics_channel")?.channel(`sluice:${type}`);
 }

@@ -56,6 +56,7 @@ export function unguarded(store: SyncStore, timeoutMs: number): GuardedStore {
       throw error;
     },
     localChargeOf: () => null,
+    refundLocally: () => undefined,
     learnTime: () => undefined,
     ageOf: (decision) => (store.clock === "server" ? Number.NaN : readClock(store.clock) - decision.at),
   };

@@ -1,7 +1,7 @@
 import { replacementOf } from "#diagnostics";
-import { checkNames, checkOptions, expected, positiveInteger } from "../core/check.js";
+import { checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Clock } from "../core/clock.js";
-import type { FailureOptions, FailureSettings, OnStoreError } from "../core/failure-options.js";
+import type { FailureOptions, FailureSettings } from "../core/failure-options.js";
 import type { Policy, PolicyOptions } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import type { MemoryStore } from "../stores/memory/memory.js";
@@ -42,22 +42,17 @@ export function checkLimiterOptions(options: LimiterOptions<Store>): void {
 
 /** The failure options with their defaults. Throws a RangeError or TypeError that names the wrong one, also over a store that cannot fail. */
 export function failureSettingsOf({ onStoreError = "local", localShare = 0.5, storeTimeoutMs = 100, breaker = {} }: FailureOptions): FailureSettings {
-  if (!CHOICES.includes(onStoreError)) throw new RangeError(expected("onStoreError", '"local", "allow" or "unavailable"', onStoreError));
-  if (typeof localShare !== "number") throw new TypeError(expected("localShare", SHARE, localShare));
-  if (!(localShare > 0 && localShare <= 1)) throw new RangeError(expected("localShare", SHARE, localShare));
-  if (storeTimeoutMs !== Infinity) positiveInteger("storeTimeoutMs", storeTimeoutMs);
-  return { onStoreError, localShare, storeTimeoutMs, breaker: breakerSettingsOf(breaker) };
-}
-
-function breakerSettingsOf(breaker: NonNullable<FailureOptions["breaker"]>): FailureSettings["breaker"] {
-  if (breaker === false) return false;
-  if (typeof breaker !== "object" || breaker === null) {
-    throw new TypeError(expected("breaker", "false, or an object with `failures` or `probeEveryMs`", breaker));
+  if (!["local", "allow", "unavailable"].includes(onStoreError)) {
+    throw new RangeError(expected("onStoreError", '"local", "allow" or "unavailable"', onStoreError));
   }
-  checkNames(breaker, ["failures", "probeEveryMs"]);
-  const { failures = 5, probeEveryMs = 1_000 } = breaker;
-  return { failures: positiveInteger("breaker.failures", failures), probeEveryMs: positiveInteger("breaker.probeEveryMs", probeEveryMs) };
+  if (!(localShare > 0 && localShare <= 1) || typeof localShare !== "number") {
+    const WrongType = typeof localShare === "number" ? RangeError : TypeError;
+    throw new WrongType(expected("localShare", "a number above 0 and at most 1", localShare));
+  }
+  if (storeTimeoutMs !== Infinity) positiveInteger("storeTimeoutMs", storeTimeoutMs);
+  if (breaker !== false) checkOptions(breaker, ["failures", "probeEveryMs"], "false, or an object with `failures` or `probeEveryMs`", undefined, "breaker");
+  const { failures = 5, probeEveryMs = 1_000 } = breaker || {};
+  positiveInteger("breaker.failures", failures);
+  positiveInteger("breaker.probeEveryMs", probeEveryMs);
+  return { onStoreError, localShare, storeTimeoutMs, breaker: breaker && { failures, probeEveryMs } };
 }
-
-const CHOICES: readonly OnStoreError[] = ["local", "allow", "unavailable"];
-const SHARE = "a number above 0 and at most 1";

@@ -1,7 +1,5 @@
 import { expected, positiveInteger } from "../core/check.js";
-import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { SluiceError } from "../core/errors.js";
 import { encodeKey } from "../core/key.js";
 import { processWide } from "../core/process-wide.js";
 import { refundable, type RefundPart } from "../core/refundable.js";
@@ -21,7 +19,7 @@ export function tookNothing(decision: Decision): Decision {
 
 /** Whether `error` says that the store was not asked: the call may then be made again. Any other call may have been carried out. */
 export function wasNotAsked(error: unknown): boolean {
-  return error instanceof SluiceError && error.code === "ERR_STORE_OPEN";
+  return (Object(error) as { readonly code?: unknown }).code === "ERR_STORE_OPEN";
 }
 
 /** `refund` of a limiter. */
@@ -38,7 +36,7 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
       if (what.policy !== policy.name) throw new TypeError(expected("decision.policy", `"${policy.name}"`, what.policy));
       if (!what.allowed || what.cost === 0 || settled().has(what)) return;
       settled().add(what);
-      if (what.degraded) return giveBackLocally(what, encoded);
+      if (what.degraded) return guarded.refundLocally(what, encoded);
       const parts = refundable(what, policy, what.cost, guarded.ageOf(what));
       if (parts.length === 0) return;
       const given = giveBack(parts, encoded);
@@ -48,21 +46,13 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
   function giveBack(parts: readonly RefundPart[], key: string): void | Promise<void> {
     return guarded.call(() => refundParts(store, parts, key));
   }
-
-  // A decision that took nothing in this process gives back nothing: what it took is unknown.
-  function giveBackLocally(decision: Decision, key: string): void {
-    const charge = guarded.localChargeOf(decision);
-    if (charge === null) return;
-    const ageMs = readClock(charge.store.clock as () => number) - decision.at;
-    void refundParts(charge.store, refundable(decision, charge.policy, decision.cost, ageMs), key);
-  }
 }
 
 /** Gives back each part's tokens at `store`. */
 export function refundParts(store: Store, parts: readonly RefundPart[], key: string): void | Promise<void> {
   const refund = requireMethod(store, "refund");
-  if (store.sync) for (const { policy, tokens } of parts) void refund.call(store, policy, key, tokens);
-  else return Promise.all(parts.map(async ({ policy, tokens }) => refund.call(store, policy, key, tokens))).then(() => undefined);
+  const done = parts.map(({ policy, tokens }) => refund.call(store, policy, key, tokens));
+  if (!store.sync) return Promise.all(done).then(() => undefined);
 }
 
 function failed(decision: Decision, error: unknown): never {
