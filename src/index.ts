@@ -16,8 +16,9 @@ export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";
 export { type ConsumeOptions } from "./limiter/arguments.js";
 export { createLimiter } from "./limiter/create-limiter.js";
-export { type DecisionEvent, type LimiterEvent, type StoreEvent } from "./limiter/events.js";
+export { type DecisionEvent, type LimiterEvent, type Observer, type StoreEvent } from "./limiter/events.js";
 export { type Limiter } from "./limiter/limiter.js";
+export { createObserver } from "./limiter/observer.js";
 export { type LimiterOptions } from "./limiter/options.js";
 export { type AbortSignalLike } from "./composed/abort.js";
 export { combine, type Combined, type CombinedDecision, type Each } from "./composed/combine.js";

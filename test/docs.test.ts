@@ -86,9 +86,10 @@ test("commands that are shown exist", () => {
 test("the page of options has them all", () => {
   const optionsIn = (file: string, from: string): string[] => {
     const source = readFileSync(join(ROOT, file), "utf8");
-    return [...source.slice(source.indexOf(`interface ${from}`)).matchAll(/^  readonly (\w+)\??:/gm)].map(([, name]) => name as string);
+    const start = source.indexOf(`interface ${from}`);
+    return [...source.slice(start, from === "FailureOptions" ? source.indexOf("\n}\n", start) : undefined).matchAll(/^  readonly (\w+)\??:/gm)].map(([, name]) => name as string);
   };
-  const written = [...optionsIn("src/http/options.ts", "OwnLimiter"), ...optionsIn("src/limiter/options.ts", "Behaviour")];
+  const written = [...optionsIn("src/http/options.ts", "OwnLimiter"), ...optionsIn("src/limiter/options.ts", "LimiterOptions"), ...optionsIn("src/core/failure-options.ts", "FailureOptions")];
   const listed = readFileSync(join(ROOT, "docs/options.md"), "utf8").matchAll(/^\| `(\w+)` \|/gm);
   expect(new Set([...listed].map(([, name]) => name))).toEqual(new Set(written));
 });

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import { pathToFileURL } from "node:url";
 import { Registry } from "prom-client";
-import { perSecond } from "sluice";
+import { createObserver, perSecond } from "sluice";
 import { rateLimit } from "sluice/node";
 import { measureIn } from "./prometheus.js";
 
@@ -12,7 +12,7 @@ export function buildServer(): Server {
   const limited = rateLimit({
     policy: { name: "interactive", capacity: 3, refill: perSecond(1) },
     key: (request) => ["device", request.headers["x-device-id"]],
-    observe: measureIn(registry),
+    observe: createObserver(measureIn(registry)),
   });
   const inbox = limited((_, response) => void response.end("no news\n"));
 

@@ -5,7 +5,7 @@
 import type { Attributes, Meter } from "@opentelemetry/api";
 import type { LimiterEvent } from "sluice";
 
-/** What to give limiters as `observe`; one will do for all of them. */
+/** A listener for `createObserver`. One observer serves all limiters. */
 export function measureWith(meter: Meter): (event: LimiterEvent) => void {
   const decisions = meter.createCounter("sluice.decisions", {
     description: "Requests that were decided, by what became of them.",

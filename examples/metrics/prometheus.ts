@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { LimiterEvent } from "sluice";
 
-/** What to give limiters as `observe`; one will do for all of them. */
+/** A listener for `createObserver`. One observer serves all limiters. */
 export function measureIn(registry: Registry): (event: LimiterEvent) => void {
   const registers = [registry];
   const decisions = new Counter({

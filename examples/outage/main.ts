@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { pathToFileURL } from "node:url";
 import { Redis } from "ioredis";
-import { createLimiter, perSecond, type Decision } from "sluice";
+import { createLimiter, createObserver, perSecond, type Decision } from "sluice";
 import { RedisStore } from "sluice/redis";
 
 /** Runs the story, and tells it line by line. `program` is the Redis or Valkey server to start. */
@@ -23,9 +23,9 @@ export async function tellOutage(tell: (line: string) => void, program = "redis-
       localShare: 0.2, // of ten tokens at one a second, two at one in five seconds
       storeTimeoutMs: 250,
       breaker: { failures: 3, probeEveryMs: 200 },
-      observe: (event) => {
+      observe: createObserver((event) => {
         if (event.type === "store") tell(`the store is ${event.state}`);
-      },
+      }),
     });
     const ask = async (): Promise<Decision> => await limiter.consume(["user", "42"]);
 

@@ -94,8 +94,9 @@ function decideWithout(group: readonly LimiterCharge[], error: unknown): readonl
 function report(group: readonly LimiterCharge[], decisions: readonly Decision[], durationMs?: number): readonly Decision[] {
   const all = isAllowed(decisions);
   decisions.forEach((decision, i) => {
-    const { reporter } = internalsOf((group[i] as LimiterCharge).limiter);
-    if (all === decision.allowed && reporter.listens()) reporter.decided(decision, durationMs);
+    const { limiter } = group[i] as LimiterCharge;
+    const { observer } = internalsOf(limiter);
+    if (all === decision.allowed && observer?.listens()) observer.decided(limiter, decision, durationMs);
   });
   return decisions;
 }

@@ -5,10 +5,9 @@ import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
 import { processWide } from "../core/process-wide.js";
-import type { Store, SyncStore } from "../core/store.js";
+import type { GuardSetup, Store, SyncStore } from "../core/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";
 import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
-import { createReporter } from "./events.js";
 import { attachInternals, unguarded, type Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";
 import { checkLimiterOptions, failureSettingsOf, type LimiterOptions } from "./options.js";
@@ -32,12 +31,13 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     throw new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store");
   }
   const failure = failureSettingsOf(options);
-  const reporter = createReporter(options.observe, policy, () => limiter);
+  const observer = options.observe ?? null;
   const clock = store.clock === "server" ? (options.clock === undefined ? monotonicClock : options.clock) : store.clock;
-  const setup = { failure, clock, makeLocal: defaultStore, onChange: reporter.storeChanged };
+  const changed: GuardSetup["onChange"] = (state, error) => observer?.storeChanged(limiter, state, error);
+  const setup = { failure, clock, makeLocal: defaultStore, onChange: changed };
   const guarded = store.guard?.(store, setup) ?? unguarded(store as SyncStore, failure.storeTimeoutMs);
-  const internals: Internals = { policy, store, guarded, shadow: options.shadow ?? false, reporter };
-  const consume = createConsume(internals);
+  const internals: Internals = { policy, store, guarded, shadow: options.shadow ?? false, observer };
+  const consume = createConsume(internals, () => limiter);
   claim(store, policy);
   checkLimiter(policy, store);
 
@@ -64,15 +64,15 @@ export function defaultStore(clock: Clock | undefined): MemoryStore {
   return new MemoryStore({ clock });
 }
 
-function createConsume({ policy: own, store, guarded, shadow, reporter }: Internals): (key: Key, asked?: ConsumeArgument) => Decision | Promise<Decision> {
+function createConsume({ policy: own, store, guarded, shadow, observer }: Internals, limiterOf: () => Limiter) {
   // The store itself where it needs no guard: one call less on the shortest path.
   const decider = store.guard === undefined ? store : guarded;
 
-  return (key, asked) => {
+  return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
     const policy = policyOf(asked, own);
     const cost = costOf(asked);
     const encoded = encodeKey(key);
-    const listens = reporter.listens();
+    const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
     const decided = decider.consume(policy, encoded, cost);
     if (!listens && !shadow) return decided;
@@ -82,7 +82,7 @@ function createConsume({ policy: own, store, guarded, shadow, reporter }: Intern
 
   function report(decided: Decision, durationMs: number | undefined): Decision {
     const decision = shadow ? inShadow(decided) : decided;
-    if (reporter.listens()) reporter.decided(decision, durationMs);
+    if (observer?.listens()) observer.decided(limiterOf(), decision, durationMs);
     return decision;
   }
 }

@@ -2,7 +2,7 @@ import { expected } from "../core/check.js";
 import { readClock } from "../core/clock.js";
 import type { Policy } from "../core/policy.js";
 import type { GuardedStore, Store, SyncStore } from "../core/store.js";
-import type { Reporter } from "./events.js";
+import type { Observer } from "./events.js";
 import type { Limiter } from "./limiter.js";
 
 /** What a limiter consists of, for the features of this package that are built on limiters. */
@@ -14,7 +14,8 @@ export interface Internals {
   readonly guarded: GuardedStore;
   /** Whether the limiter refuses nothing. */
   readonly shadow: boolean;
-  readonly reporter: Reporter;
+  /** Sees the limiter's decisions; null when it has no observer. */
+  readonly observer: Observer | null;
 }
 
 /** A brand rather than a WeakMap, so that another copy of this package finds them too. */

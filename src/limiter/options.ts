@@ -5,7 +5,7 @@ import type { FailureOptions, FailureSettings } from "../core/failure-options.js
 import type { Policy, PolicyOptions } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import type { MemoryStore } from "../stores/memory/memory.js";
-import type { LimiterEvent } from "./events.js";
+import type { Observer } from "./events.js";
 
 /** What a limiter is made of. */
 export interface LimiterOptions<S extends Store = MemoryStore> extends FailureOptions {
@@ -20,11 +20,8 @@ export interface LimiterOptions<S extends Store = MemoryStore> extends FailureOp
   readonly clock?: Clock | undefined;
   /** True to decide, count and report, but refuse nothing: see `decision.shadow`. Default false. */
   readonly shadow?: boolean | undefined;
-  /**
-   * Sees every decision, and every change of the store between available and unavailable; never a key. What it throws is
-   * dropped, with one warning.
-   */
-  readonly observe?: ((event: LimiterEvent) => void) | undefined;
+  /** Sees every decision, and every change of the store between available and unavailable: `createObserver((event) => …)`. */
+  readonly observe?: Observer | undefined;
 }
 
 /** The names of all {@link LimiterOptions}. */
@@ -37,7 +34,9 @@ export function checkLimiterOptions(options: LimiterOptions<Store>): void {
   checkOptions(options, LIMITER_OPTIONS, "an object with a `policy`", replacementOf);
   const { shadow, observe } = options;
   if (shadow !== undefined && typeof shadow !== "boolean") throw new TypeError(expected("shadow", "true or false", shadow));
-  if (observe !== undefined && typeof observe !== "function") throw new TypeError(expected("observe", "a function", observe));
+  if (observe !== undefined && typeof observe?.decided !== "function") {
+    throw new TypeError(expected("observe", "made by createObserver, as in createObserver((event) => …)", observe));
+  }
 }
 
 /** The failure options with their defaults. Throws a RangeError or TypeError that names the wrong one, also over a store that cannot fail. */

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { combine, createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision, type Key, type Limiter, type LimiterEvent, type Store, type SyncStore, type CombinedDecision } from "sluice";
+import { combine, createLimiter, createObserver, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision, type Key, type Limiter, type LimiterEvent, type Store, type SyncStore, type CombinedDecision } from "sluice";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
@@ -270,7 +270,7 @@ describe("a store that fails under several", () => {
     const { state, store } = fragile();
     const seen: string[] = [];
     const observe = (event: LimiterEvent) => event.type === "store" && seen.push(`${event.policy} ${event.state}`);
-    const make = (policy: typeof userPolicy, failures: number) => createLimiter({ policy, store, observe, breaker: { failures }, onStoreError: "allow" });
+    const make = (policy: typeof userPolicy, failures: number) => createLimiter({ policy, store, observe: createObserver(observe), breaker: { failures }, onStoreError: "allow" });
     const both = combine([make(userPolicy, 3), make(tenantPolicy, 5)]);
     state.broken = true;
     for (let i = 0; i < 4; i++) both.consume(keys);
@@ -377,7 +377,7 @@ test("events tell what each decided: all of them when all allowed, and otherwise
   for (const storesOf of [kinds[0], kinds[3]].map((kind) => (kind as Kind)[1])) {
     const seen: LimiterEvent[] = [];
     const [store] = storesOf(clock.now);
-    const make = (policy: typeof userPolicy) => createLimiter({ policy, store, observe: (event) => seen.push(event) });
+    const make = (policy: typeof userPolicy) => createLimiter({ policy, store, observe: createObserver((event) => seen.push(event)) });
     const both = combine([make(userPolicy), make(tenantPolicy)]);
     await both.consume(keys, 5);
     await both.consume(keys, [1, 1]);

@@ -30,43 +30,43 @@ async function eachInItsTurn(count: number, make: (i: number) => Limiter): Promi
   }
 }
 
-/** An observer that fails, to be warned of. */
-const broken = {
+/** A limiter's options with an observer that fails. */
+const broken = ({ createObserver }: Pick<typeof import("sluice"), "createObserver">) => ({
   policy,
-  observe: () => {
+  observe: createObserver(() => {
     throw new Error("my exporter is down");
-  },
-};
+  }),
+});
 
 describe("a warning", () => {
   test("is given once for its code, however many limiters see it", async () => {
-    const { createLimiter, codes } = await freshSluice();
-    for (let i = 0; i < 3; i++) for (const key of ["ann", "bob"]) createLimiter(broken).consume(key);
+    const { createLimiter, createObserver, codes } = await freshSluice();
+    for (let i = 0; i < 3; i++) for (const key of ["ann", "bob"]) createLimiter(broken({ createObserver })).consume(key);
     expect(codes()).toEqual(["SLUICE_OBSERVER_FAILED"]);
   });
 
   test("is in one line, and says where to read on", async () => {
-    const { createLimiter, given } = await freshSluice();
-    createLimiter(broken).consume("ann");
+    const { createLimiter, createObserver, given } = await freshSluice();
+    createLimiter(broken({ createObserver })).consume("ann");
     expect(given[0]?.message).not.toContain("\n");
     expect(given[0]?.detail).toMatch(/\nSee https:\/\/\S+\/docs\/guides\/warnings\.md#sluice_observer_failed$/);
   });
 
   test("is not given when its code is silenced, and others are", async () => {
-    const { createLimiter, silenceWarnings, codes } = await freshSluice();
+    const { createLimiter, createObserver, silenceWarnings, codes } = await freshSluice();
     silenceWarnings("SLUICE_OBSERVER_FAILED", "SLUICE_HEADERS_SENT");
-    createLimiter(broken).consume("ann");
+    createLimiter(broken({ createObserver })).consume("ann");
     await eachInItsTurn(100, () => createLimiter({ policy }));
     expect(codes()).toEqual(["SLUICE_LIMITER_PER_REQUEST"]);
   });
 
   test("goes to the console where there is no `process`", async () => {
-    const { createLimiter } = await freshSluice();
+    const { createLimiter, createObserver } = await freshSluice();
     const warned = vi.spyOn(console, "warn").mockReturnValue();
     vi.stubGlobal("process", undefined);
-    createLimiter(broken).consume("ann");
+    createLimiter(broken({ createObserver })).consume("ann");
     vi.unstubAllGlobals();
-    expect(warned.mock.calls).toEqual([[expect.stringMatching(/^\[SLUICE_OBSERVER_FAILED\] A limiter's `observe` threw/)]]);
+    expect(warned.mock.calls).toEqual([[expect.stringMatching(/^\[SLUICE_OBSERVER_FAILED\] A listener of `createObserver` threw/)]]);
   });
 
   test("has a heading in the guide, and every heading is of one", () => {

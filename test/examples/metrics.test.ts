@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
 import { Registry } from "prom-client";
-import { createLimiter, perSecond, type LimiterEvent } from "sluice";
+import { createLimiter, createObserver, perSecond, type LimiterEvent } from "sluice";
 import { expect, test } from "vitest";
 import { buildServer } from "../../examples/metrics/main.js";
 import { measureWith } from "../../examples/metrics/opentelemetry.js";
@@ -16,12 +16,12 @@ async function live(observe: (event: LimiterEvent) => void): Promise<void> {
   const policy = { name: "api", capacity: 2, refill: perSecond(1) };
   const clock = (): number => 0;
   const store = new UnsteadyStore(clock);
-  const limiter = createLimiter({ policy, store, observe, breaker: { failures: 1 } });
+  const limiter = createLimiter({ policy, store, observe: createObserver(observe), breaker: { failures: 1 } });
   await limiter.consume(KEY, 2);
   await limiter.consume(KEY);
   store.health = "down";
   await limiter.consume(KEY);
-  createLimiter({ policy: { ...policy, name: "trial" }, clock, shadow: true, observe }).consume(KEY, 3);
+  createLimiter({ policy: { ...policy, name: "trial" }, clock, shadow: true, observe: createObserver(observe) }).consume(KEY, 3);
 }
 
 /** Collects when it is told to. */
@@ -98,7 +98,7 @@ test.each(["OpenTelemetry", "Prometheus"])("%s knows of a store that came back",
   const registry = new Registry();
   const observe = which === "Prometheus" ? measureIn(registry) : measureWith(provider.getMeter("sluice"));
   const store = new UnsteadyStore(() => 0);
-  const limiter = createLimiter({ policy: { name: "api", capacity: 2, refill: perSecond(1) }, store, observe, breaker: false });
+  const limiter = createLimiter({ policy: { name: "api", capacity: 2, refill: perSecond(1) }, store, observe: createObserver(observe), breaker: false });
   for (const health of ["down", "up"] as const) {
     store.health = health;
     for (let i = 0; i < 5; i++) await limiter.consume(KEY);

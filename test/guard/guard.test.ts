@@ -1,4 +1,4 @@
-import { createLimiter, perHour, StoreUnavailableError, type LimiterEvent, type LimiterOptions, type SyncStore } from "sluice";
+import { createLimiter, createObserver, perHour, StoreUnavailableError, type LimiterEvent, type LimiterOptions, type SyncStore } from "sluice";
 import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
@@ -14,7 +14,7 @@ function open(options: Partial<LimiterOptions<UnsteadyStore>> = {}) {
   const store = new UnsteadyStore(clock);
   const states: string[] = [];
   const observe = (event: LimiterEvent): void => void (event.type === "store" && states.push(event.state));
-  const limiter = createLimiter({ policy, store, onStoreError: "unavailable", observe, ...options });
+  const limiter = createLimiter({ policy, store, onStoreError: "unavailable", observe: createObserver(observe), ...options });
   return { store, limiter, states, ask: async () => codeOf((await limiter.consume("ann")).error) };
 }
 
@@ -237,7 +237,7 @@ describe("the breaker", () => {
         return inner.consume(...asked);
       },
     };
-    const limiter = createLimiter({ policy, store, observe: (event) => void (event.type === "store" && states.push(event.state)) });
+    const limiter = createLimiter({ policy, store, observe: createObserver((event) => void (event.type === "store" && states.push(event.state))) });
     for (let i = 0; i < 12; i++) limiter.consume("ann");
     fails = false;
     limiter.consume("ann");

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { Worker } from "node:worker_threads";
-import { createLimiter, MemoryStore, perSecond, type AsyncStore, type LimiterEvent } from "sluice";
+import { createLimiter, createObserver, MemoryStore, perSecond, type AsyncStore, type LimiterEvent } from "sluice";
 import { guard } from "sluice/store";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -97,7 +97,7 @@ test("L12 · nor is it when the question itself was not yet sent", async () => {
 test("L12 · nor when many handlers, each with a little work, follow each other without a turn", async () => {
   const states: string[] = [];
   const observe = (event: LimiterEvent): void => void (event.type === "store" && states.push(event.state));
-  const limiter = createLimiter({ policy, store: gathering(), storeTimeoutMs: TIMEOUT_MS, observe });
+  const limiter = createLimiter({ policy, store: gathering(), storeTimeoutMs: TIMEOUT_MS, observe: createObserver(observe) });
   await fromAnImmediate();
   const asked = Array.from({ length: 20 }, (_, i) => {
     const decision = limiter.consume(["user", i]);

@@ -1,6 +1,6 @@
 // Callers of a limiter before a server that goes away: how long anybody waits, what gets through, and how soon it is over.
 // How long is printed and not asserted, but for what only a hang could take.
-import { createLimiter, definePolicy, perHour, type AsyncStore, type Decision, type LimiterEvent, type LimiterOptions } from "sluice";
+import { createLimiter, createObserver, definePolicy, perHour, type AsyncStore, type Decision, type LimiterEvent, type LimiterOptions } from "sluice";
 import { expect } from "vitest";
 import { pause } from "./load.js";
 
@@ -25,7 +25,7 @@ export class Crowd {
 
   constructor(store: AsyncStore, options: Partial<LimiterOptions<AsyncStore>> = {}) {
     const observe = (event: LimiterEvent): void => void (event.type === "store" && this.states.push(event.state));
-    this.limiter = createLimiter({ policy, store, observe, ...options });
+    this.limiter = createLimiter({ policy, store, observe: createObserver(observe), ...options });
     this.#callers = Promise.all(Array.from({ length: 10 }, () => this.#call()));
   }
 

@@ -26,6 +26,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/core/errors.ts": "declare const limiter: import('sluice').Limiter",
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
   "src/composed/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
+  "src/guard/guard.ts": "import { guard, portableKey, type AsyncStore, type Decision, type Policy } from 'sluice/store'",
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",
   "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres/schema.ts": "declare const pool: import('pg').Pool",

@@ -1,5 +1,5 @@
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
-import { createLimiter, definePolicy, MemoryStore, perSecond, type LimiterEvent } from "sluice";
+import { createLimiter, createObserver, definePolicy, MemoryStore, perSecond, type LimiterEvent } from "sluice";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
@@ -12,7 +12,7 @@ afterEach(() => void vi.restoreAllMocks());
 describe("events", () => {
   test("tell of every decision what became of it, and never of whom", async () => {
     const events: LimiterEvent[] = [];
-    const limiter = createLimiter({ policy, clock, observe: (event) => void events.push(event) });
+    const limiter = createLimiter({ policy, clock, observe: createObserver((event) => void events.push(event)) });
     for (const cost of [3, 3, 6]) limiter.consume("ann@example.org", cost);
     limiter.peek("ann@example.org");
     const always = { type: "decision", policy: "api", degraded: false, limiter };
@@ -29,7 +29,7 @@ describe("events", () => {
     try {
       const events: LimiterEvent[] = [];
       const store = new UnsteadyStore(clock);
-      const limiter = createLimiter({ policy, store, observe: (event) => void events.push(event) });
+      const limiter = createLimiter({ policy, store, observe: createObserver((event) => void events.push(event)) });
       store.health = "held";
       const asked = limiter.consume("ann");
       await vi.advanceTimersByTimeAsync(40);
@@ -57,14 +57,14 @@ describe("events", () => {
   test("of a remembered denial tell that it took no time, for the store was not asked", async () => {
     const events: LimiterEvent[] = [];
     const store = Object.assign(new UnsteadyStore(clock), { recall: () => new MemoryStore({ clock }).consume(policy, "x", 6) });
-    await createLimiter({ policy, store, observe: (event) => void events.push(event) }).consume("ann");
+    await createLimiter({ policy, store, observe: createObserver((event) => void events.push(event)) }).consume("ann");
     expect([store.calls, events]).toMatchObject([0, [{ outcome: "cost_above_capacity", durationMs: 0 }]]);
   });
 
   test("tell once that the store is away and once that it is back, however many requests see it", async () => {
     const events: LimiterEvent[] = [];
     const store = new UnsteadyStore(clock);
-    const limiter = createLimiter({ policy, store, breaker: false, observe: (event) => void (event.type === "store" && events.push(event)) });
+    const limiter = createLimiter({ policy, store, breaker: false, observe: createObserver((event) => void (event.type === "store" && events.push(event))) });
     for (const health of ["down", "up", "down"] as const) {
       store.health = health;
       for (let i = 0; i < 50; i++) await limiter.consume("ann");
@@ -77,7 +77,7 @@ describe("events", () => {
     const events: unknown[] = [];
     const listen = (event: unknown): void => void events.push(event);
     const store = new UnsteadyStore(clock);
-    const limiter = createLimiter({ policy, store, breaker: { failures: 1 } });
+    const limiter = createLimiter({ policy, store, breaker: { failures: 1 }, observe: createObserver() });
     for (const name of ["sluice:decision", "sluice:store"]) subscribe(name, listen);
     try {
       await limiter.consume("ann");
@@ -97,8 +97,10 @@ describe("events", () => {
   test("are not made when nobody listens", () => {
     const published = vi.spyOn(channel("sluice:decision"), "publish");
     const durations = vi.spyOn(performance, "now");
-    const limiter = createLimiter({ policy, clock });
-    for (let i = 0; i < 10; i++) limiter.consume("ann");
+    for (const observe of [undefined, createObserver()]) {
+      const limiter = createLimiter({ policy, clock, observe });
+      for (let i = 0; i < 10; i++) limiter.consume("ann");
+    }
     expect([published.mock.calls, durations.mock.calls]).toEqual([[], []]);
   });
 
@@ -108,9 +110,9 @@ describe("events", () => {
     const limiter = createLimiter({
       policy,
       clock,
-      observe: () => {
+      observe: createObserver(() => {
         throw broken;
-      },
+      }),
     });
     expect([1, 5, 1].map((cost) => limiter.consume("ann", cost).allowed)).toEqual([true, false, true]);
     expect(warned).toHaveBeenCalledOnce();
@@ -121,7 +123,7 @@ describe("events", () => {
     const { createLimiter, given } = await freshSluice();
     for (const returned of [null, 5, "x", { then: 5 }]) { // oxlint-disable-line no-thenable
       const observe = (): unknown => returned;
-      createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) }, clock, observe: observe as () => void }).consume("ann");
+      createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) }, clock, observe: createObserver(observe as () => void) }).consume("ann");
     }
     expect(given).toEqual([]);
   });
@@ -131,7 +133,7 @@ describe("events", () => {
     process.on("unhandledRejection", unhandled);
     try {
       const { createLimiter, given } = await freshSluice();
-      const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) }, clock, observe: async () => Promise.reject(new Error("my exporter is away")) });
+      const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perSecond(1) }, clock, observe: createObserver(async () => Promise.reject(new Error("my exporter is away"))) });
       expect([1, 5, 1].map((cost) => limiter.consume("ann", cost).allowed)).toEqual([true, false, true]);
       await new Promise(setImmediate);
       expect(given).toMatchObject([{ code: "SLUICE_OBSERVER_FAILED", detail: expect.stringContaining("my exporter is away") as string }]);
@@ -145,7 +147,7 @@ describe("events", () => {
     const events: LimiterEvent[] = [];
     vi.stubGlobal("process", undefined);
     try {
-      createLimiter({ policy, clock, observe: (event) => void events.push(event) }).consume("ann");
+      createLimiter({ policy, clock, observe: createObserver((event) => void events.push(event)) }).consume("ann");
     } finally {
       vi.unstubAllGlobals();
     }

@@ -1,4 +1,4 @@
-import { createLimiter, MemoryStore, perSecond, type LimiterEvent } from "sluice";
+import { createLimiter, createObserver, MemoryStore, perSecond, type LimiterEvent } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { UnsteadyStore } from "../helpers/unsteady-store.js";
@@ -33,7 +33,7 @@ describe("shadow: true", () => {
 
   test("reports what it would refuse", () => {
     const events: LimiterEvent[] = [];
-    const limiter = createLimiter({ policy, clock: () => 0, shadow: true, observe: (event) => void events.push(event) });
+    const limiter = createLimiter({ policy, clock: () => 0, shadow: true, observe: createObserver((event) => void events.push(event)) });
     for (const cost of [4, 2, 6]) limiter.consume("ann", cost);
     expect(events).toMatchObject([
       { outcome: "allowed", reason: null },

@@ -6,7 +6,7 @@ import { expectTypeOf } from "expect-type";
 import express, { type Request as ExpressRequest, type RequestHandler } from "express";
 import { fastify, type FastifyRequest } from "fastify";
 import { Hono, type Context } from "hono";
-import { createLimiter, definePolicy, perSecond } from "sluice";
+import { createLimiter, createObserver, definePolicy, perSecond } from "sluice";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
@@ -73,7 +73,7 @@ forExpress.rateLimit({ limiter, store: limiter.store, key: () => "ann" });
 // @ts-expect-error
 forExpress.rateLimit({ policy: () => policy, key: () => "ann" });
 
-forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "local", localShare: 0.1, storeTimeoutMs: Infinity, breaker: false, shadow: true, observe: ({ type }) => console.log(type) });
+forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "local", localShare: 0.1, storeTimeoutMs: Infinity, breaker: false, shadow: true, observe: createObserver(({ type }) => console.log(type)) });
 
 // Options that nobody knows, and choices that nobody offers.
 

@@ -1,7 +1,7 @@
 // How many calls reach Redis: batches, the deny cache, and what makes either of them ask again.
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import type { Redis } from "ioredis";
-import { createLimiter, definePolicy, perHour, perSecond } from "sluice";
+import { createLimiter, createObserver, definePolicy, perHour, perSecond } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { expect, test, vi } from "vitest";
@@ -98,7 +98,7 @@ describeWith("redis-server", "calls to Redis", () => {
   test("listeners are told in the asynchronous context of whoever asked, though answers come together", async () => {
     const context = new AsyncLocalStorage<string>();
     const told: unknown[] = [];
-    const limiter = createLimiter({ policy, store: new RedisStore(client), observe: () => void told.push(context.getStore()) });
+    const limiter = createLimiter({ policy, store: new RedisStore(client), observe: createObserver(() => void told.push(context.getStore())) });
     await Promise.all(["ann", "ben", "eve"].map((name) => context.run(name, () => limiter.consume(name))));
     expect(told).toEqual(["ann", "ben", "eve"]);
   });

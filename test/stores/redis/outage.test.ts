@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:net";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import { createLimiter, type LimiterEvent } from "sluice";
+import { createLimiter, createObserver, type LimiterEvent } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { expect, test } from "vitest";
 import { Crowd, policy, SHARE } from "../../helpers/crowd.js";
@@ -142,7 +142,7 @@ describeWith("redis-server", "Redis goes away", () => {
       const states: string[] = [];
       const observe = (event: LimiterEvent): void => void (event.type === "store" && states.push(event.state));
       // Half of the stall, so that an answer has as long on a busy machine.
-      const limiter = createLimiter({ policy, store: new RedisStore(client), storeTimeoutMs: 400, observe });
+      const limiter = createLimiter({ policy, store: new RedisStore(client), storeTimeoutMs: 400, observe: createObserver(observe) });
       await new Promise((resolve) => setImmediate(resolve));
       const decisions = await Promise.all(
         Array.from({ length: 20 }, (_, i) => {

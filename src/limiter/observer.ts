@@ -1,0 +1,61 @@
+import { expected, show } from "../core/check.js";
+import { builtin } from "../diagnostics/platform.js";
+import { warnOnce } from "../diagnostics/warnings.js";
+import type { LimiterEvent, Observer } from "./events.js";
+
+/**
+ * Makes an observer for the option `observe`, which reports decisions and outages to `listener` and on the channels
+ * `sluice:decision` and `sluice:store` of `node:diagnostics_channel`. Without a listener it serves the channels alone.
+ *
+ * An event never holds a key. The listener is not waited for. What it throws, or rejects with, is dropped with one warning,
+ * `SLUICE_OBSERVER_FAILED`. Throws a TypeError for a listener that is not a function.
+ * @example
+ * const observe = createObserver((event) => console.log(event.type, event.policy));
+ * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, observe });
+ */
+export function createObserver(listener?: (event: LimiterEvent) => void): Observer {
+  if (listener !== undefined && typeof listener !== "function") throw new TypeError(expected("listener", "a function", listener));
+  const channels = { decision: channelOf("decision"), store: channelOf("store") };
+  const listens = (type: LimiterEvent["type"]): boolean => listener !== undefined || channels[type]?.hasSubscribers === true;
+
+  return {
+    listens: () => listens("decision"),
+    decided(limiter, decision, durationMs) {
+      const { policy, cost, degraded } = decision;
+      const refusal = decision.allowed ? decision.shadow : decision;
+      const reason = refusal?.reason ?? null;
+      const outcome = refusal === undefined ? "allowed" : decision.allowed ? "shadow_refused" : refusal.reason;
+      const event = { type: "decision", policy, outcome, reason, degraded, cost, limiter } as const;
+      emit(durationMs === undefined ? event : { ...event, durationMs });
+    },
+    storeChanged(limiter, state, error) {
+      if (listens("store")) emit({ type: "store", policy: limiter.policy.name, state, error, limiter });
+    },
+  };
+
+  function emit(event: LimiterEvent): void {
+    const channel = channels[event.type];
+    if (channel?.hasSubscribers === true) channel.publish(event);
+    try {
+      const returned = listener?.(event) as PromiseLike<unknown> | null | undefined;
+      // An asynchronous listener: an unhandled rejection would end the process.
+      if (typeof returned?.then === "function") returned.then(undefined, listenerFailed);
+    } catch (error) {
+      listenerFailed(error);
+    }
+  }
+}
+
+function listenerFailed(error: unknown): void {
+  const cause = error instanceof Error ? (error.stack ?? error.message) : show(error);
+  warnOnce("SLUICE_OBSERVER_FAILED", "A listener of `createObserver` threw. This error and all later ones are dropped", cause);
+}
+
+interface Channel {
+  readonly hasSubscribers: boolean;
+  publish(event: LimiterEvent): void;
+}
+
+function channelOf(type: LimiterEvent["type"]): Channel | undefined {
+  return builtin<{ channel(name: string): Channel }>("node:diagnostics_channel")?.channel(`sluice:${type}`);
+}
