@@ -1,15 +1,10 @@
 /**
- * For testing what is built on sluice: a clock that tests drive, and the tests that make an adapter or a store right.
+ * Tools for testing code that uses sluice: a manual clock, and one test suite each for adapters and stores.
  * @module sluice/testing
  */
-export {
-  adapterSuite,
-  type AdapterSetup,
-  type AdapterSuiteOptions,
-  type AdapterTrait,
-  type RunningServer,
-  type SuiteRequest,
-  type TestFunction,
-} from "./adapter-suite/adapter-suite.js";
+export { adapterSuite } from "./adapter-suite/adapter-suite.js";
+export type { AdapterSetup, AdapterSuiteOptions, AdapterTrait, RunningServer, SuiteRequest } from "./adapter-suite/setup.js";
 export { ManualClock } from "./manual-clock.js";
-export { storeSuite, type StoreSetup, type StoreSuiteOptions, type StoreTrait } from "./store-suite/store-suite.js";
+export type { TestFunction } from "./runner.js";
+export type { StoreSetup, StoreSuiteOptions, StoreTrait } from "./store-suite/setup.js";
+export { storeSuite } from "./store-suite/store-suite.js";

@@ -1,7 +1,7 @@
 /**
- * A clock that stands still until it is told to move, for tests that need no sleeping.
+ * A clock that moves only when the test moves it. No test has to sleep.
  *
- * Hand its `now` to whatever takes a `clock`.
+ * Pass its `now` as the `clock` option of a limiter, a store or a bucket.
  * @example
  * const clock = new ManualClock();
  * const bucket = new TokenBucket({ capacity: 1, refill: perSecond(1), clock: clock.now });
@@ -11,20 +11,20 @@
 export class ManualClock {
   #time: number;
 
-  /** Starts at `time`, in milliseconds; 0 by default. */
+  /** Starts at `time`, in milliseconds. Default 0. */
   constructor(time = 0) {
     this.#time = time;
   }
 
-  /** The time, in milliseconds. Bound, so that it can be passed on its own. */
+  /** The current time, in milliseconds. It is bound to the clock, so you can pass it as a function. */
   readonly now = (): number => this.#time;
 
-  /** Moves on by `ms`, which may be negative or a fraction: clocks misbehave, and tests may want that. */
+  /** Moves the clock by `ms`. Negative values and fractions are allowed, to test against clocks that misbehave. */
   advance(ms: number): void {
     this.#time += ms;
   }
 
-  /** Jumps to `time`. */
+  /** Sets the clock to `time`, in milliseconds. */
   set(time: number): void {
     this.#time = time;
   }

@@ -1,82 +1,89 @@
-import { check, checkBudget, checkRefusal, same } from "./check.js";
-import { keyOf, type Case } from "./server.js";
-import { readAnswers, write } from "./wire.js";
+import { assert, assertEqual } from "../assert.js";
+import { checkFields, checkRefusal } from "./response-checks.js";
+import { userKey, type AdapterCase } from "./server.js";
+import { formatRequest, parseResponses } from "./wire.js";
 
-/** Bursts, bodies and the order of things on the wire. */
-export const connections: readonly Case[] = [
+/** Bursts, request bodies, and the order of bytes on a connection. */
+export const connectionCases: readonly AdapterCase[] = [
   {
-    name: "F1 · four requests written at once to one connection, with room for two: two are allowed, two refused",
+    name: "F1 · of 4 requests written at once to one connection, a bucket of 2 allows the first 2",
+    cause: "The adapter asks the gate before earlier requests of the connection were charged.",
     needs: "pipelining",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } } });
-      const line = await server.connect();
-      const one = write("/ok", { headers: { "X-User": "ann" } });
-      const last = write("/ok", { headers: { "X-User": "ann", Connection: "close" } });
-      line.write(one + one + one + last);
-      const answers = readAnswers(await line.rest(), ["GET", "GET", "GET", "GET"]);
-      same(answers.map(({ status }) => status), [200, 200, 429, 429], "the statuses");
-      same(answers.map(({ field }) => field("RateLimit-Remaining")), ["1", "0", "0", "0"], "RateLimit-Remaining");
+      const connection = await server.connect();
+      const one = formatRequest("/ok", { headers: { "X-User": "ann" } });
+      const last = formatRequest("/ok", { headers: { "X-User": "ann", Connection: "close" } });
+      connection.write(one + one + one + last);
+      const responses = parseResponses(await connection.rest(), ["GET", "GET", "GET", "GET"]);
+      assertEqual(responses.map(({ status }) => status), [200, 200, 429, 429], "the statuses");
+      assertEqual(responses.map(({ field }) => field("RateLimit-Remaining")), ["1", "0", "0", "0"], "RateLimit-Remaining");
     },
   },
   {
-    name: "32 · a burst over many connections, with a key that answers later, gets exactly what there is",
+    name: "32 · a burst over 20 connections with an asynchronous `key` gets exactly the capacity",
+    cause: "The adapter reads and writes a count of its own around an `await`.",
     async run(start) {
       const server = await start({
         policy: { name: "suite", capacity: 5, refill: { tokens: 1, everyMs: 1_000 } },
         key: async (request) => {
           await new Promise((resolve) => setTimeout(resolve, 1));
-          return keyOf(request);
+          return userKey(request);
         },
       });
-      const answers = await Promise.all(Array.from({ length: 20 }, () => server.get("/ok")));
-      const allowed = answers.filter(({ status }) => status === 200).map(({ field }) => field("RateLimit-Remaining"));
-      same(allowed.sort(), ["0", "1", "2", "3", "4"], "RateLimit-Remaining on what was allowed");
-      for (const answer of answers.filter(({ status }) => status !== 200)) checkRefusal(answer, { capacity: 5, window: 5, retryAfter: 1 });
-      same(server.entered.length, 5, "the number of requests that reached the handler");
+      const responses = await Promise.all(Array.from({ length: 20 }, () => server.get("/ok")));
+      const allowed = responses.filter(({ status }) => status === 200).map(({ field }) => field("RateLimit-Remaining"));
+      assertEqual(allowed.sort(), ["0", "1", "2", "3", "4"], "RateLimit-Remaining of the allowed requests");
+      for (const response of responses.filter(({ status }) => status !== 200)) checkRefusal(response, { capacity: 5, window: 5, retryAfter: 1 });
+      assertEqual(server.entered.length, 5, "the number of requests that reached the handler");
     },
   },
   {
-    name: "39 · a large body is answered with 429 before it is sent, and not parsed",
+    name: "39 · a 429 is sent before a large body arrives, and the body is not parsed",
+    cause: "The limiter runs after the body parser, or the adapter waits for the body.",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });
       await server.get("/ok");
-      const line = await server.connect();
-      line.write(`${jsonHead(LARGE)}{`);
-      const begun = await line.until("violated-policies");
-      check(begun.startsWith("HTTP/1.1 429 "), `Expected a 429 while the body is awaited, got ${begun.split("\r\n")[0]}`);
-      line.drop();
-      same(server.entered, ["/ok"], "the requests that got past the limiter, to the parser");
+      const connection = await server.connect();
+      connection.write(`${jsonHead(LARGE_BODY)}{`);
+      const begun = await connection.until("violated-policies");
+      assert(begun.startsWith("HTTP/1.1 429 "), `Expected a 429 before the body was sent, got ${begun.split("\r\n")[0]}`);
+      connection.drop();
+      assertEqual(server.entered, ["/ok"], "the requests that reached the body parser");
     },
   },
   {
-    name: "39 · a large body that is not read leaves the connection usable or closes it",
+    name: "39 · after a 429 with an unread body, the connection is closed or still usable",
+    cause: "The rest of the body is parsed as the next request. Discard it or close the connection.",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });
       await server.get("/ok");
-      const line = await server.connect();
-      line.write(jsonHead(LARGE) + "x".repeat(LARGE) + write("/ok", { headers: { "X-User": "bob", Connection: "close" } }));
-      const [refused, next] = readAnswers(await line.rest(), ["POST", "GET"]);
-      check(refused !== undefined, "Expected the 429 to arrive");
+      const connection = await server.connect();
+      connection.write(jsonHead(LARGE_BODY) + "x".repeat(LARGE_BODY) + formatRequest("/ok", { headers: { "X-User": "bob", Connection: "close" } }));
+      const [refused, next] = parseResponses(await connection.rest(), ["POST", "GET"]);
+      assert(refused !== undefined, "Expected a 429 although the body was not read, got no response");
       checkRefusal(refused, { capacity: 1, window: 1, retryAfter: 1 });
-      if (next !== undefined) checkBudget(next, 200, { capacity: 1, window: 1, remaining: 0 });
-      same(server.entered.filter((path) => path === "/json"), [], "the requests that got past the limiter, to the parser");
-      checkBudget(await server.get("/ok", { "X-User": "eve" }), 200, { capacity: 1, window: 1, remaining: 0 });
+      if (next !== undefined) checkFields(next, 200, { capacity: 1, window: 1, remaining: 0 });
+      assertEqual(server.entered.filter((path) => path === "/json"), [], "the requests that reached the body parser");
+      checkFields(await server.get("/ok", { "X-User": "eve" }), 200, { capacity: 1, window: 1, remaining: 0 });
     },
   },
   {
-    name: "39 · an allowed body is parsed, also when the key answers later",
+    name: "39 · the body of an allowed request is parsed, also with an asynchronous `key`",
+    cause: "The adapter reads the body, or data arrives before the parser listens. Pause the request while the gate decides.",
     async run(start) {
-      for (const key of [keyOf, async (request: Parameters<typeof keyOf>[0]) => keyOf(request)]) {
+      for (const key of [userKey, async (request: Parameters<typeof userKey>[0]) => userKey(request)]) {
         const server = await start({ key });
         const body = JSON.stringify({ text: "x".repeat(50_000) });
-        const answer = await server.ask("/json", { method: "POST", body, headers: { "Content-Type": "application/json" } });
-        checkBudget(answer, 200, { remaining: 2 });
-        same(JSON.parse(answer.body), JSON.parse(body), "the body that came back");
+        const response = await server.request("/json", { method: "POST", body, headers: { "Content-Type": "application/json" } });
+        checkFields(response, 200, { remaining: 2 });
+        assertEqual(JSON.parse(response.body), JSON.parse(body), "the parsed body");
       }
     },
   },
   {
-    name: "an allowed request is handled before any microtask when nothing answers later",
+    name: "without asynchronous functions, an allowed request reaches the handler before any microtask",
+    cause: "The adapter awaits the verdict always. Await it only if `isPromise` says so.",
     needs: "synchronous",
     async run(start) {
       let entered: readonly string[] = [];
@@ -84,18 +91,18 @@ export const connections: readonly Case[] = [
       const server = await start({
         key(request) {
           queueMicrotask(() => (before = entered.length));
-          return keyOf(request);
+          return userKey(request);
         },
       });
       entered = server.entered;
-      checkBudget(await server.get("/ok"), 200, { remaining: 2 });
-      same(before, 1, "the requests that reached the handler before the microtask");
+      checkFields(await server.get("/ok"), 200, { remaining: 2 });
+      assertEqual(before, 1, "the requests that reached the handler before the microtask");
     },
   },
 ];
 
-const LARGE = 4_000_000;
+const LARGE_BODY = 4_000_000;
 
 function jsonHead(length: number): string {
-  return write("/json", { method: "POST", headers: { "X-User": "ann", "Content-Type": "application/json", "Content-Length": String(length) } });
+  return formatRequest("/json", { method: "POST", headers: { "X-User": "ann", "Content-Type": "application/json", "Content-Length": String(length) } });
 }

@@ -2,98 +2,104 @@ import type { Clock } from "../../core/clock.js";
 import type { PolicyOptions, Policy } from "../../core/policy.js";
 import type { Store } from "../../core/store.js";
 import type { GateOptions, OwnLimiter, SharedOptions } from "../../http/index.js";
-import { eventually } from "./check.js";
-import { ask, connect, type Answer, type Ask, type Line } from "./wire.js";
-import type { AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./adapter-suite.js";
+import { eventually, explainFailure } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
+import type { AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./setup.js";
+import { openConnection, requestOnce, type RawConnection, type WireRequest, type WireResponse } from "./wire.js";
 
 /** One test of the suite. */
-export interface Case {
-  /** With the numbers of the checklist where it has one. */
+export interface AdapterCase {
+  /** Starts with the case's numbers in the contract's checklist, if it has any. */
   readonly name: string;
-  readonly needs?: AdapterTrait;
-  run(start: Start): Promise<void>;
+  /** The mistake of an adapter that fails this case most often. Added to the message of a failure. */
+  readonly cause: string;
+  /** The suite skips the case if the framework lacks this trait. */
+  readonly needs?: AdapterTrait | undefined;
+  run(start: StartServer): Promise<void>;
 }
 
-/** Starts the server under test. Without options: a bucket of 3 that gets one token a second, for each `X-User`. */
-export type Start = (options?: SuiteOptions) => Promise<Server>;
+/** Starts the server under test. Default options: each `X-User` has a bucket of 3 tokens that gets 1 token a second. */
+export type StartServer = (options?: CaseOptions) => Promise<ServerUnderTest>;
 
-/** The options that a test changes. */
-interface SuiteOptions extends Partial<SharedOptions<SuiteRequest>> {
+/** The limiter's options that a case changes. */
+interface CaseOptions extends Partial<SharedOptions<SuiteRequest>> {
   readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Policy);
   readonly store?: Store;
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
   readonly shadow?: boolean;
 }
 
-/** The server under test, and a client for it. */
-export interface Server {
+/** The server under test, with a client for it. */
+export interface ServerUnderTest {
   readonly port: number;
-  /** Stands still until it is moved. The default store goes by it. */
+  /** Moves only when the case moves it. The default store reads it. */
   readonly clock: ManualClock;
-  /** The paths that got past a limiter. */
+  /** The paths of the requests that passed a limiter. */
   readonly entered: readonly string[];
-  get(path: string, headers?: Record<string, string>): Promise<Answer>;
-  ask(path: string, request: Ask): Promise<Answer>;
-  connect(): Promise<Line>;
-  /** Waits for something that follows by itself. */
+  /** Sends a GET on a new connection. Default headers: `X-User: ann`. */
+  get(path: string, headers?: Record<string, string>): Promise<WireResponse>;
+  /** Sends a request on a new connection, with `X-User: ann` unless the headers have another. */
+  request(path: string, request: WireRequest): Promise<WireResponse>;
+  connect(): Promise<RawConnection>;
+  /** Waits until `holds` returns true. */
   eventually(holds: () => boolean, what: string): Promise<void>;
   /** Lets held handlers go on. */
   release(): void;
 }
 
-/** The default policy. */
-const POLICY = { name: "suite", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } } as const;
-/** The policy in front of `/bulk`. */
-export const BULK = { name: "bulk", capacity: 2, refill: { tokens: 1, everyMs: 10_000 } } as const;
+const DEFAULT_POLICY = { name: "suite", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } } as const;
 
-/** The caller, as the suite's requests name it. */
-export const keyOf = (request: SuiteRequest): readonly [string, string | null | undefined] => ["user", request.header("x-user")];
+/** The policy of the limiter in front of `/bulk`. */
+export const BULK_POLICY = { name: "bulk", capacity: 2, refill: { tokens: 1, everyMs: 10_000 } } as const;
 
-/** Runs one test with servers of its own, and stops them. */
-export async function runCase({ serve, deadlineMs = 5_000 }: AdapterSuiteOptions, { run }: Case): Promise<void> {
+/** The default `key`: the user that the request names. */
+export const userKey = (request: SuiteRequest): readonly [string, string | null | undefined] => ["user", request.header("x-user")];
+
+/** Runs one case with its own servers, then stops them. */
+export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuiteOptions, { cause, run }: AdapterCase): Promise<void> {
   const stops: Array<() => unknown> = [];
-  try {
-    await run(async (options = {}) => {
-      const clock = new ManualClock(1_000_000);
-      const entered: string[] = [];
-      let release = (): void => {};
-      const held = new Promise<void>((resolve) => (release = resolve));
-      stops.push(release);
-      const { port, close } = await serve({
-        options: (read) => translate(withDefaults(options, clock.now), read),
-        bulk: (read) => translate(withDefaults({ policy: BULK, ...(options.store && { store: options.store }) }, clock.now), read),
-        entered: (path) => void entered.push(path),
-        held: () => held,
-      });
-      stops.push(close);
-      return {
-        port,
-        clock,
-        entered,
-        release,
-        get: async (path, headers = { "X-User": "ann" }) => ask(await connect(port, deadlineMs), path, { headers }),
-        ask: async (path, request) =>
-          ask(await connect(port, deadlineMs), path, { ...request, headers: { "X-User": "ann", ...request.headers } }),
-        connect: () => connect(port, deadlineMs),
-        eventually: (holds, what) => eventually(holds, what, deadlineMs),
-      };
+  const start: StartServer = async (options = {}) => {
+    const clock = new ManualClock(1_000_000);
+    const entered: string[] = [];
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    stops.push(release);
+    const { port, close } = await serve({
+      options: (read) => translateOptions(withDefaults(options, clock.now), read),
+      bulk: (read) => translateOptions(withDefaults({ policy: BULK_POLICY, ...(options.store && { store: options.store }) }, clock.now), read),
+      entered: (path) => void entered.push(path),
+      held: () => held,
     });
+    stops.push(close);
+    return {
+      port,
+      clock,
+      entered,
+      release,
+      get: async (path, headers = { "X-User": "ann" }) => requestOnce(await openConnection(port, deadlineMs), path, { headers }),
+      request: async (path, request) =>
+        requestOnce(await openConnection(port, deadlineMs), path, { ...request, headers: { "X-User": "ann", ...request.headers } }),
+      connect: () => openConnection(port, deadlineMs),
+      eventually: (holds, what) => eventually(holds, what, deadlineMs),
+    };
+  };
+  try {
+    await explainFailure(cause, () => run(start));
   } finally {
     for (const stop of stops) await stop();
   }
 }
 
-function withDefaults(options: SuiteOptions, clock: Clock): GateOptions<SuiteRequest> {
+function withDefaults(options: CaseOptions, clock: Clock): GateOptions<SuiteRequest> {
   const own = options.store === undefined ? { clock } : {};
-  return { policy: POLICY, key: keyOf, ...own, ...options };
+  return { policy: DEFAULT_POLICY, key: userKey, ...own, ...options };
 }
 
-type Translatable = SharedOptions<SuiteRequest> & Pick<OwnLimiter<SuiteRequest>, "policy">;
+type TranslatableOptions = SharedOptions<SuiteRequest> & Pick<OwnLimiter<SuiteRequest>, "policy">;
 
-/** The same options for a framework's own request. */
-function translate<Request>(options: GateOptions<SuiteRequest>, read: (request: Request) => SuiteRequest): GateOptions<Request> {
-  const { key, cost, skip, policy, body, onDecision, refundWhen, ...plain } = options as Translatable;
+/** Makes options whose functions take the framework's request. */
+function translateOptions<Request>(options: GateOptions<SuiteRequest>, read: (request: Request) => SuiteRequest): GateOptions<Request> {
+  const { key, cost, skip, policy, body, onDecision, refundWhen, ...plain } = options as TranslatableOptions;
   return {
     ...plain,
     key: (request) => key(read(request)),

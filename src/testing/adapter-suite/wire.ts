@@ -1,37 +1,38 @@
 import type { Socket } from "node:net";
+import { assert, AssertionError } from "../assert.js";
 
-/** One response as it came over the wire. Text is latin1: one character for each byte. */
-export interface Answer {
+/** One response as it arrived. Text is latin1: one character per byte. */
+export interface WireResponse {
   readonly status: number;
-  /** Lower-case names, in their order; a repeated field stands as often as it was sent. */
+  /** Lower-case names, in the order of arrival. A repeated field is listed each time. */
   readonly fields: ReadonlyArray<readonly [name: string, value: string]>;
-  /** Without chunk sizes. */
+  /** The body, without chunk sizes. */
   readonly body: string;
   readonly trailers: ReadonlyArray<readonly [name: string, value: string]>;
-  /** The value of a field, repeated ones joined; null when it is absent. */
+  /** Returns the value of a field, with repeated fields joined by ", "; null if it is absent. */
   field(name: string): string | null;
 }
 
-/** What to ask for. */
-export interface Ask {
+/** One request. */
+export interface WireRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** One connection, read and written by hand so that nothing is hidden: order, repeats, trailers, bytes after a HEAD. */
-export interface Line {
+/** One connection as text. An HTTP client would hide order, repeated fields, trailers and bytes after a HEAD. */
+export interface RawConnection {
   write(text: string): void;
-  /** What has arrived once it contains `text`. Fails when it does not in time. */
+  /** Waits until `text` has arrived. Resolves to everything that has arrived; fails after the deadline. */
   until(text: string): Promise<string>;
-  /** All that has arrived once the server has closed. Fails when it does not in time. */
+  /** Waits until the server closes. Resolves to everything that has arrived; fails after the deadline. */
   rest(): Promise<string>;
-  /** Goes away without a word. */
+  /** Disconnects without ending the request. */
   drop(): void;
 }
 
-/** Connects to a server on this machine, which hangs when it keeps silent for `deadlineMs`. */
-export async function connect(port: number, deadlineMs: number): Promise<Line> {
+/** Connects to 127.0.0.1. Reading fails after `deadlineMs` of waiting. */
+export async function openConnection(port: number, deadlineMs: number): Promise<RawConnection> {
   const net = await import("node:net");
   const socket: Socket = net.connect({ port, host: "127.0.0.1" });
   socket.setEncoding("latin1");
@@ -42,7 +43,7 @@ export async function connect(port: number, deadlineMs: number): Promise<Line> {
     arrived += text;
     wake();
   });
-  // A server may reset a connection once it has answered; what it said before counts.
+  // A server may reset a connection after its response. What arrived before still counts.
   socket.on("error", () => {});
   socket.on("close", () => {
     closed = true;
@@ -67,11 +68,12 @@ export async function connect(port: number, deadlineMs: number): Promise<Line> {
       const fail = (why: string): void => {
         clearTimeout(timer);
         socket.destroy();
-        reject(new Error(`Expected ${what} from the server, ${why} after ${JSON.stringify(arrived.slice(0, 500))}`));
+        const got = arrived === "" ? "nothing" : JSON.stringify(arrived.slice(0, 500));
+        reject(new AssertionError(`Expected ${what} from the server, got ${got}, then ${why}`));
       };
-      const timer = setTimeout(() => fail("nothing more came"), deadlineMs);
+      const timer = setTimeout(() => fail(`no data for ${deadlineMs} ms`), deadlineMs);
       wake = () => {
-        if (!done()) return closed ? fail("it closed") : undefined;
+        if (!done()) return closed ? fail("the connection closed") : undefined;
         clearTimeout(timer);
         resolve();
       };
@@ -80,75 +82,75 @@ export async function connect(port: number, deadlineMs: number): Promise<Line> {
   }
 }
 
-/** A request in the form that goes over the wire. */
-export function write(path: string, { method = "GET", headers = {}, body }: Ask = {}): string {
+/** Formats a request as HTTP/1.1 text. */
+export function formatRequest(path: string, { method = "GET", headers = {}, body }: WireRequest = {}): string {
   const all = body === undefined ? headers : { "Content-Length": String(body.length), ...headers };
   const lines = Object.entries({ Host: "localhost", ...all }).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body ?? ""}`;
 }
 
-/** Asks once, on a connection of which it is the only request. */
-export async function ask(line: Line, path: string, request: Ask = {}): Promise<Answer> {
-  line.write(write(path, { ...request, headers: { Connection: "close", ...request.headers } }));
-  const [answer, more] = readAnswers(await line.rest(), [request.method ?? "GET"]);
-  if (answer === undefined || more !== undefined) throw new Error(`Expected one response to ${path}, got ${answer ? "more" : "none"}`);
-  return answer;
+/** Sends the only request of a connection and reads the response. */
+export async function requestOnce(connection: RawConnection, path: string, request: WireRequest = {}): Promise<WireResponse> {
+  connection.write(formatRequest(path, { ...request, headers: { Connection: "close", ...request.headers } }));
+  const [response, more] = parseResponses(await connection.rest(), [request.method ?? "GET"]);
+  assert(response !== undefined && more === undefined, `Expected one response to ${path}, got ${response ? "more" : "none"}`);
+  return response;
 }
 
-/** Reads responses one after another; `methods` are those of the requests, since a HEAD has no body to read. */
-export function readAnswers(text: string, methods: readonly string[]): Answer[] {
-  const answers: Answer[] = [];
+/** Parses consecutive responses. `methods` are the methods of the requests: a response to HEAD has no body. */
+export function parseResponses(text: string, methods: readonly string[]): WireResponse[] {
+  const responses: WireResponse[] = [];
   let left = text;
   while (left !== "") {
     const end = left.indexOf("\r\n\r\n");
     const [statusLine = "", ...lines] = left.slice(0, end).split("\r\n");
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1]);
-    if (end < 0 || Number.isNaN(status)) throw new Error(`Expected the head of a response, got ${JSON.stringify(left.slice(0, 200))}`);
+    assert(end >= 0 && !Number.isNaN(status), `Expected the head of a response, got ${JSON.stringify(left.slice(0, 200))}`);
     left = left.slice(end + 4);
     if (status < 200) continue;
 
-    const fields = lines.map(readField);
+    const fields = lines.map(parseField);
     const field = (name: string): string | null => {
       const values = fields.filter(([known]) => known === name.toLowerCase()).map(([, value]) => value);
       return values.length === 0 ? null : values.join(", ");
     };
-    const bodiless = methods[answers.length] === "HEAD" || status === 204 || status === 304;
-    const read = bodiless ? { body: "", trailers: [], left } : readBody(left, field);
+    const bodiless = methods[responses.length] === "HEAD" || status === 204 || status === 304;
+    const read = bodiless ? { body: "", trailers: [], left } : parseBody(left, field);
     left = read.left;
-    answers.push({ status, fields, body: read.body, trailers: read.trailers, field });
+    responses.push({ status, fields, body: read.body, trailers: read.trailers, field });
   }
-  return answers;
+  return responses;
 }
 
-type Body = Pick<Answer, "body" | "trailers"> & { left: string };
+type ParsedBody = Pick<WireResponse, "body" | "trailers"> & { left: string };
 
-function readBody(text: string, field: Answer["field"]): Body {
-  if (field("transfer-encoding") === "chunked") return readChunks(text);
+function parseBody(text: string, field: WireResponse["field"]): ParsedBody {
+  if (field("transfer-encoding") === "chunked") return parseChunks(text);
   const length = field("content-length");
   const size = length === null ? text.length : Number(length);
-  if (text.length < size) throw new Error(`Expected ${size} bytes of body, got ${text.length}`);
+  assert(text.length >= size, `Expected ${size} bytes of body, got ${text.length}`);
   return { body: text.slice(0, size), trailers: [], left: text.slice(size) };
 }
 
-function readChunks(text: string): Body {
+function parseChunks(text: string): ParsedBody {
   let body = "";
   let left = text;
   for (;;) {
     const end = left.indexOf("\r\n");
     const size = Number.parseInt(left.slice(0, end), 16);
-    if (end < 0 || Number.isNaN(size)) throw new Error(`Expected a chunk, got ${JSON.stringify(left.slice(0, 50))}`);
+    assert(end >= 0 && !Number.isNaN(size), `Expected the size of a chunk, got ${JSON.stringify(left.slice(0, 50))}`);
     if (size === 0) {
       const trailer = left.slice(end + 2);
       if (trailer.startsWith("\r\n")) return { body, trailers: [], left: trailer.slice(2) };
       const stop = trailer.indexOf("\r\n\r\n");
-      return { body, trailers: trailer.slice(0, stop).split("\r\n").map(readField), left: trailer.slice(stop + 4) };
+      return { body, trailers: trailer.slice(0, stop).split("\r\n").map(parseField), left: trailer.slice(stop + 4) };
     }
     body += left.slice(end + 2, end + 2 + size);
     left = left.slice(end + 2 + size + 2);
   }
 }
 
-function readField(line: string): readonly [string, string] {
+function parseField(line: string): readonly [string, string] {
   const colon = line.indexOf(":");
   return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
 }

@@ -1,44 +1,43 @@
 import type { Decision } from "../../core/decision.js";
 import type { LimitOptions } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { check } from "../adapter-suite/check.js";
+import { assert, AssertionError } from "../assert.js";
 import { differences } from "./oracle.js";
-import { HOSTILE_LIMITS } from "./random.js";
+import { HOSTILE_LIMITS, LARGEST } from "./random.js";
 import type { StoreCase, Trial } from "./trial.js";
 
-const LARGEST = Number.MAX_SAFE_INTEGER;
-
-/** One limit after another, each with a caller of its own. */
+/** Runs `run` for one limit after another, each with its own policy name. */
 async function eachLimit(trial: Trial, limits: readonly LimitOptions[], run: (limit: LimitOptions, name: string) => Promise<void>): Promise<void> {
   for (const [i, limit] of limits.entries()) await run(limit, `p${i}`);
 }
 
-/** Spends until something is refused. Returns the refusal. */
+/** Consumes until the first refusal, and returns it. */
 async function spendUntilRefused(trial: Trial, policy: Policy, cost: number): Promise<Decision> {
   for (let i = 0; i < 40; i++) {
     const decision = await trial.consume(policy, "caller", cost);
     if (!decision.allowed) return decision;
   }
-  throw new Error(`Expected calls of cost ${cost} at one instant to be refused at some time, got 40 allowed`);
+  throw new AssertionError(`Expected at least one refusal of 40 calls of cost ${cost} at one instant, got 40 allowed`);
 }
 
-/** What one caller can see at an instant that is chosen. */
-export const laws: readonly StoreCase[] = [
+/** Laws that one caller can observe on a manual clock. */
+export const lawCases: readonly StoreCase[] = [
   {
-    name: "L2 · a refusal's wait is exact: refused until then, allowed at that instant",
+    name: "L2 · the wait of a refusal is exact: refused before that instant, allowed at it",
+    cause: "Waits are rounded, or tokens are counted as floating-point numbers. Count in the limit's whole units.",
     async run(trial) {
-      await trial.tell("mixed");
+      await trial.openStores("mixed");
       await eachLimit(trial, HOSTILE_LIMITS.slice(0, 9), async (limit, name) => {
         const policy = trial.policy(name, limit);
         for (let round = 0; round < 4; round++) {
-          // Odd amounts at odd instants first: what is rounded there is missing, or too much, at the promised one.
+          // Uneven costs at uneven instants first: a rounding error there moves the promised instant.
           for (let i = 0; i < 3; i++) {
             await trial.consume(policy, "caller", trial.random.between(0, Math.ceil(limit.capacity / 3)));
             trial.move(trial.random.between(1, 1 + Math.ceil(limit.refill.everyMs / limit.refill.tokens / 3)));
           }
           const cost = Math.ceil(limit.capacity / (5 + round));
           const { retryAfterMs } = await spendUntilRefused(trial, policy, cost);
-          check(retryAfterMs > 0, `Expected a refusal to have a wait, got ${retryAfterMs}`);
+          assert(retryAfterMs > 0, `Expected \`retryAfterMs\` of a refusal to be at least 1, got ${retryAfterMs}`);
           const early = trial.random.between(0, retryAfterMs - 1);
           trial.move(early);
           await trial.consume(policy, "caller", cost);
@@ -46,15 +45,16 @@ export const laws: readonly StoreCase[] = [
           if (retryAfterMs > 1) await trial.consume(policy, "caller", cost);
           trial.move(1);
           const { allowed } = await trial.consume(policy, "caller", cost);
-          check(allowed, `Expected a cost of ${cost} to be allowed after exactly ${retryAfterMs} ms`);
+          assert(allowed, `Expected a cost of ${cost} to be allowed after exactly ${retryAfterMs} ms, got refused`);
         }
       });
     },
   },
   {
-    name: "L3 · a denial spends nothing, at any cost",
+    name: "L3 · a refusal takes no token, at any cost",
+    cause: "The store writes on a refusal, or charges a part of the cost.",
     async run(trial) {
-      await trial.tell("mixed");
+      await trial.openStores("mixed");
       await eachLimit(trial, HOSTILE_LIMITS.slice(0, 5), async (limit, name) => {
         const policy = trial.policy(name, limit);
         const { remaining } = await trial.consume(policy, "caller", Math.ceil(limit.capacity / 2));
@@ -63,38 +63,40 @@ export const laws: readonly StoreCase[] = [
           for (const cost of tooMuch) await trial.consume(policy, "caller", cost);
           trial.move(Math.floor(limit.refill.everyMs / limit.refill.tokens / 3));
         }
-        const left = trial.oracle.foresee({ what: "consume", policy, key: "caller", tokens: 0 }, trial.now).remaining;
+        const left = trial.oracle.foresee({ method: "consume", policy, key: "caller", tokens: 0 }, trial.now).remaining;
         const { allowed } = await trial.consume(policy, "caller", left);
-        check(allowed, `Expected the ${left} tokens that are left to be there after ${3 * tooMuch.length} refusals`);
+        assert(allowed, `Expected ${left} tokens to be left after ${3 * tooMuch.length} refusals, got fewer`);
       });
     },
   },
   {
-    name: "L4 · nothing is forgotten before it is full, to the millisecond, rounded up",
+    name: "L4 · no bucket is forgotten before it is full, to the millisecond",
+    cause: "Expiry is rounded down. Round it up.",
     async run(trial) {
-      await trial.tell("mixed");
+      await trial.openStores("mixed");
       await eachLimit(trial, HOSTILE_LIMITS.slice(0, 6), async (limit, name) => {
         const policy = trial.policy(name, limit);
         for (const cost of [1, limit.capacity]) {
           const { resetMs } = await trial.consume(policy, "caller", cost);
           trial.move(resetMs - 1);
-          await others(trial, policy, 60); // what clears up with the calls of others gets its chance
+          await callOthers(trial, policy, 60); // a store that cleans up during other calls does it now
           if (resetMs > 1) {
             const { allowed } = await trial.consume(policy, "caller", limit.capacity);
-            check(!allowed, `Expected the bucket to be remembered 1 ms before it is full, ${resetMs - 1} ms after a cost of ${cost}`);
+            assert(!allowed, `Expected a refusal 1 ms before the bucket is full, ${resetMs - 1} ms after a cost of ${cost}, got allowed`);
           }
           trial.move(1);
           const full = await trial.consume(policy, "caller", limit.capacity);
-          check(full.allowed, `Expected the bucket to be full after exactly ${resetMs} ms`);
+          assert(full.allowed, `Expected the bucket to be full after exactly ${resetMs} ms, got refused`);
           trial.move(full.resetMs);
         }
       });
     },
   },
   {
-    name: "L4 · a bucket of several limits is kept until the slowest is full",
+    name: "L4 · a bucket of several limits is kept until the slowest limit is full",
+    cause: "Expiry follows the first limit only. Take the longest.",
     async run(trial) {
-      await trial.tell("mixed");
+      await trial.openStores("mixed");
       const short = { capacity: 5, refill: { tokens: 5, everyMs: 1_000 } };
       const long = { capacity: 10, refill: { tokens: 10, everyMs: 86_400_000 } };
       for (const [name, ...limits] of [["ab", { name: "a", ...short }, { name: "b", ...long }], ["ba", { name: "a", ...long }, { name: "b", ...short }]] as const) {
@@ -102,7 +104,7 @@ export const laws: readonly StoreCase[] = [
         await trial.consume(policy, "caller", 4);
         for (const ms of [999, 2, 60_000, 3_600_000, 7_200_000]) {
           trial.move(ms);
-          await others(trial, policy, 12);
+          await callOthers(trial, policy, 12);
           await trial.consume(policy, "caller", 10);
           await trial.consume(policy, "caller", 1);
         }
@@ -110,31 +112,33 @@ export const laws: readonly StoreCase[] = [
     },
   },
   {
-    name: "L4 · a debt is kept until all of it has come back, to the millisecond",
+    name: "L4 · a debt is kept until it is paid back, to the millisecond",
+    cause: "Expiry assumes that a bucket holds at most its capacity. After a debit, spent can be twice that.",
     needs: ["debit"],
     async run(trial) {
-      await trial.tell("mixed");
+      await trial.openStores("mixed");
       await eachLimit(trial, HOSTILE_LIMITS.slice(0, 6), async (limit, name) => {
         const policy = trial.policy(name, limit);
         await trial.consume(policy, "caller", limit.capacity);
-        await trial.ask({ what: "debit", policy, key: "caller", tokens: limit.capacity });
+        await trial.callAll({ method: "debit", policy, key: "caller", tokens: limit.capacity });
         const { allowed, retryAfterMs } = await trial.consume(policy, "caller", limit.capacity);
-        check(!allowed, "Expected whoever owes a whole capacity to be refused");
+        assert(!allowed, "Expected a key that owes a whole capacity to be refused, got allowed");
         for (const ms of [Math.ceil(retryAfterMs / 2), retryAfterMs - Math.ceil(retryAfterMs / 2) - 1]) {
           trial.move(ms);
-          await others(trial, policy, 30);
+          await callOthers(trial, policy, 30);
           if (ms > 0) await trial.consume(policy, "caller", limit.capacity);
         }
         trial.move(1);
         const full = await trial.consume(policy, "caller", limit.capacity);
-        check(full.allowed, `Expected a debt to have come back after exactly ${retryAfterMs} ms`);
+        assert(full.allowed, `Expected the debt to be paid back after exactly ${retryAfterMs} ms, got refused`);
       });
     },
   },
   {
-    name: "L7 · a decision is a snapshot: plain data that nobody changes afterwards, and that changes nothing",
+    name: "L7 · a decision is plain data that never changes, and changing it changes nothing",
+    cause: "The store returns a live record instead of a copy.",
     async run(trial) {
-      await trial.tell("mixed");
+      await trial.openStores("mixed");
       const one = trial.policy("one", { capacity: 4, refill: { tokens: 1, everyMs: 1_000 } });
       const two = trial.policy("two", { name: "a", capacity: 4, refill: { tokens: 1, everyMs: 900 } }, { name: "b", capacity: 6, refill: { tokens: 2, everyMs: 1_000 } });
       const taken: Array<{ decision: Decision; copy: Decision }> = [];
@@ -146,27 +150,28 @@ export const laws: readonly StoreCase[] = [
       }
       for (const { decision, copy } of taken) {
         const changed = differences(decision, copy);
-        check(changed.length === 0, `Expected a decision to stay as it was answered, got ${changed.join(", ")}`);
+        assert(changed.length === 0, `Expected an earlier decision to stay the same, got ${changed.join(", ")}`);
       }
-      // Whoever scribbles on an answer must not change what the next one says.
-      for (const { decision } of taken) scribble(decision);
+      // Overwriting a decision must not change the next decision.
+      for (const { decision } of taken) overwrite(decision);
       for (let i = 0; i < 6; i++) {
-        scribble(await trial.consume(i % 2 === 0 ? one : two, "caller", 1));
+        overwrite(await trial.consume(i % 2 === 0 ? one : two, "caller", 1));
         trial.move(500);
       }
     },
   },
   {
-    name: "L9 · a cost of 0 is allowed and takes nothing, also of an empty or overdrawn bucket",
+    name: "L9 · a cost of 0 is allowed and takes nothing, even from an empty or overdrawn bucket",
+    cause: "The store refuses whenever the bucket is empty, instead of comparing spent plus cost with the size.",
     async run(trial) {
-      await trial.tell("mixed");
+      await trial.openStores("mixed");
       const refill = { tokens: 1, everyMs: 1_000 };
       const policies = [trial.policy("p", { name: "only", capacity: 9, refill }), trial.policy("p", { name: "only", capacity: 2, refill })] as const;
       for (const key of ["new", "caller"]) {
         for (const cost of key === "new" ? [0, 9] : [4, 0, 5, 0, 1]) await trial.consume(policies[0], key, cost);
         for (const policy of [policies[1], policies[0]]) {
           const { allowed } = await trial.consume(policy, key, 0);
-          check(allowed, "Expected a cost of 0 to be allowed");
+          assert(allowed, "Expected a cost of 0 to be allowed, got refused");
           trial.move(1_500);
         }
       }
@@ -174,35 +179,36 @@ export const laws: readonly StoreCase[] = [
   },
   {
     name: "L9 · windows of months work",
+    cause: "A time or a number is kept in 32 bits, or a timer with an overflowing delay deletes the bucket.",
     async run(trial) {
-      await trial.tell("mixed");
+      await trial.openStores("mixed");
       const month = 30 * 86_400_000;
       const policy = trial.policy("p", { capacity: 2, refill: { tokens: 1, everyMs: month } });
       await trial.consume(policy, "caller", 2);
       for (const ms of [1, month - 2, 1, 0, 11 * month, 0]) {
         trial.move(ms);
-        await others(trial, policy, 3);
+        await callOthers(trial, policy, 3);
         await trial.consume(policy, "caller", 1);
       }
     },
   },
 ];
 
-/** Calls by others at this instant, through every store. */
-async function others(trial: Trial, policy: Policy, count: number): Promise<void> {
+/** Consumes from `count` other keys at this instant, through every store. */
+async function callOthers(trial: Trial, policy: Policy, count: number): Promise<void> {
   const turn = trial.now;
-  await trial.ask(...Array.from({ length: count }, (_, i) => ({ what: "consume", policy, key: `other ${i} ${turn}`, tokens: 1 }) as const));
+  await trial.callAll(...Array.from({ length: count }, (_, i) => ({ method: "consume", policy, key: `other ${i} ${turn}`, tokens: 1 }) as const));
 }
 
 function checkPlain(value: unknown): void {
   for (const [name, { get, value: held }] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
-    check(get === undefined && typeof held !== "function", `Expected \`${name}\` of a decision to be plain data, got ${get ? "a getter" : "a function"}`);
+    assert(get === undefined && typeof held !== "function", `Expected \`${name}\` of a decision to be plain data, got ${get ? "a getter" : "a function"}`);
     if (typeof held === "object" && held !== null && !Array.isArray(held)) checkPlain(held);
   }
 }
 
-function scribble(value: unknown): void {
+function overwrite(value: unknown): void {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
-  for (const inner of Object.values(value)) scribble(inner);
+  for (const inner of Object.values(value)) overwrite(inner);
   if (!Array.isArray(value)) for (const name of Object.keys(value)) (value as Record<string, unknown>)[name] = -1;
 }

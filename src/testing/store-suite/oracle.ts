@@ -2,101 +2,108 @@ import { fullBucket, spentAt, type Bucket } from "../../core/bucket.js";
 import { consume, debit, peek, refund, type Decision, type Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 
-/** A call of the port on one bucket. `tokens` is the cost, what is given back, or what is owed. */
-export interface Call {
-  readonly what: "consume" | "peek" | "refund" | "reset" | "debit";
+/** A call of a store method on one bucket. `tokens` is the cost, or the tokens to refund or debit. */
+export interface StoreCall {
+  readonly method: "consume" | "peek" | "refund" | "reset" | "debit";
   readonly policy: Policy;
   readonly key: string;
   readonly tokens: number;
 }
 
-/** A call and what the store answered. */
-export interface Answered {
-  readonly call: Call;
+/** A call with the store's answer. */
+export interface AnsweredCall {
+  readonly call: StoreCall;
   readonly answer: unknown;
 }
 
-/** What one limit's name is remembered by, in one of the ways in which things may stand. */
-type World = ReadonlyMap<string, Bucket>;
+/** An answer that no order of the calls explains, and the decision that the core expects instead. */
+export interface Contradiction {
+  readonly wrong: AnsweredCall;
+  readonly wanted: Decision | undefined;
+}
 
-interface Entry {
-  worlds: World[];
-  /** Every policy that the bucket was asked under. */
+/** One possible content of the store for one key: a bucket per name of a limit. */
+type PossibleState = ReadonlyMap<string, Bucket>;
+
+interface TrackedKey {
+  states: PossibleState[];
+  /** Every policy that a call on the key has used. */
   readonly policies: Set<Policy>;
 }
 
 /**
- * The core's own arithmetic over a plain map: what every store must answer.
+ * The core's arithmetic over a plain map. Every store must give the same answers.
  *
- * A bucket that has nothing spent may be forgotten at any time (law L4), which a clock that steps back makes visible. So it
- * keeps every way in which things may stand, and drops those that an answer rules out.
+ * A store may forget a bucket with nothing spent at any time (law L4). After a clock has stepped back, that changes later
+ * answers. The oracle therefore keeps every possible state, and drops those that an answer excludes.
  */
 export class Oracle {
-  readonly #entries = new Map<string, Entry>();
+  readonly #keys = new Map<string, TrackedKey>();
 
-  /** Tells that the clock stands at `now`, so that what is full at this instant may be forgotten. */
+  /** Adds the states in which the store has forgotten buckets that are full at `now`. */
   tick(now: number): void {
-    for (const entry of this.#entries.values()) {
-      for (const world of entry.worlds) {
-        const kept = [...world].filter(([, bucket]) => !mayForget(bucket, entry.policies, now));
-        if (kept.length < world.size) entry.worlds = distinct(subsets(world, new Map(kept), entry.worlds));
+    for (const tracked of this.#keys.values()) {
+      for (const state of tracked.states) {
+        const kept = [...state].filter(([, bucket]) => !mayForget(bucket, tracked.policies, now));
+        if (kept.length < state.size) tracked.states = distinct(subsets(state, new Map(kept), tracked.states));
       }
     }
   }
 
   /**
-   * Whether calls that were made at once, on one bucket, can have been answered so in some order. If so it goes on from
-   * there. Returns null, or what should have been answered instead of the first answer that cannot be right.
+   * Looks for an order of concurrent calls on one key that explains all answers.
+   *
+   * Returns null and keeps the resulting states if there is one; otherwise the first answer that cannot be right.
    */
-  explain(asked: readonly Answered[], now: number): null | { wrong: Answered; wanted: Decision | undefined } {
-    const [{ call }] = asked as [Answered];
-    const entry = this.#entryOf(call);
-    for (const { call: other } of asked) entry.policies.add(other.policy);
-    const search: Search = { now, survivors: [], depth: -1 };
-    for (const world of entry.worlds) tryOrders(search, world, asked, 0);
-    if (search.survivors.length === 0) return search.stuck as NonNullable<Search["stuck"]>;
-    entry.worlds = distinct(search.survivors);
+  explain(calls: readonly AnsweredCall[], now: number): null | Contradiction {
+    const [{ call }] = calls as [AnsweredCall];
+    const tracked = this.#track(call);
+    for (const { call: other } of calls) tracked.policies.add(other.policy);
+    const search: OrderSearch = { now, survivors: [], depth: -1 };
+    for (const state of tracked.states) tryOrders(search, state, calls, 0);
+    if (search.survivors.length === 0) return search.stuck as Contradiction;
+    tracked.states = distinct(search.survivors);
     return null;
   }
 
-  /** What the store must answer to `call` alone; of several possible answers, one. Changes nothing. */
-  foresee(call: Call, now: number): Decision {
-    return step(this.#entryOf(call).worlds[0] as World, call, now).answer as Decision;
+  /** Returns the core's decision for `call` in one of the possible states. Changes nothing. */
+  foresee(call: StoreCall, now: number): Decision {
+    return apply(this.#track(call).states[0] as PossibleState, call, now).answer as Decision;
   }
 
-  /** Takes a call for done although its answer was not looked at; of several ways in which things may stand, all. */
-  assume(call: Call, now: number): void {
-    const entry = this.#entryOf(call);
-    entry.policies.add(call.policy);
-    entry.worlds = distinct(entry.worlds.map((world) => step(world, call, now).world));
+  /** Applies a call to every possible state, without an answer to compare. */
+  assume(call: StoreCall, now: number): void {
+    const tracked = this.#track(call);
+    tracked.policies.add(call.policy);
+    tracked.states = distinct(tracked.states.map((state) => apply(state, call, now).state));
   }
 
-  #entryOf({ policy, key }: Call): Entry {
+  #track({ policy, key }: StoreCall): TrackedKey {
     const name = JSON.stringify([policy.name, key]);
-    let entry = this.#entries.get(name);
-    if (entry === undefined) this.#entries.set(name, (entry = { worlds: [new Map()], policies: new Set() }));
-    return entry;
+    let tracked = this.#keys.get(name);
+    if (tracked === undefined) this.#keys.set(name, (tracked = { states: [new Map()], policies: new Set() }));
+    return tracked;
   }
 }
 
-interface Search {
+interface OrderSearch {
   readonly now: number;
-  /** Every way in which things may stand afterwards: orders that give the same answers may leave other records. */
-  readonly survivors: World[];
-  /** Where the best order got stuck. */
+  /** Every state that is possible afterwards: two orders with the same answers can leave different buckets. */
+  readonly survivors: PossibleState[];
+  /** The number of calls that the best order so far explains. */
   depth: number;
-  stuck?: { wrong: Answered; wanted: Decision | undefined };
+  stuck?: Contradiction;
 }
 
-/** Tries every order of the calls that are left. */
-function tryOrders(search: Search, world: World, left: readonly Answered[], depth: number): void {
-  if (left.length === 0) search.survivors.push(world);
-  const tried: Answered[] = [];
+/** Tries every order of the calls in `left`. */
+function tryOrders(search: OrderSearch, state: PossibleState, left: readonly AnsweredCall[], depth: number): void {
+  if (left.length === 0) search.survivors.push(state);
+  const tried: AnsweredCall[] = [];
   for (const next of left) {
-    // Two that asked and were answered alike can change places.
+    // Two equal calls with equal answers are interchangeable.
     if (tried.some((other) => sameCall(other.call, next.call) && differences(other.answer, next.answer).length === 0)) continue;
     tried.push(next);
-    const { answer, world: after } = step(world, next.call, search.now);
+    const { answer, state: after } = apply(state, next.call, search.now);
     if (answer === undefined || differences(next.answer, answer).length === 0) {
       tryOrders(search, after, left.filter((other) => other !== next), depth + 1);
     } else if (depth > search.depth) {
@@ -106,45 +113,45 @@ function tryOrders(search: Search, world: World, left: readonly Answered[], dept
   }
 }
 
-function step(world: World, { what, policy, tokens }: Call, now: number): { answer: Decision | undefined; world: World } {
-  const buckets = policy.limits.map((limit) => ({ ...(world.get(limit.name) ?? fullBucket(limit)) }));
-  if (what === "peek") return { answer: peek(buckets, policy, tokens, now), world };
-  const answer = what === "consume" ? consume(buckets, policy, tokens, now) : undefined;
-  if (what === "refund") refund(buckets, policy, tokens, now);
-  if (what === "debit") debit(buckets, policy, tokens, now);
-  const after = new Map(world);
+function apply(state: PossibleState, { method, policy, tokens }: StoreCall, now: number): { answer: Decision | undefined; state: PossibleState } {
+  const buckets = policy.limits.map((limit) => ({ ...(state.get(limit.name) ?? fullBucket(limit)) }));
+  if (method === "peek") return { answer: peek(buckets, policy, tokens, now), state };
+  const answer = method === "consume" ? consume(buckets, policy, tokens, now) : undefined;
+  if (method === "refund") refund(buckets, policy, tokens, now);
+  if (method === "debit") debit(buckets, policy, tokens, now);
+  const after = new Map(state);
   policy.limits.forEach(({ name }, i) => {
     const bucket = buckets[i] as Bucket;
-    if (what === "reset" || bucket.spent === 0) after.delete(name);
+    if (method === "reset" || bucket.spent === 0) after.delete(name);
     else after.set(name, bucket);
   });
-  return { answer, world: after };
+  return { answer, state: after };
 }
 
-// Under which of its policies a store judges a record to be impossible, it may choose: any will do.
+// A store may judge whether a bucket is full by any of the key's policies.
 function mayForget(bucket: Bucket, policies: ReadonlySet<Policy>, now: number): boolean {
   return [...policies].some(({ limits }) => limits.some((limit) => spentAt(bucket, limit, now) === 0));
 }
 
-/** `worlds`, and every world between `least` and `all`. */
-function subsets(all: World, least: World, worlds: readonly World[]): World[] {
-  let between: World[] = [least];
+/** Returns `states` and every state between `least` and `all`. */
+function subsets(all: PossibleState, least: PossibleState, states: readonly PossibleState[]): PossibleState[] {
+  let between: PossibleState[] = [least];
   for (const [name, bucket] of all) {
-    if (!least.has(name)) between = between.flatMap((world) => [world, new Map([...world, [name, bucket]])]);
+    if (!least.has(name)) between = between.flatMap((state) => [state, new Map([...state, [name, bucket]])]);
   }
-  return [...worlds, ...between];
+  return [...states, ...between];
 }
 
-function distinct(worlds: readonly World[]): World[] {
-  const text = (world: World): string => JSON.stringify([...world].sort(([a], [b]) => (a < b ? -1 : 1)));
-  return [...new Map(worlds.map((world) => [text(world), world])).values()];
+function distinct(states: readonly PossibleState[]): PossibleState[] {
+  const text = (state: PossibleState): string => JSON.stringify([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return [...new Map(states.map((state) => [text(state), state])).values()];
 }
 
-function sameCall(a: Call, b: Call): boolean {
-  return a.what === b.what && a.policy === b.policy && a.tokens === b.tokens;
+function sameCall(a: StoreCall, b: StoreCall): boolean {
+  return a.method === b.method && a.policy === b.policy && a.tokens === b.tokens;
 }
 
-/** What is different between two decisions, in words: `` `remaining` 6 instead of 7 ``. Empty when they are the same. */
+/** Lists the differences between two decisions, such as `` `remaining` 6 instead of 7 ``. Empty if they are equal. */
 export function differences(got: unknown, wanted: unknown): string[] {
   if (typeof got !== "object" || got === null) return [`${String(got)} instead of a decision`];
   const [a, b] = [got as Record<string, unknown>, wanted as Record<string, unknown>];

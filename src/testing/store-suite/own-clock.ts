@@ -1,85 +1,91 @@
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import type { Store } from "../../core/store.js";
-import { check } from "../adapter-suite/check.js";
-import { HOUR, pause } from "./clock.js";
-import { turnedBy } from "./turned.js";
+import { assert } from "../assert.js";
+import { HOUR, waitMs } from "./clock.js";
 import type { StoreCase, Trial } from "./trial.js";
 
-/** What a store does by its own clock, which nobody can set: only what time cannot change, or what is never early. */
-export const ownClocks: readonly StoreCase[] = [
+/**
+ * A store with its own clock, which a test cannot set. The cases check answers that do not depend on the time, and that
+ * nothing happens too early.
+ */
+export const ownClockCases: readonly StoreCase[] = [
   {
-    name: "clock · a server's takes no notice of this process's",
+    name: "clock · a store with the server's clock ignores the process's clock",
+    cause: "The store sends the process's time to the server, or compares the two.",
     needs: ["serverClock"],
     async run(trial) {
       const store = await trial.open({});
       const policy = trial.policy("p", { capacity: 2, refill: { tokens: 1, everyMs: HOUR } });
       await store.consume(policy, "caller", 2);
       for (const skewMs of [2 * HOUR, -2 * HOUR]) {
-        const { allowed, retryAfterMs } = await turnedBy(skewMs, async () => {
+        const { allowed, retryAfterMs } = await withSkewedClocks(skewMs, async () => {
           const other = trial.has("sharing") ? await trial.open({}) : store;
-          return trial.within(other.consume(policy, "caller", 1), "consume to be answered");
+          return trial.within(other.consume(policy, "caller", 1), "an answer to consume");
         });
-        check(!allowed, `Expected a server's clock to take no notice of a process that is wrong by ${skewMs / HOUR} hours, got allowed`);
-        check(retryAfterMs > HOUR - 60_000 && retryAfterMs <= HOUR, `Expected a wait of just under an hour by the server's clock, got ${retryAfterMs} ms`);
+        assert(!allowed, `Expected a refusal although the process's clock is wrong by ${skewMs / HOUR} hours, got allowed`);
+        assert(retryAfterMs > HOUR - 60_000 && retryAfterMs <= HOUR, `Expected a wait of 59 to 60 minutes by the server's clock, got ${retryAfterMs} ms`);
       }
     },
   },
   {
-    name: "L4 · by its own clock nothing is forgotten early either",
+    name: "L4 · own clock: nothing is forgotten before it is full",
+    cause: "Expiry is rounded down, or counted in whole seconds. Round it up.",
     async run(trial) {
       const store = await trial.open({});
-      // 1100 is no whole number of seconds, by which many servers expire; a clock that ticks by the second is early for
-      // whoever came just before a tick, so callers come at four times within one.
+      // Many servers expire keys in whole seconds, so 1100 ms is not a whole number of them. A clock of whole seconds is early
+      // only for a call just before a tick, so the calls start at 4 points within one second.
       const policies = [1_100, 1_000].map((everyMs) => trial.policy(`p${everyMs}`, { capacity: 1, refill: { tokens: 1, everyMs } }));
       await Promise.all(
         [0, 230, 480, 730].map(async (afterMs) => {
-          await pause(afterMs);
+          await waitMs(afterMs);
           await Promise.all(policies.map((policy) => checkNotEarly(trial, store, policy, `caller after ${afterMs}`)));
         }),
       );
     },
   },
   {
-    name: "L4 · by its own clock what is taken later is kept for longer",
+    name: "L4 · own clock: a later charge extends the expiry",
+    cause: "Expiry is set by the first write only. Set it again with every write.",
     async run(trial) {
       const store = await trial.open({});
       const policy = trial.policy("p", { capacity: 2, refill: { tokens: 1, everyMs: 700 } });
-      const ask = (): Promise<Decision> => trial.within(store.consume(policy, "caller", 1), "consume to be answered");
+      const consume = (): Promise<Decision> => trial.within(store.consume(policy, "caller", 1), "an answer to consume");
       const sentAt = performance.now();
-      await ask();
-      await pause(350);
-      await ask(); // the bucket is now full 1400 ms after the first call, and no longer 700
-      while (!(await ask()).allowed) await pause(20);
-      const { allowed } = await ask();
-      // A machine that was slow enough for the second token proves nothing.
+      await consume();
+      await waitMs(350);
+      await consume(); // the bucket is now full 1400 ms after the first call, not 700
+      while (!(await consume()).allowed) await waitMs(20);
+      const { allowed } = await consume();
+      // On a slow machine, the second token may have come back. Then the case proves nothing.
       const tookMs = performance.now() - sentAt;
-      check(!allowed || tookMs >= 1_397, `Expected one token to be back ${Math.round(tookMs)} ms after two were taken, got two: the bucket was forgotten early`);
+      assert(!allowed || tookMs >= 1_397, `Expected one token ${Math.round(tookMs)} ms after two were taken, got two: the bucket was forgotten early`);
     },
   },
   {
-    name: "L8 · by its own clock it counts as by any other",
+    name: "L8 · own clock: the answers are the same as with a given clock",
+    cause: "The code path for the own clock differs from the tested one. Use one path, and only replace the time.",
     async run(trial) {
       const store = await trial.open({});
       const other = trial.has("sharing") ? await trial.open({}) : store;
-      // So slow that nothing comes back meanwhile: the answers are known without knowing the time.
+      // The refill is so slow that no token comes back during the case, so the time does not matter.
       const policy = trial.policy(
         "p",
         { name: "a", capacity: 10, refill: { tokens: 1, everyMs: 24 * HOUR } },
         { name: "b", capacity: 14, refill: { tokens: 1, everyMs: 48 * HOUR } },
       );
       const expectNext = async (of: Store, cost: number, allowed: boolean, left: number, by = policy): Promise<void> => {
-        const decision = await trial.within(of.consume(by, "caller", cost), "consume to be answered");
+        const decision = await trial.within(of.consume(by, "caller", cost), "an answer to consume");
         const got = `${decision.allowed ? "allowed" : "refused"} with ${decision.remaining} left`;
         const wanted = `${allowed ? "allowed" : "refused"} with ${left} left`;
-        check(got === wanted, `Expected a cost of ${cost} to be ${wanted}, got ${got}`);
+        assert(got === wanted, `Expected a cost of ${cost} to be ${wanted}, got ${got}`);
       };
       await expectNext(store, 3, true, 7);
       await expectNext(other, 0, true, 7);
       await expectNext(store, 8, false, 7);
       await expectNext(other, 5, true, 2);
       await expectNext(store, 3, false, 2);
-      // Its capacity and its pace are new; what was spent stays spent.
+      // The new policy has another capacity and refill. The spent tokens still count.
       const changed = trial.policy(
         "p",
         { name: "a", capacity: 11, refill: { tokens: 3, everyMs: 7 * 24 * HOUR } },
@@ -88,45 +94,91 @@ export const ownClocks: readonly StoreCase[] = [
       await expectNext(other, 4, false, 3, changed);
       await expectNext(store, 0, true, 2);
       if (store.peek !== undefined) {
-        const seen = await trial.within(store.peek(policy, "caller", 3), "peek to be answered");
-        check(!seen.allowed && seen.remaining === 2, `Expected a peek to see 2 tokens, got ${seen.remaining}`);
+        const seen = await trial.within(store.peek(policy, "caller", 3), "an answer to peek");
+        assert(!seen.allowed && seen.remaining === 2, `Expected \`peek\` with a cost of 3 to refuse with 2 left, got ${seen.allowed ? "allowed" : "refused"} with ${seen.remaining} left`);
       }
       if (store.consumeTogether !== undefined) {
         const charges = ["caller", "another"].map((key) => ({ policy, key, cost: 1 }));
-        const answers = await trial.within(store.consumeTogether(charges), "charges that are made together to be answered");
+        const answers = await trial.within(store.consumeTogether(charges), "an answer to consumeTogether");
         const left = answers.map(({ allowed, remaining }) => (allowed ? remaining : "refused")).join(" and ");
-        check(left === "1 and 9", `Expected 1 and 9 tokens to be left of charges that are made together, got ${left}`);
-        if (store.refund !== undefined) await trial.within(store.refund(policy, "caller", 1), "refund to be answered");
-        else await trial.within(store.consume(policy, "caller", 0), "consume to be answered");
+        assert(left === "1 and 9", `Expected \`consumeTogether\` to leave 1 and 9 tokens, got ${left}`);
+        if (store.refund !== undefined) await trial.within(store.refund(policy, "caller", 1), "an answer to refund");
+        else await trial.within(store.consume(policy, "caller", 0), "an answer to consume");
       }
       if (store.refund !== undefined) {
-        await trial.within(store.refund(policy, "caller", 4), "refund to be answered");
+        await trial.within(store.refund(policy, "caller", 4), "an answer to refund");
         await expectNext(store, 5, true, 1);
       }
       if (store.reset !== undefined) {
-        await trial.within(store.reset(policy, "caller"), "reset to be answered");
+        await trial.within(store.reset(policy, "caller"), "an answer to reset");
         await expectNext(store, 10, true, 0);
       }
       const burst = Array.from({ length: 30 }, (_, i) => Promise.resolve((i % 2 === 0 ? store : other).consume(policy, "burst", 1)));
-      const granted = (await trial.within(Promise.all(burst), "a burst to be answered")).filter(({ allowed }) => allowed).length;
-      check(granted === 10, `Expected 10 of 30 at once to be allowed, got ${granted}`);
+      const granted = (await trial.within(Promise.all(burst), "answers to a burst")).filter(({ allowed }) => allowed).length;
+      assert(granted === 10, `Expected 10 of 30 concurrent calls to be allowed, got ${granted}`);
     },
   },
 ];
 
-/** Takes the one token of a new caller, and asks until there is another. How late it comes says nothing. */
+/** Takes the only token of a new key, then calls until there is another. A late token is fine; an early one is not. */
 async function checkNotEarly(trial: Trial, store: Store, policy: Policy, key: string): Promise<void> {
   const { everyMs } = policy.limits[0].refill;
-  const ask = (): Promise<Decision> => trial.within(store.consume(policy, key, 1), "consume to be answered");
+  const consume = (): Promise<Decision> => trial.within(store.consume(policy, key, 1), "an answer to consume");
   const sentAt = performance.now();
-  check((await ask()).allowed, "Expected a new caller to be allowed");
-  let decision = await ask();
+  assert((await consume()).allowed, "Expected the first call of a new key to be allowed, got refused");
+  let decision = await consume();
   while (!decision.allowed) {
-    check(performance.now() - sentAt < 10_000, `Expected a caller to be allowed again ${everyMs} ms later, got refused for 10 s`);
-    await pause(Math.min(decision.retryAfterMs, 25));
-    decision = await ask();
+    assert(performance.now() - sentAt < 10_000, `Expected a token after ${everyMs} ms, got refusals for 10 s`);
+    await waitMs(Math.min(decision.retryAfterMs, 25));
+    decision = await consume();
   }
   const tookMs = performance.now() - sentAt;
-  // Clocks are read in whole milliseconds, at both ends.
-  check(tookMs >= everyMs - 3, `Expected a caller to be refused for ${everyMs} ms, got allowed again after ${Math.round(tookMs)} ms`);
+  // Both times are rounded to whole milliseconds.
+  assert(tookMs >= everyMs - 3, `Expected refusals for ${everyMs} ms, got allowed after ${Math.round(tookMs)} ms`);
+}
+
+/** Runs `run` while `Date`, `performance.now` and `process.hrtime` are wrong by `ms`. */
+async function withSkewedClocks<T>(ms: number, run: () => Promise<T>): Promise<T> {
+  const undo = [skewDate(ms), skewPerformance(ms), skewHighResolution(ms)];
+  try {
+    return await run();
+  } finally {
+    for (const restore of undo) restore();
+  }
+}
+
+function skewDate(ms: number): () => void {
+  const RealDate = globalThis.Date;
+  const now = (): number => RealDate.now() + ms;
+  globalThis.Date = new Proxy(RealDate, {
+    get: (target, name): unknown => (name === "now" ? now : Reflect.get(target, name)),
+    construct: (target, args): Date => Reflect.construct(target, args.length === 0 ? [now()] : args) as Date,
+    apply: () => new RealDate(now()).toString(),
+  });
+  return () => {
+    globalThis.Date = RealDate;
+  };
+}
+
+function skewPerformance(ms: number): () => void {
+  const { now } = performance;
+  performance.now = () => now.call(performance) + ms;
+  return () => {
+    performance.now = now;
+  };
+}
+
+function skewHighResolution(ms: number): () => void {
+  const { process } = globalThis;
+  if (typeof process?.hrtime?.bigint !== "function") return () => undefined; // not a Node-like platform
+  const { hrtime } = process;
+  const bigint = (): bigint => hrtime.bigint() + BigInt(ms) * 1_000_000n;
+  const pair = (since: readonly [number, number] = [0, 0]): [number, number] => {
+    const passed = bigint() - BigInt(since[0]) * 1_000_000_000n - BigInt(since[1]);
+    return [Number(passed / 1_000_000_000n), Number(passed % 1_000_000_000n)];
+  };
+  process.hrtime = Object.assign(pair, { bigint }) as typeof hrtime;
+  return () => {
+    process.hrtime = hrtime;
+  };
 }

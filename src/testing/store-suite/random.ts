@@ -1,6 +1,6 @@
 import type { Limit, LimitOptions } from "../../core/limit.js";
 
-/** Chance that is drawn again from the same seed (mulberry32). */
+/** Random numbers that repeat for the same seed (mulberry32). */
 export class Random {
   #state: number;
 
@@ -8,7 +8,7 @@ export class Random {
     this.#state = seed | 0;
   }
 
-  /** From 0 up to 1. */
+  /** A number from 0 up to, but not including, 1. */
   readonly next = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -21,7 +21,7 @@ export class Random {
     return least + Math.floor(this.next() * (most - least + 1));
   }
 
-  /** One of a list that is not empty. */
+  /** One element of a non-empty list. */
   pick<T>(list: readonly T[]): T {
     return list[this.between(0, list.length - 1)] as T;
   }
@@ -29,39 +29,40 @@ export class Random {
 
 const DAY = 86_400_000;
 const YEAR = 365.25 * DAY;
-const LARGEST = Number.MAX_SAFE_INTEGER;
+/** The largest whole number that is exact. */
+export const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** Limits that have broken rate limiters: each has its own way of losing a unit. */
+/** Limits that break inexact arithmetic, each in its own way. */
 export const HOSTILE_LIMITS: readonly LimitOptions[] = [
   { capacity: 20, refill: { tokens: 7, everyMs: 13 } },
   { capacity: 100, refill: { tokens: 99_999, everyMs: 3_600_000 } },
-  { capacity: 10, refill: { tokens: 999_983, everyMs: 1_000_003 } }, // two primes: nothing cancels
+  { capacity: 10, refill: { tokens: 999_983, everyMs: 1_000_003 } }, // two primes: the fraction cannot be reduced
   { capacity: 1, refill: { tokens: 1, everyMs: 30 * DAY } }, // one a month
   { capacity: 3, refill: { tokens: 3, everyMs: 3_600_000 } },
   { capacity: 1, refill: { tokens: 1, everyMs: 1 } },
-  { capacity: 1, refill: { tokens: 1_000, everyMs: 1 } }, // full again long before the next millisecond
+  { capacity: 1, refill: { tokens: 1_000, everyMs: 1 } }, // full again within 1 ms
   { capacity: 1_000_000, refill: { tokens: 1_000_000, everyMs: 1_000 } },
-  { capacity: Math.floor(LARGEST / DAY), refill: { tokens: 999_983, everyMs: DAY } }, // the last unit that is exact
+  { capacity: Math.floor(LARGEST / DAY), refill: { tokens: 999_983, everyMs: DAY } }, // the largest size that is exact
   { capacity: LARGEST, refill: { tokens: 1_000_000_007, everyMs: 1 } },
   { capacity: 1, refill: { tokens: 1, everyMs: LARGEST } }, // one in 285 thousand years
 ];
 
-/** A limit of everyday size half of the time, a hostile one otherwise. */
-export function someLimit(random: Random): LimitOptions {
+/** Returns a limit of common size half of the time, otherwise a hostile one. */
+export function randomLimit(random: Random): LimitOptions {
   if (random.next() < 0.5) return random.pick(HOSTILE_LIMITS);
   return { capacity: random.between(1, 30), refill: { tokens: random.between(1, 40), everyMs: random.between(1, 2_000) } };
 }
 
-/** A cost that means something to `limit`: mostly what fits, sometimes nothing, everything, or more than it can ever hold. */
-export function someCost(random: Random, { capacity }: Limit): number {
+/** Returns a cost for `limit`: mostly one that fits; sometimes 0, the capacity, or more than the capacity. */
+export function randomCost(random: Random, { capacity }: Limit): number {
   const kind = random.next();
   if (kind < 0.4) return 1;
   if (kind < 0.8) return random.between(0, capacity);
   return random.pick([0, capacity, Math.min(LARGEST, capacity + 1), LARGEST]);
 }
 
-/** How far a clock moves, in a size that means something to `limit`; `back` allows steps back. Fractions happen. */
-export function someMove(random: Random, limit: Limit, back: boolean): number {
+/** Returns a move of the clock in ms, scaled to `limit`. It may be a fraction, and negative if `back` is true. */
+export function randomMove(random: Random, limit: Limit, back: boolean): number {
   const direction = back && random.next() < 0.3 ? -1 : 1;
   const kind = random.next();
   if (kind < 0.25) return 0;

@@ -1,62 +1,66 @@
 import type { Policy } from "../../core/policy.js";
-import type { StoreTrait } from "./store-suite.js";
-import type { Call } from "./oracle.js";
-import { HOSTILE_LIMITS, someCost, someLimit, someMove } from "./random.js";
+import type { StoreCall } from "./oracle.js";
+import { HOSTILE_LIMITS, randomCost, randomLimit, randomMove } from "./random.js";
+import type { StoreTrait } from "./setup.js";
 import type { StoreCase, Trial } from "./trial.js";
 
-/** A random schedule: many callers with limits of their own, one clock, every answer compared with the core's. */
+/** A random history of calls: many callers with their own limits, and one clock. The oracle checks every answer. */
 interface Schedule {
   readonly ticks: number;
-  readonly lanes: readonly Lane[];
+  readonly callers: readonly ScheduledCaller[];
+  /** Whether the clock can step back. Default false. */
   readonly back?: boolean;
-  /** By turns as likely as they are often listed. */
-  readonly calls: ReadonlyArray<Call["what"]>;
-  /** Calls that one caller makes at once. Default 1. */
-  readonly atOnce?: number;
+  /** The methods to call. List a method twice to make it twice as likely. */
+  readonly methods: ReadonlyArray<StoreCall["method"]>;
+  /** Concurrent calls per caller and tick. Default 1. */
+  readonly concurrent?: number;
 }
 
-/** A caller, and the policies of one name that it is under. */
-interface Lane {
+/** A key, and the policies of one name that apply to it in turn. */
+interface ScheduledCaller {
   readonly key: string;
   readonly policies: readonly Policy[];
 }
 
-async function play(trial: Trial, { ticks, lanes, back = false, calls, atOnce = 1 }: Schedule): Promise<void> {
+async function play(trial: Trial, { ticks, callers, back = false, methods, concurrent = 1 }: Schedule): Promise<void> {
   const { random } = trial;
   for (let tick = 0; tick < ticks; tick++) {
-    const [limit] = random.pick(random.pick(lanes).policies).limits;
-    trial.move(someMove(random, limit, back));
-    const asked = lanes.flatMap(({ key, policies }) =>
-      Array.from({ length: atOnce }, (): Call => {
+    const [limit] = random.pick(random.pick(callers).policies).limits;
+    trial.move(randomMove(random, limit, back));
+    const calls = callers.flatMap(({ key, policies }) =>
+      Array.from({ length: concurrent }, (): StoreCall => {
         const policy = random.pick(policies);
-        const what = random.pick(calls);
-        const cost = someCost(random, random.pick(policy.limits));
-        return { what, policy, key, tokens: what === "refund" || what === "debit" ? Math.max(1, cost) : cost };
+        const method = random.pick(methods);
+        const cost = randomCost(random, random.pick(policy.limits));
+        return { method, policy, key, tokens: method === "refund" || method === "debit" ? Math.max(1, cost) : cost };
       }),
     );
-    await trial.ask(...asked);
+    await trial.callAll(...calls);
   }
 }
 
-/** Callers under one limit each, every hostile limit among them. */
-function single(trial: Trial): Lane[] {
+/** Callers with one limit each. All hostile limits are among them. */
+function singleLimits(trial: Trial): ScheduledCaller[] {
   const { random } = trial;
-  const limits = [...HOSTILE_LIMITS, ...Array.from({ length: 5 }, () => someLimit(random))];
+  const limits = [...HOSTILE_LIMITS, ...Array.from({ length: 5 }, () => randomLimit(random))];
   return limits.map((limit, i) => ({ key: `caller ${i}`, policies: [trial.policy(`p${i}`, limit)] }));
 }
 
-/** Callers under two or three limits. */
-function several(trial: Trial): Lane[] {
-  return Array.from({ length: 12 }, (_, i) => ({ key: `caller ${i}`, policies: [manyLimits(trial, `p${i}`, ["a", "b", "c"].slice(0, trial.random.between(2, 3)))] }));
+/** Callers with two or three limits each. */
+function severalLimits(trial: Trial): ScheduledCaller[] {
+  return Array.from({ length: 12 }, (_, i) => {
+    const names = ["a", "b", "c"].slice(0, trial.random.between(2, 3));
+    return { key: `caller ${i}`, policies: [manyLimits(trial, `p${i}`, names)] };
+  });
 }
 
-/** Callers whose limits change in numbers, or come and go. */
-function changing(trial: Trial): Lane[] {
+/** Callers whose limits change their numbers, appear or disappear. */
+function changingLimits(trial: Trial): ScheduledCaller[] {
   const { random } = trial;
   return Array.from({ length: 14 }, (_, i) => {
     const count = random.between(2, 3);
     const policies = Array.from({ length: count }, (_unused, version) => {
-      if (i < 8) return trial.policy(`p${i}`, { name: "only", ...someLimit(random) });
+      if (i < 8) return trial.policy(`p${i}`, { name: "only", ...randomLimit(random) });
       return manyLimits(trial, `p${i}`, [["a", "b"], ["b"], ["a", "c"]][version] as string[]);
     });
     return { key: `caller ${i}`, policies };
@@ -64,46 +68,66 @@ function changing(trial: Trial): Lane[] {
 }
 
 function manyLimits(trial: Trial, name: string, names: readonly string[]): Policy {
-  return trial.policy(name, ...names.map((limit) => ({ name: limit, ...someLimit(trial.random) })));
+  return trial.policy(name, ...names.map((limit) => ({ name: limit, ...randomLimit(trial.random) })));
 }
 
-type Made = Omit<Schedule, "lanes"> & { readonly lanes: (trial: Trial) => Lane[] };
+type ScheduleOptions = Omit<Schedule, "callers"> & { readonly callers: (trial: Trial) => ScheduledCaller[]; readonly cause: string };
 
-function scheduleCase(name: string, { lanes, ...schedule }: Made, ...needs: readonly StoreTrait[]): StoreCase {
+function scheduleCase(name: string, { callers, cause, ...schedule }: ScheduleOptions, ...needs: readonly StoreTrait[]): StoreCase {
   return {
     name,
+    cause,
     needs,
     async run(trial) {
-      await trial.tell("mixed");
-      await play(trial, { ...schedule, lanes: lanes(trial) });
+      await trial.openStores("mixed");
+      await play(trial, { ...schedule, callers: callers(trial) });
     },
   };
 }
 
-/** Histories that nobody thought of. */
-export const schedules: readonly StoreCase[] = [
-  scheduleCase("L8 · the same history gives the core's decisions, to the last unit", { ticks: 30, lanes: single, calls: ["consume"] }),
-  scheduleCase("L6 · so it does under a clock that steps back or jumps ahead", { ticks: 40, lanes: single, back: true, calls: ["consume"] }),
-  scheduleCase("L10 · limits of one policy are charged all or none", { ticks: 25, lanes: several, calls: ["consume"] }),
-  scheduleCase("L14 · what was spent stays spent while numbers change and limits come and go", { ticks: 30, lanes: changing, calls: ["consume"] }),
-  scheduleCase("L8 · calls at one instant take effect in some order, one after another", { ticks: 12, lanes: single, calls: ["consume"], atOnce: 3 }),
-  scheduleCase("peek · tells what consume would answer, and writes nothing", { ticks: 20, lanes: changing, calls: ["peek", "consume"] }, "peek"),
-  scheduleCase("refund · gives back, up to full and no further", { ticks: 40, lanes: several, calls: ["consume", "consume", "refund"] }, "refund"),
-  scheduleCase("reset · makes the bucket full", { ticks: 20, lanes: several, calls: ["consume", "consume", "consume", "reset"] }, "reset"),
-  scheduleCase(
-    "L8 · all powers at once, in any order, under any clock",
-    { ticks: 24, lanes: several, back: true, calls: ["consume", "consume", "consume", "peek", "refund", "reset"], atOnce: 3 },
-    "peek",
-    "refund",
-    "reset",
-  ),
-  scheduleCase("debit · takes what is not there, up to twice the capacity and no further", { ticks: 40, lanes: changing, calls: ["consume", "consume", "debit"] }, "debit"),
-  scheduleCase(
-    "L8 · debts among all other powers, in any order, under any clock",
-    { ticks: 24, lanes: several, back: true, calls: ["consume", "consume", "debit", "peek", "refund", "reset"], atOnce: 3 },
-    "debit",
-    "peek",
-    "refund",
-    "reset",
-  ),
+const INEXACT = "The arithmetic is not the core's: floating-point tokens, rounded numbers, or numbers that lose digits in storage.";
+const RACE = "A method reads a record and writes it later. Read, change and write in one atomic step.";
+
+/** Random histories. */
+export const scheduleCases: readonly StoreCase[] = [
+  scheduleCase("L8 · the same history gives the core's decisions, to the last unit", {
+    cause: INEXACT, ticks: 30, callers: singleLimits, methods: ["consume"],
+  }),
+  scheduleCase("L6 · the decisions are the core's while the clock steps back or jumps ahead", {
+    cause: "The record's instant moves back with the clock. Keep the later of the two.",
+    ticks: 40, callers: singleLimits, back: true, methods: ["consume"],
+  }),
+  scheduleCase("L10 · the limits of one policy are charged all or none", {
+    cause: "A limit is charged although another one refuses, or only the first limit is stored.",
+    ticks: 25, callers: severalLimits, methods: ["consume"],
+  }),
+  scheduleCase("L14 · spent tokens still count while limits change, appear and disappear", {
+    cause: "The record starts again under new numbers, or its units are not converted. Store it by the limit's name.",
+    ticks: 30, callers: changingLimits, methods: ["consume"],
+  }),
+  scheduleCase("L8 · concurrent calls at one instant take effect one after another", {
+    cause: RACE, ticks: 12, callers: singleLimits, methods: ["consume"], concurrent: 3,
+  }),
+  scheduleCase("peek · returns the decision of consume, and writes nothing", {
+    cause: "`peek` writes, or calculates differently from `consume`.",
+    ticks: 20, callers: changingLimits, methods: ["peek", "consume"],
+  }, "peek"),
+  scheduleCase("refund · returns tokens, up to full and no further", {
+    cause: "A refund makes spent negative, or returns another number of tokens.",
+    ticks: 40, callers: severalLimits, methods: ["consume", "consume", "refund"],
+  }, "refund"),
+  scheduleCase("reset · makes the bucket full", {
+    cause: "`reset` leaves the record of a limit behind.",
+    ticks: 20, callers: severalLimits, methods: ["consume", "consume", "consume", "reset"],
+  }, "reset"),
+  scheduleCase("L8 · concurrent consume, peek, refund and reset are exact under any clock", {
+    cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "consume", "peek", "refund", "reset"], concurrent: 3,
+  }, "peek", "refund", "reset"),
+  scheduleCase("debit · takes missing tokens, up to twice the capacity and no further", {
+    cause: "A debit is refused, or not limited to twice the capacity.",
+    ticks: 40, callers: changingLimits, methods: ["consume", "consume", "debit"],
+  }, "debit"),
+  scheduleCase("L8 · concurrent calls of all methods with debit are exact under any clock", {
+    cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "debit", "peek", "refund", "reset"], concurrent: 3,
+  }, "debit", "peek", "refund", "reset"),
 ];

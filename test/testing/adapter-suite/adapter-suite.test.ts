@@ -5,17 +5,17 @@ import { adapterSuite, type AdapterTrait } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { serveNode, type NodeAdapter } from "../../adapters/rows/node.js";
 
-describe("an adapter that is wrong fails", () => {
+describe("a wrong adapter fails the case that names its mistake", () => {
   const wrong: Array<[mistake: string, adapter: NodeAdapter, failing: string]> = [
     [
       "sets the fields after the handler",
       changed({ pass: (response, verdict) => queueMicrotask(() => applyToNode(response, verdict)) }),
-      "18, 20 · on a streamed answer",
+      "18, 20 · the fields are in the head of a streamed response",
     ],
-    ["forgets HEAD", unlessGated((request) => request.method === "HEAD"), "12 · HEAD 429"],
-    ["lets refused requests on as well", refusing((_response, _verdict, next) => void next()), "1 · a refused request"],
+    ["skips HEAD requests", skipping((request) => request.method === "HEAD"), "12 · a 429 to a HEAD"],
+    ["calls the handler for refused requests", refusing((_response, _verdict, next) => void next()), "1 · a refused request"],
     [
-      "tells the wait on every response",
+      "sends Retry-After on every response",
       changed({
         pass(response, verdict) {
           applyToNode(response, verdict);
@@ -30,12 +30,12 @@ describe("an adapter that is wrong fails", () => {
       "2, 3, 9, 10, 11, 27",
     ],
     [
-      "leaves Cache-Control as it was",
+      "keeps the earlier Cache-Control",
       refusing((response, verdict) => refuseOnNode(response, edited(verdict, "Cache-Control", "public, max-age=60"))),
-      "14 · no cache",
+      "14 · a 429 is never cached",
     ],
     [
-      "has the last word on the fields",
+      "overwrites the fields that the handler sets",
       changed({
         pass(response, verdict) {
           const { end } = response;
@@ -48,7 +48,7 @@ describe("an adapter that is wrong fails", () => {
       }),
       "19 · a RateLimit-Remaining",
     ],
-    ["takes the place of the exposed names", changed({ before: (_request, response) => response.removeHeader("Access-Control-Expose-Headers") }), "37 · scripts"],
+    ["overwrites the exposed names", changed({ before: (_request, response) => response.removeHeader("Access-Control-Expose-Headers") }), "37 · scripts of other origins can read the fields"],
     [
       "counts preflights",
       changed({
@@ -58,31 +58,31 @@ describe("an adapter that is wrong fails", () => {
       }),
       "38 · a preflight",
     ],
-    ["is asynchronous for no reason", changed({ verdict: async (verdict) => verdict }), "an allowed request is handled before any microtask"],
-    ["reads the body before it decides", changed({ wait: (request) => new Promise((resolve) => request.resume().once("end", resolve)) }), "39 · a large body is answered"],
+    ["awaits every verdict", changed({ verdict: async (verdict) => verdict }), "without asynchronous functions"],
+    ["reads the body before the decision", changed({ wait: (request) => new Promise((resolve) => request.resume().once("end", resolve)) }), "39 · a 429 is sent before a large body"],
     [
-      "asks twice about an outcome",
+      "reports an outcome twice",
       changed({
         pass(response, verdict) {
           applyToNode(response, verdict);
           response.once("finish", () => void verdict.settle?.({ status: response.statusCode, aborted: false }));
         },
       }),
-      "a request that is uncounted",
+      "a refund by outcome",
     ],
     [
-      "never hears of clients that go away",
+      "does not notice that a client disconnects",
       changed({
         pass(response, verdict) {
           applyToNode(response, { ...verdict, settle: null });
           response.once("finish", () => void verdict.settle?.({ status: response.statusCode, aborted: false }));
         },
       }),
-      "a client that goes away is told",
+      "a client that disconnects is reported",
     ],
-    ["lets everybody in when the key fails", openOnErrors, "a key that throws"],
-    ["limits by address", (options) => rateLimit({ ...options, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · callers do not share"],
-    ["says 429 when the store is down", refusing((response, verdict) => refuseOnNode(response, { ...verdict, status: 429 })), "40 · a store that is down can be answered"],
+    ["calls the handler when `key` throws", openOnErrors, "a `key` function that throws"],
+    ["uses the address as the key", (options) => rateLimit({ ...options, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · each key has its own bucket"],
+    ["sends 429 while the store fails", refusing((response, verdict) => refuseOnNode(response, { ...verdict, status: 429 })), '40 · `onStoreError: "unavailable"`'],
     [
       "writes a second head",
       refusing((response, verdict) => {
@@ -92,16 +92,16 @@ describe("an adapter that is wrong fails", () => {
     ],
   ];
 
-  test.concurrent.each(wrong)("one that %s", async (_mistake, adapter, failing) => {
+  test.concurrent.each(wrong)("an adapter that %s", async (_mistake, adapter, failing) => {
     await expect(runCase(failing, rateLimit)).resolves.toBeUndefined();
-    await expect(runCase(failing, adapter)).rejects.toThrow(/^Expected /);
+    await expect(runCase(failing, adapter)).rejects.toThrow(/^Expected .*\nLikely cause: The \S.*\.$/s);
   });
 });
 
-describe("what a framework lacks", () => {
+describe("a trait in `lacks`", () => {
   const lacks = { rawHead: "no heads here", pipelining: "one at a time" };
 
-  test("is skipped by name, with its reason", () => {
+  test("skips its cases and shows the reason", () => {
     const skipped: string[] = [];
     const ran: string[] = [];
     const register = Object.assign((name: string) => ran.push(name), { skip: (name: string) => skipped.push(name) });
@@ -110,7 +110,7 @@ describe("what a framework lacks", () => {
     expect(ran.filter((name) => name.includes("(skipped: "))).toEqual([]);
   });
 
-  test("is an empty test under that name where the runner cannot skip", async () => {
+  test("registers empty tests if the runner has no `skip`", async () => {
     const cases = casesOf(rateLimit, lacks);
     const skipped = [...cases].filter(([name]) => name.includes("(skipped: "));
     expect(skipped).toHaveLength(3);
@@ -118,7 +118,7 @@ describe("what a framework lacks", () => {
   });
 });
 
-test("no two tests have one name", () => {
+test("every case has its own name", () => {
   const names: string[] = [];
   adapterSuite({ test: (name) => names.push(name), serve: (setup) => serveNode(setup) });
   expect(new Set(names).size).toBe(names.length);
@@ -132,7 +132,7 @@ interface Change {
   refuse?(response: ServerResponse, verdict: Refuse, next: () => unknown): void;
 }
 
-/** The right adapter, but for one thing. */
+/** The Node adapter with one change. */
 function changed({ before, wait, verdict: change = (verdict) => verdict, pass = applyToNode, refuse = refuseOnNode }: Change): NodeAdapter {
   return (options) => {
     const gate = createGate(options, nodeReader);
@@ -156,7 +156,7 @@ function refusing(refuse: NonNullable<Change["refuse"]>): NodeAdapter {
   return changed({ refuse });
 }
 
-function unlessGated(free: (request: IncomingMessage) => boolean): NodeAdapter {
+function skipping(free: (request: IncomingMessage) => boolean): NodeAdapter {
   return (options) => (listener) => {
     const limited = rateLimit(options)(listener);
     return (request, response) => (free(request) ? listener(request, response) : limited(request, response));

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { afterAll, describe, expect, test } from "vitest";
 
-// Under vitest it runs in test/stores. Here it runs in processes of their own, under the other two.
+// The tests of test/stores run the suite under vitest. These run it in child processes under the other two runners.
 const directory = mkdtempSync(join(tmpdir(), "sluice-runners-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
@@ -27,10 +27,10 @@ const runners = [
 ];
 
 describe.each(runners)("under $name", ({ name, provides, run }) => {
-  test.concurrent.each(["right", "wrong"])("the suite tells what is %s", async (which) => {
+  test.concurrent.each(["right", "wrong"])("the suite recognizes a %s store", async (which) => {
     const file = join(directory, `${name.replace(":", "-")}-${which}.mjs`);
     await build({
-      entryPoints: [`test/testing/runners/${which}.ts`],
+      entryPoints: [`test/testing/store-suite/runners/${which}.ts`],
       outfile: file,
       bundle: true,
       format: "esm",
@@ -40,20 +40,20 @@ describe.each(runners)("under $name", ({ name, provides, run }) => {
       logLevel: "error",
     });
     const { code, output } = await finished([...run, file]);
-    expect(output).toMatch(/L2 · a refusal's wait is exact/);
+    expect(output).toMatch(/L2 · the wait of a refusal is exact/);
     if (which === "right") {
       expect(code, output).toBe(0);
-      expect(output).toMatch(/\(skipped: it is in this process\)/);
+      expect(output).toMatch(/\(skipped: the buckets are in this process\)/);
     } else {
       expect(code).not.toBe(0);
-      expect(output).toMatch(/Expected consume \d+ to be answered as the core answers it, got `cost` 1 instead of/);
+      expect(output).toMatch(/Expected `consume \d+` to get the core's decision, got `cost` 1 instead of/);
     }
   });
 });
 
 function finished(args: readonly string[]): Promise<{ code: number | null; output: string }> {
   return new Promise((done) => {
-    // Without the marks that this run leaves for its own processes.
+    // Without the variables that vitest and node:test set for their own child processes.
     const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env;
     const child = execFile(process.execPath, args, { env: { ...env, FORCE_COLOR: "0" }, maxBuffer: 2 ** 26 }, (_error, stdout, stderr) => {
       done({ code: child.exitCode, output: stdout + stderr });

@@ -1,25 +1,25 @@
 import { storeSuite, type StoreSetup, type StoreSuiteOptions } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { RightStore, Server } from "./wrong-stores-base.js";
-import { wrongCounts, type Wrong } from "./wrong-stores.js";
+import { FakeServer, RightStore } from "./wrong-stores-base.js";
+import { wrongCounts, type WrongStore } from "./wrong-stores.js";
 import { wrongKeys, wrongPorts } from "./wrong-stores-ports.js";
-import { wrongPowers } from "./wrong-stores-powers.js";
+import { wrongOptionalMethods } from "./wrong-stores-optional-methods.js";
 
-/** Stores on one server; one with a bound must begin empty, so it has its own. */
+/** Makes stores on one server. A store with a bound must start empty, so it gets its own server. */
 function factoryOf(Store: typeof RightStore): (setup: StoreSetup) => RightStore {
-  const server = new Server();
-  return (setup) => new Store(setup.maxKeys === undefined ? server : new Server(), setup);
+  const server = new FakeServer();
+  return (setup) => new Store(setup.maxKeys === undefined ? server : new FakeServer(), setup);
 }
 
-describe("a store that is right passes", () => {
+describe("a right store passes", () => {
   storeSuite({ test, factory: factoryOf(RightStore) });
 });
 
-describe("a store that is wrong fails", () => {
-  const wrong: readonly Wrong[] = [...wrongCounts, ...wrongKeys, ...wrongPorts, ...wrongPowers];
-  test.each(wrong.map((one) => [one[0], one] as const))("one that %s", async (_mistake, [, Store, failing, lacks = {}]) => {
+describe("a wrong store fails the case that names its mistake", () => {
+  const wrong: readonly WrongStore[] = [...wrongCounts, ...wrongKeys, ...wrongPorts, ...wrongOptionalMethods];
+  test.each(wrong.map((one) => [one[0], one] as const))("a store that %s", async (_mistake, [, Store, failing, lacks = {}]) => {
     await expect(runCase(failing, RightStore, lacks)).resolves.toBeUndefined();
-    await expect(runCase(failing, Store, lacks)).rejects.toThrow(/^Expected /);
+    await expect(runCase(failing, Store, lacks)).rejects.toThrow(/^Expected .*\nLikely cause: .*\.$/s);
   });
 });
 

@@ -1,17 +1,17 @@
-// A right store, written to be spoilt, and the stores that each make one mistake.
+// A right store in small methods, so that a wrong store is one changed method.
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
 import { consume, debit, peek, refund, type Decision } from "../../../src/core/decision.js";
-import type { AsyncStore, Charge, Policy } from "../../../src/index.js";
+import { definePolicy, type AsyncStore, type Charge, type Policy } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard } from "sluice/store";
 
-/** Where the buckets of a few stores lie: a server that answers in a later turn and does one thing at a time. */
-export class Server {
+/** The server of several stores. It runs one step at a time. */
+export class FakeServer {
   readonly rows = new Map<string, Map<string, Bucket>>();
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Runs `step` alone. */
+  /** Runs `step` after all earlier steps. */
   atomically<T>(step: () => T | Promise<T>): Promise<T> {
     const turn = this.#turn.then(step);
     this.#turn = turn.catch(() => undefined);
@@ -19,12 +19,10 @@ export class Server {
   }
 }
 
-/** A turn of the event loop, as a call over a network would take. */
-export const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Waits one turn of the event loop, as a network call would. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/**
- * A store with all powers, right as it stands. Each step is a method, so that a wrong store can be one changed method.
- */
+/** A right store with every optional method. Each step is a method of its own. */
 export class RightStore implements AsyncStore {
   readonly sync = false;
   readonly guard = guard;
@@ -32,7 +30,7 @@ export class RightStore implements AsyncStore {
   closed = false;
 
   constructor(
-    readonly server: Server,
+    readonly server: FakeServer,
     readonly setup: StoreSetup,
   ) {
     this.clock = setup.clock ?? "server";
@@ -100,7 +98,7 @@ export class RightStore implements AsyncStore {
 
   async atomically<T>(step: () => T): Promise<T> {
     if (this.setup.unreachable) throw new Error("no connection");
-    await later();
+    await nextTurn();
     return this.server.atomically(step);
   }
 
@@ -116,11 +114,11 @@ export class RightStore implements AsyncStore {
     const row = this.server.rows.get(this.name(policy, key));
     return policy.limits.map((limit) => {
       const bucket = row?.get(limit.name);
-      return bucket === undefined || bucket.at + this.livesFor(bucket) <= now ? fullBucket(limit) : { ...bucket };
+      return bucket === undefined || bucket.at + this.lifetimeMs(bucket) <= now ? fullBucket(limit) : { ...bucket };
     });
   }
 
-  livesFor({ spent, unitsPerMs }: Bucket): number {
+  lifetimeMs({ spent, unitsPerMs }: Bucket): number {
     return Math.ceil(spent / unitsPerMs);
   }
 
@@ -137,31 +135,37 @@ export class RightStore implements AsyncStore {
     const name = this.name(policy, key);
     const row = rows.get(name) ?? new Map<string, Bucket>();
     policy.limits.forEach((limit, i) => row.set(limit.name, { ...(buckets[i] as Bucket) }));
-    if (!rows.has(name) && rows.size >= (this.setup.maxKeys ?? Infinity)) rows.delete(this.victim(now));
+    if (!rows.has(name) && rows.size >= (this.setup.maxKeys ?? Infinity)) rows.delete(this.keyToForget(now));
     rows.set(name, row);
   }
 
-  /** Whom to forget when there is no room: an idle one, or else the oldest. */
-  victim(now: number): string {
+  /** Returns the key to forget when there is no room: an idle one, otherwise the oldest. */
+  keyToForget(now: number): string {
     const { rows } = this.server;
-    const idle = [...rows].find(([, row]) => [...row.values()].every((bucket) => bucket.at + this.livesFor(bucket) <= now));
+    const idle = [...rows].find(([, row]) => [...row.values()].every((bucket) => bucket.at + this.lifetimeMs(bucket) <= now));
     return idle?.[0] ?? ([...rows.keys()][0] as string);
   }
 }
 
-/** The methods that a wrong store changes; `this` is the store. */
+/** The methods that a wrong store replaces. `this` is the store. */
 type Changes = { [Name in keyof RightStore]?: RightStore[Name] extends (...args: infer A) => infer R ? (this: RightStore, ...args: A) => R : never };
 
-/** A store that is right but for these methods. */
-export function but(changes: Changes): typeof RightStore {
+/** Makes a store class that is right except for these methods. */
+export function wrongStore(changes: Changes): typeof RightStore {
   class Wrong extends RightStore {}
   Object.assign(Wrong.prototype, changes);
   return Wrong;
 }
 
-/** What the right store does, for changed methods that do a little more or less. */
+/** The right methods, for changed methods that call them. */
 export const right = RightStore.prototype;
 
-// Caught before any test can turn the process's clock: it stands for another machine's.
+// Saved before a case can skew the process's clock: this is the clock of another machine.
 const { now: dateNow } = Date;
 const SERVER_CLOCK: Clock = () => dateNow();
+
+/** A policy of one limit of `policy`, with the same name. */
+export function onlyLimit(policy: Policy, place: number): Policy {
+  const { name, capacity, refill } = policy.limits[place] as Policy["limits"][number];
+  return definePolicy({ name: policy.name, limits: [{ name, capacity, refill }] });
+}

@@ -1,18 +1,18 @@
-// Stores that count wrongly, each in one way, and the test that must notice.
+// Stores that count wrongly, each with one mistake, and the case that must fail.
 import { fullBucket, isStale, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import { consume, peek, type Decision } from "../../../src/core/decision.js";
 import { definePolicy, type Policy } from "../../../src/index.js";
 import type { StoreSuiteOptions } from "../../../src/testing/index.js";
-import { but, later, right, type RightStore } from "./wrong-stores-base.js";
+import { wrongStore, nextTurn, onlyLimit, right, type RightStore } from "./wrong-stores-base.js";
 
-/** A mistake, the store that makes it, the beginning of the name of the test that must fail, and what the store says it lacks. */
-export type Wrong = readonly [mistake: string, store: typeof RightStore, failing: string, lacks?: StoreSuiteOptions["lacks"]];
+/** The mistake, the store, the beginning of the name of the case that must fail, and the traits that the store lacks. */
+export type WrongStore = readonly [mistake: string, store: typeof RightStore, failing: string, lacks?: StoreSuiteOptions["lacks"]];
 
-/** Reads and writes without holding others off in between. */
-async function loosely(store: RightStore, policy: Policy, key: string, cost: number): Promise<Decision> {
+/** Reads, waits one turn and writes, without a lock. */
+async function consumeWithoutLock(store: RightStore, policy: Policy, key: string, cost: number): Promise<Decision> {
   const now = store.now();
   const buckets = store.load(policy, key, now);
-  await later();
+  await nextTurn();
   const decision = store.decide(buckets, policy, cost, now);
   if (decision.allowed) store.save(policy, key, buckets, now);
   return decision;
@@ -21,31 +21,31 @@ async function loosely(store: RightStore, policy: Policy, key: string, cost: num
 const expiries = new Map<string, number>();
 const turns = new WeakMap<RightStore, Promise<unknown>>();
 
-export const wrongCounts: readonly Wrong[] = [
-  ["reads, waits and writes", but({ async consume(policy, key, cost) { return loosely(this, policy, key, cost); } }), "L1 · over every window"],
+export const wrongCounts: readonly WrongStore[] = [
+  ["reads, waits and writes without a lock", wrongStore({ async consume(policy, key, cost) { return consumeWithoutLock(this, policy, key, cost); } }), "L1 · in every window"],
   [
-    "holds others off in its own process only",
-    but({
+    "locks in its own process only",
+    wrongStore({
       consume(policy, key, cost) {
-        const turn = (turns.get(this) ?? Promise.resolve()).then(() => loosely(this, policy, key, cost));
+        const turn = (turns.get(this) ?? Promise.resolve()).then(() => consumeWithoutLock(this, policy, key, cost));
         turns.set(this, turn.catch(() => undefined));
         return turn;
       },
     }),
-    "L5 · a first burst",
+    "L5 · a burst on a new bucket",
   ],
   [
-    "races when a caller is new",
-    but({
+    "races while a key is new",
+    wrongStore({
       async consume(policy, key, cost) {
-        return this.server.rows.has(this.name(policy, key)) ? right.consume.call(this, policy, key, cost) : loosely(this, policy, key, cost);
+        return this.server.rows.has(this.name(policy, key)) ? right.consume.call(this, policy, key, cost) : consumeWithoutLock(this, policy, key, cost);
       },
     }),
-    "L5 · first bursts of many",
+    "L5 · concurrent bursts on 20 new keys",
   ],
   [
     "lets the last write win",
-    but({
+    wrongStore({
       async consume(policy, key, cost) {
         const now = this.now();
         const buckets = await this.atomically(() => this.load(policy, key, now));
@@ -54,27 +54,27 @@ export const wrongCounts: readonly Wrong[] = [
         return decision;
       },
     }),
-    "L1 · bursts of mixed costs",
+    "L1 · concurrent calls of mixed costs",
   ],
   [
-    "sweeps away what was full a moment ago, without looking again",
-    but({
+    "deletes a bucket that was full a moment ago, without checking again",
+    wrongStore({
       load(policy, key, now) {
         const row = this.server.rows.get(this.name(policy, key));
-        const full = row !== undefined && [...row.values()].every((bucket) => bucket.at + this.livesFor(bucket) <= now);
+        const full = row !== undefined && [...row.values()].every((bucket) => bucket.at + this.lifetimeMs(bucket) <= now);
         if (full) setImmediate(() => this.server.rows.delete(this.name(policy, key)));
         return right.load.call(this, policy, key, now);
       },
     }),
-    "L4 · a burst at the instant of being full",
+    "L4 · a burst at the instant when the bucket",
   ],
   [
-    "never puts expiry off",
-    but({
+    "never extends the expiry",
+    wrongStore({
       save(policy, key, buckets, now) {
         const name = this.name(policy, key);
         const [first] = buckets as [Bucket];
-        if (now >= (expiries.get(name) ?? -Infinity)) expiries.set(name, now + this.livesFor(first));
+        if (now >= (expiries.get(name) ?? -Infinity)) expiries.set(name, now + this.lifetimeMs(first));
         right.save.call(this, policy, key, buckets, now);
       },
       load(policy, key, now) {
@@ -84,21 +84,21 @@ export const wrongCounts: readonly Wrong[] = [
     }),
     "L8 · the same history",
   ],
-  ["rounds expiry down", but({ livesFor: ({ spent, unitsPerMs }) => Math.floor(spent / unitsPerMs) }), "L4 · nothing is forgotten"],
-  ["forgets a tenth too early", but({ livesFor: ({ spent, unitsPerMs }) => Math.ceil((0.9 * spent) / unitsPerMs) }), "L4 · nothing is forgotten"],
+  ["rounds expiry down", wrongStore({ lifetimeMs: ({ spent, unitsPerMs }) => Math.floor(spent / unitsPerMs) }), "L4 · no bucket is forgotten"],
+  ["forgets buckets 10 % too early", wrongStore({ lifetimeMs: ({ spent, unitsPerMs }) => Math.ceil((0.9 * spent) / unitsPerMs) }), "L4 · no bucket is forgotten"],
   [
-    "expires by whole seconds, rounded down",
-    but({
-      livesFor(bucket) {
-        const ms = right.livesFor(bucket);
+    "rounds expiry down to whole seconds",
+    wrongStore({
+      lifetimeMs(bucket) {
+        const ms = right.lifetimeMs(bucket);
         return this.setup.clock === undefined ? Math.floor(ms / 1_000) * 1_000 : ms;
       },
     }),
-    "L4 · by its own clock nothing",
+    "L4 · own clock: nothing",
   ],
   [
-    "never moves the expiry of the first write, by its own clock",
-    but({
+    "never extends the expiry on its own clock",
+    wrongStore({
       save(policy, key, buckets, now) {
         const name = this.name(policy, key);
         const row = this.server.rows.get(name);
@@ -107,27 +107,27 @@ export const wrongCounts: readonly Wrong[] = [
         if (this.setup.clock !== undefined) return;
         const expiries = (this.server as { expiries?: Map<string, number> }).expiries ??= new Map<string, number>();
         const bucket = buckets[0] as (typeof buckets)[number];
-        if (first === undefined || (expiries.get(name) ?? 0) <= now) expiries.set(name, bucket.at + this.livesFor(bucket));
+        if (first === undefined || (expiries.get(name) ?? 0) <= now) expiries.set(name, bucket.at + this.lifetimeMs(bucket));
       },
       load(policy, key, now) {
         const expiry = (this.server as { expiries?: Map<string, number> }).expiries?.get(this.name(policy, key));
         return expiry !== undefined && expiry <= now ? policy.limits.map(fullBucket) : right.load.call(this, policy, key, now);
       },
     }),
-    "L4 · by its own clock what is taken later",
+    "L4 · own clock: a later charge",
   ],
   [
-    "takes one token for any cost, by its own clock",
-    but({
+    "takes one token for any cost on its own clock",
+    wrongStore({
       decide(buckets, policy, cost, now) {
         return right.decide.call(this, buckets, policy, this.setup.clock === undefined ? Math.min(1, cost) : cost, now);
       },
     }),
-    "L8 · by its own clock",
+    "L8 · own clock",
   ],
   [
     "keeps a bucket until its first limit is full",
-    but({
+    wrongStore({
       load(policy, key, now) {
         const buckets = right.load.call(this, policy, key, now);
         return buckets[0]?.spent === 0 ? policy.limits.map(fullBucket) : buckets;
@@ -135,10 +135,10 @@ export const wrongCounts: readonly Wrong[] = [
     }),
     "L4 · a bucket of several limits",
   ],
-  ["forgets what lives longer than a timer can wait", but({ livesFor: (bucket) => (right.livesFor(bucket) > 2 ** 31 - 1 ? 1 : right.livesFor(bucket)) }), "L9 · windows of months"],
+  ["forgets buckets that live longer than the longest timer", wrongStore({ lifetimeMs: (bucket) => (right.lifetimeMs(bucket) > 2 ** 31 - 1 ? 1 : right.lifetimeMs(bucket)) }), "L9 · windows of months"],
   [
     "charges refusals",
-    but({
+    wrongStore({
       decide(buckets, policy, cost, now) {
         const decision = consume(buckets, policy, cost, now);
         if (!decision.allowed) drain(buckets, policy, now);
@@ -146,29 +146,29 @@ export const wrongCounts: readonly Wrong[] = [
       },
       isStale: () => true,
     }),
-    "L3 · a denial spends nothing",
+    "L3 · a refusal takes no token",
   ],
-  ["charges refusals that can never succeed", but({
+  ["charges refusals that can never succeed", wrongStore({
       decide(buckets, policy, cost, now) {
         const decision = consume(buckets, policy, cost, now);
         if (decision.reason === "cost_above_capacity") drain(buckets, policy, now);
         return decision;
       },
       isStale: () => true,
-    }), "L3 · a denial spends nothing"],
-  ["starts the wait anew with every refusal", but({
+    }), "L3 · a refusal takes no token"],
+  ["restarts the wait with every refusal", wrongStore({
       decide(buckets, policy, cost, now) {
         const decision = consume(buckets, policy, cost, now);
         if (!decision.allowed) for (const bucket of buckets) bucket.at = now;
         return decision;
       },
       isStale: () => true,
-    }), "L2 · a refusal's wait is exact"],
-  ["ignores the cost", but({ decide: (buckets, policy, cost, now) => ({ ...consume(buckets, policy, Math.min(cost, 1), now), cost }) }), "L8 · the same history"],
-  ["prints numbers with 14 digits", keeping((units) => Number(units.toPrecision(14))), "L8 · the same history"],
-  ["keeps numbers in 32 bits", keeping((units) => units % 2 ** 32), "L8 · the same history"],
-  ["is off by one", but({ decide: (buckets, policy, cost, now) => consume(buckets, roomier(policy), cost, now) }), "L5 · a first burst"],
-  ["refuses a cost of 0 when the bucket is empty", but({
+    }), "L2 · the wait of a refusal"],
+  ["ignores the cost", wrongStore({ decide: (buckets, policy, cost, now) => ({ ...consume(buckets, policy, Math.min(cost, 1), now), cost }) }), "L8 · the same history"],
+  ["stores numbers with 14 digits", keeping((units) => Number(units.toPrecision(14))), "L8 · the same history"],
+  ["stores numbers in 32 bits", keeping((units) => units % 2 ** 32), "L8 · the same history"],
+  ["grants one token too many", wrongStore({ decide: (buckets, policy, cost, now) => consume(buckets, roomier(policy), cost, now) }), "L5 · a burst on a new bucket"],
+  ["refuses a cost of 0 when the bucket is empty", wrongStore({
       decide(buckets, policy, cost, now) {
         const one = cost === 0 ? peek(buckets, policy, 1, now) : null;
         return one?.reason === "limited" ? { ...one, cost } : consume(buckets, policy, cost, now);
@@ -176,7 +176,7 @@ export const wrongCounts: readonly Wrong[] = [
     }), "L9 · a cost of 0"],
   [
     "counts in fractions of tokens",
-    but({
+    wrongStore({
       decide(buckets, policy, cost, now) {
         policy.limits.forEach((limit, i) => {
           const bucket = buckets[i] as Bucket;
@@ -186,53 +186,53 @@ export const wrongCounts: readonly Wrong[] = [
         return consume(buckets, policy, cost, now);
       },
     }),
-    "L2 · a refusal's wait is exact",
+    "L2 · the wait of a refusal",
   ],
-  ["rewinds when the clock steps back", but({
+  ["moves a record back when the clock steps back", wrongStore({
       save(policy, key, buckets, now) {
         right.save.call(this, policy, key, buckets.map((bucket) => ({ ...bucket, at: now })), now);
       },
-    }), "L6 · so it does"],
-  ["charges the limits that have room", but({
+    }), "L6 · the decisions are the core's"],
+  ["charges the limits that have room although another refuses", wrongStore({
       decide(buckets, policy, cost, now) {
         const decision = consume(buckets, policy, cost, now);
-        if (!decision.allowed) for (const i of policy.limits.keys()) consume([buckets[i] as Bucket], alone(policy, i), cost, now);
+        if (!decision.allowed) for (const i of policy.limits.keys()) consume([buckets[i] as Bucket], onlyLimit(policy, i), cost, now);
         return decision;
       },
       isStale: () => true,
-    }), "L10 · limits of one policy"],
-  ["keeps the first limit only", but({
+    }), "L10 · the limits of one policy"],
+  ["stores the first limit only", wrongStore({
       save(policy, key, buckets, now) {
         right.save.call(this, policy, key, policy.limits.map((limit, i) => (i === 0 ? (buckets[0] as Bucket) : fullBucket(limit))), now);
       },
-    }), "L10 · limits of one policy"],
-  ["starts afresh under new numbers", but({
+    }), "L10 · the limits of one policy"],
+  ["makes a bucket full under new numbers", wrongStore({
       load(policy, key, now) {
         return right.load.call(this, policy, key, now).map((bucket, i) => {
           const limit = policy.limits[i] as Policy["limits"][number];
           return isStale(bucket, limit) ? fullBucket(limit) : bucket;
         });
       },
-    }), "L14 · what was spent"],
-  ["prices what was spent anew", but({
+    }), "L14 · spent tokens still count"],
+  ["reinterprets spent units under new numbers", wrongStore({
       load(policy, key, now) {
         return right.load.call(this, policy, key, now).map((bucket, i) => {
           const { unitsPerMs, unitsPerToken } = policy.limits[i] as Policy["limits"][number];
           return { ...bucket, unitsPerMs, unitsPerToken };
         });
       },
-    }), "L14 · what was spent"],
-  ["does not settle when it refuses under new numbers", but({ isStale: () => false }), "L14 · what was spent"],
-  ["forgets the limits that a newer version has not", but({
+    }), "L14 · spent tokens still count"],
+  ["does not convert a record when it refuses under new numbers", wrongStore({ isStale: () => false }), "L14 · spent tokens still count"],
+  ["forgets limits that the newer policy lacks", wrongStore({
       save(policy, key, buckets, now) {
         this.server.rows.delete(this.name(policy, key));
         right.save.call(this, policy, key, buckets, now);
       },
-    }), "L14 · what was spent"],
+    }), "L14 · spent tokens still count"],
 ];
 
 function keeping(spent: (units: number) => number): typeof RightStore {
-  return but({
+  return wrongStore({
     save(policy, key, buckets, now) {
       right.save.call(this, policy, key, buckets.map((bucket) => ({ ...bucket, spent: spent(bucket.spent) })), now);
     },
@@ -249,8 +249,4 @@ function drain(buckets: readonly Bucket[], policy: Policy, now: number): void {
 
 function roomier(policy: Policy): Policy {
   return definePolicy({ name: policy.name, limits: policy.limits.map(({ name, capacity, refill }) => ({ name, capacity: capacity + 1, refill })) as never });
-}
-
-function alone(policy: Policy, place: number): Policy {
-  return definePolicy({ name: policy.name, limits: [policy.limits[place] as Policy["limits"][number]] });
 }

@@ -1,4 +1,4 @@
-// Registered under whichever runner "runner" stands for.
+// "runner" is an alias for the test runner.
 import { test } from "runner";
 import { MemoryStore } from "../../../../src/index.js";
 import { storeSuite } from "../../../../src/testing/index.js";
@@ -7,9 +7,9 @@ storeSuite({
   test,
   factory: ({ clock, maxKeys = 1_000 }) => new MemoryStore({ maxKeys, ...(clock && { clock }) }),
   lacks: {
-    close: "it opens nothing",
-    sharing: "it is this process's own",
-    serverClock: "it goes by this process's",
-    unreachable: "it is in this process",
+    close: "the store opens nothing",
+    sharing: "each store has its own buckets",
+    serverClock: "it reads the process's clock",
+    unreachable: "the buckets are in this process",
   },
 });

@@ -1,16 +1,16 @@
-// Stores that consume well by a clock that they are told, and go wrong elsewhere: in their other powers, or by their own clock.
+// Stores that consume right with a given clock, and make a mistake in an optional method or with their own clock.
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock } from "../../../src/core/clock.js";
 import { consume, peek, type Decision } from "../../../src/core/decision.js";
 import type { Charge, Policy } from "../../../src/index.js";
-import { but, right, RightStore } from "./wrong-stores-base.js";
-import type { Wrong } from "./wrong-stores.js";
+import { wrongStore, right, RightStore } from "./wrong-stores-base.js";
+import type { WrongStore } from "./wrong-stores.js";
 
 type Load = (store: RightStore, charge: Charge, now: number) => Bucket[];
 
-/** A store that charges several together as it should, from records that it reads in its own way. */
+/** A store whose `consumeTogether` reads records with `load`, and is right otherwise. */
 const loadingTogether = (load: Load): typeof RightStore =>
-  but({
+  wrongStore({
     async consumeTogether(charges) {
       return this.atomically(() => {
         const now = this.now();
@@ -36,11 +36,11 @@ function afresh(buckets: readonly Bucket[], policy: Policy): Bucket[] {
   });
 }
 
-const byItsOwn = (clock: () => number): typeof RightStore => but({ now() { return readClock(this.setup.clock ?? clock); } });
+const byItsOwn = (clock: () => number): typeof RightStore => wrongStore({ now() { return readClock(this.setup.clock ?? clock); } });
 
-/** Forgets whoever was there first when more than `most` callers are. */
+/** A store that remembers the `most` keys used last. */
 const keepingThe = (most: number): typeof RightStore =>
-  but({
+  wrongStore({
     save(policy, key, buckets, now) {
       const { rows } = this.server;
       right.save.call(this, policy, key, buckets, now);
@@ -79,46 +79,46 @@ class AnswersPeeksAtOnce extends RightStore {
   }
 }
 
-export const wrongPowers: readonly Wrong[] = [
-  ["recalls refusals that nobody was given", RecallsRefusals, "L8 · the same history"],
-  ["recalls allowances", RecallsAllowances, "L8 · the same history"],
-  ["throws from recall", ThrowsFromRecall, "L8 · the same history"],
-  ["answers a peek at once although it says later", AnswersPeeksAtOnce, "port · answers at once"],
-  ["reads its server's clock off this process's dates", byItsOwn(() => new Date().getTime()), "clock · a server's"],
-  ["reads its server's clock off this process's ticks", byItsOwn(() => Number(process.hrtime.bigint() / 1_000_000n)), "clock · a server's"],
-  ["counts whole seconds by its own clock", byItsOwn(() => Math.floor(Date.now() / 1_000) * 1_000), "L4 · by its own clock nothing"],
+export const wrongOptionalMethods: readonly WrongStore[] = [
+  ["recalls refusals that `consume` would not make", RecallsRefusals, "L8 · the same history"],
+  ["recalls allowed decisions", RecallsAllowances, "L8 · the same history"],
+  ["throws from `recall`", ThrowsFromRecall, "L8 · the same history"],
+  ["returns a value from `peek` although `sync` is false", AnswersPeeksAtOnce, "port · a synchronous store"],
+  ["reads the process's `Date` as its server's clock", byItsOwn(() => new Date().getTime()), "clock · a store with the server's clock"],
+  ["reads the process's `hrtime` as its server's clock", byItsOwn(() => Number(process.hrtime.bigint() / 1_000_000n)), "clock · a store with the server's clock"],
+  ["reads whole seconds from its own clock", byItsOwn(() => Math.floor(Date.now() / 1_000) * 1_000), "L4 · own clock: nothing"],
   [
-    "starts afresh under new numbers, by its own clock",
-    but({
+    "makes a bucket full under new numbers on its own clock",
+    wrongStore({
       load(policy, key, now) {
         const buckets = right.load.call(this, policy, key, now);
         return this.setup.clock === undefined ? afresh(buckets, policy) : buckets;
       },
     }),
-    "L8 · by its own clock",
+    "L8 · own clock",
   ],
   [
-    "peeks at a full bucket, by its own clock",
-    but({
+    "peeks at a full bucket on its own clock",
+    wrongStore({
       async peek(policy, key, cost) {
         return this.setup.clock === undefined ? peek(full(policy), policy, cost, 0) : right.peek.call(this, policy, key, cost);
       },
     }),
-    "L8 · by its own clock",
+    "L8 · own clock",
   ],
   [
-    "charges nothing together, by its own clock",
-    but({
+    "charges nothing with consumeTogether on its own clock",
+    wrongStore({
       async consumeTogether(charges) {
         if (this.setup.clock !== undefined) return right.consumeTogether.call(this, charges);
         return Promise.all(charges.map(({ policy, key, cost }) => right.peek.call(this, policy, key, cost)));
       },
     }),
-    "L8 · by its own clock",
+    "L8 · own clock",
   ],
   [
-    "makes up a peek when the server is away",
-    but({
+    "invents a peek without the server",
+    wrongStore({
       async peek(policy, key, cost) {
         return right.peek.call(this, policy, key, cost).catch(() => peek(full(policy), policy, cost, 0));
       },
@@ -126,24 +126,24 @@ export const wrongPowers: readonly Wrong[] = [
     "L11 · a store that cannot reach",
   ],
   [
-    "makes up what it charges together when the server is away",
-    but({
+    "invents consumeTogether decisions without the server",
+    wrongStore({
       async consumeTogether(charges) {
         return right.consumeTogether.call(this, charges).catch(() => charges.map(({ policy, cost }) => peek(full(policy), policy, cost, 0)));
       },
     }),
     "L11 · a store that cannot reach",
   ],
-  ["says that it refunded when the server is away", but({ async refund(policy, key, tokens) { await right.refund.call(this, policy, key, tokens).catch(() => undefined); } }), "L11 · a store that cannot reach"],
-  ["says that it reset when the server is away", but({ async reset(policy, key) { await right.reset.call(this, policy, key).catch(() => undefined); } }), "L11 · a store that cannot reach"],
-  ["says that it debited when the server is away", but({ async debit(policy, key, tokens) { await right.debit.call(this, policy, key, tokens).catch(() => undefined); } }), "L11 · a store that cannot reach"],
-  ["starts afresh under new numbers, together", loadingTogether((store, { policy, key }, now) => afresh(store.load(policy, key, now), policy)), "L14 · so they are while numbers"],
+  ["reports a refund without the server", wrongStore({ async refund(policy, key, tokens) { await right.refund.call(this, policy, key, tokens).catch(() => undefined); } }), "L11 · a store that cannot reach"],
+  ["reports a reset without the server", wrongStore({ async reset(policy, key) { await right.reset.call(this, policy, key).catch(() => undefined); } }), "L11 · a store that cannot reach"],
+  ["reports a debit without the server", wrongStore({ async debit(policy, key, tokens) { await right.debit.call(this, policy, key, tokens).catch(() => undefined); } }), "L11 · a store that cannot reach"],
+  ["makes a bucket full under new numbers in consumeTogether", loadingTogether((store, { policy, key }, now) => afresh(store.load(policy, key, now), policy)), "L14 · consumeTogether takes all"],
   [
-    "rewinds when the clock steps back, together",
+    "moves a record back in consumeTogether when the clock steps back",
     loadingTogether((store, { policy, key }, now) => store.load(policy, key, now).map((bucket) => ({ ...bucket, at: Math.min(bucket.at, now) }))),
-    "L6 · so they are",
+    "L6 · consumeTogether takes all",
   ],
-  ["forgets the eldest of a hundred callers", keepingThe(100), "L13 · without a bound", { bound: "it says that it has none" }],
-  ["forgets the eldest of five hundred callers", keepingThe(500), "L13 · without a bound", { bound: "it says that it has none" }],
-  ["cuts keys at 1100 characters", but({ name: (policy, key) => JSON.stringify([policy.name, key.slice(0, 1_100)]) }), "keys · 4 KiB"],
+  ["remembers 100 keys without declaring a bound", keepingThe(100), "L13 · without a bound", { bound: "it says that it has none" }],
+  ["remembers 500 keys without declaring a bound", keepingThe(500), "L13 · without a bound", { bound: "it says that it has none" }],
+  ["cuts keys at 1100 characters", wrongStore({ name: (policy, key) => JSON.stringify([policy.name, key.slice(0, 1_100)]) }), "keys · 4 KiB"],
 ];

@@ -1,0 +1,82 @@
+import type { GateOptions } from "../../http/index.js";
+import type { TestFunction } from "../runner.js";
+
+/** The facts of a request that the suite reads. The test setup converts the framework's request to this shape. */
+export interface SuiteRequest {
+  readonly method: string;
+  /** The path. The suite sends no query string. */
+  readonly path: string;
+  /** Returns the value of a header field by its lower-case name; undefined or null if it is absent. */
+  header(name: string): string | undefined | null;
+}
+
+/**
+ * What `serve` needs to start one server. The server must answer these routes, all with `GET` except the last:
+ *
+ * | route | response |
+ * | --- | --- |
+ * | `/ok` | 200 |
+ * | `/empty` | 204 |
+ * | `/same` | 304 |
+ * | `/chunks` | 200, streamed in several pieces |
+ * | `/events` | 200, `text/event-stream`: one event immediately, a second event after `held()` |
+ * | `/slow` | 200 after `held()` |
+ * | `/missing` | 404, sent by the handler |
+ * | `/broken` | 500, sent by the handler |
+ * | `/throws` | the handler throws |
+ * | `/rejects` | the handler fails later: a rejected promise, or `next(error)` |
+ * | `/own` | 200; the handler sets `RateLimit-Remaining: 777` |
+ * | `/raw`, `/raw-list` | 200 by `writeHead` with `RateLimit-Remaining: 777`, as an object and as a list (trait `rawHead`) |
+ * | `/early` | 200; the head was sent before the limiter ran (trait `earlyHead`) |
+ * | `/cors` | 200 |
+ * | `/bulk` | 200 |
+ * | `POST /json` | 200 and the request body, parsed as JSON |
+ *
+ * Before the limiter, the server sets `Cache-Control: public, max-age=60` on every response. On `/cors`, the framework's
+ * own CORS middleware allows every origin and exposes `X-Request-Id`.
+ */
+export interface AdapterSetup {
+  /** Returns the options of the limiter in front of every route except `/bulk`. */
+  readonly options: <Request>(read: (request: Request) => SuiteRequest) => GateOptions<Request>;
+  /** Returns the options of a second limiter, in front of `/bulk` only. */
+  readonly bulk: <Request>(read: (request: Request) => SuiteRequest) => GateOptions<Request>;
+  /** Call it first behind either limiter, before a body parser runs. */
+  readonly entered: (path: string) => void;
+  /** Resolves when the suite releases held handlers. */
+  readonly held: () => Promise<void>;
+}
+
+/** A running server. */
+export interface RunningServer {
+  /** The port on 127.0.0.1. */
+  readonly port: number;
+  /** Stops the server and closes all its connections. */
+  close(): unknown;
+}
+
+/** A feature that some frameworks lack, so that no adapter can provide it. */
+export type AdapterTrait =
+  /** A handler can write the head of a response itself, as with Node's `writeHead`. */
+  | "rawHead"
+  /** The head of a response can be sent before the limiter runs. */
+  | "earlyHead"
+  /** The framework answers a handler's error where the limiter can still add fields. */
+  | "errorFields"
+  /** If no function is asynchronous, the handler runs without a microtask in between. */
+  | "synchronous"
+  /** The framework tells when a client has disconnected. */
+  | "disconnects"
+  /** A client can send several requests on one connection before the first response. */
+  | "pipelining";
+
+/** The options of `adapterSuite`. */
+export interface AdapterSuiteOptions {
+  /** Registers one test. */
+  readonly test: TestFunction;
+  /** Starts a server with the adapter under test on 127.0.0.1, port 0. Each test starts one server or more. */
+  readonly serve: (setup: AdapterSetup) => Promise<RunningServer>;
+  /** Traits that the framework lacks, each with the reason. The suite skips their tests and shows the reason. Default: none. */
+  readonly lacks?: { readonly [Trait in AdapterTrait]?: string | undefined } | undefined;
+  /** Milliseconds of silence after which a test fails. Default 5,000. A right adapter never waits for it. */
+  readonly deadlineMs?: number | undefined;
+}

@@ -1,0 +1,39 @@
+// The suites bring their own assertions, so that they run under any test runner.
+
+/** A failed assertion of a suite. The message says what was expected and what came. */
+export class AssertionError extends Error {
+  override readonly name = "AssertionError";
+}
+
+/** Throws an {@link AssertionError} with `message` unless `holds` is true. */
+export function assert(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new AssertionError(message);
+}
+
+/** Throws an {@link AssertionError} unless both values have the same JSON text. `what` names the value in the message. */
+export function assertEqual(actual: unknown, wanted: unknown, what: string): void {
+  const [got, want] = [JSON.stringify(actual), JSON.stringify(wanted)];
+  assert(got === want, `Expected ${what} to be ${want}, got ${got}`);
+}
+
+/** Waits until `holds` returns true, checking once per turn of the event loop. Throws after `deadlineMs`. */
+export async function eventually(holds: () => boolean, what: string, deadlineMs: number): Promise<void> {
+  const deadline = performance.now() + deadlineMs;
+  while (!holds()) {
+    assert(performance.now() < deadline, `Expected ${what} within ${deadlineMs} ms, got nothing`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+/** Runs one case. Every failure states what was expected, what came and the likely cause. */
+export async function explainFailure(likelyCause: string, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    const message =
+      error instanceof AssertionError
+        ? `${error.message}\nLikely cause: ${likelyCause}`
+        : `Expected no exception, got ${String(error)}\nLikely cause: The code under test or its setup failed. \`cause\` has the stack.`;
+    throw new AssertionError(message, { cause: error });
+  }
+}

@@ -1,0 +1,156 @@
+import type { Policy } from "../../core/policy.js";
+import type { Charge } from "../../core/store.js";
+import { assert } from "../assert.js";
+import type { StoreCall } from "./oracle.js";
+import type { StoreCase, Trial } from "./trial.js";
+
+const OPTIONAL_METHODS = ["peek", "refund", "reset", "debit", "consumeTogether", "close"] as const;
+
+/** The optional methods of the port. The random schedules test peek, refund, reset and debit as well. */
+export const optionalMethodCases: readonly StoreCase[] = [
+  {
+    name: "port · the store has exactly the optional methods that `lacks` does not list",
+    cause: "`lacks` is out of date, or the test makes another store than the one you ship.",
+    async run(trial) {
+      const store = await trial.open({ clock: trial.clock.now });
+      assert(typeof store.consume === "function", `Expected the store to have \`consume\`, got ${typeof store.consume}`);
+      for (const method of OPTIONAL_METHODS) {
+        const has = typeof store[method] === "function";
+        const wanted = has ? "not to be in `lacks`" : "to be in `lacks`, with a reason";
+        assert(has === trial.has(method), `Expected \`${method}\` ${wanted}, got a store ${has ? "with" : "without"} that method`);
+      }
+    },
+  },
+  ...(["refund", "reset", "debit"] as const).map((tested): StoreCase => ({
+    name: `${tested} · takes effect at once, even for a key that was just refused`,
+    cause: `The store answers a refusal from memory. \`${tested}\` must clear that memory.`,
+    needs: [tested],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const policy = trial.policy("p", { capacity: 5, refill: { tokens: 1, everyMs: 1_000 } });
+      for (let turn = 0; turn < 4; turn++) {
+        const key = `caller ${turn}`;
+        const ask = (method: StoreCall["method"], tokens: number): Promise<unknown> =>
+          trial.callThrough(method === tested ? turn >> 1 : turn, { method, policy, key, tokens });
+        await ask("consume", 5);
+        for (let round = 0; round < 3; round++) {
+          await ask("consume", 3);
+          await ask(tested, 3);
+          await ask("consume", 3);
+        }
+      }
+    },
+  })),
+  togetherCase("L10 · consumeTogether takes all charges or none", [0, 0, 300, 1_000, 2_500]),
+  togetherCase("L6 · consumeTogether takes all or none while the clock steps back or jumps ahead", [0, 300, -400, -2_000, 1_500, 90_000, -90_000]),
+  togetherCase("L14 · consumeTogether takes all or none while limits change, appear and disappear", [0, 300, 1_000, 2_500], true),
+  {
+    name: "L14 · refused charges of one call convert all records to the new numbers of their policies",
+    cause: "The store writes nothing when it refuses several charges. Convert records of older numbers anyway.",
+    needs: ["consumeTogether"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const slow = trial.policy("tier", { capacity: 20, refill: { tokens: 1, everyMs: 1_000 } });
+      const fast = trial.policy("tier", { capacity: 20, refill: { tokens: 7, everyMs: 1_000 } });
+      const never = trial.policy("full", { capacity: 1, refill: { tokens: 1, everyMs: 60_000 } });
+      await trial.consume(never, "full", 1);
+      for (const [key, cost] of [["would be refused", 30], ["would be allowed", 1]] as const) {
+        await trial.consume(slow, key, 20);
+        trial.move(2_000);
+        await chargeAndCompare(trial, [{ policy: never, key: "full", cost: 1 }, { policy: fast, key, cost }]);
+        trial.move(1_000);
+        await trial.consume(fast, key, 1);
+      }
+    },
+  },
+  {
+    name: "L10 · concurrent consumeTogether calls in different orders get exactly the capacity, without a deadlock",
+    cause: "The store locks buckets in the order of the charges. Lock them in one fixed order, or in one step.",
+    needs: ["consumeTogether"],
+    async run(trial) {
+      await trial.openStores("identical");
+      for (let round = 0; round < 4; round++) {
+        const policy = trial.policy(`p${round}`, { capacity: 9, refill: { tokens: 1, everyMs: 1_000 } });
+        const both = (turn: number): Charge[] => {
+          const charges = ["a", "b"].map((key) => ({ policy, key, cost: 1 }));
+          return turn % 2 === 0 ? charges : charges.reverse();
+        };
+        // Some single charges run at the same time.
+        const [answers, single] = await Promise.all([
+          Promise.all(Array.from({ length: 24 }, (_, i) => trial.consumeTogether(both(i), trial.store(Math.floor(i / 2))))),
+          Promise.all(Array.from({ length: 6 }, async (_, i) => trial.within(trial.store(i).consume(policy, "a", 1), "an answer to consume"))),
+        ]);
+        const pairs = answers.filter((decisions) => decisions.every(({ allowed }) => allowed)).length;
+        const alone = single.filter(({ allowed }) => allowed).length;
+        assert(pairs + alone === 9, `Expected 9 of 24 pairs and 6 single charges to be allowed together, got ${pairs} and ${alone}`);
+        for (let i = 0; i < 9; i++) trial.oracle.assume(consumeCall(policy, "a", 1), trial.now);
+        for (let i = 0; i < pairs; i++) trial.oracle.assume(consumeCall(policy, "b", 1), trial.now);
+        trial.move(2_000);
+        for (const key of ["a", "b"]) await trial.consume(policy, key, 3);
+      }
+    },
+  },
+  {
+    name: "close · closes what the store opened, can be called twice, and leaves other stores open",
+    cause: "`close` ends a connection that the store does not own, or fails the second time.",
+    needs: ["close"],
+    async run(trial) {
+      const policy = trial.policy("p", { capacity: 5, refill: { tokens: 1, everyMs: 1_000 } });
+      await trial.openStores("mixed");
+      const other = await trial.open({ clock: trial.clock.now });
+      await other.consume(policy, "other", 1);
+      for (const time of ["once", "twice"]) {
+        const problem = await trial.within(Promise.resolve(other.close?.()).then(() => null, String), "`close` to finish");
+        assert(problem === null, `Expected \`close\` to work ${time}, got ${problem}`);
+      }
+      await trial.consume(policy, "caller", 2);
+    },
+  },
+];
+
+/** A history of charges on a user, a device and a tenant: mostly together, sometimes alone. */
+function togetherCase(name: string, moves: readonly number[], changing = false): StoreCase {
+  return {
+    name,
+    cause: "The store charges one bucket before it has checked all of them, or reads them at different instants.",
+    needs: ["consumeTogether"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const { random } = trial;
+      const user = [
+        trial.policy("user", { name: "only", capacity: 6, refill: { tokens: 1, everyMs: 1_000 } }),
+        trial.policy("user", { name: "only", capacity: 8, refill: { tokens: 3, everyMs: 700 } }),
+      ];
+      const tenant = [
+        trial.policy("tenant", { name: "a", capacity: 15, refill: { tokens: 2, everyMs: 1_000 } }, { name: "b", capacity: 40, refill: { tokens: 1, everyMs: 700 } }),
+        trial.policy("tenant", { name: "b", capacity: 30, refill: { tokens: 2, everyMs: 900 } }, { name: "c", capacity: 20, refill: { tokens: 5, everyMs: 3_000 } }),
+      ];
+      const one = (versions: readonly Policy[]): Policy => (changing ? random.pick(versions) : (versions[0] as Policy));
+      for (let round = 0; round < 60; round++) {
+        trial.move(random.pick(moves));
+        const charges: Charge[] = [
+          { policy: one(user), key: `user ${round % 3}`, cost: random.between(0, 4) },
+          { policy: one(tenant), key: "tenant", cost: random.pick([0, 1, 2, 7, 16]) },
+          { policy: one(user), key: "device", cost: random.between(0, 2) },
+        ];
+        await chargeAndCompare(trial, random.next() < 0.5 ? charges : charges.reverse());
+        if (round % 10 === 9) await trial.consume(one(tenant), "tenant", 1);
+      }
+      for (let i = 0; i < 3; i++) await trial.consume(one(user), `user ${i}`, 1);
+    },
+  };
+}
+
+/** Checks that all charges were taken, or that none was and each decision is the one `peek` would make. */
+async function chargeAndCompare(trial: Trial, charges: readonly Charge[]): Promise<void> {
+  const answers = await trial.consumeTogether(charges);
+  const all = answers.every(({ allowed }) => allowed);
+  const method = all ? "consume" : "peek";
+  trial.compare(charges.map(({ policy, key, cost }, i) => ({ call: { ...consumeCall(policy, key, cost), method }, answer: answers[i] })));
+  // After a refusal, each record still converts to the new numbers, as it does for a cost that can never fit.
+  if (!all) for (const { policy, key } of charges) trial.oracle.assume(consumeCall(policy, key, policy.maxCost + 1), trial.now);
+}
+
+function consumeCall(policy: Charge["policy"], key: string, tokens: number): StoreCall {
+  return { method: "consume", policy, key, tokens };
+}

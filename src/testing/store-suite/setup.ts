@@ -1,0 +1,53 @@
+import type { Clock } from "../../core/clock.js";
+import type { Store } from "../../core/store.js";
+import type { TestFunction } from "../runner.js";
+
+/** A feature that a store may lack. List it in `lacks`, with the reason. */
+export type StoreTrait =
+  /** The optional methods of the port. */
+  | "peek"
+  | "refund"
+  | "reset"
+  | "debit"
+  | "consumeTogether"
+  | "close"
+  /** Stores that the factory makes with the same clock setting share their buckets, as the processes of one service do. */
+  | "sharing"
+  /** The store never answers a refusal from memory. It sees at once what another process refunds or spends. */
+  | "freshDenials"
+  /** Without the `clock` option, the store reads the clock of a server, not of this process. */
+  | "serverClock"
+  /** The store remembers at most `maxKeys` keys. */
+  | "bound"
+  /** The buckets are on a server that can be unreachable. */
+  | "unreachable";
+
+/** The store that a test needs. If the factory cannot make one, list the trait in `lacks`. */
+export interface StoreSetup {
+  /**
+   * The clock to use instead of the store's own. Every store must accept one, even if it normally reads its server's clock:
+   * send the time with the call. Without it, no test can check a window of a month or a clock that steps back.
+   */
+  readonly clock?: Clock;
+  /** The most keys to remember (trait `bound`). The store must be new and empty. */
+  readonly maxKeys?: number;
+  /** True for a store whose server does not answer (trait `unreachable`). A port without a listener is enough. */
+  readonly unreachable?: boolean;
+}
+
+/** The options of `storeSuite`. */
+export interface StoreSuiteOptions {
+  /** Registers one test. The tests of one suite must run one after another, which is the default of test runners. */
+  readonly test: TestFunction;
+  /**
+   * Makes a store. Each test calls it one or more times. You need no cleanup between tests: every test uses its own names.
+   * Close what the factory opens, such as connections, yourself.
+   */
+  readonly factory: (setup: StoreSetup) => Store | Promise<Store>;
+  /** Traits that the store lacks, each with the reason. The suite skips their tests and shows the reason. Default: none. */
+  readonly lacks?: { readonly [Trait in StoreTrait]?: string | undefined } | undefined;
+  /** Selects the random histories. A whole number, default 1. A failure prints it. */
+  readonly seed?: number | undefined;
+  /** Milliseconds after which a call fails the test. Default 5,000. A right store never waits for it. */
+  readonly deadlineMs?: number | undefined;
+}
