@@ -10,7 +10,7 @@ export function assert(holds: boolean, message: string): asserts holds {
   if (!holds) throw new AssertionError(message);
 }
 
-/** Throws an {@link AssertionError} unless both values have the same JSON text. `what` names the value in the message. */
+/** Throws an {@link AssertionError} unless both values have the same JSON text. The message names the value `what`. */
 export function assertEqual(actual: unknown, wanted: unknown, what: string): void {
   const [got, want] = [JSON.stringify(actual), JSON.stringify(wanted)];
   assert(got === want, `Expected ${what} to be ${want}, got ${got}`);
@@ -22,6 +22,19 @@ export async function eventually(holds: () => boolean, what: string, deadlineMs:
   while (!holds()) {
     assert(performance.now() < deadline, `Expected ${what} within ${deadlineMs} ms, got nothing`);
     await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+/** Waits for `promise`. Throws after `deadlineMs`. */
+export async function withDeadline<T>(promise: T | Promise<T>, what: string, deadlineMs: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new AssertionError(`Expected ${what} within ${deadlineMs} ms, got nothing`)), deadlineMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

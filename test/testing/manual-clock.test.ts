@@ -3,23 +3,23 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 
 describe("ManualClock", () => {
-  test("starts at 0 or where it is told, and stands still", () => {
+  test("starts at 0 or at the given time, and stands still", () => {
     expect(new ManualClock().now()).toBe(0);
     const clock = new ManualClock(1_700_000_000_000.5);
     expect([clock.now(), clock.now()]).toEqual([1_700_000_000_000.5, 1_700_000_000_000.5]);
   });
 
-  test("moves by any amount, also backwards and by fractions, and jumps", () => {
+  test("advances by any amount, including negative ones and fractions, and jumps with set", () => {
     const clock = new ManualClock(10);
-    const told = [5, -20, 0.25].map((ms) => {
+    const readings = [5, -20, 0.25].map((ms) => {
       clock.advance(ms);
       return clock.now();
     });
     clock.set(-3);
-    expect([...told, clock.now()]).toEqual([15, -5, -4.75, -3]);
+    expect([...readings, clock.now()]).toEqual([15, -5, -4.75, -3]);
   });
 
-  test("hands its time on by itself", () => {
+  test("`now` works as a function of its own", () => {
     const clock = new ManualClock();
     const bucket = new TokenBucket({ capacity: 1, refill: perSecond(1), clock: clock.now });
     bucket.consume();

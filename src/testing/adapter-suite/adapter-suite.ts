@@ -11,8 +11,8 @@ import type { AdapterSuiteOptions } from "./setup.js";
 /**
  * Registers tests for the whole HTTP contract of an adapter, against real servers over real sockets.
  *
- * The numbers in the names are those of the contract's checklist. The suite needs Node and any test runner. It takes less
- * than a second, connects to 127.0.0.1 only, and never sleeps.
+ * The numbers in the names are those of the contract's checklist. The suite needs Node and works with any test runner.
+ * It takes about 1 second and connects to 127.0.0.1 only.
  * @example
  * describe("my adapter", () => {
  *   adapterSuite({ test, serve: async (setup) => startMyServer(setup) });

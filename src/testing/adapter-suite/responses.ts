@@ -156,7 +156,8 @@ export const responseCases: readonly AdapterCase[] = [
       for (let i = 0; i < 2; i++) await server.get("/ok");
       checkRefusal(await server.get("/ok"), { retryAfter: 1 });
       const { status, field } = await preflight();
-      assert(status !== 429 && field("RateLimit") === null, `Expected a preflight to pass without fields, got ${status} with RateLimit ${field("RateLimit")}`);
+      const got = `${status} with RateLimit ${field("RateLimit")}`;
+      assert(status !== 429 && field("RateLimit") === null, `Expected a preflight to pass without fields, got ${got}`);
     },
   },
   {

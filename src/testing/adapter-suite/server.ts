@@ -97,7 +97,7 @@ function withDefaults(options: CaseOptions, clock: Clock): GateOptions<SuiteRequ
 
 type TranslatableOptions = SharedOptions<SuiteRequest> & Pick<OwnLimiter<SuiteRequest>, "policy">;
 
-/** Makes options whose functions take the framework's request. */
+/** Wraps the functions in `options`, so that they take the framework's request. */
 function translateOptions<Request>(options: GateOptions<SuiteRequest>, read: (request: Request) => SuiteRequest): GateOptions<Request> {
   const { key, cost, skip, policy, body, onDecision, refundWhen, ...plain } = options as TranslatableOptions;
   return {

@@ -26,14 +26,14 @@ export interface SuiteRequest {
  * | `/throws` | the handler throws |
  * | `/rejects` | the handler fails later: a rejected promise, or `next(error)` |
  * | `/own` | 200; the handler sets `RateLimit-Remaining: 777` |
- * | `/raw`, `/raw-list` | 200 by `writeHead` with `RateLimit-Remaining: 777`, as an object and as a list (trait `rawHead`) |
- * | `/early` | 200; the head was sent before the limiter ran (trait `earlyHead`) |
+ * | `/raw`, `/raw-list` | 200 by `writeHead` with `RateLimit-Remaining: 777`, in an object or a list (`rawHead`) |
+ * | `/early` | 200; the head was sent before the limiter ran (`earlyHead`) |
  * | `/cors` | 200 |
  * | `/bulk` | 200 |
  * | `POST /json` | 200 and the request body, parsed as JSON |
  *
- * Before the limiter, the server sets `Cache-Control: public, max-age=60` on every response. On `/cors`, the framework's
- * own CORS middleware allows every origin and exposes `X-Request-Id`.
+ * Two routes need a trait, in parentheses. Before the limiter, the server sets `Cache-Control: public, max-age=60` on
+ * every response. On `/cors`, CORS middleware of the framework allows every origin and exposes `X-Request-Id`.
  */
 export interface AdapterSetup {
   /** Returns the options of the limiter in front of every route except `/bulk`. */
@@ -64,7 +64,7 @@ export type AdapterTrait =
   | "errorFields"
   /** If no function is asynchronous, the handler runs without a microtask in between. */
   | "synchronous"
-  /** The framework tells when a client has disconnected. */
+  /** The framework reports that a client has disconnected. */
   | "disconnects"
   /** A client can send several requests on one connection before the first response. */
   | "pipelining";
@@ -75,7 +75,7 @@ export interface AdapterSuiteOptions {
   readonly test: TestFunction;
   /** Starts a server with the adapter under test on 127.0.0.1, port 0. Each test starts one server or more. */
   readonly serve: (setup: AdapterSetup) => Promise<RunningServer>;
-  /** Traits that the framework lacks, each with the reason. The suite skips their tests and shows the reason. Default: none. */
+  /** Traits that the framework lacks, each with the reason. The suite skips their tests by name. Default: none. */
   readonly lacks?: { readonly [Trait in AdapterTrait]?: string | undefined } | undefined;
   /** Milliseconds of silence after which a test fails. Default 5,000. A right adapter never waits for it. */
   readonly deadlineMs?: number | undefined;

@@ -30,13 +30,13 @@ export const optionalMethodCases: readonly StoreCase[] = [
       const policy = trial.policy("p", { capacity: 5, refill: { tokens: 1, everyMs: 1_000 } });
       for (let turn = 0; turn < 4; turn++) {
         const key = `caller ${turn}`;
-        const ask = (method: StoreCall["method"], tokens: number): Promise<unknown> =>
+        const call = (method: StoreCall["method"], tokens: number): Promise<unknown> =>
           trial.callThrough(method === tested ? turn >> 1 : turn, { method, policy, key, tokens });
-        await ask("consume", 5);
+        await call("consume", 5);
         for (let round = 0; round < 3; round++) {
-          await ask("consume", 3);
-          await ask(tested, 3);
-          await ask("consume", 3);
+          await call("consume", 3);
+          await call(tested, 3);
+          await call("consume", 3);
         }
       }
     },

@@ -34,8 +34,8 @@ interface TrackedKey {
 /**
  * The core's arithmetic over a plain map. Every store must give the same answers.
  *
- * A store may forget a bucket with nothing spent at any time (law L4). After a clock has stepped back, that changes later
- * answers. The oracle therefore keeps every possible state, and drops those that an answer excludes.
+ * A store may forget a bucket with nothing spent at any time (law L4). That changes later answers if the clock steps
+ * back. The oracle therefore keeps every possible state, and drops those that an answer excludes.
  */
 export class Oracle {
   readonly #keys = new Map<string, TrackedKey>();

@@ -54,7 +54,7 @@ function severalLimits(trial: Trial): ScheduledCaller[] {
   });
 }
 
-/** Callers whose limits change their numbers, appear or disappear. */
+/** Callers with limits that change their numbers, appear or disappear. */
 function changingLimits(trial: Trial): ScheduledCaller[] {
   const { random } = trial;
   return Array.from({ length: 14 }, (_, i) => {

@@ -11,7 +11,7 @@ export type StoreTrait =
   | "debit"
   | "consumeTogether"
   | "close"
-  /** Stores that the factory makes with the same clock setting share their buckets, as the processes of one service do. */
+  /** Stores that the factory makes with the same clock setting share their buckets, like several processes. */
   | "sharing"
   /** The store never answers a refusal from memory. It sees at once what another process refunds or spends. */
   | "freshDenials"
@@ -25,13 +25,13 @@ export type StoreTrait =
 /** The store that a test needs. If the factory cannot make one, list the trait in `lacks`. */
 export interface StoreSetup {
   /**
-   * The clock to use instead of the store's own. Every store must accept one, even if it normally reads its server's clock:
+   * The clock to use instead of the store's own. A store that normally reads its server's clock must accept one, too:
    * send the time with the call. Without it, no test can check a window of a month or a clock that steps back.
    */
   readonly clock?: Clock;
   /** The most keys to remember (trait `bound`). The store must be new and empty. */
   readonly maxKeys?: number;
-  /** True for a store whose server does not answer (trait `unreachable`). A port without a listener is enough. */
+  /** True for a store that cannot reach its server (trait `unreachable`). Use a port without a listener. */
   readonly unreachable?: boolean;
 }
 
@@ -40,11 +40,11 @@ export interface StoreSuiteOptions {
   /** Registers one test. The tests of one suite must run one after another, which is the default of test runners. */
   readonly test: TestFunction;
   /**
-   * Makes a store. Each test calls it one or more times. You need no cleanup between tests: every test uses its own names.
+   * Makes a store. Each test calls it one or more times. Every test uses its own names, so you need no cleanup.
    * Close what the factory opens, such as connections, yourself.
    */
   readonly factory: (setup: StoreSetup) => Store | Promise<Store>;
-  /** Traits that the store lacks, each with the reason. The suite skips their tests and shows the reason. Default: none. */
+  /** Traits that the store lacks, each with the reason. The suite skips their tests by name. Default: none. */
   readonly lacks?: { readonly [Trait in StoreTrait]?: string | undefined } | undefined;
   /** Selects the random histories. A whole number, default 1. A failure prints it. */
   readonly seed?: number | undefined;

@@ -11,10 +11,10 @@ import type { StoreSuiteOptions } from "./setup.js";
 import { Trial, type StoreCase } from "./trial.js";
 
 /**
- * Registers tests for every law of the store port. They call the store and compare each answer with the core's arithmetic.
+ * Registers tests for every law of the store port. Each answer of the store is compared with the core's arithmetic.
  *
- * A name begins with the number of its law. The suite needs no particular test runner and no server except the store's. It
- * takes about 2 seconds, most of it in one test that waits for a real clock.
+ * A name begins with the number of its law. The suite works with any test runner and needs no server of its own.
+ * It takes about 2 seconds, most of it in one test that waits for a real clock.
  * @example
  * describe("my store", () => {
  *   storeSuite({
@@ -35,11 +35,15 @@ export function storeSuite(options: StoreSuiteOptions): void {
     ...clockCases, ...ownClockCases, ...lawCases, ...raceCases, ...scheduleCases, ...optionalMethodCases, ...boundCases, ...keyCases,
   ];
   for (const one of cases) {
-    const missing = one.needs?.find((trait) => lacks[trait] !== undefined);
-    if (missing !== undefined) registerSkipped(test, `${one.name} (skipped: ${lacks[missing]})`);
-    else if (one.unless !== undefined && lacks[one.unless] === undefined) registerSkipped(test, `${one.name} (skipped: it has the trait \`${one.unless}\`)`);
-    else test(one.name, () => runStoreCase(options, one));
+    const reason = skipReason(one, lacks);
+    if (reason === undefined) test(one.name, () => runStoreCase(options, one));
+    else registerSkipped(test, `${one.name} (skipped: ${reason})`);
   }
+}
+
+function skipReason({ needs, unless }: StoreCase, lacks: NonNullable<StoreSuiteOptions["lacks"]>): string | undefined {
+  if (unless !== undefined && lacks[unless] === undefined) return `the store has the trait \`${unless}\``;
+  return needs?.map((trait) => lacks[trait]).find((reason) => reason !== undefined);
 }
 
 async function runStoreCase(options: StoreSuiteOptions, { cause, run }: StoreCase): Promise<void> {

@@ -3,7 +3,7 @@ import type { Decision } from "../../core/decision.js";
 import { definePolicy, type Policy } from "../../core/policy.js";
 import type { LimitOptions } from "../../core/limit.js";
 import type { Charge, Store } from "../../core/store.js";
-import { assert, AssertionError } from "../assert.js";
+import { assert, AssertionError, withDeadline } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import { differences, Oracle, type AnsweredCall, type Contradiction, type StoreCall } from "./oracle.js";
 import { Random } from "./random.js";
@@ -60,8 +60,8 @@ export class Trial {
   /**
    * Opens the stores that read the manual clock: two on the same buckets if the store can share them, otherwise one.
    *
-   * `calls` is `"mixed"` if costs differ or tokens are refunded. A store that remembers refusals then gets one instance only,
-   * because a second one would answer from old memory. A store with a bound gets one instance, too.
+   * `calls` is `"mixed"` if costs differ or tokens are refunded. A store that remembers refusals gets one instance
+   * then, because a second one would answer from old memory. A store with a bound gets one instance, too.
    */
   async openStores(calls: "identical" | "mixed", setup: StoreSetup = {}): Promise<void> {
     const share = setup.maxKeys === undefined && this.has("sharing") && (calls === "identical" || this.has("freshDenials"));
@@ -83,7 +83,7 @@ export class Trial {
     return definePolicy({ name: own, limits: limits as [LimitOptions, ...LimitOptions[]] });
   }
 
-  /** Moves the clock by `ms`, forward or back. Ignores a move beyond a quarter of 2^53 ms, where clocks lose precision. */
+  /** Moves the clock by `ms`, also back. Ignores moves beyond a quarter of 2^53 ms, where clocks lose precision. */
   move(ms: number): void {
     if (Math.abs(this.clock.now() + ms) > Number.MAX_SAFE_INTEGER / 4) return;
     this.clock.advance(ms);
@@ -142,23 +142,15 @@ export class Trial {
       Promise.resolve((store.consumeTogether as NonNullable<Store["consumeTogether"]>)(charges)),
       "an answer to consumeTogether",
     );
-    const got = Array.isArray(answers) ? `${answers.length} decisions` : String(answers);
-    assert(Array.isArray(answers) && answers.length === charges.length, `Expected one decision for each of ${charges.length} charges, got ${got}`);
+    const got = Array.isArray(answers) ? `${answers.length} decisions` : typeof answers;
+    const right = Array.isArray(answers) && answers.length === charges.length;
+    assert(right, `Expected one decision for each of ${charges.length} charges, got ${got}`);
     return answers;
   }
 
-  /** Waits for `promise` and throws after the deadline. */
-  async within<T>(promise: T | Promise<T>, what: string): Promise<T> {
-    const { deadlineMs = 5_000 } = this.#options;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new AssertionError(`Expected ${what} within ${deadlineMs} ms, got nothing`)), deadlineMs);
-    });
-    try {
-      return await Promise.race([promise, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+  /** Waits for `promise`. Throws after the suite's deadline. */
+  within<T>(promise: T | Promise<T>, what: string): Promise<T> {
+    return withDeadline(promise, what, this.#options.deadlineMs ?? 5_000);
   }
 
   /** A limiter calls `recall` before `consume`, so `recall` must return exactly the refusal of `consume`. */

@@ -8,8 +8,8 @@ import type { WrongStore } from "./wrong-stores.js";
 
 type Load = (store: RightStore, charge: Charge, now: number) => Bucket[];
 
-/** A store whose `consumeTogether` reads records with `load`, and is right otherwise. */
-const loadingTogether = (load: Load): typeof RightStore =>
+/** A store with a `consumeTogether` that reads records with `load`, and is right otherwise. */
+const chargingTogether = (load: Load): typeof RightStore =>
   wrongStore({
     async consumeTogether(charges) {
       return this.atomically(() => {
@@ -29,17 +29,17 @@ const loadingTogether = (load: Load): typeof RightStore =>
 
 const full = (policy: Policy): Bucket[] => policy.limits.map(fullBucket);
 
-function afresh(buckets: readonly Bucket[], policy: Policy): Bucket[] {
+function fullIfStale(buckets: readonly Bucket[], policy: Policy): Bucket[] {
   return buckets.map((bucket, i) => {
     const limit = policy.limits[i] as Policy["limits"][number];
     return isStale(bucket, limit) ? fullBucket(limit) : bucket;
   });
 }
 
-const byItsOwn = (clock: () => number): typeof RightStore => wrongStore({ now() { return readClock(this.setup.clock ?? clock); } });
+const withOwnClock = (clock: () => number): typeof RightStore => wrongStore({ now() { return readClock(this.setup.clock ?? clock); } });
 
 /** A store that remembers the `most` keys used last. */
-const keepingThe = (most: number): typeof RightStore =>
+const rememberingThe = (most: number): typeof RightStore =>
   wrongStore({
     save(policy, key, buckets, now) {
       const { rows } = this.server;
@@ -84,15 +84,15 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
   ["recalls allowed decisions", RecallsAllowances, "L8 · the same history"],
   ["throws from `recall`", ThrowsFromRecall, "L8 · the same history"],
   ["returns a value from `peek` although `sync` is false", AnswersPeeksAtOnce, "port · a synchronous store"],
-  ["reads the process's `Date` as its server's clock", byItsOwn(() => new Date().getTime()), "clock · a store with the server's clock"],
-  ["reads the process's `hrtime` as its server's clock", byItsOwn(() => Number(process.hrtime.bigint() / 1_000_000n)), "clock · a store with the server's clock"],
-  ["reads whole seconds from its own clock", byItsOwn(() => Math.floor(Date.now() / 1_000) * 1_000), "L4 · own clock: nothing"],
+  ["reads the process's `Date` as its server's clock", withOwnClock(() => new Date().getTime()), "clock · a store with the server's clock"],
+  ["reads the process's `hrtime` as its server's clock", withOwnClock(() => Number(process.hrtime.bigint() / 1_000_000n)), "clock · a store with the server's clock"],
+  ["reads whole seconds from its own clock", withOwnClock(() => Math.floor(Date.now() / 1_000) * 1_000), "L4 · own clock: nothing"],
   [
     "makes a bucket full under new numbers on its own clock",
     wrongStore({
       load(policy, key, now) {
         const buckets = right.load.call(this, policy, key, now);
-        return this.setup.clock === undefined ? afresh(buckets, policy) : buckets;
+        return this.setup.clock === undefined ? fullIfStale(buckets, policy) : buckets;
       },
     }),
     "L8 · own clock",
@@ -137,13 +137,13 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
   ["reports a refund without the server", wrongStore({ async refund(policy, key, tokens) { await right.refund.call(this, policy, key, tokens).catch(() => undefined); } }), "L11 · a store that cannot reach"],
   ["reports a reset without the server", wrongStore({ async reset(policy, key) { await right.reset.call(this, policy, key).catch(() => undefined); } }), "L11 · a store that cannot reach"],
   ["reports a debit without the server", wrongStore({ async debit(policy, key, tokens) { await right.debit.call(this, policy, key, tokens).catch(() => undefined); } }), "L11 · a store that cannot reach"],
-  ["makes a bucket full under new numbers in consumeTogether", loadingTogether((store, { policy, key }, now) => afresh(store.load(policy, key, now), policy)), "L14 · consumeTogether takes all"],
+  ["makes a bucket full under new numbers in consumeTogether", chargingTogether((store, { policy, key }, now) => fullIfStale(store.load(policy, key, now), policy)), "L14 · consumeTogether takes all"],
   [
     "moves a record back in consumeTogether when the clock steps back",
-    loadingTogether((store, { policy, key }, now) => store.load(policy, key, now).map((bucket) => ({ ...bucket, at: Math.min(bucket.at, now) }))),
+    chargingTogether((store, { policy, key }, now) => store.load(policy, key, now).map((bucket) => ({ ...bucket, at: Math.min(bucket.at, now) }))),
     "L6 · consumeTogether takes all",
   ],
-  ["remembers 100 keys without declaring a bound", keepingThe(100), "L13 · without a bound", { bound: "it says that it has none" }],
-  ["remembers 500 keys without declaring a bound", keepingThe(500), "L13 · without a bound", { bound: "it says that it has none" }],
+  ["remembers 100 keys without declaring a bound", rememberingThe(100), "L13 · without a bound", { bound: "it says that it has none" }],
+  ["remembers 500 keys without declaring a bound", rememberingThe(500), "L13 · without a bound", { bound: "it says that it has none" }],
   ["cuts keys at 1100 characters", wrongStore({ name: (policy, key) => JSON.stringify([policy.name, key.slice(0, 1_100)]) }), "keys · 4 KiB"],
 ];

@@ -221,7 +221,7 @@ export const wrongPorts: readonly WrongStore[] = [
         this.closed = true;
       },
     }), "close · "],
-  ["has no bound", wrongStore({ keyToForget: () => "nobody" }), "L13 · a store never remembers"],
+  ["has no bound", wrongStore({ keyToForget: () => "no such key" }), "L13 · a store never remembers"],
   ["forgets the oldest key, busy or not", wrongStore({ keyToForget() { return [...this.server.rows.keys()][0] as string; } }), "L13 · a store remembers as many"],
   ["turns new keys away when it is full", wrongStore({
       save(policy, key, buckets, now) {
@@ -231,7 +231,7 @@ export const wrongPorts: readonly WrongStore[] = [
     }), "L13 · a store never remembers"],
 ];
 
-/** A store with another rule for debits: `after` gets the spent units, the debited units and the size, and returns the new spent units. */
+/** A store with another rule for debits. `after` returns the new spent units. */
 function owing(after: (spent: number, units: number, size: number) => number): typeof RightStore {
   return wrongStore({
     debit(policy, key, tokens) {

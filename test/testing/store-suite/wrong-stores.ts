@@ -5,7 +5,7 @@ import { definePolicy, type Policy } from "../../../src/index.js";
 import type { StoreSuiteOptions } from "../../../src/testing/index.js";
 import { wrongStore, nextTurn, onlyLimit, right, type RightStore } from "./wrong-stores-base.js";
 
-/** The mistake, the store, the beginning of the name of the case that must fail, and the traits that the store lacks. */
+/** The mistake, the store, how the name of the case that must fail begins, and the traits that the store lacks. */
 export type WrongStore = readonly [mistake: string, store: typeof RightStore, failing: string, lacks?: StoreSuiteOptions["lacks"]];
 
 /** Reads, waits one turn and writes, without a lock. */
