@@ -1,5 +1,5 @@
 import { assert, assertEqual } from "../assert.js";
-import { checkFields, checkRefusal } from "./response-checks.js";
+import { checkFields, checkRefusal, parseJson } from "./response-checks.js";
 import { userKey, type AdapterCase } from "./server.js";
 import { formatRequest, parseResponses } from "./wire.js";
 
@@ -77,7 +77,7 @@ export const connectionCases: readonly AdapterCase[] = [
         const body = JSON.stringify({ text: "x".repeat(50_000) });
         const response = await server.request("/json", { method: "POST", body, headers: { "Content-Type": "application/json" } });
         checkFields(response, 200, { remaining: 2 });
-        assertEqual(JSON.parse(response.body), JSON.parse(body), "the parsed body");
+        assertEqual(parseJson(response), JSON.parse(body), "the parsed body");
       }
     },
   },

@@ -1,4 +1,4 @@
-import { assert, assertEqual } from "../assert.js";
+import { assert, AssertionError, assertEqual } from "../assert.js";
 import type { ServerUnderTest } from "./server.js";
 import type { WireResponse } from "./wire.js";
 
@@ -55,12 +55,21 @@ export function checkProblem(response: WireResponse, code: string): Record<strin
   const type = response.field("Content-Type");
   assert(/^application\/(problem\+)?json\b/.test(type ?? ""), `Expected Content-Type of a refusal to be JSON, got ${type}`);
   assertEqual(response.field("Content-Length"), String(response.body.length), "Content-Length");
-  const problem = JSON.parse(response.body) as Record<string, unknown>;
+  const problem = parseJson(response) as Record<string, unknown>;
   assertEqual(problem["status"], response.status, "status in the body");
   assertEqual(problem["code"], code, "code in the body");
   const { message } = problem;
   assert(typeof message === "string" && message !== "", `Expected message in the body to be a non-empty string, got ${JSON.stringify(message)}`);
   return problem;
+}
+
+/** Parses the body as JSON. Throws an AssertionError that shows a body of another kind. */
+export function parseJson({ body }: WireResponse): unknown {
+  try {
+    return JSON.parse(body);
+  } catch (error) {
+    throw new AssertionError(`Expected the body to be JSON, got ${JSON.stringify(body.slice(0, 200))}`, { cause: error });
+  }
 }
 
 /** Checks that neither the head nor the trailers have a RateLimit field. */

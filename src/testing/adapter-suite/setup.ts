@@ -32,8 +32,10 @@ export interface SuiteRequest {
  * | `/bulk` | 200 |
  * | `POST /json` | 200 and the request body, parsed as JSON |
  *
- * Two routes need a trait, in parentheses. Before the limiter, the server sets `Cache-Control: public, max-age=60` on
- * every response. On `/cors`, CORS middleware of the framework allows every origin and exposes `X-Request-Id`.
+ * A route with a trait in parentheses is needed only if the framework has that trait.
+ *
+ * Before the limiter, the server sets `Cache-Control: public, max-age=60` on every response. On `/cors`, CORS middleware
+ * of the framework allows every origin and exposes `X-Request-Id`.
  */
 export interface AdapterSetup {
   /** Returns the options of the limiter in front of every route except `/bulk`. */

@@ -143,7 +143,7 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
     chargingTogether((store, { policy, key }, now) => store.load(policy, key, now).map((bucket) => ({ ...bucket, at: Math.min(bucket.at, now) }))),
     "L6 · consumeTogether takes all",
   ],
-  ["remembers 100 keys without declaring a bound", rememberingThe(100), "L13 · without a bound", { bound: "it says that it has none" }],
-  ["remembers 500 keys without declaring a bound", rememberingThe(500), "L13 · without a bound", { bound: "it says that it has none" }],
+  ["remembers 100 keys without declaring a bound", rememberingThe(100), "L13 · without a bound", { bound: "the store declares none" }],
+  ["remembers 500 keys without declaring a bound", rememberingThe(500), "L13 · without a bound", { bound: "the store declares none" }],
   ["cuts keys at 1100 characters", wrongStore({ name: (policy, key) => JSON.stringify([policy.name, key.slice(0, 1_100)]) }), "keys · 4 KiB"],
 ];
