@@ -34,8 +34,8 @@ export interface SuiteRequest {
  *
  * A route with a trait in parentheses is needed only if the framework has that trait.
  *
- * Before the limiter, the server sets `Cache-Control: public, max-age=60` on every response. On `/cors`, CORS middleware
- * of the framework allows every origin and exposes `X-Request-Id`.
+ * Before the limiter, the server sets `Cache-Control: public, max-age=60` on every response. On `/cors`, middleware of
+ * the framework allows every origin and exposes `X-Request-Id`.
  */
 export interface AdapterSetup {
   /** Returns the options of the limiter in front of every route except `/bulk`. */
