@@ -6,7 +6,7 @@
  * (To give axios the client as its `fetch` does not do: axios expects errors of its own kind, and changes them.)
  */
 import { CanceledError, isAxiosError, type AxiosInstance, type GenericAbortSignal } from "axios";
-import { waitOf } from "sluice/client";
+import { parseWait } from "sluice/client";
 
 declare module "axios" {
   interface AxiosRequestConfig {
@@ -26,7 +26,7 @@ export function obeyRateLimits(http: AxiosInstance, { maxAttempts = 3, maxWaitMs
     const { config, response } = error;
     const refusals = (config.refusals ?? 0) + 1;
     // For the screen, the same line makes the wait of the error that is thrown here.
-    const wait = waitOf(response.headers, Date.now())?.waitMs;
+    const wait = parseWait(response.headers, Date.now())?.waitMs;
     if (config.sensitive || !REPEATABLE.includes(config.method ?? "get") || isStream(config.data)) throw error;
     if (refusals >= maxAttempts || (wait ?? 0) > maxWaitMs) throw error;
 

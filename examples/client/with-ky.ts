@@ -10,7 +10,7 @@
  * It repeats no request with a body then, for ky makes a stream of it. The hook does.
  */
 import ky, { type AfterResponseHook, type Options } from "ky";
-import { waitOf } from "sluice/client";
+import { parseWait } from "sluice/client";
 
 const REPEATABLE = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
 
@@ -21,7 +21,7 @@ const LONGEST_WAIT_MS = 2 ** 31 - 86_400_000;
 export function obeyRateLimits({ maxAttempts = 3, maxWaitMs = 60_000 } = {}): Options {
   const obey: AfterResponseHook = (request, _, response, { retryCount }) => {
     if (response.status !== 429 || !REPEATABLE.includes(request.method)) return;
-    const wait = waitOf(response.headers, Date.now())?.waitMs;
+    const wait = parseWait(response.headers, Date.now())?.waitMs;
     if (retryCount + 1 >= maxAttempts || (wait ?? 0) > Math.min(maxWaitMs, LONGEST_WAIT_MS)) return;
     return ky.retry({ delay: wait === undefined ? backoff(retryCount) : withJitter(wait), code: "RATE_LIMITED" });
   };

@@ -1,10 +1,11 @@
+import { throwIfAborted } from "./fetch/abort.js";
 import type { RateLimitedError } from "./fetch/error.js";
 import type { Timing } from "./fetch/options.js";
-import { sleep, throwIfAborted } from "./fetch/sleep.js";
+import { sleep } from "./fetch/sleep.js";
 
-/** What `countdown` may be given. */
+/** The options of `countdown`. */
 export interface CountdownOptions {
-  /** Ends the countdown: it rejects with the signal's reason. */
+  /** Ends the countdown, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | null | undefined;
   /** The wall clock, in milliseconds since 1970. Default: `Date.now`. */
   readonly wallClock?: (() => number) | undefined;
@@ -13,11 +14,12 @@ export interface CountdownOptions {
 }
 
 /**
- * Counts the wait of a {@link RateLimitedError} down, for a screen: calls `onSecond` with the whole seconds left, rounded up, at once
- * and whenever they change, and resolves after it has been called with 0.
+ * Counts down the wait of a {@link RateLimitedError}, for a screen. Calls `onSecond` with the whole seconds left, rounded
+ * up: at once, then at each change. Resolves after the call with 0.
  *
- * A wait without an end is told once, as Infinity, and then only the signal ends the countdown.
- * By the wall clock, so that it is right again after a phone slept; it never counts up. Where the server named no wait, it is 0 at once.
+ * - The wall clock decides, so the number is right after a phone slept. It never counts up.
+ * - Without a wait (`retryAt` is null) the first call is the one with 0.
+ * - For an infinite wait `onSecond` is called once, with Infinity. Only the signal ends that countdown.
  * @example
  * await countdown(error, (seconds) => console.log(`Try again in ${seconds} s`));
  */
@@ -31,7 +33,7 @@ export async function countdown(
   for (let shown = NaN; shown !== 0; ) {
     throwIfAborted(signal);
     const left = Math.max(0, end - wallClock());
-    // The last instant that a Date holds stands for all that are later.
+    // The latest instant that a Date can hold stands for Infinity.
     const seconds = end < 8.64e15 ? Math.ceil(left / 1_000) : Infinity;
     if (!(seconds >= shown)) onSecond((shown = seconds));
     if (shown > 0) await rest(left % 1_000 || 1_000, signal);

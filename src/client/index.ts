@@ -1,5 +1,5 @@
 /**
- * The other side of a 429: a `fetch` that obeys it, and what it is made of.
+ * The client's side of a 429: a `fetch` that obeys it, a countdown for the screen, and parsers of the header fields.
  * @module sluice/client
  */
 export { countdown, type CountdownOptions } from "./countdown.js";
@@ -13,11 +13,11 @@ export {
   type RetryInfo,
   type Timing,
   type Traffic,
-  type TrafficAnswer,
   type TrafficCall,
+  type TrafficResponse,
 } from "./fetch/options.js";
+export { type RateLimitReason } from "./fetch/retry.js";
 export { type RateLimit } from "./reading/rate-limit.js";
 export { parseRateLimit } from "./reading/rate-limit-fields.js";
-export { type RateLimitReason } from "./fetch/retry.js";
-export { waitOf, type Wait } from "./reading/wait-of.js";
+export { parseWait, type Wait } from "./reading/wait.js";
 export { parseRetryAfter, type HeaderSource } from "../http/retry-after/retry-after.js";

@@ -73,7 +73,7 @@ test.each([
   [86_400_001, "Too many requests"],
   [Infinity, "Too many requests"],
   [null, "Too many requests"],
-])("the message of a wait of %s ms is one that can be shown", (waitMs, message) => {
+])("the message for a wait of %s ms can be shown", (waitMs, message) => {
   const error = new RateLimitedError({ reason: "attempts", waitMs, retryAt: null, attempts: 1 });
   expect([error.message, error.waitMs]).toEqual([message, waitMs]);
 });

@@ -1,5 +1,6 @@
-import { parseRateLimit, type RateLimit } from "../../src/client/reading/rate-limit-fields.js";
-import { waitOf, type Wait } from "../../src/client/reading/wait-of.js";
+import type { RateLimit } from "../../src/client/reading/rate-limit.js";
+import { parseRateLimit } from "../../src/client/reading/rate-limit-fields.js";
+import { parseWait, type Wait } from "../../src/client/reading/wait.js";
 import { parseHttpDate } from "../../src/http/retry-after/http-date.js";
 import { parseRetryAfter } from "../../src/http/retry-after/retry-after.js";
 import decisionsJson from "../vectors/decisions.json" with { type: "json" };
@@ -35,7 +36,7 @@ export function runVectors(): Readonly<Record<"http-date" | "retry-after" | "rat
       got: parseRateLimit(headers, now),
       expected,
     })),
-    wait: (waitJson as unknown as Told<Wait>[]).map(({ why, headers, now, expected }) => ({ why, got: waitOf(headers, now), expected })),
+    wait: (waitJson as unknown as Told<Wait>[]).map(({ why, headers, now, expected }) => ({ why, got: parseWait(headers, now), expected })),
   };
 }
 

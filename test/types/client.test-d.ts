@@ -1,12 +1,13 @@
 // What compiles for users of the client, and what must not.
 import { expectTypeOf } from "expect-type";
+import type { SluiceError } from "sluice";
 import {
   countdown,
   createFetch,
   parseRateLimit,
   parseRetryAfter,
+  parseWait,
   RateLimitedError,
-  waitOf,
   type ClientFetch,
   type RateLimit,
   type Traffic,
@@ -43,6 +44,7 @@ createFetch({
   random: Math.random,
 });
 createFetch({ identity: "ann", retryBudget: false, traffic: undefined, maxAttempts: undefined });
+createFetch({ backoff: { baseMs: undefined, capMs: undefined }, retryBudget: { tokens: undefined, perSuccess: undefined } });
 
 // @ts-expect-error
 createFetch({ maxAttempt: 3 });
@@ -73,8 +75,9 @@ void client();
 
 declare const thrown: unknown;
 if (thrown instanceof RateLimitedError) {
-  expectTypeOf(thrown).toExtend<Error>();
-  expectTypeOf(thrown.code).toEqualTypeOf<string>();
+  expectTypeOf(thrown).toExtend<SluiceError>();
+  expectTypeOf(thrown.code).toEqualTypeOf<"ERR_RATE_LIMITED">();
+  expectTypeOf(thrown.serverCode).toEqualTypeOf<string | null>();
   expectTypeOf(thrown.serverMessage).toEqualTypeOf<string | null>();
   expectTypeOf(thrown.reason).toEqualTypeOf<"sensitive" | "not_repeatable" | "attempts" | "wait_too_long" | "budget">();
   expectTypeOf(thrown.waitMs).toEqualTypeOf<number | null>();
@@ -91,9 +94,12 @@ if (thrown instanceof RateLimitedError) {
 
 expectTypeOf(parseRetryAfter(new Headers(), 0)).toEqualTypeOf<number | null>();
 expectTypeOf(parseRateLimit({ "ratelimit-remaining": "0", "set-cookie": ["a", "b"], age: undefined }, 0)).toEqualTypeOf<RateLimit[] | null>();
-expectTypeOf(waitOf(new Map([["retry-after", "3"]]), 0)?.waitMs).toEqualTypeOf<number | undefined>();
+expectTypeOf(parseWait(new Map([["retry-after", "3"]]), 0)?.waitMs).toEqualTypeOf<number | undefined>();
 
-// Anybody may write the port.
+// A user may implement `Traffic`.
 
-const traffic: Traffic = { turn: async ({ origin, maxWaitMs }) => (origin === "" ? maxWaitMs : 0), heard: (_, answer) => void answer?.limits?.[0]?.remaining };
+const traffic: Traffic = {
+  schedule: async ({ origin, maxWaitMs }) => (origin === "" ? maxWaitMs : 0),
+  observe: (_, response) => void response?.limits?.[0]?.remaining,
+};
 createFetch({ traffic });

@@ -1,34 +1,59 @@
-type Act = () => void;
+/** Called when a signal aborts. */
+type AbortHandler = () => void;
 
-// One listener serves all calls of a signal: it may outlive thousands of them, and Node warns of the eleventh.
-const actsOf = new WeakMap<AbortSignal, Set<{ deref(): Act | undefined }>>();
-// Keeps an act for as long as somebody has the body that it would end.
-const held = new WeakMap<object, Act>();
+/** Refers to a handler; `deref` returns undefined after the handler was garbage-collected. */
+interface HandlerRef {
+  deref(): AbortHandler | undefined;
+}
 
-/** Calls `act` when the signal aborts. After the function that it returns was called: only for as long as `body` is still in use. */
-export function onAbort(signal: AbortSignal, act: Act): (body?: object | null) => void {
-  const acts = actsOf.get(signal) ?? listenTo(signal);
-  const entry = { deref: () => act };
-  acts.add(entry);
+// Each signal gets one listener. A signal may serve thousands of calls, and Node warns at the eleventh listener.
+const handlersBySignal = new WeakMap<AbortSignal, Set<HandlerRef>>();
+// Keeps a handler alive as long as the response body that it would end.
+const handlerOfBody = new WeakMap<object, AbortHandler>();
+
+/** Returns an aborted signal's reason. Returns an `AbortError` on platforms that keep no reason (React Native). */
+export function abortReason(signal: AbortSignal): unknown {
+  return signal.reason ?? Object.assign(new Error("Aborted"), { name: "AbortError" });
+}
+
+/** Throws the signal's reason if the signal has aborted. */
+export function throwIfAborted(signal: AbortSignal | null | undefined): void {
+  if (signal?.aborted) throw abortReason(signal);
+}
+
+/**
+ * Calls `handler` when the signal aborts.
+ *
+ * Call the returned function once the response is there. With a body, the handler stays until that body is
+ * garbage-collected; without one, the handler is removed.
+ */
+export function onAbort(signal: AbortSignal, handler: AbortHandler): (body?: object | null) => void {
+  const handlers = handlersBySignal.get(signal) ?? listen(signal);
+  const pending: HandlerRef = { deref: () => handler };
+  handlers.add(pending);
   return (body) => {
-    acts.delete(entry);
+    handlers.delete(pending);
     if (!body) return;
-    held.set(body, act);
-    // Looks at two for one that comes, so that those whose body is gone do not pile up.
-    let looks = 2;
-    for (const old of acts) {
-      if (looks-- === 0) break;
-      acts.delete(old);
-      if (old.deref()) acts.add(old);
-    }
-    acts.add(new WeakRef(act));
+    dropCollected(handlers);
+    handlerOfBody.set(body, handler);
+    handlers.add(new WeakRef(handler));
   };
 }
 
-// By itself, so that the listener holds nothing of the first call.
-function listenTo(signal: AbortSignal): Set<{ deref(): Act | undefined }> {
-  const acts = new Set<{ deref(): Act | undefined }>();
-  actsOf.set(signal, acts);
-  signal.addEventListener("abort", () => acts.forEach((each) => each.deref()?.()), { once: true });
-  return acts;
+// A function of its own: its closure must not hold the first call's handler.
+function listen(signal: AbortSignal): Set<HandlerRef> {
+  const handlers = new Set<HandlerRef>();
+  handlersBySignal.set(signal, handlers);
+  signal.addEventListener("abort", () => handlers.forEach((ref) => ref.deref()?.()), { once: true });
+  return handlers;
+}
+
+// Checks the two oldest handlers for each one that is added, so handlers of collected bodies do not pile up.
+function dropCollected(handlers: Set<HandlerRef>): void {
+  for (let checks = 0; checks < 2; checks++) {
+    const [oldest] = handlers;
+    if (!oldest) return;
+    handlers.delete(oldest);
+    if (oldest.deref()) handlers.add(oldest);
+  }
 }

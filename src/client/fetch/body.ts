@@ -1,51 +1,58 @@
-// Enough for any problem document. What is longer or slower is an error page, or trouble.
-const MOST_CHARACTERS = 65_536;
-const LONGEST_READ_MS = 1_000;
+// A problem document needs less. A longer or slower body is an error page or a broken server.
+const MAX_BODY_CHARACTERS = 65_536;
+const MAX_READ_MS = 1_000;
 
-/** What the body of a refusal says, as far as it can be read. */
+/** What the body of a 429 says. */
 export interface RefusalBody {
-  readonly code: string;
+  readonly serverCode: string | null;
   readonly serverMessage: string | null;
   readonly policies: readonly string[] | undefined;
 }
 
-/** Reads a copy of the body: a problem document, `{ code, message }`, `{ error: { code, message } }` or `{ error: "code or message" }`. Never throws. */
-export async function readRefusal(response: Response): Promise<RefusalBody> {
+/**
+ * Reads a copy of the body: a problem document, `{ code, message }`, `{ error: { code, message } }` or
+ * `{ error: "code or message" }`. Never rejects: other bodies give null.
+ */
+export async function parseRefusal(response: Response): Promise<RefusalBody> {
   let body: Record<string, unknown> = {};
   try {
     body = Object(JSON.parse(await readText(response))) as typeof body;
   } catch {
-    // HTML, nothing, or cut off.
+    // HTML, an empty body, or JSON that is cut off.
   }
   const { error, "violated-policies": policies } = body;
   const inner = Object(error) as typeof body;
+  const prose = firstMatch(/\S\s+\S|[^\s\w.:-]/, error);
   return {
-    code: pick(/^[\w.:-]{1,64}$/, body["code"], inner["code"], error) ?? "rate_limited",
-    serverMessage: pick(/\S/, body["message"], body["detail"], inner["message"], pick(/\S\s+\S|[^\s\w.:-]/, error), body["title"])?.slice(0, 300) ?? null,
+    serverCode: firstMatch(/^[\w.:-]{1,64}$/, body["code"], inner["code"], error) ?? null,
+    serverMessage: firstMatch(/\S/, body["message"], body["detail"], inner["message"], prose, body["title"])?.slice(0, 300) ?? null,
     policies: Array.isArray(policies) ? policies.filter((name) => typeof name === "string") : undefined,
   };
 }
 
-function pick(form: RegExp, ...values: readonly unknown[]): string | undefined {
-  return values.find((value): value is string => typeof value === "string" && form.test(value));
+function firstMatch(pattern: RegExp, ...values: readonly unknown[]): string | undefined {
+  return values.find((value): value is string => typeof value === "string" && pattern.test(value));
 }
 
 async function readText(response: Response): Promise<string> {
   const copy = response.clone();
   const reader = (copy.body as Partial<ReadableStream<Uint8Array<ArrayBuffer>>> | null)?.getReader?.();
-  if (!reader) return copy.text(); // React Native has no streams: the body has arrived already
-  const late = setTimeout(stop, LONGEST_READ_MS);
+  // React Native has no streams: the whole body has arrived.
+  if (!reader) return copy.text();
+  const timeout = setTimeout(stop, MAX_READ_MS);
   const decoder = new TextDecoder();
   let text = "";
   try {
-    for (let part; text.length < MOST_CHARACTERS && !(part = await reader.read()).done; ) text += decoder.decode(part.value, { stream: true });
+    for (let chunk; text.length < MAX_BODY_CHARACTERS && !(chunk = await reader.read()).done; ) {
+      text += decoder.decode(chunk.value, { stream: true });
+    }
   } finally {
-    clearTimeout(late);
+    clearTimeout(timeout);
     stop();
   }
   return text;
 
-  // Settles only once the other copy is cancelled as well, so nobody waits for it.
+  // Not awaited: `cancel` of one copy settles only after the other copy is cancelled or read.
   function stop(): void {
     void reader?.cancel().catch(() => undefined);
   }

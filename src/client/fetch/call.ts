@@ -1,60 +1,64 @@
 import type { ClientInit, TrafficCall } from "./options.js";
-import { check, type Settings } from "./settings.js";
+import { checkAgainst, type Settings } from "./settings.js";
 
-/** One call, read, with the settings that apply to it. */
-export interface Call extends TrafficCall, Settings {
+/** One call: its request, and the settings that apply to it. */
+export interface ClientCall extends TrafficCall, Settings {
   readonly input: string | URL | Request;
-  /** What the wrapped `fetch` gets, but for the signal. */
+  /** What the wrapped `fetch` gets, except for the signal. */
   readonly init: RequestInit;
-  /** Absolute, where the platform makes it so. */
+  /** Absolute, unless the platform cannot resolve a relative URL. */
   readonly url: string;
-  /** Whether it may be sent again, and can be. */
+  /** Whether the request may be sent again, and its body can be. */
   readonly repeatable: boolean;
   readonly identity: string;
-  /** The same for all calls that may share one request; null when it is nobody's but the caller's. */
+  /** Equal for calls that may share one request. Null for a call that shares with none. */
   readonly mergeKey: string | null;
 }
 
-// RFC 6761 keeps it free of servers.
-const NOWHERE = "http://relative.invalid";
+// RFC 6761 reserves `.invalid`, so no server has this name.
+const RELATIVE_BASE = "http://relative.invalid";
 
-// Bodies that can be read only once: web streams, which Safari cannot iterate, and async iterators, as Node's streams are.
+// Members of bodies that can be read only once: web streams (Safari cannot iterate them) and async iterators (Node's streams).
 const ONE_SHOT = ["getReader", Symbol.asyncIterator];
 
-/** Reads a call. Throws a TypeError or RangeError for wrong options, and what `Request` throws for a wrong request. */
-export function readCall(input: string | URL | Request, init: ClientInit, settings: Settings): Call {
+/** Parses a call. Throws a TypeError or RangeError for wrong options, and what `Request` throws for a wrong request. */
+export function parseCall(input: string | URL | Request, init: ClientInit, settings: Settings): ClientCall {
   const { sensitive, merge, retry, maxAttempts, maxWaitMs, ...given } = init;
-  // What is undefined is not there, as for fetch: it must not take the place of what a `Request` has.
+  // `fetch` ignores undefined members. They must not override those of a `Request`.
   const plain = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as RequestInit;
   const { signal, body, ...head } = plain;
   const request = typeof input === "object" && "url" in input ? input : null;
-  // To look at a body would be to use it up.
-  const withBody = request && !isRead(request.method) ? request : null;
-  const look = (at: typeof input): Request => new Request(at, { method: request?.method, headers: request?.headers, ...head, signal: null } as RequestInit);
+  // A copy of a request with a body would use the body up. So only its URL, method and headers are copied.
+  const withBody = request && !isReadMethod(request.method) ? request : null;
+  const copyHead = (at: typeof input): Request =>
+    new Request(at, { method: request?.method, headers: request?.headers, ...head, signal: null } as RequestInit);
   let about: Request;
   let base = "";
   try {
-    about = look(withBody?.url ?? input);
+    about = copyHead(withBody?.url ?? input);
   } catch (error) {
     if (typeof input !== "string") throw error;
-    // Relative perhaps, to no page; the wrapped `fetch` may know better.
-    about = look(new URL(input, (base = NOWHERE)));
+    // There is no page that the URL could be relative to. The wrapped `fetch` may know a base.
+    about = copyHead(new URL(input, (base = RELATIVE_BASE)));
   }
   const method = about.method.toUpperCase();
   const url = about.url.slice(base.length);
   const identity = typeof settings.identity === "function" ? settings.identity(about) : settings.identity;
-  check("identity()", "", identity);
-  // What is left out here, the client has decided.
+  checkAgainst("identity()", "", identity);
+  // The client's settings are the defaults of the call's options.
   const defaults = { ...settings, sensitive: false, retry: settings.methods.some((each) => each.toUpperCase() === method) };
-  const options = check("init", defaults, { sensitive, merge, retry, maxAttempts, maxWaitMs });
+  const options = checkAgainst("init", defaults, { sensitive, merge, retry, maxAttempts, maxWaitMs });
 
   const extras = { ...head, method: undefined, headers: undefined };
-  // What is in another object, such as a `dispatcher`, cannot be compared.
-  const mergeable = options.merge && !options.sensitive && isRead(method) && !/event-stream/i.test(about.headers.get("accept") ?? "") && !Object.values<unknown>(extras).some((value) => Object(value) === value);
-  const facts = [method, url, identity, ...about.headers, extras, about.credentials, about.cache, about.redirect, about.mode, about.integrity, options.maxAttempts, options.maxWaitMs, options.retry];
-  // Not by `URL`, of which React Native has only a part.
+  // Objects such as a `dispatcher` cannot be compared, so a call that has one shares with none.
+  const hasObjects = Object.values<unknown>(extras).some((value) => Object(value) === value);
+  const isEventStream = /event-stream/i.test(about.headers.get("accept") ?? "");
+  const mergeable = options.merge && !options.sensitive && isReadMethod(method) && !isEventStream && !hasObjects;
+  const modes = [about.credentials, about.cache, about.redirect, about.mode, about.integrity];
+  const facts = [method, url, identity, ...about.headers, extras, ...modes, options.maxAttempts, options.maxWaitMs, options.retry];
+  // Not `URL`: React Native implements only a part of it.
   const [, origin = "", path = ""] = /^([^/?#]*\/\/[^/?#]*)?([^?#]*)/.exec(url) as RegExpExecArray;
-  // Firefox does not tell what the body of a `Request` is; null it is without one.
+  // Firefox has no `body` on a `Request`: undefined may be a stream. Null means no body.
   const isOneShot = body ? ONE_SHOT.some((name) => name in Object(body)) : withBody && withBody.body !== null;
   return {
     ...options,
@@ -71,7 +75,7 @@ export function readCall(input: string | URL | Request, init: ClientInit, settin
   };
 }
 
-/** Whether a method only reads. */
-export function isRead(method: string): boolean {
+/** Whether a request with this method only reads: `GET` or `HEAD`. */
+export function isReadMethod(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }

@@ -1,19 +1,22 @@
-import { readCall } from "./call.js";
+import { parseCall } from "./call.js";
 import { RateLimitedError } from "./error.js";
-import { createShare } from "./merge.js";
+import { createMerger } from "./merge.js";
 import type { ClientFetch, ClientOptions } from "./options.js";
 import { createRetryBudget } from "./retry-budget.js";
-import { send } from "./send.js";
-import { readSettings } from "./settings.js";
+import { sendWithRetries } from "./send.js";
+import { parseSettings } from "./settings.js";
 
 /**
- * A `fetch` that obeys a 429: it waits for as long as the server says, comes back, and gives up with a
- * {@link RateLimitedError} when that makes no sense.
+ * Creates a `fetch` that obeys a 429. It waits as long as the server says, retries, and gives up with a
+ * {@link RateLimitedError} when a retry makes no sense.
  *
- * All else is `fetch` as it was: other statuses, network errors and aborts come through untouched, and a call that waits
- * keeps a Node process alive as a request does. Identical `GET`s and `HEAD`s that are under way at once share one request. A body is sent
- * again only if it can be read again: text, bytes, `Blob`, `FormData` or `URLSearchParams` in `init.body`; not a stream, and not the
- * body of a `Request`. Throws a TypeError or RangeError for wrong options; wrong options of a call reject it.
+ * - Other statuses come back as responses. Network errors and aborts reject as they do with `fetch`.
+ * - Identical `GET` and `HEAD` calls that are pending at the same time share one request.
+ * - A body is sent again if it can be read again: text, bytes, `Blob`, `FormData` or `URLSearchParams` in `init.body`.
+ *   A stream, or the body of a `Request`, is sent once.
+ * - A call that waits keeps a Node process alive, as a pending request does.
+ *
+ * Throws a TypeError or RangeError for wrong options. Wrong options of a call reject that call.
  *
  * Source: RFC 6585, section 4; RFC 9110, section 10.2.3.
  * @example
@@ -22,13 +25,13 @@ import { readSettings } from "./settings.js";
  * await fetch("https://api.example.com/login/code", { method: "POST", sensitive: true });
  */
 export function createFetch(options: ClientOptions = {}): ClientFetch {
-  const settings = readSettings(options);
-  const share = createShare();
-  const spend = createRetryBudget(settings.retryBudget);
+  const settings = parseSettings(options);
+  const merge = createMerger();
+  const budget = createRetryBudget(settings.retryBudget);
   return async (input, init) => {
-    const call = readCall(input, init ?? {}, settings);
-    const outcome = await share(call, (signal) => send({ ...call, signal }, spend));
-    if ("reason" in outcome) throw new RateLimitedError(outcome);
-    return outcome;
+    const call = parseCall(input, init ?? {}, settings);
+    const result = await merge(call, (signal) => sendWithRetries({ ...call, signal }, budget));
+    if ("reason" in result) throw new RateLimitedError(result);
+    return result;
   };
 }

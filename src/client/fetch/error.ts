@@ -1,50 +1,53 @@
+import { SluiceError } from "../../core/errors.js";
 import type { RateLimitReason } from "./retry.js";
 
-/** What a {@link RateLimitedError} is made of: its own members, of which some have a default. */
+/** The members that a {@link RateLimitedError} is made from. Four have a default. */
 export interface RateLimitedFacts extends Pick<RateLimitedError, "reason" | "waitMs" | "retryAt" | "attempts"> {
-  /** Default `"rate_limited"`. */
-  readonly code?: string;
   /** Default null. */
-  readonly serverMessage?: string | null;
+  readonly serverCode?: string | null | undefined;
+  /** Default null. */
+  readonly serverMessage?: string | null | undefined;
   /** Default `[]`. */
-  readonly policies?: readonly string[];
+  readonly policies?: readonly string[] | undefined;
   /** Default null. */
-  readonly response?: Response | null;
+  readonly response?: Response | null | undefined;
 }
 
-// What is longer reads badly in seconds.
+// A longer wait is hard to read in seconds, so the message omits it.
 const DAY_MS = 86_400_000;
 
 /**
- * A call that the server limited and that was given up. The wait is in it, for a screen to show.
+ * The error of a call that the server limited and the client gave up. It carries the wait, for a screen to show.
  *
- * Only a 429 becomes one, or a wait that is known from an earlier 429; other statuses and network errors stay what they are.
+ * Thrown only for a 429, or for a wait that is known from an earlier 429. Other statuses come back as responses, and
+ * network errors reject as `fetch` rejects.
  * @example
  * if (error instanceof RateLimitedError && error.waitMs !== null) console.log(`Try again in ${Math.ceil(error.waitMs / 1000)} s`);
  */
-export class RateLimitedError extends Error {
-  override readonly name = "RateLimitedError";
-  /** For programs: the `code` of the response's body, or `"rate_limited"`. */
-  readonly code: string = "rate_limited";
-  /** What the server says to people, in at most 300 characters; null when it says nothing. Text, not markup. */
-  readonly serverMessage: string | null = null;
-  /** Why the call was not tried again. */
+export class RateLimitedError extends SluiceError<"ERR_RATE_LIMITED"> {
+  static override readonly kind = "RateLimitedError";
+  /** The `code` in the response's body: up to 64 letters, digits, `_`, `.`, `:` or `-`. Null when the body has none. */
+  declare readonly serverCode: string | null;
+  /** The server's text for people, up to 300 characters. Null when the body has none. It is text, not markup. */
+  declare readonly serverMessage: string | null;
+  /** Why the call was not sent again. */
   declare readonly reason: RateLimitReason;
-  /** Milliseconds from the refusal until a new call makes sense, at least 0, perhaps Infinity; null when the server did not say. */
+  /** Milliseconds from the refusal until a new call makes sense: at least 0, possibly Infinity. Null when unknown. */
   declare readonly waitMs: number | null;
-  /** The same by the wall clock. */
+  /** The end of the wait by the wall clock. Null when unknown. */
   declare readonly retryAt: Date | null;
-  /** Requests that were sent: 0 when the wait was known before. */
+  /** The number of requests sent. 0 when the wait was known before the first request. */
   declare readonly attempts: number;
-  /** The policies that refused, where the server names them. */
-  readonly policies: readonly string[] = [];
-  /** The last 429, its body still to be read; null when the wait was known before and no request was sent for it. */
-  readonly response: Response | null = null;
+  /** The names of the policies that refused. Empty when the server names none. */
+  declare readonly policies: readonly string[];
+  /** The last 429, with its body unread. Null when the wait was known and no request was sent for it. */
+  declare readonly response: Response | null;
 
-  /** Made by the client. */
+  /** @internal Made by the client. */
   constructor(facts: RateLimitedFacts) {
-    const { serverMessage, waitMs } = facts;
-    super(serverMessage ?? `Too many requests${waitMs === null || waitMs > DAY_MS ? "" : `, try again in ${Math.ceil(waitMs / 1_000)} s`}`);
-    Object.assign(this, facts);
+    const { reason, waitMs, retryAt, attempts, serverCode = null, serverMessage = null, policies = [], response = null } = facts;
+    const cure = waitMs === null || waitMs > DAY_MS ? "" : `, try again in ${Math.ceil(waitMs / 1_000)} s`;
+    super("ERR_RATE_LIMITED", serverMessage ?? `Too many requests${cure}`);
+    Object.assign(this, { serverCode, serverMessage, reason, waitMs, retryAt, attempts, policies, response });
   }
 }

@@ -1,84 +1,89 @@
-import { isRead, type Call } from "./call.js";
+import { abortReason, onAbort, throwIfAborted } from "./abort.js";
+import { isReadMethod, type ClientCall } from "./call.js";
 import type { RateLimitedFacts } from "./error.js";
-import { onAbort } from "./abort.js";
-import { abortReason, throwIfAborted } from "./sleep.js";
 
-/** How a call ended: with a response, or with what its error is to tell. */
-export type Outcome = Response | RateLimitedFacts;
+/** How a call ended: a response, or the facts of its error. */
+export type CallResult = Response | RateLimitedFacts;
 
-/** Sends one request for all calls of one key that are under way at once. */
-export type Share = (call: Call, send: (signal: AbortSignal | null) => Promise<Outcome>) => Promise<Outcome>;
+/** Sends a call, or joins it to a pending request with the same `mergeKey`. */
+export type Merger = (call: ClientCall, send: (signal: AbortSignal | null) => Promise<CallResult>) => Promise<CallResult>;
 
-interface Flight {
-  /** Of the first caller. */
-  readonly call: Call;
-  readonly outcome: Promise<Outcome>;
+/** A pending request and the calls that share it. */
+interface SharedRequest {
+  /** The first call. */
+  readonly call: ClientCall;
+  readonly result: Promise<CallResult>;
   readonly stop: AbortController;
-  /** Those who have not aborted. */
-  callers: number;
-  /** Those of them who have no outcome yet, by what resolves their promise. */
+  /** Calls that have not aborted. */
+  active: number;
+  /** The `resolve` of each active call that has no result yet. */
   readonly waiting: Set<unknown>;
 }
 
-/** Every caller gets a body of its own. What one aborts is no business of the others; what all abort is aborted. */
-export function createShare(): Share {
-  const flights = new Map<string, Flight>();
+/**
+ * Creates a merger. Each call gets a body of its own. When a call aborts, the other calls go on. When all calls have
+ * aborted, the request is aborted.
+ */
+export function createMerger(): Merger {
+  const pending = new Map<string, SharedRequest>();
   return async (call, send) => {
     const { mergeKey, signal } = call;
     throwIfAborted(signal);
     if (mergeKey === null) {
-      if (isRead(call.method)) return send(signal);
-      // A write: what was asked for before it is no answer after it.
-      const part = (): void => {
-        for (const [key, { call: other }] of flights) if (other.origin === call.origin && other.identity === call.identity) flights.delete(key);
+      if (isReadMethod(call.method)) return send(signal);
+      // A read after a write must not get a response from before the write.
+      const endSharing = (): void => {
+        for (const [key, { call: other }] of pending) {
+          if (other.origin === call.origin && other.identity === call.identity) pending.delete(key);
+        }
       };
-      part();
-      return send(signal).finally(part);
+      endSharing();
+      return send(signal).finally(endSharing);
     }
-    let flight = flights.get(mergeKey);
-    if (!flight) {
+    let shared = pending.get(mergeKey);
+    if (!shared) {
       const stop = new AbortController();
-      flight = { call, outcome: send(stop.signal), stop, callers: 0, waiting: new Set() };
-      flights.set(mergeKey, flight);
+      shared = { call, result: send(stop.signal), stop, active: 0, waiting: new Set() };
+      pending.set(mergeKey, shared);
     }
-    const joined = flight;
-    // Another one may have taken its place.
-    return join(joined, signal, () => flights.get(mergeKey) === joined && flights.delete(mergeKey));
+    const joined = shared;
+    // After a write, a newer request may be pending under this key. That one stays.
+    return joinRequest(joined, signal, () => pending.get(mergeKey) === joined && pending.delete(mergeKey));
   };
 }
 
-function join(flight: Flight, signal: AbortSignal | null, land: () => unknown): Promise<Outcome> {
-  flight.callers++;
-  const { waiting } = flight;
+function joinRequest(shared: SharedRequest, signal: AbortSignal | null, close: () => unknown): Promise<CallResult> {
+  shared.active++;
+  const { waiting } = shared;
   return new Promise((resolve, reject) => {
     waiting.add(resolve);
-    const stay =
+    const release =
       signal &&
       onAbort(signal, () => {
         const reason = abortReason(signal);
         waiting.delete(resolve);
         reject(reason);
-        if (--flight.callers > 0) return;
-        land();
-        flight.stop.abort(reason);
+        if (--shared.active > 0) return;
+        close();
+        shared.stop.abort(reason);
       });
-    const serve = (outcome: Outcome): void => {
-      land();
+    const deliver = (result: CallResult): void => {
+      close();
       if (!waiting.delete(resolve)) return;
-      // The last one gets the original: a copy that nobody reads would keep the whole body.
-      const own = waiting.size > 0 ? copyOf(outcome) : outcome;
+      // The last call gets the original: an unread copy would keep the whole body in memory.
+      const own = waiting.size > 0 ? cloneResult(result) : result;
       resolve(own);
-      // An abort still ends a body that is on its way.
-      stay?.("body" in own ? own.body : null);
+      // An abort still ends a body that is arriving.
+      release?.("body" in own ? own.body : null);
     };
-    flight.outcome.then(serve).catch((error: unknown) => {
-      land();
-      stay?.();
+    shared.result.then(deliver).catch((error: unknown) => {
+      close();
+      release?.();
       reject(error);
     });
   });
 }
 
-function copyOf(outcome: Outcome): Outcome {
-  return "clone" in outcome ? outcome.clone() : { ...outcome, response: outcome.response?.clone() ?? null };
+function cloneResult(result: CallResult): CallResult {
+  return "clone" in result ? result.clone() : { ...result, response: result.response?.clone() ?? null };
 }

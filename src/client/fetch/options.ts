@@ -1,70 +1,79 @@
 import type { RateLimit } from "../reading/rate-limit.js";
 
-/** What `createFetch` takes. Everything has a default. */
+/** The options of `createFetch`. Each has a default. */
 export interface ClientOptions {
   /** Sends one request. Default: `globalThis.fetch`, looked up at every call. */
   readonly fetch?: ((input: string | URL | Request, init?: RequestInit) => Promise<Response>) | undefined;
   /**
-   * Who is calling, in case one program calls for several users: calls of different identities are never merged and never
-   * wait for each other. The function gets the request without its body, below `http://relative.invalid` where its URL is relative
-   * to nothing. Default `""`: all calls are one caller's.
+   * Identifies the caller, for a program that calls on behalf of several users. Calls of different identities never merge
+   * and never wait for each other. Default `""`: all calls have one identity.
+   *
+   * A function gets the request without its body. A relative URL without a base becomes `http://relative.invalid/...`.
    */
   readonly identity?: string | ((request: Request) => string) | undefined;
-  /** Requests that one call may send, the first included. At least 1. Default 3. */
+  /** The most requests that one call sends, the first included. At least 1. Default 3. */
   readonly maxAttempts?: number | undefined;
-  /** The longest single wait, in milliseconds. A server that asks for more is not asked again. Default 60 000. */
+  /** The longest single wait, in milliseconds. A call gives up if the server asks for more. Default 60 000. */
   readonly maxWaitMs?: number | undefined;
-  /** The waits where the server named none: before retry n, up to `min(capMs, baseMs * 2^(n-1))`. Default 1000 and 30 000. */
-  readonly backoff?: { readonly baseMs?: number; readonly capMs?: number } | undefined;
-  /** Methods that may be sent again. Default `["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]`, the idempotent ones. */
+  /**
+   * The waits when the server names none: before retry n, a random time up to `min(capMs, baseMs * 2^(n-1))`.
+   * Default 1000 and 30 000.
+   */
+  readonly backoff?: { readonly baseMs?: number | undefined; readonly capMs?: number | undefined } | undefined;
+  /**
+   * Methods that may be sent again. Default `["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]`, the idempotent ones.
+   */
   readonly methods?: readonly string[] | undefined;
   /**
-   * Statuses to retry besides 429, such as `[503]`, by the same rules. Unlike a 429 they come back as the response when
-   * the retries end. Default `[]`.
+   * Statuses to retry besides 429, such as `[503]`, by the same rules. When the retries end, the call returns the
+   * response. Default `[]`.
    */
   readonly retryStatuses?: readonly number[] | undefined;
   /**
-   * Whether identical `GET` and `HEAD` requests that are under way at once share one. False for bodies that are large or never
-   * end. Requests that accept `text/event-stream` never do. Default true.
+   * Whether identical `GET` and `HEAD` calls that are pending at the same time share one request. Use false for bodies
+   * that are large or never end. Calls that accept `text/event-stream` never share. Default true.
    */
   readonly merge?: boolean | undefined;
   /**
-   * Stops retries to an origin that keeps failing: each failure takes one of `tokens`, each success gives back
-   * `perSuccess`, and nothing is retried with half of them or fewer left. A 429 that says how long to wait is an
-   * invitation and takes none. `false` for no budget. Default 10 and 0.1.
+   * Stops retries to an origin that keeps failing. Each failure takes one of `tokens`, and each success returns
+   * `perSuccess`. With half of the tokens or fewer left there are no retries. A 429 that names a wait takes no token.
+   * `false` for no budget. Default 10 and 0.1.
    *
    * Source: gRPC, proposal A6, "Throttling retry attempts".
    */
-  readonly retryBudget?: false | { readonly tokens?: number; readonly perSuccess?: number } | undefined;
-  /** What calls tell each other, from `createTraffic` of `sluice/client/traffic`. Default: nothing. */
+  readonly retryBudget?: false | { readonly tokens?: number | undefined; readonly perSuccess?: number | undefined } | undefined;
+  /** Queues and paces calls, from `createTraffic` of `sluice/client/traffic`. Default: each call waits on its own. */
   readonly traffic?: Traffic | undefined;
-  /** Told of every retry before its wait. What it throws rejects the call. */
+  /** Called before the wait of every retry. An error that it throws rejects the call. */
   readonly onRetry?: ((retry: RetryInfo) => void) | undefined;
   /** A monotonic clock, in milliseconds. Default: `performance.now`. */
   readonly clock?: (() => number) | undefined;
   /** The wall clock, in milliseconds since 1970, for dates in header fields. Default: `Date.now`. */
   readonly wallClock?: (() => number) | undefined;
   /**
-   * Resolves after `ms`, never before, or rejects with the signal's reason. Default: timers, in pieces where `ms` is more
-   * than one can hold, and checked against `performance.now`, since a timer may be early.
+   * Resolves after `ms`, never before. Rejects with the signal's reason once it aborts. Default: `setTimeout`, repeated
+   * until `ms` have passed by `performance.now`.
    */
   readonly sleep?: Timing["sleep"] | undefined;
-  /** Chance, from 0 up to 1. Default: `Math.random`. */
+  /** Returns a random number from 0 up to 1, for jitter. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
-/** What one call may set, beside the members of `RequestInit`. */
+/** The options of one call, beside the members of `RequestInit`. */
 export interface CallOptions {
   /**
-   * True for a request that costs somebody something, such as a code by SMS: it is never sent twice, merged, or kept
-   * waiting. The `RateLimitedError` has the wait, for the screen to show. Default false.
+   * True for a request that must not be repeated silently, such as a login code by SMS. The call is sent at most once,
+   * never merged, and never queued. Its `RateLimitedError` has the wait, for a screen to show. Default false.
    */
   readonly sensitive?: boolean | undefined;
   /** Overrides the client's `maxAttempts`. */
   readonly maxAttempts?: number | undefined;
   /** Overrides the client's `maxWaitMs`. */
   readonly maxWaitMs?: number | undefined;
-  /** True to retry whatever the method, such as a `POST` with an idempotency key; false never to. Default: by `methods`. */
+  /**
+   * Whether the call may be retried. True allows retries of any method, such as a `POST` with an idempotency key.
+   * Default: true for a method in `methods`.
+   */
   readonly retry?: boolean | undefined;
   /** Overrides the client's `merge`. */
   readonly merge?: boolean | undefined;
@@ -73,48 +82,49 @@ export interface CallOptions {
 /** The second argument of a call: `RequestInit` and the {@link CallOptions}. */
 export interface ClientInit extends RequestInit, CallOptions {}
 
-/** `fetch` that obeys a 429. Fits wherever a `fetch` does. */
+/** A `fetch` that obeys a 429. It is assignable to `typeof fetch`. */
 export type ClientFetch = (input: string | URL | Request, init?: ClientInit) => Promise<Response>;
 
-/** A retry that is about to happen. */
+/** A retry, before its wait. */
 export interface RetryInfo {
   /** The request's method. */
   readonly method: string;
   /** The request's absolute URL. */
   readonly url: string;
-  /** The status that is to be retried: 429, or one of `retryStatuses`. */
+  /** The response's status: 429, or one of `retryStatuses`. */
   readonly status: number;
-  /** Requests sent so far, at least 1. */
+  /** The number of requests sent so far, at least 1. */
   readonly attempts: number;
-  /** Milliseconds until the next one, jitter included. */
+  /** Milliseconds until the next request, jitter included. */
   readonly waitMs: number;
 }
 
-/** Time and chance, as the client was given them. */
+/** The clocks, timer and random numbers of a client. */
 export interface Timing {
   /** Monotonic, in milliseconds. */
   clock(): number;
   /** Milliseconds since 1970. */
   wallClock(): number;
-  /** Resolves after `ms`, never before; rejects with the signal's reason once it aborts. */
+  /** Resolves after `ms`, never before. Rejects with the signal's reason once it aborts. */
   sleep(ms: number, signal?: AbortSignal | null): Promise<void>;
   /** From 0 up to 1. */
   random(): number;
 }
 
-/** What calls tell each other about a server. */
+/** Schedules the attempts of many calls by the limits that responses report. */
 export interface Traffic {
   /**
-   * Asked before every attempt, with one object for all attempts of a call. Resolves with 0 once the attempt may be sent,
-   * or at once with the milliseconds it would have to wait: those that pass `call.maxWaitMs`, or any when the call is
-   * `sensitive`. Rejects with the signal's reason.
+   * Called before every attempt, with the same object for all attempts of a call.
+   *
+   * Resolves with 0 when the attempt may be sent. Resolves at once with the wait in milliseconds if that wait is longer
+   * than `call.maxWaitMs`, or if the call is `sensitive` and would have to wait. Rejects with the signal's reason.
    */
-  turn(call: TrafficCall, timing: Timing): Promise<number>;
-  /** Told of every answer, once for each attempt; with null when the attempt failed without one. */
-  heard(call: TrafficCall, answer: TrafficAnswer | null, timing: Timing): void;
+  schedule(call: TrafficCall, timing: Timing): Promise<number>;
+  /** Called once after each attempt that was scheduled, with null for an attempt without a response. */
+  observe(call: TrafficCall, response: TrafficResponse | null, timing: Timing): void;
 }
 
-/** A call as {@link Traffic} sees it. */
+/** A call, as {@link Traffic} gets it. */
 export interface TrafficCall {
   /** Scheme, host and port: `https://api.example.com`. */
   readonly origin: string;
@@ -122,24 +132,27 @@ export interface TrafficCall {
   readonly path: string;
   /** In capitals. */
   readonly method: string;
-  /** What `identity` gave. */
+  /** The result of the `identity` option. */
   readonly identity: string;
   /** The longest wait that the call allows, in milliseconds. */
   readonly maxWaitMs: number;
-  /** Aborts when nobody waits for the call any more; null when nothing can. */
+  /** Aborts when all callers of the call have aborted. Null when none of them can abort. */
   readonly signal: AbortSignal | null;
-  /** Never to be kept waiting. */
+  /** Whether the call must not be queued. */
   readonly sensitive: boolean;
 }
 
-/** An answer as {@link Traffic} sees it. */
-export interface TrafficAnswer {
+/** A response, as {@link Traffic} gets it. */
+export interface TrafficResponse {
   /** The response's status. */
   readonly status: number;
-  /** Milliseconds that the server asks for, without jitter; counted from now, which is late by the reading of the body, never early. Null when it names none. */
+  /**
+   * Milliseconds that the server asks for, without jitter, counted from this call of `observe`. Reading the body may
+   * delay that call, so the wait may end late but never early. Null when the server names no wait.
+   */
   readonly waitMs: number | null;
-  /** The limits that the response tells of. Null when it tells of none. */
+  /** The limits that the response reports. Null when it reports none. */
   readonly limits: readonly RateLimit[] | null;
-  /** The policies that refused, where a 429 names them. */
+  /** The policies that refused, if a 429 names them. */
   readonly policies: readonly string[];
 }

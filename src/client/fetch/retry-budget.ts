@@ -1,20 +1,23 @@
-// More than anybody calls; a program that crawls forgets the origin it heard of first.
-const MOST_ORIGINS = 1_000;
+// A crawler calls more origins than this. The first ones seen are forgotten first.
+const MAX_ORIGINS = 1_000;
 
-/** Takes a token from an origin, or gives back a part of one. False when too few are left for a retry. */
-export type Spend = (origin: string, hasFailed: boolean) => boolean;
+/** Records a failure or success of an origin. Returns whether the origin has enough tokens left for a retry. */
+export type RetryBudget = (origin: string, hasFailed: boolean) => boolean;
 
-/** Keeps retries from hammering an origin that is struggling: they end when half of its tokens or fewer are left. */
-export function createRetryBudget(options: false | { readonly tokens: number; readonly perSuccess: number }): Spend {
+/**
+ * Creates a budget of retries for each origin. A failure takes a token, and a success returns `perSuccess`. With half of
+ * the `tokens` or fewer left there are no retries.
+ */
+export function createRetryBudget(options: false | { readonly tokens: number; readonly perSuccess: number }): RetryBudget {
   if (options === false) return () => true;
   const { tokens, perSuccess } = options;
-  // What is missing, by origin. Nothing missing and never heard of are the same.
-  const missing = new Map<string, number>();
+  // Tokens spent, by origin. An origin that has spent nothing is not stored.
+  const spentByOrigin = new Map<string, number>();
   return (origin, hasFailed) => {
-    const now = Math.min(tokens, (missing.get(origin) ?? 0) + (hasFailed ? 1 : -perSuccess));
-    if (now > 0) missing.set(origin, now);
-    else missing.delete(origin);
-    if (missing.size > MOST_ORIGINS) missing.delete(missing.keys().next().value as string);
-    return now < tokens / 2;
+    const spent = Math.min(tokens, (spentByOrigin.get(origin) ?? 0) + (hasFailed ? 1 : -perSuccess));
+    if (spent > 0) spentByOrigin.set(origin, spent);
+    else spentByOrigin.delete(origin);
+    if (spentByOrigin.size > MAX_ORIGINS) spentByOrigin.delete(spentByOrigin.keys().next().value as string);
+    return spent < tokens / 2;
   };
 }

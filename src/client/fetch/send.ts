@@ -1,25 +1,25 @@
-import { readRefusal } from "./body.js";
-import type { Call } from "./call.js";
-import type { RateLimitedFacts } from "./error.js";
-import type { Outcome } from "./merge.js";
 import { parseRateLimit } from "../reading/rate-limit-fields.js";
-import type { Spend } from "./retry-budget.js";
+import { parseWait } from "../reading/wait.js";
+import { throwIfAborted } from "./abort.js";
+import { parseRefusal } from "./body.js";
+import type { ClientCall } from "./call.js";
+import type { RateLimitedFacts } from "./error.js";
+import type { CallResult } from "./merge.js";
 import { decideRetry, type RateLimitReason } from "./retry.js";
-import { throwIfAborted } from "./sleep.js";
-import { waitOf } from "../reading/wait-of.js";
+import type { RetryBudget } from "./retry-budget.js";
 
-/** Sends a call, and sends it again for as long as the rule says so. Rejects as the wrapped `fetch` does. */
-export async function send(call: Call, spend: Spend): Promise<Outcome> {
+/** Sends a call and retries it as {@link decideRetry} says. Rejects as the wrapped `fetch` does. */
+export async function sendWithRetries(call: ClientCall, budget: RetryBudget): Promise<CallResult> {
   const { fetch, traffic, signal } = call;
   for (let attempts = 1; ; attempts++) {
-    const queueMs = await traffic?.turn(call, call);
-    if (queueMs) return refuse(call.sensitive ? "sensitive" : "wait_too_long", queueMs, attempts - 1);
+    const queueMs = await traffic?.schedule(call, call);
+    if (queueMs) return giveUp(call.sensitive ? "sensitive" : "wait_too_long", queueMs, attempts - 1);
     let response: Response;
     try {
       throwIfAborted(signal);
       response = await fetch(call.input, signal ? { ...call.init, signal } : call.init);
     } catch (error) {
-      traffic?.heard(call, null, call);
+      traffic?.observe(call, null, call);
       throw error;
     }
 
@@ -27,30 +27,30 @@ export async function send(call: Call, spend: Spend): Promise<Outcome> {
     const { status, headers } = response;
     const isLimited = status === 429;
     const isFailure = isLimited || call.retryStatuses.includes(status);
-    const waitMs = isFailure ? (waitOf(headers, now)?.waitMs ?? null) : null;
+    const waitMs = isFailure ? (parseWait(headers, now)?.waitMs ?? null) : null;
     const limits = isLimited || traffic ? parseRateLimit(headers, now) : null;
-    const body = isLimited ? await readRefusal(response) : null;
-    // Those that refused, or at least those that have nothing left.
+    const body = isLimited ? await parseRefusal(response) : null;
+    // The policies that refused. Without their names: the policies of a 429 with nothing left.
     const policies = body?.policies ?? (limits ?? []).flatMap(({ policy, remaining }) => (isLimited && remaining === 0 && policy) || []);
-    traffic?.heard(call, { status, waitMs, limits, policies }, call);
-    // It may have come while the body was read.
+    traffic?.observe(call, { status, waitMs, limits, policies }, call);
+    // The signal may have aborted while the body was read.
     throwIfAborted(signal);
 
-    // A 429 that names a wait comes from a healthy server, and invites to a retry.
+    // A server that names a wait is healthy and expects the retry, so the budget is not charged.
     const isInvited = isLimited && waitMs !== null;
-    const mayRetry = isInvited || (status >= 400 && !isFailure) || spend(call.origin, isFailure);
+    const mayRetry = isInvited || (status >= 400 && !isFailure) || budget(call.origin, isFailure);
     if (!isFailure) return response;
     let verdict = decideRetry({ ...call, attempts, waitMs }, call.random());
     if (!mayRetry && typeof verdict === "number") verdict = "budget";
-    if (typeof verdict === "string") return isLimited ? { ...refuse(verdict, waitMs, attempts), ...body, policies, response } : response;
-    // Lets go of the connection; most often all of it has been read.
+    if (typeof verdict === "string") return isLimited ? { ...giveUp(verdict, waitMs, attempts), ...body, policies, response } : response;
+    // Frees the connection. Most often the body has been read to its end.
     (response.body as Partial<ReadableStream> | null)?.cancel?.().catch(() => undefined);
     call.onRetry({ method: call.method, url: call.url, status, attempts, waitMs: verdict });
     await call.sleep(verdict, signal);
   }
 
-  function refuse(reason: RateLimitReason, waitMs: number | null, attempts: number): RateLimitedFacts {
-    // A Date tells no later instant.
+  function giveUp(reason: RateLimitReason, waitMs: number | null, attempts: number): RateLimitedFacts {
+    // 8.64e15 is the latest instant that a Date can hold.
     return { reason, waitMs, retryAt: waitMs === null ? null : new Date(Math.min(call.wallClock() + waitMs, 8.64e15)), attempts };
   }
 }

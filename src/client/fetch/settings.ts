@@ -1,19 +1,19 @@
+import { checkNames, expected } from "../../core/check.js";
 import { monotonicClock } from "../../core/clock.js";
-import { checkNames } from "../../core/check.js";
 import type { ClientOptions, Timing } from "./options.js";
 import { sleep } from "./sleep.js";
 
 type Complete<T> = { readonly [Name in keyof T]-?: Exclude<T[Name], undefined> };
 
-/** The client's options, checked and complete. */
+/** The client's options, checked, with all defaults filled in. */
 export interface Settings extends Timing, Complete<Omit<ClientOptions, keyof Timing | "traffic" | "backoff" | "retryBudget">> {
   readonly backoff: Complete<NonNullable<ClientOptions["backoff"]>>;
   readonly retryBudget: false | Complete<Exclude<ClientOptions["retryBudget"], false | undefined>>;
   readonly traffic: ClientOptions["traffic"];
 }
 
-/** They also say of what type each option is. A function, so that whoever imports a parser alone does not get what they need. */
-const defaults = (): Settings => ({
+// Each default also gives its option's type. A function, so that a bundle of a parser alone omits all of this.
+const defaultSettings = (): Settings => ({
   fetch: (input, init) => globalThis.fetch(input, init),
   identity: "",
   maxAttempts: 3,
@@ -31,19 +31,20 @@ const defaults = (): Settings => ({
   random: Math.random,
 });
 
-/** Throws a TypeError or RangeError for the first option that is wrong or misspelt. */
-export function readSettings(options: ClientOptions): Settings {
-  return check("options", defaults(), options);
+/** Fills in the defaults. Throws a TypeError or RangeError for the first option that is wrong or misspelt. */
+export function parseSettings(options: ClientOptions): Settings {
+  return checkAgainst("options", defaultSettings(), options);
 }
 
 /**
- * `value`, where an object leaves out something completed from `example`. Throws unless it is of the example's type; what an object holds
- * likewise; and a number also at least 0, and whole where the example is.
+ * Returns `value`; an object gets the members it lacks from `example`. Throws unless `value` has the type of `example`.
+ *
+ * Members and elements are checked the same way. A number must be at least 0, and whole if the example is whole.
  */
-export function check<T>(name: string, example: T, value: unknown): T {
+export function checkAgainst<T>(name: string, example: T, value: unknown): T {
   const kind = kindOf(example);
   if (kindOf(value) !== kind) throw new TypeError(expected(name, kind, value));
-  if (Array.isArray(example)) for (const each of value as unknown[]) check(name, example[0], each);
+  if (Array.isArray(example)) for (const each of value as unknown[]) checkAgainst(name, example[0], each);
   const isWhole = Number.isInteger(example);
   const least = Number(name === "maxAttempts");
   if (typeof value === "number" && (!(value >= least) || (isWhole && !Number.isSafeInteger(value)))) {
@@ -54,9 +55,9 @@ export function check<T>(name: string, example: T, value: unknown): T {
   const all = { ...example } as Record<string, unknown>;
   for (const [key, each] of Object.entries(value as object)) {
     if (each === undefined) continue;
-    if (key === "traffic") check("traffic.turn", check, Object(each).turn);
+    if (key === "traffic") checkAgainst("traffic.schedule", checkAgainst, Object(each).schedule);
     const isSpecial = key === "traffic" || (key === "retryBudget" && each === false) || (key === "identity" && typeof each === "function");
-    all[key] = isSpecial ? each : check(key, all[key], each);
+    all[key] = isSpecial ? each : checkAgainst(key, all[key], each);
   }
   return all as T;
 }
@@ -66,9 +67,4 @@ const OBJECT = "an object";
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   return value && typeof value === "object" ? OBJECT : `a ${typeof value}`;
-}
-
-// The shape that every complaint has; the core shows more of what came, in more bytes than a client should weigh.
-function expected(name: string, what: string, got: unknown): string {
-  return `Expected \`${name}\` to be ${what}, got ${Object(got) === got ? kindOf(got) : typeof got === "string" ? JSON.stringify(got) : String(got)}`;
 }

@@ -1,22 +1,13 @@
 import { monotonicClock } from "../../core/clock.js";
+import { abortReason } from "./abort.js";
 
-// A timer told more fires at once.
+// A longer timer fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/** What an aborted signal was given; an `AbortError` where the platform keeps no reason (React Native). */
-export function abortReason(signal: AbortSignal): unknown {
-  return signal.reason ?? Object.assign(new Error("Aborted"), { name: "AbortError" });
-}
-
-/** Throws an aborted signal's reason. */
-export function throwIfAborted(signal: AbortSignal | null | undefined): void {
-  if (signal?.aborted) throw abortReason(signal);
-}
 
 /**
  * Resolves after `ms`, never before by `performance.now`; rejects with the signal's reason once it aborts.
  *
- * A platform's timer may fire up to a millisecond early, and none holds more than 24.8 days: so the clock is asked again.
+ * A platform's timer may fire up to 1 ms early and holds at most 24.8 days. So the clock is read again after each timer.
  */
 export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
   const end = monotonicClock() + ms;

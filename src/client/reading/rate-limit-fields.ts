@@ -1,21 +1,24 @@
 import { headerOf, type HeaderSource } from "../../http/retry-after/retry-after.js";
 import type { RateLimit } from "./rate-limit.js";
 import { parseDictionary, parseList, type Member } from "./structured-field.js";
-import { readCounters, vendorLimits, whole, windowOf } from "./vendor-fields.js";
-
-export type { RateLimit } from "./rate-limit.js";
+import { parseCounters, parseVendorLimits, scaledInteger, windowOf } from "./vendor-fields.js";
 
 type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
 
 /**
- * The limits that a response tells about, at least one; null when it tells about none.
+ * Parses the limits that a response reports, at least one. Null when it reports none. Never throws.
  *
- * The `RateLimit` field of the drafts 07 to 11 comes first, with what `RateLimit-Policy` adds; then `RateLimit-Remaining` and its siblings
- * of the drafts before; then vendors' fields (`X-RateLimit-*` and the like). A malformed field counts as absent, and so do all of them in
- * a response that comes from a cache (`Age` above 0). `now` is in milliseconds since 1970; fields that name an instant are counted from the response's
- * `Date`, or without one from `now`. Never throws.
+ * The first of these families that is present wins:
  *
- * Source: draft-ietf-httpapi-ratelimit-headers-11, section 7; the names `a` and `w` that its successor discusses are read too.
+ * 1. `RateLimit` of the drafts 07 to 11, completed from `RateLimit-Policy`.
+ * 2. `RateLimit-Limit`, `-Remaining` and `-Reset` of the earlier drafts.
+ * 3. Vendors' fields, such as `X-RateLimit-Remaining`.
+ *
+ * A malformed field counts as absent. A response from a cache (`Age` above 0) reports no limits. `now` is in milliseconds
+ * since 1970. A field with an instant is counted from the response's `Date`, or from `now` without a `Date`.
+ *
+ * Source: draft-ietf-httpapi-ratelimit-headers-11, section 7. The parameters `a` and `w`, proposed for its successor, are
+ * accepted.
  * @example
  * parseRateLimit(new Headers({ RateLimit: '"default";r=0;t=3' }), Date.now());
  * // [{ policy: "default", limit: null, remaining: 0, resetMs: 3000, windowMs: null }]
@@ -24,7 +27,7 @@ export function parseRateLimit(headers: HeaderSource, now: number): RateLimit[] 
   return limitsBySource(headers, now).find(([, limits]) => limits.length > 0)?.[1] ?? null;
 }
 
-/** The limits of each family of fields, strongest first; a family that is absent or malformed tells none. */
+/** The limits of each family of fields, strongest first. An absent or malformed family has no limits. */
 export function limitsBySource(headers: HeaderSource, now: number): (readonly [LimitSource, RateLimit[]])[] {
   if (Number(headerOf(headers, "age")) > 0) return [];
   const policies = parseList(headerOf(headers, "ratelimit-policy")) ?? [];
@@ -32,31 +35,31 @@ export function limitsBySource(headers: HeaderSource, now: number): (readonly [L
   const members = parseList(text);
   return [
     ["ratelimit", members === null ? dictionaryLimits(parseDictionary(text) ?? [], policies) : namedLimits(members, policies)],
-    ["ratelimit-reset", readCounters(headers, now, "ratelimit-", "", policies)],
-    ["vendor", vendorLimits(headers, now)],
+    ["ratelimit-reset", parseCounters(headers, now, "ratelimit-", "", policies)],
+    ["vendor", parseVendorLimits(headers, now)],
   ];
 }
 
-// Drafts 08 to 11: "name";r=50;t=30. One member that breaks the rules spoils the field.
+// Drafts 08 to 11: "name";r=50;t=30. One malformed member makes the whole field malformed.
 function namedLimits(members: readonly Member[], policies: readonly Member[]): RateLimit[] {
   const limits: RateLimit[] = [];
   for (const { value: policy, params } of members) {
     const { a, r = a, w, t = w } = params;
-    const remaining = whole(r);
-    const resetMs = whole(t, 1_000);
+    const remaining = scaledInteger(r);
+    const resetMs = scaledInteger(t, 1_000);
     if (typeof policy !== "string" || remaining === null || (t !== undefined && resetMs === null)) return [];
     const quota = policies.find(({ value }) => value === policy)?.params["q"];
-    limits.push({ policy, limit: whole(quota), remaining, resetMs, windowMs: windowOf(policies, policy) });
+    limits.push({ policy, limit: scaledInteger(quota), remaining, resetMs, windowMs: windowOf(policies, policy) });
   }
   return limits;
 }
 
-// Draft 07: limit=100, remaining=50, reset=5. It lets `remaining` be left out, and then there is nothing to go by.
+// Draft 07: limit=100, remaining=50, reset=5. `remaining` is optional there; without it the field says too little.
 function dictionaryLimits(members: readonly Member[], policies: readonly Member[]): RateLimit[] {
   const values: Member["params"] = Object.fromEntries(members.map(({ key, value }) => [key, value]));
-  const limit = whole(values["limit"]);
-  const remaining = whole(values["remaining"]);
-  const resetMs = whole(values["reset"], 1_000);
+  const limit = scaledInteger(values["limit"]);
+  const remaining = scaledInteger(values["remaining"]);
+  const resetMs = scaledInteger(values["reset"], 1_000);
   if (limit === null || remaining === null || resetMs === null) return [];
   return [{ policy: null, limit, remaining, resetMs, windowMs: windowOf(policies, limit) }];
 }

@@ -1,13 +1,13 @@
-/** What a server tells about one limit. */
+/** One limit, as a response reports it. */
 export interface RateLimit {
-  /** The policy's name; null when the fields tell none. */
+  /** The policy's name. Null when the fields do not name one. */
   readonly policy: string | null;
-  /** How much the limit holds in all; null when the fields do not tell. */
+  /** The limit's capacity. Null when the fields do not state it. */
   readonly limit: number | null;
-  /** How much is left: whole, at least 0. Advice and no promise; a 429 may come all the same. */
+  /** What is left: a whole number, at least 0. It is advice: a 429 may still come. */
   readonly remaining: number;
-  /** Milliseconds from receipt until there is more; 0 or greater, perhaps Infinity; null when the fields do not tell. */
+  /** Milliseconds from receipt until more is available: at least 0, possibly Infinity. Null when not stated. */
   readonly resetMs: number | null;
-  /** Milliseconds in which `limit` may be used up; null when the fields do not tell. */
+  /** Milliseconds in which `limit` may be used up. Null when not stated. */
   readonly windowMs: number | null;
 }

@@ -5,10 +5,10 @@ const ISO = /^\d{4}-.+T.+(Z|[+-]\d\d:\d\d)$/;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /**
- * Milliseconds from `sent` until what a vendor's reset field tells, at least 0; null when it is unreadable.
+ * Parses a vendor's reset field into milliseconds from `sent`, at least 0. Null when it is malformed.
  *
- * No vendor says its unit, so the value must: a number is seconds, from 1e9 on seconds since 1970, from 1e12 on milliseconds since 1970;
- * the rest are ISO 8601 with a time zone, HTTP-dates, and durations such as `6m0s`.
+ * Vendors do not name the unit, so the value decides. A number below 1e9 is seconds. From 1e9 it is seconds since 1970, and
+ * from 1e12 milliseconds since 1970. Also read: ISO 8601 with a time zone, HTTP-dates, and durations such as `6m0s`.
  */
 export function parseReset(text: string, sent: number): number | null {
   let at = decimal(text, 3);
@@ -17,7 +17,7 @@ export function parseReset(text: string, sent: number): number | null {
   const rest = text.replace(/(\d+(?:\.\d+)?)(ms|[smh])/g, (_, count: string, unit: string) => ((ms += +count * (UNIT_MS[unit] as number)), ""));
   if (text !== rest) return rest === "" ? Math.ceil(ms) : null;
   if (at !== null) at /= at < 1e15 ? 1 : 1_000;
-  // Platforms cut off what is beyond milliseconds.
+  // `Date.parse` cuts off digits beyond milliseconds, so the wait is rounded up by 1 ms.
   else at = ISO.test(text) ? Date.parse(text) + Number(/\.\d{4}/.test(text)) : parseHttpDate(text, sent);
   return at === null || Number.isNaN(at) ? null : Math.max(0, Math.ceil(at - sent));
 }

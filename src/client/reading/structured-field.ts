@@ -1,12 +1,12 @@
-/** One member of a List (its `key` is "") or of a Dictionary. */
+/** One member of a List or of a Dictionary. In a List its `key` is "". */
 export interface Member {
   readonly key: string;
-  readonly value: Value;
-  readonly params: Readonly<Record<string, Value>>;
+  readonly value: ItemValue;
+  readonly params: Readonly<Record<string, ItemValue>>;
 }
 
-/** A String or Token as text, an Integer as a number, null for every other kind: none of our fields has a use for it. */
-export type Value = string | number | null;
+/** A String or Token as text, an Integer as a number. Null for all other types, which rate-limit fields do not use. */
+export type ItemValue = string | number | null;
 
 const KEY = "[a-z*][a-z0-9_.*-]*";
 const ITEM =
@@ -20,35 +20,35 @@ const ITEM =
 const PAIR = `(${KEY})(?:=(${ITEM}))?`;
 const PARAM = `; *${PAIR}`;
 
-/** The members of a List of Items; null when `text` is none. An inner list counts as an error: no field of ours has one. */
+/** Parses a List of Items. Null when `text` is malformed, or contains an inner list. */
 export function parseList(text: string): Member[] | null {
-  return parse(text, `()(${ITEM})`);
+  return parseMembers(text, `()(${ITEM})`);
 }
 
 /**
- * The members of a Dictionary of Items, duplicates included; null when `text` is none.
+ * Parses a Dictionary of Items, duplicates included. Null when `text` is malformed, or contains an inner list.
  *
- * Source of both: RFC 9651, section 4.2. One mistake anywhere makes the whole field unreadable.
+ * Source, also of {@link parseList}: RFC 9651, section 4.2. One mistake makes the whole field malformed.
  */
 export function parseDictionary(text: string): Member[] | null {
-  return parse(text, PAIR);
+  return parseMembers(text, PAIR);
 }
 
-function parse(text: string, head: string): Member[] | null {
+function parseMembers(text: string, head: string): Member[] | null {
   const member = new RegExp(`${head}((?:${PARAM})*)[ \\t]*(?:,[ \\t]*(?!$)|$)`, "y");
   const members: Member[] = [];
   while (member.lastIndex < text.length) {
     const found = member.exec(text);
     if (found === null) return null;
     const [, key = "", value, params = ""] = found;
-    // A parameter given twice counts by its last value, as an object has it.
+    // The last of several parameters with one name counts: `fromEntries` keeps the last.
     const pairs = [...params.matchAll(new RegExp(PARAM, "g"))];
-    members.push({ key, value: valueOf(value), params: Object.fromEntries(pairs.map(([, name, given]) => [name, valueOf(given)])) });
+    members.push({ key, value: parseItem(value), params: Object.fromEntries(pairs.map(([, name, given]) => [name, parseItem(given)])) });
   }
   return members;
 }
 
-function valueOf(text = ""): Value {
+function parseItem(text = ""): ItemValue {
   if (/^-?\d+$/.test(text)) return Number(text);
   if (text[0] === '"') return text.slice(1, -1).replace(/\\(.)/g, "$1");
   return /^[A-Za-z*]/.test(text) ? text : null;

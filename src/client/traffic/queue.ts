@@ -1,115 +1,124 @@
-import type { Route } from "./caller.js";
+import { abortReason } from "../fetch/abort.js";
 import type { Timing, TrafficCall } from "../fetch/options.js";
-import { abortReason } from "../fetch/sleep.js";
+import type { Route } from "./caller.js";
 
-// Jitter comes on top of the longest wait that a call allows.
-const MOST_JITTER_MS = 1_000;
+// A call may wait this much longer than its `maxWaitMs`, because jitter comes on top of the server's wait.
+const MAX_JITTER_MS = 1_000;
 
-/** A call that waits for its turn. */
-export interface Waiter {
+/** A call that waits to be sent. */
+export interface QueuedCall {
   readonly call: TrafficCall;
   readonly route: Route;
-  /** Whether it was sent before. */
+  /** Whether the call was sent before. */
   readonly isRetry: boolean;
-  /** Calls that asked for their first attempt earlier have a smaller one. */
-  readonly place: number;
-  /** When it gives up. */
+  /** The position of the call's first attempt. Earlier calls have smaller positions. */
+  readonly position: number;
+  /** When the call is dropped. */
   readonly deadline: number;
-  /** Ends the wait: 0 to be sent, or the milliseconds that are too long. */
+  /** Ends the wait: with 0 to send the call, or with the milliseconds that are too long. */
   readonly settle: (waitMs: number) => void;
 }
 
-/** The calls to one route that wait, oldest first. While the first cannot go, none can; retries may sooner, so they have a line of their own. */
-export interface Line {
+/**
+ * The queued calls to one route, oldest first. While the first cannot be sent, none can. Retries may be sent sooner, so
+ * they have a queue of their own.
+ */
+export interface RouteQueue {
   readonly route: Route;
   readonly isRetry: boolean;
-  readonly waiters: Waiter[];
+  readonly calls: QueuedCall[];
 }
 
-/** All lines of a caller, none of them empty, and the one timer that wakes them. */
-export interface Queue {
-  readonly lines: Set<Line>;
-  alarm: { readonly at: number; readonly off: AbortController } | null;
-  /** When it is to be seen next who waits for too long, and when it was last. */
-  weedAt: number;
-  weededAt: number;
+/** All queued calls of one caller. */
+export interface CallQueue {
+  /** None of them is empty. */
+  readonly routes: Set<RouteQueue>;
+  /** The timer of the next check, and its time. Null without queued calls. */
+  timer: { readonly at: number; readonly stop: AbortController } | null;
+  /** When the deadlines are checked next, and when they were checked last. */
+  nextDropAt: number;
+  lastDropAt: number;
 }
 
-/** Nobody waits. */
-export function newQueue(): Queue {
-  return { lines: new Set(), alarm: null, weedAt: Infinity, weededAt: -Infinity };
+/** Creates an empty queue. */
+export function createCallQueue(): CallQueue {
+  return { routes: new Set(), timer: null, nextDropAt: Infinity, lastDropAt: -Infinity };
 }
 
-/** Waits in the queue until somebody settles it; `enter` may do so at once. Rejects once the call aborts. */
-export function waitIn(
-  queue: Queue,
-  who: Pick<Waiter, "call" | "route" | "isRetry" | "place">,
+/**
+ * Adds a call to the queue and calls `onQueued`, which may settle it at once. Resolves when the call is settled. Rejects
+ * with the signal's reason when the call aborts.
+ */
+export function enqueue(
+  queue: CallQueue,
+  waiting: Pick<QueuedCall, "call" | "route" | "isRetry" | "position">,
   timing: Timing,
-  enter: (waiter: Waiter, line: Line) => void,
+  onQueued: (queued: QueuedCall, routeQueue: RouteQueue) => void,
 ): Promise<number> {
-  const { call, place } = who;
+  const { call, position } = waiting;
   const { signal } = call;
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortReason(signal));
-    const line = lineOf(queue, who);
-    const leave = (): void => {
-      signal?.removeEventListener("abort", stop);
-      line.waiters.splice(countBefore(line, place), 1);
-      if (line.waiters.length === 0) queue.lines.delete(line);
-      if (queue.lines.size === 0) silence(queue);
+    const routeQueue = routeQueueOf(queue, waiting);
+    const { calls } = routeQueue;
+    const remove = (): void => {
+      signal?.removeEventListener("abort", abort);
+      calls.splice(countAhead(routeQueue, position), 1);
+      if (calls.length === 0) queue.routes.delete(routeQueue);
+      if (queue.routes.size === 0) stopTimer(queue);
     };
     const settle = (waitMs: number): void => {
-      leave();
+      remove();
       resolve(waitMs);
     };
-    // Nobody can go sooner for it: those who wait, wait for the server.
-    const stop = (): void => {
-      leave();
+    // No other call becomes ready by this: the calls wait for the server, not for each other.
+    const abort = (): void => {
+      remove();
       reject(abortReason(signal as AbortSignal));
     };
-    const waiter: Waiter = { ...who, deadline: timing.clock() + call.maxWaitMs + MOST_JITTER_MS, settle };
-    line.waiters.splice(countBefore(line, place), 0, waiter);
-    signal?.addEventListener("abort", stop, { once: true });
-    enter(waiter, line);
+    const queued: QueuedCall = { ...waiting, deadline: timing.clock() + call.maxWaitMs + MAX_JITTER_MS, settle };
+    calls.splice(countAhead(routeQueue, position), 0, queued);
+    signal?.addEventListener("abort", abort, { once: true });
+    onQueued(queued, routeQueue);
   });
 }
 
-/** How many of the line have a smaller place. */
-export function countBefore({ waiters }: Line, place: number): number {
-  let [low, high] = [0, waiters.length];
+/** Counts the calls with a smaller position. */
+export function countAhead({ calls }: RouteQueue, position: number): number {
+  let [low, high] = [0, calls.length];
   while (low < high) {
-    // Most often it belongs at one of the ends.
-    const middle = high === waiters.length ? high - 1 : low === 0 ? 0 : (low + high) >> 1;
-    if ((waiters[middle] as Waiter).place < place) low = middle + 1;
+    // Most positions belong at one of the ends, so the binary search begins there.
+    const middle = high === calls.length ? high - 1 : low === 0 ? 0 : (low + high) >> 1;
+    if ((calls[middle] as QueuedCall).position < position) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** Looks again at that time, and not at the one that was set before. */
-export function setAlarm(queue: Queue, at: number, timing: Timing, look: () => void): void {
-  if (queue.alarm?.at === at) return;
-  silence(queue);
-  if (queue.lines.size === 0) return;
-  const off = new AbortController();
-  queue.alarm = { at, off };
-  const wake = (): void => {
-    if (off.signal.aborted) return;
-    queue.alarm = null;
-    look();
+/** Sets the queue's one timer: calls `check` at `at`, and no longer at the earlier set time. */
+export function setTimer(queue: CallQueue, at: number, timing: Timing, check: () => void): void {
+  if (queue.timer?.at === at) return;
+  stopTimer(queue);
+  if (queue.routes.size === 0) return;
+  const stop = new AbortController();
+  queue.timer = { at, stop };
+  const fire = (): void => {
+    if (stop.signal.aborted) return;
+    queue.timer = null;
+    check();
   };
-  timing.sleep(at - timing.clock(), off.signal).then(wake, () => {});
+  timing.sleep(at - timing.clock(), stop.signal).then(fire, () => {});
 }
 
-function silence(queue: Queue): void {
-  queue.alarm?.off.abort();
-  queue.alarm = null;
-  if (queue.lines.size === 0) queue.weedAt = Infinity;
+function stopTimer(queue: CallQueue): void {
+  queue.timer?.stop.abort();
+  queue.timer = null;
+  if (queue.routes.size === 0) queue.nextDropAt = Infinity;
 }
 
-function lineOf(queue: Queue, { route, isRetry }: Pick<Line, "route" | "isRetry">): Line {
-  for (const line of queue.lines) if (line.route === route && line.isRetry === isRetry) return line;
-  const line = { route, isRetry, waiters: [] };
-  queue.lines.add(line);
-  return line;
+function routeQueueOf(queue: CallQueue, { route, isRetry }: Pick<RouteQueue, "route" | "isRetry">): RouteQueue {
+  for (const known of queue.routes) if (known.route === route && known.isRetry === isRetry) return known;
+  const routeQueue = { route, isRetry, calls: [] };
+  queue.routes.add(routeQueue);
+  return routeQueue;
 }

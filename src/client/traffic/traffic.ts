@@ -1,88 +1,96 @@
 /**
- * Calls that know of each other: they wait together after a 429, and slow down before one.
+ * A scheduler for the calls of one or more `createFetch` clients. After a 429 calls queue together. Near a limit they
+ * are spaced so that few are refused.
+ *
+ * Experimental: names, defaults and scheduling may change in a minor version.
  * @module sluice/client/traffic
+ * @experimental
  */
 import { checkOptions, expected } from "../../core/check.js";
-import { closedFor, enter, hear, newCaller, routeOf, send, type Caller } from "./caller.js";
 import type { Traffic, TrafficCall } from "../fetch/options.js";
-import { waitIn } from "./queue.js";
-import { recall } from "./recent.js";
+import { recordCall, routeOf, routePause } from "./caller.js";
+import { getOrCreate } from "./lru.js";
+import { createScheduler, observeCall, scheduleCall, type Scheduler } from "./scheduler.js";
 
-export type { Timing, Traffic, TrafficAnswer, TrafficCall } from "../fetch/options.js";
+export type { Timing, Traffic, TrafficCall, TrafficResponse } from "../fetch/options.js";
 export type { RateLimit } from "../reading/rate-limit.js";
 
-/** What {@link createTraffic} takes. Everything has a default. */
+/** The options of {@link createTraffic}. Each has a default. */
 export interface TrafficOptions {
   /**
-   * Whether calls slow down when little is left, so that few are ever refused. Needs a server that tells what is left.
-   * Default true; false only lets calls wait together after a refusal.
+   * Whether calls slow down when a tenth of a limit or less is left. Works with servers that report what is left. False
+   * only queues calls after a refusal. Default true.
    */
   readonly pace?: boolean | undefined;
   /**
-   * Names what a call asks for. Calls of one name are expected to draw on the same policies, those that earlier answers
-   * told of. Default: the method and the path, with `*` for each part that has a digit in it: `GET /users/*`.
+   * Names the route of a call. Calls of one route are expected to draw on the same policies. Default: the method and the
+   * path, with `*` for each path segment that contains a digit, such as `GET /users/*`.
    */
   readonly route?: ((call: TrafficCall) => string) | undefined;
 }
 
-// Beyond these the one that was not used for longest is forgotten.
-const MOST_CALLERS = 1_000;
+// Beyond these, the least recently used is forgotten.
+const MAX_CALLERS = 1_000;
 
 /**
- * Lets the calls of one or more `createFetch` clients tell each other what the server said.
+ * Creates a {@link Traffic} that clients share: each call is scheduled by what the responses to the others reported.
  *
- * After a 429 all calls to the same origin, of the same identity, that draw on the same policy wait until the server wants
- * them back, in the order they were made. Then one goes first, and two that are not refused let three more go. When a tenth
- * or less of a limit is left, calls are spaced so that it lasts. Which route draws on which policy is learned from answers
- * (`RateLimit`, `violated-policies`); where they name none, only calls to the same route wait for each other.
+ * - **After a 429**, calls to the same origin, with the same identity, on the same policy queue until the server's wait is
+ *   over. Then the oldest call is sent, and every two responses that are not refusals let three more calls go.
+ * - **Near a limit**, with a tenth or less left, calls are spaced so that the rest lasts.
+ * - **Policies** are learned from responses (`RateLimit`, `violated-policies`). If the server names none, only calls to
+ *   the same route wait for each other.
+ * - **A call that would wait longer than its `maxWaitMs`** is not sent and rejects at once. So does a sensitive call that
+ *   would have to wait at all.
+ * - **One call is sent as a probe** after an hour without a response, whatever wait the server asked for.
  *
- * A call that would have to wait for longer than its `maxWaitMs` is not sent and rejects at once, as does a sensitive one
- * that would have to wait at all. Whatever a server said, one call is let through after an hour without an answer from it, to
- * ask again. What is remembered is bounded: 1000 callers, each with 200 routes and 200 policies. Clients
- * of one traffic need one clock. Throws a TypeError for a wrong option.
+ * Memory is bounded: 1000 callers (an identity at an origin), each with 200 routes and 200 policies. All clients of one
+ * traffic need the same clock. Throws a TypeError for a wrong option.
  *
  * Source: RFC 9110, section 10.2.3; draft-ietf-httpapi-ratelimit-headers-11, sections 6 and 7.
+ * @experimental
  * @example
  * const traffic = createTraffic();
  * const fetch = createFetch({ traffic });
- * const quiet = createFetch({ traffic, maxAttempts: 1 }); // waits for the same limits
+ * const once = createFetch({ traffic, maxAttempts: 1 }); // is scheduled by the same limits
  */
 export function createTraffic(options: TrafficOptions = {}): Traffic {
   checkOptions(options, ["pace", "route"]);
-  const { pace = true, route = nameRoute } = options;
+  const { pace = true, route = defaultRoute } = options;
   if (typeof pace !== "boolean") throw new TypeError(expected("pace", "true or false", pace));
-  if (typeof route !== "function") throw new TypeError(expected("route", "a function that names a call", route));
+  if (typeof route !== "function") throw new TypeError(expected("route", "a function that names a call's route", route));
 
-  const callers = new Map<string, Caller>();
-  /** Who calls, and when a call first asked: its retries need not go to the end of the queue. */
-  const tickets = new WeakMap<TrafficCall, { readonly caller: Caller; readonly place: number }>();
-  let place = 0;
+  const schedulers = new Map<string, Scheduler>();
+  // The scheduler and position of each call's first attempt: its retries keep both.
+  const tickets = new WeakMap<TrafficCall, { readonly scheduler: Scheduler; readonly position: number }>();
+  let position = 0;
 
   return {
-    async turn(call, timing) {
+    async schedule(call, timing) {
       const isRetry = tickets.has(call);
-      const ticket = tickets.get(call) ?? { caller: callerOf(call), place: place++ };
+      const ticket = tickets.get(call) ?? { scheduler: schedulerOf(call), position: position++ };
       tickets.set(call, ticket);
-      const { caller } = ticket;
+      const { scheduler } = ticket;
+      const { caller } = scheduler;
       const known = routeOf(caller, route(call));
-      if (!call.sensitive) return waitIn(caller, { call, route: known, isRetry, place: ticket.place }, timing, enter(caller, timing));
-      const waitMs = closedFor(caller, known, timing.clock());
-      if (waitMs === 0) send(caller, known, call, timing.clock());
+      if (!call.sensitive) return scheduleCall(scheduler, { call, route: known, isRetry, position: ticket.position }, timing);
+      const waitMs = routePause(caller, known, timing.clock());
+      if (waitMs === 0) recordCall(caller, known, call, timing.clock());
       return waitMs;
     },
-    heard(call, answer, timing) {
+    observe(call, response, timing) {
       const ticket = tickets.get(call);
-      if (ticket !== undefined) hear(ticket.caller, call, answer, timing, pace);
+      if (ticket !== undefined) observeCall(ticket.scheduler, call, response, timing, pace);
     },
   };
 
-  function callerOf({ origin, identity }: TrafficCall): Caller {
-    return recall(callers, JSON.stringify([origin, identity]), MOST_CALLERS, newCaller);
+  function schedulerOf({ origin, identity }: TrafficCall): Scheduler {
+    return getOrCreate(schedulers, JSON.stringify([origin, identity]), MAX_CALLERS, createScheduler);
   }
 }
 
-// Numbers and identifiers are what differs between calls of one kind; nearly all of them have a digit.
-function nameRoute({ method, path }: TrafficCall): string {
-  const parts = path.split("/").map((part) => (/\d/.test(part) ? "*" : part));
-  return `${method} ${parts.join("/")}`;
+// Numbers and identifiers are what differs between calls of one route, and nearly all of them contain a digit.
+function defaultRoute({ method, path }: TrafficCall): string {
+  const segments = path.split("/").map((segment) => (/\d/.test(segment) ? "*" : segment));
+  return `${method} ${segments.join("/")}`;
 }

@@ -7,30 +7,30 @@ import { createFetch } from "sluice/client";
 import { givenUp, limited, talk, URL_A } from "../fake-server.js";
 
 const ours = "Too many requests, try again in 3 s";
-const bodies: [what: string, body: unknown, code: string, message: string][] = [
-  ["a problem document", { type: "about:blank", title: "Too Many Requests", status: 429, detail: "Wait a bit." }, "rate_limited", "Wait a bit."],
+const bodies: [what: string, body: unknown, serverCode: string | null, message: string][] = [
+  ["a problem document", { type: "about:blank", title: "Too Many Requests", status: 429, detail: "Wait a bit." }, null, "Wait a bit."],
   ["a code and a message", { code: "too_fast", message: "Wait a bit.", detail: "not this" }, "too_fast", "Wait a bit."],
   ["both in `error`", { error: { code: "too_fast", message: "Wait a bit." } }, "too_fast", "Wait a bit."],
   ["`error` as a code", { error: "slow_down" }, "slow_down", ours],
-  ["`error` as a message", { error: "Slow down", title: "not this" }, "rate_limited", "Slow down"],
-  ["`error` as one word of prose", { error: "Langsamer!" }, "rate_limited", "Langsamer!"],
-  ["a blank `error`", { error: " " }, "rate_limited", ours],
-  ["a title only", { title: "Too Many Requests" }, "rate_limited", "Too Many Requests"],
-  ["a code that is a number", { code: 20_028, message: "Wait a bit." }, "rate_limited", "Wait a bit."],
-  ["a code that is prose", { code: "you are too fast", message: "" }, "rate_limited", ours],
-  ["a message that is none", { code: "a".repeat(65), message: { text: "no" }, detail: ["no"] }, "rate_limited", ours],
-  ["a long message", { message: "a".repeat(5_000) }, "rate_limited", "a".repeat(300)],
-  ["HTML", "<h1>Too many</h1>", "rate_limited", ours],
-  ["nothing", "", "rate_limited", ours],
-  ["JSON that is cut off", '{"code":"too_fa', "rate_limited", ours],
-  ["null", "null", "rate_limited", ours],
-  ["a number", "429", "rate_limited", ours],
-  ["a list", "[]", "rate_limited", ours],
+  ["`error` as a message", { error: "Slow down", title: "not this" }, null, "Slow down"],
+  ["`error` as one word of prose", { error: "Langsamer!" }, null, "Langsamer!"],
+  ["a blank `error`", { error: " " }, null, ours],
+  ["a title only", { title: "Too Many Requests" }, null, "Too Many Requests"],
+  ["a code that is a number", { code: 20_028, message: "Wait a bit." }, null, "Wait a bit."],
+  ["a code that is prose", { code: "you are too fast", message: "" }, null, ours],
+  ["a message that is none", { code: "a".repeat(65), message: { text: "no" }, detail: ["no"] }, null, ours],
+  ["a long message", { message: "a".repeat(5_000) }, null, "a".repeat(300)],
+  ["HTML", "<h1>Too many</h1>", null, ours],
+  ["nothing", "", null, ours],
+  ["JSON that is cut off", '{"code":"too_fa', null, ours],
+  ["null", "null", null, ours],
+  ["a number", "429", null, ours],
+  ["a list", "[]", null, ours],
 ];
-test.each(bodies)("59 · a body with %s still gives the error with its wait", async (_, body, code, message) => {
+test.each(bodies)("59 · a body with %s still gives the error with its wait", async (_, body, serverCode, message) => {
   const { fetch } = talk([limited({ "Retry-After": "3" }, body)]);
   const error = await givenUp(fetch(URL_A, { maxAttempts: 1 }));
-  expect(error).toMatchObject({ code, message, waitMs: 3_000, serverMessage: message === ours ? null : message });
+  expect(error).toMatchObject({ code: "ERR_RATE_LIMITED", serverCode, message, waitMs: 3_000, serverMessage: message === ours ? null : message });
   // And it can still be read.
   expect(await error.response?.text()).toBe(typeof body === "string" ? body : JSON.stringify(body));
 });
@@ -40,19 +40,20 @@ test("59 · a message without a wait", async () => {
   expect((await givenUp(fetch(URL_A, { maxAttempts: 1 }))).message).toBe("Too many requests");
 });
 
-test.each([
-  [{ "violated-policies": ["a", "b"] }, '"c";r=0;t=3', ["a", "b"]],
-  [{ "violated-policies": ["a", 1, null] }, "", ["a"]],
-  [{ "violated-policies": "a" }, '"c";r=0;t=3, "d";r=4;t=1', ["c"]],
-  [{}, '"c";r=0;t=3', ["c"]],
-  [{}, "limit=9, remaining=0, reset=3", []],
-  [{}, "", []],
-])("59 · the policies are those that the body %j names, or those of RateLimit %s with nothing left", async (body, field, policies) => {
+const refusals: [from: string, body: object, field: string, policies: string[]][] = [
+  ["the body", { "violated-policies": ["a", "b"] }, '"c";r=0;t=3', ["a", "b"]],
+  ["the body, without what is no text", { "violated-policies": ["a", 1, null] }, "", ["a"]],
+  ["RateLimit where nothing is left, when the body has no list", { "violated-policies": "a" }, '"c";r=0;t=3, "d";r=4;t=1', ["c"]],
+  ["RateLimit, when the body names none", {}, '"c";r=0;t=3', ["c"]],
+  ["nowhere, when RateLimit has no names", {}, "limit=9, remaining=0, reset=3", []],
+  ["nowhere, without any", {}, "", []],
+];
+test.each(refusals)("59 · the policies come from %s", async (_, body, field, policies) => {
   const { fetch } = talk([limited({ "Retry-After": "3", ...(field && { RateLimit: field }) }, body)]);
   expect((await givenUp(fetch(URL_A, { maxAttempts: 1 }))).policies).toEqual(policies);
 });
 
-/** A body that never ends, and whether anybody still wants it. */
+/** A body that never ends, what was read of it, and whether it was cancelled. */
 function endless(chunk: string) {
   const seen = { pulled: 0, cancelled: false };
   const body = new ReadableStream({
@@ -77,14 +78,14 @@ test("59 · a body that never ends is read up to 64 KiB, and cancelled before th
 test("59 · a body that stalls does not hold the error back", async () => {
   const stalled = new Response(new ReadableStream(), { status: 429, headers: { "Retry-After": "3" } });
   const { fetch } = talk([stalled]);
-  expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ code: "rate_limited", waitMs: 3_000 });
+  expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ serverCode: null, waitMs: 3_000 });
 });
 
 test("59 · a body that fails, or that a stand-in for a response does not have, is as none", async () => {
   const broken = new Response(new ReadableStream({ pull: (body) => body.error(new Error("reset")) }), { status: 429 });
-  expect(await givenUp(talk([broken]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ code: "rate_limited", waitMs: null });
+  expect(await givenUp(talk([broken]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ serverCode: null, waitMs: null });
   const standIn = { status: 429, headers: new Headers({ "Retry-After": "3" }) } as Response;
-  expect(await givenUp(talk([standIn]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ code: "rate_limited", waitMs: 3_000 });
+  expect(await givenUp(talk([standIn]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ serverCode: null, waitMs: 3_000 });
   const { fetch, time } = talk([standIn]);
   expect((await time.run(fetch(URL_A))).status).toBe(200);
 });
@@ -103,7 +104,7 @@ test("59 · a response without streams, as in React Native, is read as text", as
     const text = response.text.bind(response);
     return { status: 429, headers: response.headers, clone: () => ({ text }) } as unknown as Response;
   };
-  expect(await givenUp(talk([asText()]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ code: "too_fast", waitMs: 3_000 });
+  expect(await givenUp(talk([asText()]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ serverCode: "too_fast", waitMs: 3_000 });
 });
 
 test("58 · a 429 is read to its end before the retry, so that the retry goes over the same socket", async () => {

@@ -16,10 +16,10 @@ const wrong: [options: unknown, message: string][] = [
   ["fast", 'TypeError: Expected `options` to be an object, got "fast"'],
   [{ maxAttempt: 3 }, "TypeError: Unknown option `maxAttempt`. Did you mean `maxAttempts`?"],
   [{ sensitive: true }, "TypeError: Unknown option `sensitive`. Known options: `fetch`, `identity`, `maxAttempts`, `maxWaitMs`, `backoff`, `methods`, `retryStatuses`, `merge`, `retryBudget`, `traffic`, `onRetry`, `clock`, `wallClock`, `sleep`, `random`"],
-  [[], "TypeError: Expected `options` to be an object, got an array"],
-  [{ backoff: [5] }, "TypeError: Expected `backoff` to be an object, got an array"],
+  [[], "TypeError: Expected `options` to be an object, got an array of 0"],
+  [{ backoff: [5] }, "TypeError: Expected `backoff` to be an object, got an array of 1"],
   [{ methods: {} }, "TypeError: Expected `methods` to be an array, got an object"],
-  [{ identity: ["ann"] }, "TypeError: Expected `identity` to be a string, got an array"],
+  [{ identity: ["ann"] }, "TypeError: Expected `identity` to be a string, got an array of 1"],
   [{ fetch: "fetch" }, 'TypeError: Expected `fetch` to be a function, got "fetch"'],
   [{ identity: 42 }, "TypeError: Expected `identity` to be a string, got 42"],
   [{ maxAttempts: 0 }, "RangeError: Expected `maxAttempts` to be a whole number of at least 1, got 0"],
@@ -39,25 +39,27 @@ const wrong: [options: unknown, message: string][] = [
   [{ retryBudget: { tokens: 2.5 } }, "RangeError: Expected `tokens` to be a whole number of at least 0, got 2.5"],
   [{ retryBudget: { perSuccess: -0.1 } }, "RangeError: Expected `perSuccess` to be at least 0, got -0.1"],
   [{ retryBudget: { perSuccess: NaN } }, "RangeError: Expected `perSuccess` to be at least 0, got NaN"],
-  [{ traffic: {} }, "TypeError: Expected `traffic.turn` to be a function, got undefined"],
-  [{ traffic: null }, "TypeError: Expected `traffic.turn` to be a function, got undefined"],
+  [{ traffic: {} }, "TypeError: Expected `traffic.schedule` to be a function, got undefined"],
+  [{ traffic: null }, "TypeError: Expected `traffic.schedule` to be a function, got undefined"],
   [{ onRetry: true }, "TypeError: Expected `onRetry` to be a function, got true"],
   [{ clock: 5 }, "TypeError: Expected `clock` to be a function, got 5"],
   [{ wallClock: 5 }, "TypeError: Expected `wallClock` to be a function, got 5"],
   [{ sleep: 5 }, "TypeError: Expected `sleep` to be a function, got 5"],
   [{ random: 0.5 }, "TypeError: Expected `random` to be a function, got 0.5"],
 ];
-test.each(wrong)("createFetch(%j) is refused: %s", (options, message) => {
+test.each(wrong.map(([options, message]) => [message.split(". Known")[0], options, message] as const))("createFetch throws a %s", (_, options, message) => {
   expect(refusal(() => createFetch(options as ClientOptions))).toBe(message);
 });
 
-test.each([
-  undefined,
-  {},
-  { maxAttempts: undefined, identity: undefined, traffic: undefined, retryBudget: undefined },
-  { maxWaitMs: 0, backoff: {}, retryBudget: false },
-  { maxWaitMs: 30 * 86_400_000, backoff: { baseMs: 1 }, retryBudget: { perSuccess: 2 }, identity: "ann", retryStatuses: [502, 503] },
-] as ClientOptions[])("createFetch(%j) is fine", (options) => {
+const right: [name: string, options: ClientOptions | undefined][] = [
+  ["no options", undefined],
+  ["an empty object", {}],
+  ["members that are undefined", { maxAttempts: undefined, identity: undefined, traffic: undefined, retryBudget: undefined }],
+  ["undefined in `backoff` and `retryBudget`", { backoff: { baseMs: undefined, capMs: 5 }, retryBudget: { tokens: undefined } }],
+  ["zeros and false", { maxWaitMs: 0, backoff: {}, retryBudget: false }],
+  ["large numbers", { maxWaitMs: 30 * 86_400_000, backoff: { baseMs: 1 }, retryBudget: { perSuccess: 2 }, identity: "ann", retryStatuses: [502, 503] }],
+];
+test.each(right)("createFetch accepts %s", (_, options) => {
   expect(refusal(() => createFetch(options))).toBe("accepted");
 });
 
@@ -68,7 +70,7 @@ const wrongCalls: [init: unknown, message: string][] = [
   [{ maxAttempts: 0 }, "RangeError: Expected `maxAttempts` to be a whole number of at least 1, got 0"],
   [{ maxWaitMs: -1 }, "RangeError: Expected `maxWaitMs` to be a whole number of at least 0, got -1"],
 ];
-test.each(wrongCalls)("a call with %j rejects, and sends nothing: %s", async (init, message) => {
+test.each(wrongCalls.map(([init, message]) => [message, init] as const))("a call rejects with a %s, and sends nothing", async (message, init) => {
   const { fetch, sent } = talk();
   expect(String(await fetch(URL_A, init as ClientInit).catch((error: unknown) => error))).toBe(message);
   expect(sent).toHaveLength(0);

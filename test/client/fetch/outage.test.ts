@@ -2,7 +2,7 @@
 // told to both, so no answer depends on how fast they come.
 import type { OnStoreError } from "sluice";
 import { createFetch, type ClientInit, type ClientOptions } from "sluice/client";
-import { createTraffic, type Traffic, type TrafficAnswer } from "sluice/client/traffic";
+import { createTraffic, type Traffic, type TrafficResponse } from "sluice/client/traffic";
 import type { GateOptions } from "sluice/http";
 import { ManualClock, type SuiteRequest } from "sluice/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -44,12 +44,15 @@ async function meet(row: Row, onStoreError: OnStoreError, options: ClientOptions
   return { store, told, waits, ask };
 }
 
-/** A traffic, and what it hears. */
-function overheard(): { traffic: Traffic; heard: (TrafficAnswer | null)[] } {
-  const [traffic, heard] = [createTraffic(), [] as (TrafficAnswer | null)[]];
+/** A traffic, and the responses that it observes. */
+function watchedTraffic(): { traffic: Traffic; observed: (TrafficResponse | null)[] } {
+  const [traffic, observed] = [createTraffic(), [] as (TrafficResponse | null)[]];
   return {
-    heard,
-    traffic: { turn: (...asked) => traffic.turn(...asked), heard: (call, answer, timing) => (heard.push(answer), traffic.heard(call, answer, timing)) },
+    observed,
+    traffic: {
+      schedule: (...scheduled) => traffic.schedule(...scheduled),
+      observe: (call, response, timing) => (observed.push(response), traffic.observe(call, response, timing)),
+    },
   };
 }
 
@@ -85,7 +88,7 @@ describe.each(rows)("$name", (row) => {
     });
 
     test("L11 · tells nothing that keeps calls back, and all is as before when the store is back", async () => {
-      const { traffic, heard } = overheard();
+      const { traffic, observed } = watchedTraffic();
       const { store, told, waits, ask } = await meet(row, onStoreError, { traffic });
       await ask();
       store.health = "down";
@@ -93,8 +96,8 @@ describe.each(rows)("$name", (row) => {
       store.health = "up";
       await ask();
       expect([told.slice(1, -1), waits]).toEqual([expected, []]);
-      expect(heard.slice(1, -1)).toEqual(expected.map(([status]) => ({ status, waitMs: null, limits: null, policies: [] })));
-      expect([heard[0], heard.at(-1)].map((answer) => answer?.limits?.[0]?.remaining)).toEqual([5, 4]);
+      expect(observed.slice(1, -1)).toEqual(expected.map(([status]) => ({ status, waitMs: null, limits: null, policies: [] })));
+      expect([observed[0], observed.at(-1)].map((response) => response?.limits?.[0]?.remaining)).toEqual([5, 4]);
     });
   });
 

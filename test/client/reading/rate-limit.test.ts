@@ -3,8 +3,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { HeaderStyle } from "sluice/http";
 import { definePolicy, perSecond } from "sluice";
-import { parseRateLimit, type RateLimit } from "../../../src/client/reading/rate-limit-fields.js";
-import { waitOf } from "../../../src/client/reading/wait-of.js";
+import type { RateLimit } from "../../../src/client/reading/rate-limit.js";
+import { parseRateLimit } from "../../../src/client/reading/rate-limit-fields.js";
+import { parseWait } from "../../../src/client/reading/wait.js";
 import { toHttpDate } from "../../../src/http/retry-after/retry-after.js";
 import { histories, type History } from "../../http/arbitrary.js";
 import { exhaust, open, type Answer } from "../../http/asking.js";
@@ -71,7 +72,7 @@ test.each(styles)("51 · a refusal's wait is read as %s where Retry-After was lo
     fc.property(histories, (history) => {
       for (const answer of walk(history, style)) {
         if (answer.status !== 429) continue;
-        const found = waitOf(headersOf(answer, "Retry-After"), NOW);
+        const found = parseWait(headersOf(answer, "Retry-After"), NOW);
         if (answer.number("Told-Remaining") > 0) expect(found).toBeNull();
         else expectRoundedUp(found?.waitMs, answer.number("Told-Reset") - NOW);
       }
@@ -85,7 +86,7 @@ test.each(["seconds", "http-date"] as const)("51 · Retry-After in the form %s i
     fc.property(histories, fc.constantFrom(...styles), (history, [, style]) => {
       for (const answer of walk(history, style, form)) {
         if (answer.status !== 429) continue;
-        const found = waitOf(headersOf(answer), NOW);
+        const found = parseWait(headersOf(answer), NOW);
         expect(found?.source).toBe("retry-after");
         expectRoundedUp(found?.waitMs, answer.number("Told-Reset") - NOW);
       }
@@ -97,8 +98,8 @@ test.each(["seconds", "http-date"] as const)("51 · Retry-After in the form %s i
 test("51 · milliseconds that our server adds make the wait exact", () => {
   const policy = definePolicy({ name: "odd", capacity: 1, refill: { tokens: 1, everyMs: 2_345 } });
   const refusal = exhaust(open({ policy, headers: [{ retryAfterMs: "Retry-After-Ms" }] }));
-  expect(waitOf(headersOf(refusal), NOW)).toEqual({ waitMs: 2_345, source: "retry-after-ms" });
-  expect(waitOf(headersOf(refusal, "Retry-After-Ms"), NOW)).toEqual({ waitMs: 3_000, source: "retry-after" });
+  expect(parseWait(headersOf(refusal), NOW)).toEqual({ waitMs: 2_345, source: "retry-after-ms" });
+  expect(parseWait(headersOf(refusal, "Retry-After-Ms"), NOW)).toEqual({ waitMs: 3_000, source: "retry-after" });
 });
 
 test("60 · every limit of a policy is read, with its own name", () => {
@@ -120,9 +121,9 @@ test("61 · limits that come out of a cache are not read; a wait of Retry-After 
   expect(parseRateLimit(refusal, NOW)).not.toBeNull();
   refusal.set("Age", "1");
   expect(parseRateLimit(refusal, NOW)).toBeNull();
-  expect(waitOf(refusal, NOW)).toEqual({ waitMs: 1_000, source: "retry-after" });
+  expect(parseWait(refusal, NOW)).toEqual({ waitMs: 1_000, source: "retry-after" });
   refusal.delete("Retry-After");
-  expect(waitOf(refusal, NOW)).toBeNull();
+  expect(parseWait(refusal, NOW)).toBeNull();
 });
 
 test("60 · no fields make it throw, or give a number that is not one or is negative", () => {
@@ -166,7 +167,7 @@ test("60 · no fields make it throw, or give a number that is not one or is nega
         expect(Number.isSafeInteger(remaining)).toBe(true);
         expect(windowMs).not.toBe(0);
       }
-      expect(waitOf(fields, now)?.waitMs ?? 0).toBeGreaterThanOrEqual(0);
+      expect(parseWait(fields, now)?.waitMs ?? 0).toBeGreaterThanOrEqual(0);
     }),
     { numRuns: 500 },
   );

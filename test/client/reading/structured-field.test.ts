@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DisplayString, isInnerList, parseDictionary as theirDictionary, parseList as theirList, Token, type BareItem, type Item } from "structured-headers";
-import { parseDictionary, parseList, type Member, type Value } from "../../../src/client/reading/structured-field.js";
+import { parseDictionary, parseList, type ItemValue, type Member } from "../../../src/client/reading/structured-field.js";
 
 /** What ours should give for a value of theirs: text for String and Token, the Integers, null for the rest. */
-function ours(value: BareItem, text: string): Value {
+function ours(value: BareItem, text: string): ItemValue {
   if (value instanceof Token) return value.toString();
   if (value instanceof DisplayString) return null;
   if (typeof value === "number") return Number.isInteger(value) && !/\.\d/.test(text) ? value : null;

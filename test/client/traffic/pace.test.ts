@@ -9,7 +9,7 @@ import { Desk, LEFT } from "./traffic-desk.js";
 async function instants(desk: Desk, count: number): Promise<number[]> {
   const from = desk.time.clock();
   const sent: number[] = [];
-  for (let i = 0; i < count; i++) void desk.ask(desk.call({ maxWaitMs: 1e9 })).then(() => sent.push(desk.time.clock() - from));
+  for (let i = 0; i < count; i++) void desk.schedule(desk.call({ maxWaitMs: 1e9 })).then(() => sent.push(desk.time.clock() - from));
   await desk.time.advance(1e6);
   return sent;
 }
@@ -49,8 +49,8 @@ describe("pace", () => {
   test("calls under way count as sent, whether or not the answer knows of them", async () => {
     const desk = new Desk();
     const calls = Array.from({ length: 4 }, () => desk.call());
-    for (const call of calls) await desk.ask(call);
-    desk.hear(calls[0]!, LEFT({ limit: 10, remaining: 9, windowMs: 10_000 }));
+    for (const call of calls) await desk.schedule(call);
+    desk.observe(calls[0]!, LEFT({ limit: 10, remaining: 9, windowMs: 10_000 }));
     // 9 are left, of which 3 are on their way and 1 is the reserve.
     expect((await instants(desk, 6)).filter((ms) => ms === 0)).toHaveLength(5);
   });
@@ -60,8 +60,8 @@ describe("pace", () => {
     const told = { limit: 100, windowMs: 100_000 };
     await desk.round(LEFT({ ...told, remaining: 50 }));
     const calls = Array.from({ length: 4 }, () => desk.call());
-    for (const call of calls) await desk.ask(call);
-    desk.hear(calls[0]!, LEFT({ ...told, remaining: 3 }));
+    for (const call of calls) await desk.schedule(call);
+    desk.observe(calls[0]!, LEFT({ ...told, remaining: 3 }));
     // The three that are left belong to the three that are under way.
     expect(await instants(desk, 2)).toEqual([1_000, 2_000]);
   });
@@ -69,21 +69,21 @@ describe("pace", () => {
   test("an answer that was overtaken frees nothing that later calls have used", async () => {
     const desk = new Desk();
     const [first, second] = [desk.call(), desk.call()];
-    await desk.ask(first);
-    await desk.ask(second);
-    desk.hear(second, LEFT({ limit: 10, remaining: 2, windowMs: 10_000 }));
-    desk.hear(first, LEFT({ limit: 10, remaining: 9, windowMs: 10_000 }));
+    await desk.schedule(first);
+    await desk.schedule(second);
+    desk.observe(second, LEFT({ limit: 10, remaining: 2, windowMs: 10_000 }));
+    desk.observe(first, LEFT({ limit: 10, remaining: 9, windowMs: 10_000 }));
     expect((await instants(desk, 3)).filter((ms) => ms === 0).length).toBeLessThanOrEqual(1);
   });
 
   test("refused calls are not counted as spent", async () => {
     const desk = new Desk();
     const calls = Array.from({ length: 30 }, () => desk.call());
-    for (const call of calls) await desk.ask(call);
+    for (const call of calls) await desk.schedule(call);
     const told = { limit: 10, windowMs: 10_000 };
     calls.forEach((call, i) => {
-      if (i < 10) desk.hear(call, LEFT({ ...told, remaining: 9 - i, resetMs: 1_000 }));
-      else desk.hear(call, { ...LEFT({ ...told, remaining: 0, resetMs: 1_000 }, 429), waitMs: 1_000, policies: ["api"] });
+      if (i < 10) desk.observe(call, LEFT({ ...told, remaining: 9 - i, resetMs: 1_000 }));
+      else desk.observe(call, { ...LEFT({ ...told, remaining: 0, resetMs: 1_000 }, 429), waitMs: 1_000, policies: ["api"] });
     });
     expect(await instants(desk, 1)).toEqual([1_000]);
   });
@@ -102,11 +102,11 @@ describe("pace", () => {
         const desk = new Desk();
         for (const answer of answers) {
           const call = desk.call({ sensitive: true });
-          const waitMs = await desk.ask(call);
+          const waitMs = await desk.schedule(call);
           expect(waitMs).toBeGreaterThanOrEqual(0);
-          desk.hear(call, LEFT(answer));
+          desk.observe(call, LEFT(answer));
         }
-        const waitMs = await desk.ask(desk.call({ maxWaitMs: 0 }));
+        const waitMs = await desk.schedule(desk.call({ maxWaitMs: 0 }));
         expect(waitMs).toBeGreaterThanOrEqual(0);
       }),
     );
@@ -125,10 +125,10 @@ describe("pace", () => {
         for (const pause of list) {
           await desk.time.advance(pause);
           const call = desk.call({ maxWaitMs: 1e9 });
-          await desk.time.run(desk.ask(call));
+          await desk.time.run(desk.schedule(call));
           const response = await server(new Request("https://x.test/a"));
           expect(response.status).toBe(200);
-          desk.hear(call, { status: 200, waitMs: null, limits: parseRateLimit(response.headers, 0), policies: [] });
+          desk.observe(call, { status: 200, waitMs: null, limits: parseRateLimit(response.headers, 0), policies: [] });
         }
       }),
       { numRuns: 25 },

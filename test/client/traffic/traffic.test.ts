@@ -8,8 +8,8 @@ describe("after a refusal", () => {
     const desk = new Desk();
     await desk.round(LEFT({ policy: "api" }), { path: "/b" });
     await desk.round(CLOSED(2_000, "api"));
-    void desk.ask(desk.call({ path: "/a" }));
-    void desk.ask(desk.call({ path: "/b" }));
+    void desk.schedule(desk.call({ path: "/a" }));
+    void desk.schedule(desk.call({ path: "/b" }));
     await desk.time.advance(1_999.9);
     expect(desk.sent).toEqual(["/b", "/a"]);
     await desk.time.advance(0.1);
@@ -25,7 +25,7 @@ describe("after a refusal", () => {
     const desk = new Desk();
     await desk.round(LEFT({ policy: "other" }), { path: "/b" });
     await desk.round(CLOSED(2_000, "api"));
-    expect(await desk.ask(desk.call(facts))).toBe(0);
+    expect(await desk.schedule(desk.call(facts))).toBe(0);
   });
 
   test("the first call leaves within the wait and its jitter, never before", async () => {
@@ -35,7 +35,7 @@ describe("after a refusal", () => {
         desk.chance = chance;
         await desk.time.advance(0.25);
         await desk.round(CLOSED(waitMs, "api"));
-        const left = desk.ask().then(() => desk.time.clock() - 0.25);
+        const left = desk.schedule().then(() => desk.time.clock() - 0.25);
         await desk.time.advance(1e6);
         expect(await left).toBeGreaterThanOrEqual(waitMs);
         expect(await left).toBeLessThanOrEqual(waitMs + Math.min(0.1 * waitMs, 1_000) + 1e-6);
@@ -47,10 +47,10 @@ describe("after a refusal", () => {
   test("a second refusal never opens sooner than the first said", async () => {
     const desk = new Desk();
     const calls = [desk.call(), desk.call()] as const;
-    await Promise.all(calls.map((call) => desk.ask(call)));
-    desk.hear(calls[0], CLOSED(5_000, "api"));
-    desk.hear(calls[1], CLOSED(1_000, "api"));
-    void desk.ask(undefined, "later");
+    await Promise.all(calls.map((call) => desk.schedule(call)));
+    desk.observe(calls[0], CLOSED(5_000, "api"));
+    desk.observe(calls[1], CLOSED(1_000, "api"));
+    void desk.schedule(undefined, "later");
     await desk.time.advance(4_999);
     expect(desk.sent).not.toContain("later");
     await desk.time.advance(1);
@@ -60,9 +60,9 @@ describe("after a refusal", () => {
   test("one that names no policy holds up its own route, whatever its numbers and ids", async () => {
     const desk = new Desk();
     await desk.round(CLOSED(1_000), { path: "/users/17/posts" });
-    void desk.ask(desk.call({ path: "/users/0f8fad5b-d9cb/posts" }));
-    expect(await desk.ask(desk.call({ path: "/users/17/posts", method: "DELETE" }))).toBe(0);
-    expect(await desk.ask(desk.call({ path: "/users/17/likes" }))).toBe(0);
+    void desk.schedule(desk.call({ path: "/users/0f8fad5b-d9cb/posts" }));
+    expect(await desk.schedule(desk.call({ path: "/users/17/posts", method: "DELETE" }))).toBe(0);
+    expect(await desk.schedule(desk.call({ path: "/users/17/likes" }))).toBe(0);
     expect(desk.sent).toEqual(["/users/17/posts", "/users/17/posts", "/users/17/likes"]);
     await desk.time.advance(1_000);
     expect(desk.sent).toHaveLength(4);
@@ -71,20 +71,20 @@ describe("after a refusal", () => {
   test("`route` says what belongs together", async () => {
     const desk = new Desk({ route: () => "all" });
     await desk.round(CLOSED(1_000), { path: "/a" });
-    expect(await desk.ask(desk.call({ path: "/b", maxWaitMs: 999 }))).toBe(1_000);
+    expect(await desk.schedule(desk.call({ path: "/b", maxWaitMs: 999 }))).toBe(1_000);
   });
 
   test("a refusal without names belongs to the limits that it says are used up", async () => {
     const desk = new Desk();
     await desk.round(LEFT({ policy: "api" }), { path: "/b" });
     await desk.round({ ...CLOSED(1_000), limits: LEFT({ policy: "api", remaining: 0 }).limits });
-    expect(await desk.ask(desk.call({ path: "/b", maxWaitMs: 999 }))).toBe(1_000);
+    expect(await desk.schedule(desk.call({ path: "/b", maxWaitMs: 999 }))).toBe(1_000);
   });
 
   test("a refusal without a wait keeps nobody, but lets only one go at a time", async () => {
     const desk = new Desk();
     await desk.round(CLOSED(null, "api"));
-    for (const name of ["1", "2"]) void desk.ask(undefined, name);
+    for (const name of ["1", "2"]) void desk.schedule(undefined, name);
     await desk.time.advance(0);
     expect(desk.sent).toEqual(["/a", "1"]);
   });
@@ -97,7 +97,7 @@ describe("the way out", () => {
     await desk.round(CLOSED(1_000, "api"));
     desk.sent.length = 0;
     const calls = Array.from({ length: 6 }, () => desk.call());
-    calls.forEach((call, i) => void desk.ask(call, String(i + 1)));
+    calls.forEach((call, i) => void desk.schedule(call, String(i + 1)));
     await desk.time.advance(1_000);
     return { desk, calls };
   }
@@ -105,13 +105,13 @@ describe("the way out", () => {
   test("one goes first, and two that are not refused let three more go, in their order", async () => {
     const { desk, calls } = await sixWaiting();
     expect(desk.sent).toEqual(["1"]);
-    desk.hear(calls[0]!, LEFT());
+    desk.observe(calls[0]!, LEFT());
     await desk.time.advance(0);
     expect(desk.sent).toEqual(["1", "2"]);
-    desk.hear(calls[1]!, LEFT({}, 500));
+    desk.observe(calls[1]!, LEFT({}, 500));
     await desk.time.advance(0);
     expect(desk.sent).toEqual(["1", "2", "3", "4"]);
-    desk.hear(calls[2]!, LEFT());
+    desk.observe(calls[2]!, LEFT());
     await desk.time.advance(0);
     expect(desk.sent).toEqual(["1", "2", "3", "4", "5"]);
   });
@@ -119,12 +119,12 @@ describe("the way out", () => {
   test("one that is refused closes it again, and late good news from before does not open it", async () => {
     const { desk, calls } = await sixWaiting();
     for (const call of calls.slice(0, 2)) {
-      desk.hear(call, LEFT());
+      desk.observe(call, LEFT());
       await desk.time.advance(0);
     }
     expect(desk.sent).toEqual(["1", "2", "3", "4"]);
-    desk.hear(calls[2]!, CLOSED(3_000, "api"));
-    desk.hear(calls[3]!, LEFT());
+    desk.observe(calls[2]!, CLOSED(3_000, "api"));
+    desk.observe(calls[3]!, LEFT());
     await desk.time.advance(2_999);
     expect(desk.sent).toHaveLength(4);
     await desk.time.advance(1);
@@ -144,10 +144,10 @@ describe("the way out", () => {
   test("a retry keeps the place of its call", async () => {
     const desk = new Desk();
     const first = desk.call();
-    await desk.ask(first, "first");
-    desk.hear(first, CLOSED(1_000, "api"));
-    void desk.ask(undefined, "second");
-    void desk.ask(first, "first again");
+    await desk.schedule(first, "first");
+    desk.observe(first, CLOSED(1_000, "api"));
+    void desk.schedule(undefined, "second");
+    void desk.schedule(first, "first again");
     await desk.time.advance(1_000);
     expect(desk.sent).toEqual(["first", "first again"]);
   });
@@ -156,11 +156,11 @@ describe("the way out", () => {
     const desk = new Desk();
     desk.chance = 0.5;
     const call = desk.call();
-    await desk.ask(call, "first");
-    desk.hear(call, CLOSED(1_000, "api"));
+    await desk.schedule(call, "first");
+    desk.observe(call, CLOSED(1_000, "api"));
     await desk.time.advance(1_010);
-    void desk.ask(undefined, "another");
-    expect(await desk.ask(call, "retry")).toBe(0);
+    void desk.schedule(undefined, "another");
+    expect(await desk.schedule(call, "retry")).toBe(0);
     expect(desk.sent).toEqual(["first", "retry"]);
   });
 
@@ -169,8 +169,8 @@ describe("the way out", () => {
     await desk.round({ ...LEFT(), limits: ["api", "exports"].flatMap((policy) => LEFT({ policy }).limits ?? []) }, { path: "/export" });
     await desk.round(LEFT({ policy: "api" }));
     await desk.round(CLOSED(30_000, "exports"), { path: "/export" });
-    void desk.ask(desk.call({ path: "/export" }));
-    expect(await desk.ask()).toBe(0);
+    void desk.schedule(desk.call({ path: "/export" }));
+    expect(await desk.schedule()).toBe(0);
     await desk.time.advance(29_999);
     expect(desk.sent.filter((name) => name === "/export")).toHaveLength(2);
     await desk.time.advance(1);
@@ -180,10 +180,10 @@ describe("the way out", () => {
   test("once nobody waits, all who come may go", async () => {
     const { desk, calls } = await sixWaiting();
     for (const call of calls) {
-      desk.hear(call, LEFT());
+      desk.observe(call, LEFT());
       await desk.time.advance(0);
     }
-    for (let i = 0; i < 20; i++) expect(await desk.ask()).toBe(0);
+    for (let i = 0; i < 20; i++) expect(await desk.schedule()).toBe(0);
   });
 });
 
@@ -192,7 +192,7 @@ describe("a wait that is too long", () => {
     const desk = new Desk();
     desk.chance = 0.9;
     await desk.round(CLOSED(60_001, "api"));
-    expect(await desk.ask()).toBe(60_001);
+    expect(await desk.schedule()).toBe(60_001);
     expect(desk.sent).toHaveLength(1);
     expect(desk.time.sleeping).toBe(0);
   });
@@ -201,7 +201,7 @@ describe("a wait that is too long", () => {
     const desk = new Desk();
     desk.chance = 0.999;
     await desk.round(CLOSED(60_000, "api"));
-    const left = desk.ask().then((waitMs) => [waitMs, desk.time.clock()]);
+    const left = desk.schedule().then((waitMs) => [waitMs, desk.time.clock()]);
     await desk.time.advance(1e6);
     expect(await left).toEqual([0, 60_999]);
   });
@@ -209,11 +209,11 @@ describe("a wait that is too long", () => {
   test("is told to those who wait already, when the server asks for more", async () => {
     const desk = new Desk();
     const [early, late] = [desk.call(), desk.call()];
-    await Promise.all([desk.ask(early), desk.ask(late)]);
-    desk.hear(early, CLOSED(10_000, "api"));
-    const waiting = desk.ask(desk.call({ maxWaitMs: 20_000 }));
+    await Promise.all([desk.schedule(early), desk.schedule(late)]);
+    desk.observe(early, CLOSED(10_000, "api"));
+    const waiting = desk.schedule(desk.call({ maxWaitMs: 20_000 }));
     await desk.time.advance(5_000);
-    desk.hear(late, CLOSED(3_600_000, "api"));
+    desk.observe(late, CLOSED(3_600_000, "api"));
     await desk.time.advance(0);
     expect(await waiting).toBe(3_600_000);
     expect(desk.time.sleeping).toBe(0);
@@ -222,8 +222,8 @@ describe("a wait that is too long", () => {
   test("is never longer, though calls before it get no answer", async () => {
     const desk = new Desk();
     await desk.round(CLOSED(1_000, "api"));
-    for (let i = 0; i < 10; i++) void desk.ask();
-    const last = desk.ask(desk.call({ maxWaitMs: 4_000 }));
+    for (let i = 0; i < 10; i++) void desk.schedule();
+    const last = desk.schedule(desk.call({ maxWaitMs: 4_000 }));
     await desk.time.advance(5_000);
     expect(await last).toBeGreaterThan(0);
   });
@@ -231,7 +231,7 @@ describe("a wait that is too long", () => {
   test("counts those before it, where the pace is known", async () => {
     const desk = new Desk();
     await desk.round(LEFT({ limit: 10, remaining: 1, windowMs: 10_000 }));
-    const calls = Array.from({ length: 5 }, (_, i) => desk.ask(desk.call({ maxWaitMs: 3_000 }), String(i)));
+    const calls = Array.from({ length: 5 }, (_, i) => desk.schedule(desk.call({ maxWaitMs: 3_000 }), String(i)));
     await desk.time.advance(1e6);
     // A token each second. Those who would have to wait for the fourth and the fifth know at once.
     expect(await Promise.all(calls)).toEqual([0, 0, 0, 4_000, 4_000]);
@@ -243,16 +243,16 @@ describe("a sensitive call", () => {
     const desk = new Desk();
     await desk.round(CLOSED(1_000, "api"));
     await desk.time.advance(400);
-    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(600);
+    expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(600);
     expect(desk.sent).toHaveLength(1);
     await desk.time.advance(600);
-    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(0);
+    expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(0);
   });
 
   test("neither queues nor slows down", async () => {
     const desk = new Desk();
     await desk.round(LEFT({ limit: 10, remaining: 1, windowMs: 10_000 }));
-    for (let i = 0; i < 3; i++) expect(await desk.ask(desk.call({ sensitive: true }))).toBe(0);
+    for (let i = 0; i < 3; i++) expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(0);
   });
 });
 
@@ -261,7 +261,7 @@ describe("an aborted call", () => {
     const desk = new Desk();
     await desk.round(CLOSED(1_000, "api"));
     const [first, second] = [new AbortController(), new AbortController()];
-    const waits = [first, second].map((controller, i) => desk.ask(desk.call({ signal: controller.signal }), String(i)));
+    const waits = [first, second].map((controller, i) => desk.schedule(desk.call({ signal: controller.signal }), String(i)));
     first.abort(new Error("no more"));
     await expect(waits[0]).rejects.toThrow("no more");
     await desk.time.advance(1_000);
@@ -272,7 +272,7 @@ describe("an aborted call", () => {
     const desk = new Desk();
     await desk.round(CLOSED(1_000, "api"));
     const controller = new AbortController();
-    const wait = desk.ask(desk.call({ signal: controller.signal }));
+    const wait = desk.schedule(desk.call({ signal: controller.signal }));
     controller.abort("gone");
     await expect(wait).rejects.toBe("gone");
     await desk.time.advance(0);
@@ -281,7 +281,7 @@ describe("an aborted call", () => {
 
   test("that is aborted before it asks is not sent", async () => {
     const desk = new Desk();
-    await expect(desk.ask(desk.call({ signal: AbortSignal.abort("early") }))).rejects.toBe("early");
+    await expect(desk.schedule(desk.call({ signal: AbortSignal.abort("early") }))).rejects.toBe("early");
   });
 });
 
@@ -297,13 +297,13 @@ describe("a server whose word is absurd", () => {
     const desk = new Desk();
     await desk.round(answer);
     await desk.time.advance(HOUR - 1);
-    expect(await desk.ask()).toBeGreaterThan(HOUR);
+    expect(await desk.schedule()).toBeGreaterThan(HOUR);
     await desk.time.advance(1);
     const asking = desk.call();
-    expect(await desk.ask(asking)).toBe(0);
-    expect(await desk.ask()).toBeGreaterThan(HOUR);
-    desk.hear(asking, LEFT());
-    expect([await desk.ask(), await desk.ask()]).toEqual([0, 0]);
+    expect(await desk.schedule(asking)).toBe(0);
+    expect(await desk.schedule()).toBeGreaterThan(HOUR);
+    desk.observe(asking, LEFT());
+    expect([await desk.schedule(), await desk.schedule()]).toEqual([0, 0]);
   });
 
   test("the second word replaces the first, if it is a refusal too", async () => {
@@ -311,9 +311,9 @@ describe("a server whose word is absurd", () => {
     await desk.round(CLOSED(Infinity, "api"));
     await desk.time.advance(HOUR);
     await desk.round(CLOSED(70_000, "api"));
-    expect(await desk.ask()).toBe(70_000);
+    expect(await desk.schedule()).toBe(70_000);
     await desk.time.advance(70_000);
-    expect(await desk.ask()).toBe(0);
+    expect(await desk.schedule()).toBe(0);
   });
 
   test("one that asks and gets no answer lets another ask", async () => {
@@ -321,25 +321,25 @@ describe("a server whose word is absurd", () => {
     await desk.round(CLOSED(Infinity, "api"));
     await desk.time.advance(HOUR);
     const lost = desk.call();
-    await desk.ask(lost);
-    desk.hear(lost, null);
-    expect(await desk.ask()).toBe(0);
-    expect(await desk.ask()).toBe(Infinity);
+    await desk.schedule(lost);
+    desk.observe(lost, null);
+    expect(await desk.schedule()).toBe(0);
+    expect(await desk.schedule()).toBe(Infinity);
   });
 
   test("a sensitive call may be the one that asks", async () => {
     const desk = new Desk();
     await desk.round(CLOSED(Infinity, "api"));
-    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(Infinity);
+    expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(Infinity);
     await desk.time.advance(HOUR);
-    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(0);
-    expect(await desk.ask(desk.call({ sensitive: true }))).toBe(Infinity);
+    expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(0);
+    expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(Infinity);
   });
 
   test("a call that may wait for longer than an hour is the one that asks", async () => {
     const desk = new Desk();
     await desk.round(CLOSED(24 * HOUR, "api"));
-    const sentAt = desk.ask(desk.call({ maxWaitMs: 48 * HOUR })).then(() => desk.time.clock());
+    const sentAt = desk.schedule(desk.call({ maxWaitMs: 48 * HOUR })).then(() => desk.time.clock());
     await desk.time.advance(2 * HOUR);
     expect(await sentAt).toBe(HOUR);
   });
@@ -359,7 +359,7 @@ describe("thousands that wait", () => {
       stop.push(controller);
       return Object.defineProperty(desk.call({ signal: controller.signal }), "maxWaitMs", { get: () => (looked++, 60_000) });
     });
-    const waits = calls.map((call, i) => desk.ask(call, String(i)).catch((error: unknown) => error));
+    const waits = calls.map((call, i) => desk.schedule(call, String(i)).catch((error: unknown) => error));
     return { desk, looks: () => looked, stop, waits, calls };
   }
 
@@ -369,7 +369,7 @@ describe("thousands that wait", () => {
     await desk.time.advance(2_000);
     // Each answer comes by itself, as answers do.
     for (let i = 0; i < MANY; i++) {
-      desk.hear(calls[i]!, LEFT());
+      desk.observe(calls[i]!, LEFT());
       await Promise.resolve();
     }
     await Promise.all(waits);
@@ -390,11 +390,11 @@ describe("thousands that wait", () => {
   test("who has to wait for too long is told within a tenth of a second, however fast the answers come", async () => {
     const desk = new Desk();
     const flights = Array.from({ length: 50 }, () => desk.call());
-    for (const call of flights) await desk.ask(call);
-    desk.hear(flights[0]!, CLOSED(1_000, "api"));
-    const waiting = desk.ask(desk.call({ maxWaitMs: 5_000 }));
-    for (const call of flights.slice(1, 40)) desk.hear(call, CLOSED(1_000, "api"));
-    desk.hear(flights[40]!, CLOSED(60_000, "api"));
+    for (const call of flights) await desk.schedule(call);
+    desk.observe(flights[0]!, CLOSED(1_000, "api"));
+    const waiting = desk.schedule(desk.call({ maxWaitMs: 5_000 }));
+    for (const call of flights.slice(1, 40)) desk.observe(call, CLOSED(1_000, "api"));
+    desk.observe(flights[40]!, CLOSED(60_000, "api"));
     await desk.time.advance(100);
     expect(await Promise.race([waiting, Promise.resolve("still waiting")])).toBeGreaterThan(59_000);
   });
@@ -404,23 +404,23 @@ test("a route is named in time that grows with the path's length", async () => {
   const desk = new Desk();
   const path = `/${"a".repeat(1_000_000)}/7`;
   await desk.round(CLOSED(1_000), { path });
-  expect(await desk.ask(desk.call({ path: `${path}7`, maxWaitMs: 0 }))).toBe(1_000);
+  expect(await desk.schedule(desk.call({ path: `${path}7`, maxWaitMs: 0 }))).toBe(1_000);
 });
 
 test("what is remembered has an end: the routes that were not used for longest are learned anew", async () => {
   const desk = new Desk({ route: ({ path }) => path });
   await desk.round(CLOSED(10_000), { path: "/first" });
   for (let i = 0; i < 199; i++) await desk.round(LEFT(), { path: `/${i}` });
-  expect(await desk.ask(desk.call({ path: "/first", maxWaitMs: 0 }))).toBe(10_000);
+  expect(await desk.schedule(desk.call({ path: "/first", maxWaitMs: 0 }))).toBe(10_000);
   for (let i = 0; i < 200; i++) await desk.round(LEFT(), { path: `/again/${i}` });
-  expect(await desk.ask(desk.call({ path: "/first", maxWaitMs: 0 }))).toBe(0);
+  expect(await desk.schedule(desk.call({ path: "/first", maxWaitMs: 0 }))).toBe(0);
 });
 
 test.each([
-  [null, TypeError, "Expected `options` to be an object, got null"],
-  [{ pase: true }, TypeError, "Unknown option `pase`. Did you mean `pace`?"],
-  [{ pace: 1 }, TypeError, "Expected `pace` to be true or false, got 1"],
-  [{ route: "/a" }, TypeError, 'Expected `route` to be a function that names a call, got "/a"'],
-])("options %j are refused", (options, kind, message) => {
-  expect(() => createTraffic(options as object)).toThrow(new kind(message));
+  ["Expected `options` to be an object, got null", null],
+  ["Unknown option `pase`. Did you mean `pace`?", { pase: true }],
+  ["Expected `pace` to be true or false, got 1", { pace: 1 }],
+  ['Expected `route` to be a function that names a call\'s route, got "/a"', { route: "/a" }],
+])("createTraffic throws: %s", (message, options) => {
+  expect(() => createTraffic(options as object)).toThrow(new TypeError(message));
 });

@@ -1,0 +1,101 @@
+import type { Timing, TrafficCall, TrafficResponse } from "../fetch/options.js";
+import { createCaller, observeResponse, recordCall, throttlesOf, type Caller } from "./caller.js";
+import { countAhead, createCallQueue, enqueue, setTimer, type CallQueue, type QueuedCall, type RouteQueue } from "./queue.js";
+import { leastWait, throttleWait, type Throttle } from "./throttle.js";
+
+// The deadlines of all queued calls are checked at most this often, however fast responses arrive.
+const DROP_INTERVAL_MS = 100;
+
+/** Sends and drops the queued calls of one caller. */
+export interface Scheduler {
+  readonly caller: Caller;
+  readonly queue: CallQueue;
+}
+
+/** Creates a scheduler without calls. */
+export function createScheduler(): Scheduler {
+  return { caller: createCaller(), queue: createCallQueue() };
+}
+
+/** Resolves with 0 when the call may be sent, or with the milliseconds that are too long for it. */
+export function scheduleCall(
+  scheduler: Scheduler,
+  waiting: Pick<QueuedCall, "call" | "route" | "isRetry" | "position">,
+  timing: Timing,
+): Promise<number> {
+  return enqueue(scheduler.queue, waiting, timing, (queued, routeQueue) => checkNew(scheduler, queued, routeQueue, timing));
+}
+
+/** Updates the throttles from a response, or from null without one, and then sends the calls that may be sent. */
+export function observeCall({ caller, queue }: Scheduler, call: TrafficCall, response: TrafficResponse | null, timing: Timing, pace: boolean): void {
+  const isKnown = observeResponse(caller, call, response, { timing, pace, hasQueue: queue.routes.size > 0 });
+  if (!isKnown || queue.routes.size === 0) return;
+  queue.nextDropAt = Math.min(queue.nextDropAt, queue.lastDropAt + DROP_INTERVAL_MS);
+  checkQueue({ caller, queue }, timing);
+}
+
+// Sends or drops the new call, or leaves it queued. Looks at no other call, so thousands of calls may be queued.
+function checkNew(scheduler: Scheduler, queued: QueuedCall, routeQueue: RouteQueue, timing: Timing): void {
+  const { caller, queue } = scheduler;
+  queue.nextDropAt = Math.min(queue.nextDropAt, queued.deadline);
+  // A call that is not the first of its route cannot be sent now.
+  if (routeQueue.calls[0] === queued || queued.deadline < (queue.timer?.at ?? 0)) checkQueue(scheduler, timing);
+  if (routeQueue.calls[countAhead(routeQueue, queued.position)] !== queued) return;
+  const now = timing.clock();
+  const ahead = new Map<Throttle, number>();
+  for (const other of queue.routes) {
+    const before = countAhead(other, queued.position);
+    for (const throttle of throttlesOf(caller, other.route)) ahead.set(throttle, (ahead.get(throttle) ?? 0) + before);
+  }
+  dropIfTooLong(queued, throttlesOf(caller, queued.route), ahead, now);
+}
+
+/** Sends all calls that may be sent, drops those that would wait too long, and sets the timer for the next check. */
+function checkQueue(scheduler: Scheduler, timing: Timing): void {
+  const { caller, queue } = scheduler;
+  const now = timing.clock();
+  sendReady(scheduler, now);
+  if (now >= queue.nextDropAt) dropLate(scheduler, now);
+  const waits = [...queue.routes].map((routeQueue) => routeQueueWait(caller, routeQueue, now));
+  setTimer(queue, Math.min(queue.nextDropAt, now + Math.min(...waits)), timing, () => checkQueue(scheduler, timing));
+}
+
+/** Sends calls, oldest first, as long as the first call of any route may be sent. */
+function sendReady({ caller, queue }: Scheduler, now: number): void {
+  const isReady = (routeQueue: RouteQueue): boolean => routeQueue.calls.length > 0 && routeQueueWait(caller, routeQueue, now) === 0;
+  for (let ready = [...queue.routes].filter(isReady); ready.length > 0; ready = ready.filter(isReady)) {
+    const { call, route, settle } = ready.map(({ calls }) => calls[0] as QueuedCall).reduce((a, b) => (b.position < a.position ? b : a));
+    recordCall(caller, route, call, now);
+    settle(0);
+  }
+}
+
+/** Drops all calls that would wait too long. */
+function dropLate({ caller, queue }: Scheduler, now: number): void {
+  const ahead = new Map<Throttle, number>();
+  const throttles = new Map([...queue.routes].map(({ route }) => [route, throttlesOf(caller, route)]));
+  const queued = [...queue.routes].flatMap(({ calls }) => calls).sort((a, b) => a.position - b.position);
+  let soonest = Infinity;
+  for (const each of queued) {
+    const own = throttles.get(each.route) as Throttle[];
+    if (dropIfTooLong(each, own, ahead, now)) continue;
+    soonest = Math.min(soonest, each.deadline);
+    for (const throttle of own) ahead.set(throttle, (ahead.get(throttle) ?? 0) + 1);
+  }
+  queue.lastDropAt = now;
+  queue.nextDropAt = Math.max(soonest, now + DROP_INTERVAL_MS);
+}
+
+/** Settles a call that would wait too long behind the calls ahead of it on each throttle. Returns whether it did. */
+function dropIfTooLong(queued: QueuedCall, throttles: Throttle[], ahead: ReadonlyMap<Throttle, number>, now: number): boolean {
+  const { call, deadline, settle } = queued;
+  const waitMs = Math.max(0, ...throttles.map((throttle) => leastWait(throttle, ahead.get(throttle) ?? 0, now)));
+  const isTooLong = waitMs > call.maxWaitMs || now + waitMs >= deadline;
+  if (isTooLong) settle(Math.max(1, Math.ceil(waitMs)));
+  return isTooLong;
+}
+
+/** Milliseconds until the first call of a route may be sent. */
+function routeQueueWait(caller: Caller, { route, isRetry }: RouteQueue, now: number): number {
+  return Math.max(0, ...throttlesOf(caller, route).map((throttle) => throttleWait(throttle, isRetry, now)));
+}
