@@ -18,7 +18,8 @@ export interface ClientCall extends TrafficCall, Settings {
 // RFC 6761 reserves `.invalid`, so no server has this name.
 const RELATIVE_BASE = "http://relative.invalid";
 
-// Members of bodies that can be read only once: web streams (Safari cannot iterate them) and async iterators (Node's streams).
+// A body with one of these members can be read only once. Web streams have `getReader`; Safari cannot iterate them.
+// Node's streams are async iterators.
 const ONE_SHOT = ["getReader", Symbol.asyncIterator];
 
 /** Parses a call. Throws a TypeError or RangeError for wrong options, and what `Request` throws for a wrong request. */

@@ -22,7 +22,9 @@ const DAY_MS = 86_400_000;
  * Thrown only for a 429, or for a wait that is known from an earlier 429. Other statuses come back as responses, and
  * network errors reject as `fetch` rejects.
  * @example
- * if (error instanceof RateLimitedError && error.waitMs !== null) console.log(`Try again in ${Math.ceil(error.waitMs / 1000)} s`);
+ * if (error instanceof RateLimitedError && error.waitMs !== null) {
+ *   console.log(`Try again in ${Math.ceil(error.waitMs / 1000)} s`);
+ * }
  */
 export class RateLimitedError extends SluiceError<"ERR_RATE_LIMITED"> {
   static override readonly kind = "RateLimitedError";

@@ -5,8 +5,8 @@ export interface ClientOptions {
   /** Sends one request. Default: `globalThis.fetch`, looked up at every call. */
   readonly fetch?: ((input: string | URL | Request, init?: RequestInit) => Promise<Response>) | undefined;
   /**
-   * Identifies the caller, for a program that calls on behalf of several users. Calls of different identities never merge
-   * and never wait for each other. Default `""`: all calls have one identity.
+   * Identifies the caller, for a program that calls on behalf of several users. Calls of different identities never
+   * merge and never wait for each other. Default `""`: all calls have one identity.
    *
    * A function gets the request without its body. A relative URL without a base becomes `http://relative.invalid/...`.
    */
@@ -21,7 +21,7 @@ export interface ClientOptions {
    */
   readonly backoff?: { readonly baseMs?: number | undefined; readonly capMs?: number | undefined } | undefined;
   /**
-   * Methods that may be sent again. Default `["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]`, the idempotent ones.
+   * Methods that may be retried. Default: the idempotent ones, `["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]`.
    */
   readonly methods?: readonly string[] | undefined;
   /**

@@ -5,8 +5,8 @@ const MAX_ORIGINS = 1_000;
 export type RetryBudget = (origin: string, hasFailed: boolean) => boolean;
 
 /**
- * Creates a budget of retries for each origin. A failure takes a token, and a success returns `perSuccess`. With half of
- * the `tokens` or fewer left there are no retries.
+ * Creates a budget of retries for each origin. A failure takes a token, and a success returns `perSuccess`. With half
+ * of the `tokens` or fewer left there are no retries.
  */
 export function createRetryBudget(options: false | { readonly tokens: number; readonly perSuccess: number }): RetryBudget {
   if (options === false) return () => true;

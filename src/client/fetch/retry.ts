@@ -28,8 +28,8 @@ export interface RefusedCall {
 const MIN_WAIT_MS = 100;
 
 /**
- * Returns the milliseconds to wait before the request is sent again, or the reason to give up. `random` is from 0 up to 1.
- * Jitter lengthens the server's wait and never shortens it.
+ * Returns the milliseconds to wait before the request is sent again, or the reason to give up. `random` is at least 0
+ * and below 1. Jitter lengthens the server's wait and never shortens it.
  *
  * Source: RFC 9110, section 10.2.3, for additive jitter. Without a wait: "full jitter" of the AWS architecture blog.
  */

@@ -2,12 +2,12 @@ import { monotonicClock } from "../../core/clock.js";
 import { abortReason } from "./abort.js";
 
 // A longer timer fires at once.
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Resolves after `ms`, never before by `performance.now`; rejects with the signal's reason once it aborts.
  *
- * A platform's timer may fire up to 1 ms early and holds at most 24.8 days. So the clock is read again after each timer.
+ * A platform's timer may fire up to 1 ms early and holds at most 24.8 days, so each timer is checked against the clock.
  */
 export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
   const end = monotonicClock() + ms;
@@ -19,7 +19,7 @@ export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
     };
     const rest = (): void => {
       const left = end - monotonicClock();
-      if (left > 0) return void (timer = setTimeout(rest, Math.min(Math.ceil(left), LONGEST_TIMER_MS)));
+      if (left > 0) return void (timer = setTimeout(rest, Math.min(Math.ceil(left), MAX_TIMER_MS)));
       signal?.removeEventListener("abort", stop);
       resolve();
     };

@@ -14,11 +14,11 @@ type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
  * 2. `RateLimit-Limit`, `-Remaining` and `-Reset` of the earlier drafts.
  * 3. Vendors' fields, such as `X-RateLimit-Remaining`.
  *
- * A malformed field counts as absent. A response from a cache (`Age` above 0) reports no limits. `now` is in milliseconds
- * since 1970. A field with an instant is counted from the response's `Date`, or from `now` without a `Date`.
+ * A malformed field counts as absent. A response from a cache (`Age` above 0) reports no limits. `now` is in
+ * milliseconds since 1970. A reset instant is compared with the response's `Date`, or with `now` if there is none.
  *
- * Source: draft-ietf-httpapi-ratelimit-headers-11, section 7. The parameters `a` and `w`, proposed for its successor, are
- * accepted.
+ * Source: draft-ietf-httpapi-ratelimit-headers-11, section 7. The parameters `a` and `w`, proposed for its successor,
+ * are accepted.
  * @example
  * parseRateLimit(new Headers({ RateLimit: '"default";r=0;t=3' }), Date.now());
  * // [{ policy: "default", limit: null, remaining: 0, resetMs: 3000, windowMs: null }]

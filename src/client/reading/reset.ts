@@ -7,8 +7,9 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 /**
  * Parses a vendor's reset field into milliseconds from `sent`, at least 0. Null when it is malformed.
  *
- * Vendors do not name the unit, so the value decides. A number below 1e9 is seconds. From 1e9 it is seconds since 1970, and
- * from 1e12 milliseconds since 1970. Also read: ISO 8601 with a time zone, HTTP-dates, and durations such as `6m0s`.
+ * Vendors do not name the unit, so the value decides. A number below 1e9 is seconds. From 1e9 it is seconds since 1970,
+ * and from 1e12 milliseconds since 1970. ISO 8601 with a time zone, HTTP-dates and durations such as `6m0s` are read,
+ * too.
  */
 export function parseReset(text: string, sent: number): number | null {
   let at = decimal(text, 3);

@@ -9,8 +9,8 @@ export function scaledInteger(value: ItemValue | undefined, scale = 1): number |
 }
 
 /**
- * The window `w`, in milliseconds, of the first of `policies` whose item is `quota`: a name or a number of requests. Null
- * when there is none, or when it is 0.
+ * The window `w`, in milliseconds, of the first of `policies` whose item is `quota`: a name or a number of requests.
+ * Null when there is none, or when it is 0.
  */
 export function windowOf(policies: readonly Member[], quota: ItemValue): number | null {
   const policy = policies.find(({ value, params }) => value !== null && value === quota && "w" in params);

@@ -12,13 +12,14 @@ export interface Wait {
 /**
  * Parses the wait that a refusal asks for. Null when no field states one. `now` is in milliseconds since 1970.
  *
- * The strongest field counts: `Retry-After`, then `RateLimit`, then `RateLimit-Reset`, then vendors' fields. A limit asks
- * for a wait only when nothing of it remains. The longest wait of several such limits counts.
+ * The strongest field counts: `Retry-After`, then `RateLimit`, then `RateLimit-Reset`, then vendors' fields. A limit
+ * asks for a wait only when nothing of it remains. The longest wait of several such limits counts.
  *
- * `retry-after-ms` and `x-ms-retry-after-ms` replace a `Retry-After` that was rounded up from them. If they are a second or
- * more earlier than `Retry-After`, the two disagree and the later one counts.
+ * `retry-after-ms` and `x-ms-retry-after-ms` replace a `Retry-After` that was rounded up from them. If they are a
+ * second or more earlier than `Retry-After`, the two disagree and the later one counts.
  * @example
- * parseWait(new Headers({ "Retry-After": "3", "Retry-After-Ms": "2100" }), Date.now()); // { waitMs: 2100, source: "retry-after-ms" }
+ * const headers = new Headers({ "Retry-After": "3", "Retry-After-Ms": "2100" });
+ * parseWait(headers, Date.now()); // { waitMs: 2100, source: "retry-after-ms" }
  */
 export function parseWait(headers: HeaderSource, now: number): Wait | null {
   const wait = parseRetryAfter(headers, now);

@@ -73,7 +73,7 @@ export interface ObserveContext {
   readonly hasQueue: boolean;
 }
 
-/** Updates the throttles from a response; from null if the call ended without one. Returns false for an unknown call. */
+/** Updates the throttles from a response, or from null without one. Returns false for an unknown call. */
 export function observeResponse(caller: Caller, call: TrafficCall, response: TrafficResponse | null, context: ObserveContext): boolean {
   const pending = caller.pending.get(call);
   caller.pending.delete(call);

@@ -19,8 +19,8 @@ export interface LaterCalls {
 /**
  * Returns the pace after a response that reports `told`. Null when the response states too little for a pace.
  *
- * All but a tenth of the limit may be sent in a burst. The tenth is a reserve, for other clients of the same limit and for
- * responses that arrive out of order. Once only the reserve is left, calls are spaced by the refill rate.
+ * All but a tenth of the limit may be sent in a burst. The tenth is a reserve, for other clients of the same limit and
+ * for responses that arrive out of order. Once only the reserve is left, calls are spaced by the refill rate.
  */
 export function updatePace(before: Pace | null, told: RateLimit, { likely, atMost }: LaterCalls, now: number): Pace | null {
   const limit = paceLimit(told);

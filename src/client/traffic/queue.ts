@@ -46,8 +46,8 @@ export function createCallQueue(): CallQueue {
 }
 
 /**
- * Adds a call to the queue and calls `onQueued`, which may settle it at once. Resolves when the call is settled. Rejects
- * with the signal's reason when the call aborts.
+ * Adds a call to the queue and calls `onQueued`, which may settle it at once. Resolves when the call is settled.
+ * Rejects with the signal's reason when the call aborts.
  */
 export function enqueue(
   queue: CallQueue,

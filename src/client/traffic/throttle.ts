@@ -4,7 +4,7 @@ import { countSent, paceWait, updatePace, type LaterCalls, type Pace } from "./p
 // After a pause, the next call may be sent this long after the previous one, even without a response.
 const SLOT_TIMEOUT_MS = 1_000;
 
-// Slots that open for each response that is not a refusal. With 2, nearly twice as many calls are refused at the next limit.
+// Slots that open for each response that is no refusal. With 2, nearly twice as many calls hit the next limit.
 const SLOTS_PER_SUCCESS = 1.5;
 
 // A server's wait may be a mistake. After this long without a response, one call is sent as a probe.
@@ -46,8 +46,8 @@ export function createThrottle(): Throttle {
 }
 
 /**
- * Pauses for `waitMs`, and then opens one slot: the server may have room for one call, not for all that wait. `lastSent`
- * is the number of the last call that was sent.
+ * Pauses for `waitMs`, and then opens one slot: the server may have room for one call, not for all that wait.
+ * `lastSent` is the number of the last call that was sent.
  */
 export function pauseThrottle(throttle: Throttle, waitMs: number, lastSent: number, now: number, random: () => number): void {
   if (now >= throttle.resumeAt) throttle.jitter = random();
@@ -62,8 +62,8 @@ export function pauseThrottle(throttle: Throttle, waitMs: number, lastSent: numb
 /**
  * Milliseconds until the next call may be sent. 0 when it may be sent now.
  *
- * A retry has waited with a jitter of its own, so the throttle adds none. The later of two random times would be late for
- * most calls and would spread them less.
+ * A retry has waited with a jitter of its own, so the throttle adds none. The later of two random times would be late
+ * for most calls and would spread them less.
  */
 export function throttleWait(throttle: Throttle, isRetry: boolean, now: number): number {
   const slotMs = throttle.slots >= 1 ? 0 : throttle.nextSlotAt - now;
@@ -96,8 +96,8 @@ export function recordSent(throttle: Throttle, number: number, now: number): voi
 }
 
 /**
- * Ends the probe if call `number` is the probe. Its response replaces the pause and the pace. Without a response, the next
- * call may be a probe.
+ * Ends the probe if call `number` is the probe. Its response replaces the pause and the pace. Without a response, the
+ * next call may be a probe.
  */
 export function endProbe(throttle: Throttle, number: number, hasResponse: boolean, now: number): void {
   if (number !== throttle.probe) return;

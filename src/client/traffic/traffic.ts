@@ -23,8 +23,8 @@ export interface TrafficOptions {
    */
   readonly pace?: boolean | undefined;
   /**
-   * Names the route of a call. Calls of one route are expected to draw on the same policies. Default: the method and the
-   * path, with `*` for each path segment that contains a digit, such as `GET /users/*`.
+   * Names the route of a call. Calls of one route are expected to draw on the same policies. Default: the method and
+   * the path, with `*` for each path segment that contains a digit, such as `GET /users/*`.
    */
   readonly route?: ((call: TrafficCall) => string) | undefined;
 }
@@ -35,13 +35,13 @@ const MAX_CALLERS = 1_000;
 /**
  * Creates a {@link Traffic} that clients share: each call is scheduled by what the responses to the others reported.
  *
- * - **After a 429**, calls to the same origin, with the same identity, on the same policy queue until the server's wait is
- *   over. Then the oldest call is sent, and every two responses that are not refusals let three more calls go.
+ * - **After a 429**, calls to the same origin, with the same identity, on the same policy queue until the server's wait
+ *   is over. Then the oldest call is sent, and every two responses that are not refusals let three more calls go.
  * - **Near a limit**, with a tenth or less left, calls are spaced so that the rest lasts.
  * - **Policies** are learned from responses (`RateLimit`, `violated-policies`). If the server names none, only calls to
  *   the same route wait for each other.
- * - **A call that would wait longer than its `maxWaitMs`** is not sent and rejects at once. So does a sensitive call that
- *   would have to wait at all.
+ * - **A call that would wait longer than its `maxWaitMs`** is not sent and rejects at once. So does a sensitive call
+ *   that would have to wait at all.
  * - **One call is sent as a probe** after an hour without a response, whatever wait the server asked for.
  *
  * Memory is bounded: 1000 callers (an identity at an origin), each with 200 routes and 200 policies. All clients of one
