@@ -1,4 +1,4 @@
-/** Time that passes only when it is told to, and then without anybody waiting for it; and chance from a seed. */
+/** Virtual time, which passes only in `pass` and without real waiting, and random numbers from a seed. */
 export class VirtualTime {
   #now: number;
   /** Earliest first. */

@@ -1,9 +1,9 @@
 /**
- * axios that obeys a 429. An interceptor, for an instance that you have already:
+ * axios that obeys a 429. This is an interceptor for an instance that you already have:
  *
  *   const http = obeyRateLimits(axios.create({ baseURL: "https://api.example.com" }));
  *
- * (To give axios the client as its `fetch` does not do: axios expects errors of its own kind, and changes them.)
+ * Do not pass `createFetch()` to axios as its `fetch`: axios replaces errors with its own.
  */
 import { CanceledError, isAxiosError, type AxiosInstance, type GenericAbortSignal } from "axios";
 import { parseWait } from "sluice/client";
@@ -12,14 +12,14 @@ declare module "axios" {
   interface AxiosRequestConfig {
     /** Requests of this call that were refused so far. */
     refusals?: number;
-    /** True where a second request would cost somebody something: then none is sent. */
+    /** True for a request that must not be repeated, such as a login code by SMS. */
     sensitive?: boolean;
   }
 }
 
 const REPEATABLE = ["get", "head", "options", "put", "delete"];
 
-/** Makes `http` wait as long as the server says. What it gives up rejects as ever, with an `AxiosError` of status 429. */
+/** Makes `http` wait as long as the server says. A call that is given up rejects with an `AxiosError` of status 429. */
 export function obeyRateLimits(http: AxiosInstance, { maxAttempts = 3, maxWaitMs = 60_000 } = {}): AxiosInstance {
   http.interceptors.response.use(undefined, async (error: unknown) => {
     if (!isAxiosError(error) || error.response?.status !== 429 || error.config === undefined) throw error;

@@ -1,23 +1,23 @@
 /**
- * ky that obeys a 429. A hook, for options that you have already:
+ * ky that obeys a 429. This is a hook for options that you already have:
  *
  *   const http = ky.create(obeyRateLimits());
  *
- * Whoever may choose ky's `fetch` has all of the client in one line, with `RateLimitedError` and merging:
+ * If you can set ky's `fetch`, one line gives you the whole client, with `RateLimitedError` and merging:
  *
  *   const http = ky.create({ fetch: createFetch(), retry: 0 });
  *
- * It repeats no request with a body then, for ky makes a stream of it. The hook does.
+ * That line does not retry requests with a body, because ky turns the body into a stream. The hook does.
  */
 import ky, { type AfterResponseHook, type Options } from "ky";
 import { parseWait } from "sluice/client";
 
 const REPEATABLE = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
 
-// ky waits with one timer, and one that is told more than this fires at once. A day is left for the jitter.
+// ky waits with one timer, and a timer above 2^31 - 1 ms fires at once. One day is left for the jitter.
 const LONGEST_WAIT_MS = 2 ** 31 - 86_400_000;
 
-/** Options that make ky wait as long as the server says. What is given up rejects as ever, with an `HTTPError` of status 429. */
+/** Options that make ky wait as long as the server says. A call that is given up rejects with an `HTTPError` of status 429. */
 export function obeyRateLimits({ maxAttempts = 3, maxWaitMs = 60_000 } = {}): Options {
   const obey: AfterResponseHook = (request, _, response, { retryCount }) => {
     if (response.status !== 429 || !REPEATABLE.includes(request.method)) return;
@@ -27,7 +27,7 @@ export function obeyRateLimits({ maxAttempts = 3, maxWaitMs = 60_000 } = {}): Op
   };
   return {
     hooks: { afterResponse: [obey] },
-    // 429 is not among them: this hook alone decides about those.
+    // Without 429, which the hook handles.
     retry: { limit: maxAttempts - 1, statusCodes: [408, 413, 500, 502, 503, 504] },
   };
 }

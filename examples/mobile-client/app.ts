@@ -1,6 +1,5 @@
 /**
- * An app on a phone, as far as its requests go. Three things that such apps do every day, and what becomes of them when
- * the server says 429.
+ * The requests of a phone's app: three things that such apps do every day, and what the client makes of a 429.
  */
 import { countdown, createFetch, RateLimitedError, type ClientInit, type ClientOptions } from "sluice/client";
 
@@ -25,9 +24,9 @@ export async function useApp(surroundings: Surroundings): Promise<void> {
 }
 
 interface App {
-  /** Asks the server, as the user. Rejects with a `RateLimitedError` where waiting is not for the client to decide. */
+  /** Sends a request as the user. Rejects with a `RateLimitedError` when the client gives up. */
   readonly ask: (path: string, init?: ClientInit) => Promise<Response>;
-  /** Requests that really went out so far. */
+  /** The number of requests sent so far. */
   readonly sent: () => number;
   readonly say: (line: string) => void;
   readonly timing: Surroundings["timing"];
@@ -49,7 +48,7 @@ function openApp({ url, user, say, timing = {} }: Surroundings): App {
   return { ask: (path, init) => obedient(new URL(path, url), { ...init, headers }), sent: () => sent, say, timing };
 }
 
-/** Every part of the screen wakes up at once, and none knows what the others ask for. */
+/** Every part of the screen wakes up at once and loads its data. */
 async function comeToForeground({ ask, sent, say }: App): Promise<void> {
   say("The app comes to the foreground.");
   const parts = ["the list", "the badge", "the widget", "the search index"];
@@ -65,7 +64,7 @@ async function comeToForeground({ ask, sent, say }: App): Promise<void> {
   say(`  ${answers.length} answers, ${sent()} requests. Equal ones that were under way at once became one.`);
 }
 
-/** A thumb that pulls the list down again and again. */
+/** The user pulls the list down again and again. */
 async function refreshInbox({ ask, sent, say }: App): Promise<void> {
   say("\nThe user pulls to refresh, ten times in a row.");
   const before = sent();
@@ -77,7 +76,7 @@ async function refreshInbox({ ask, sent, say }: App): Promise<void> {
   say(`  10 answers, ${sent() - before} requests. No error reached the user.`);
 }
 
-/** A code costs money and annoys whoever did not ask for it, so it is never sent again silently. */
+/** A login code costs money and annoys its receiver, so the request is never repeated silently. */
 async function requestLoginCodes({ ask, say, timing }: App): Promise<void> {
   say("\nThe user wants a login code, and a fourth one because none has come.");
   for (let tap = 1; tap <= 4; tap++) {

@@ -6,7 +6,7 @@ const time = () => new FakeTime({ wall: 1_000_000 });
 const refused = (waitMs: number | null): RateLimitedError =>
   new RateLimitedError({ reason: "sensitive", waitMs, retryAt: waitMs === null ? null : new Date(1_000_000 + waitMs), attempts: 1 });
 
-test("tells every whole second down to 0, at its time, and then resolves", async () => {
+test("calls back at every whole second down to 0, then resolves", async () => {
   const clock = time();
   const told: [number, number][] = [];
   await clock.run(countdown(refused(2_500), (seconds) => void told.push([clock.clock(), seconds]), clock.options));
@@ -48,14 +48,14 @@ test("ends with the signal's reason", async () => {
   expect([told, clock.sleeping]).toEqual([[5, 4], 0]);
 });
 
-test("a signal that has aborted already shows nothing", async () => {
+test("a signal that has already aborted rejects without a call", async () => {
   const told: number[] = [];
   const reason = new Error("left the screen");
   await expect(countdown(refused(5_000), (seconds) => void told.push(seconds), { ...time().options, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   expect(told).toEqual([]);
 });
 
-test("a wait without an end is told once, and lasts until the signal aborts", async () => {
+test("an infinite wait calls back once, and lasts until the signal aborts", async () => {
   const clock = time();
   const told: number[] = [];
   const stop = new AbortController();

@@ -3,27 +3,27 @@ import { onAbort } from "../../../src/client/fetch/abort.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
-test("58 · a signal that lives long does not collect calls whose bodies are gone", () => {
-  let looks = 0;
-  // What it points to is gone at once.
+test("58 · a long-lived signal drops the handlers of collected bodies", () => {
+  let checks = 0;
+  // A reference that is collected at once.
   vi.stubGlobal("WeakRef", class {
     deref(): undefined {
-      looks++;
+      checks++;
     }
   });
   const stop = new AbortController();
   for (let i = 0; i < 1_000; i++) onAbort(stop.signal, () => undefined)({});
-  looks = 0;
+  checks = 0;
   stop.abort();
-  expect(looks).toBeLessThanOrEqual(2);
+  expect(checks).toBeLessThanOrEqual(2);
 });
 
-test("58 · it keeps those whose bodies are in use, and tells them", () => {
+test("58 · it keeps and calls the handlers of bodies in use", () => {
   const stop = new AbortController();
   const bodies = Array.from({ length: 100 }, () => ({}));
-  const told: number[] = [];
-  bodies.forEach((body, i) => onAbort(stop.signal, () => void told.push(i))(body));
-  onAbort(stop.signal, () => void told.push(-1))();
+  const called: number[] = [];
+  bodies.forEach((body, i) => onAbort(stop.signal, () => void called.push(i))(body));
+  onAbort(stop.signal, () => void called.push(-1))();
   stop.abort();
-  expect(told.sort((a, b) => a - b)).toEqual([...bodies.keys()]);
+  expect(called.sort((a, b) => a - b)).toEqual([...bodies.keys()]);
 });

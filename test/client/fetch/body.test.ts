@@ -1,4 +1,4 @@
-/** Checklist of the HTTP contract, items 58 and 59: what becomes of the body of a 429. */
+/** Checklist of the HTTP contract, items 58 and 59: the body of a 429. */
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -81,7 +81,7 @@ test("59 · a body that stalls does not hold the error back", async () => {
   expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ serverCode: null, waitMs: 3_000 });
 });
 
-test("59 · a body that fails, or that a stand-in for a response does not have, is as none", async () => {
+test("59 · a body that fails, or a mock response without one, counts as no body", async () => {
   const broken = new Response(new ReadableStream({ pull: (body) => body.error(new Error("reset")) }), { status: 429 });
   expect(await givenUp(talk([broken]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ serverCode: null, waitMs: null });
   const standIn = { status: 429, headers: new Headers({ "Retry-After": "3" }) } as Response;

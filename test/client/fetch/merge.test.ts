@@ -1,10 +1,10 @@
-/** Checklist of the HTTP contract, items 54 and 55: identical calls that are under way at once share one request. */
+/** Checklist of the HTTP contract, items 54 and 55: identical calls that are pending at the same time share one request. */
 import { describe, expect, test } from "vitest";
 import { createFetch, type ClientInit, type ClientOptions } from "sluice/client";
 import { settle } from "../fake-time.js";
 import { givenUp, limited, talk, URL_A } from "../fake-server.js";
 
-/** A server that answers when it is told to, and sees whether the client still listens. */
+/** A server that responds on demand, and sees the client's abort signal. */
 function held(options: ClientOptions = {}) {
   const requests: { readonly signal: AbortSignal | null; readonly answer: (response: Response) => void; readonly fail: (error: Error) => void }[] = [];
   const wire = (_: string | URL | Request, init?: RequestInit): Promise<Response> =>
@@ -75,7 +75,7 @@ describe("54 · once it has ended, a new call is a new request:", () => {
     expect((await fetch(URL_A, { maxAttempts: 1 })).status).toBe(200);
   });
 
-  test("54 · after all have aborted, even before the request has noticed", async () => {
+  test("54 · after all have aborted, even before the request has rejected", async () => {
     const server = held();
     const leaving = new AbortController();
     const left = server.fetch(URL_A, { signal: leaving.signal });
@@ -133,12 +133,12 @@ test.each<[string, ClientInit, ClientOptions?]>([
   ["DELETE", { method: "DELETE" }],
   ["event streams", { headers: { Accept: "text/event-stream" } }],
   ["sensitive calls", { sensitive: true }],
-  ["calls that do not want to be", { merge: false }],
-  ["calls of a client that does not want to", {}, { merge: false }],
-  ["calls with something that cannot be compared", { dispatcher: {} } as ClientInit],
+  ["calls with `merge: false`", { merge: false }],
+  ["calls of a client with `merge: false`", {}, { merge: false }],
+  ["calls with an option that is an object", { dispatcher: {} } as ClientInit],
 ])("55 · %s are never merged", async (_, init, options) => expect(await merges([URL_A, init], [URL_A, init], options)).toBe(false));
 
-test("55 · a POST in a Request is none that could be merged, nor are its fields lost, when the options say undefined", async () => {
+test("55 · members of the options that are undefined override neither the method nor the headers of a Request", async () => {
   const seen: unknown[] = [];
   const identity = (request: Request): string => (seen.push([request.method, request.headers.get("x-user")]), "");
   const { fetch, sent } = talk([], { identity });
@@ -149,7 +149,7 @@ test("55 · a POST in a Request is none that could be merged, nor are its fields
   expect(seen).toEqual([["POST", "ann"], ["POST", "ann"]]);
 });
 
-test.each(["POST", "DELETE"])("55 · a GET after a %s is no part of one from before it or from during it", async (method) => {
+test.each(["POST", "DELETE"])("55 · a GET after a %s does not join one from before or during it", async (method) => {
   const server = held({ identity: (about) => about.headers.get("x-user") ?? "" });
   const other = { headers: { "X-User": "bob" } };
   const [before, ofBob] = [server.fetch(URL_A), server.fetch(URL_A, other)];
@@ -167,7 +167,7 @@ test.each(["POST", "DELETE"])("55 · a GET after a %s is no part of one from bef
   expect(texts).toEqual(["0", "1", "3", "4", "4", "1"]);
 });
 
-test("55 · a GET after a POST that failed is a new one too, since it may have had its effect", async () => {
+test("55 · a GET after a POST that failed is a new request, since the POST may have had an effect", async () => {
   const server = held();
   const write = server.fetch(URL_A, { method: "POST" });
   const during = server.fetch(URL_A);
@@ -181,7 +181,7 @@ test("55 · a GET after a POST that failed is a new one too, since it may have h
   await Promise.all([during, after]);
 });
 
-test("55 · a call may want to be merged where its client does not", async () => {
+test("55 · a call's `merge: true` overrides its client's `merge: false`", async () => {
   expect(await merges([URL_A, { merge: true }], [URL_A, { merge: true }], { merge: false })).toBe(true);
 });
 
@@ -195,7 +195,7 @@ test("55 · callers of different identities never share a response", async () =>
   expect(sent).toHaveLength(2);
 });
 
-test("55 · an identity can be read off the request, whose body stays unread", async () => {
+test("55 · an `identity` function gets the request and leaves its body unread", async () => {
   const seen: string[] = [];
   const identity = (request: Request): string => (seen.push(`${request.method} ${request.url} ${request.body === null}`), request.headers.get("x-user") ?? "");
   const { fetch, sent } = talk([], { identity });
@@ -248,7 +248,7 @@ describe("an abort", () => {
     expect(await (await calls[1])?.text()).toBe("here");
   });
 
-  test("55 · after the response still ends its body, once nobody is left", async () => {
+  test("55 · after the response still ends its body, once all callers have aborted", async () => {
     const server = held();
     const controllers = [new AbortController(), new AbortController()];
     const calls = controllers.map(({ signal }) => server.fetch(URL_A, { signal }));

@@ -12,7 +12,7 @@ test("retries end when half of the tokens are left, and begin again after enough
   expect(times(6, () => spend(A, false))).toEqual([false, false, false, false, true, true]);
 });
 
-test("it never owes more than all tokens, and never has more", () => {
+test("it never spends more than all tokens, and never holds more", () => {
   const spend = createRetryBudget({ tokens: 2, perSuccess: 1 });
   times(100, () => spend(A, true));
   times(2, () => spend(A, false));
@@ -28,7 +28,7 @@ test("each origin has its own, and the oldest of a thousand is forgotten", () =>
   expect(spend(A, true)).toBe(true);
 });
 
-test("a server that keeps failing without a wait is not hammered: five failures, then no retries until it answers", async () => {
+test("after five failures without a wait there are no retries until a success", async () => {
   const refusals = Array.from({ length: 12 }, () => () => limited({}));
   const { fetch, sent, time } = talk(refusals);
   const errors = [];
@@ -45,13 +45,13 @@ test("without a budget every call has all its attempts", async () => {
   expect(sent).toHaveLength(12);
 });
 
-test("a 429 that names its wait is an invitation, and takes nothing", async () => {
+test("a 429 that names its wait takes no token", async () => {
   const { fetch, sent, time } = talk(Array.from({ length: 12 }, () => () => limited({ "Retry-After": "1" })));
   for (let call = 0; call < 4; call++) expect((await time.run(givenUp(fetch(URL_A)))).reason).toBe("attempts");
   expect(sent).toHaveLength(12);
 });
 
-test("a 503 takes one whether it names a wait or not, and comes back as the response", async () => {
+test("a 503 takes a token even if it names a wait, and comes back as the response", async () => {
   const down = () => new Response("down", { status: 503, headers: { "Retry-After": "1" } });
   const { fetch, sent, time } = talk(Array(12).fill(down), { retryStatuses: [503], retryBudget: { tokens: 2 } });
   expect((await time.run(fetch(URL_A))).status).toBe(503);

@@ -1,4 +1,4 @@
-/** Checklist of the HTTP contract, items 44 and 48 to 53, 56, 57 and 62: when a call is sent again, and when it is given up. */
+/** Checklist of the HTTP contract, items 44 and 48 to 53, 56, 57 and 62: when a call is retried, and when it is given up. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SluiceError } from "sluice";
@@ -28,7 +28,7 @@ test("44 · the wait is parsed once and surfaced on the error, with all that a s
   expect(error.response?.status).toBe(429);
 });
 
-test.each([0, 0.5, 0.999])("44 · a Retry-After of 0 allows a retry, after a moment that chance %s makes", async (random) => {
+test.each([0, 0.5, 0.999])("44 · a Retry-After of 0 allows a retry after 100 to 200 ms (random %s)", async (random) => {
   const { fetch, time, sent } = talk([limited({ "Retry-After": "0" })], {}, new FakeTime({ random: () => random }));
   expect((await time.run(fetch(URL_A))).status).toBe(200);
   expect(sent[1]?.at).toBe(Math.ceil(100 + 100 * random));
@@ -43,7 +43,7 @@ test.each(longWaits)("48 · a Retry-After of %s arms no timer and is reported in
   expect([sent.length, time.sleeps]).toEqual([1, []]);
 });
 
-test("49 · the retry is never early, whatever chance says, and late by a tenth or a second at most", async () => {
+test("49 · the retry is never early, and late by a tenth or a second at most, for any random number", async () => {
   const waits = fc.integer({ min: 1, max: 60 });
   await fc.assert(
     fc.asyncProperty(waits, chance, async (seconds, random) => {
@@ -57,14 +57,14 @@ test("49 · the retry is never early, whatever chance says, and late by a tenth 
   );
 });
 
-test.each([-5, 5, Number.NaN, Number.NEGATIVE_INFINITY])("49 · chance that is %s shortens no wait", (random) => {
+test.each([-5, 5, Number.NaN, Number.NEGATIVE_INFINITY])("49 · a random number of %s shortens no wait", (random) => {
   const call = { sensitive: false, repeatable: true, attempts: 1, maxAttempts: 3, waitMs: 2_000, maxWaitMs: 60_000, backoff: { baseMs: 1_000, capMs: 30_000 } };
   const waitMs = decideRetry(call, random);
   expect(waitMs).toBeGreaterThanOrEqual(2_000);
   expect(waitMs).toBeLessThanOrEqual(2_200);
 });
 
-test("49 · a 429 whose body takes its time makes the retry later, never early", async () => {
+test("49 · a slow body of a 429 delays the retry and never makes it early", async () => {
   const time = new FakeTime();
   const slowly = new ReadableStream({
     async pull(body) {
@@ -108,7 +108,7 @@ test("50 · a thousand clients that were refused at once do not come back in loc
   expect(Math.max(...perTenth)).toBeLessThan(140);
 }, 120_000);
 
-test("51 · the strongest field that tells a wait decides when the retry comes", async () => {
+test("51 · the strongest field that states a wait decides when the retry is sent", async () => {
   const all = { "Retry-After": "7", RateLimit: '"a";r=0;t=3', "RateLimit-Remaining": "0", "RateLimit-Reset": "5" };
   const { "Retry-After": _, ...weaker } = all;
   const { RateLimit: __, ...weakest } = weaker;
@@ -153,14 +153,14 @@ test.each([200, 204, 301, 400, 401, 403, 404, 408, 409, 425, 500, 502, 503, 504]
   expect(sent).toHaveLength(1);
 });
 
-test("53 · a network error is the one that fetch gave", async () => {
+test("53 · a network error is passed on unchanged", async () => {
   const cause = new TypeError("fetch failed");
   const { fetch, sent } = talk([cause]);
   await expect(fetch(URL_A)).rejects.toBe(cause);
   expect(sent).toHaveLength(1);
 });
 
-test("53 · a status that is asked for is retried, and comes back as a response when the retries end", async () => {
+test("53 · a status in `retryStatuses` is retried, and comes back as a response when the retries end", async () => {
   const down = (wait?: string) => () => new Response("down", { status: 503, headers: wait ? { "Retry-After": wait } : {} });
   const options = { retryStatuses: [503] };
 
@@ -179,14 +179,14 @@ test("53 · a status that is asked for is retried, and comes back as a response 
   }
 });
 
-test.each(["GET", "POST", "PUT"])("56 · a sensitive %s is sent once, even when the server asks for a second only", async (method) => {
+test.each(["GET", "POST", "PUT"])("56 · a sensitive %s is sent once, even for a wait of one second", async (method) => {
   const { fetch, sent, time } = talk([limited({ "Retry-After": "1" })]);
   const error = await givenUp(fetch(URL_A, { method, sensitive: true, retry: true }));
   expect(error).toMatchObject({ reason: "sensitive", waitMs: 1_000, attempts: 1, retryAt: new Date(time.wallClock() + 1_000) });
   expect([sent.length, time.sleeps]).toEqual([1, []]);
 });
 
-test("57 · idempotent methods are sent again, others only when the caller or the client says so", async () => {
+test("57 · idempotent methods are retried, others only by `retry` or `methods`", async () => {
   const repeats = async (init: Parameters<ReturnType<typeof talk>["fetch"]>[1], methods?: string[]): Promise<boolean> => {
     const { fetch, time } = talk([limited()], methods ? { methods } : {});
     const outcome = await time.run(fetch(URL_A, init).catch((error: unknown) => error));
@@ -234,7 +234,7 @@ test("57 · a Request without a body is sent again", async () => {
   expect(sent.map(({ method }) => method)).toEqual(["DELETE", "DELETE", "DELETE"]);
 });
 
-test("62 · what remains is advice: a 429 counts whatever it says, and its absence on the next answer harms nobody", async () => {
+test("62 · what remains is advice: a 429 that reports some is obeyed, and a response without fields is fine", async () => {
   const plenty = (): Response => limited({ "Retry-After": "1", RateLimit: '"a";r=50;t=9', "RateLimit-Remaining": "50" });
   const { fetch, sent, time } = talk([plenty(), new Response("no fields"), plenty()]);
   expect((await time.run(fetch(URL_A))).status).toBe(200);
@@ -242,7 +242,7 @@ test("62 · what remains is advice: a 429 counts whatever it says, and its absen
   expect(await givenUp(fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ reason: "attempts", waitMs: 1_000, policies: [] });
 });
 
-test("every retry is told of before its wait, and what the listener throws ends the call", async () => {
+test("`onRetry` is called before each wait, and an error that it throws rejects the call", async () => {
   const told: RetryInfo[] = [];
   const { fetch, time } = talk([limited(), limited({})], { onRetry: (retry) => void told.push(retry) }, new FakeTime({ random: () => 0.5 }));
   await time.run(fetch(`${URL_A}?page=1`));
@@ -255,7 +255,7 @@ test("every retry is told of before its wait, and what the listener throws ends 
   await expect(refused.fetch(URL_A)).rejects.toBe(cause);
 });
 
-test("the wrapped fetch gets what the caller gave, without the client's own options and without a this", async () => {
+test("the wrapped fetch gets the caller's arguments, without the client's options and without a this", async () => {
   const got: unknown[] = [];
   const fetch = function (this: unknown, ...args: unknown[]): Promise<Response> {
     got.push(this, ...args);

@@ -14,7 +14,7 @@ describe("timers", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
   afterEach(() => void vi.useRealTimers());
 
-  test("48 · a wait longer than a timer can hold is kept in pieces, none of them longer", async () => {
+  test("48 · a wait longer than a timer can hold is split into several timers", async () => {
     const timer = vi.spyOn(globalThis, "setTimeout");
     let woken = false;
     const waiting = sleep(30 * DAY_MS).then(() => (woken = true));
@@ -37,7 +37,7 @@ describe("timers", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("49 · a timer that fires early, as platforms' do, ends no wait early", async () => {
+  test("49 · a timer that fires early does not end a wait early", async () => {
     const early = vi.fn(globalThis.setTimeout);
     vi.stubGlobal("setTimeout", (then: () => void, ms: number) => early(then, ms * 0.9));
     const start = performance.now();
@@ -126,7 +126,7 @@ test.each(bodies)("58 · one signal for many calls %s has one listener, one afte
   expect(getEventListeners(stop.signal, "abort")).toHaveLength(1);
 });
 
-test("58 · a signal that lives long keeps no body that nobody has any more", async () => {
+test("58 · a long-lived signal keeps no unused body in memory", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const stop = new AbortController();
@@ -141,7 +141,7 @@ test("58 · a signal that lives long keeps no body that nobody has any more", as
   expect(bodies.filter((body) => body.deref())).toEqual([]);
 });
 
-test("58 · an abort still ends the body of a lone call, however much memory was tidied meanwhile", async () => {
+test("58 · an abort still ends the body of a lone call, even after garbage collection", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const stop = new AbortController();

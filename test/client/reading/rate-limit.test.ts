@@ -1,4 +1,4 @@
-/** Checklist items 51, 60 and 61 of the HTTP contract: what a client reads of a server's limits. The vectors hold the single cases. */
+/** Checklist items 51, 60 and 61 of the HTTP contract: the limits that a client reads. The vectors hold the single cases. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { HeaderStyle } from "sluice/http";
@@ -126,7 +126,7 @@ test("61 · limits that come out of a cache are not read; a wait of Retry-After 
   expect(parseWait(refusal, NOW)).toBeNull();
 });
 
-test("60 · no fields make it throw, or give a number that is not one or is negative", () => {
+test("60 · no fields make it throw, or give NaN or a negative number", () => {
   const piece = fc.constantFrom(
     '"a"', "tok", ";r=0", ";t=3", ";a=1", ";w=0", ", ", "limit=1, remaining=0", ", reset=5", "0", "9", "1e9", "٣", "-", ".", "5m", "ms", "/", "1786795230",
     "Infinity", "9".repeat(400), "2026-08-15T12:00:09Z", "2026-13-45T99:99Z", ".123456789", toHttpDate(NOW),

@@ -3,9 +3,9 @@ import { definePolicy, perMinute, perSecond, type Refill } from "sluice";
 import { parseRateLimit } from "sluice/client";
 import { rateLimit } from "sluice/web";
 import { describe, expect, test } from "vitest";
-import { Desk, LEFT } from "./traffic-desk.js";
+import { Desk, reporting } from "./traffic-desk.js";
 
-/** Asks `count` times at once and tells when each was sent. Nobody answers. */
+/** Schedules `count` calls at once and returns when each was sent. None gets a response. */
 async function instants(desk: Desk, count: number): Promise<number[]> {
   const from = desk.time.clock();
   const sent: number[] = [];
@@ -15,64 +15,64 @@ async function instants(desk: Desk, count: number): Promise<number[]> {
 }
 
 describe("pace", () => {
-  test("all but a tenth of the limit goes at once, the rest at the rate that the window tells", async () => {
+  test("all but a tenth of the limit is sent at once, the rest at the window's rate", async () => {
     const desk = new Desk();
-    await desk.round(LEFT({ limit: 20, remaining: 5, windowMs: 10_000 }));
+    await desk.round(reporting({ limit: 20, remaining: 5, windowMs: 10_000 }));
     expect(await instants(desk, 6)).toEqual([0, 0, 0, 500, 1_000, 1_500]);
   });
 
-  test("where what is left has to last for longer than the window tells, it lasts", async () => {
+  test("what is left lasts until the reset, if that is slower than the window's rate", async () => {
     const desk = new Desk();
-    await desk.round(LEFT({ limit: 100, remaining: 5, resetMs: 50_000, windowMs: 60_000 }));
+    await desk.round(reporting({ limit: 100, remaining: 5, resetMs: 50_000, windowMs: 60_000 }));
     expect(await instants(desk, 3)).toEqual([10_000, 20_000, 30_000]);
   });
 
-  test("without a window, what is left is spread over the time until there is more", async () => {
+  test("without a window, what is left is spread over the time until the reset", async () => {
     const desk = new Desk();
-    await desk.round(LEFT({ limit: 5_000, remaining: 500, resetMs: 1_800_000 }));
+    await desk.round(reporting({ limit: 5_000, remaining: 500, resetMs: 1_800_000 }));
     expect(await instants(desk, 2)).toEqual([3_600, 7_200]);
   });
 
-  test("with nothing left, nothing is sent until there is more, though nobody was refused", async () => {
+  test("with nothing left, no call is sent before the reset, though none was refused", async () => {
     const desk = new Desk();
-    await desk.round(LEFT({ limit: 3, remaining: 0, resetMs: 10_000, windowMs: 30_000 }));
+    await desk.round(reporting({ limit: 3, remaining: 0, resetMs: 10_000, windowMs: 30_000 }));
     expect(await instants(desk, 1)).toEqual([10_000]);
   });
 
-  test("what was saved up while nobody called goes at once again, up to nine tenths", async () => {
+  test("after a pause without calls, up to nine tenths are sent at once again", async () => {
     const desk = new Desk();
-    await desk.round(LEFT({ limit: 10, remaining: 2, windowMs: 10_000 }));
+    await desk.round(reporting({ limit: 10, remaining: 2, windowMs: 10_000 }));
     await desk.time.advance(100_000);
     expect(await instants(desk, 11)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 1_000, 2_000]);
   });
 
-  test("calls under way count as sent, whether or not the answer knows of them", async () => {
+  test("pending calls count as sent, whether or not the response counts them", async () => {
     const desk = new Desk();
     const calls = Array.from({ length: 4 }, () => desk.call());
     for (const call of calls) await desk.schedule(call);
-    desk.observe(calls[0]!, LEFT({ limit: 10, remaining: 9, windowMs: 10_000 }));
-    // 9 are left, of which 3 are on their way and 1 is the reserve.
+    desk.observe(calls[0]!, reporting({ limit: 10, remaining: 9, windowMs: 10_000 }));
+    // 9 are left: 3 are pending and 1 is the reserve.
     expect((await instants(desk, 6)).filter((ms) => ms === 0)).toHaveLength(5);
   });
 
-  test("what others took is gone, and so is what is on its way", async () => {
+  test("tokens that other clients took are gone, and so are those of pending calls", async () => {
     const desk = new Desk();
     const told = { limit: 100, windowMs: 100_000 };
-    await desk.round(LEFT({ ...told, remaining: 50 }));
+    await desk.round(reporting({ ...told, remaining: 50 }));
     const calls = Array.from({ length: 4 }, () => desk.call());
     for (const call of calls) await desk.schedule(call);
-    desk.observe(calls[0]!, LEFT({ ...told, remaining: 3 }));
-    // The three that are left belong to the three that are under way.
+    desk.observe(calls[0]!, reporting({ ...told, remaining: 3 }));
+    // The three that are left belong to the three pending calls.
     expect(await instants(desk, 2)).toEqual([1_000, 2_000]);
   });
 
-  test("an answer that was overtaken frees nothing that later calls have used", async () => {
+  test("a response that was overtaken frees no token that later calls have used", async () => {
     const desk = new Desk();
     const [first, second] = [desk.call(), desk.call()];
     await desk.schedule(first);
     await desk.schedule(second);
-    desk.observe(second, LEFT({ limit: 10, remaining: 2, windowMs: 10_000 }));
-    desk.observe(first, LEFT({ limit: 10, remaining: 9, windowMs: 10_000 }));
+    desk.observe(second, reporting({ limit: 10, remaining: 2, windowMs: 10_000 }));
+    desk.observe(first, reporting({ limit: 10, remaining: 9, windowMs: 10_000 }));
     expect((await instants(desk, 3)).filter((ms) => ms === 0).length).toBeLessThanOrEqual(1);
   });
 
@@ -82,15 +82,15 @@ describe("pace", () => {
     for (const call of calls) await desk.schedule(call);
     const told = { limit: 10, windowMs: 10_000 };
     calls.forEach((call, i) => {
-      if (i < 10) desk.observe(call, LEFT({ ...told, remaining: 9 - i, resetMs: 1_000 }));
-      else desk.observe(call, { ...LEFT({ ...told, remaining: 0, resetMs: 1_000 }, 429), waitMs: 1_000, policies: ["api"] });
+      if (i < 10) desk.observe(call, reporting({ ...told, remaining: 9 - i, resetMs: 1_000 }));
+      else desk.observe(call, { ...reporting({ ...told, remaining: 0, resetMs: 1_000 }, 429), waitMs: 1_000, policies: ["api"] });
     });
     expect(await instants(desk, 1)).toEqual([1_000]);
   });
 
-  test("`pace: false` sends while nobody is refused", async () => {
+  test("`pace: false` sends every call until one is refused", async () => {
     const desk = new Desk({ pace: false });
-    await desk.round(LEFT({ limit: 10, remaining: 0, resetMs: 10_000, windowMs: 10_000 }));
+    await desk.round(reporting({ limit: 10, remaining: 0, resetMs: 10_000, windowMs: 10_000 }));
     expect(await instants(desk, 3)).toEqual([0, 0, 0]);
   });
 
@@ -104,7 +104,7 @@ describe("pace", () => {
           const call = desk.call({ sensitive: true });
           const waitMs = await desk.schedule(call);
           expect(waitMs).toBeGreaterThanOrEqual(0);
-          desk.observe(call, LEFT(answer));
+          desk.observe(call, reporting(answer));
         }
         const waitMs = await desk.schedule(desk.call({ maxWaitMs: 0 }));
         expect(waitMs).toBeGreaterThanOrEqual(0);
@@ -112,7 +112,7 @@ describe("pace", () => {
     );
   });
 
-  test("whoever keeps to it, with a server of ours to himself, is never refused", async () => {
+  test("the only client of a sluice server is never refused", async () => {
     const limits = fc.record({
       capacity: fc.integer({ min: 1, max: 60 }),
       refill: fc.oneof(fc.integer({ min: 1, max: 50 }).map(perSecond), fc.integer({ min: 1, max: 100 }).map(perMinute)) as fc.Arbitrary<Refill>,

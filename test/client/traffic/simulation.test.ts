@@ -16,18 +16,18 @@ const play = (name: string, seed: number, more: Partial<typeof FIFTY> = {}): Pro
 const SOONEST_MS = ((50 * 10 - 20) / 20) * 1_000;
 
 describe("fifty callers under one budget", { timeout: 60_000 }, () => {
-  test.each([1, 2])("shared and paced: next to no refusals, and no slower than the budget (seed %i)", async (seed) => {
+  test.each([1, 2])("shared and paced: 2 refusals at most, and at most 10 % slower than the budget (seed %i)", async (seed) => {
     const run = await play("shared and paced", seed);
     expect(refusals(run)).toBeLessThanOrEqual(2);
     expect(run.doneMs).toBeGreaterThan(SOONEST_MS);
     expect(run.doneMs).toBeLessThan(SOONEST_MS * 1.1);
   });
 
-  test.each([["triple"], ["draft-7"], ["draft-11"], ["x-ratelimit"]] as const)("so with the fields of style %s alone", async (style) => {
+  test.each([["triple"], ["draft-7"], ["draft-11"], ["x-ratelimit"]] as const)("2 refusals at most with the fields of style %s alone", async (style) => {
     expect(refusals(await play("shared and paced", 1, { headers: [style], callsEach: 4 }))).toBeLessThanOrEqual(2);
   });
 
-  test("shared waits alone: less than half the refusals of calls that do not know of each other", async () => {
+  test("shared waits alone: less than half the refusals of separate calls", async () => {
     const [alone, shared] = [await play("this client", 1), await play("with shared waits", 1)];
     expect(refusals(shared)).toBeLessThan(refusals(alone) / 2);
     expect(refusals(shared)).toBeGreaterThan(0);
@@ -38,9 +38,9 @@ describe("50 · a thousand clients after one outage", { timeout: 60_000 }, async
   const drawn = await spreadRows();
 
   test.each([
-    ["each with a traffic of its own", drawn],
-    ["without any, and with other seeds", await spreadRows({ seed: 2, traffic: false })],
-  ])("are not in lockstep, %s: no 100 ms hold more than the stated bound", (_, [lockstep, ...rows]) => {
+    ["each with its own traffic", drawn],
+    ["without traffic, other seeds", await spreadRows({ seed: 2, traffic: false })],
+  ])("are not in lockstep, %s: no 100 ms exceed the stated bound", (_, [lockstep, ...rows]) => {
     expect(crowd(lockstep.retries)).toBeGreaterThan(lockstep.bound);
     for (const { retries, bound } of rows) expect(crowd(retries)).toBeLessThanOrEqual(bound);
   });
@@ -52,7 +52,7 @@ describe("50 · a thousand clients after one outage", { timeout: 60_000 }, async
     expect(Math.max(...told.retries)).toBeLessThanOrEqual(11_000);
   });
 
-  test("the picture is what they do", () => {
+  test("the picture shows these retries", () => {
     expect(readFileSync("docs/images/client-spread.svg", "utf8")).toBe(drawSpread(drawn, SPREAD_END_MS));
   });
 });

@@ -2,10 +2,10 @@
 import { createTraffic, type RateLimit, type TrafficCall, type TrafficOptions, type TrafficResponse } from "../../../src/client/traffic/traffic.js";
 import { FakeTime } from "../fake-time.js";
 
-export const CLOSED = (waitMs: number | null, ...policies: string[]): TrafficResponse => ({ status: 429, waitMs, limits: null, policies });
+export const refused = (waitMs: number | null, ...policies: string[]): TrafficResponse => ({ status: 429, waitMs, limits: null, policies });
 
 /** A response that reports what is left of a limit. */
-export const LEFT = (told: Partial<RateLimit> = {}, status = 200): TrafficResponse => ({
+export const reporting = (told: Partial<RateLimit> = {}, status = 200): TrafficResponse => ({
   status,
   waitMs: null,
   limits: [{ policy: "api", limit: 100, remaining: 99, resetMs: null, windowMs: null, ...told }],

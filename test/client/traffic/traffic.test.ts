@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createTraffic } from "../../../src/client/traffic/traffic.js";
-import { CLOSED, Desk, LEFT } from "./traffic-desk.js";
+import { refused, Desk, reporting } from "./traffic-desk.js";
 
 describe("after a refusal", () => {
-  test("calls on the same policy wait, each route that is known to draw on it", async () => {
+  test("calls on the same policy wait, on every route that is known to draw on it", async () => {
     const desk = new Desk();
-    await desk.round(LEFT({ policy: "api" }), { path: "/b" });
-    await desk.round(CLOSED(2_000, "api"));
+    await desk.round(reporting({ policy: "api" }), { path: "/b" });
+    await desk.round(refused(2_000, "api"));
     void desk.schedule(desk.call({ path: "/a" }));
     void desk.schedule(desk.call({ path: "/b" }));
     await desk.time.advance(1_999.9);
@@ -18,23 +18,23 @@ describe("after a refusal", () => {
 
   test.each([
     ["on another policy", { path: "/b" }],
-    ["of another route that nothing is known of", { path: "/c" }],
+    ["of another route without a response", { path: "/c" }],
     ["of another identity", { identity: "bob" }],
     ["to another origin", { origin: "https://y.test" }],
   ])("calls %s do not wait", async (_, facts) => {
     const desk = new Desk();
-    await desk.round(LEFT({ policy: "other" }), { path: "/b" });
-    await desk.round(CLOSED(2_000, "api"));
+    await desk.round(reporting({ policy: "other" }), { path: "/b" });
+    await desk.round(refused(2_000, "api"));
     expect(await desk.schedule(desk.call(facts))).toBe(0);
   });
 
-  test("the first call leaves within the wait and its jitter, never before", async () => {
+  test("the first call is sent after the wait, within its jitter, never before", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 50_000 }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), async (waitMs, chance) => {
         const desk = new Desk();
         desk.chance = chance;
         await desk.time.advance(0.25);
-        await desk.round(CLOSED(waitMs, "api"));
+        await desk.round(refused(waitMs, "api"));
         const left = desk.schedule().then(() => desk.time.clock() - 0.25);
         await desk.time.advance(1e6);
         expect(await left).toBeGreaterThanOrEqual(waitMs);
@@ -44,12 +44,12 @@ describe("after a refusal", () => {
     );
   });
 
-  test("a second refusal never opens sooner than the first said", async () => {
+  test("a second refusal with a shorter wait does not shorten the first", async () => {
     const desk = new Desk();
     const calls = [desk.call(), desk.call()] as const;
     await Promise.all(calls.map((call) => desk.schedule(call)));
-    desk.observe(calls[0], CLOSED(5_000, "api"));
-    desk.observe(calls[1], CLOSED(1_000, "api"));
+    desk.observe(calls[0], refused(5_000, "api"));
+    desk.observe(calls[1], refused(1_000, "api"));
     void desk.schedule(undefined, "later");
     await desk.time.advance(4_999);
     expect(desk.sent).not.toContain("later");
@@ -57,9 +57,9 @@ describe("after a refusal", () => {
     expect(desk.sent).toContain("later");
   });
 
-  test("one that names no policy holds up its own route, whatever its numbers and ids", async () => {
+  test("a refusal that names no policy pauses its own route, across numbers and ids in the path", async () => {
     const desk = new Desk();
-    await desk.round(CLOSED(1_000), { path: "/users/17/posts" });
+    await desk.round(refused(1_000), { path: "/users/17/posts" });
     void desk.schedule(desk.call({ path: "/users/0f8fad5b-d9cb/posts" }));
     expect(await desk.schedule(desk.call({ path: "/users/17/posts", method: "DELETE" }))).toBe(0);
     expect(await desk.schedule(desk.call({ path: "/users/17/likes" }))).toBe(0);
@@ -68,33 +68,33 @@ describe("after a refusal", () => {
     expect(desk.sent).toHaveLength(4);
   });
 
-  test("`route` says what belongs together", async () => {
+  test("the `route` option groups calls", async () => {
     const desk = new Desk({ route: () => "all" });
-    await desk.round(CLOSED(1_000), { path: "/a" });
+    await desk.round(refused(1_000), { path: "/a" });
     expect(await desk.schedule(desk.call({ path: "/b", maxWaitMs: 999 }))).toBe(1_000);
   });
 
-  test("a refusal without names belongs to the limits that it says are used up", async () => {
+  test("a refusal that names no policy pauses the policies with nothing remaining", async () => {
     const desk = new Desk();
-    await desk.round(LEFT({ policy: "api" }), { path: "/b" });
-    await desk.round({ ...CLOSED(1_000), limits: LEFT({ policy: "api", remaining: 0 }).limits });
+    await desk.round(reporting({ policy: "api" }), { path: "/b" });
+    await desk.round({ ...refused(1_000), limits: reporting({ policy: "api", remaining: 0 }).limits });
     expect(await desk.schedule(desk.call({ path: "/b", maxWaitMs: 999 }))).toBe(1_000);
   });
 
-  test("a refusal without a wait keeps nobody, but lets only one go at a time", async () => {
+  test("a refusal without a wait pauses no call, but sends one at a time", async () => {
     const desk = new Desk();
-    await desk.round(CLOSED(null, "api"));
+    await desk.round(refused(null, "api"));
     for (const name of ["1", "2"]) void desk.schedule(undefined, name);
     await desk.time.advance(0);
     expect(desk.sent).toEqual(["/a", "1"]);
   });
 });
 
-describe("the way out", () => {
-  /** Six calls that wait for a lane that is about to open. */
+describe("after the pause", () => {
+  /** Six queued calls, at the end of a pause. */
   async function sixWaiting(): Promise<{ desk: Desk; calls: ReturnType<Desk["call"]>[] }> {
     const desk = new Desk();
-    await desk.round(CLOSED(1_000, "api"));
+    await desk.round(refused(1_000, "api"));
     desk.sent.length = 0;
     const calls = Array.from({ length: 6 }, () => desk.call());
     calls.forEach((call, i) => void desk.schedule(call, String(i + 1)));
@@ -102,36 +102,36 @@ describe("the way out", () => {
     return { desk, calls };
   }
 
-  test("one goes first, and two that are not refused let three more go, in their order", async () => {
+  test("one call is sent first, and two responses that are not refusals send three more, in order", async () => {
     const { desk, calls } = await sixWaiting();
     expect(desk.sent).toEqual(["1"]);
-    desk.observe(calls[0]!, LEFT());
+    desk.observe(calls[0]!, reporting());
     await desk.time.advance(0);
     expect(desk.sent).toEqual(["1", "2"]);
-    desk.observe(calls[1]!, LEFT({}, 500));
+    desk.observe(calls[1]!, reporting({}, 500));
     await desk.time.advance(0);
     expect(desk.sent).toEqual(["1", "2", "3", "4"]);
-    desk.observe(calls[2]!, LEFT());
+    desk.observe(calls[2]!, reporting());
     await desk.time.advance(0);
     expect(desk.sent).toEqual(["1", "2", "3", "4", "5"]);
   });
 
-  test("one that is refused closes it again, and late good news from before does not open it", async () => {
+  test("a refusal pauses again, and a late response to a call from before it opens no slot", async () => {
     const { desk, calls } = await sixWaiting();
     for (const call of calls.slice(0, 2)) {
-      desk.observe(call, LEFT());
+      desk.observe(call, reporting());
       await desk.time.advance(0);
     }
     expect(desk.sent).toEqual(["1", "2", "3", "4"]);
-    desk.observe(calls[2]!, CLOSED(3_000, "api"));
-    desk.observe(calls[3]!, LEFT());
+    desk.observe(calls[2]!, refused(3_000, "api"));
+    desk.observe(calls[3]!, reporting());
     await desk.time.advance(2_999);
     expect(desk.sent).toHaveLength(4);
     await desk.time.advance(1);
     expect(desk.sent).toEqual(["1", "2", "3", "4", "5"]);
   });
 
-  test("one that gets no answer holds the others up for a second at most, each", async () => {
+  test("a call without a response delays the next call by one second at most", async () => {
     const { desk } = await sixWaiting();
     await desk.time.advance(999);
     expect(desk.sent).toEqual(["1"]);
@@ -141,34 +141,34 @@ describe("the way out", () => {
     expect(desk.sent).toHaveLength(6);
   });
 
-  test("a retry keeps the place of its call", async () => {
+  test("a retry keeps the position of its call", async () => {
     const desk = new Desk();
     const first = desk.call();
     await desk.schedule(first, "first");
-    desk.observe(first, CLOSED(1_000, "api"));
+    desk.observe(first, refused(1_000, "api"));
     void desk.schedule(undefined, "second");
     void desk.schedule(first, "first again");
     await desk.time.advance(1_000);
     expect(desk.sent).toEqual(["first", "first again"]);
   });
 
-  test("a retry has waited with jitter of its own and needs no more", async () => {
+  test("a retry, which has waited with its own jitter, gets no more", async () => {
     const desk = new Desk();
     desk.chance = 0.5;
     const call = desk.call();
     await desk.schedule(call, "first");
-    desk.observe(call, CLOSED(1_000, "api"));
+    desk.observe(call, refused(1_000, "api"));
     await desk.time.advance(1_010);
     void desk.schedule(undefined, "another");
     expect(await desk.schedule(call, "retry")).toBe(0);
     expect(desk.sent).toEqual(["first", "retry"]);
   });
 
-  test("a call that waits for two policies holds nobody up who waits for one of them", async () => {
+  test("a call that waits for two policies does not delay a call that waits for one of them", async () => {
     const desk = new Desk();
-    await desk.round({ ...LEFT(), limits: ["api", "exports"].flatMap((policy) => LEFT({ policy }).limits ?? []) }, { path: "/export" });
-    await desk.round(LEFT({ policy: "api" }));
-    await desk.round(CLOSED(30_000, "exports"), { path: "/export" });
+    await desk.round({ ...reporting(), limits: ["api", "exports"].flatMap((policy) => reporting({ policy }).limits ?? []) }, { path: "/export" });
+    await desk.round(reporting({ policy: "api" }));
+    await desk.round(refused(30_000, "exports"), { path: "/export" });
     void desk.schedule(desk.call({ path: "/export" }));
     expect(await desk.schedule()).toBe(0);
     await desk.time.advance(29_999);
@@ -177,10 +177,10 @@ describe("the way out", () => {
     expect(desk.sent.filter((name) => name === "/export")).toHaveLength(3);
   });
 
-  test("once nobody waits, all who come may go", async () => {
+  test("once no call is queued, all new calls are sent", async () => {
     const { desk, calls } = await sixWaiting();
     for (const call of calls) {
-      desk.observe(call, LEFT());
+      desk.observe(call, reporting());
       await desk.time.advance(0);
     }
     for (let i = 0; i < 20; i++) expect(await desk.schedule()).toBe(0);
@@ -188,60 +188,60 @@ describe("the way out", () => {
 });
 
 describe("a wait that is too long", () => {
-  test("is told at once, to the millisecond and without jitter, and nothing is sent", async () => {
+  test("is returned at once, exact and without jitter, and nothing is sent", async () => {
     const desk = new Desk();
     desk.chance = 0.9;
-    await desk.round(CLOSED(60_001, "api"));
+    await desk.round(refused(60_001, "api"));
     expect(await desk.schedule()).toBe(60_001);
     expect(desk.sent).toHaveLength(1);
     expect(desk.time.sleeping).toBe(0);
   });
 
-  test("is one longer than `maxWaitMs`: exactly as long is waited for, jitter and all", async () => {
+  test("is longer than `maxWaitMs`: a wait of exactly `maxWaitMs` plus jitter is waited", async () => {
     const desk = new Desk();
     desk.chance = 0.999;
-    await desk.round(CLOSED(60_000, "api"));
+    await desk.round(refused(60_000, "api"));
     const left = desk.schedule().then((waitMs) => [waitMs, desk.time.clock()]);
     await desk.time.advance(1e6);
     expect(await left).toEqual([0, 60_999]);
   });
 
-  test("is told to those who wait already, when the server asks for more", async () => {
+  test("drops calls that are already queued when the server asks for more", async () => {
     const desk = new Desk();
     const [early, late] = [desk.call(), desk.call()];
     await Promise.all([desk.schedule(early), desk.schedule(late)]);
-    desk.observe(early, CLOSED(10_000, "api"));
+    desk.observe(early, refused(10_000, "api"));
     const waiting = desk.schedule(desk.call({ maxWaitMs: 20_000 }));
     await desk.time.advance(5_000);
-    desk.observe(late, CLOSED(3_600_000, "api"));
+    desk.observe(late, refused(3_600_000, "api"));
     await desk.time.advance(0);
     expect(await waiting).toBe(3_600_000);
     expect(desk.time.sleeping).toBe(0);
   });
 
-  test("is never longer, though calls before it get no answer", async () => {
+  test("drops a call at its deadline when the calls before it get no response", async () => {
     const desk = new Desk();
-    await desk.round(CLOSED(1_000, "api"));
+    await desk.round(refused(1_000, "api"));
     for (let i = 0; i < 10; i++) void desk.schedule();
     const last = desk.schedule(desk.call({ maxWaitMs: 4_000 }));
     await desk.time.advance(5_000);
     expect(await last).toBeGreaterThan(0);
   });
 
-  test("counts those before it, where the pace is known", async () => {
+  test("includes the calls ahead, when the pace is known", async () => {
     const desk = new Desk();
-    await desk.round(LEFT({ limit: 10, remaining: 1, windowMs: 10_000 }));
+    await desk.round(reporting({ limit: 10, remaining: 1, windowMs: 10_000 }));
     const calls = Array.from({ length: 5 }, (_, i) => desk.schedule(desk.call({ maxWaitMs: 3_000 }), String(i)));
     await desk.time.advance(1e6);
-    // A token each second. Those who would have to wait for the fourth and the fifth know at once.
+    // One token a second. The calls that need the fourth and the fifth are dropped at once.
     expect(await Promise.all(calls)).toEqual([0, 0, 0, 4_000, 4_000]);
   });
 });
 
 describe("a sensitive call", () => {
-  test("is told the wait and is not kept", async () => {
+  test("gets the wait and is not queued", async () => {
     const desk = new Desk();
-    await desk.round(CLOSED(1_000, "api"));
+    await desk.round(refused(1_000, "api"));
     await desk.time.advance(400);
     expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(600);
     expect(desk.sent).toHaveLength(1);
@@ -251,15 +251,15 @@ describe("a sensitive call", () => {
 
   test("neither queues nor slows down", async () => {
     const desk = new Desk();
-    await desk.round(LEFT({ limit: 10, remaining: 1, windowMs: 10_000 }));
+    await desk.round(reporting({ limit: 10, remaining: 1, windowMs: 10_000 }));
     for (let i = 0; i < 3; i++) expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(0);
   });
 });
 
 describe("an aborted call", () => {
-  test("rejects with the signal's reason, leaves no timer, and makes way", async () => {
+  test("rejects with the signal's reason, and the next call takes its turn", async () => {
     const desk = new Desk();
-    await desk.round(CLOSED(1_000, "api"));
+    await desk.round(refused(1_000, "api"));
     const [first, second] = [new AbortController(), new AbortController()];
     const waits = [first, second].map((controller, i) => desk.schedule(desk.call({ signal: controller.signal }), String(i)));
     first.abort(new Error("no more"));
@@ -268,9 +268,9 @@ describe("an aborted call", () => {
     expect(desk.sent).toEqual(["/a", "1"]);
   });
 
-  test("was the last one: nothing is left that could wake anybody", async () => {
+  test("that was the last one leaves no timer", async () => {
     const desk = new Desk();
-    await desk.round(CLOSED(1_000, "api"));
+    await desk.round(refused(1_000, "api"));
     const controller = new AbortController();
     const wait = desk.schedule(desk.call({ signal: controller.signal }));
     controller.abort("gone");
@@ -279,21 +279,21 @@ describe("an aborted call", () => {
     expect(desk.time.sleeping).toBe(0);
   });
 
-  test("that is aborted before it asks is not sent", async () => {
+  test("that aborted before it was scheduled is not sent", async () => {
     const desk = new Desk();
     await expect(desk.schedule(desk.call({ signal: AbortSignal.abort("early") }))).rejects.toBe("early");
   });
 });
 
-describe("a server whose word is absurd", () => {
+describe("a server with an absurd wait", () => {
   const HOUR = 3_600_000;
 
   test.each([
-    ["a refusal for three thousand years", CLOSED(1e14, "api")],
-    ["a refusal for ever", CLOSED(Infinity, "api")],
-    ["nothing left for a day", LEFT({ remaining: 0, resetMs: 86_400_000 })],
-    ["a limit of one in a thousand days", LEFT({ limit: 1, remaining: 0, windowMs: 86_400_000_000 })],
-  ])("%s: after an hour one call asks, and what it hears counts", async (_, answer) => {
+    ["a refusal for 3,000 years", refused(1e14, "api")],
+    ["an infinite refusal", refused(Infinity, "api")],
+    ["nothing left for a day", reporting({ remaining: 0, resetMs: 86_400_000 })],
+    ["a limit of 1 in 1,000 days", reporting({ limit: 1, remaining: 0, windowMs: 86_400_000_000 })],
+  ])("%s: after an hour one call is a probe, and its response counts", async (_, answer) => {
     const desk = new Desk();
     await desk.round(answer);
     await desk.time.advance(HOUR - 1);
@@ -302,23 +302,23 @@ describe("a server whose word is absurd", () => {
     const asking = desk.call();
     expect(await desk.schedule(asking)).toBe(0);
     expect(await desk.schedule()).toBeGreaterThan(HOUR);
-    desk.observe(asking, LEFT());
+    desk.observe(asking, reporting());
     expect([await desk.schedule(), await desk.schedule()]).toEqual([0, 0]);
   });
 
-  test("the second word replaces the first, if it is a refusal too", async () => {
+  test("the probe's response replaces the pause, also when it is a refusal", async () => {
     const desk = new Desk();
-    await desk.round(CLOSED(Infinity, "api"));
+    await desk.round(refused(Infinity, "api"));
     await desk.time.advance(HOUR);
-    await desk.round(CLOSED(70_000, "api"));
+    await desk.round(refused(70_000, "api"));
     expect(await desk.schedule()).toBe(70_000);
     await desk.time.advance(70_000);
     expect(await desk.schedule()).toBe(0);
   });
 
-  test("one that asks and gets no answer lets another ask", async () => {
+  test("after a probe without a response, the next call is a probe", async () => {
     const desk = new Desk();
-    await desk.round(CLOSED(Infinity, "api"));
+    await desk.round(refused(Infinity, "api"));
     await desk.time.advance(HOUR);
     const lost = desk.call();
     await desk.schedule(lost);
@@ -327,31 +327,31 @@ describe("a server whose word is absurd", () => {
     expect(await desk.schedule()).toBe(Infinity);
   });
 
-  test("a sensitive call may be the one that asks", async () => {
+  test("a sensitive call may be the probe", async () => {
     const desk = new Desk();
-    await desk.round(CLOSED(Infinity, "api"));
+    await desk.round(refused(Infinity, "api"));
     expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(Infinity);
     await desk.time.advance(HOUR);
     expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(0);
     expect(await desk.schedule(desk.call({ sensitive: true }))).toBe(Infinity);
   });
 
-  test("a call that may wait for longer than an hour is the one that asks", async () => {
+  test("a call with a `maxWaitMs` above an hour is the probe", async () => {
     const desk = new Desk();
-    await desk.round(CLOSED(24 * HOUR, "api"));
+    await desk.round(refused(24 * HOUR, "api"));
     const sentAt = desk.schedule(desk.call({ maxWaitMs: 48 * HOUR })).then(() => desk.time.clock());
     await desk.time.advance(2 * HOUR);
     expect(await sentAt).toBe(HOUR);
   });
 });
 
-describe("thousands that wait", () => {
+describe("thousands of queued calls", () => {
   const MANY = 4_000;
 
-  /** A crowd behind a closed lane, and how often one of them was looked at. */
+  /** Many calls queued behind a pause, and how often one of them was checked. */
   async function crowd(): Promise<{ desk: Desk; looks: () => number; stop: AbortController[]; waits: Promise<unknown>[]; calls: ReturnType<Desk["call"]>[] }> {
     const desk = new Desk();
-    await desk.round(CLOSED(2_000, "api"));
+    await desk.round(refused(2_000, "api"));
     let looked = 0;
     const stop: AbortController[] = [];
     const calls = Array.from({ length: MANY }, () => {
@@ -363,13 +363,13 @@ describe("thousands that wait", () => {
     return { desk, looks: () => looked, stop, waits, calls };
   }
 
-  test("are looked at a few times each, not once for every other, until the last has its answer", async () => {
+  test("are checked a few times each, not once for every other call, until the last has its response", async () => {
     const { desk, looks, waits, calls } = await crowd();
     expect(looks()).toBeLessThan(4 * MANY);
     await desk.time.advance(2_000);
-    // Each answer comes by itself, as answers do.
+    // Each response arrives on its own, as on a network.
     for (let i = 0; i < MANY; i++) {
-      desk.observe(calls[i]!, LEFT());
+      desk.observe(calls[i]!, reporting());
       await Promise.resolve();
     }
     await Promise.all(waits);
@@ -377,7 +377,7 @@ describe("thousands that wait", () => {
     expect(looks()).toBeLessThan(8 * MANY);
   });
 
-  test("may abort one after another, and the rest are not looked at for it", async () => {
+  test("may abort one after another, and the others are not checked for it", async () => {
     const { desk, looks, stop, waits } = await crowd();
     const before = looks();
     for (const controller of stop) controller.abort("gone");
@@ -387,14 +387,14 @@ describe("thousands that wait", () => {
     expect(desk.time.sleeping).toBe(0);
   });
 
-  test("who has to wait for too long is told within a tenth of a second, however fast the answers come", async () => {
+  test("that would wait too long are dropped within 100 ms, however fast responses arrive", async () => {
     const desk = new Desk();
     const flights = Array.from({ length: 50 }, () => desk.call());
     for (const call of flights) await desk.schedule(call);
-    desk.observe(flights[0]!, CLOSED(1_000, "api"));
+    desk.observe(flights[0]!, refused(1_000, "api"));
     const waiting = desk.schedule(desk.call({ maxWaitMs: 5_000 }));
-    for (const call of flights.slice(1, 40)) desk.observe(call, CLOSED(1_000, "api"));
-    desk.observe(flights[40]!, CLOSED(60_000, "api"));
+    for (const call of flights.slice(1, 40)) desk.observe(call, refused(1_000, "api"));
+    desk.observe(flights[40]!, refused(60_000, "api"));
     await desk.time.advance(100);
     expect(await Promise.race([waiting, Promise.resolve("still waiting")])).toBeGreaterThan(59_000);
   });
@@ -403,16 +403,16 @@ describe("thousands that wait", () => {
 test("a route is named in time that grows with the path's length", async () => {
   const desk = new Desk();
   const path = `/${"a".repeat(1_000_000)}/7`;
-  await desk.round(CLOSED(1_000), { path });
+  await desk.round(refused(1_000), { path });
   expect(await desk.schedule(desk.call({ path: `${path}7`, maxWaitMs: 0 }))).toBe(1_000);
 });
 
-test("what is remembered has an end: the routes that were not used for longest are learned anew", async () => {
+test("beyond 200 routes, the least recently used is forgotten", async () => {
   const desk = new Desk({ route: ({ path }) => path });
-  await desk.round(CLOSED(10_000), { path: "/first" });
-  for (let i = 0; i < 199; i++) await desk.round(LEFT(), { path: `/${i}` });
+  await desk.round(refused(10_000), { path: "/first" });
+  for (let i = 0; i < 199; i++) await desk.round(reporting(), { path: `/${i}` });
   expect(await desk.schedule(desk.call({ path: "/first", maxWaitMs: 0 }))).toBe(10_000);
-  for (let i = 0; i < 200; i++) await desk.round(LEFT(), { path: `/again/${i}` });
+  for (let i = 0; i < 200; i++) await desk.round(reporting(), { path: `/again/${i}` });
   expect(await desk.schedule(desk.call({ path: "/first", maxWaitMs: 0 }))).toBe(0);
 });
 
