@@ -47,9 +47,9 @@ export class RateLimitedError extends SluiceError<"ERR_RATE_LIMITED"> {
 
   /** @internal Made by the client. */
   constructor(facts: RateLimitedFacts) {
-    const { reason, waitMs, retryAt, attempts, serverCode = null, serverMessage = null, policies = [], response = null } = facts;
+    const { serverCode = null, serverMessage = null, policies = [], response = null, waitMs } = facts;
     const cure = waitMs === null || waitMs > DAY_MS ? "" : `, try again in ${Math.ceil(waitMs / 1_000)} s`;
     super("ERR_RATE_LIMITED", serverMessage ?? `Too many requests${cure}`);
-    Object.assign(this, { serverCode, serverMessage, reason, waitMs, retryAt, attempts, policies, response });
+    Object.assign(this, facts, { serverCode, serverMessage, policies, response });
   }
 }
