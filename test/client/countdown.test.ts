@@ -66,15 +66,3 @@ test("an infinite wait calls back once, and lasts until the signal aborts", asyn
   await expect(counting).rejects.toThrow("left the screen");
   expect(told).toEqual([Infinity]);
 });
-
-test.each([
-  [1, "Too many requests, try again in 1 s"],
-  [86_400_000, "Too many requests, try again in 86400 s"],
-  [86_400_001, "Too many requests"],
-  [Infinity, "Too many requests"],
-  [null, "Too many requests"],
-])("the message for a wait of %s ms can be shown", (waitMs, message) => {
-  const error = new RateLimitedError({ reason: "attempts", waitMs, retryAt: null, attempts: 1 });
-  expect([error.message, error.waitMs]).toEqual([message, waitMs]);
-});
-

@@ -1,0 +1,50 @@
+import { runInThisContext } from "node:vm";
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+import { SluiceError } from "sluice";
+import { RateLimitedError, type RateLimitedFacts } from "sluice/client";
+
+const facts: RateLimitedFacts = { reason: "attempts", waitMs: 3_000, retryAt: new Date(3_000), attempts: 3 };
+
+test.each([
+  [1, "Too many requests, try again in 1 s"],
+  [86_400_000, "Too many requests, try again in 86400 s"],
+  [86_400_001, "Too many requests"],
+  [Infinity, "Too many requests"],
+  [null, "Too many requests"],
+])("the message for a wait of %s ms can be shown", (waitMs, message) => {
+  const error = new RateLimitedError({ ...facts, waitMs });
+  expect([error.message, error.waitMs]).toEqual([message, waitMs]);
+});
+
+const omitted: [name: string, more: Partial<RateLimitedFacts>][] = [
+  ["left out", {}],
+  ["undefined", { serverCode: undefined, serverMessage: undefined, policies: undefined, response: undefined }],
+];
+test.each(omitted)("optional facts that are %s have their defaults", (_, more) => {
+  const error = new RateLimitedError({ ...facts, ...more });
+  expect(Object.fromEntries(Object.entries(error))).toEqual({
+    ...facts, name: "RateLimitedError", code: "ERR_RATE_LIMITED", serverCode: null, serverMessage: null, policies: [], response: null,
+  });
+});
+
+test("it is a SluiceError, also when a minified copy of the package made it", async () => {
+  const { outputFiles } = await build({
+    stdin: { contents: 'export { RateLimitedError } from "./src/client/index.ts"', resolveDir: "." },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "iife",
+    globalName: "copy",
+    platform: "neutral",
+  });
+  const { text } = outputFiles[0] as { text: string };
+  const copy = runInThisContext(`(() => { ${text}; return copy; })()`) as { RateLimitedError: typeof RateLimitedError };
+  expect(copy.RateLimitedError).not.toBe(RateLimitedError);
+  const foreign = new copy.RateLimitedError(facts);
+  expect(foreign).toBeInstanceOf(RateLimitedError);
+  expect(foreign).toBeInstanceOf(SluiceError);
+  expect(foreign).toBeInstanceOf(Error);
+  expect(foreign.name).toBe("RateLimitedError");
+  expect(new Error("other")).not.toBeInstanceOf(RateLimitedError);
+});
