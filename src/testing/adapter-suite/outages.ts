@@ -3,6 +3,7 @@ import type { Clock } from "../../core/clock.js";
 import { consume, refund } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import type { AsyncStore, Store } from "../../core/store.js";
+import { guard } from "../../guard/guard.js";
 import { assert, assertEqual } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import { checkNoFields, checkProblem } from "./response-checks.js";
@@ -99,6 +100,7 @@ export function slowMemoryStore(clock: Clock): AsyncStore {
   return {
     sync: false,
     clock,
+    guard,
     async consume(policy, key, cost) {
       await nextTurn();
       return consume(bucketsOf(policy, key), policy, cost, clock());
@@ -116,8 +118,8 @@ function failingStores(clock: Clock): readonly Store[] {
     throw new Error("the store fails on purpose");
   };
   return [
-    { sync: true, clock, consume: fail },
-    { sync: false, clock, consume: async () => fail() },
-    { sync: false, clock, consume: () => new Promise(() => {}) },
+    { sync: true, clock, guard, consume: fail },
+    { sync: false, clock, guard, consume: async () => fail() },
+    { sync: false, clock, guard, consume: () => new Promise(() => {}) },
   ];
 }

@@ -418,7 +418,7 @@ test("beyond 200 routes, the least recently used is forgotten", async () => {
 
 test.each([
   ["Expected `options` to be an object, got null", null],
-  ["Unknown option `pase`. Did you mean `pace`?", { pase: true }],
+  ["Unknown option `pacing`. Did you mean `pace`?", { pacing: true }],
   ["Expected `pace` to be true or false, got 1", { pace: 1 }],
   ['Expected `route` to be a function that names a call\'s route, got "/a"', { route: "/a" }],
 ])("createTraffic throws: %s", (message, options) => {
