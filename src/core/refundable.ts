@@ -2,25 +2,26 @@ import { readings, type Decision } from "./decision.js";
 import type { Limit } from "./limit.js";
 import { Policy } from "./policy.js";
 
-/** What is to be given back, and to which limits. */
+/** Tokens to give back to the limits of `policy`. */
 export interface Due {
   readonly policy: Policy;
   readonly tokens: number;
 }
 
 /**
- * How many of the `tokens` that a decision under `policy` took `ageMs` ago are still out, rounded up: for limits of which that
- * differs, one by one. Nothing for those that have had all of it back; an age that is not known (NaN) counts as none.
+ * The part of a charge that has not refilled by itself yet, in whole tokens per limit, rounded up.
  *
- * A short limit has had them back by itself long before a long one: given back again, they would be there twice (law L1). That
- * nobody else asked meanwhile is assumed, for then most has come back. So each call mints less than one token.
+ * `tokens` is what `decision` took under `policy`, `ageMs` milliseconds ago. An unknown age (NaN) refunds nothing.
+ * Limits with the same remainder are grouped; limits that have refilled all of it are omitted. A short limit refills
+ * long before a long one, and tokens given back on top would be there twice (law L1). The refill is computed as if no
+ * other call used the bucket since: then it is largest. So each call creates less than one token.
  */
 export function stillOut(decision: Decision, policy: Policy, tokens: number, ageMs: number): readonly Due[] {
   const found = new Map<number, [Limit, ...Limit[]]>();
   const all = readings(decision);
   for (const limit of policy.limits) {
     const resetMs = all.find((reading) => reading.limit === limit.name)?.resetMs ?? 0;
-    // The least that can have been spent then, for whole milliseconds are rounded up; at the instant itself nothing has come back.
+    // The fewest units that can still be spent, since `resetMs` was rounded up. At age 0 nothing has refilled.
     const units = (resetMs - 1 - ageMs) * limit.unitsPerMs + 1;
     const left = ageMs > 0 ? Math.min(tokens, Math.ceil(units / limit.unitsPerToken)) : resetMs > 0 ? tokens : 0;
     const others = found.get(left);
