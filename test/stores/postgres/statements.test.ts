@@ -1,4 +1,4 @@
-// Who waits for whom: a bucket has one statement under way at a time, so nobody's crowd takes the pool from others.
+// A bucket has one statement in flight at a time, so a crowd at one bucket leaves connections of the pool to others.
 import fc from "fast-check";
 import pg from "pg";
 import { definePolicy, MemoryStore, perHour, type Decision, type Policy } from "sluice";
@@ -17,26 +17,26 @@ type Statement = ReadonlyMap<string, number>;
 /** A client that notes each statement, and complains of two at once about one bucket. */
 function watched(pool: PostgresClient): { client: PostgresClient; statements: Statement[] } {
   const statements: Statement[] = [];
-  const underWay = new Set<string>();
+  const inFlight = new Set<string>();
   const client: PostgresClient = {
     async query(text, values) {
       const names = values[1] as string[];
       for (const name of names) {
-        if (underWay.has(name)) throw new Error(`Two statements at once about ${name}`);
-        underWay.add(name);
+        if (inFlight.has(name)) throw new Error(`Two statements at once about ${name}`);
+        inFlight.add(name);
       }
       statements.push(new Map(names.map((name, i) => [name, (values[2] as number[])[i] as number])));
       try {
         return await pool.query(text, values);
       } finally {
-        for (const name of names) underWay.delete(name);
+        for (const name of names) inFlight.delete(name);
       }
     },
   };
   return { client, statements };
 }
 
-describeWith("postgres", "turns on Postgres", () => {
+describeWith("postgres", "queues on Postgres", () => {
   const own = ownTable(TABLE);
   let pool: pg.Pool;
   beforeAll(() => void (pool = new pg.Pool({ connectionString: postgresUrl(), max: 2 })));
