@@ -64,10 +64,10 @@ function suggestion(name: string, names: readonly string[]): string {
 // The Levenshtein distance: letters to change, add or remove. Cuts `a` at 40, because it may come from a request.
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, letter] of [...a.slice(0, 40)].entries()) {
+  for (let i = 0; i < Math.min(a.length, 40); i++) {
     const next = [i + 1];
     for (let j = 0; j < b.length; j++) {
-      const swap = (row[j] as number) + (letter === b[j] ? 0 : 1);
+      const swap = (row[j] as number) + (a[i] === b[j] ? 0 : 1);
       next.push(Math.min(swap, (row[j + 1] as number) + 1, (next[j] as number) + 1));
     }
     row = next;

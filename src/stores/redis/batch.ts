@@ -14,7 +14,7 @@ export type SendBatch<Item, Result> = (batch: readonly Item[]) => Promise<Readon
  * Collects items into batches: the items of one tick, and the items that arrive while `maxInFlight` calls are in
  * flight.
  *
- * - Fewer than `maxInFlight` calls in flight: sends at the end of the tick, so that few callers wait for no other call.
+ * - Fewer than `maxInFlight` calls in flight: sends at the end of the tick, so that a few callers never wait.
  * - None in flight: also sends at a size of `largest / 4`, so that the server works while the client collects more.
  * - `maxInFlight` or more in flight: waits for a reply, or for a size of `largest`.
  *

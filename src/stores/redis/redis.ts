@@ -22,7 +22,7 @@ export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
 
 /** The options of a {@link RedisStore}. */
 export interface RedisStoreOptions {
-  /** The beginning of every key. Default `"sluice"`. Give each service on one server its own prefix. */
+  /** The beginning of every key. Default `"sluice"`. Services with the same prefix on one server share buckets. */
   readonly prefix?: string | undefined;
   /** Milliseconds for which a denial is repeated without asking the server. 0 asks every time. Default 1000. */
   readonly denyCacheMs?: number | undefined;
@@ -43,7 +43,7 @@ type RequestResult = Decision | readonly Decision[] | undefined;
 
 // Large enough that a decision's share of a call's cost is small. Small enough to block the server for less than 1 ms.
 const LARGEST_BATCH = 128;
-// A few callers wait for no other call, many callers still share calls, and client and server work at the same time.
+// Enough that a few callers do not wait for each other's calls. Few enough that many callers share calls.
 const MAX_IN_FLIGHT = 4;
 
 /**
