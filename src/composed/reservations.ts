@@ -10,7 +10,7 @@ import type { Answer, Limiter } from "../limiter/limiter.js";
 import type { Charged } from "../guard/fallback.js";
 import { partsOf } from "../limiter/internals.js";
 import { tookNothing } from "../limiter/refund.js";
-import { stillOut } from "../core/refundable.js";
+import { refundable } from "../core/refundable.js";
 
 /** How {@link createReservations} behave. */
 export interface ReservationsOptions {
@@ -138,6 +138,6 @@ async function runLater(moves: readonly Move[]): Promise<void> {
 /** What makes of `estimate` tokens that were charged `ageMs` ago the `used` ones that it should have been. */
 function correct({ store, policy }: Charged, decision: Decision, key: string, estimate: number, used: number, ageMs: number): Move[] {
   if (used > estimate) return [() => power(store, "debit").call(store, policy, key, used - estimate)];
-  const due = stillOut(decision, policy, estimate - used, ageMs);
+  const due = refundable(decision, policy, estimate - used, ageMs);
   return due.map(({ policy: some, tokens }) => () => power(store, "refund").call(store, some, key, tokens));
 }

@@ -3,7 +3,7 @@ import type { Limit } from "./limit.js";
 import { Policy } from "./policy.js";
 
 /** Tokens to give back to the limits of `policy`. */
-export interface Due {
+export interface Refundable {
   readonly policy: Policy;
   readonly tokens: number;
 }
@@ -16,7 +16,7 @@ export interface Due {
  * long before a long one, and tokens given back on top would be there twice (law L1). The refill is computed as if no
  * other call used the bucket since: then it is largest. So each call creates less than one token.
  */
-export function stillOut(decision: Decision, policy: Policy, tokens: number, ageMs: number): readonly Due[] {
+export function refundable(decision: Decision, policy: Policy, tokens: number, ageMs: number): readonly Refundable[] {
   const found = new Map<number, [Limit, ...Limit[]]>();
   const all = readings(decision);
   for (const limit of policy.limits) {

@@ -6,7 +6,7 @@ import type { Store } from "../core/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";
 import { shareOf } from "./local-share.js";
 import type { LimiterOptions } from "../limiter/options.js";
-import { stillOut } from "../core/refundable.js";
+import { refundable } from "../core/refundable.js";
 
 /**
  * What the caller sees when the store fails: `"local"` (the default) decides in this process with a share of each limit,
@@ -76,7 +76,7 @@ export function makeFallback(options: LimiterOptions<Store>, store: Store): Fall
       const { store: local, policy } = charged.get(decision) ?? {};
       if (local === undefined || policy === undefined) return;
       const ageMs = readClock(local.clock) - decision.at;
-      for (const due of stillOut(decision, policy, decision.cost, ageMs)) local.refund(due.policy, key, due.tokens);
+      for (const due of refundable(decision, policy, decision.cost, ageMs)) local.refund(due.policy, key, due.tokens);
     },
   };
 

@@ -6,7 +6,7 @@ import { StoreUnavailableError } from "../guard/errors.js";
 import type { Fallback } from "../guard/fallback.js";
 import type { Limiter } from "./limiter.js";
 import type { Parts } from "./internals.js";
-import { stillOut, type Due } from "../core/refundable.js";
+import { refundable, type Refundable } from "../core/refundable.js";
 
 // Decisions with nothing to give back (any more): what was peeked, and what was refunded by whichever limiter.
 const settled = new WeakSet<Decision>();
@@ -32,13 +32,13 @@ export function refunder({ store, policy: own, ask, age }: Parts, fallback: Fall
       if (!what.allowed || what.cost === 0 || settled.has(what)) return;
       settled.add(what);
       if (what.degraded) return fallback.refund(encoded, what);
-      const due = stillOut(what, policy, what.cost, age.of(what));
+      const due = refundable(what, policy, what.cost, age.of(what));
       if (due.length === 0) return;
       const given = give(due, encoded);
       return given instanceof Promise ? given.catch((error: unknown) => failed(what, error)) : given;
     });
 
-  function give(due: readonly Due[], key: string): void | Promise<void> {
+  function give(due: readonly Refundable[], key: string): void | Promise<void> {
     const refund = power(store, "refund");
     const moves = due.map(({ policy, tokens }) => () => refund.call(store, policy, key, tokens));
     if (store.sync) return moves.forEach((move) => void move());
