@@ -41,7 +41,7 @@ export interface Limit {
 }
 
 /**
- * Refills `tokens` every second.
+ * Refills `tokens` (a whole number) every second, evenly. For half a token, write `{ tokens: 1, everyMs: 2000 }`.
  * @example
  * const limit = { capacity: 30, refill: perSecond(5) };
  */

@@ -6,7 +6,7 @@ import type { Snapshot } from "./snapshot.js";
 // Together these bound the cache to a few megabytes, for keys of any length. In an attack the same few keys repeat;
 // each denial beyond the bounds costs a call.
 const MOST_DENIALS = 10_000;
-const MOST_CHARACTERS = 2_000_000;
+const MOST_KEY_CHARACTERS = 2_000_000;
 const MOST_DROPS = 1_000;
 
 /** What the cache knows about the moment a call was sent. */
@@ -103,7 +103,7 @@ export class DenyCache {
     this.#oldestFirst.add(denial);
     this.#characters += key.length;
     for (const oldest of this.#oldestFirst) {
-      if (this.#oldestFirst.size <= MOST_DENIALS && this.#characters <= MOST_CHARACTERS) break;
+      if (this.#oldestFirst.size <= MOST_DENIALS && this.#characters <= MOST_KEY_CHARACTERS) break;
       this.#delete(oldest);
     }
   }
