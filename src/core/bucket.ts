@@ -1,13 +1,14 @@
 import type { Limit } from "./limit.js";
 
 /**
- * All that is remembered of one token bucket: what was given out and has not come back.
+ * The record of one token bucket: the units that were spent and have not refilled yet.
  *
- * Nothing spent, full and forgotten are one and the same (law L4). Amounts are whole units: a token is `unitsPerToken`
- * of them and each millisecond gives back `unitsPerMs`, the numbers that this record was counted in (law L14).
+ * A full bucket, a bucket with nothing spent and a missing record are the same state (law L4). Amounts are whole units:
+ * a token is `unitsPerToken` units and each millisecond refills `unitsPerMs`. The record keeps both numbers, because a
+ * policy's numbers can change (law L14).
  */
 export interface Bucket {
-  /** Units given out and not yet come back at `at`. */
+  /** Units spent and not refilled at `at`. */
   spent: number;
   /** The instant of `spent`, in whole milliseconds of the store's clock. */
   at: number;
@@ -17,16 +18,15 @@ export interface Bucket {
   unitsPerToken: number;
 }
 
-/** A full bucket of `limit`, which is what an unknown caller has. */
+/** A full bucket of `limit`: the state of a key without a record. */
 export function fullBucket(limit: Limit): Bucket {
   return { spent: 0, at: 0, unitsPerMs: limit.unitsPerMs, unitsPerToken: limit.unitsPerToken };
 }
 
 /**
- * What `bucket` still has spent at `now`, in units of `limit`. Computes only; the bucket is not changed.
+ * Units of `limit` that `bucket` still has spent at `now`. Does not change the bucket.
  *
- * Exact without capping the elapsed time first: a product beyond 2^53 is rounded, but only when it is already more than
- * anything that can be spent.
+ * Exact although the elapsed time is not capped: a product beyond 2^53 is rounded, but exceeds all that can be spent.
  */
 export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
   if (bucket.spent === 0 || isImpossible(bucket, limit, now)) return 0;
@@ -35,28 +35,28 @@ export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
   return bucket.unitsPerToken === limit.unitsPerToken ? spent : convert(spent, bucket.unitsPerToken, limit.unitsPerToken);
 }
 
-/** Milliseconds that the record lies ahead of a clock that stepped back. Nothing is refilled until they have passed. */
+/** Milliseconds that the record is ahead of a clock that stepped back. Nothing refills until they have passed. */
 export function lagAt(bucket: Bucket, limit: Limit, now: number): number {
   return bucket.at <= now || bucket.spent === 0 || isImpossible(bucket, limit, now) ? 0 : bucket.at - now;
 }
 
-/** Milliseconds until `cost` tokens fit beside `spent`: 0 when they fit now. `cost` is at most the capacity. */
+/** Milliseconds until `cost` tokens fit beside `spent` units: 0 when they fit now. `cost` is at most the capacity. */
 export function waitFor(cost: number, spent: number, limit: Limit): number {
   const over = spent - (limit.size - cost * limit.unitsPerToken);
   return over <= 0 ? 0 : Math.ceil(over / limit.unitsPerMs);
 }
 
-/** Whole tokens that are left beside `spent`. */
+/** Whole tokens left when `spent` units are spent. */
 export function remainingOf(spent: number, limit: Limit): number {
   return Math.max(0, Math.floor((limit.size - spent) / limit.unitsPerToken));
 }
 
-/** Milliseconds until nothing is spent any more. */
+/** Milliseconds until `spent` units have refilled. */
 export function untilFull(spent: number, limit: Limit): number {
   return Math.ceil(spent / limit.unitsPerMs);
 }
 
-/** Brings the record to `now` and to the numbers of `limit`, then moves `units` out of the bucket (or back in, when negative). */
+/** Brings the record to `now` and to the numbers of `limit`, then spends `units`. Negative `units` are given back. */
 export function charge(bucket: Bucket, limit: Limit, now: number, units: number): void {
   const spent = spentAt(bucket, limit, now);
   bucket.at = now + lagAt(bucket, limit, now);
@@ -65,17 +65,17 @@ export function charge(bucket: Bucket, limit: Limit, now: number, units: number)
   bucket.unitsPerToken = limit.unitsPerToken;
 }
 
-/** Whether the record was counted in other numbers than `limit` has, so that even a denial must settle it (law L3). */
+/** Whether the record was counted in other numbers than those of `limit`. Even a refusal must settle it (law L3). */
 export function isStale(bucket: Bucket, limit: Limit): boolean {
   return bucket.unitsPerMs !== limit.unitsPerMs || bucket.unitsPerToken !== limit.unitsPerToken;
 }
 
-// A record further ahead than one whole refill cannot come from one step back of the clock that is worth waiting out.
+// A record more than one full refill ahead of the clock counts as full: waiting it out would take too long.
 function isImpossible(bucket: Bucket, limit: Limit, now: number): boolean {
   return bucket.at - now > limit.fullMs;
 }
 
-// Rounded up, so that changing numbers never mints; the product may pass 2^53 although the result does not.
+// Rounds up, so that a change of numbers never creates tokens. The product may pass 2^53 although the result does not.
 function convert(spent: number, from: number, to: number): number {
   const units = (BigInt(spent) * BigInt(to) + BigInt(from) - 1n) / BigInt(from);
   return Math.min(Number(units), Number.MAX_SAFE_INTEGER);

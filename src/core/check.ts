@@ -1,4 +1,4 @@
-/** Shows a value in a one-line message without running its code: strings quoted and shortened, objects by kind. */
+/** Formats a value for a one-line message without running its code. Strings are quoted and cut at 40 characters. */
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (typeof value === "bigint") return `${value}n`;
@@ -13,12 +13,12 @@ export function expected(name: string, what: string, got: unknown): string {
   return `Expected \`${name}\` to be ${what}, got ${show(got)}`;
 }
 
-/** Text for an unknown option, such as what to write instead; undefined for a name it does not know. */
+/** Returns the text after an unknown option, such as what to write instead. Undefined for a name it does not know. */
 export type Explain = (name: string) => string | undefined;
 
 /**
- * Throws a TypeError when `options` is not `what`, or has a member that is not in `names`: a misspelt option would have no
- * effect.
+ * Throws a TypeError when `options` is not an object, or has a member whose name is not in `names`: a misspelled option
+ * would have no effect. `what` describes the object in the message.
  */
 export function checkOptions(options: unknown, names: readonly string[], what = "an object", explain?: Explain, name = "options"): void {
   if (typeof options !== "object" || options === null) throw new TypeError(expected(name, what, options));
@@ -37,19 +37,19 @@ export function checkClock(clock: unknown): void {
   if (typeof clock !== "function") throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
 }
 
-/** Returns `value` when it is a whole number of at least 1; otherwise throws (TypeError for another type, RangeError for a wrong number). */
-export function positiveInteger(name: string, value: unknown): number {
-  return integerFrom(1, "a positive integer", name, value);
+/** Returns `value`, a whole number of at least 1. Throws a TypeError, or a RangeError for a wrong number. */
+export function positiveInteger(name: string, value: unknown, cure = ""): number {
+  return integerFrom(1, "a positive integer", name, value, cure);
 }
 
-/** Returns `value` when it is a whole number of at least 0; otherwise throws as {@link positiveInteger} does. */
+/** Returns `value`, a whole number of at least 0. Throws like {@link positiveInteger}. */
 export function wholeNumber(name: string, value: unknown): number {
   return integerFrom(0, "a whole number of at least 0", name, value);
 }
 
-function integerFrom(least: number, what: string, name: string, value: unknown): number {
-  if (typeof value !== "number") throw new TypeError(expected(name, what, value));
-  if (!Number.isSafeInteger(value) || value < least) throw new RangeError(expected(name, what, value));
+function integerFrom(least: number, what: string, name: string, value: unknown, cure = ""): number {
+  if (typeof value !== "number") throw new TypeError(expected(name, what, value) + cure);
+  if (!Number.isSafeInteger(value) || value < least) throw new RangeError(expected(name, what, value) + cure);
   return value;
 }
 

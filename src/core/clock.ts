@@ -1,16 +1,16 @@
 import { expected } from "./check.js";
 
 /**
- * Tells the time: milliseconds since any fixed instant.
+ * Returns the time in milliseconds since any fixed instant.
  *
- * Fractions are floored. A monotonic clock is best; one that steps back grants at most one extra `capacity` a step (law L6).
+ * Fractions are floored. Prefer a monotonic clock: each step back grants at most one extra `capacity` (law L6).
  */
 export type Clock = () => number;
 
 /**
- * The default clock: the platform's monotonic `performance.now`, which no change of the system's date moves.
+ * The default clock: the platform's monotonic `performance.now`, in milliseconds. Setting the date does not move it.
  *
- * Reached through `globalThis` when it is called, never at import, so that the core compiles and loads without a platform.
+ * Reads `performance` at each call, not at import, so that the core compiles and loads without a platform.
  * @example
  * const bucket = new TokenBucket({ capacity: 5, refill: perSecond(1), clock: monotonicClock });
  */
@@ -20,7 +20,7 @@ export function monotonicClock(): number {
 
 const platform = globalThis as unknown as { readonly performance: { now(): number } };
 
-/** Reads a clock in whole milliseconds. Throws a RangeError for a reading that is not finite or passes 2^53: there is no safe guess. */
+/** Reads a clock in whole milliseconds. Throws a RangeError for a reading that is not finite or passes 2^53. */
 export function readClock(clock: Clock): number {
   const now = Math.floor(clock());
   if (!Number.isSafeInteger(now)) throw new RangeError(expected("clock()", "a finite number of milliseconds below 2^53", now));

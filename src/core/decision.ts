@@ -2,15 +2,15 @@ import { charge, isStale, lagAt, remainingOf, spentAt, untilFull, waitFor, type 
 import type { Limit } from "./limit.js";
 import type { Policy } from "./policy.js";
 
-/** What one limit of a policy says, with a bucket of 10 at 2 a second as the worked number. */
+/** The state of one limit after a decision. The numbers here are of a bucket of 10 tokens that refills 2 per second. */
 export interface Reading {
   /** The limit's name. */
   readonly limit: string;
-  /** The most it can hold: 10. */
+  /** Whole tokens that the bucket can hold: 10. */
   readonly capacity: number;
   /** Whole tokens left after this decision: 7 after three calls. */
   readonly remaining: number;
-  /** Milliseconds until this cost fits: 500 for one token of an empty bucket. 0 when it fits, Infinity when it never can. */
+  /** Milliseconds until this cost fits: 500 for one token of an empty bucket. 0 when it fits, Infinity when never. */
   readonly retryAfterMs: number;
   /** Milliseconds until one more whole token: at most 500. 0 when full. */
   readonly nextTokenMs: number;
@@ -18,52 +18,52 @@ export interface Reading {
   readonly resetMs: number;
 }
 
-/** What every decision tells, allowed or not. All of it is a snapshot: plain data that nobody changes afterwards. */
+/** What every decision carries, allowed or refused. It is plain data and never changes afterwards. */
 export interface DecisionFacts extends Reading {
   /** The policy's name. */
   readonly policy: string;
-  /** Whole tokens that were asked for. */
+  /** Whole tokens requested. */
   readonly cost: number;
   /**
    * One reading for each limit of a policy of several, in its order; null for a policy of one. The decision's own numbers
    * are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest tokens left.
    */
   readonly limits: readonly Reading[] | null;
-  /** When it was decided, in milliseconds of the store's clock. By this a refund tells that the tokens came back already. */
+  /** When it was decided, in milliseconds of the store's clock. A refund uses it to omit what has refilled since. */
   readonly at: number;
-  /** True when the store failed and something else answered: the numbers then say nothing about the caller's budget. */
+  /** True when the store failed and the fallback answered. The numbers then do not describe the shared bucket. */
   readonly degraded: boolean;
-  /** What the store failed with. Only on a degraded decision. */
+  /** The store's error. Only on a degraded decision. */
   readonly error?: unknown;
 }
 
-/** The tokens were taken. */
+/** The cost fits: `consume` took the tokens. */
 export interface Allowed extends DecisionFacts {
   readonly allowed: true;
   readonly reason: null;
-  /** The refusal that a limiter with `shadow: true` kept to itself: nothing was taken. */
+  /** The refusal that a limiter with `shadow: true` did not enforce. No tokens were taken. */
   readonly shadow?: Refused;
 }
 
-/** Nothing was taken. */
+/** The cost does not fit, or the store is unavailable. No tokens were taken. */
 export interface Refused extends DecisionFacts {
   readonly allowed: false;
   /**
-   * `"limited"`: wait `retryAfterMs`. `"cost_above_capacity"`: it can never succeed.
-   * `"store_unavailable"`: nothing is known of the caller's budget, and this is not a 429.
+   * `"limited"`: wait `retryAfterMs`. `"cost_above_capacity"`: the cost can never fit.
+   * `"store_unavailable"`: the store failed and the caller's bucket is unknown. Answer with 503 instead of 429.
    */
   readonly reason: "limited" | "cost_above_capacity" | "store_unavailable";
 }
 
-/** The plain answer to `consume` and `peek`: {@link Allowed} or {@link Refused}, told apart by `allowed` or `reason`. */
+/** The answer to `consume` and `peek`: {@link Allowed} or {@link Refused}. `allowed` and `reason` tell which. */
 export type Decision = Allowed | Refused;
 
 /**
- * Decides, and takes the tokens from every bucket or from none (law L10). This is the whole of rate limiting here; stores
- * differ only in where the buckets lie.
+ * Decides, and takes the tokens from every bucket or from none (law L10). Every store follows this arithmetic; stores
+ * differ only in where they keep the records.
  *
- * `buckets` holds one record for each limit of the policy, in its order, and is changed in place: when allowed, and when
- * the policy's numbers are new to a record (law L14). Otherwise a refusal changes nothing (law L3).
+ * `buckets` holds one record for each limit of the policy, in its order, and is changed in place. A refusal changes
+ * nothing (law L3) except a record that was counted in old numbers, which it settles (law L14).
  */
 export function consume(buckets: readonly Bucket[], policy: Policy, cost: number, now: number): Decision {
   const decision = decide(buckets, policy, cost, now, true);
@@ -76,18 +76,18 @@ export function consume(buckets: readonly Bucket[], policy: Policy, cost: number
   return decision;
 }
 
-/** The decision that {@link consume} would make, with what is left now. Changes nothing. */
+/** The decision that {@link consume} would make. Changes nothing. */
 export function peek(buckets: readonly Bucket[], policy: Policy, cost: number, now: number): Decision {
   return decide(buckets, policy, cost, now, false);
 }
 
 /** Gives `tokens` back to every bucket, up to full. */
 export function refund(buckets: readonly Bucket[], policy: Policy, tokens: number, now: number): void {
-  // A product beyond 2^53 is rounded, but then it is more than anything that can be spent.
+  // A product beyond 2^53 is rounded, but it then exceeds anything that can be spent.
   policy.limits.forEach((limit, i) => charge(buckets[i] as Bucket, limit, now, -tokens * limit.unitsPerToken));
 }
 
-/** Takes `tokens` from every bucket although they may not be there, until twice its capacity is spent: a debt. */
+/** Takes `tokens` from every bucket even if they are not there. Stops charging when twice the capacity is spent. */
 export function debit(buckets: readonly Bucket[], policy: Policy, tokens: number, now: number): void {
   policy.limits.forEach((limit, i) => {
     const bucket = buckets[i] as Bucket;
@@ -113,7 +113,7 @@ function decide(buckets: readonly Bucket[], policy: Policy, cost: number, now: n
   return answer(bucket, limit, policy, cost, take && wait === 0 ? cost : 0, wait, now);
 }
 
-// By itself: a function that makes closures allocates for them whether it comes to them or not.
+// A function of its own: V8 allocates for a function's closures even when a call does not reach them.
 function decideSeveral(buckets: readonly Bucket[], policy: Policy, cost: number, now: number, take: boolean): Decision {
   const waits = policy.limits.map((limit, i) => waitOf(buckets[i] as Bucket, limit, cost, now));
   const taken = take && waits.every((wait) => wait === 0) ? cost : 0;
@@ -121,7 +121,7 @@ function decideSeveral(buckets: readonly Bucket[], policy: Policy, cost: number,
   return { ...all.reduce((a, b) => (bindsMore(b, a) ? b : a)), limits: all.map(readingOf) };
 }
 
-// A cost of 0 takes nothing, so it fits even where more is spent than a new, smaller capacity holds (laws L9, L14).
+// A cost of 0 takes nothing. It fits even when more is spent than a new, smaller capacity holds (laws L9, L14).
 function waitOf(bucket: Bucket, limit: Limit, cost: number, now: number): number {
   if (cost === 0) return 0;
   if (cost > limit.capacity) return Infinity;
@@ -129,12 +129,12 @@ function waitOf(bucket: Bucket, limit: Limit, cost: number, now: number): number
   return wait === 0 ? 0 : wait + lagAt(bucket, limit, now);
 }
 
-/** The decision as if `limit` were the only one. */
+/** The decision as if `limit` were the only limit. */
 function answer(bucket: Bucket, limit: Limit, policy: Policy, cost: number, taken: number, wait: number, now: number): Decision {
   const spent = spentAt(bucket, limit, now) + taken * limit.unitsPerToken;
   const lag = lagAt(bucket, limit, now);
   const remaining = remainingOf(spent, limit);
-  // One literal, so that every decision has one shape; that `allowed` and `reason` agree is seen here and not by the compiler.
+  // One literal, so that all decisions have one shape. The compiler cannot see that `allowed` and `reason` agree.
   return {
     allowed: wait === 0,
     reason: wait === 0 ? null : wait === Infinity ? "cost_above_capacity" : "limited",

@@ -1,8 +1,8 @@
 /**
  * The base class of every error that sluice throws at run time. Misuse is a TypeError or a RangeError instead.
  *
- * `code` is stable; the message is not. `instanceof` also recognizes errors of another copy of this package, such as the
- * CommonJS copy beside the ES module.
+ * `code` is stable; the message is not. `instanceof` also recognizes errors of another copy of this package, such as
+ * the CommonJS copy beside the ES module.
  * @example
  * try {
  *   await limiter.peek("user:42");
@@ -11,9 +11,9 @@
  * }
  */
 export class SluiceError<Code extends string = string> extends Error {
-  /** The class's name, which minifiers leave alone. Becomes the error's `name`. */
+  /** The class's name, safe from minifiers. Becomes the error's `name`. */
   static readonly kind: string = "SluiceError";
-  /** Stable, and starts with `ERR_`. */
+  /** Says what failed. Stable across versions; starts with `ERR_`. */
   readonly code: Code;
 
   /** @internal Made by sluice and by stores. */
@@ -29,7 +29,7 @@ export class SluiceError<Code extends string = string> extends Error {
     if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
     const error = Object(value) as { readonly name?: unknown };
     if (!(Symbol.for("sluice.error") in error)) return false;
-    // A subclass made elsewhere inherits `kind`, and its instances are not those of another copy.
+    // A subclass defined by an application inherits `kind`. It must not match instances of its base class.
     return this === SluiceError || (Object.hasOwn(this, "kind") && error.name === this.kind);
   }
 }

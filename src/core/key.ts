@@ -4,31 +4,30 @@ import { expected, show } from "./check.js";
 export type KeyPart = string | number | bigint;
 
 /**
- * Who is calling: an authenticated user or a device, as a string or as a tuple of parts.
+ * Identifies the caller, such as an authenticated user or a device: a non-empty string, or a tuple of parts.
  *
- * A tuple never equals a string nor another tuple, whatever characters its parts hold: `["user", "a:b"]`,
+ * A tuple never equals a string or a different tuple, even when they hold the same characters: `["user", "a:b"]`,
  * `["user:a", "b"]` and `"user:a:b"` are three callers.
  */
 export type Key = string | readonly [KeyPart, ...KeyPart[]];
 
-/** Stands for all callers that could not be identified: one bucket that no key made elsewhere encodes to. */
-export const UNIDENTIFIED: Key = Object.freeze([""]) as unknown as Key;
+/** The key of all callers that could not be identified. They share one bucket, which no other key can reach. */
+export const UNIDENTIFIED: Key = Object.freeze([""] as const);
 
 /**
- * The string under which a caller is kept: injective over keys.
+ * Encodes a key as a string. Different keys have different strings.
  *
- * Throws a TypeError for an empty key, a missing or empty part, or a part that is not a string, an integer or a bigint:
- * none of them identifies anybody.
+ * Throws a TypeError for an empty key, a missing or empty part, or a part that is not a string, an integer or a bigint.
  */
 export function encodeKey(key: Key): string {
   if (typeof key === "string") {
     if (key === "") throw new TypeError("Expected `key` to be a non-empty string, got an empty one");
-    // A tuple starts with "(" and a digit. Doubling the bracket keeps strings out of its way without reading them through.
+    // An encoded tuple starts with "(" and a digit. Doubling the bracket keeps strings apart without scanning them.
     return key.charCodeAt(0) === 40 ? `(${key}` : key;
   }
   if (key === UNIDENTIFIED) return "(";
   if (!Array.isArray(key) || key.length === 0) {
-    throw new TypeError(expected("key", "a non-empty string or a tuple of parts", key));
+    throw new TypeError(expected("key", 'a non-empty string or a tuple such as ["user", 42]', key));
   }
   let encoded = "(";
   for (const part of key as readonly unknown[]) {

@@ -1,6 +1,6 @@
 import { checkNames, expected, positiveInteger } from "./check.js";
 
-/** The sustained rate: `tokens` come back every `everyMs` milliseconds, evenly, not in steps. */
+/** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {
   /** Whole tokens, at least 1. */
   readonly tokens: number;
@@ -10,27 +10,27 @@ export interface Refill {
 
 /** The numbers of one token bucket, as a user writes them. */
 export interface LimitOptions {
-  /** Names the limit among several of one policy. Default: its place, `"1"`, `"2"`, … */
-  readonly name?: string;
-  /** Whole tokens the bucket can hold: the largest burst. At least 1. */
+  /** Names the limit within its policy: 1 to 64 letters, digits and `_ - .`. Default: its position, `"1"`, `"2"`, … */
+  readonly name?: string | undefined;
+  /** Whole tokens that the bucket can hold: the largest burst. At least 1. */
   readonly capacity: number;
-  /** The sustained rate; `perSecond(5)` and its siblings make one. */
+  /** The sustained rate, such as `perSecond(5)`. */
   readonly refill: Refill;
 }
 
 /**
- * One token bucket's numbers, checked and reduced to whole units so that no rate is ever rounded.
+ * A checked limit, reduced to whole units so that no rate is ever rounded.
  *
- * A token is `unitsPerToken` units and every millisecond gives back `unitsPerMs`; the two are `refill` in lowest terms.
+ * A token is `unitsPerToken` units and every millisecond refills `unitsPerMs`: `refill` in lowest terms.
  */
 export interface Limit {
   /** Unique within its policy. */
   readonly name: string;
-  /** Whole tokens the bucket can hold. */
+  /** Whole tokens that the bucket can hold. */
   readonly capacity: number;
-  /** The sustained rate as it was given. */
+  /** The sustained rate, as the user wrote it. */
   readonly refill: Refill;
-  /** `p` of the arithmetic: units given back each millisecond. */
+  /** `p` of the arithmetic: units that refill each millisecond. */
   readonly unitsPerMs: number;
   /** `q` of the arithmetic: units in one token. */
   readonly unitsPerToken: number;
@@ -41,7 +41,7 @@ export interface Limit {
 }
 
 /**
- * Refills `tokens` every second.
+ * Refills `tokens` (a whole number) every second, evenly. For half a token, write `{ tokens: 1, everyMs: 2000 }`.
  * @example
  * const limit = { capacity: 30, refill: perSecond(5) };
  */
@@ -71,8 +71,8 @@ export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
  *
- * Throws a TypeError or RangeError when a number is not a positive integer, or when `capacity` times the reduced
- * `everyMs` passes 2^53 - 1, beyond which JavaScript, Lua and SQL would no longer agree to the last unit.
+ * Throws a TypeError or RangeError when a number is not a positive integer. Also throws a RangeError when `capacity`
+ * times the reduced `everyMs` exceeds 2^53 - 1: beyond that, JavaScript, Lua and SQL no longer agree to the last unit.
  */
 export function makeLimit(options: LimitOptions, name: string): Limit {
   if (typeof options !== "object" || options === null) {
@@ -84,7 +84,7 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   if (typeof refill !== "object" || refill === null) {
     throw new TypeError(expected("refill", "an object such as perSecond(5)", refill));
   }
-  const tokens = positiveInteger("refill.tokens", refill.tokens);
+  const tokens = positiveInteger("refill.tokens", refill.tokens, ". For one token every two seconds write { tokens: 1, everyMs: 2000 }.");
   const everyMs = positiveInteger("refill.everyMs", refill.everyMs);
 
   const divisor = greatestCommonDivisor(tokens, everyMs);
@@ -93,7 +93,7 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const size = capacity * unitsPerToken;
   if (size > Number.MAX_SAFE_INTEGER) {
     const most = Math.floor(Number.MAX_SAFE_INTEGER / unitsPerToken);
-    throw new RangeError(expected("capacity", `at most ${most} at this refill (exact arithmetic ends there)`, capacity));
+    throw new RangeError(`${expected("capacity", `at most ${most} at this refill`, capacity)}. Lower it, or shorten \`refill.everyMs\`.`);
   }
   const fullMs = Math.ceil(size / unitsPerMs);
   return Object.freeze({ name, capacity, refill: Object.freeze({ tokens, everyMs }), unitsPerMs, unitsPerToken, size, fullMs });

@@ -1,37 +1,40 @@
 import { checkNames, expected } from "./check.js";
 import { makeLimit, type Limit, type LimitOptions, type Refill } from "./limit.js";
 
-/** A policy of one limit, or of several that a caller must satisfy together, as a user writes it. */
+/** A policy as a user writes it: one limit, or several limits that a caller must satisfy together. */
 export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;
 
-/** One limit, written inline. */
+/** A policy of one limit, written inline. */
 export interface SingleLimitPolicy {
-  /** Part of every bucket's identity and of the headers. Letters, digits and `_ - .`, starting with a letter. Default `"default"`. */
-  readonly name?: string;
-  /** See {@link LimitOptions.capacity}. */
+  /**
+   * Part of every bucket's identity and of the headers: 1 to 64 letters, digits and `_ - .`, starting with a letter.
+   * Default `"default"`. Give each policy on one store its own name.
+   */
+  readonly name?: string | undefined;
+  /** Whole tokens that the bucket can hold: the largest burst. At least 1. */
   readonly capacity: number;
-  /** See {@link LimitOptions.refill}. */
+  /** The sustained rate, such as `perSecond(5)`: whole `tokens` refill every `everyMs` milliseconds, evenly. */
   readonly refill: Refill;
-  readonly limits?: never;
+  readonly limits?: undefined;
 }
 
-/** Several limits on one key, charged together or not at all (law L10). */
+/** A policy of several limits on one key, charged all or none (law L10). */
 export interface ManyLimitsPolicy {
-  /** See {@link SingleLimitPolicy.name}. */
-  readonly name?: string;
-  /** At least one; their names differ. */
+  /** Part of every bucket's identity and of the headers, as for one limit. Default `"default"`. */
+  readonly name?: string | undefined;
+  /** At least one limit, such as a burst and a daily quota. Their names differ. */
   readonly limits: readonly LimitOptions[];
-  readonly capacity?: never;
-  readonly refill?: never;
+  readonly capacity?: undefined;
+  readonly refill?: undefined;
 }
 
 /** A checked, frozen policy, made by {@link definePolicy}. */
 export class Policy {
   /** Unique among the policies of one store. */
   readonly name: string;
-  /** One or more, in the order they were written. */
+  /** One or more limits, in the order they were written. */
   readonly limits: readonly [Limit, ...Limit[]];
-  /** The smallest capacity among the limits: a request that costs more can never succeed. */
+  /** The smallest capacity among the limits. A request that costs more can never succeed. */
   readonly maxCost: number;
 
   /** @internal Use {@link definePolicy}. */
@@ -45,15 +48,15 @@ export class Policy {
   }
 }
 
-/** Whether {@link definePolicy} made `value`, be it that of another copy of this package. */
+/** Whether {@link definePolicy} made `value`, here or in another copy of this package. */
 export function isPolicy(value: unknown): value is Policy {
   return Symbol.for("sluice.policy") in Object(value);
 }
 
 /**
- * Checks a policy once, so that every later use is free. A policy that is already defined comes back as it is.
+ * Returns a checked, frozen policy. Define each policy once, not per request: checking costs more than deciding.
  *
- * Throws a TypeError or RangeError that names the wrong part.
+ * Returns a policy that is already defined unchanged. Throws a TypeError or RangeError that names the wrong part.
  * @example
  * const interactive = definePolicy({ name: "interactive", capacity: 30, refill: perSecond(5) });
  * const api = definePolicy({
@@ -74,23 +77,22 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
   if (options.limits === undefined) return new Policy(name, [makeLimit(options, name)]);
 
-  if (!Array.isArray(options.limits) || options.limits.length === 0) {
-    throw new TypeError(expected("policy.limits", "a list of at least one limit", options.limits));
-  }
   if (options.capacity !== undefined || options.refill !== undefined) {
-    throw new TypeError("Expected `policy` to have either `limits` or `capacity` and `refill`, got both");
+    throw new TypeError("Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.");
   }
-  const limits = options.limits.map((limit, place) =>
-    makeLimit(limit, checkName("limit.name", limit?.name === undefined ? String(place + 1) : limit.name)),
+  const written: readonly LimitOptions[] = Array.isArray(options.limits) ? options.limits : [];
+  const [first, ...others] = written.map((limit, i) =>
+    makeLimit(limit, checkName("limit.name", limit?.name === undefined ? String(i + 1) : limit.name)),
   );
-  const names = new Set(limits.map((limit) => limit.name));
-  if (names.size !== limits.length) {
-    throw new RangeError(`Expected the limits of policy "${name}" to have different names, got ${limits.map((l) => l.name).join(", ")}`);
+  if (first === undefined) throw new TypeError(expected("policy.limits", "a list of at least one limit", options.limits));
+  const names = [first, ...others].map((limit) => limit.name);
+  if (new Set(names).size !== names.length) {
+    throw new RangeError(`Expected the limits of policy "${name}" to have different names, got ${names.join(", ")}. Give each a \`name\`.`);
   }
-  return new Policy(name, limits as unknown as readonly [Limit, ...Limit[]]);
+  return new Policy(name, [first, ...others]);
 }
 
-/** Whether two policies count alike: the same name and the same numbers for every limit, in the same order. */
+/** Whether two policies have the same name, and the same names and numbers of limits in the same order. */
 export function samePolicy(a: Policy, b: Policy): boolean {
   if (a === b) return true;
   if (a.name !== b.name || a.limits.length !== b.limits.length) return false;
@@ -99,7 +101,7 @@ export function samePolicy(a: Policy, b: Policy): boolean {
 
 const COUNTED = ["name", "capacity", "unitsPerMs", "unitsPerToken"] as const;
 
-// Names travel in structured header fields (RFC 9651, section 3.3) and in stores' keys: nothing there may need quoting.
+// Names appear in structured header fields (RFC 9651, section 3.3) and in stores' keys: no character may need quoting.
 function checkName(what: string, name: unknown): string {
   if (typeof name !== "string") throw new TypeError(expected(what, "a string", name));
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(name)) {

@@ -4,72 +4,72 @@ import type { FailureSettings } from "./failure-options.js";
 import type { Policy } from "./policy.js";
 
 /**
- * Where buckets live: one required method, and a few optional powers.
+ * Keeps buckets: one required method, `consume`, and a few optional methods.
  *
- * A store is right when all of this holds, whatever else happens at the same time:
+ * A correct store keeps these promises under any concurrency:
  *
- * 1. A bucket is named by the policy's name and the key. Both are arbitrary strings that share nothing with any other pair.
- * 2. `consume` is atomic: it decides and charges in one step that no other caller can see the inside of, and it charges
- *    every limit of the policy or none (L10).
- * 3. The decision is the core's, to the last unit (L8): same history, same numbers.
- * 4. A refusal writes nothing, at any cost, but the one settlement under new numbers (L3, L14).
- * 5. An absent bucket is a full one (L4). What is kept expires no earlier than it is full, rounded up, and never "now".
- * 6. The answer is plain data that the store never touches again (L7).
- * 7. Time is the store's own: `clock` says whose. Processes that share a store share its server's clock.
- * 8. A store that failed throws or rejects; it never makes up a decision (L11). Bad input never reaches it: the limiter has
- *    checked the cost (a whole number) and encoded the key (a non-empty string).
+ * 1. The policy's name and the key identify a bucket. Both are arbitrary strings; two different pairs share no state.
+ * 2. `consume` is atomic: it decides and charges in one step, and other calls see the state before or after it. It
+ *    charges every limit of the policy or none (L10).
+ * 3. The decision equals the core's, to the last unit (L8): the same history gives the same numbers.
+ * 4. A refusal writes nothing, at any cost. The one exception is the settlement under new numbers (L3, L14).
+ * 5. An absent bucket is a full bucket (L4). A record expires no earlier than it is full: round up, to at least 1 ms.
+ * 6. The decision is plain data that the store never changes afterwards (L7).
+ * 7. The store reads the time itself, from `clock`. Processes that share a store share its server's clock.
+ * 8. A store that fails throws or rejects; it never invents a decision (L11). The limiter has checked the cost (a whole
+ *    number of at least 0) and encoded the key (a non-empty string), so bad input does not reach the store.
  *
- * A store that answers at once is a {@link SyncStore} and makes every limiter over it synchronous; any other is an
+ * A {@link SyncStore} answers at once and makes every limiter over it synchronous. Any other store is an
  * {@link AsyncStore}. A store that can fail carries a {@link Guard}: `readonly guard = guard`, from `sluice/store`.
  */
 export type Store = SyncStore | AsyncStore;
 
-/** A store that answers at once, in this process. */
+/** A store that answers at once, in this process. Its methods return values, not promises. */
 export interface SyncStore extends StoreMethods<true> {
   readonly sync: true;
   /** Only for a store that can fail, such as one in a file. What a store without a guard throws reaches the caller. */
   readonly guard?: Guard | undefined;
 }
 
-/** A store that answers later. Its methods reject; they never throw. */
+/** A store that answers with promises. Its methods reject; they never throw. */
 export interface AsyncStore extends StoreMethods<false> {
   readonly sync: false;
   /** Timeout, circuit breaker and fallback: `guard` of `sluice/store`. */
   readonly guard: Guard;
   /**
-   * The refusal that `consume` is known to answer with, at once and without asking; null when it must be asked, and always
-   * for what might be granted. Writes nothing, and never throws. How old the refusal may be, the store's documentation says.
+   * The remembered refusal that `consume` would answer with. Null when `consume` must be called: always when the cost
+   * might fit. Answers at once, writes nothing and never throws. The store documents how old the refusal may be.
    */
   recall?(policy: Policy, key: string, cost: number): Decision | null;
 }
 
-/** The port itself; `Sync` says whether answers come at once. */
+/** The methods of a store. They return values when `Sync` is true, and promises otherwise. */
 export interface StoreMethods<Sync extends boolean> {
-  /** The clock it reads: a function that callers can drive, or `"server"` for the clock of the machine that keeps the buckets. */
+  /** The clock that the store reads: a function that returns milliseconds, or `"server"` for its server's clock. */
   readonly clock: Clock | "server";
-  /** Takes `cost` tokens from every limit of `policy` for `key`, or none, and says so. */
+  /** Takes `cost` tokens from every limit of `policy` for `key`, or none. */
   consume(policy: Policy, key: string, cost: number): MaybePromise<Sync, Decision>;
-  /** The decision that `consume` would make, with what is left now. Writes nothing. */
+  /** The decision that `consume` would make. Writes nothing. */
   peek?(policy: Policy, key: string, cost: number): MaybePromise<Sync, Decision>;
   /**
-   * Consumes several charges together: all are taken, or none. Answers one decision for each, in order; when one is refused
-   * the others say what they would have answered, and nothing is taken. No two charges may name one bucket.
+   * Takes all charges together or none. Returns one decision per charge, in order. When one is refused, nothing is
+   * taken and the other decisions are those of `peek`. No two charges may name the same bucket.
    */
   consumeTogether?(charges: readonly Charge[]): MaybePromise<Sync, readonly Decision[]>;
   /** Gives `tokens` back to every limit, up to full. An absent bucket stays absent. */
   refund?(policy: Policy, key: string, tokens: number): MaybePromise<Sync, void>;
   /**
-   * Takes `tokens`, at least 1, from every limit although they may not be there: a debt. What is spent may then pass the
-   * capacity, up to twice of it; what passes that is not charged. Nobody is refused, and later calls wait for it to come back.
+   * Takes `tokens`, at least 1, from every limit even if they are not there. Stops charging when twice the capacity is
+   * spent. Refuses no call; later calls wait until the debt has refilled.
    */
   debit?(policy: Policy, key: string, tokens: number): MaybePromise<Sync, void>;
   /** Forgets the bucket, which makes it full. */
   reset?(policy: Policy, key: string): MaybePromise<Sync, void>;
-  /** Lets go of what the store opened itself; never of a client that it was given. */
+  /** Closes what the store opened itself. Never closes a client that it was given. */
   close?(): Promise<void>;
 }
 
-/** `T` itself from a synchronous store, a promise of it from an asynchronous one, either when the type does not say which. */
+/** `T` from a synchronous store, a promise of `T` from an asynchronous one, either when the type does not say which. */
 export type MaybePromise<Sync extends boolean, T> = Sync extends true ? T : Promise<T>;
 
 /** Tokens to take from one bucket. */

@@ -5,16 +5,16 @@ import { checkClock, positiveInteger, wholeNumber } from "./check.js";
 import type { LimitOptions } from "./limit.js";
 import { definePolicy, type Policy } from "./policy.js";
 
-/** A limit, and the clock that its bucket is told the time by. */
+/** The numbers of a {@link TokenBucket}, and its clock. */
 export interface TokenBucketOptions extends LimitOptions {
-  /** Default: {@link monotonicClock}. */
-  readonly clock?: Clock;
+  /** Returns milliseconds. Default: {@link monotonicClock}. */
+  readonly clock?: Clock | undefined;
 }
 
 /**
- * One token bucket: full at first, spent by `consume`, refilled by the passing of time alone.
+ * One token bucket in this process, which answers at once. It starts full, and time alone refills it.
  *
- * For one caller, or for something that is not called over a network. A limiter keeps one for every key.
+ * Use it for one caller, such as an outgoing connection. For many callers use a limiter, which keeps a bucket per key.
  * @example
  * const bucket = new TokenBucket({ capacity: 20, refill: perSecond(5) });
  * const decision = bucket.consume();
@@ -27,7 +27,7 @@ export class TokenBucket {
 
   /** Starts full. Throws a TypeError or RangeError that names the wrong option. */
   constructor(options: TokenBucketOptions) {
-    const { clock = monotonicClock, ...limit } = Object(options) as TokenBucketOptions;
+    const { clock = monotonicClock, ...limit } = options ?? {};
     checkClock(clock);
     this.#policy = definePolicy(typeof options === "object" && options !== null ? limit : options);
     this.#clock = clock;
@@ -35,21 +35,21 @@ export class TokenBucket {
   }
 
   /**
-   * Takes `cost` tokens (a whole number, default 1) if they are there, and nothing otherwise.
+   * Takes `cost` tokens (a whole number, default 1) if they are all there, and nothing otherwise.
    *
-   * A cost of 0 is always allowed. A cost above the capacity is refused with `"cost_above_capacity"`, for it can never
-   * succeed. Throws for a cost that is not a whole number.
+   * A cost of 0 is always allowed. A cost above the capacity can never succeed: it is refused with
+   * `"cost_above_capacity"`. Throws a TypeError or RangeError for a cost that is not a whole number.
    */
   consume(cost = 1): Decision {
     return consume(this.#buckets, this.#policy, wholeNumber("cost", cost), readClock(this.#clock));
   }
 
-  /** What `consume(cost)` would answer, with what is left now. Takes nothing. */
+  /** The decision that `consume(cost)` would make. Takes nothing. */
   peek(cost = 1): Decision {
     return peek(this.#buckets, this.#policy, wholeNumber("cost", cost), readClock(this.#clock));
   }
 
-  /** Gives back `tokens` (a positive whole number), up to full. */
+  /** Gives `tokens`, a whole number of at least 1, back, up to full. Throws a TypeError or RangeError otherwise. */
   refund(tokens: number): void {
     refund(this.#buckets, this.#policy, positiveInteger("tokens", tokens), readClock(this.#clock));
   }

@@ -1,57 +1,65 @@
 /**
- * A correct store over any key-value store that can compare and set.
+ * A store over any key-value store that can compare and set.
  * @module
  */
 import { fullBucket, isStale, type Bucket } from "../core/bucket.js";
 import { readClock, type Clock } from "../core/clock.js";
 import { consume, debit, peek, refund, type Decision } from "../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
+import type { Limit } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore } from "../core/store.js";
 import { guard } from "../guard/guard.js";
 import { portableKey } from "./shared/portable-key.js";
+import { decodeRecords, encodeRecords } from "./shared/records.js";
 import { StoreError } from "./shared/store-error.js";
 
-/** A value and what the backend knows it by: a revision, an ETag, or the value itself. */
+/** A value, and the backend's version of it: a revision, an ETag, or the value itself. */
 export interface Versioned<Version> {
   readonly value: string;
   readonly version: Version;
 }
 
-/** The two calls that make a key-value store fit. Both must settle: give the client a deadline of its own. */
+/** The two functions that connect a key-value store. Both must settle: give the client a timeout of its own. */
 export interface CasBackend<Version> {
   /**
-   * The value under `key` and its version; null when there is none. Must see every write that was confirmed before: one that
-   * is behind never lets too much through, for the write that follows fails, but it may refuse somebody for too long.
+   * Returns the value under `key` and its version, or null when the key is absent.
+   *
+   * Must see every write that was confirmed before. A stale read never allows too much, because the write that follows
+   * fails. But it can refuse a caller for too long.
    */
   read(key: string): Promise<Versioned<Version> | null>;
   /**
-   * Writes `value` if the key is still at `version` (null: still absent), in one step, and says whether it did.
-   * The value may be forgotten after `ttlMs` milliseconds, a positive whole number, and not before. Rejects when it is
-   * not known whether the write happened.
+   * Writes `value` if the key is still at `version` (null: still absent), in one atomic step. Returns whether it wrote.
+   *
+   * The backend may delete the value after `ttlMs` milliseconds, a whole number of at least 1, but not before. Reject
+   * when it is unknown whether the write happened.
    */
   write(key: string, value: string, version: Version | null, ttlMs: number): Promise<boolean>;
 }
 
-/** How a {@link casStore} behaves. */
+/** The options of a {@link casStore}. */
 export interface CasStoreOptions {
-  /** How often a decision, with those that waited beside it, is tried while other processes are faster. Default 24. */
-  readonly attempts?: number;
-  /** The clock. Default `Date.now`: processes that share buckets need clocks that agree, and skew counts as a step (law L6). */
-  readonly clock?: Clock;
-  /** A number from 0 up to 1, for the jitter. Default `Math.random`. */
-  readonly random?: () => number;
-  /** Waits between attempts. Default: a timer. */
-  readonly sleep?: (ms: number) => Promise<void>;
+  /** How often a round is tried when other processes write first: a whole number of at least 1. Default 24. */
+  readonly attempts?: number | undefined;
+  /**
+   * Returns milliseconds. Default `Date.now`. Processes that share buckets need clocks that agree; a difference
+   * counts as a step of the clock (law L6).
+   */
+  readonly clock?: Clock | undefined;
+  /** Returns a number from 0 up to 1, for the jitter of the pauses. Default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+  /** Waits `ms` milliseconds between two attempts. Default: a timer. */
+  readonly sleep?: ((ms: number) => Promise<void>) | undefined;
 }
 
 interface Step<T> {
   readonly answer: T;
-  /** Whether the buckets must be kept as they are now. */
+  /** Whether the step changed the buckets, so that they must be written. */
   readonly write: boolean;
 }
 
-/** Something to be done with the buckets of one key. */
+/** A call that waits for its turn at the buckets of one key. */
 interface Job {
   readonly policy: Policy;
   readonly step: (buckets: Bucket[], now: number) => Step<unknown>;
@@ -60,13 +68,15 @@ interface Job {
 }
 
 /**
- * Makes a store of a key-value store with get and compare-and-set, by running the core's own arithmetic.
+ * Makes a store of any key-value store with get and compare-and-set. The core's own arithmetic decides.
  *
- * In this process, whatever waits for one key is decided together, in order, by one read and at most one write; a round
- * that only refuses writes nothing. Against other processes a round is decided again from a fresh read, up to `attempts`
- * times with growing random pauses, and then its calls reject with `"ERR_STORE_CONTENTION"`, having taken nothing. When the
- * backend rejects, so do all calls of the round that depend on it. A value that this did not write is left alone, and calls
- * reject with `"ERR_STORE_FOREIGN_VALUE"`. Throws a TypeError or RangeError that names the wrong option.
+ * Calls of this process for one key are decided together, in order: each round does one read and at most one write. A
+ * round that only refuses writes nothing. When another process writes first, the round is decided again from a fresh
+ * read, after a random pause that grows. After `attempts` tries its calls reject with `"ERR_STORE_CONTENTION"` and
+ * take nothing. When the backend rejects, the calls of the round that depend on it reject with the same error. A
+ * value that this store did not write is never overwritten: calls reject with `"ERR_STORE_FOREIGN_VALUE"`.
+ *
+ * Throws a TypeError or RangeError that names the wrong option.
  * @example
  * const kept = new Map<string, string>();
  * const store = casStore<string>({
@@ -82,79 +92,101 @@ interface Job {
  * });
  */
 export function casStore<Version>(backend: CasBackend<Version>, options: CasStoreOptions = {}): AsyncStore {
-  if (typeof backend?.read !== "function" || typeof backend.write !== "function") {
-    throw new TypeError(expected("backend", "an object with `read` and `write`", backend));
+  return new CasStore(backend, options);
+}
+
+class CasStore<Version> implements AsyncStore {
+  readonly sync = false;
+  readonly clock: Clock;
+  readonly guard = guard;
+
+  readonly #backend: CasBackend<Version>;
+  readonly #attempts: number;
+  readonly #random: () => number;
+  readonly #sleep: (ms: number) => Promise<void>;
+  /** The jobs of the next round, by key. A key has an entry while one of its rounds is in progress. */
+  readonly #waiting = new Map<string, Job[]>();
+
+  constructor(backend: CasBackend<Version>, options: CasStoreOptions) {
+    if (typeof backend?.read !== "function" || typeof backend.write !== "function") {
+      throw new TypeError(expected("backend", "an object with `read` and `write`", backend));
+    }
+    checkOptions(options, ["attempts", "clock", "random", "sleep"]);
+    const { attempts = 24, clock = Date.now, random = Math.random, sleep = pause } = options;
+    checkClock(clock);
+    this.clock = clock;
+    this.#backend = backend;
+    this.#attempts = positiveInteger("attempts", attempts);
+    this.#random = random;
+    this.#sleep = sleep;
   }
-  checkOptions(options, ["attempts", "clock", "random", "sleep"]);
-  const { clock = Date.now, random = Math.random, sleep = pause } = options;
-  checkClock(clock);
-  const attempts = positiveInteger("attempts", options.attempts ?? 24);
-  // Who waits for the next round of a key; a key is here as long as a round of it is under way.
-  const waiting = new Map<string, Job[]>();
 
-  return {
-    sync: false,
-    clock,
-    guard,
-    consume: (policy, key, cost) =>
-      change(policy, key, (buckets, now) => {
-        const stale = buckets.some((bucket, i) => isStale(bucket, policy.limits[i] as Policy["limits"][number]));
-        const decision = consume(buckets, policy, cost, now);
-        return { answer: decision, write: decision.allowed || stale };
-      }),
-    peek: async (policy, key, cost): Promise<Decision> => {
-      const { records } = await load(nameOf(policy, key));
-      return peek(bucketsOf(records, policy), policy, cost, readClock(clock));
-    },
-    refund: (policy, key, tokens) =>
-      change(policy, key, (buckets, now) => ({ answer: refund(buckets, policy, tokens, now), write: true })),
-    debit: (policy, key, tokens) =>
-      change(policy, key, (buckets, now) => ({ answer: debit(buckets, policy, tokens, now), write: true })),
-    reset: (policy, key) =>
-      change(policy, key, (buckets) => {
-        for (const bucket of buckets) bucket.spent = 0;
-        return { answer: undefined, write: true };
-      }),
-  };
-
-  function change<T>(policy: Policy, key: string, step: (buckets: Bucket[], now: number) => Step<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const name = nameOf(policy, key);
-      const job: Job = { policy, step, resolve: resolve as (answer: unknown) => void, reject };
-      const next = waiting.get(name);
-      if (next !== undefined) return void next.push(job);
-      waiting.set(name, [job]);
-      // Not at once, so that what one tick asks for gathers.
-      queueMicrotask(() => void rounds(name));
+  consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    return this.#change(policy, key, (buckets, now) => {
+      const stale = buckets.some((bucket, i) => isStale(bucket, policy.limits[i] as Limit));
+      const decision = consume(buckets, policy, cost, now);
+      return { answer: decision, write: decision.allowed || stale };
     });
   }
 
-  // One round after another, so that this process competes only with others.
-  async function rounds(name: string): Promise<void> {
-    for (let round = waiting.get(name); round !== undefined && round.length > 0; round = waiting.get(name)) {
-      waiting.set(name, []);
+  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
+    const { records } = await this.#load(recordName(policy, key));
+    return peek(bucketsOf(records, policy), policy, cost, readClock(this.clock));
+  }
+
+  refund(policy: Policy, key: string, tokens: number): Promise<void> {
+    return this.#change(policy, key, (buckets, now) => ({ answer: refund(buckets, policy, tokens, now), write: true }));
+  }
+
+  debit(policy: Policy, key: string, tokens: number): Promise<void> {
+    return this.#change(policy, key, (buckets, now) => ({ answer: debit(buckets, policy, tokens, now), write: true }));
+  }
+
+  reset(policy: Policy, key: string): Promise<void> {
+    return this.#change(policy, key, (buckets) => {
+      for (const bucket of buckets) bucket.spent = 0;
+      return { answer: undefined, write: true };
+    });
+  }
+
+  #change<T>(policy: Policy, key: string, step: (buckets: Bucket[], now: number) => Step<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const name = recordName(policy, key);
+      const job: Job = { policy, step, resolve: resolve as (answer: unknown) => void, reject };
+      const next = this.#waiting.get(name);
+      if (next !== undefined) return void next.push(job);
+      this.#waiting.set(name, [job]);
+      // Deferred, so that all calls of one tick share a round.
+      queueMicrotask(() => void this.#runRounds(name));
+    });
+  }
+
+  // One round after another, so that this process competes only with other processes.
+  async #runRounds(name: string): Promise<void> {
+    for (let round = this.#waiting.get(name); round !== undefined && round.length > 0; round = this.#waiting.get(name)) {
+      this.#waiting.set(name, []);
       const open = new Set(round);
       try {
-        await compete(name, open);
+        await this.#compete(name, open);
       } catch (error) {
         for (const { reject } of open) reject(error);
       }
     }
-    waiting.delete(name);
+    this.#waiting.delete(name);
   }
 
-  /** Does all jobs and takes those that have their answer out of `open`. */
-  async function compete(name: string, open: Set<Job>): Promise<void> {
-    for (let attempt = 0; attempt < attempts; attempt++) {
-      if (attempt > 0) await sleep(random() * Math.min(2 ** attempt, 64));
-      const { records, version } = await load(name);
-      const now = readClock(clock);
+  /** Does all jobs of a round, and removes each job from `open` when it is answered. */
+  async #compete(name: string, open: Set<Job>): Promise<void> {
+    for (let attempt = 0; attempt < this.#attempts; attempt++) {
+      if (attempt > 0) await this.#sleep(this.#random() * Math.min(2 ** attempt, 64));
+      const { records, version } = await this.#load(name);
+      const now = readClock(this.clock);
       const answers = new Map<Job, unknown>();
       for (const job of open) {
         const buckets = bucketsOf(records, job.policy);
         const { answer, write } = job.step(buckets, now);
         if (write) job.policy.limits.forEach((limit, i) => records.set(limit.name, buckets[i] as Bucket));
-        // What only the read decided is decided, whatever becomes of the write.
+        // An answer that depends on the read alone is final, also if the write fails.
         if (write || answers.size > 0) answers.set(job, answer);
         else {
           open.delete(job);
@@ -162,59 +194,33 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
         }
       }
       if (open.size === 0) return;
-      const { value, ttlMs } = encode(records, now);
-      // Nothing there and nothing to remember: an absent bucket is a full one.
-      if ((version === null && ttlMs === 0) || (await backend.write(name, value, version, Math.max(1, ttlMs)))) {
+      const { value, ttlMs } = encodeRecords(records, now);
+      // An absent key is a full bucket, so a full bucket needs no write.
+      if ((version === null && ttlMs === 0) || (await this.#backend.write(name, value, version, Math.max(1, ttlMs)))) {
         for (const [{ resolve }, answer] of answers) resolve(answer);
         return open.clear();
       }
     }
-    throw new StoreError("ERR_STORE_CONTENTION", `Others changed the bucket during each of ${attempts} attempts`);
+    throw new StoreError(
+      "ERR_STORE_CONTENTION",
+      `Expected to write the bucket within ${this.#attempts} attempts, got a write of another process during each. Raise \`attempts\`.`,
+    );
   }
 
-  async function load(name: string): Promise<{ records: Map<string, Bucket>; version: Version | null }> {
-    const found = await backend.read(name);
-    return found === null ? { records: new Map(), version: null } : { records: decode(found.value, name), version: found.version };
+  async #load(name: string): Promise<{ records: Map<string, Bucket>; version: Version | null }> {
+    const found = await this.#backend.read(name);
+    if (found === null) return { records: new Map(), version: null };
+    return { records: decodeRecords(found.value, name), version: found.version };
   }
 }
 
-// Copies, since a step changes them in place and not every step is kept.
+// Copies, because a step changes its buckets in place and not every step is written.
 function bucketsOf(records: ReadonlyMap<string, Bucket>, policy: Policy): Bucket[] {
   return policy.limits.map((limit) => ({ ...(records.get(limit.name) ?? fullBucket(limit)) }));
 }
 
-function nameOf(policy: Policy, key: string): string {
+function recordName(policy: Policy, key: string): string {
   return `${policy.name} ${portableKey(key)}`;
-}
-
-const FORMAT = "sluice1";
-const RECORDS = /^sluice1(?: [A-Za-z0-9][\w.-]*(?: -?\d+){4})*$/;
-
-// Whose value this is and in which version of the format, then " name spent at p q" for each limit that is not full.
-function encode(records: ReadonlyMap<string, Bucket>, now: number): { value: string; ttlMs: number } {
-  let value = FORMAT;
-  let ttlMs = 0;
-  for (const [name, { spent, at, unitsPerMs, unitsPerToken }] of records) {
-    const left = at + Math.ceil(spent / unitsPerMs) - now;
-    if (spent === 0 || left <= 0) continue;
-    value += ` ${name} ${spent} ${at} ${unitsPerMs} ${unitsPerToken}`;
-    ttlMs = Math.max(ttlMs, left);
-  }
-  return { value, ttlMs };
-}
-
-function decode(value: string, name: string): Map<string, Bucket> {
-  const [, ...fields] = value.split(" ");
-  const records = new Map<string, Bucket>();
-  let foreign = !RECORDS.test(value);
-  for (let i = 0; i < fields.length && !foreign; i += 5) {
-    const [spent, at, unitsPerMs, unitsPerToken] = fields.slice(i + 1, i + 5).map(Number) as [number, number, number, number];
-    const whole = [spent, at, unitsPerMs, unitsPerToken].every(Number.isSafeInteger);
-    foreign = !(whole && spent >= 0 && unitsPerMs >= 1 && unitsPerToken >= 1);
-    records.set(fields[i] as string, { spent, at, unitsPerMs, unitsPerToken });
-  }
-  if (foreign) throw new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected ${JSON.stringify(name)} to hold a bucket, got a value of something else`);
-  return records;
 }
 
 function pause(ms: number): Promise<void> {

@@ -46,7 +46,11 @@ const titled = (row: Row): [title: string, row: Row] => [row[2], row];
 describe("L9 · limits and policies", () => {
   const refused: readonly Row[] = [
     ...positive("capacity").map(([given, ...rest]): Row => [{ capacity: given, refill }, ...rest]),
-    ...positive("refill.tokens").map(([given, ...rest]): Row => [{ capacity: 5, refill: perSecond(given as number) }, ...rest]),
+    ...positive("refill.tokens").map(([given, error, message]): Row => [
+      { capacity: 5, refill: perSecond(given as number) },
+      error,
+      `${message}. For one token every two seconds write { tokens: 1, everyMs: 2000 }.`,
+    ]),
     ...positive("refill.everyMs").map(([given, ...rest]): Row => [{ capacity: 5, refill: { tokens: 1, everyMs: given } }, ...rest]),
     [{ refill }, TypeError, "Expected `capacity` to be a positive integer, got undefined"],
     [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), got undefined"],
@@ -55,12 +59,12 @@ describe("L9 · limits and policies", () => {
     [
       { capacity: 104_249_992, refill: { tokens: 1, everyMs: 86_400_000 } },
       RangeError,
-      "Expected `capacity` to be at most 104249991 at this refill (exact arithmetic ends there), got 104249992",
+      "Expected `capacity` to be at most 104249991 at this refill, got 104249992. Lower it, or shorten `refill.everyMs`.",
     ],
     [
       { capacity: largest, refill: { tokens: 1, everyMs: largest } },
       RangeError,
-      `Expected \`capacity\` to be at most 1 at this refill (exact arithmetic ends there), got ${largest}`,
+      `Expected \`capacity\` to be at most 1 at this refill, got ${largest}. Lower it, or shorten \`refill.everyMs\`.`,
     ],
     [undefined, TypeError, "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got undefined"],
     ["free", TypeError, 'Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got "free"'],
@@ -80,17 +84,17 @@ describe("L9 · limits and policies", () => {
     [
       { limits: [{ capacity: 5, refill }], capacity: 5 },
       TypeError,
-      "Expected `policy` to have either `limits` or `capacity` and `refill`, got both",
+      "Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.",
     ],
     [
       { name: "api", limits: [{ name: "a", capacity: 5, refill }, { name: "a", capacity: 9, refill }] },
       RangeError,
-      'Expected the limits of policy "api" to have different names, got a, a',
+      'Expected the limits of policy "api" to have different names, got a, a. Give each a `name`.',
     ],
     [
       { name: "api", limits: [{ name: "2", capacity: 5, refill }, { capacity: 9, refill }] },
       RangeError,
-      'Expected the limits of policy "api" to have different names, got 2, 2',
+      'Expected the limits of policy "api" to have different names, got 2, 2. Give each a `name`.',
     ],
   ];
 
@@ -149,11 +153,11 @@ describe("L9 · costs, keys and clocks", () => {
 
   const keys: readonly Row[] = [
     ["", TypeError, "Expected `key` to be a non-empty string, got an empty one"],
-    [[], TypeError, "Expected `key` to be a non-empty string or a tuple of parts, got an array of 0"],
-    [undefined, TypeError, "Expected `key` to be a non-empty string or a tuple of parts, got undefined"],
-    [null, TypeError, "Expected `key` to be a non-empty string or a tuple of parts, got null"],
-    [42, TypeError, "Expected `key` to be a non-empty string or a tuple of parts, got 42"],
-    [{ 0: "a", length: 1 }, TypeError, "Expected `key` to be a non-empty string or a tuple of parts, got an object"],
+    [[], TypeError, 'Expected `key` to be a non-empty string or a tuple such as ["user", 42], got an array of 0'],
+    [undefined, TypeError, 'Expected `key` to be a non-empty string or a tuple such as ["user", 42], got undefined'],
+    [null, TypeError, 'Expected `key` to be a non-empty string or a tuple such as ["user", 42], got null'],
+    [42, TypeError, 'Expected `key` to be a non-empty string or a tuple such as ["user", 42], got 42'],
+    [{ 0: "a", length: 1 }, TypeError, 'Expected `key` to be a non-empty string or a tuple such as ["user", 42], got an object'],
     ...["", undefined, null, true, 1.5, Number.NaN, 2 ** 53].map((part): Row => [
       ["user", part],
       TypeError,

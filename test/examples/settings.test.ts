@@ -58,7 +58,7 @@ describe("policies", () => {
     [
       "SLUICE_BULK_EVERY_MS",
       String(Number.MAX_SAFE_INTEGER),
-      'Policy "bulk": Expected `capacity` to be at most 1 at this refill (exact arithmetic ends there), got 3',
+      'Policy "bulk": Expected `capacity` to be at most 1 at this refill, got 3. Lower it, or shorten `refill.everyMs`.',
     ],
   ];
   test.each(wrongVariables)("%s=%s is refused", (variable, value, complaint) => {

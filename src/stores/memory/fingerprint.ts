@@ -1,4 +1,4 @@
-/** 64 bits that stand for a string, as two 32-bit integers. Never both 0. */
+/** A 64-bit hash of a string, as two 32-bit integers. Never both 0. */
 export interface Fingerprint {
   high: number;
   low: number;
@@ -8,25 +8,25 @@ export interface Fingerprint {
 export type Fingerprinter = (text: string, out: Fingerprint) => void;
 
 /**
- * Makes a keyed hash of strings: HalfSipHash-1-3 with 64 bits of output, over UTF-16 code units.
+ * Makes a keyed hash function of strings: HalfSipHash-1-3 with 64 bits of output, over UTF-16 code units.
  *
- * Callers choose their own keys, so without the secret somebody could search for two names that share a bucket, or for
- * many that crowd one corner of a table. The secret is drawn afresh for every store.
+ * Callers choose their own keys. Without a secret, an attacker could search for two keys that share a bucket, or for
+ * many that collide in one part of a table. Each store draws its own random secret.
  *
- * Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012), and the 32-bit variant of its reference code.
+ * Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012), and its reference code's 32-bit variant.
  */
 export function makeFingerprinter(secret: Uint32Array = crypto.getRandomValues(new Uint32Array(2))): Fingerprinter {
   const k0 = (secret[0] as number) | 0;
   const k1 = (secret[1] as number) | 0;
 
   return function fingerprint(text, out) {
-    // The compiler does not know what was captured to be an integer, and would reckon in floating point from here on.
+    // `| 0` tells V8 that the captured number is an integer. Without it, V8 computes in floating point from here on.
     let v0 = k0 | 0;
     let v1 = k1 ^ 0xee;
     let v2 = k0 ^ 0x6c796765;
     let v3 = k1 ^ 0x74656462;
 
-    // Two code units make a word; the last word also holds the length, as SipHash's padding does.
+    // Two code units make a word. The last word also holds the length, as SipHash's padding does.
     const length = text.length;
     for (let i = 0; i <= length; i += 2) {
       const word =

@@ -1,5 +1,5 @@
 /**
- * The in-memory store on its own, for those who make it before a limiter or share it among several.
+ * The in-memory store as an entry of its own, to create it before a limiter or to share it among several limiters.
  * @module sluice/memory
  */
 import { fullBucket, type Bucket } from "../../core/bucket.js";
@@ -11,44 +11,48 @@ import type { Charge, SyncStore } from "../../core/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import { MemoryTable } from "./table.js";
 
-/** How a {@link MemoryStore} is made. */
+/** The options of a {@link MemoryStore}. */
 export interface MemoryStoreOptions {
   /**
-   * The most callers kept for each limit of each policy. From 1 to 10^9, default 1 000 000, which takes about 40 MB a limit
-   * when it is reached and next to nothing before.
+   * The most keys kept for each limit of each policy: 1 to 10^9, default 1,000,000. Memory grows with the keys in
+   * use, up to about 40 MB per limit at the default.
    *
-   * Callers whose bucket is full again make room first. When every bucket is busy, the one that would be full soonest of
-   * 256 (of all, where fewer are kept) goes: nobody is locked out, and getting rid of one's own debt takes a full table and
-   * 255 other callers around it that would all be full no sooner.
+   * At the maximum, a new key removes a bucket that is full again, which changes no decision. If 256 examined buckets
+   * (or all, if fewer are kept) are busy, it removes the one that would be full soonest. So no caller is locked out.
+   * To lose a debt early, a caller must fill the table and place 255 keys around its own that are full no sooner.
    */
   readonly maxKeys?: number | undefined;
-  /** Default: {@link monotonicClock}. */
+  /** Returns milliseconds. Default: {@link monotonicClock}. */
   readonly clock?: Clock | undefined;
 }
 
-/** What a {@link MemoryStore} holds and has let go. */
+/** What a {@link MemoryStore} keeps and has removed. */
 export interface MemoryStats {
-  /** Buckets kept at this moment, over all limits; full ones may linger among them. */
+  /** Buckets kept now, over all limits. Some of them may be full. */
   readonly buckets: number;
-  /** Buckets that were dropped while something was spent, because `maxKeys` was reached. Above 0: raise it, or somebody is spraying keys. */
+  /**
+   * Buckets removed before they were full, because `maxKeys` was reached. Above 0, either `maxKeys` is too small or a
+   * client is sending many different keys.
+   */
   readonly evictedBusy: number;
 }
 
-// Forty gigabytes: more is a mistake.
+// About 40 GB of memory: a larger number is a mistake.
 const MOST_KEYS = 1_000_000_000;
 
-interface Place {
+/** The tables of a policy's limits. */
+interface PolicyTables {
   readonly policy: Policy | null;
   readonly tables: readonly MemoryTable[];
-  /** One record for each limit, filled for each call: the store allocates nothing but the decision. */
+  /** One record per limit, reused by every call: the store allocates only the decision. */
   readonly buckets: readonly Bucket[];
 }
 
 /**
- * Keeps buckets in this process, and answers at once.
+ * Keeps buckets in this process, and answers at once. Suits one process, or a limit per process.
  *
- * No timers and no clean-up pauses; memory is bounded by `maxKeys`. Keys are kept as 64-bit keyed fingerprints, so a key of
- * any length costs the same and the chance that any two of a million callers share a bucket is 3 in 10^8.
+ * It uses no timers and never pauses to clean up; `maxKeys` bounds its memory. It keeps keys as 64-bit keyed hashes,
+ * so a key of any length costs the same memory. Any two of a million keys share a bucket with a chance of 3 in 10^8.
  * @example
  * const store = new MemoryStore({ maxKeys: 100_000 });
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store });
@@ -59,14 +63,14 @@ export class MemoryStore implements SyncStore {
 
   readonly #maxKeys: number;
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
-  /** Of the last caller. */
+  /** The fingerprint of the last key. */
   readonly #key: Fingerprint = { high: 0, low: 0 };
-  /** The last caller, when it came several times in a row and need not be read again. */
-  #again: string | null = null;
+  /** The last key if it came at least twice in a row, so that its fingerprint is known; null otherwise. */
+  #repeated: string | null = null;
   readonly #tables = new Map<string, MemoryTable>();
-  readonly #places = new WeakMap<Policy, Place>();
-  /** Of the last policy, as most stores have but one. */
-  #place: Place = { policy: null, tables: [], buckets: [] };
+  readonly #byPolicy = new WeakMap<Policy, PolicyTables>();
+  /** The entry of the last policy, since most stores serve one policy. */
+  #last: PolicyTables = { policy: null, tables: [], buckets: [] };
 
   /** Throws a TypeError or RangeError that names the wrong option. */
   constructor(options: MemoryStoreOptions = {}) {
@@ -80,25 +84,25 @@ export class MemoryStore implements SyncStore {
 
   consume(policy: Policy, key: string, cost: number): Decision {
     const now = readClock(this.clock);
-    const place = this.#load(policy, key);
-    const decision = consume(place.buckets, policy, cost, now);
-    this.#save(place, now);
+    const entry = this.#load(policy, key);
+    const decision = consume(entry.buckets, policy, cost, now);
+    this.#save(entry, now);
     return decision;
   }
 
-  /** All or none: nothing else runs in between. Throws a TypeError when two charges name one bucket. */
+  /** Takes all charges or none, in one step. Throws a TypeError when two charges name the same bucket. */
   consumeTogether(charges: readonly Charge[]): readonly Decision[] {
     if (new Set(charges.map(({ policy, key }) => `${policy.name} ${key}`)).size < charges.length) {
-      throw new TypeError("Expected `charges` to name each bucket once, got one twice");
+      throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
     }
     const now = readClock(this.clock);
     const would = charges.map(({ policy, key, cost }) => peek(this.#load(policy, key).buckets, policy, cost, now));
     const all = would.every(({ allowed }) => allowed);
     return charges.map(({ policy, key, cost }, i) => {
-      const place = this.#load(policy, key);
-      // What can never fit takes nothing; like any denial it settles what was counted in other numbers (law L14).
-      const decision = consume(place.buckets, policy, all ? cost : policy.maxCost + 1, now);
-      this.#save(place, now);
+      const entry = this.#load(policy, key);
+      // A cost above the capacity takes nothing. Like any refusal, it settles records in old numbers (law L14).
+      const decision = consume(entry.buckets, policy, all ? cost : policy.maxCost + 1, now);
+      this.#save(entry, now);
       return all ? decision : (would[i] as Decision);
     });
   }
@@ -109,24 +113,24 @@ export class MemoryStore implements SyncStore {
 
   refund(policy: Policy, key: string, tokens: number): void {
     const now = readClock(this.clock);
-    const place = this.#load(policy, key);
-    refund(place.buckets, policy, tokens, now);
-    this.#save(place, now);
+    const entry = this.#load(policy, key);
+    refund(entry.buckets, policy, tokens, now);
+    this.#save(entry, now);
   }
 
   debit(policy: Policy, key: string, tokens: number): void {
     const now = readClock(this.clock);
-    const place = this.#load(policy, key);
-    debit(place.buckets, policy, tokens, now);
-    this.#save(place, now);
+    const entry = this.#load(policy, key);
+    debit(entry.buckets, policy, tokens, now);
+    this.#save(entry, now);
   }
 
   reset(policy: Policy, key: string): void {
-    const place = this.#load(policy, key);
-    for (const table of place.tables) table.delete(this.#key);
+    const entry = this.#load(policy, key);
+    for (const table of entry.tables) table.delete(this.#key);
   }
 
-  /** What is kept and what had to go, counted since the store was made. */
+  /** Returns how many buckets are kept now, and how many busy ones were removed since the store was created. */
   stats(): MemoryStats {
     let buckets = 0;
     let evictedBusy = 0;
@@ -137,37 +141,37 @@ export class MemoryStore implements SyncStore {
     return { buckets, evictedBusy };
   }
 
-  #load(policy: Policy, key: string): Place {
-    if (this.#place.policy !== policy) this.#place = this.#places.get(policy) ?? this.#findPlace(policy);
-    const place = this.#place;
-    if (key !== this.#again) {
+  #load(policy: Policy, key: string): PolicyTables {
+    if (this.#last.policy !== policy) this.#last = this.#byPolicy.get(policy) ?? this.#addPolicy(policy);
+    const entry = this.#last;
+    if (key !== this.#repeated) {
       const { high, low } = this.#key;
       this.#fingerprint(key, this.#key);
-      // To keep every key, and to compare it with the next, would cost a tenth of a decision.
-      this.#again = this.#key.high === high && this.#key.low === low ? key : null;
+      // Keeping every key, to compare it with the next, would cost a tenth of a decision.
+      this.#repeated = this.#key.high === high && this.#key.low === low ? key : null;
     }
-    for (let i = 0; i < place.tables.length; i++) (place.tables[i] as MemoryTable).get(this.#key, place.buckets[i] as Bucket);
-    return place;
+    for (let i = 0; i < entry.tables.length; i++) (entry.tables[i] as MemoryTable).get(this.#key, entry.buckets[i] as Bucket);
+    return entry;
   }
 
-  #save(place: Place, now: number): void {
-    for (let i = 0; i < place.tables.length; i++) {
-      const bucket = place.buckets[i] as Bucket;
-      if (bucket.spent > 0) (place.tables[i] as MemoryTable).put(this.#key, bucket, now);
-      else (place.tables[i] as MemoryTable).delete(this.#key);
+  #save(entry: PolicyTables, now: number): void {
+    for (let i = 0; i < entry.tables.length; i++) {
+      const bucket = entry.buckets[i] as Bucket;
+      if (bucket.spent > 0) (entry.tables[i] as MemoryTable).put(this.#key, bucket, now);
+      else (entry.tables[i] as MemoryTable).delete(this.#key);
     }
   }
 
-  // Limits of one name share a table whatever their numbers, so that a caller who changes tier keeps what was spent.
-  #findPlace(policy: Policy): Place {
+  // Limits of one name share a table although their numbers differ, so that a change of tier keeps what was spent.
+  #addPolicy(policy: Policy): PolicyTables {
     const tables = policy.limits.map((limit) => {
       const name = `${policy.name} ${limit.name}`;
       const table = this.#tables.get(name) ?? new MemoryTable(limit, this.#maxKeys);
       this.#tables.set(name, table);
       return table;
     });
-    const place = { policy, tables, buckets: policy.limits.map(fullBucket) };
-    this.#places.set(policy, place);
-    return place;
+    const entry = { policy, tables, buckets: policy.limits.map(fullBucket) };
+    this.#byPolicy.set(policy, entry);
+    return entry;
   }
 }

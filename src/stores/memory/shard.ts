@@ -4,10 +4,10 @@ import type { Fingerprint } from "./fingerprint.js";
 
 const SMALLEST = 8;
 const LARGEST_FILL = 0.75;
-// How many buckets are looked at for an idle one before a busy one must go.
+// The most buckets examined for an idle one before a busy one is removed.
 const EXAMINED = 256;
 
-// A slot is 24 bytes, so that a bucket is mostly one miss of the processor's cache and not two: `high` and `low`, then `spent` and `at`.
+// A slot is 24 bytes, mostly one cache miss: `high` and `low` as integers, then `spent` and `at` as doubles.
 const WORDS = 6;
 const LOW = 1;
 const DOUBLES = 3;
@@ -15,22 +15,23 @@ const SPENT = 1;
 const AT = 2;
 
 /**
- * One open-addressing hash table of buckets: one buffer seen as integers and as numbers, no object and no string per key.
+ * One open-addressing hash table of buckets in one buffer, with no object and no string per key.
  *
- * What always holds:
+ * Invariants:
  * - A slot is empty when both halves of its fingerprint are 0.
- * - Between a fingerprint's home slot (`low & mask`) and the slot where it lies, no slot is empty.
+ * - No slot is empty between a fingerprint's home slot (`low & mask`) and its own slot.
  * - At most three quarters of the slots are taken, so every probe ends.
  */
 export class MemoryShard {
-  /** Slots taken, by idle buckets too. */
+  /** Slots taken, idle buckets included. */
   used = 0;
 
   #mask = SMALLEST - 1;
   #words = new Int32Array(WORDS * SMALLEST);
   #amounts = new Float64Array(this.#words.buffer);
-  /** `unitsPerMs` and `unitsPerToken`, kept only while some record has others than the limit's (law L14). */
+  /** `unitsPerMs` and `unitsPerToken` of each slot. Null while all records have those of `#limit` (law L14). */
   #numbers: Float64Array | null = null;
+  /** The slot where the last eviction stopped; the next one continues there. */
   #hand = 0;
   readonly #limit: Limit;
 
@@ -38,21 +39,21 @@ export class MemoryShard {
     this.#limit = limit;
   }
 
-  /** Reads a bucket into `out`; an absent one reads as full. */
+  /** Reads a bucket into `out`. An absent bucket reads as full. */
   get(key: Fingerprint, out: Bucket): void {
     const slot = this.#find(key);
     if (slot >= 0) this.#read(slot, out);
     else out.spent = 0;
   }
 
-  /** Overwrites a bucket that is there. Says whether it was. */
+  /** Overwrites a bucket if it is there. Returns whether it was. */
   update(key: Fingerprint, bucket: Bucket): boolean {
     const slot = this.#find(key);
     if (slot >= 0) this.#write(slot, bucket);
     return slot >= 0;
   }
 
-  /** Adds a bucket that is not there. Returns how many idle ones were dropped to fit it in. */
+  /** Adds a bucket that is not there yet. Returns how many idle buckets it removed to make room. */
   insert(key: Fingerprint, bucket: Bucket, now: number): number {
     const dropped = this.used < (this.#mask + 1) * LARGEST_FILL ? 0 : this.#rebuild(now);
     let slot = key.low & this.#mask;
@@ -64,14 +65,14 @@ export class MemoryShard {
     return dropped;
   }
 
-  /** Removes a bucket. Says whether it was there. */
+  /** Removes a bucket. Returns whether it was there. */
   delete(key: Fingerprint): boolean {
     const slot = this.#find(key);
     if (slot >= 0) this.#remove(slot);
     return slot >= 0;
   }
 
-  /** Removes the first idle bucket of those examined or else the one that would be full soonest. The shard is not empty. */
+  /** Removes the first idle bucket of 256, or else the one that would be full soonest. The shard must not be empty. */
   evictOne(now: number): "idle" | "busy" {
     let victim = -1;
     let soonest = Infinity;
@@ -129,7 +130,7 @@ export class MemoryShard {
     this.#numbers[2 * slot + 1] = bucket.unitsPerToken;
   }
 
-  // A record that a far step back of the clock left ahead is impossible, and full at once: it must crowd nobody out (law L6).
+  // A record more than one full refill ahead of the clock counts as full, so that it blocks no other bucket (law L6).
   #fullAt(slot: number, now: number): number {
     const at = this.#amounts[DOUBLES * slot + AT] as number;
     if (at - now > this.#limit.fullMs) return now;
@@ -137,7 +138,7 @@ export class MemoryShard {
     return at + Math.ceil((this.#amounts[DOUBLES * slot + SPENT] as number) / unitsPerMs);
   }
 
-  // Closes the gap behind it (backward shift), so that no probe is ever cut short and no tombstones pile up.
+  // Closes the gap (backward shift), so that no probe stops early and no tombstones pile up.
   #remove(slot: number): void {
     let gap = slot;
     for (let next = (gap + 1) & this.#mask; this.#isTaken(next); next = (next + 1) & this.#mask) {
@@ -145,7 +146,7 @@ export class MemoryShard {
       const awayFromHome = (next - home) & this.#mask;
       const awayFromGap = (next - gap) & this.#mask;
       if (awayFromHome < awayFromGap) continue;
-      // As integers: bits of a fingerprint that look like no number might not survive as one.
+      // Copies integers: fingerprint bits that form a NaN could change if they were copied as a double.
       this.#words.copyWithin(WORDS * gap, WORDS * next, WORDS * (next + 1));
       this.#numbers?.copyWithin(2 * gap, 2 * next, 2 * (next + 1));
       gap = next;
@@ -155,7 +156,7 @@ export class MemoryShard {
     this.used -= 1;
   }
 
-  // Drops what is idle, and doubles when that frees less than half of what is allowed: so rebuilding stays rare.
+  // Removes idle buckets, and doubles the slots when more than half of the buckets are busy. So rebuilding stays rare.
   #rebuild(now: number): number {
     const busy: number[] = [];
     for (let slot = 0; slot <= this.#mask; slot++) if (this.#isTaken(slot) && this.#fullAt(slot, now) > now) busy.push(slot);

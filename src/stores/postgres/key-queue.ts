@@ -1,37 +1,38 @@
-interface Turn<Item> {
-  /** Settles when its work has, well or not; never rejects. */
-  readonly over: Promise<void>;
-  /** What is to be done together, while others may still join; null for work of its own kind, and once it has begun. */
+interface QueueEntry<Item> {
+  /** Resolves when the entry's work has settled. Never rejects. */
+  readonly done: Promise<void>;
+  /** The items of a batch that others may still join. Null once the batch has begun, and for other work. */
   items: Item[] | null;
 }
 
 /**
- * Lets one piece of work at a time have a bucket, in the order of arrival, and forgets buckets that nobody wants.
+ * Runs one piece of work at a time for each name, in the order of arrival.
  *
- * So nobody who waits for a bucket holds a connection. Work on several buckets gets in line for all of them at one instant:
- * whoever is before it somewhere is before it everywhere, and nobody waits in a circle.
+ * So a call that waits for a bucket holds no connection. Work on several names enters all of their queues at one
+ * instant. Two pieces of work therefore have the same order in every queue, and no deadlock is possible. Names
+ * without work take no memory.
  */
-export class Turns<Item> {
-  readonly #last = new Map<string, Turn<Item>>();
+export class KeyQueue<Item> {
+  readonly #last = new Map<string, QueueEntry<Item>>();
 
-  /** How many names somebody is in line for, or has. */
+  /** The number of names that have work, in progress or queued. */
   get size(): number {
     return this.#last.size;
   }
 
-  /** Runs `work` when all that came before it, for any of `names`, is over. Settles as `work` does. */
-  take<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
+  /** Runs `work` when all earlier work for any of `names` is done. Settles as `work` does. */
+  run<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
     return this.#append(names, work, null);
   }
 
   /**
-   * Adds `item` to those that wait at the end of the line for `name`, if they go `together` with it, and else to the end as
-   * the first of others. `work` then gets all of them. It must not reject.
+   * Adds `item` to the batch at the end of the queue for `name` if `fits` returns true for the batch's first item.
+   * Otherwise starts a new batch. `work` gets all items of a batch, and must not reject.
    */
-  join(name: string, item: Item, together: (first: Item) => boolean, work: (items: readonly Item[]) => Promise<void>): void {
-    const waiting = this.#last.get(name)?.items;
-    if (waiting && together(waiting[0] as Item)) {
-      waiting.push(item);
+  join(name: string, item: Item, fits: (first: Item) => boolean, work: (items: readonly Item[]) => Promise<void>): void {
+    const batch = this.#last.get(name)?.items;
+    if (batch && fits(batch[0] as Item)) {
+      batch.push(item);
       return;
     }
     const items = [item];
@@ -44,14 +45,14 @@ export class Turns<Item> {
   }
 
   #append<T>(names: readonly string[], work: () => Promise<T>, items: Item[] | null): Promise<T> {
-    const before = names.flatMap((name) => this.#last.get(name)?.over ?? []);
-    // Never at once, so that what one tick asks for gathers.
-    const done = (before.length === 0 ? Promise.resolve() : Promise.all(before)).then(work);
+    const before = names.flatMap((name) => this.#last.get(name)?.done ?? []);
+    // Always deferred, so that the items of one tick share a batch.
+    const result = (before.length === 0 ? Promise.resolve() : Promise.all(before)).then(work);
     const leave = (): void => {
-      for (const name of names) if (this.#last.get(name) === turn) this.#last.delete(name);
+      for (const name of names) if (this.#last.get(name) === entry) this.#last.delete(name);
     };
-    const turn: Turn<Item> = { over: done.then(leave, leave), items };
-    for (const name of names) this.#last.set(name, turn);
-    return done;
+    const entry: QueueEntry<Item> = { done: result.then(leave, leave), items };
+    for (const name of names) this.#last.set(name, entry);
+    return result;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Buckets in Postgres, shared by every process that uses them.
+ * A store that keeps buckets in Postgres, shared by all processes that use it.
  * @module
  */
 import { readClock, type Clock } from "../../core/clock.js";
@@ -9,41 +9,41 @@ import { samePolicy, type Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge } from "../../core/store.js";
 import { guard } from "../../guard/guard.js";
 import { checkCharges } from "../shared/charges.js";
-import { DenyCache, type Sent } from "../shared/deny-cache.js";
-import { nameOf, part, readRows, statementOf, writeValues, type What } from "./protocol.js";
+import { DenyCache, type CallStart } from "../shared/deny-cache.js";
+import { makePart, readRows, rowName, statementOf, writeValues, type Operation } from "./protocol.js";
 import { namesOf, PARAMETERS, postgresSchema } from "./schema.js";
-import { Turns } from "./key-queue.js";
+import { KeyQueue } from "./key-queue.js";
 import type { Snapshot, StorePart } from "../shared/snapshot.js";
 
 export { postgresSchema } from "./schema.js";
 
-/** The part of a `pg` pool or client, of PGlite, and of whatever else runs one statement, that the store calls. */
+/** The method that the store calls. A `pg` pool has it, and so has PGlite. */
 export interface PostgresClient {
-  /** Runs one statement and resolves to its rows. */
+  /** Runs one statement with the values of `$1`, `$2`, … and resolves to its rows. */
   query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** How a {@link PostgresStore} is made. */
+/** The options of a {@link PostgresStore}. */
 export interface PostgresStoreOptions {
   /**
-   * The table's name, with or without `schema.` before it; the function and the index are named after it. Default
-   * `"sluice"`, in the first schema of the search path. Letters, digits and `_`, at most 48. Case counts.
+   * The table's name, with or without `schema.` before it: 1 to 48 letters, digits and `_`, case-sensitive. Default
+   * `"sluice"`, in the first schema of the search path. The function and the index are named after the table.
    */
-  readonly table?: string;
-  /** Milliseconds for which a denial is answered without asking again; 0 to always ask. Default 1000. */
-  readonly denyCacheMs?: number;
-  /** A clock for tests. Default: the server's own, which is the only one that several processes share. */
-  readonly clock?: Clock;
+  readonly table?: string | undefined;
+  /** Milliseconds for which a denial is repeated without asking the server. 0 asks every time. Default 1000. */
+  readonly denyCacheMs?: number | undefined;
+  /** Returns milliseconds, for tests. Default: the server's clock, the only clock that several processes share. */
+  readonly clock?: Clock | undefined;
 }
 
-interface Answer {
-  /** One for each bucket of the statement. */
+interface StatementResult {
+  /** One snapshot per bucket of the statement. */
   readonly snapshots: readonly Snapshot[];
-  readonly sent: Sent;
+  readonly start: CallStart;
 }
 
-/** A decision that waits for its bucket's turn. */
-interface Waiting {
+/** A decision that waits in the queue of its bucket. */
+interface QueuedDecision {
   readonly policy: Policy;
   readonly key: string;
   readonly cost: number;
@@ -52,11 +52,12 @@ interface Waiting {
 }
 
 /**
- * Keeps buckets in Postgres 13 or later: one statement decides, atomically, by the server's clock.
+ * Keeps buckets in Postgres 13 or later. One statement decides, atomically and by the server's clock.
  *
- * Works with a `pg` pool, PGlite, or anything with `query(text, values)`. {@link migrate} creates the table, or your own
- * migration tool does with {@link postgresSchema}. Rows that are full go away a few at a time, when others come; no job is
- * needed. Give it a pool, not a client within a transaction, which would keep others waiting until its end.
+ * Works with a `pg` pool, PGlite, or any object with `query(text, values)`. Create the table with {@link migrate}, or
+ * with {@link postgresSchema} and your own migration tool. No clean-up job is needed: inserts delete full rows, a few
+ * at a time. Pass a pool. A client inside a transaction would block other calls for its buckets until the transaction
+ * ends.
  * @example
  * const store = new PostgresStore(pool);
  * await store.migrate();
@@ -71,9 +72,9 @@ export class PostgresStore implements AsyncStore {
   readonly #table: string;
   readonly #statement: string;
   readonly #denials: DenyCache;
-  readonly #turns = new Turns<Waiting>();
+  readonly #queue = new KeyQueue<QueuedDecision>();
 
-  /** Sends nothing yet. Throws a TypeError or RangeError that names what is wrong. */
+  /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
     checkOptions(options, ["table", "denyCacheMs", "clock"]);
     const { table = "sluice", denyCacheMs = 1_000, clock } = options;
@@ -89,8 +90,8 @@ export class PostgresStore implements AsyncStore {
   }
 
   /**
-   * Creates the table and the function, or brings the function up to date. Safe to run at every start, from several
-   * processes at once too. Where everything is in place it changes nothing, and the role needs no right to create.
+   * Creates the table and the function, or updates the function. Run it at every start; several processes may run it at
+   * once. When everything is up to date it changes nothing, and the role needs no right to create.
    */
   async migrate(): Promise<void> {
     const { table, decide, source } = namesOf(this.#table);
@@ -99,7 +100,8 @@ export class PostgresStore implements AsyncStore {
       [`${decide}(${PARAMETERS.map(([, type]) => type).join(", ")})`, table],
     );
     if ((rows as { prosrc: string }[])[0]?.prosrc === source) return;
-    // One statement, so that any client can send it; the lock keeps two processes from creating the same things at once.
+    // One statement, so that any client can send it. The lock keeps two processes from creating the same objects at
+    // once.
     await this.#client.query(
       `DO $sluice$ BEGIN
         IF getdatabaseencoding() <> 'UTF8' THEN
@@ -114,12 +116,12 @@ export class PostgresStore implements AsyncStore {
 
   consume(policy: Policy, key: string, cost: number): Promise<Decision> {
     return new Promise((resolve, reject) => {
-      // What cannot be compared with what is left would be asked about for ever, or never answered.
+      // `#decide` compares costs with the tokens left: it would repeat or forget a cost that is not a number.
       wholeNumber("cost", cost);
       const known = this.recall(policy, key, cost);
       if (known !== null) return resolve(known);
-      const waiting: Waiting = { policy, key, cost, resolve, reject };
-      this.#turns.join(nameOf(policy, key), waiting, (first) => samePolicy(first.policy, policy), (all) => this.#decide(all));
+      const queued: QueuedDecision = { policy, key, cost, resolve, reject };
+      this.#queue.join(rowName(policy, key), queued, (first) => samePolicy(first.policy, policy), (all) => this.#decide(all));
     });
   }
 
@@ -128,24 +130,27 @@ export class PostgresStore implements AsyncStore {
   }
 
   async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const { snapshots } = await this.#askInTurn("p", [part(policy, key, cost)]);
+    const { snapshots } = await this.#runQueued("p", [makePart(policy, key, cost)]);
     return (snapshots[0] as Snapshot).peek(policy, cost);
   }
 
-  /** All or none, at most 128 charges. One transaction; buckets are always locked in the same order. Always asks. */
+  /**
+   * Takes all of at most 128 charges or none, in one transaction. Always asks the server. The server locks buckets in
+   * one fixed order, so calls never deadlock.
+   */
   async consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
     checkCharges(charges);
     if (charges.length === 0) return [];
-    const parts = charges.map(({ policy, key, cost }) => part(policy, key, cost));
+    const parts = charges.map(({ policy, key, cost }) => makePart(policy, key, cost));
     if (new Set(parts.map(({ name }) => name)).size < parts.length) {
-      throw new TypeError("Expected `charges` to name each bucket once, got one twice");
+      throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
     }
-    const { snapshots, sent } = await this.#askInTurn("c", parts);
+    const { snapshots, start } = await this.#runQueued("c", parts);
     const all = snapshots.every(({ fits }) => fits);
     return charges.map(({ policy, key, cost }, i) => {
       const snapshot = snapshots[i] as Snapshot;
       if (all) this.#denials.outdate(policy, key);
-      else if (!snapshot.fits) this.#denials.remember(policy, key, snapshot, sent);
+      else if (!snapshot.fits) this.#denials.remember(policy, key, snapshot, start);
       return all ? snapshot.consume(policy, cost) : snapshot.peek(policy, cost);
     });
   }
@@ -162,28 +167,30 @@ export class PostgresStore implements AsyncStore {
     await this.#change("d", policy, key, 0);
   }
 
-  // Whoever waits before it in line may yet be refused and remembered, so a denial is dropped twice.
+  // Dropped twice: a decision that is queued before the change may be refused and remembered in between.
   async #change(what: "r" | "b" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
     this.#denials.drop(policy, key);
     try {
-      await this.#askInTurn(what, [part(policy, key, tokens)]);
+      await this.#runQueued(what, [makePart(policy, key, tokens)]);
     } finally {
       this.#denials.drop(policy, key);
     }
   }
 
   /**
-   * Decides all that waited for one bucket, in as few statements as will do. The first is asked for alone, and what was
-   * found tells how many fit besides: their sum is next, since charging a sum is charging each in turn. Should others have
-   * been faster, the sum is refused, which is nobody's decision, and fewer are asked for. Whoever is refused alone is refused
-   * together with all others for whom, at that same instant, too little is there.
+   * Decides a batch of decisions for one bucket with few statements.
+   *
+   * The first statement charges the first decision alone, and its reply tells how many tokens are left. The next one
+   * charges the sum of all following decisions that fit in that: charging a sum equals charging each in turn. If
+   * another process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller. When
+   * a decision is refused alone, so are all others that need more than is left at the same instant.
    */
-  async #decide(all: readonly Waiting[]): Promise<void> {
-    const { policy, key } = all[0] as Waiting;
+  async #decide(all: readonly QueuedDecision[]): Promise<void> {
+    const { policy, key } = all[0] as QueuedDecision;
     let rest = all;
     let room = 0;
     try {
-      // Those before them in line may have found out.
+      // Earlier work in the queue may have remembered a denial.
       rest = rest.filter(({ cost, resolve }) => {
         const known = this.recall(policy, key, cost);
         if (known !== null) resolve(known);
@@ -191,7 +198,7 @@ export class PostgresStore implements AsyncStore {
       });
       while (rest.length > 0) {
         const { count, sum } = firstWithin(room, rest);
-        const { snapshots, sent } = await this.#ask(count === 1 ? "c" : "s", [part(policy, key, sum)]);
+        const { snapshots, start } = await this.#query(count === 1 ? "c" : "s", [makePart(policy, key, sum)]);
         const snapshot = snapshots[0] as Snapshot;
         if (snapshot.fits) {
           this.#denials.outdate(policy, key);
@@ -201,7 +208,7 @@ export class PostgresStore implements AsyncStore {
         const left = snapshot.fits ? peek(snapshot.buckets, policy, 0, snapshot.now) : snapshot.peek(policy, sum);
         room = Math.min(...readings(left).map(({ remaining }) => remaining));
         if (snapshot.fits || count > 1) continue;
-        this.#denials.remember(policy, key, snapshot, sent);
+        this.#denials.remember(policy, key, snapshot, start);
         for (const { cost, resolve } of rest) if (cost > room) resolve(peek(snapshot.buckets, policy, cost, snapshot.now));
         rest = rest.filter(({ cost }) => cost <= room);
       }
@@ -210,22 +217,24 @@ export class PostgresStore implements AsyncStore {
     }
   }
 
-  #askInTurn(what: What, parts: readonly StorePart[]): Promise<Answer> {
-    return this.#turns.take(parts.map(({ name }) => name), () => this.#ask(what, parts));
+  #runQueued(what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {
+    return this.#queue.run(parts.map(({ name }) => name), () => this.#query(what, parts));
   }
 
-  async #ask(what: What, parts: readonly StorePart[]): Promise<Answer> {
+  async #query(what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {
     const now = typeof this.clock === "function" ? readClock(this.clock) : null;
-    const sent = this.#denials.sending();
+    const start = this.#denials.startCall();
     const { rows } = await this.#client.query(this.#statement, writeValues(what, parts, now));
-    return { snapshots: readRows(rows, parts), sent };
+    return { snapshots: readRows(rows, parts), start };
   }
 }
 
-// The beginning of the line, as long as its sum stays within `room`, and the first of it in any case.
-function firstWithin(room: number, waiting: readonly Waiting[]): { count: number; sum: number } {
+// The longest beginning of `queued` whose costs add up to at most `room`. At least the first decision.
+function firstWithin(room: number, queued: readonly QueuedDecision[]): { count: number; sum: number } {
   let count = 1;
-  let sum = (waiting[0] as Waiting).cost;
-  while (count < waiting.length && sum + (waiting[count] as Waiting).cost <= room) sum += (waiting[count++] as Waiting).cost;
+  let sum = (queued[0] as QueuedDecision).cost;
+  while (count < queued.length && sum + (queued[count] as QueuedDecision).cost <= room) {
+    sum += (queued[count++] as QueuedDecision).cost;
+  }
   return { count, sum };
 }

@@ -1,10 +1,10 @@
 import { expected } from "../../core/check.js";
 
 /**
- * The SQL that creates the table and the function of a {@link PostgresStore}, for a migration tool of your own.
+ * Returns the SQL that creates the table and the function of a {@link PostgresStore}, for your own migration tool.
  *
- * `table` is what the store's option of that name is. Running it again changes nothing. Throws a RangeError for a name that
- * the store would not take either.
+ * `table` is the store's option of that name. Running the SQL again changes nothing. Throws a RangeError for a name
+ * that the store would refuse too.
  * @example
  * await pool.query(postgresSchema("sluice"));
  */
@@ -33,21 +33,21 @@ AS $$${decideBody(name)}$$;
 `;
 }
 
-/** What the function takes: a name and a type. An array has one element for each bucket, or for each limit of each bucket. */
+/** The function's parameters: names and types. An array has one element per bucket, or per limit of each bucket. */
 export const PARAMETERS = [
   ["what", "text"], // 'c' consume, 's' consume the sum of several decisions, 'p' peek, 'r' refund, 'b' debit, 'd' delete
-  ["buckets", "text[]"], // each once; they are charged together or not at all
-  ["tokens", "bigint[]"], // for each bucket
-  ["part", "int[]"], // for each limit: the place of its bucket, from 1 and never falling
-  ["limits", "text[]"], // its name
-  ["capacity", "bigint[]"], // in tokens
-  ["per_ms", "bigint[]"], // units that come back each ms
-  ["per_token", "bigint[]"], // units in a token
-  ["full_ms", "bigint[]"], // ms from empty to full
+  ["buckets", "text[]"], // different names; all are charged or none
+  ["tokens", "bigint[]"], // per bucket
+  ["part", "int[]"], // per limit: the position of its bucket, from 1, never decreasing
+  ["limits", "text[]"], // per limit: its name
+  ["capacity", "bigint[]"], // per limit: in tokens
+  ["per_ms", "bigint[]"], // per limit: units that refill each ms
+  ["per_token", "bigint[]"], // per limit: units in a token
+  ["full_ms", "bigint[]"], // per limit: ms from empty to full
   ["clock", "bigint"], // ms since 1970, or null for the server's own clock
 ] as const;
 
-/** A table's name in SQL, and those of its index, its function, and the function's text in the catalogue. */
+/** The quoted SQL names of a table, its index and its function, and the function's text as the catalog holds it. */
 export function namesOf(table: string): { table: string; index: string; decide: string; source: string } {
   if (typeof table !== "string" || !/^([A-Za-z_]\w{0,47}\.)?[A-Za-z_]\w{0,47}$/.test(table)) {
     throw new RangeError(expected("table", "1 to 48 letters, digits or `_`, not a digit first, with or without `schema.` before it", table));
@@ -58,7 +58,8 @@ export function namesOf(table: string): { table: string; index: string; decide: 
   return { table: quoted, index: `"${name}_sweep"`, decide: `${within}"${name}_decide"`, source: decideBody(quoted) };
 }
 
-// Answers a row for each limit, in order: whether its bucket's tokens fit, and what was found before anything was charged.
+// The function returns one row per limit, in order: whether its bucket's tokens fit, and what was spent before the
+// charge.
 const decideBody = (table: string): string => `
 DECLARE
   most CONSTANT bigint := 9007199254740991; -- 2^53 - 1

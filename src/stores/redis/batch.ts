@@ -1,58 +1,59 @@
 /** Where the outcome of a piece of work goes. Called once; does not throw, since many are called one after the other. */
-export interface Asker<Answer> {
+export interface PendingResult<Answer> {
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
 
-/** A piece of work, and who is told what came of it. */
-export interface Work<Answer> {
-  /** How much of a call it takes. */
+/** One item of a batch, and the callbacks for its result. */
+export interface BatchItem<Result> {
+  /** How much of `largest` it takes. */
   readonly size: number;
-  readonly asker: Asker<Answer>;
+  readonly pending: PendingResult<Result>;
 }
 
-/** Answers a batch: one entry for each piece of work, in order; an error fails that piece alone. */
-export type SendBatch<Piece, Answer> = (batch: readonly Piece[]) => Promise<ReadonlyArray<Answer | Error>>;
+/** Sends a batch. Resolves to one entry per item, in order; an error fails that item alone. */
+export type SendBatch<Item, Result> = (batch: readonly Item[]) => Promise<ReadonlyArray<Result | Error>>;
 
 /**
- * Gathers work into calls: what is asked for in one tick travels together, and so does what arrives while enough calls are
- * under way.
+ * Collects items into batches: the items of one tick, and the items that arrive while `maxInFlight` calls are in
+ * flight.
  *
- * While fewer are under way than `mostUnderWay`, a call leaves at the end of the tick, so that few callers wait for nobody;
- * and while none is, as soon as a quarter of `largest` have gathered, so that the server decides while the client gathers more.
- * From then on work gathers until one comes back, or until `largest` have gathered. No call carries more than
- * that, by the sizes that come with the work, unless one piece alone does. A call that fails, fails each of its
- * pieces, and no other. What waits here is sent and counts even when whoever asked has given up meanwhile, and calls that
- * hang hold back what came after them until `largest` have gathered: give the client a deadline.
+ * - Fewer than `maxInFlight` calls in flight: sends at the end of the tick, so that a few callers never wait.
+ * - None in flight: also sends at a size of `largest / 4`, so that the server works while the client collects more.
+ * - `maxInFlight` or more in flight: waits for a reply, or for a size of `largest`.
+ *
+ * A batch has at most size `largest`, unless a single item is larger. A failed call fails its own items only. Items are
+ * sent and counted even if their caller timed out in between. Calls that hang delay later items until these reach
+ * `largest`, so give the client a timeout.
  */
-export class Batcher<Piece extends Work<Answer>, Answer> {
-  readonly #send: SendBatch<Piece, Answer>;
+export class Batcher<Item extends BatchItem<Result>, Result> {
+  readonly #send: SendBatch<Item, Result>;
   readonly #largest: number;
   readonly #enough: number;
-  readonly #mostUnderWay: number;
+  readonly #maxInFlight: number;
   readonly #endOfTick = (): void => {
     this.#scheduled = false;
     this.#flush();
   };
-  #waiting: Piece[] = [];
+  #waiting: Item[] = [];
   #size = 0;
-  #underWay = 0;
+  #inFlight = 0;
   #scheduled = false;
 
-  constructor(send: SendBatch<Piece, Answer>, largest: number, mostUnderWay: number) {
+  constructor(send: SendBatch<Item, Result>, largest: number, maxInFlight: number) {
     this.#send = send;
     this.#largest = largest;
     this.#enough = Math.ceil(largest / 4);
-    this.#mostUnderWay = mostUnderWay;
+    this.#maxInFlight = maxInFlight;
   }
 
-  /** Takes on `work`, whose asker will be told. */
-  add(work: Piece): void {
-    if (this.#size + work.size > this.#largest) this.#flush();
-    this.#waiting.push(work);
-    this.#size += work.size;
-    if (this.#size >= (this.#underWay === 0 ? this.#enough : this.#largest)) this.#flush();
-    else if (!this.#scheduled && this.#underWay < this.#mostUnderWay) {
+  /** Adds `item`, and calls its `pending` with the result. */
+  add(item: Item): void {
+    if (this.#size + item.size > this.#largest) this.#flush();
+    this.#waiting.push(item);
+    this.#size += item.size;
+    if (this.#size >= (this.#inFlight === 0 ? this.#enough : this.#largest)) this.#flush();
+    else if (!this.#scheduled && this.#inFlight < this.#maxInFlight) {
       this.#scheduled = true;
       void endOfTick.then(this.#endOfTick);
     }
@@ -63,31 +64,31 @@ export class Batcher<Piece extends Work<Answer>, Answer> {
     const batch = this.#waiting;
     this.#waiting = [];
     this.#size = 0;
-    this.#underWay += 1;
+    this.#inFlight += 1;
     void this.#deliver(batch);
   }
 
-  async #deliver(batch: readonly Piece[]): Promise<void> {
-    let tell: (work: Piece, place: number) => void;
+  async #deliver(batch: readonly Item[]): Promise<void> {
+    let settle: (item: Item, i: number) => void;
     try {
-      const answers = await this.#send(batch);
-      tell = ({ asker }, place) => {
-        const answer = answers[place] as Answer | Error;
-        if (answer instanceof Error) asker.reject(answer);
-        else asker.resolve(answer);
+      const results = await this.#send(batch);
+      settle = ({ pending }, i) => {
+        const result = results[i] as Result | Error;
+        if (result instanceof Error) pending.reject(result);
+        else pending.resolve(result);
       };
     } catch (error) {
-      tell = ({ asker }) => asker.reject(error);
+      settle = ({ pending }) => pending.reject(error);
     }
     try {
-      batch.forEach(tell);
+      batch.forEach(settle);
     } finally {
-      this.#underWay -= 1;
-      // What gathered meanwhile leaves now, whether or not other calls are still out.
+      this.#inFlight -= 1;
+      // Any reply sends the items that wait, even while other calls are in flight.
       this.#flush();
     }
   }
 }
 
-// A reaction to a promise that is there already: cheaper than queueMicrotask, which Node wraps.
+// A reaction to a resolved promise. It costs less than queueMicrotask, which Node wraps.
 const endOfTick = Promise.resolve();

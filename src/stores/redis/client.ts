@@ -1,6 +1,6 @@
 import { expected } from "../../core/check.js";
 
-/** The part of ioredis and iovalkey, single or cluster, that the store calls. */
+/** The methods of ioredis and iovalkey clients, single or cluster, that the store calls. */
 export interface IoredisLike {
   /** Runs a script by its hash. */
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
@@ -8,49 +8,49 @@ export interface IoredisLike {
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** True on the cluster client. */
   readonly isCluster?: boolean;
-  /** What the client itself puts before every key. */
+  /** `keyPrefix` is the text that the client puts before every key. */
   readonly options?: { readonly keyPrefix?: unknown };
 }
 
-/** The part of node-redis, single or cluster, that the store calls. */
+/** The methods of node-redis clients, single or cluster, that the store calls. */
 export interface NodeRedisLike {
   /** Runs a script by its hash. */
   evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  /** There on node-redis's cluster client. */
+  /** Present on the cluster client only. */
   readonly slots?: unknown;
 }
 
-/** Any client that the store works with, seen through the two calls that it makes. Bring one that is connected or connects by itself. */
+/** A client of ioredis, iovalkey or node-redis. Pass one that is connected, or that connects by itself. */
 export type RedisClient = IoredisLike | NodeRedisLike;
 
-/** Runs the script, by its hash when the server knows it. */
+/** Runs the script: by its hash if the server knows it, otherwise by its text. */
 export type RunScript = (keys: string[], args: string[]) => Promise<unknown>;
 
-/** Whether the client talks to a cluster, where the keys of one call must lie in one slot. */
+/** Whether the client talks to a cluster, where all keys of one call must be in one slot. */
 export function isCluster(client: RedisClient): boolean {
   return "evalsha" in client ? client.isCluster === true : "slots" in client && client.slots !== undefined;
 }
 
-/** What the client puts before every key, which counts when the slot of a cluster is worked out. */
+/** The text that the client puts before every key. The key's slot in a cluster depends on it. */
 export function keyPrefixOf(client: RedisClient): string {
   const prefix = "evalsha" in client ? client.options?.keyPrefix : undefined;
   return typeof prefix === "string" ? prefix : "";
 }
 
-/** Whether a cluster refused a call, unseen by the script, because its keys are on the move between two nodes. */
+/** Whether a cluster refused a call before it ran the script, because its keys are moving between two nodes. */
 export function isTryAgain(error: unknown): boolean {
   return messageOf(error).includes("TRYAGAIN");
 }
 
 /**
- * What a client failed with, as far as it may be printed: name, message, code, and the same of its cause. Clients attach
- * the command to an error, in places of their own, and with it the callers' keys.
+ * Copies the printable part of a client's error: name, message, code, and the same of its cause. Clients attach the
+ * command to their errors under various names, and the command contains callers' keys.
  */
 export function withoutCommand(error: unknown): Error {
   const { cause, lastNodeError } = Object(error) as Readonly<Record<string, unknown>>;
-  // The second is where cluster clients of the ioredis family keep it.
+  // Cluster clients of ioredis and iovalkey keep the cause in `lastNodeError`.
   const from = cause ?? lastNodeError;
   return bare(error, from === undefined || from === null ? {} : { cause: bare(from, {}) });
 }
@@ -62,10 +62,10 @@ function bare(error: unknown, options: ErrorOptions): Error {
   return typeof code === "string" ? Object.assign(copy, { code }) : copy;
 }
 
-// Servers quote a command that they do not have.
+// Servers quote the arguments of a command that they do not know.
 const QUOTED_COMMAND = /, with args beginning with:.*/s;
 
-/** Makes the one call that the store needs of a client. Throws a TypeError for something that is no client. */
+/** Returns the function that runs `script` with `client`. Throws a TypeError when `client` is not a known client. */
 export function scriptRunner(client: RedisClient, script: string): RunScript {
   const run = callsOf(client);
   let sha: string | Promise<string> | undefined;
@@ -73,23 +73,24 @@ export function scriptRunner(client: RedisClient, script: string): RunScript {
   return async (keys, args) => {
     sha ??= sha1(script);
     try {
-      // Awaited until it is there, since each wait costs a lone call a turn of the microtasks.
+      // Awaits the hash only until it is known: each await costs a single call one turn of the microtask queue.
       if (typeof sha !== "string") sha = await sha;
       return await run.bySha(sha, keys, args);
     } catch (error) {
-      // Servers forget scripts when they restart, fail over or are told to. It was not run, so running it now counts once.
+      // Servers forget scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so this run is the
+      // first.
       if (!isUnknownScript(error)) throw error;
       return run.byText(script, keys, args);
     }
   };
 }
 
-interface Calls {
+interface ScriptCalls {
   bySha(sha: string, keys: string[], args: string[]): Promise<unknown>;
   byText(script: string, keys: string[], args: string[]): Promise<unknown>;
 }
 
-function callsOf(client: RedisClient): Calls {
+function callsOf(client: RedisClient): ScriptCalls {
   if (typeof client === "object" && client !== null && typeof client.eval === "function") {
     if ("evalsha" in client) {
       return {
@@ -111,7 +112,7 @@ function isUnknownScript(error: unknown): boolean {
   return messageOf(error).startsWith("NOSCRIPT");
 }
 
-// Clients have error classes of their own, and the server's words in common.
+// Each client has its own error classes; the server's message is the same in all of them.
 function messageOf(error: unknown): string {
   const message = (error as { readonly message?: unknown } | null | undefined)?.message;
   return typeof message === "string" ? message : "";

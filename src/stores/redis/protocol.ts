@@ -5,14 +5,17 @@ import { portableKey } from "../shared/portable-key.js";
 import { StoreError } from "../shared/store-error.js";
 import { Snapshot, type StorePart } from "../shared/snapshot.js";
 
-/** What the script is asked to do: consume, peek, refund, debit or delete; several parts together or not at all. */
+/** One request to the script: consume, peek, refund, debit or delete. It is done for all of its parts or for none. */
 export interface StoreRequest {
   readonly what: "c" | "p" | "r" | "b" | "d";
   readonly parts: readonly StorePart[];
 }
 
-/** A part with the caller's own key. Its name is made when it is needed, for many wait at a time and each would keep its own. */
-export class Part implements StorePart {
+/**
+ * A part that keeps the caller's key and builds its name on demand. Many parts wait at a time; stored names cost
+ * memory.
+ */
+export class RedisPart implements StorePart {
   readonly prefix: string;
   readonly policy: Policy;
   readonly key: string;
@@ -30,33 +33,33 @@ export class Part implements StorePart {
   }
 }
 
-/** The script's keys and arguments; `now` is empty for the server's clock. See `redis-script.ts`. */
+/** The script's keys and arguments, as `script.ts` describes them. An empty `now` means the server's clock. */
 export function writeRequests(requests: readonly StoreRequest[], now: string): { keys: string[]; args: string[] } {
   const keys: string[] = [];
   const args = [now, ""];
-  // Where in ARGV, which counts from 1, each policy stands.
-  const places = new Map<Policy, string>();
+  // The index of each policy in ARGV, which counts from 1.
+  const indexes = new Map<Policy, string>();
   const runs: string[] = [];
   for (let i = 0; i < requests.length; ) {
     const first = requests[i] as StoreRequest;
     const start = i;
-    // Most traffic asks alike but for its key, and says the rest once.
+    // Most requests differ only in their key, so the rest is written once per run.
     do {
       for (const { name } of (requests[i] as StoreRequest).parts) keys.push(name);
       i++;
-    } while (i < requests.length && asksAlike(first, requests[i] as StoreRequest));
+    } while (i < requests.length && differInKeyOnly(first, requests[i] as StoreRequest));
     runs.push(first.what, String(i - start), String(first.parts.length));
     for (const { policy, tokens } of first.parts) {
-      let place = places.get(policy);
-      if (place === undefined) {
-        place = String(args.length + 1);
-        places.set(policy, place);
+      let index = indexes.get(policy);
+      if (index === undefined) {
+        index = String(args.length + 1);
+        indexes.set(policy, index);
         args.push(String(policy.limits.length));
         for (const { name, capacity, unitsPerMs, unitsPerToken } of policy.limits) {
           args.push(name, String(capacity), String(unitsPerMs), String(unitsPerToken));
         }
       }
-      runs.push(place, String(tokens));
+      runs.push(index, String(tokens));
     }
   }
   args[1] = String(args.length + 1);
@@ -64,7 +67,7 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): {
   return { keys, args };
 }
 
-function asksAlike(a: StoreRequest, b: StoreRequest): boolean {
+function differInKeyOnly(a: StoreRequest, b: StoreRequest): boolean {
   if (a.what !== b.what || a.parts.length !== b.parts.length) return false;
   for (let i = 0; i < a.parts.length; i++) {
     const [one, other] = [a.parts[i] as StorePart, b.parts[i] as StorePart];
@@ -74,60 +77,67 @@ function asksAlike(a: StoreRequest, b: StoreRequest): boolean {
 }
 
 /**
- * One entry for each request: its parts' snapshots, or the error that fails it alone, `"ERR_STORE_FOREIGN_VALUE"`. Throws a
- * StoreError with `"ERR_STORE_REPLY"` for what the script would not say.
+ * Returns one entry per request: the snapshots of its parts, or a StoreError with `"ERR_STORE_FOREIGN_VALUE"` that
+ * fails this request alone. Throws a StoreError with `"ERR_STORE_REPLY"` for a reply that is not the script's.
  */
 export function readReply(reply: unknown, requests: readonly StoreRequest[]): Array<Snapshot[] | Error> {
-  const reader = new Reader(Array.isArray(reply) ? reply : []);
-  const answers = requests.map((request) => reader.answer(request));
-  if (!reader.isDone) throw new StoreError("ERR_STORE_REPLY", "The script's answer is not as long as the question");
-  return answers;
+  const reader = new ReplyReader(Array.isArray(reply) ? reply : []);
+  const results = requests.map((request) => reader.read(request));
+  reader.end();
+  return results;
 }
 
-class Reader {
-  readonly #said: readonly unknown[];
+class ReplyReader {
+  readonly #entries: readonly unknown[];
   readonly #now: number;
-  #place = 1;
+  #next = 1;
 
-  constructor(said: readonly unknown[]) {
-    this.#said = said;
-    this.#now = wholeOf(said[0]);
+  constructor(entries: readonly unknown[]) {
+    this.#entries = entries;
+    this.#now = wholeOf(entries[0]);
   }
 
-  get isDone(): boolean {
-    return this.#place === this.#said.length;
+  /** Throws unless all entries were read. */
+  end(): void {
+    const got = this.#entries.length;
+    if (got !== this.#next) throw new StoreError("ERR_STORE_REPLY", `Expected ${this.#next} entries in the reply, got ${got}. ${CHECK_CLIENT}`);
   }
 
-  answer({ what, parts }: StoreRequest): Snapshot[] | Error {
+  read({ what, parts }: StoreRequest): Snapshot[] | Error {
     let foreign: string | null = null;
     const snapshots = parts.map((part) => {
       let fits = true;
       const buckets = part.policy.limits.map(({ unitsPerMs, unitsPerToken }): Bucket => {
-        const entry = this.#said[this.#place++];
+        const entry = this.#entries[this.#next++];
         if (entry === null) foreign = part.name;
         const ahead = Array.isArray(entry);
         const number = entry === null ? -1 : wholeOf(ahead ? entry[0] : entry);
-        // A part that is refused says -1 minus what is spent.
+        // The entry of a refused part is -1 minus the units spent.
         fits = number >= 0;
         return { spent: fits ? number : -1 - number, at: ahead ? this.#now + wholeOf(entry[1]) : this.#now, unitsPerMs, unitsPerToken };
       });
       return new Snapshot(this.#now, buckets, fits);
     });
-    // To be deleted, a value may be anybody's.
+    // A delete may remove another program's value.
     return foreign === null || what === "d" ? snapshots : foreignValue(foreign);
   }
 }
 
 function foreignValue(name: string): StoreError {
-  return new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected ${JSON.stringify(name)} to hold a bucket, got a value of something else`);
+  return new StoreError(
+    "ERR_STORE_FOREIGN_VALUE",
+    `Expected ${JSON.stringify(name)} to hold a bucket, got another program's value. Give the store a \`prefix\` of its own.`,
+  );
 }
 
-// The script writes the greatest numbers as text, and some clients can be told to answer strings for all of them.
+// The script writes the largest numbers as text. Some clients can be configured to return all numbers as strings.
 function wholeOf(entry: unknown): number {
   const number = typeof entry === "string" ? Number(entry) : entry;
-  if (!Number.isInteger(number)) throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the script's answer, got ${typeof entry}`);
+  if (!Number.isInteger(number)) throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the reply, got ${typeof entry}. ${CHECK_CLIENT}`);
   return number as number;
 }
 
-// Keys that stay as they are, which most are: ASCII without braces.
+const CHECK_CLIENT = "Check that no proxy or client option changes replies.";
+
+// Keys that need no conversion, as most keys: printable ASCII without braces.
 const PLAIN = /^[ -z|~]*$/;

@@ -1,5 +1,5 @@
 /**
- * Buckets in Redis or Valkey, shared by every process that uses them.
+ * A store that keeps buckets in Redis or Valkey, shared by all processes that use it.
  * @module
  */
 import { readClock, type Clock } from "../../core/clock.js";
@@ -10,10 +10,10 @@ import type { AsyncStore, Charge, Guard, Store } from "../../core/store.js";
 import { guard } from "../../guard/guard.js";
 import type { PendingConsume } from "../../guard/call.js";
 import { checkCharges } from "../shared/charges.js";
-import { Batcher, type Asker, type Work } from "./batch.js";
+import { Batcher, type PendingResult, type BatchItem } from "./batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
-import { DenyCache, type Sent } from "../shared/deny-cache.js";
-import { Part, readReply, writeRequests, type StoreRequest } from "./protocol.js";
+import { DenyCache, type CallStart } from "../shared/deny-cache.js";
+import { readReply, RedisPart, writeRequests, type StoreRequest } from "./protocol.js";
 import { SCRIPT } from "./script.js";
 import { hasHashTag, slotOf } from "./slot.js";
 import type { Snapshot } from "../shared/snapshot.js";
@@ -21,37 +21,37 @@ import type { Snapshot } from "../shared/snapshot.js";
 export type { IoredisLike, NodeRedisLike, RedisClient } from "./client.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
 
-/** How a {@link RedisStore} is made. */
+/** The options of a {@link RedisStore}. */
 export interface RedisStoreOptions {
-  /** The beginning of every key. Default `"sluice"`. Two services on one server need two. */
-  readonly prefix?: string;
-  /** Milliseconds for which a denial is answered without asking again; 0 to always ask. Default 1000. */
-  readonly denyCacheMs?: number;
-  /** Whether decisions of one tick share a call. Default true. */
-  readonly batch?: boolean;
-  /** Whether the client talks to a cluster. Default: what the client says of itself. */
-  readonly cluster?: boolean;
-  /** A clock for tests. Default: the server's own, which is the only one that several processes share. */
-  readonly clock?: Clock;
+  /** The beginning of every key. Default `"sluice"`. Services with the same prefix on one server share buckets. */
+  readonly prefix?: string | undefined;
+  /** Milliseconds for which a denial is repeated without asking the server. 0 asks every time. Default 1000. */
+  readonly denyCacheMs?: number | undefined;
+  /** Whether calls of one tick share a request to the server, up to 128 buckets in each. Default true. */
+  readonly batch?: boolean | undefined;
+  /** Whether the client talks to a cluster. Default: detected from the client. */
+  readonly cluster?: boolean | undefined;
+  /** Returns milliseconds, for tests. Default: the server's clock, the only clock that several processes share. */
+  readonly clock?: Clock | undefined;
 }
 
-interface Ask extends StoreRequest, Work<Answer> {
-  readonly parts: readonly Part[];
+interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
+  readonly parts: readonly RedisPart[];
 }
 
-/** Consumed or peeked together: a decision for each part; alone: one. Nothing for what decides nothing. */
-type Answer = Decision | readonly Decision[] | undefined;
+/** One decision for one part, a list for several parts, undefined for a request that decides nothing. */
+type RequestResult = Decision | readonly Decision[] | undefined;
 
-// Enough for the shared cost of a call to vanish; few enough that the server is not held up for longer than a millisecond.
+// Large enough that a decision's share of a call's cost is small. Small enough to block the server for less than 1 ms.
 const LARGEST_BATCH = 128;
-// Few enough connections wait for nobody, many still share calls, and client and server work at the same time.
-const MOST_UNDER_WAY = 4;
+// Enough that a few callers do not wait for each other's calls. Few enough that many callers share calls.
+const MAX_IN_FLIGHT = 4;
 
 /**
- * Keeps buckets in Redis 6.2 or later, or Valkey: one script call decides, atomically, by the server's clock.
+ * Keeps buckets in Redis 6.2 or later, or Valkey. One script call decides, atomically and by the server's clock.
  *
- * Works with clients of ioredis, iovalkey and node-redis, on one node or a cluster. The client stays yours: connect it,
- * configure its retries, close it. Each caller and policy is one key, which expires when its buckets are full.
+ * Works with clients of ioredis, iovalkey and node-redis, on one node or a cluster. You connect the client, configure
+ * its retries and close it. Each pair of policy and key is one Redis key, which expires after its buckets are full.
  * @example
  * const store = new RedisStore(new Redis("redis://127.0.0.1:6379"));
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store });
@@ -67,17 +67,17 @@ export class RedisStore implements AsyncStore {
   readonly #run: RunScript;
   readonly #largest: number;
   readonly #denials: DenyCache;
-  /** What comes before a name where the slot is worked out; null where all keys lie in one slot, or there are no slots. */
+  /** The client's own prefix, to compute slots with. Null when all keys are in one slot, or the server has no slots. */
   readonly #slotPrefix: string | null;
-  readonly #batchers = new Map<number, Batcher<Ask, Answer>>();
+  readonly #batchers = new Map<number, Batcher<BatchedRequest, RequestResult>>();
 
   /**
-   * See the port; at most 128 charges, and always asked, whatever is remembered of refusals. A cluster keeps keys together only
-   * where they share a hash tag: over one whose `prefix` has none, this member is absent.
+   * Takes all of at most 128 charges or none. Always asks the server. Absent on a cluster unless `prefix` has a hash
+   * tag, such as `"{sluice}"`, because a cluster changes several keys in one step only when they share a tag.
    */
   readonly consumeTogether?: (charges: readonly Charge[]) => Promise<readonly Decision[]>;
 
-  /** Sends nothing yet. Throws a TypeError or RangeError that names what is wrong. */
+  /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
     checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
     this.#run = scriptRunner(client, SCRIPT);
@@ -130,10 +130,10 @@ export class RedisStore implements AsyncStore {
     else call.follow(store.consume(policy, key, cost) as Promise<Decision>);
   }
 
-  #consume(policy: Policy, key: string, cost: number, asker: Asker<Decision>): void {
+  #consume(policy: Policy, key: string, cost: number, pending: PendingResult<Decision>): void {
     if (this.#denials.has(policy, key)) {
-      this.#recallOrConsume(policy, key, cost).then((decision) => asker.resolve(decision), (error: unknown) => asker.reject(error));
-    } else this.#add("c", [this.#part(policy, key, cost)], asker);
+      this.#recallOrConsume(policy, key, cost).then((decision) => pending.resolve(decision), (error: unknown) => pending.reject(error));
+    } else this.#add("c", [this.#part(policy, key, cost)], pending);
   }
 
   async #recallOrConsume(policy: Policy, key: string, cost: number): Promise<Decision> {
@@ -153,14 +153,14 @@ export class RedisStore implements AsyncStore {
     if (charges.length === 0) return [];
     const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
     if (new Set(parts.map(({ name }) => name)).size < parts.length) {
-      throw new TypeError("Expected `charges` to name each bucket once, got one twice");
+      throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
     }
     const answer = await this.#ask<Decision | readonly Decision[]>("c", parts);
     return "allowed" in answer ? [answer] : answer;
   }
 
-  // A denial that is decided between this call's leaving and its being carried out is remembered, so it is dropped twice; a
-  // call that failed may have been carried out all the same.
+  // Dropped twice: the server may refuse a call, and this process remember it, before the server makes the change. Also
+  // dropped after a failed call, because the server may have made the change.
   async #change(what: "r" | "b" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
     this.#denials.drop(policy, key);
     try {
@@ -170,65 +170,67 @@ export class RedisStore implements AsyncStore {
     }
   }
 
-  // Resolves with what `#answer` makes of the request; its caller knows the type.
-  #ask<A extends Answer>(what: StoreRequest["what"], parts: readonly Part[]): Promise<A> {
+  // Resolves to the result that `#resultOf` makes of the request. The caller knows its type.
+  #ask<A extends RequestResult>(what: StoreRequest["what"], parts: readonly RedisPart[]): Promise<A> {
     return new Promise<A>((resolve, reject) => this.#add<A>(what, parts, { resolve, reject }));
   }
 
-  #add<A extends Answer>(what: StoreRequest["what"], parts: readonly Part[], asker: Asker<A>): void {
-    this.#batcherOf(parts[0] as Part).add({ what, parts, size: parts.length, asker: asker as Asker<unknown> });
+  #add<A extends RequestResult>(what: StoreRequest["what"], parts: readonly RedisPart[], pending: PendingResult<A>): void {
+    this.#batcherOf(parts[0] as RedisPart).add({ what, parts, size: parts.length, pending: pending as PendingResult<unknown> });
   }
 
-  // One for each slot that was used, so at most 16 384.
-  #batcherOf(part: Part): Batcher<Ask, Answer> {
+  // One batcher per slot in use, so at most 16,384.
+  #batcherOf(part: RedisPart): Batcher<BatchedRequest, RequestResult> {
     const slot = this.#slotPrefix === null ? 0 : slotOf(this.#slotPrefix + part.name);
     let batcher = this.#batchers.get(slot);
     if (batcher === undefined) {
-      batcher = new Batcher((asks) => this.#send(asks), this.#largest, MOST_UNDER_WAY);
+      batcher = new Batcher((requests) => this.#send(requests), this.#largest, MAX_IN_FLIGHT);
       this.#batchers.set(slot, batcher);
     }
     return batcher;
   }
 
-  async #send(asks: readonly Ask[]): Promise<ReadonlyArray<Answer | Error>> {
-    const { keys, args } = writeRequests(asks, this.#now());
-    const sent = this.#denials.sending();
+  async #send(requests: readonly BatchedRequest[]): Promise<ReadonlyArray<RequestResult | Error>> {
+    const { keys, args } = writeRequests(requests, this.#now());
+    const start = this.#denials.startCall();
     let reply: unknown;
     try {
       reply = await this.#run(keys, args);
     } catch (error) {
-      if (asks.length === 1 || !isTryAgain(error)) throw withoutCommand(error);
-      return this.#sendApart(asks);
+      if (requests.length === 1 || !isTryAgain(error)) throw withoutCommand(error);
+      return this.#sendApart(requests);
     }
-    return readReply(reply, asks).map((snapshots, i) => (snapshots instanceof Error ? snapshots : this.#answer(asks[i] as Ask, snapshots, sent)));
+    return readReply(reply, requests).map((snapshots, i) =>
+      snapshots instanceof Error ? snapshots : this.#resultOf(requests[i] as BatchedRequest, snapshots, start),
+    );
   }
 
-  // While a slot moves, its keys are on either of two nodes, and only calls with one key are sure to find theirs.
-  async #sendApart(asks: readonly Ask[]): Promise<ReadonlyArray<Answer | Error>> {
-    const answers = await Promise.allSettled(asks.map((ask) => this.#send([ask])));
-    return answers.map((answer) => (answer.status === "fulfilled" ? (answer.value[0] as Answer | Error) : (answer.reason as Error)));
+  // While a slot moves, its keys are on two nodes. Only calls with one key are certain to reach the right node.
+  async #sendApart(requests: readonly BatchedRequest[]): Promise<ReadonlyArray<RequestResult | Error>> {
+    const results = await Promise.allSettled(requests.map((request) => this.#send([request])));
+    return results.map((result) => (result.status === "fulfilled" ? (result.value[0] as RequestResult | Error) : (result.reason as Error)));
   }
 
-  #answer({ what, parts }: Ask, snapshots: readonly Snapshot[], sent: Sent): Answer | Error {
+  #resultOf({ what, parts }: BatchedRequest, snapshots: readonly Snapshot[], start: CallStart): RequestResult | Error {
     if (what !== "c" && what !== "p") return undefined;
     try {
-      if (parts.length === 1) return this.#decide(what, parts[0] as Part, snapshots[0] as Snapshot, true, sent);
+      if (parts.length === 1) return this.#decide(what, parts[0] as RedisPart, snapshots[0] as Snapshot, true, start);
       const all = snapshots.every(({ fits }) => fits);
-      return parts.map((part, i) => this.#decide(what, part, snapshots[i] as Snapshot, all, sent));
+      return parts.map((part, i) => this.#decide(what, part, snapshots[i] as Snapshot, all, start));
     } catch (error) {
       return error as Error;
     }
   }
 
-  #decide(what: StoreRequest["what"], { policy, key, tokens }: Part, snapshot: Snapshot, all: boolean, sent: Sent): Decision {
+  #decide(what: StoreRequest["what"], { policy, key, tokens }: RedisPart, snapshot: Snapshot, all: boolean, start: CallStart): Decision {
     if (what === "p") return snapshot.peek(policy, tokens);
     const decision = all ? snapshot.consume(policy, tokens) : snapshot.peek(policy, tokens);
-    if (!decision.allowed) this.#denials.remember(policy, key, snapshot, sent);
+    if (!decision.allowed) this.#denials.remember(policy, key, snapshot, start);
     else if (all) this.#denials.outdate(policy, key);
     return decision;
   }
 
-  #part(policy: Policy, key: string, tokens: number): Part {
-    return new Part(this.#prefix, policy, key, tokens);
+  #part(policy: Policy, key: string, tokens: number): RedisPart {
+    return new RedisPart(this.#prefix, policy, key, tokens);
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The part of the script for what is out of the ordinary: any number of parts and limits, and any value. See `redis-script.ts`,
- * which puts it where it is first needed in a call: to make these functions costs more than a simple decision does.
+ * The part of the script for all other requests: any number of parts and limits, and any stored value. `script.ts`
+ * inserts it where a call first needs it, because creating these functions costs more than a simple decision.
  *
- * Defines `long`, which answers the request whose first key is `KEYS[done + 1]`, after `length` entries of the reply, and returns
- * how many entries there are then. `run` is where the request stands in ARGV.
+ * Defines `long(run, done, length)`, which answers the request whose first key is `KEYS[done + 1]` and whose run
+ * starts at index `run` of ARGV. It appends to the `length` entries of the reply, and returns their new number.
  */
 export const LONG_WAY = `
 local pcall = pcall

@@ -1,41 +1,44 @@
 import { LONG_WAY } from "./script-long.js";
 
 /**
- * The script that decides inside of Redis: the arithmetic of `core/bucket.ts`, run by the server that keeps the buckets.
+ * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts`.
  *
- * One call carries any number of requests, which are decided in order. A request has one part, or several that are charged
- * together or not at all. Lua's numbers are the doubles of JavaScript, so both come to the same to the last unit.
+ * One call carries any number of requests, and decides them in order. A request has one part, or several parts that
+ * are charged all or none. Lua's numbers are doubles like those of JavaScript, so both give the same results to the
+ * last unit.
  *
- * KEYS: the key of each part, in the order of the parts; all in one slot of a cluster.
+ * KEYS: the key of each part, in the order of the parts. On a cluster, all are in one slot.
  *
  * ARGV:
- *   1. the time in ms, or an empty string for the server's own
- *   2. where the first run stands in ARGV
- *   then each policy that is spoken of
- *     how many limits it has; for each limit
+ *   1. the time in ms, or an empty string for the server's clock
+ *   2. the index of the first run in ARGV
+ *   then each policy in use
+ *     its number of limits; for each limit
  *       its name, its capacity in tokens, units per ms (p), units per token (q)
- *   then each run of requests that ask alike
- *     what to do: "c" consume, "p" peek, "r" refund, "b" debit, "d" delete; how many requests; how many parts each has; for each part
- *       where its policy stands in ARGV, tokens
+ *   then each run of requests that differ in their keys only
+ *     "c" consume, "p" peek, "r" refund, "b" debit or "d" delete; its number of requests; the number of parts of each;
+ *       for each part the index of its policy in ARGV, tokens
  *
- * Answers the time in ms, then for each part and each limit of its policy
- *   units spent before this request, when the part is charged or would be; -1 minus them when it is refused;
- *   a pair of that and the ms that the record lies ahead of the clock, where it does; or nil, when the key holds something foreign
+ * Reply: the time in ms, then one entry for each part and each limit of its policy
+ *   the units spent before this request if the part fits; -1 minus those units if it is refused
+ *   if the record is ahead of the clock, a pair of that number and the ms it is ahead
+ *   nil if the key holds another program's value
  *
- * A number beyond 2^53 - 48 on either side of zero is answered as text. Several clients add the code of a digit, 48 for "0", before
- * they take 48 away, and so round it.
+ * Numbers above 2^53 - 48 and below -(2^53 - 48) are sent as text. Several clients parse a number by adding the code of
+ * each digit and then subtracting 48 (the code of "0"), which rounds larger numbers.
  *
- * Stored value, in bytes: 1, the version of this format; when the key expires, in ms; then for each limit that is not full
- * spent, at, p and q, and its name, which a zero ends. Numbers are doubles, the least byte first: exact, and read and written
- * in a tenth of the time that decimals take. Limits of unknown names belong to another version of the policy and are kept
- * until they are full.
+ * Stored value, in bytes: 1, the version of this format; the key's expiry, in ms; then for each limit that is not
+ * full spent, at, p and q, and its name, ended by a zero byte. Numbers are little-endian doubles: exact, and 10 times
+ * faster to read and write than decimals. Limits with unknown names belong to another version of the policy and are
+ * kept until they are full.
  *
- * A key expires when all of it has been full for as long as filling it takes, ten seconds at least and a minute at most, and
- * never sooner. So most writes can leave the expiry as it is, which halves what they cost.
+ * A new expiry is the instant at which all limits are full, plus the time that filling takes: at least 10 s, at most
+ * 60 s. A key never expires before it is full. So most writes can leave the expiry unchanged, which halves their
+ * cost.
  *
- * Most requests consume from one limit whose record is absent, or there in the same numbers and not ahead of the clock. Those are
- * decided here, without a table or a function being made, for these are what a lone call would mostly pay for. Whatever is
- * out of the ordinary goes the long way (`redis-script-long.ts`), and comes to the same.
+ * Most requests consume from one limit whose record is absent, or has the same numbers and is not ahead of the clock.
+ * The script decides these without creating a table or a function, which would be most of the cost of a single call.
+ * All other requests take the long way (`script-long.ts`), with the same results.
  */
 export const SCRIPT = `
 local KEYS, ARGV = KEYS, ARGV

@@ -1,5 +1,5 @@
 /**
- * The slot of a Redis Cluster that a key lies in: CRC16 of the key, or of its hash tag when it has one, modulo 16384.
+ * The Redis Cluster slot of a key: CRC16 of its hash tag, or of the whole key when it has none, modulo 16384.
  *
  * Source: Redis Cluster specification, "Key distribution model" and appendix A (CRC16/XMODEM).
  */
@@ -13,12 +13,12 @@ export function slotOf(key: string): number {
   return crc % 16_384;
 }
 
-/** Whether all keys that begin so lie in one slot. */
+/** Whether all keys with this prefix are in one slot. */
 export function hasHashTag(prefix: string): boolean {
   return tagOf(prefix) !== null;
 }
 
-// What stands between the first brace and the next one that closes, unless that is nothing.
+// The text between the first "{" and the next "}" after it. Null when there is none, or when it is empty.
 function tagOf(key: string): string | null {
   const open = key.indexOf("{");
   const close = open < 0 ? -1 : key.indexOf("}", open + 1);
@@ -26,9 +26,9 @@ function tagOf(key: string): string | null {
 }
 
 /**
- * A {@link portableKey} without braces, injectively: a caller who writes a hash tag into a name must not pick the slot that
- * is burdened. Putting an empty tag in front would do for the server, but clients work out slots of their own, and some take
- * a later brace for the tag's end.
+ * Replaces the braces of a {@link portableKey}. Different keys stay different. A caller that writes a hash tag into a
+ * key must not choose the slot that it loads. An empty tag in front would suffice for the server, but clients compute
+ * slots too, and some take a later brace for the tag's end.
  */
 export function withoutBraces(portable: string): string {
   return /[{}]/.test(portable) ? portable.replaceAll("{", "\uFFFD007b").replaceAll("}", "\uFFFD007d") : portable;

@@ -1,12 +1,12 @@
 import { expected, wholeNumber } from "../../core/check.js";
 import type { Charge } from "../../core/store.js";
 
-// What one call to Redis carries. As many everywhere, so that what works over one store works over the other.
+// The most parts in one call to Redis. Postgres has the same limit, so that a change of store breaks no call.
 const MOST_CHARGES = 128;
 
 /**
- * Throws a TypeError or RangeError for charges that no server may see: a cost below zero would give tokens, and one that is
- * no number would wipe a record. Who charges together asks the store itself, with no limiter before it that checks.
+ * Throws a TypeError or RangeError for charges that must not reach a server. A negative cost would give tokens, and a
+ * cost that is not a number would erase a record. No limiter checks the arguments of `consumeTogether`.
  */
 export function checkCharges(charges: readonly Charge[]): void {
   if (!Array.isArray(charges)) throw new TypeError(expected("charges", "a list", charges));

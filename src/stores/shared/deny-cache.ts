@@ -3,17 +3,17 @@ import { peek, type Decision } from "../../core/decision.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { Snapshot } from "./snapshot.js";
 
-// A few megabytes at the very most, however long the keys are. Under attack the same few come again and again; the rest
-// costs a call each.
+// Together these bound the cache to a few megabytes, for keys of any length. In an attack the same few keys repeat;
+// each denial beyond the bounds costs a call.
 const MOST_DENIALS = 10_000;
-const MOST_CHARACTERS = 2_000_000;
+const MOST_KEY_CHARACTERS = 2_000_000;
 const MOST_DROPS = 1_000;
 
-/** When a call left, as the cache needs to know it. */
-export interface Sent {
+/** What the cache knows about the moment a call was sent. */
+export interface CallStart {
   /** The local time, in whole milliseconds. */
   readonly at: number;
-  /** How many keys had been dropped by then. */
+  /** The number of drops before it. */
   readonly drops: number;
 }
 
@@ -22,26 +22,26 @@ interface Denial {
   readonly key: string;
   readonly snapshot: Snapshot;
   readonly sentAt: number;
-  /** A newer answer that is on its way, and never rejects, and when it was asked for. */
+  /** A newer reply in flight, and when it was requested. Its promise never rejects. Null when there is none. */
   newer: { readonly answer: Promise<unknown>; readonly askedAt: number } | null;
 }
 
 /**
- * Remembers denials for a moment, so that an attack is answered without asking the server again.
+ * Remembers denials for `forMs` milliseconds, so that an attack is answered without calling the server.
  *
- * Others can only have spent more since; so while the remembered buckets refuse, the server would too. What it cannot see
- * is a refund, a reset or new numbers from another process: those it overlooks for at most `forMs`. Time is counted from
- * when the call was sent, so a bucket is never taken for emptier than it is.
+ * Other processes can only have spent more since. So while the remembered buckets refuse, the server would refuse
+ * too. The cache cannot see a refund, a reset or new numbers from another process, and overlooks them for at most
+ * `forMs`. A denial's age counts from when its call was sent, so that the time for refilling is never underestimated.
  */
 export class DenyCache {
   readonly #now: () => number;
   readonly #forMs: number;
-  // By the policy's name, then the key: to look one up joins no strings.
+  // By the policy's name, then the key, so that a lookup concatenates no strings.
   readonly #denials = new Map<string, Map<string, Denial>>();
   readonly #oldestFirst = new Set<Denial>();
-  // The last drop of each key, by its number. Of those that were forgotten, the number of the latest: answers to calls from
-  // before it are not remembered, whatever their key.
+  // The sequence number of the last drop of each key, for the last 1,000 dropped keys.
   readonly #drops = new Map<string, number>();
+  // The highest number removed from `#drops`. Denials of calls sent before it are not remembered, for any key.
   #forgotten = 0;
   #characters = 0;
   #dropped = 0;
@@ -51,25 +51,25 @@ export class DenyCache {
     this.#now = () => readClock(clock);
   }
 
-  /** Whether nobody is known to be refused, as it mostly is. */
+  /** Whether no denial is remembered, which is the usual state. */
   get isEmpty(): boolean {
     return this.#oldestFirst.size === 0;
   }
 
-  /** Whether anything is known of a key, which may be too old to be trusted. */
+  /** Whether a denial of the key is remembered, even one that is too old to use. */
   has(policy: Policy, key: string): boolean {
     return !this.isEmpty && this.#find(policy, key) !== undefined;
   }
 
-  /** The denial that the server would answer with, or null when it must be asked. */
+  /** The denial that the server would answer with, or null when the server must be asked. */
   recall(policy: Policy, key: string, cost: number): Decision | null {
     const denial = this.#find(policy, key);
     return denial === undefined ? null : this.#decide(denial, policy, cost);
   }
 
   /**
-   * What `recall` says; or, where somebody is asking about the key already, a promise to wait for before looking again; or
-   * null when the server must be asked. A call without an answer is waited for no longer than a denial is remembered: it may be lost.
+   * Like `recall`, but when a call about the key is in flight, returns a promise: await it, then call `answer` again.
+   * Null when the server must be asked. A call older than `forMs` is not awaited, because its reply may be lost.
    */
   answer(policy: Policy, key: string, cost: number): Decision | Promise<unknown> | null {
     const denial = this.#find(policy, key);
@@ -78,50 +78,50 @@ export class DenyCache {
     return this.#decide(denial, policy, cost) ?? (newer !== null && this.#now() - newer.askedAt < this.#forMs ? newer.answer : null);
   }
 
-  /** Lets others who ask about a refused key wait for an answer that is on its way, so that one of them asks for all. */
+  /** Announces a reply in flight about a refused key. Other calls about the key then await it instead of asking too. */
   expect(policy: Policy, key: string, answer: Promise<unknown>): void {
     const denial = this.#find(policy, key);
     if (denial === undefined) return;
-    // Whatever the answer was, this denial has had its time.
+    // The reply replaces this denial, also when it is an error.
     denial.newer = { answer: answer.catch(() => undefined).then(() => this.#delete(denial)), askedAt: this.#now() };
   }
 
-  /** To be taken down when a call leaves. */
-  sending(): Sent {
+  /** The moment to pass to `remember` later. Call it when a call is sent. */
+  startCall(): CallStart {
     return { at: this.#now(), drops: this.#dropped };
   }
 
-  /** Keeps a denial that a call was answered with. */
-  remember(policy: Policy, key: string, snapshot: Snapshot, sent: Sent): void {
+  /** Keeps the denial that a call returned. `start` is the moment the call was sent. */
+  remember(policy: Policy, key: string, snapshot: Snapshot, start: CallStart): void {
     if (this.#forMs === 0) return;
-    // Answers may overtake each other: one that was asked for before the key was dropped is older than the drop.
-    if (this.#dropped > sent.drops && (this.#drops.get(nameOf(policy, key)) ?? this.#forgotten) > sent.drops) return;
+    // Replies may overtake each other: the denial of a call that was sent before the drop is older than the drop.
+    if (this.#dropped > start.drops && (this.#drops.get(dropName(policy, key)) ?? this.#forgotten) > start.drops) return;
     this.outdate(policy, key);
-    const denial: Denial = { policy, key, snapshot, sentAt: sent.at, newer: null };
+    const denial: Denial = { policy, key, snapshot, sentAt: start.at, newer: null };
     const keys = this.#denials.get(policy.name) ?? new Map<string, Denial>();
     this.#denials.set(policy.name, keys.set(key, denial));
     this.#oldestFirst.add(denial);
     this.#characters += key.length;
     for (const oldest of this.#oldestFirst) {
-      if (this.#oldestFirst.size <= MOST_DENIALS && this.#characters <= MOST_CHARACTERS) break;
+      if (this.#oldestFirst.size <= MOST_DENIALS && this.#characters <= MOST_KEY_CHARACTERS) break;
       this.#delete(oldest);
     }
   }
 
-  /** Forgets a denial, since tokens were taken after it: its waits have become too short. */
+  /** Forgets a denial after which tokens were taken: its waits are now too short. */
   outdate(policy: Policy, key: string): void {
     const denial = this.isEmpty ? undefined : this.#find(policy, key);
     if (denial !== undefined) this.#delete(denial);
   }
 
   /**
-   * Forgets what is known of a key, and what calls that are under way will say of it. The last thousand drops are known by
-   * their keys; while a call is under way that is older than those, its denials are not remembered, for any key.
+   * Forgets the denial of a key, and ignores the denials that calls in flight will return for it. The cache keeps the
+   * keys of the last 1,000 drops. The denial of a call that was sent before an older drop is ignored, for any key.
    */
   drop(policy: Policy, key: string): void {
     if (this.#forMs === 0) return;
     this.outdate(policy, key);
-    const name = nameOf(policy, key);
+    const name = dropName(policy, key);
     this.#drops.delete(name);
     this.#drops.set(name, ++this.#dropped);
     if (this.#drops.size <= MOST_DROPS) return;
@@ -141,7 +141,7 @@ export class DenyCache {
     return decision.allowed ? null : decision;
   }
 
-  // One that is gone already may have been replaced, and its successor stays.
+  // A denial that is gone may have been replaced; the replacement stays.
   #delete(denial: Denial): void {
     if (!this.#oldestFirst.delete(denial)) return;
     const { policy, key } = denial;
@@ -152,7 +152,7 @@ export class DenyCache {
   }
 }
 
-// Without the space that no policy's name has, two policies could meet.
-function nameOf(policy: Policy, key: string): string {
+// No policy's name contains a space, so two policies never share a name here.
+function dropName(policy: Policy, key: string): string {
   return `${policy.name} ${key}`;
 }

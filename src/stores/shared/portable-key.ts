@@ -1,9 +1,9 @@
 /**
- * An encoded key as text that every database keeps as it is: lone surrogates and NUL, which UTF-8 or SQL would change, are
- * written as U+FFFD and four hexadecimal digits. Injective, like the encoding of keys itself.
+ * Converts an encoded key to text that every database keeps unchanged. Lone surrogates and NUL, which UTF-8 or SQL
+ * would change, become U+FFFD and four hexadecimal digits; so does U+FFFD itself. Different keys stay different.
  */
 export function portableKey(encoded: string): string {
-  // Most keys are plain ASCII, and it is cheaper to see that than to look for what must be replaced.
+  // Most keys are printable ASCII, and that test is cheaper than the search below.
   return /[^ -~]/.test(encoded) ? escape(encoded) : encoded;
 }
 

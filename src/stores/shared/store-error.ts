@@ -1,17 +1,17 @@
 import { SluiceError } from "../../core/errors.js";
 
-/** Why a store could not answer. */
+/** The code of a {@link StoreError}. */
 export type StoreErrorCode = "ERR_STORE_FOREIGN_VALUE" | "ERR_STORE_CONTENTION" | "ERR_STORE_REPLY";
 
 /**
- * A store could not answer. Its `code` is stable:
+ * The store could not answer. Its `code` is stable:
  *
- * - `"ERR_STORE_FOREIGN_VALUE"`: another program's value lies under the bucket's key. Only this message names the key.
- * - `"ERR_STORE_CONTENTION"`: other processes changed the bucket during every attempt.
- * - `"ERR_STORE_REPLY"`: the server's reply makes no sense.
+ * - `"ERR_STORE_FOREIGN_VALUE"`: the bucket's key holds another program's value. Only this message names the key.
+ * - `"ERR_STORE_CONTENTION"`: other processes changed the bucket during every attempt. No tokens were taken.
+ * - `"ERR_STORE_REPLY"`: the server's reply has the wrong form, or contradicts the arithmetic.
  *
- * Errors of a client library are passed on as they are. `RedisStore` passes on their name, message, code and cause alone:
- * the rest holds callers' keys.
+ * Errors of a client library are not converted. Of these, `RedisStore` copies the name, message, code and cause, and
+ * omits the rest, which contains callers' keys.
  * @example
  * if (error instanceof StoreError && error.code === "ERR_STORE_FOREIGN_VALUE") console.warn(error.message);
  */

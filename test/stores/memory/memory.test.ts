@@ -238,7 +238,7 @@ test("charges together what one caller and another spend, each bucket named once
   expect([left("alice"), left("bob"), store.stats().buckets]).toEqual([10, 10, 0]);
   expect(store.consumeTogether([charge("alice", 4), charge("bob", 1)]).map(({ remaining }) => remaining)).toEqual([6, 9]);
   expect(() => store.consumeTogether([charge("alice", 1), charge("alice", 1)])).toThrow(
-    new TypeError("Expected `charges` to name each bucket once, got one twice"),
+    new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs."),
   );
   expect(left("alice")).toBe(6);
   expect(store.consumeTogether([])).toEqual([]);

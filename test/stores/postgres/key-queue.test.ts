@@ -1,216 +1,37 @@
-// Who waits for whom: a bucket has one statement under way at a time, so nobody's crowd takes the pool from others.
-import fc from "fast-check";
-import pg from "pg";
-import { definePolicy, MemoryStore, perHour, type Decision, type Policy } from "sluice";
-import { PostgresStore, type PostgresClient } from "sluice/postgres";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { ownTable } from "../../helpers/postgres.js";
-import { describeWith, postgresUrl } from "../../helpers/services.js";
+// The queue in which decisions wait for a bucket, without a database.
+import { describe, expect, test } from "vitest";
+import { KeyQueue } from "../../../src/stores/postgres/key-queue.js";
 
-const TABLE = "sluice_turns";
-const policy = definePolicy({ name: "fifty", capacity: 50, refill: perHour(1) });
-const narrow = definePolicy({ name: "narrow", limits: [{ name: "a", capacity: 7, refill: perHour(1) }, { name: "b", capacity: 9, refill: perHour(2) }] });
-
-/** What one statement asked for: the tokens of each of its buckets. */
-type Statement = ReadonlyMap<string, number>;
-
-/** A client that notes each statement, and complains of two at once about one bucket. */
-function watched(pool: PostgresClient): { client: PostgresClient; statements: Statement[] } {
-  const statements: Statement[] = [];
-  const underWay = new Set<string>();
-  const client: PostgresClient = {
-    async query(text, values) {
-      const names = values[1] as string[];
-      for (const name of names) {
-        if (underWay.has(name)) throw new Error(`Two statements at once about ${name}`);
-        underWay.add(name);
-      }
-      statements.push(new Map(names.map((name, i) => [name, (values[2] as number[])[i] as number])));
-      try {
-        return await pool.query(text, values);
-      } finally {
-        for (const name of names) underWay.delete(name);
-      }
-    },
-  };
-  return { client, statements };
-}
-
-describeWith("postgres", "turns on Postgres", () => {
-  const own = ownTable(TABLE);
-  let pool: pg.Pool;
-  beforeAll(() => void (pool = new pg.Pool({ connectionString: postgresUrl(), max: 2 })));
-  afterAll(() => pool.end());
-  const storeOn = (client: PostgresClient, denyCacheMs = 1_000): PostgresStore => new PostgresStore(client, { table: TABLE, clock: own.clock.now, denyCacheMs });
-
-  test.each([0, 1_000])("two hundred who wait for one bucket hold one connection of two, with a deny cache of %i ms", async (denyCacheMs) => {
-    const { client, statements } = watched(pool);
-    const store = storeOn(client, denyCacheMs);
-    // Another process is at the attacked bucket, and stays until the other caller has his answer, or for five seconds.
-    const holder = await own.pool.connect();
-    await holder.query("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 5000");
-    holder.on("error", () => undefined);
-    await storeOn(holder).consume(policy, "attacked", 1);
-
-    const order: string[] = [];
-    const note = async (who: string, decision: Promise<Decision>): Promise<Decision> => decision.finally(() => order.push(who));
-    const attack = Array.from({ length: 200 }, () => note("attacked", store.consume(policy, "attacked", 1)));
-    const other = await note("other", store.consume(policy, "other", 1));
-    expect(order).toEqual(["other"]);
-    expect(other.allowed).toBe(true);
-
-    await holder.query("COMMIT");
-    holder.release(true);
-    const decisions = await Promise.all(attack);
-    expect(decisions.map(({ allowed }) => allowed)).toEqual([...Array(49).fill(true), ...Array(151).fill(false)]);
-    expect(decisions.map(({ remaining }) => remaining)).toEqual([...Array.from({ length: 49 }, (_, i) => 48 - i), ...Array(151).fill(0)]);
-    // The first of them, the other caller, all that were found to fit, and whether anything is left.
-    expect(statements.map((statement) => [...statement.values()])).toEqual([[1], [1], [48], [1]]);
-  });
-
-  test("an attack costs one statement per bucket and denyCacheMs, however wide it is", async () => {
-    const { client, statements } = watched(pool);
-    const store = storeOn(client);
-    await store.consume(policy, "a", 50);
-    await store.consume(policy, "a", 1);
-    statements.length = 0;
-    for (let i = 0; i < 40; i++) {
-      own.clock.advance(100);
-      const attack = Array.from({ length: 50 }, (_, n) => store.consume(policy, "a", 1 + (n % 3)));
+describe("a queue for each bucket", () => {
+  test("keeps the order of arrival, also across buckets, and is gone when it is empty", async () => {
+    const queue = new KeyQueue<number>();
+    const log: string[] = [];
+    const work = (name: string) => async () => {
+      log.push(`${name} begins`);
       await new Promise(setImmediate);
-      attack.push(...Array.from({ length: 50 }, () => store.consume(policy, "a", 1)));
-      for (const decision of await Promise.all(attack)) expect(decision.allowed).toBe(false);
-    }
-    expect(statements).toHaveLength(4);
+      log.push(`${name} ends`);
+      if (name === "third") throw new Error("third");
+    };
+    const join = (item: number): void => queue.join("b", item, (first) => first % 2 === item % 2, async (items) => void log.push(items.join("+")));
+    const all = [queue.run(["a"], work("first")), queue.run(["b", "a"], work("second")), queue.run(["a", "b"], work("third"))];
+    for (const item of [1, 3, 2, 5, 7]) join(item);
+    expect(queue.size).toBe(2);
+    expect((await Promise.allSettled(all)).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
+    await new Promise(setImmediate);
+    expect(log).toEqual(["first begins", "first ends", "second begins", "second ends", "third begins", "third ends", "1+3", "2", "5+7"]);
+    expect(queue.size).toBe(0);
   });
 
-  test("a denial from memory is the server's own, until the instant that it promised", async () => {
-    const { client, statements } = watched(pool);
-    const store = storeOn(client);
-    const quick = definePolicy({ name: "quick", capacity: 3, refill: { tokens: 1, everyMs: 900 } });
-    await store.consume(quick, "a", 3);
-    await store.consume(quick, "a", 1);
-    statements.length = 0;
-    for (const ms of [0, 1, 500, 398]) {
-      own.clock.advance(ms);
-      for (const cost of [1, 2, 3, 4]) expect(await store.consume(quick, "a", cost)).toEqual(await own.store.peek(quick, "a", cost));
-    }
-    expect(statements).toEqual([]);
-    own.clock.advance(1);
-    expect(await store.consume(quick, "a", 1)).toMatchObject({ allowed: true, remaining: 0 });
-    expect(await store.consume(quick, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 900 });
-  });
-
-  test("refund and reset of this process are seen at once, those of another within denyCacheMs", async () => {
-    const store = storeOn(pool);
-    await store.consume(policy, "a", 50);
-    for (const give of [() => store.refund(policy, "a", 50), () => store.reset(policy, "a")]) {
-      expect((await store.consume(policy, "a", 1)).allowed).toBe(false);
-      const refused = store.consume(policy, "a", 2);
-      const given = give();
-      expect((await store.consume(policy, "a", 50)).allowed).toBe(true);
-      expect((await refused).allowed).toBe(false);
-      await given;
-    }
-    expect((await store.consume(policy, "a", 1)).allowed).toBe(false);
-    await own.store.reset(policy, "a");
-    own.clock.advance(999);
-    expect((await store.consume(policy, "a", 1)).allowed).toBe(false);
-    own.clock.advance(1);
-    expect((await store.consume(policy, "a", 1)).allowed).toBe(true);
-  });
-
-  test("together: a refusal is remembered for the bucket that refused, and the next one asks again", async () => {
-    const { client, statements } = watched(pool);
-    const store = storeOn(client);
-    await store.consume(policy, "a", 50);
-    const both = [{ policy, key: "a", cost: 1 }, { policy, key: "b", cost: 1 }];
-    for (let i = 0; i < 2; i++) expect((await store.consumeTogether(both)).map(({ allowed }) => allowed)).toEqual([false, true]);
-    expect((await store.consume(policy, "a", 1)).allowed).toBe(false);
-    expect(statements).toHaveLength(3);
-    expect(await store.consume(policy, "b", 1)).toMatchObject({ allowed: true, remaining: 49 });
-  });
-
-  test("L3, L14 · a sum that others made too large is nobody's refusal: it writes nothing, not even new numbers", async () => {
-    const [before, after] = [3, 7].map((tokens) => definePolicy({ name: "new", capacity: 10, refill: { tokens, everyMs: 1_000_003 } })) as [Policy, Policy];
-    const rows: unknown[] = [];
-    const { client, statements } = watched({
-      async query(text, values) {
-        // Between the two statements of a round another process takes six, in the old numbers.
-        if (statements.length === 2) await own.store.consume(before, "a", 6);
-        const answer = await pool.query(text, values);
-        rows.push((await pool.query(`SELECT spent, p FROM ${TABLE}`)).rows);
-        return answer;
-      },
-    });
-    const store = storeOn(client);
-    const decisions = await Promise.all(Array.from({ length: 9 }, () => store.consume(after, "a", 1)));
-    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(4);
-    expect(statements.map((statement) => [...statement.values()])).toEqual([[1], [8], [3], [1]]);
-    expect(rows[1]).toMatchObject([{ p: ["3"] }]);
-    expect(rows[2]).toMatchObject([{ p: ["7"] }]);
-  });
-
-  test("a statement that fails, fails those who waited for it and nobody after", async () => {
-    let broken = true;
-    const flaky: PostgresClient = { query: (text, values) => (broken ? Promise.reject(new Error("broken")) : pool.query(text, values)) };
-    const store = storeOn(flaky);
-    const asked = Array.from({ length: 5 }, () => store.consume(policy, "a", 20));
-    const together = store.consumeTogether([{ policy, key: "a", cost: 1 }, { policy, key: "b", cost: 1 }]);
-    expect((await Promise.allSettled([...asked, together])).map(({ status }) => status)).toEqual(Array(6).fill("rejected"));
-    broken = false;
-    expect(await store.consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 49 });
-  });
-
-  const keys = fc.constantFrom("a", "b", "c");
-  const cost = fc.oneof(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 60 }));
-  const asks = fc.record({ what: fc.oneof({ weight: 12, arbitrary: fc.constant("consume" as const) }, fc.constantFrom("peek" as const, "refund", "reset", "together")), many: fc.boolean(), key: keys, cost });
-
-  type Ask = typeof asks extends fc.Arbitrary<infer A> ? A : never;
-
-  test("L8, L10 · what is asked in one tick is decided as if it had been asked one after the other", async () => {
-    const tally = { asks: 0, statements: 0, denials: 0 };
-    let run = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(asks, { minLength: 10, maxLength: 60 }), { minLength: 1, maxLength: 4 }), fc.constantFrom(0, 1_000), async (ticks, denyCacheMs) => {
-        const { client, statements } = watched(pool);
-        const store = storeOn(client, denyCacheMs);
-        const core = new MemoryStore({ clock: own.clock.now });
-        run += 1;
-        for (const tick of ticks) {
-          const answers = tick.map(async ({ what, many, key: name, cost: tokens }) => {
-            const [one, key] = [many ? narrow : policy, `${run} ${name}`];
-            const [is, should] = both(what, one, key, tokens);
-            for (const [i, expected] of should.entries()) {
-              const decision = (await is)[i] as Decision;
-              // Of several that are refused at one instant, one may be told what was left before others were granted.
-              if (expected.allowed || what !== "consume") expect(decision).toEqual(expected);
-              else expect(decision).toMatchObject({ allowed: false, reason: expected.reason });
-              if (!expected.allowed) tally.denials += 1;
-            }
-            await is;
-          });
-          await Promise.all(answers);
-          own.clock.advance(tick.length % 3);
-        }
-        tally.asks += ticks.flat().length;
-        tally.statements += statements.length;
-
-        /** Asks the store and at once the core, which answers in the order of asking. */
-        function both(what: Ask["what"], one: Policy, key: string, tokens: number): [Promise<readonly Decision[]>, readonly Decision[]] {
-          if (what === "refund") return [store.refund(one, key, tokens).then(() => []), (core.refund(one, key, tokens), [])];
-          if (what === "reset") return [store.reset(one, key).then(() => []), (core.reset(one, key), [])];
-          if (what !== "together") return [store[what](one, key, tokens).then((decision) => [decision]), [core[what](one, key, tokens)]];
-          const charges = [{ policy: narrow, key, cost: tokens % 5 }, { policy, key, cost: tokens }];
-          if (tokens % 2 === 0) charges.reverse();
-          const would = charges.map((charge) => core.peek(charge.policy, charge.key, charge.cost));
-          const all = would.every(({ allowed }) => allowed);
-          return [store.consumeTogether(charges), all ? charges.map((charge) => core.consume(charge.policy, charge.key, charge.cost)) : would];
-        }
-      }),
-      { numRuns: 60 },
-    );
-    console.log(`Postgres, in one tick: ${tally.asks} asked by ${tally.statements} statements, ${tally.denials} refused`);
-    expect(tally.denials).toBeGreaterThan(tally.asks / 20);
+  test("items that arrive while work is in progress share the next batch", async () => {
+    const queue = new KeyQueue<number>();
+    const done: (readonly number[])[] = [];
+    const join = (item: number): void => queue.join("a", item, () => true, async (items) => (await new Promise(setImmediate), void done.push([...items])));
+    join(1);
+    await Promise.resolve();
+    await Promise.resolve();
+    join(2);
+    join(3);
+    while (queue.size > 0) await new Promise(setImmediate);
+    expect(done).toEqual([[1], [2, 3]]);
   });
 });

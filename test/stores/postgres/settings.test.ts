@@ -124,7 +124,7 @@ describe("what is wrong is refused when the store is made", () => {
 
   test("one bucket twice", async () => {
     const charge = { policy: ten, key: "a", cost: 1 };
-    await expect(new PostgresStore(client).consumeTogether([charge, charge])).rejects.toThrow("Expected `charges` to name each bucket once, got one twice");
+    await expect(new PostgresStore(client).consumeTogether([charge, charge])).rejects.toThrow("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
     expect(await new PostgresStore(client).consumeTogether([])).toEqual([]);
   });
 

@@ -13,7 +13,7 @@ beforeEach(() => void (cache = new DenyCache(1_000, () => 0)));
 function empty({ limits: [{ size, unitsPerMs, unitsPerToken }] }: Policy): Snapshot {
   return new Snapshot(0, [{ spent: size, at: 0, unitsPerMs, unitsPerToken }], false);
 }
-function deny(key: string, sent = cache.sending()): void {
+function deny(key: string, sent = cache.startCall()): void {
   cache.remember(policy, key, empty(policy), sent);
 }
 const knows = (key: string, of = policy): boolean => cache.recall(of, key, 1) !== null;
@@ -29,7 +29,7 @@ test("a denial is known under its own policy and key, until tokens were taken af
 });
 
 test("what a call says that left before its key was dropped is not remembered, and what a later one says is", () => {
-  const early = cache.sending();
+  const early = cache.startCall();
   cache.drop(policy, "a");
   deny("a", early);
   deny("b", early);
@@ -39,9 +39,9 @@ test("what a call says that left before its key was dropped is not remembered, a
 });
 
 test("beyond a thousand drops, nothing is remembered of a call that is older than those that were forgotten", () => {
-  const first = cache.sending();
+  const first = cache.startCall();
   cache.drop(policy, "a");
-  const second = cache.sending();
+  const second = cache.startCall();
   for (let i = 0; i < 1_000; i++) cache.drop(policy, `key ${i}`);
   deny("a", first);
   deny("b", first);
@@ -54,7 +54,7 @@ test("beyond a thousand drops, nothing is remembered of a call that is older tha
 });
 
 test("ten thousand denials are kept, or two million characters of keys; the oldest go first, whatever their policy", () => {
-  cache.remember(other, "oldest", empty(other), cache.sending());
+  cache.remember(other, "oldest", empty(other), cache.startCall());
   for (let i = 0; i < 10_000; i++) deny(`key ${i}`);
   expect([knows("oldest", other), knows("key 0"), knows("key 9999")]).toEqual([false, true, true]);
   deny("key 0"); // again: it is the newest now
