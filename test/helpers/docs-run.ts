@@ -8,6 +8,7 @@ const require = createRequire(import.meta.url);
 /** "sluice/…" in a snippet means src. */
 const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   sluice: () => import("../../src/index.js"),
+  "sluice/store": () => import("../../src/store.js"),
   "sluice/http": () => import("../../src/http/index.js"),
   "sluice/web": () => import("../../src/adapters/web.js"),
   "sluice/hono": () => import("../../src/adapters/hono.js"),
