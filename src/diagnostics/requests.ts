@@ -1,6 +1,6 @@
 import { encodeKey, type Key } from "../core/key.js";
 import { isQuiet, warnOnce } from "./warnings.js";
-import type { RequestReader } from "../http/gate.js";
+import type { RequestReader } from "../http/reader.js";
 
 // Looking costs as much as deciding. What is mounted or read wrongly shows in a gate's first requests, also after each deploy,
 // unless the second gate stands where few requests come: then the first one has long stopped when they do.

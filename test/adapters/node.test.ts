@@ -1,6 +1,7 @@
 import { createServer, ServerResponse, IncomingMessage } from "node:http";
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
+import { vendorHeaders } from "sluice/http";
 import { rateLimit } from "sluice/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { send } from "../http/wire.js";
@@ -74,7 +75,7 @@ describe("a wrapped listener", () => {
   });
 
   test("sends a refusal's fields whatever they are called", async () => {
-    const headers = [{ remaining: "__proto__" }];
+    const headers = [vendorHeaders({ remaining: "__proto__" })];
     const server = await listen(createServer(rateLimit({ ...oneToken(), key: () => "ann", headers })((_request, answer) => answer.end("ok"))));
     onTestFinished(() => void server.close());
     await send(server.port);

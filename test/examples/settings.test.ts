@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { draft7, xRateLimit } from "sluice/http";
 import { afterAll, describe, expect, test } from "vitest";
 import { ConfigError, readFailing, readPolicies, readTelling } from "../../examples/server/config.js";
 import { device, ExampleServer } from "./example-server.js";
@@ -89,7 +90,7 @@ describe("policies", () => {
 describe("how limits are told", () => {
   test("is the library's default, or what variables say", () => {
     expect(readTelling({ SLUICE_HEADERS: "", SLUICE_RETRY_AFTER: "" })).toEqual({});
-    expect(readTelling({ SLUICE_HEADERS: "draft-7,x-ratelimit" })).toEqual({ headers: ["draft-7", "x-ratelimit"] });
+    expect(readTelling({ SLUICE_HEADERS: "draft-7,x-ratelimit" })).toEqual({ headers: [draft7, xRateLimit] });
     expect(readTelling({ SLUICE_HEADERS: "none", SLUICE_RETRY_AFTER: "http-date" })).toEqual({ headers: [], retryAfter: "http-date" });
   });
 

@@ -34,7 +34,7 @@ export interface Answer {
   readonly verdict: Verdict;
   /** 200 when the request went through. */
   readonly status: number;
-  /** The names of the header fields as they were spelt, in order. */
+  /** The names of the header fields, in order. */
   readonly names: readonly string[];
   /** The value of a field; undefined when it is absent. Throws when it occurs twice. */
   field(name: string): string | undefined;
@@ -92,7 +92,7 @@ export function openLater(options: AnyOptions, clock = new ManualClock()): { clo
 
 function gateOf(options: AnyOptions, clock: ManualClock) {
   const limits = options.limiter === undefined ? { policy: SMALL, ...(options.store === undefined ? { clock: clock.now } : {}) } : {};
-  const all = { ...limits, key: userOf, cost: (ask: Ask) => ask.cost ?? 1, ...options } as GateOptions<Ask>;
+  const all = { ...limits, key: userOf, cost: (ask: Ask) => ask.cost ?? 1, ...options } as unknown as GateOptions<Ask>;
   return createGate<Ask>(all, reader);
 }
 

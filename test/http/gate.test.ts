@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createGate, shareStore, type GateOptions, type Outcome } from "sluice/http";
+import { createGate, type GateOptions, type Outcome } from "sluice/http";
 import { createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision } from "sluice";
 import { ManualClock } from "sluice/testing";
+import { shareStore } from "../../src/http/route-options.js";
 import { answerOf, exhaust, open, openLater, reader, settle, SMALL, type Answer, type AnyOptions, type Ask, type Opened } from "./asking.js";
 
 const later = async <T>(value: T): Promise<T> => value;
@@ -47,7 +48,7 @@ describe("order", () => {
   });
 
   test("at once, without a promise, when nothing answers later", () => {
-    const gate = createGate<Ask>({ ...noting(new Set(), []), store: new MemoryStore() } as GateOptions<Ask>, reader);
+    const gate = createGate<Ask>({ ...noting(new Set(), []), store: new MemoryStore() } as unknown as GateOptions<Ask>, reader);
     for (let i = 0; i < 4; i++) expect(gate({})).not.toBeInstanceOf(Promise);
   });
 
@@ -56,7 +57,7 @@ describe("order", () => {
     const store: AsyncStore = { sync: false, clock: "server", consume: async (...asked) => memory.consume(...asked) };
     const gates: AnyOptions[] = [{ store }, { key: () => later("ann") }, { cost: () => later(1) }, { skip: () => later(false) }];
     for (const options of gates) {
-      const gate = createGate<Ask>({ policy: SMALL, key: () => "ann", ...options } as GateOptions<Ask>, reader);
+      const gate = createGate<Ask>({ policy: SMALL, key: () => "ann", ...options } as unknown as GateOptions<Ask>, reader);
       const verdict = gate({});
       expect(verdict).toBeInstanceOf(Promise);
       expect(answerOf(await verdict).field("RateLimit-Remaining")).toBe("2");
@@ -221,9 +222,9 @@ describe("body", () => {
       type: "about:blank",
       title: "Bad Request",
       status: 400,
-      detail: "This request costs 6, and at most 5 can ever be available. Ask for less at once.",
+      detail: "This request costs 6, and the limit allows at most 5 at once. Ask for less in one request.",
       code: "cost_too_high",
-      message: "This request costs 6, and at most 5 can ever be available. Ask for less at once.",
+      message: "This request costs 6, and the limit allows at most 5 at once. Ask for less in one request.",
     });
     expect([answer.field("RateLimit-Remaining"), answer.field("Cache-Control"), answer.field("Retry-After")]).toEqual(["5", "no-store", undefined]);
   });

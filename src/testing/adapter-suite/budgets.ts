@@ -1,3 +1,4 @@
+import { draft7, vendorHeaders } from "../../http/headers/other-styles.js";
 import { check, checkBudget, checkRefusal, same } from "./check.js";
 import type { Case } from "./server.js";
 
@@ -98,7 +99,7 @@ export const budgets: readonly Case[] = [
   {
     name: "22 · the header families are those that were asked for",
     async run(start) {
-      const server = await start({ headers: ["draft-7", { remaining: "X-Left" }] });
+      const server = await start({ headers: [draft7, vendorHeaders({ remaining: "X-Left" })] });
       const { fields, field } = await server.get("/ok");
       const limits = fields.filter(([name]) => name.startsWith("ratelimit")).map(([name]) => name);
       same([...limits].sort(), ["ratelimit", "ratelimit-policy"], "the RateLimit fields");
