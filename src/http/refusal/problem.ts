@@ -36,8 +36,8 @@ export function tooManyRequests(seconds: number, violated: readonly string[]): P
   };
 }
 
-const START = `{"type":"${TYPES}#quota-exceeded","title":"Too Many Requests","status":429,"detail":"Too many requests. Try again in `;
-const MIDDLE = '.","code":"rate_limited","message":"Too many requests. Try again in ';
+const PROBLEM_START = `{"type":"${TYPES}#quota-exceeded","title":"Too Many Requests","status":429,"detail":"Too many requests. Try again in `;
+const PROBLEM_MIDDLE = '.","code":"rate_limited","message":"Too many requests. Try again in ';
 
 /** The JSON text of {@link tooManyRequests}. Six times faster than `JSON.stringify`. */
 export function tooManyRequestsText(seconds: number, violated: readonly string[]): string {
@@ -45,7 +45,7 @@ export function tooManyRequestsText(seconds: number, violated: readonly string[]
   if (!Number.isFinite(seconds) || violated.length === 0) return JSON.stringify(tooManyRequests(seconds, violated));
   const wait = inWords(seconds);
   // Names of limits need no escapes: definePolicy allows letters, digits and `_ - .`.
-  return `${START}${wait}${MIDDLE}${wait}.","retry_after":${seconds},"violated-policies":["${violated.join('","')}"]}`;
+  return `${PROBLEM_START}${wait}${PROBLEM_MIDDLE}${wait}.","retry_after":${seconds},"violated-policies":["${violated.join('","')}"]}`;
 }
 
 /** The document of a 400: `cost` is above the policy's smallest `capacity`, so waiting does not help. */
