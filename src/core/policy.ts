@@ -8,16 +8,16 @@ export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;
 export interface SingleLimitPolicy {
   /** Part of every bucket's identity and of the headers. Letters, digits and `_ - .`, starting with a letter. Default `"default"`. */
   readonly name?: string;
-  /** See {@link LimitOptions.capacity}. */
+  /** Whole tokens the bucket can hold: the largest burst. At least 1. */
   readonly capacity: number;
-  /** See {@link LimitOptions.refill}. */
+  /** The sustained rate; `perSecond(5)` and its siblings make one. */
   readonly refill: Refill;
   readonly limits?: never;
 }
 
 /** Several limits on one key, charged together or not at all (law L10). */
 export interface ManyLimitsPolicy {
-  /** See {@link SingleLimitPolicy.name}. */
+  /** Part of every bucket's identity and of the headers. Letters, digits and `_ - .`, starting with a letter. Default `"default"`. */
   readonly name?: string;
   /** At least one; their names differ. */
   readonly limits: readonly LimitOptions[];
