@@ -9,15 +9,18 @@ import * as redis from "../../src/stores/redis/redis.js";
 import * as testing from "../../src/testing/index.js";
 import type { Fence } from "./docs-read.js";
 
+const EXPRESS =
+  'import express from "express"; const app = express(); declare global { namespace Express { interface Request { user?: { id: string } } } }';
+
 /** By the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
-  express: 'import express from "express"; const app = express()',
+  express: EXPRESS,
   client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
 };
 
 /** What a docstring of one file takes for granted. */
 const ofFile: Readonly<Record<string, string>> = {
-  "src/adapters/express.ts": 'import express from "express"; const app = express(); declare global { namespace Express { interface Request { user?: { id: string } } } }',
+  "src/adapters/express.ts": EXPRESS,
   "src/adapters/fastify.ts": 'import fastify from "fastify"; const app = fastify(); declare module "fastify" { interface FastifyRequest { user?: { id: string } } }',
   "src/adapters/hono.ts": 'import { Hono } from "hono"; interface AppEnv { Variables: { userId?: string } } const app = new Hono<AppEnv>()',
   "src/adapters/node.ts": 'import { createServer, type IncomingMessage } from "node:http"; declare function sessionOf(request: IncomingMessage): Promise<{ userId: string } | null>',
