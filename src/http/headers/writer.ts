@@ -90,7 +90,12 @@ export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: ()
   }
 
   function namesToExpose(list: FieldList): readonly string[] {
-    return list.flatMap((name, i) => (i % 2 === 0 && spelling.get(name)) || []);
+    const exposed: string[] = [];
+    for (let i = 0; i < list.length; i += 2) {
+      const name = spelling.get(list[i] as string);
+      if (name !== undefined) exposed.push(name);
+    }
+    return exposed;
   }
 }
 
