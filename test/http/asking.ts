@@ -65,7 +65,7 @@ export function answerOf(verdict: Verdict): Answer {
   };
 }
 
-/** A gate that answers at once, and the clock it goes by. */
+/** A synchronous gate, and its clock. */
 export interface Opened {
   readonly clock: ManualClock;
   ask(request?: Ask): Answer;
@@ -84,7 +84,7 @@ export function open(options: AnyOptions = {}, clock = new ManualClock()): Opene
   };
 }
 
-/** The same for a gate that may answer later. */
+/** The same for a gate that may return a promise. */
 export function openLater(options: AnyOptions, clock = new ManualClock()): { clock: ManualClock; ask(request?: Ask): Promise<Answer> } {
   const gate = gateOf(options, clock);
   return { clock, ask: async (request = {}) => answerOf(await gate(request)) };

@@ -59,7 +59,7 @@ test("9 · the body of a 429 is a problem document in JSON with a code and a mes
   expect(wordy.number("Content-Length")).toBe(Buffer.byteLength('{"message":"Zu viele Anfragen – später 🙏"}'));
 });
 
-test("9 · whatever somebody's own store calls a limit, the policy's own names are told, and the length is right", () => {
+test("9 · the policy's own names are sent, whatever a custom store calls its limits, and the length is right", () => {
   const reading = { limit: "été\r\n", capacity: 3, remaining: 0, retryAfterMs: 2_000, nextTokenMs: 2_000, resetMs: 6_000 };
   const refused = { ...reading, allowed: false, reason: "limited", policy: "p", cost: 1, limits: null, at: 0, degraded: false } as const;
   const storeOf = (decision: Decision): Store => ({ sync: true, clock: "server", consume: () => decision });
@@ -81,7 +81,7 @@ test("9 · whatever somebody's own store calls a limit, the policy's own names a
   }
 });
 
-test("10 · what `body` writes on the problem is no status", () => {
+test("10 · `body` cannot change the status by writing on the problem", () => {
   for (const write of [{ status: "error" }, { status: undefined }, { status: 200 }]) {
     const refusal = exhaust(open({ body: (problem) => Object.assign(problem, write) }));
     expect([refusal.status, refusal.body["status"]]).toEqual([429, write.status]);
@@ -96,8 +96,8 @@ test("10 · the body says the same status and the same wait as the head", async 
 
   const tooDear = open({ cost: () => 4 }).ask();
   expect([tooDear.status, tooDear.body["status"]]).toEqual([400, 400]);
-  const nobody = open({ unidentified: "refuse" }).ask({ user: null });
-  expect([nobody.status, nobody.body["status"]]).toEqual([401, 401]);
+  const anonymous = open({ unidentified: "refuse" }).ask({ user: null });
+  expect([anonymous.status, anonymous.body["status"]]).toEqual([401, 401]);
   const down = await openLater({ store: brokenStore(false), onStoreError: "unavailable" }).ask();
   expect([down.status, down.body["status"], down.body["retry_after"], down.field("Retry-After")]).toEqual([503, 503, 1, "1"]);
 });
@@ -115,7 +115,7 @@ test("11 · type names the registered kind, and violated-policies exactly the li
   expect(both.ask({ cost: 2 }).body["violated-policies"]).toEqual(["api:day"]);
 });
 
-test("13 · whatever Accept asks for, a 429 is the same JSON", () => {
+test("13 · for any Accept, a 429 is the same JSON", () => {
   const plain = exhaust(open());
   for (const accept of ["text/html", "application/xml", "*/*;q=0", "image/*", ""]) {
     const gate = open();

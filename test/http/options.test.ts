@@ -119,7 +119,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
   });
 });
 
-test("options that are undefined are as good as left out", () => {
+test("undefined options count as left out", () => {
   const names = ["store", "clock", "onStoreError", "localShare", "storeTimeoutMs", "breaker", "shadow", "observe", "cost", "skip", "headers", "retryAfter", "body", "onDecision", "unidentified", "refundWhen", "partitionKey", "wallClock", "limiter"];
   const none = Object.fromEntries(names.map((name) => [name, undefined]));
   expect(open({ ...none, clock: () => 0, cost: 1 } as AnyOptions).ask().field("RateLimit-Remaining")).toBe("2");
@@ -141,7 +141,7 @@ describe("what an option's function returns wrongly fails the request", () => {
   });
 });
 
-test("a wall clock that tells nonsense fails the request instead of sending it", () => {
+test("a wall clock that returns NaN fails the request", () => {
   const gate = createGate<Ask>({ policy: SMALL, key, headers: [xRateLimit], wallClock: () => Number.NaN }, reader);
   expect(() => gate({})).toThrow(
     new RangeError("Expected `wallClock()` to be a finite number of milliseconds, got NaN"),

@@ -10,7 +10,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 /** An answer as its bytes came, taken apart. */
 export interface Wire {
   readonly status: number;
-  /** All values of a field, whatever its case, in order. */
+  /** All values of a field, in any case, in order. */
   all(name: string): string[];
   /** The only value of a field; undefined when it is absent. Throws when it occurs twice. */
   field(name: string): string | undefined;
