@@ -8,14 +8,14 @@ import { createGate, type Gate } from "../http/gate.js";
 import type { GateOptions } from "../http/options.js";
 import { EXPOSE, exposing } from "../http/responses/cors.js";
 import { applyToNode, refuseOnNode } from "../http/responses/node.js";
-import { overlayOptions, shareStore, type Partly } from "../http/route-options.js";
+import { overlayOptions, shareStore } from "../http/route-options.js";
 import type { Verdict } from "../http/verdict.js";
 
 /** The options of the plugin. Their functions get Fastify's request. */
 export type FastifyRateLimitOptions = GateOptions<FastifyRequest>;
 
 /** The value of a route's `config.rateLimit`: options in place of the plugin's, or false for no limit. */
-export type RouteRateLimit = false | Partly<FastifyRateLimitOptions>;
+export type RouteRateLimit<Options = FastifyRateLimitOptions> = false | { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
 declare module "fastify" {
   interface FastifyContextConfig {

@@ -42,9 +42,9 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
   if (typeof onError !== "function") throw new TypeError(expected("onError", "a function", onError));
   const gate = createGate<Req>(gateOptions as GateOptions<Req>, nodeReader);
 
-  function refuse(verdict: Refuse, request: Req, response: Res): void {
+  function refuse(known: Refuse, request: Req, response: Res): void {
     try {
-      refuseOnNode(response, verdict);
+      refuseOnNode(response, known);
     } catch (error) {
       onError(error, request, response);
     }

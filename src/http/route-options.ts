@@ -8,8 +8,7 @@ export function shareStore<Request>(options: GateOptions<Request>): GateOptions<
   return { ...options, store: defaultStore(options?.clock) };
 }
 
-/** Some of the options, each of which may also be undefined. */
-export type Partly<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
+type Partly<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
 /**
  * A route's own options over those of its plugin. An undefined one leaves the plugin's.

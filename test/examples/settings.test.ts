@@ -152,7 +152,7 @@ describe.concurrent("the process", () => {
     [[], { SLUICE_BULK_TOKENS: "none" }, 'Expected `SLUICE_BULK_TOKENS` to be a positive integer, got "none"'],
     [[], { SLUICE_RETRY_AFTER: "soon" }, 'Expected `SLUICE_RETRY_AFTER` to be seconds, http-date, got "soon"'],
     // The library's own complaint, from where the gates are made.
-    [[], { SLUICE_BULK_EVERY_MS: "1000000000000" }, 'Expected policy "bulk" to refill within 2147483647 seconds (the longest Retry-After that clients read), got 3000000000000 ms'],
+    [[], { SLUICE_BULK_EVERY_MS: "1000000000000" }, 'Expected policy "bulk" to refill within 2147483647 seconds, the longest Retry-After that clients read, got 3000000000000 ms'],
   ];
   test.each(wrong)("%j with %j ends with 2 and one line", async (args, env, complaint) => {
     expect(await ExampleServer.fail(args, env)).toEqual({ code: 2, errors: `${complaint}\n` });
