@@ -50,7 +50,13 @@ export interface Telling {
   readonly retryAfter?: "seconds" | "http-date";
 }
 
-const STYLES = { triple: "triple", "draft-6": draft6, "draft-7": draft7, "draft-11": "draft-11", "x-ratelimit": xRateLimit } as const satisfies Record<string, HeaderStyle>;
+const STYLES = {
+  triple: "triple",
+  "draft-6": draft6,
+  "draft-7": draft7,
+  "draft-11": "draft-11",
+  "x-ratelimit": xRateLimit,
+} as const satisfies Record<string, HeaderStyle>;
 const STYLE_NAMES = Object.keys(STYLES) as (keyof typeof STYLES)[];
 const FORMS = ["seconds", "http-date"] as const;
 

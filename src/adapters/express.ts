@@ -21,8 +21,8 @@ export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
 /**
  * Middleware that calls `next` for allowed requests and answers the others with 429.
  *
- * Mount it after CORS and authentication, and before body parsers. Throws a TypeError or RangeError that names the wrong
- * option. What `key` and the other functions throw goes to `next`.
+ * Mount it after CORS and authentication, and before body parsers. Throws a TypeError or RangeError that names the
+ * wrong option. What `key` and the other functions throw goes to `next`.
  * @example
  * app.use(
  *   rateLimit({

@@ -27,9 +27,9 @@ declare module "fastify" {
 /**
  * A plugin that limits every route registered after it, in its own scope and the scopes below.
  *
- * It runs in `onRequest`, before bodies are parsed, and sends refusals past the error handler. A wrong option rejects the
- * registration; a wrong option of a route throws when the route is declared. What `key` and the other functions throw goes to
- * the error handler.
+ * It runs in `onRequest`, before bodies are parsed, and sends refusals past the error handler. A wrong option rejects
+ * the registration; a wrong option of a route throws when the route is declared. What `key` and the other functions
+ * throw goes to the error handler.
  * @example
  * await app.register(rateLimit, {
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
@@ -44,8 +44,8 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = Object.ass
   [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "4.x || 5.x" },
 });
 
-// The gate of the nearest plugin, on Fastify's instance. Only that plugin applies a route's own options; otherwise two plugins
-// around one route would both charge them.
+// The gate of the nearest plugin, on Fastify's instance. Only that plugin applies a route's own options; otherwise two
+// plugins around one route would both charge them.
 const INNERMOST = Symbol("sluice.innermost");
 
 const fastifyReader = {
@@ -53,7 +53,7 @@ const fastifyReader = {
   header: (request: FastifyRequest, name: string) => request.headers[name],
 };
 
-// Async, so that a wrong option rejects the registration. Fastify ends the process when a plugin with a callback throws.
+// Async, so that a wrong option rejects the registration. A plugin with a callback that throws ends the process.
 async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Promise<void> {
   const options = shareStore(given);
   const gate = createGate(options, fastifyReader);

@@ -14,8 +14,8 @@ import type { Refuse, Verdict } from "../http/verdict.js";
 export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse> =
   GateOptions<Req> & {
     /**
-     * Answers a request when `key` or another function of the options fails, or when a refusal cannot be sent. Default: a 500,
-     * and a process warning with the error. Not called for errors of the listener.
+     * Answers a request when `key` or another function of the options fails, or when a refusal cannot be sent. Default:
+     * a 500, and a process warning with the error. Not called for errors of the listener.
      */
     readonly onError?: ((error: unknown, request: Req, response: Res) => void) | undefined;
   };
@@ -26,8 +26,9 @@ export type Listener<Req, Res> = (request: Req, response: Res) => unknown;
 /**
  * Makes a wrapper for request listeners. A wrapped listener runs for allowed requests; the others get a 429.
  *
- * Listeners that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. When `key` or
- * another function throws, the request gets a 500: see `onError`. What the listener throws comes out of the wrapped listener.
+ * Listeners that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. When
+ * `key` or another function throws, the request gets a 500: see `onError`. What the listener throws comes out of the
+ * wrapped listener.
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },

@@ -20,8 +20,9 @@ export type Handler<Rest extends readonly unknown[] = [], Req extends Request = 
 /**
  * Makes a wrapper for request handlers. A wrapped handler runs for allowed requests; the others get a 429.
  *
- * Handlers that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. What `key`, the
- * other functions or the handler throw comes out of the wrapped handler; a response that is made outside of it has no fields.
+ * Handlers that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. What
+ * `key`, the other functions or the handler throw comes out of the wrapped handler; a response that is made outside of
+ * it has no fields.
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },

@@ -36,7 +36,10 @@ const PICKED = new Policy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, 
  * Throws a TypeError or RangeError that names the wrong option.
  * @example
  * const gate = createGate<Request>(
- *   { policy: { capacity: 30, refill: perSecond(5) }, key: async (request) => ["user", (await sessionOf(request))?.userId] },
+ *   {
+ *     policy: { capacity: 30, refill: perSecond(5) },
+ *     key: async (request) => ["user", (await sessionOf(request))?.userId],
+ *   },
  *   webReader,
  * );
  * const verdict = await gate(new Request("http://localhost/inbox"));
@@ -61,7 +64,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   const lookOut = makeLookout<Request>(limiter.store ?? limiter, reader);
   return gate;
 
-  // One step each for skip, caller, cost, policy, decision and verdict. A step returns a promise only if its function does.
+  // One step each: skip, caller, cost, policy, decision, verdict. A step is asynchronous only if its function is.
 
   function gate(request: Request): Verdict | Promise<Verdict> {
     if (isPreflight(request)) return SKIP;

@@ -40,43 +40,49 @@ type LimiterMembers = { readonly [Name in "store" | "clock" | keyof Behaviour]?:
 /** The options that go beside a `policy` and beside a `limiter`. */
 export interface SharedOptions<Request> {
   /**
-   * Returns who is calling: a signed-in user or a device, as a string or a tuple such as `["user", 42]`. May return a promise.
+   * Returns who is calling: a signed-in user or a device, as a string or a tuple such as `["user", 42]`. May return a
+   * promise.
    *
-   * null, undefined, or a missing part of a tuple makes the caller unidentified: see `unidentified`. What it throws fails the
-   * request, the framework's own way.
+   * null, undefined, or a missing part of a tuple makes the caller unidentified: see `unidentified`. What it throws
+   * fails the request, the framework's own way.
    */
   readonly key: (request: Request) => MaybeKey | Promise<MaybeKey>;
   /**
-   * Whole tokens that a request costs: a number or a function. Default 1. A number above the capacity throws a RangeError when
-   * the gate is made. A function's result above the capacity gets a 400.
+   * Whole tokens that a request costs: a number or a function. Default 1. A number above the capacity throws a
+   * RangeError when the gate is made. A function's result above the capacity gets a 400.
    */
   readonly cost?: number | ((request: Request) => number | Promise<number>) | undefined;
-  /** True for requests without a limit: they cost nothing and get no header fields. CORS preflights are skipped already. */
+  /**
+   * True for requests without a limit: they cost nothing and get no header fields. CORS preflights are skipped already.
+   */
   readonly skip?: ((request: Request) => boolean | Promise<boolean>) | undefined;
   /**
-   * The families of header fields on every limited response. Default `["triple", "draft-11"]`; `[]` for none. Others are
-   * imported from `sluice/http`. A 429 has `Retry-After` in any case.
+   * The families of header fields on every limited response. Default `["triple", "draft-11"]`; `[]` for none. Others
+   * are imported from `sluice/http`. A 429 has `Retry-After` in any case.
    */
   readonly headers?: readonly HeaderStyle[] | undefined;
   /** The form of `Retry-After`. Default `"seconds"`. `"http-date"` depends on the clocks of server and client. */
   readonly retryAfter?: "seconds" | "http-date" | undefined;
   /**
-   * Returns the object to send as the body of a refusal. Gets the problem document that is sent by default. `decision` is null
-   * for a caller without a key.
+   * Returns the object to send as the body of a refusal. Gets the problem document that is sent by default. `decision`
+   * is null for a caller without a key.
    */
   readonly body?: ((problem: Problem, decision: Decision | null, request: Request) => object) | undefined;
   /** Called with every decision, before the response. What it throws fails the request. */
   readonly onDecision?: ((decision: Decision, request: Request) => void) | undefined;
-  /** What happens to callers without a key. `"share"` (default): one bucket for all of them. `"refuse"`: a 401. `"skip"`: no limit. */
+  /**
+   * What happens to callers without a key. `"share"` (default): one bucket for all of them. `"refuse"`: a 401.
+   * `"skip"`: no limit.
+   */
   readonly unidentified?: "share" | "refuse" | "skip" | undefined;
   /**
-   * Returns true to refund the tokens of a request with this outcome, such as a login that succeeded. Called once for each
-   * allowed request, also when the client disconnected. What it throws counts as false.
+   * Returns true to refund the tokens of a request with this outcome, such as a login that succeeded. Called once for
+   * each allowed request, also when the client disconnected. What it throws counts as false.
    */
   readonly refundWhen?: ((outcome: Outcome, request: Request) => boolean) | undefined;
   /**
-   * Returns bytes that identify the bucket in the `RateLimit` field of draft 11 (`pk`). Default: none. Use a keyed hash,
-   * because a plain hash of a user's id can be guessed.
+   * Returns bytes that identify the bucket in the `RateLimit` field of draft 11 (`pk`). Default: none. Use a keyed
+   * hash, because a plain hash of a user's id can be guessed.
    */
   readonly partitionKey?: ((key: Key) => Uint8Array) | undefined;
   /** The clock of header fields that hold an instant, in milliseconds since 1970. Default `Date.now`. */

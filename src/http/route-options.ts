@@ -2,7 +2,10 @@ import { defaultStore } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS } from "../limiter/options.js";
 import type { GateOptions } from "./options.js";
 
-/** The options with a default store filled in, so that the gates made of them share it. A given `store` or `limiter` stays. */
+/**
+ * The options with a default store filled in, so that the gates made of them share it. A given `store` or `limiter`
+ * stays.
+ */
 export function shareStore<Request>(options: GateOptions<Request>): GateOptions<Request> {
   if (options?.limiter !== undefined || options?.store !== undefined) return options;
   return { ...options, store: defaultStore(options?.clock) };
@@ -13,7 +16,8 @@ type Partly<Options> = { readonly [Name in keyof Options]?: Options[Name] | unde
 /**
  * A route's own options over those of its plugin. An undefined one leaves the plugin's.
  *
- * A route's `limiter` replaces all options that make a limiter, its `policy` replaces a limiter, its `store` replaces a clock.
+ * A route's `limiter` replaces all options that make a limiter, its `policy` replaces a limiter, its `store` replaces a
+ * clock.
  */
 export function overlayOptions<Request>(plugin: GateOptions<Request>, route: Partly<GateOptions<Request>>): GateOptions<Request> {
   const base: Partial<Record<string, unknown>> = { ...plugin };

@@ -18,8 +18,8 @@ export interface Pass {
   readonly expose: readonly string[];
   readonly decision: Decision;
   /**
-   * Call it once with how the request ended, also when the client disconnected. Resolves when the refund is done and never
-   * rejects. Null without `refundWhen`.
+   * Call it once with how the request ended, also when the client disconnected. Resolves when the refund is done and
+   * never rejects. Null without `refundWhen`.
    */
   readonly settle: ((outcome: Outcome) => void | Promise<void>) | null;
 }

@@ -1,4 +1,4 @@
-/** Checklist of the HTTP contract, items 32 to 35, 37, 38, 42 and 43: callers that share a bucket, callers without a key, and what responses reveal. */
+/** Checklist of the HTTP contract, items 32 to 35, 37, 38, 42 and 43: keys, shared buckets, what responses reveal. */
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { parseList, type Item } from "structured-headers";

@@ -1,4 +1,4 @@
-/** Checklist of the HTTP contract, items 15, 22 to 25, 28 and 29: what the header fields say, checked with a parser of RFC 9651. */
+/** Checklist of the HTTP contract, items 15, 22 to 25, 28 and 29: header fields, read by an RFC 9651 parser. */
 import fc from "fast-check";
 import { parseDictionary, parseList, type Item } from "structured-headers";
 import { expect, test } from "vitest";

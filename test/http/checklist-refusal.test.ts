@@ -1,4 +1,4 @@
-/** Checklist of the HTTP contract, items 1, 2, 9 to 11, 13, 16, 21, 27, 30 and 40: what a refusal is, and what it is not. */
+/** Checklist of the HTTP contract, items 1, 2, 9 to 11, 13, 16, 21, 27, 30 and 40: refusals. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createGate, draft6, draft7, vendorHeaders, xRateLimit } from "sluice/http";

@@ -23,7 +23,7 @@ function rateLimitValue(policy: Policy): FieldValue {
   // By position, because a custom store may give its limits names that are unsafe in a header field.
   const item = (i: number, { remaining }: Reading, t: number): string => `${starts[i] ?? starts[0]}${remaining}${t === 0 ? "" : `;t=${t}`}`;
   return ({ readings, refusedBy, resetSeconds, partition }) => {
-    // Section 6: t is never before Retry-After. So a refusal shows only the limit with the longest wait, and t is that wait.
+    // Section 6: t is never before Retry-After. So a refusal shows only the limit with the longest wait, as t.
     if (refusedBy !== null) return item(readings.findIndex(({ limit }) => limit === refusedBy.limit), refusedBy, resetSeconds) + partition;
     let text = "";
     for (let i = 0; i < readings.length; i++) {

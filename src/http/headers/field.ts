@@ -14,7 +14,7 @@ export interface FieldFacts {
   readonly readings: readonly Reading[];
   /** The limit with the fewest tokens left, for fields that show one limit. */
   readonly shown: Reading;
-  /** Milliseconds in reset fields: the wait when refused; otherwise until full, or until the next token when none is left. */
+  /** Milliseconds in reset fields: the wait when refused; otherwise until full, or, with none left, until the next token. */
   readonly resetMs: number;
   /** `resetMs` in whole seconds, rounded up. Equal to `Retry-After` when refused. */
   readonly resetSeconds: number;
@@ -57,7 +57,7 @@ export function isHeaderFamily(value: unknown): value is HeaderFamily {
   return BRAND in Object(value);
 }
 
-/** The name of a limit in header fields and problem documents: the policy's name, or `policy:limit` when there are several. */
+/** A limit's name in header fields and problem documents: the policy's, or `policy:limit` when there are several. */
 export function labelOf(policy: Policy, limitName: string): string {
   return policy.limits.length === 1 ? policy.name : `${policy.name}:${limitName}`;
 }

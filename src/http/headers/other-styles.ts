@@ -19,15 +19,16 @@ function checkCapacitiesDiffer(policy: Policy): void {
 /**
  * The header fields of draft-ietf-httpapi-ratelimit-headers-06: the triple, and `RateLimit-Policy` as integers.
  *
- * Replaces `"triple"` and `"draft-11"`, which use the same names. Throws a RangeError for a policy with two limits of equal
- * capacity.
+ * Replaces `"triple"` and `"draft-11"`, which use the same names. Throws a RangeError for a policy with two limits of
+ * equal capacity.
  * @example
  * const options = { headers: [draft6] };
  */
 export const draft6: HeaderFamily = headerFamily([...triple.fields, INTEGER_POLICY], checkCapacitiesDiffer);
 
 /**
- * The header fields of draft-ietf-httpapi-ratelimit-headers-07: one combined `RateLimit`, and `RateLimit-Policy` as integers.
+ * The header fields of draft-ietf-httpapi-ratelimit-headers-07: one combined `RateLimit`, and `RateLimit-Policy` as
+ * integers.
  *
  * Replaces `"draft-11"`, which uses the same names. Throws a RangeError for a policy with two limits of equal capacity.
  * @example
@@ -79,10 +80,11 @@ export interface VendorHeaders {
 /**
  * Header fields under a vendor's own names.
  *
- * Throws a TypeError for an unknown member, and a RangeError for a name that is not a field name, for a name that sluice sets
- * itself, and for a `reset` without `resetFormat`.
+ * Throws a TypeError for an unknown member, and a RangeError for a name that is not a field name, for a name that
+ * sluice sets itself, and for a `reset` without `resetFormat`.
  * @example
- * const options = { headers: ["triple", vendorHeaders({ remaining: "X-Quota-Remaining", retryAfterMs: "Retry-After-Ms" })] };
+ * const quota = vendorHeaders({ remaining: "X-Quota-Remaining", retryAfterMs: "Retry-After-Ms" });
+ * const options = { headers: ["triple", quota] };
  */
 export function vendorHeaders(names: VendorHeaders): HeaderFamily {
   checkOptions(names, MEMBERS, 'an object such as { limit: "X-Limit" }');

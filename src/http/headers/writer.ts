@@ -7,8 +7,9 @@ import { isHeaderFamily, type Field, type FieldList, type HeaderFamily } from ".
 import { perPolicy } from "./per-policy.js";
 
 /**
- * A family of header fields. `"triple"` and `"draft-11"` are the default; {@link draft6}, {@link draft7}, {@link xRateLimit} and
- * {@link vendorHeaders} are imported from `sluice/http`.
+ * A family of header fields. The default is `"triple"` and `"draft-11"`.
+ *
+ * Others are values of `sluice/http`: {@link draft6}, {@link draft7}, {@link xRateLimit} and {@link vendorHeaders}.
  */
 export type HeaderStyle = "triple" | "draft-11" | HeaderFamily;
 
@@ -25,14 +26,14 @@ export interface HeaderWriter {
 /** The default of the `headers` option. */
 export const DEFAULT_STYLES: readonly HeaderStyle[] = ["triple", "draft-11"];
 
-// 2^31 - 1 seconds: the longest wait that all clients parse. Retry-After is never clamped, so longer waits are refused here.
+// 2^31 - 1 seconds, the longest wait that all clients parse. Retry-After is never clamped, so longer waits throw.
 const LONGEST_WAIT_MS = 2_147_483_647_000;
 // RFC 9651, section 3.3.1.
 const LARGEST_INTEGER = 999_999_999_999_999;
 
 /**
- * Makes a writer of header fields in the given styles, in their order. `wallClock` gives milliseconds since 1970, for fields
- * that hold an instant.
+ * Makes a writer of header fields in the given styles, in their order. `wallClock` gives milliseconds since 1970, for
+ * fields that hold an instant.
  *
  * Throws a TypeError or RangeError for an unknown style, and a RangeError for two styles that set the same field.
  * @example

@@ -8,7 +8,10 @@ export interface Problem {
   readonly status: number;
   /** This occurrence in words. Short, and without the caller's identity. */
   readonly detail: string;
-  /** For programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"`, `"unidentified"` or `"internal_error"`. */
+  /**
+   * For programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"`, `"unidentified"` or
+   * `"internal_error"`.
+   */
   readonly code: string;
   /** For people. The same as `detail`. */
   readonly message: string;

@@ -2,9 +2,11 @@
 export const EXPOSE = "access-control-expose-headers";
 
 /**
- * The value of `Access-Control-Expose-Headers` with `names` added to the `present` value, which a CORS middleware may have set.
+ * The value of `Access-Control-Expose-Headers` with `names` added to the `present` value, which a CORS middleware may
+ * have set.
  *
- * Names nothing twice, and never adds `*`, which has no effect on requests with credentials (Fetch Standard, section 3.3.3).
+ * Names nothing twice, and never adds `*`, which has no effect on requests with credentials (Fetch Standard, section
+ * 3.3.3).
  */
 export function exposing(present: unknown, names: readonly string[]): string {
   const text = Array.isArray(present) ? present.join() : typeof present === "string" ? present : "";

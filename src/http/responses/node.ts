@@ -49,7 +49,8 @@ export function applyToNode(response: NodeResponse, verdict: Pass): void {
   if (settle === null) return;
   // A client may disconnect before its request is allowed; then "close" has been emitted already.
   if (isClosed(response)) return void settle({ status: response.statusCode, aborted: true });
-  // "close" follows every response, once. `writableFinished` alone is also true for an HTTP/2 response that never ended.
+  // "close" follows every response, once. `writableFinished` alone is also true for an HTTP/2 response that never
+  // ended.
   response.once("close", () => {
     void settle({ status: response.statusCode, aborted: !(response.writableEnded && response.writableFinished) });
   });
@@ -61,8 +62,8 @@ function isClosed({ destroyed, stream }: NodeResponse): boolean {
 }
 
 /**
- * Sends a refusal on a Node response. Node discards the rest of the request's body. A response with headers already sent is
- * only ended, with one process warning.
+ * Sends a refusal on a Node response. Node discards the rest of the request's body. A response with headers already
+ * sent is only ended, with one process warning.
  */
 export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
   if (response.headersSent) {
@@ -70,7 +71,8 @@ export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
     return void response.end("");
   }
   exposeOn(response, verdict);
-  // One writeHead costs half as much as a setHeader for each field. Middleware that changes fields late hooks writeHead.
+  // One writeHead costs half as much as a setHeader for each field. Middleware that changes fields late hooks
+  // writeHead.
   response.writeHead(verdict.status, fieldRecord(verdict.fields));
   response.end(verdict.body);
 }

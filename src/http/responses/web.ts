@@ -11,8 +11,8 @@ export const webReader: RequestReader<Request> = {
 /**
  * The response with the fields of an allowed request. Fields that the handler set itself stay.
  *
- * Returns the same response, or a copy when its headers are immutable (a redirect, or a response of `fetch`). A response with
- * status 101 is returned unchanged.
+ * Returns the same response, or a copy when its headers are immutable (a redirect, or a response of `fetch`). A
+ * response with status 101 is returned unchanged.
  */
 export function applyToResponse(response: Response, verdict: Pass): Response {
   if (response.status === 101) return response;
@@ -37,7 +37,8 @@ function applyToHeaders(headers: Headers, { fields, expose }: Pass): void {
 /**
  * The whole response to a refused request. Without a body when `request` is a HEAD request.
  * @example
- * const gate = createGate<Request>({ policy: { capacity: 30, refill: perSecond(5) }, key: () => "user:42" }, webReader);
+ * const policy = { capacity: 30, refill: perSecond(5) };
+ * const gate = createGate<Request>({ policy, key: () => "user:42" }, webReader);
  * async function handle(request: Request): Promise<Response> {
  *   const verdict = await gate(request);
  *   if (verdict.outcome === "refuse") return refusalResponse(verdict, request);

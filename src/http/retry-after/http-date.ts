@@ -7,9 +7,9 @@ const DATE = /^[A-Z][a-z]+, (\d\d?)[ -]([A-Z][a-z]{2})[ -]([1-9]\d{3}|\d\d) ([01
 /**
  * The instant of an HTTP-date, in milliseconds since 1970; null when `text` is not an HTTP-date.
  *
- * Reads the forms IMF-fixdate, rfc850 and asctime, always as UTC. A leap second (`:60`) is the first second of the next minute.
- * A two-digit year of rfc850 is the latest year that is at most 50 years after `now` (milliseconds since 1970). The weekday is
- * not checked. `Date.parse` reads asctime in the local time zone and guesses the century.
+ * Reads the forms IMF-fixdate, rfc850 and asctime, always as UTC. A leap second (`:60`) is the first second of the next
+ * minute. A two-digit year of rfc850 is the latest year that is at most 50 years after `now` (milliseconds since 1970).
+ * The weekday is not checked. `Date.parse` reads asctime in the local time zone and guesses the century.
  *
  * Source: RFC 9110, section 5.6.7.
  * @example

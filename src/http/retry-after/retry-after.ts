@@ -3,8 +3,8 @@ import { parseHttpDate } from "./http-date.js";
 /**
  * Header fields to read from: a `Headers`, another object with `get` (axios), or a record of names and values (Node).
  *
- * Names of a record match in any case. A list of values is joined by commas. A value that is not a string, a number or a list
- * counts as absent.
+ * Names of a record match in any case. A list of values is joined by commas. A value that is not a string, a number or
+ * a list counts as absent.
  */
 export type HeaderSource =
   | {
@@ -28,21 +28,22 @@ export function sentAt(headers: HeaderSource, now: number): number {
 }
 
 /**
- * Digits with an optional fraction, times 10 to the `exponent`, rounded up. Null for other text. Exact, where a multiplication
- * by 1000 would round: 16.1 gives 16100.
+ * Digits with an optional fraction, times 10 to the `exponent`, rounded up. Null for other text. Exact, where a
+ * multiplication by 1000 would round: 16.1 gives 16100.
  */
 export function decimal(text: string, exponent: number): number | null {
   return /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(`${text}e${exponent}`)) : null;
 }
 
 /**
- * The wait that `Retry-After` asks for, in milliseconds after the response arrived; null when the field is missing or invalid.
+ * The wait that `Retry-After` asks for, in milliseconds after the response arrived; null when the field is missing or
+ * invalid.
  *
- * Reads whole seconds, seconds with a fraction (Shopify sends them) and the three forms of an HTTP-date. A date counts from the
- * response's own `Date`, so that a wrong clock cancels out; without one, from `now` (milliseconds since 1970). A date in the
- * past is 0. Of several numbers (`5, 10`, from a field that was sent twice) it is the largest. Other text is null: `-1`, `+5`,
- * `1e3`, `5s`. Very many digits give a huge wait or Infinity, never NaN: compare the wait with your longest before you start a
- * timer.
+ * Reads whole seconds, seconds with a fraction (Shopify sends them) and the three forms of an HTTP-date. A date counts
+ * from the response's own `Date`, so that a wrong clock cancels out; without one, from `now` (milliseconds since 1970).
+ * A date in the past is 0. Of several numbers (`5, 10`, from a field that was sent twice) it is the largest. Other text
+ * is null: `-1`, `+5`, `1e3`, `5s`. Very many digits give a huge wait or Infinity, never NaN: compare the wait with
+ * your longest before you start a timer.
  *
  * Source: RFC 9110, section 10.2.3.
  * @example
