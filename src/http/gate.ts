@@ -69,7 +69,8 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   function gate(request: Request): Verdict | Promise<Verdict> {
     if (isPreflight(request)) return SKIP;
     const skipped = skip?.(request) ?? false;
-    return isPromise(skipped) ? skipped.then((yes) => (yes ? SKIP : findCaller(request))) : skipped ? SKIP : findCaller(request);
+    if (isPromise(skipped)) return skipped.then((yes) => (yes ? SKIP : findCaller(request)));
+    return skipped ? SKIP : findCaller(request);
   }
 
   function findCaller(request: Request): Verdict | Promise<Verdict> {

@@ -179,6 +179,17 @@ test("39 · the answer comes before the body does", async () => {
   expect(response.statusCode).toBe(429);
 });
 
+test("41 · over HTTP/1 all names are sent in lower case, on allowed and refused requests", async () => {
+  const port = await serve((_, response) => response.end());
+  const origin = { origin: "https://app.example" };
+  const ours = (names: readonly string[]) => names.filter((name) => !/^(date|connection|keep-alive|transfer-encoding)$/i.test(name));
+  const allowed = [...FIELDS.map((name) => name.toLowerCase()), "access-control-expose-headers"];
+  expect(ours((await send(port, "GET", origin)).names).filter((name) => !/^content-length$/i.test(name)).toSorted()).toEqual(allowed.toSorted());
+  const refused = await sendRefused(port, "GET", origin);
+  expect(refused.status).toBe(429);
+  expect(ours(refused.names).toSorted()).toEqual([...allowed, "retry-after", "cache-control", "content-type", "content-length"].toSorted());
+});
+
 test("41 · over HTTP/2 the same answers come, with names in lower case", async () => {
   const outcomes: Outcome[] = [];
   const refundWhen = (outcome: Outcome): boolean => (outcomes.push(outcome), false);
