@@ -82,5 +82,5 @@ function exposeOn(response: NodeResponse, { expose }: Pass | Refuse): void {
 }
 
 function warnOfSentHeaders(): void {
-  warnOnce("SLUICE_HEADERS_SENT", "The headers of a response were sent before its rate limit was checked, so they lack the RateLimit fields");
+  warnOnce("SLUICE_HEADERS_SENT", "The headers of a response were sent before its rate limit was checked, so the RateLimit fields are missing. Mount the rate limit earlier");
 }
