@@ -53,7 +53,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
   "./express": HTTP,
   "./fastify": [...HTTP, "Object.assign"],
   "./hono": HTTP,
-  "./web": HTTP,
+  "./web": HTTP.filter((call) => call !== "Object.create"),
   "./redis": ["Promise.resolve", "String.prototype.trim", "String.prototype.toString", "String.prototype.replaceAll"],
   "./http": HTTP,
 };

@@ -1,7 +1,7 @@
 /** The settings. Policies: defaults, over them a JSON file, over that environment variables. And what happens when the store fails. */
 import { readFileSync } from "node:fs";
 import { definePolicy, type OnStoreError, type Policy } from "sluice";
-import type { HeaderStyle } from "sluice/http";
+import { draft6, draft7, xRateLimit, type HeaderStyle } from "sluice/http";
 
 /** The service's three budgets. Each caller has one bucket under each of them. */
 export type Policies = Readonly<Record<PolicyName, Policy>>;
@@ -50,14 +50,21 @@ export interface Telling {
   readonly retryAfter?: "seconds" | "http-date";
 }
 
-const STYLES = ["triple", "draft-6", "draft-7", "draft-11", "x-ratelimit"] as const satisfies HeaderStyle[];
+const STYLES = {
+  triple: "triple",
+  "draft-6": draft6,
+  "draft-7": draft7,
+  "draft-11": "draft-11",
+  "x-ratelimit": xRateLimit,
+} as const satisfies Record<string, HeaderStyle>;
+const STYLE_NAMES = Object.keys(STYLES) as (keyof typeof STYLES)[];
 const FORMS = ["seconds", "http-date"] as const;
 
 /** Reads `SLUICE_HEADERS`, such as `triple,draft-11` or `none`, and `SLUICE_RETRY_AFTER`. Throws a {@link ConfigError} for anything wrong. */
 export function readTelling({ SLUICE_HEADERS: headers = "", SLUICE_RETRY_AFTER: retryAfter = "" }: NodeJS.ProcessEnv): Telling {
   const names = headers === "none" ? [] : headers.split(",");
   return {
-    ...(headers !== "" && { headers: names.map((name) => oneOf("SLUICE_HEADERS", STYLES, name)) }),
+    ...(headers !== "" && { headers: names.map((name) => STYLES[oneOf("SLUICE_HEADERS", STYLE_NAMES, name)]) }),
     ...(retryAfter !== "" && { retryAfter: oneOf("SLUICE_RETRY_AFTER", FORMS, retryAfter) }),
   };
 }

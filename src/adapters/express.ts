@@ -1,31 +1,33 @@
 /**
- * Rate limits for Express 4 and 5, and for whatever else calls `(request, response, next)` with Express's objects.
+ * Rate limits for Express 4 and 5, and for other servers that call `(request, response, next)` with Express's objects.
  * @module sluice/express
  */
 import type { NextFunction, Request, Response } from "express";
-import { createGate, isPromise, nodeReader, applyToNode, refuseOnNode } from "../http/index.js";
-import type { GateOptions, NodeResponse, Verdict } from "../http/index.js";
+import { createGate } from "../http/gate.js";
+import type { GateOptions } from "../http/options.js";
+import { applyToNode, nodeReader, refuseOnNode } from "../http/responses/node.js";
+import type { Verdict } from "../http/verdict.js";
 
-/** What {@link rateLimit} takes; functions get Express's own request. */
+/** The options of {@link rateLimit}. Their functions get Express's request. */
 export type ExpressRateLimitOptions = GateOptions<Request>;
 
-/** Middleware for any path: what a route's own handlers know of its parameters and bodies stays as it is. */
-export type ExpressMiddleware = <Params, Answer, Body, Query>(
-  request: Request<Params, Answer, Body, Query>,
-  response: Response<Answer>,
+/** Middleware for any route. It leaves the types of the route's parameters and bodies as they are. */
+export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
+  request: Request<Params, ResponseBody, RequestBody, Query>,
+  response: Response<ResponseBody>,
   next: NextFunction,
 ) => void;
 
 /**
- * Middleware that lets a request on within the budget, and answers it otherwise.
+ * Middleware that calls `next` for allowed requests and answers the others with 429.
  *
- * Mount it after what identifies the caller and what answers CORS, and before body parsers. Throws a TypeError or
- * RangeError that names the wrong option; what `key` and the other functions throw goes to `next`.
+ * Mount it after CORS and authentication, and before body parsers. Throws a TypeError or RangeError that names the
+ * wrong option. What `key` and the other functions throw goes to `next`.
  * @example
  * app.use(
  *   rateLimit({
  *     policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
- *     key: (request) => ["device", request.get("x-device-id")],
+ *     key: (request) => ["user", request.user?.id],
  *   }),
  * );
  */
@@ -34,18 +36,18 @@ export function rateLimit(options: ExpressRateLimitOptions): ExpressMiddleware {
 
   return function rateLimit(request, response, next) {
     const verdict = gate(request as unknown as Request);
-    if (isPromise(verdict)) verdict.then((known) => proceed(known, response, next), (error: unknown) => next(error ?? noReason()));
-    else proceed(verdict, response, next);
+    if ("outcome" in verdict) onVerdict(verdict, response, next);
+    else verdict.then((known) => onVerdict(known, response, next), (error: unknown) => next(error ?? missingReason()));
   };
 }
 
-function proceed(verdict: Verdict, response: NodeResponse, next: NextFunction): void {
+function onVerdict(verdict: Verdict, response: Response<never>, next: NextFunction): void {
   if (verdict.outcome === "refuse") return refuseOnNode(response, verdict);
   if (verdict.outcome === "pass") applyToNode(response, verdict);
   next();
 }
 
-// To Express nothing means no error, and the request would get in.
-function noReason(): Error {
-  return new Error("Expected a reason for the rejection, got none");
+// `next(undefined)` would let the request through.
+function missingReason(): Error {
+  return new Error("Expected a rejection with a reason from a function of the rateLimit options, got undefined");
 }

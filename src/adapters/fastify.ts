@@ -4,56 +4,60 @@
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { expected } from "../core/check.js";
-import { createGate, exposing, isPromise, LIMITER_OPTIONS, applyToNode, refuseOnNode, shareStore } from "../http/index.js";
-import { lowerCase } from "../http/responses/lower-case.js";
-import type { Gate, GateOptions, Verdict } from "../http/index.js";
+import { createGate, type Gate } from "../http/gate.js";
+import type { GateOptions } from "../http/options.js";
+import { EXPOSE, exposing } from "../http/responses/cors.js";
+import { applyToNode, refuseOnNode } from "../http/responses/node.js";
+import { overlayOptions, shareStore } from "../http/route-options.js";
+import type { Verdict } from "../http/verdict.js";
 
-/** What the plugin takes; functions get Fastify's own request. */
+/** The options of the plugin. Their functions get Fastify's request. */
 export type FastifyRateLimitOptions = GateOptions<FastifyRequest>;
 
-/** What a route changes under `config.rateLimit`: some of the plugin's options, or false for no limit. */
-export type RouteRateLimit = false | Partial<FastifyRateLimitOptions>;
+/** The value of a route's `config.rateLimit`: options in place of the plugin's, or false for no limit. */
+export type RouteRateLimit<Options = FastifyRateLimitOptions> = false | { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** This route's own rate limit: other options than the plugin's, or false for none. */
+    /** This route's rate limit: options in place of the plugin's, or false for no limit. */
     rateLimit?: RouteRateLimit;
   }
 }
 
 /**
- * A plugin that limits every route registered after it, in the scope where it is registered and below.
+ * A plugin that limits every route registered after it, in its own scope and the scopes below.
  *
- * It runs before bodies are parsed and answers a refusal itself, so that an error handler cannot make a 500 of it. A wrong
- * option fails the registration, or the route that brings it.
+ * It runs in `onRequest`, before bodies are parsed, and sends refusals past the error handler. A wrong option rejects
+ * the registration; a wrong option of a route throws when the route is declared. What `key` and the other functions
+ * throw goes to the error handler.
  * @example
  * await app.register(rateLimit, {
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
- *   key: (request) => ["device", request.headers["x-device-id"]],
+ *   key: (request) => ["user", request.user?.id],
  * });
  * app.post("/exports", { config: { rateLimit: { cost: 5 } } }, async () => "started");
  */
 export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = Object.assign(plugin, {
-  // Fastify's own marks: run in the scope of the caller, and go by this name in its error messages.
+  // Fastify's own marks: run in the caller's scope, and go by this name in error messages.
   [Symbol.for("skip-override")]: true,
   [Symbol.for("fastify.display-name")]: "sluice",
   [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "4.x || 5.x" },
 });
 
-// Where several plugins see a route, its own options belong to the one nearest to it, or it would be charged for them twice.
+// The gate of the nearest plugin, on Fastify's instance. Only that plugin applies a route's own options; otherwise two
+// plugins around one route would both charge them.
 const INNERMOST = Symbol("sluice.innermost");
 
-const reader = {
+const fastifyReader = {
   method: (request: FastifyRequest) => request.method,
   header: (request: FastifyRequest, name: string) => request.headers[name],
 };
 
-// Asynchronous so that a wrong option rejects the registration: what a plugin with a callback throws ends the process.
+// Async, so that a wrong option rejects the registration. A plugin with a callback that throws ends the process.
 async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Promise<void> {
   const options = shareStore(given);
-  const gate = createGate(options, reader);
+  const gate = createGate(options, fastifyReader);
   const gates = new WeakMap<object, Gate<FastifyRequest>>();
-  // Scopes inherit from each other, so a plugin registered further in hides this one from its own routes.
   Object.assign(app, { [INNERMOST]: gate });
 
   app.addHook("onRoute", (route) => void gateOf(route.config?.rateLimit));
@@ -64,8 +68,8 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
     const chosen = own === false || isInnermost ? gateOf(own) : gate;
     if (chosen === null) return next();
     const verdict = chosen(request);
-    if (isPromise(verdict)) verdict.then((known) => proceed(known, reply, next), (error: unknown) => next(reason(error)));
-    else proceed(verdict, reply, next);
+    if ("outcome" in verdict) onFastifyVerdict(verdict, reply, next);
+    else verdict.then((known) => onFastifyVerdict(known, reply, next), (error: unknown) => next(asError(error)));
   });
 
   function gateOf(own: RouteRateLimit | undefined): Gate<FastifyRequest> | null {
@@ -73,37 +77,26 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
     if (own === false) return null;
     if (typeof own !== "object" || own === null) throw new TypeError(expected("config.rateLimit", "false or an object with options", own));
     let made = gates.get(own);
-    if (made === undefined) gates.set(own, (made = createGate(overlay(options, own), reader)));
+    if (made === undefined) gates.set(own, (made = createGate(overlayOptions(options, own), fastifyReader)));
     return made;
   }
 }
 
-// A route's policy takes the place of a limiter, a limiter the place of everything that makes one, and a store that of a clock.
-function overlay(options: FastifyRateLimitOptions, own: Partial<FastifyRateLimitOptions>): FastifyRateLimitOptions {
-  const base = { ...options };
-  if (own.limiter !== undefined) for (const name of LIMITER_OPTIONS) delete base[name];
-  else if (own.policy !== undefined && typeof own.policy !== "function") delete base.limiter;
-  if (own.store !== undefined) delete base.clock;
-  return { ...base, ...own } as FastifyRateLimitOptions;
-}
-
-function proceed(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFunction): void {
+function onFastifyVerdict(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFunction): void {
   if (verdict.outcome === "skip") return next();
-  if (verdict.expose.length > 0) {
-    reply.header("Access-Control-Expose-Headers", exposing(reply.getHeader("Access-Control-Expose-Headers"), verdict.expose));
-  }
+  if (verdict.expose.length > 0) reply.header(EXPOSE, exposing(reply.getHeader(EXPOSE), verdict.expose));
   if (verdict.outcome === "pass") {
-    // On the raw response they are there for handlers that stream through it as well.
+    // On the raw response, so that handlers that bypass `reply` send the fields too.
     applyToNode(reply.raw, verdict.expose.length > 0 ? { ...verdict, expose: [] } : verdict);
     return next();
   }
-  // Fastify would fail to write a second head.
+  // With the headers sent, `reply.send` would throw.
   if (reply.raw.headersSent) return refuseOnNode(reply.hijack().raw, verdict);
-  for (let i = 0; i < verdict.fields.length; i += 2) reply.header(lowerCase(verdict.fields[i] as string), verdict.fields[i + 1]);
+  for (let i = 0; i < verdict.fields.length; i += 2) reply.header(verdict.fields[i] as string, verdict.fields[i + 1]);
   void reply.code(verdict.status).send(verdict.body);
 }
 
-// To Fastify nothing means no error, and the request would get in.
-function reason(error: unknown): Error {
-  return (error ?? new Error("Expected a reason for the rejection, got none")) as Error;
+// `next(undefined)` would let the request through.
+function asError(error: unknown): Error {
+  return (error ?? new Error("Expected a rejection with a reason from a function of the rateLimit options, got undefined")) as Error;
 }

@@ -3,23 +3,25 @@
  * @module sluice/hono
  */
 import type { Context, Env, MiddlewareHandler } from "hono";
-import { createGate, isPromise, refusalHeaders, applyToResponse } from "../http/index.js";
-import { recordOf } from "../http/responses/lower-case.js";
-import type { GateOptions, Pass, Refuse } from "../http/index.js";
+import { createGate } from "../http/gate.js";
+import type { GateOptions } from "../http/options.js";
+import { fieldRecord } from "../http/responses/field-record.js";
+import { applyToResponse, refusalHeaders } from "../http/responses/web.js";
+import type { Pass, Refuse } from "../http/verdict.js";
 
-/** What {@link rateLimit} takes; functions get Hono's own context. */
+/** The options of {@link rateLimit}. Their functions get Hono's context. */
 export type HonoRateLimitOptions<E extends Env = Env> = GateOptions<Context<E>>;
 
 /**
- * Middleware that lets a request on within the budget, and answers it otherwise.
+ * Middleware that runs the rest of the app for allowed requests and answers the others with 429.
  *
- * Mount it after what identifies the caller and what answers CORS. Throws a TypeError or RangeError that names the wrong
- * option; what `key` and the other functions throw goes to `app.onError`.
+ * Mount it after CORS and authentication. Throws a TypeError or RangeError that names the wrong option. What `key` and
+ * the other functions throw goes to `app.onError`.
  * @example
  * app.use(
- *   rateLimit({
+ *   rateLimit<AppEnv>({
  *     policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
- *     key: (c) => ["device", c.req.header("x-device-id")],
+ *     key: (c) => ["user", c.var.userId],
  *   }),
  * );
  */
@@ -31,42 +33,40 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
 
   return async function rateLimit(c, next) {
     const asked = gate(c);
-    const verdict = isPromise(asked) ? await asked : asked;
-    if (verdict.outcome === "refuse") return refuse(c, verdict);
+    const verdict = "outcome" in asked ? asked : await asked;
+    if (verdict.outcome === "refuse") return refuseOnHono(c, verdict);
     if (verdict.outcome === "skip") return next();
-    let status = 500; // what becomes of a thrown value that is no Error: Hono leaves it to the server
+    let status = 500; // Hono rethrows a thrown value that is not an Error, and servers answer 500.
     try {
       await next();
-      // Hono has turned a thrown error into a response by now, and no byte of any response has been sent.
-      putFields(c, verdict);
+      // By now Hono has made a response of a thrown error, and no byte of any response is sent.
+      applyToHono(c, verdict);
       status = c.res.status;
     } finally {
-      // Not awaited: the answer is ready, and a slow store must not hold it.
+      // Not awaited, so that a slow store delays no response.
       void verdict.settle?.({ status, aborted: c.req.raw.signal.aborted });
     }
   };
 }
 
-function putFields<E extends Env>(c: Context<E>, verdict: Pass): void {
+function applyToHono<E extends Env>(c: Context<E>, verdict: Pass): void {
   const response = applyToResponse(c.res, verdict);
   if (response === c.res) return;
-  // Hono would lay the headers of the old response over the new one.
+  // Without this, Hono copies the old response's headers onto the new one.
   c.res = undefined;
   c.res = response;
 }
 
-// Headers that were set earlier stay, under the refusal's own. Hono would lay them over a response that it is given, so it is
-// made to forget them.
-function refuse<E extends Env>(c: Context<E>, verdict: Refuse): Response {
+function refuseOnHono<E extends Env>(c: Context<E>, verdict: Refuse): Response {
+  // Headers that earlier middleware set stay, except those that the refusal sets too.
   const earlier = c.body(null).headers;
   const isHead = c.req.method === "HEAD";
-  const body = isHead ? null : verdict.body;
-  // Whoever sends a body counts it; @hono/node-server before 1.19.11 would send a length of ours beside its own.
-  const fields = isHead ? verdict.fields : verdict.fields.filter((_, i, all) => all[i - (i % 2)] !== "Content-Length");
-  // A plain record is what servers on Node are quickest with.
+  // Servers add the length of a body themselves. @hono/node-server before 1.19.11 would send it twice.
+  const fields = isHead ? verdict.fields : verdict.fields.filter((_, i, all) => all[i - (i % 2)] !== "content-length");
+  // Servers on Node handle a plain record faster than Headers.
   const isFirst = earlier.keys().next().done === true && verdict.expose.length === 0;
-  const headers = isFirst ? recordOf(fields) : refusalHeaders({ ...verdict, fields }, earlier);
-  const response = new Response(body, { status: verdict.status, headers });
+  const headers = isFirst ? fieldRecord(fields) : refusalHeaders({ ...verdict, fields }, earlier);
+  const response = new Response(isHead ? null : verdict.body, { status: verdict.status, headers });
   c.res = undefined;
   return (c.res = response);
 }

@@ -4,38 +4,42 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expected } from "../core/check.js";
-import { createGate, failure, isPromise, nodeReader, applyToNode, refuseOnNode } from "../http/index.js";
-import type { GateOptions, NodeRequest, NodeResponse, Refuse, Verdict } from "../http/index.js";
+import { createGate } from "../http/gate.js";
+import type { GateOptions } from "../http/options.js";
+import { errorRefusal } from "../http/refusal/refusal.js";
+import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "../http/responses/node.js";
+import type { Refuse, Verdict } from "../http/verdict.js";
 
-/** What {@link rateLimit} takes. `http2` servers name their own request type. */
+/** The options of {@link rateLimit}. For an `http2` server, name its request and response types. */
 export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse> =
   GateOptions<Req> & {
     /**
-     * Answers when `key` or another function of yours failed, as it may for what a request carries, or a refusal could not be
-     * sent. Default: a 500, and a process warning with the error. Errors of the listener are not its business.
+     * Answers a request when `key` or another function of the options fails, or when a refusal cannot be sent. Default:
+     * a 500, and a process warning with the error. Not called for errors of the listener.
      */
-    readonly onError?: (error: unknown, request: Req, response: Res) => void;
+    readonly onError?: ((error: unknown, request: Req, response: Res) => void) | undefined;
   };
 
-/** Answers a request, as `createServer` takes it. */
+/** A request listener, as `createServer` takes it. */
 export type Listener<Req, Res> = (request: Req, response: Res) => unknown;
 
 /**
- * Wraps a request listener, which then runs within the budget only and whose answers carry what is left of it.
+ * Makes a wrapper for request listeners. A wrapped listener runs for allowed requests; the others get a 429.
  *
- * Throws a TypeError or RangeError that names the wrong option. What `key` and the other functions throw is answered with
- * 500, unless `onError` answers, since it may be the fault of what a request carried; what the listener throws is yours.
+ * Listeners that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. When
+ * `key` or another function throws, the request gets a 500: see `onError`. What the listener throws comes out of the
+ * wrapped listener.
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
- *   key: (request) => ["device", request.headers["x-device-id"]],
+ *   key: async (request) => ["user", (await sessionOf(request))?.userId],
  * });
  * createServer(limited((request, response) => response.end("hello"))).listen(3000);
  */
 export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse>(
   options: NodeRateLimitOptions<Req, Res>,
 ): (listener: Listener<Req, Res>) => Listener<Req, Res> {
-  const { onError = answerFailure, ...gateOptions } = Object(options) as NodeRateLimitOptions<Req, Res>;
+  const { onError = answer500, ...gateOptions } = Object(options) as NodeRateLimitOptions<Req, Res>;
   if (typeof onError !== "function") throw new TypeError(expected("onError", "a function", onError));
   const gate = createGate<Req>(gateOptions as GateOptions<Req>, nodeReader);
 
@@ -55,7 +59,7 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
       } catch (error) {
         return onError(error, request, response);
       }
-      if (!isPromise(verdict)) return proceed(verdict, request, response);
+      if ("outcome" in verdict) return proceed(verdict, request, response);
       return verdict.then(
         (known) => proceed(known, request, response),
         (error: unknown) => onError(error, request, response),
@@ -70,7 +74,7 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
   };
 }
 
-function answerFailure(error: unknown, _request: NodeRequest, response: NodeResponse): void {
+function answer500(error: unknown, _request: NodeRequest, response: NodeResponse): void {
   process.emitWarning(error instanceof Error ? error : String(error));
-  refuseOnNode(response, failure());
+  refuseOnNode(response, errorRefusal());
 }

@@ -1,57 +1,63 @@
 /**
- * Rate limits for any server that turns a web-standard `Request` into a `Response`: Deno, Bun, Workers and the like.
+ * Rate limits for servers that turn a web-standard `Request` into a `Response`: Deno, Bun, Cloudflare Workers, Next.js.
  * @module sluice/web
  */
-import { createGate, isPromise, refusalHeaders, webReader, applyToResponse } from "../http/index.js";
-import type { GateOptions, Pass, Verdict } from "../http/index.js";
+import { createGate } from "../http/gate.js";
+import { isPromise } from "../http/is-promise.js";
+import type { GateOptions } from "../http/options.js";
+import { applyToResponse, refusalResponse, webReader } from "../http/responses/web.js";
+import type { Pass, Verdict } from "../http/verdict.js";
 
-/** What {@link rateLimit} takes; functions get the request. */
-export type WebRateLimitOptions = GateOptions<Request>;
+/** The options of {@link rateLimit}. Their functions get the request, of a subclass if you name one. */
+export type WebRateLimitOptions<Req extends Request = Request> = GateOptions<Req>;
 
-/** Answers a request. What else the runtime hands over, such as Workers' bindings, is passed on. */
-export type Handler<Rest extends readonly unknown[] = []> = (request: Request, ...rest: Rest) => Response | Promise<Response>;
+/** A request handler. It may take more arguments after the request, such as the bindings of a Worker. */
+export type Handler<Rest extends readonly unknown[] = [], Req extends Request = Request> = (
+  request: Req,
+  ...rest: Rest
+) => Response | Promise<Response>;
 
 /**
- * Wraps a handler, which then runs within the budget only and whose responses carry what is left of it.
+ * Makes a wrapper for request handlers. A wrapped handler runs for allowed requests; the others get a 429.
  *
- * Throws a TypeError or RangeError that names the wrong option. What `key` and the other functions throw comes out of the
- * wrapped handler, as what the handler itself throws does; such an answer, made outside, carries no budget.
+ * Handlers that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. What
+ * `key`, the other functions or the handler throw comes out of the wrapped handler; a response that is made outside of
+ * it has no fields.
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
- *   key: (request) => ["device", request.headers.get("x-device-id")],
+ *   key: async (request) => ["user", (await sessionOf(request))?.userId],
  * });
  * export default { fetch: limited(() => new Response("hello")) };
  */
-export function rateLimit(options: WebRateLimitOptions): <Rest extends readonly unknown[]>(handler: Handler<Rest>) => Handler<Rest> {
-  const gate = createGate<Request>(options, webReader);
+export function rateLimit<Req extends Request = Request>(
+  options: WebRateLimitOptions<Req>,
+): <Rest extends readonly unknown[], Sub extends Req = Req>(handler: Handler<Rest, Sub>) => Handler<Rest, Sub> {
+  const gate = createGate<Req>(options, webReader);
 
   return (handler) =>
     function rateLimited(request, ...rest) {
       const verdict = gate(request);
-      return isPromise(verdict) ? verdict.then(proceed) : proceed(verdict);
+      return "outcome" in verdict ? proceed(verdict) : verdict.then(proceed);
 
       function proceed(known: Verdict): Response | Promise<Response> {
-        if (known.outcome === "refuse") {
-          const body = request.method === "HEAD" ? null : known.body;
-          return new Response(body, { status: known.status, headers: refusalHeaders(known) });
-        }
+        if (known.outcome === "refuse") return refusalResponse(known, request);
         if (known.outcome === "skip") return handler(request, ...rest);
-        if (known.settle !== null) return settled(request, known, () => handler(request, ...rest));
+        if (known.settle !== null) return settleAfter(request, known, () => handler(request, ...rest));
         const response = handler(request, ...rest);
         return isPromise(response) ? response.then((later) => applyToResponse(later, known)) : applyToResponse(response, known);
       }
     };
 }
 
-async function settled(request: Request, verdict: Pass, respond: () => Response | Promise<Response>): Promise<Response> {
-  let status = 500; // what servers make of an error
+async function settleAfter(request: Request, verdict: Pass, respond: () => Response | Promise<Response>): Promise<Response> {
+  let status = 500; // Servers answer 500 when a handler throws.
   try {
     const response = applyToResponse(await respond(), verdict);
     status = response.status;
     return response;
   } finally {
-    // Not awaited: the answer is ready, and a slow store must not hold it.
+    // Not awaited, so that a slow store delays no response.
     void verdict.settle?.({ status, aborted: request.signal.aborted });
   }
 }

@@ -8,7 +8,7 @@ const FUNCTIONS = ["skip", "body", "onDecision", "refundWhen", "partitionKey", "
 
 const KNOWN: readonly string[] = [...FUNCTIONS, ...LIMITER_OPTIONS, "limiter", "key", "cost", "headers", "retryAfter", "unidentified"];
 
-/** Throws a TypeError or RangeError for the first option of a gate that is wrong, misspelt or in the way of another. */
+/** Throws a TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another. */
 export function checkGateOptions<Request>(options: GateOptions<Request>): void {
   checkOptions(options, KNOWN, "an object with a `policy` and a `key`", replacementOf);
   if (typeof options.key !== "function") throw new TypeError(expected("key", "a function of the request", options.key));
@@ -18,20 +18,26 @@ export function checkGateOptions<Request>(options: GateOptions<Request>): void {
     }
   }
   if (typeof options.cost !== "function" && options.cost !== undefined) wholeNumber("cost", options.cost);
-  oneOf("retryAfter", ["seconds", "http-date"], options.retryAfter);
-  oneOf("unidentified", ["share", "refuse", "skip"], options.unidentified);
-  if (options.limiter !== undefined) {
-    for (const name of LIMITER_OPTIONS) {
-      // A function picks among policies; only numbers of its own would contradict the limiter's.
-      if (options[name] !== undefined && !(name === "policy" && typeof options.policy === "function")) throw new TypeError(`Expected \`${name}\` to be the limiter's own, got both \`limiter\` and \`${name}\``);
-    }
-    if (typeof (options.limiter as Limiter | null)?.consume !== "function") {
-      throw new TypeError(expected("limiter", "made by createLimiter", options.limiter));
-    }
+  checkChoice("retryAfter", ["seconds", "http-date"], options.retryAfter);
+  checkChoice("unidentified", ["share", "refuse", "skip"], options.unidentified);
+  if (options.limiter !== undefined) checkBesideLimiter(options);
+  if (options.partitionKey !== undefined && Array.isArray(options.headers) && !options.headers.includes("draft-11")) {
+    throw new TypeError('Expected `headers` to include "draft-11", the only style with a partition key, got `partitionKey` without it');
   }
 }
 
-function oneOf(name: string, choices: readonly string[], value: unknown): void {
+function checkBesideLimiter<Request>(options: GateOptions<Request>): void {
+  for (const name of LIMITER_OPTIONS) {
+    const value: unknown = options[name];
+    if (value === undefined || (name === "policy" && typeof value === "function")) continue;
+    throw new TypeError(`Expected \`${name}\` beside \`limiter\` to be left out, got both. Pass \`${name}\` to createLimiter`);
+  }
+  if (typeof (options.limiter as Limiter | null)?.consume !== "function") {
+    throw new TypeError(expected("limiter", "made by createLimiter", options.limiter));
+  }
+}
+
+function checkChoice(name: string, choices: readonly string[], value: unknown): void {
   if (value === undefined || choices.includes(value as string)) return;
   throw new RangeError(expected(name, choices.map((choice) => JSON.stringify(choice)).join(" or "), value));
 }

@@ -1,15 +1,17 @@
 /**
- * What HTTP says, without a framework: the gate, header fields, `Retry-After` and problem documents. For adapters' authors.
+ * What HTTP says, without a framework: the gate, header styles, and what puts a verdict on a response. For authors of
+ * adapters, and for header styles other than the default.
  * @module sluice/http
  */
-export { exposing } from "./responses/cors.js";
-export { type Field, type FieldFacts, type FieldValue, type HeaderStyle, type ResetFormat, type VendorHeaders } from "./headers/fields.js";
-export { createGate, isPromise, shareStore, type Gate, type Pass, type Refuse, type RequestReader, type Skip, type Verdict } from "./gate.js";
-export { createHeaderWriter, type FieldList, type HeaderWriter } from "./headers/writer.js";
-export { type GateOptions, type GivenLimiter, type MaybeKey, type Outcome, type OwnLimiter, type SharedOptions } from "./options.js";
-export { nodeReader, applyToNode, refuseOnNode, type NodeRequest, type NodeResponse } from "./responses/node.js";
-export { applyToHeaders, refusalHeaders, webReader, applyToResponse } from "./responses/web.js";
+export { type MaybeKey } from "./caller.js";
+export { createGate, type Gate } from "./gate.js";
+export { type FieldList, type HeaderFamily } from "./headers/field.js";
+export { draft6, draft7, vendorHeaders, xRateLimit, type ResetFormat, type VendorHeaders } from "./headers/other-styles.js";
+export { createHeaderWriter, type HeaderStyle, type HeaderWriter } from "./headers/writer.js";
+export { type BelongsToLimiter, type GateOptions, type GivenLimiter, type OwnLimiter, type SharedOptions } from "./options.js";
+export { type RequestReader } from "./reader.js";
 export { type Problem } from "./refusal/problem.js";
-export { failure } from "./refusal/refusal.js";
-export { LIMITER_OPTIONS } from "../limiter/options.js";
+export { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./responses/node.js";
+export { applyToResponse, refusalResponse, webReader } from "./responses/web.js";
 export { toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
+export { type Outcome, type Pass, type Refuse, type Skip, type Verdict } from "./verdict.js";

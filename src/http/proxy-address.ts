@@ -1,6 +1,6 @@
 import type { Key } from "../core/key.js";
 import { isQuiet, warnOnce } from "../diagnostics/warnings.js";
-import type { RequestReader } from "./gate.js";
+import type { RequestReader } from "./reader.js";
 
 // A check costs as much as a decision, so only a gate's first 1 000 requests are checked.
 const FIRST = 1_000;

@@ -98,6 +98,13 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(headers["ratelimit-remaining"]).toBe("0");
   });
 
+  test("an undefined option of a route is the plugin's", async () => {
+    const { app, get } = make();
+    await app.register(rateLimit, { ...oneToken(), policy: two, cost: 2, key: () => "ann" });
+    app.get("/same", { config: { rateLimit: { key: undefined, policy: undefined, cost: undefined } } }, () => Promise.resolve("ok"));
+    expect(await get("/same")).toEqual([200, "0", null]);
+  });
+
   test("limits its own scope and those below, not those beside it", async () => {
     const { app, get } = make();
     await app.register(async (scope) => {
@@ -143,7 +150,7 @@ describe.each(versions)("$name", ({ framework }) => {
     for (const url of ["/throws", "/rejects", "/nothing"]) expect(await get(url)).toEqual([418, null, null]);
   });
 
-  test("unknown routes are limited too, so that nobody can probe for free", async () => {
+  test("unknown routes are limited too, so that probing is not free", async () => {
     const { app, get } = make();
     await app.register(rateLimit, options());
     expect(await get("/nowhere")).toEqual([404, "0", null]);
@@ -159,12 +166,12 @@ describe.each(versions)("$name", ({ framework }) => {
   });
 
   test.each([
-    [{ capasity: 3 }, "Unknown option `capasity`"],
-    [{ policy: { capacity: 0, refill: { tokens: 1, everyMs: 1 } } }, "Expected `capacity` to be a positive integer, got 0"],
-    [{ cost: 2 }, "Expected `cost` to be at most the capacity, 1, got 2"],
-    [true, "Expected `config.rateLimit` to be false or an object with options, got true"],
-    [null, "Expected `config.rateLimit` to be false or an object with options, got null"],
-  ])("a wrong option of a route fails that route: %j", async (wrong, message) => {
+    ["misspelt", { capasity: 3 }, "Unknown option `capasity`"],
+    ["capacity 0", { policy: { capacity: 0, refill: { tokens: 1, everyMs: 1 } } }, "Expected `capacity` to be a positive integer, got 0"],
+    ["cost above the capacity", { cost: 2 }, "Expected `cost` to be at most the capacity, 1, got 2"],
+    ["true", true, "Expected `config.rateLimit` to be false or an object with options, got true"],
+    ["null", null, "Expected `config.rateLimit` to be false or an object with options, got null"],
+  ])("a wrong option of a route fails that route: %s", async (_, wrong, message) => {
     const { app } = make();
     await app.register(rateLimit, options());
     expect(() => app.get("/", { config: { rateLimit: wrong as never } }, () => Promise.resolve("ok"))).toThrow(message);

@@ -101,7 +101,7 @@ describe("responses", () => {
   });
 
   // Fields that were set before make them a Headers, otherwise they are a record.
-  test.each([{}, { "x-earlier": "1" }])("of a refusal have one length on every server, after %j", async (earlier) => {
+  test.each([["no earlier fields", {}], ["an earlier field", { "x-earlier": "1" }]])("of a refusal have one length on every server, after %s", async (_, earlier) => {
     for (const create of [createAdaptorServer, createAdaptorServer1]) {
       const app = new Hono();
       app.use(async (c, next) => {

@@ -1,6 +1,7 @@
 import { createServer, ServerResponse, IncomingMessage } from "node:http";
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
+import { vendorHeaders } from "sluice/http";
 import { rateLimit } from "sluice/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { send } from "../http/wire.js";
@@ -38,7 +39,7 @@ describe("a wrapped listener", () => {
     expect(warn.mock.calls).toEqual([[failure], [failure]]);
   });
 
-  test("leaves the answer to onError where there is one", async () => {
+  test("leaves the answer to onError", async () => {
     const seen: unknown[] = [];
     const onError = (error: unknown, _: IncomingMessage, answer: ServerResponse): void => {
       seen.push(error);
@@ -73,8 +74,8 @@ describe("a wrapped listener", () => {
     expect(warn.mock.calls).toEqual([[failure], [failure]]);
   });
 
-  test("sends a refusal's fields whatever they are called", async () => {
-    const headers = [{ remaining: "__proto__" }];
+  test("sends a refusal's field even when its name is __proto__", async () => {
+    const headers = [vendorHeaders({ remaining: "__proto__" })];
     const server = await listen(createServer(rateLimit({ ...oneToken(), key: () => "ann", headers })((_request, answer) => answer.end("ok"))));
     onTestFinished(() => void server.close());
     await send(server.port);
@@ -115,7 +116,7 @@ describe("41 · http2", () => {
     expect({ ...head.fields, date: "" }).toEqual({ ...refused.fields, date: "" });
   });
 
-  test("tells requests that clients gave up from those that were answered", async () => {
+  test("tells aborted requests from answered ones", async () => {
     const outcomes: boolean[] = [];
     const limited = rateLimit<http2.Http2ServerRequest, http2.Http2ServerResponse>({
       ...oneToken(),
@@ -131,7 +132,7 @@ describe("41 · http2", () => {
     await expect.poll(() => outcomes).toEqual([false, false, true]);
   });
 
-  test("tells requests that clients gave up before they were allowed", async () => {
+  test("tells requests that were aborted before they were allowed", async () => {
     const outcomes: boolean[] = [];
     const limited = rateLimit<http2.Http2ServerRequest, http2.Http2ServerResponse>({
       ...oneToken(),

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { MemoryStore, type AsyncStore } from "sluice";
+import { createGate, refusalResponse, webReader, type Refuse } from "sluice/http";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { rateLimit } from "sluice/web";
@@ -11,12 +12,12 @@ const one = () => rateLimit({ ...oneToken(), key: (request) => request.headers.g
 const asAnn = (init: RequestInit = {}) => new Request("http://localhost/", { ...init, headers: { "x-user": "ann" } });
 
 describe("a wrapped handler", () => {
-  test("gets what else the runtime hands over", async () => {
+  test("gets the runtime's other arguments", async () => {
     const limited = one()((request, env: { greeting: string }, context: number) => new Response(`${env.greeting} ${context} ${request.method}`));
     expect(await (await limited(asAnn(), { greeting: "hello" }, 7)).text()).toBe("hello 7 GET");
   });
 
-  test("answers at once when nothing answers later", () => {
+  test("returns a Response, not a promise, when store and options are synchronous", () => {
     const limited = one()(() => new Response("ok"));
     expect(limited(asAnn())).toBeInstanceOf(Response);
     expect(limited(asAnn())).toBeInstanceOf(Response);
@@ -79,6 +80,30 @@ test("a refund that never comes back holds no answer", async () => {
   };
   const limit = rateLimit({ policy: oneToken().policy, store, key: () => "ann", refundWhen: () => true });
   expect(told(await limit(() => new Response("ok"))(asAnn()))).toEqual([200, "0", null]);
+});
+
+describe("refusalResponse", () => {
+  const gate = createGate<Request>({ ...oneToken(), key: () => "ann" }, webReader);
+  const refused = (init: RequestInit = {}) => {
+    const request = new Request("http://localhost/", init);
+    void gate(request);
+    return { request, verdict: gate(request) as Refuse };
+  };
+
+  test("is the whole response to a refused request", async () => {
+    const { request, verdict } = refused({ headers: { origin: "https://app.example" } });
+    const response = refusalResponse(verdict, request);
+    expect(told(response)).toEqual([429, "0", "1"]);
+    expect(response.headers.get("access-control-expose-headers")).toBe("RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, RateLimit, Retry-After");
+    expect(await response.text()).toBe(verdict.body);
+    expect(await refusalResponse(verdict).text()).toBe(verdict.body);
+  });
+
+  test("has no body for a HEAD request, and the same fields", () => {
+    const { request, verdict } = refused({ method: "HEAD" });
+    const [head, get] = [refusalResponse(verdict, request), refusalResponse(verdict)];
+    expect([head.status, head.body, [...head.headers]]).toEqual([429, null, [...get.headers]]);
+  });
 });
 
 describe("responses", () => {

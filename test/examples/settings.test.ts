@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { draft7, xRateLimit } from "sluice/http";
 import { afterAll, describe, expect, test } from "vitest";
 import { ConfigError, readFailing, readPolicies, readTelling } from "../../examples/server/config.js";
 import { device, ExampleServer } from "./example-server.js";
@@ -89,7 +90,7 @@ describe("policies", () => {
 describe("how limits are told", () => {
   test("is the library's default, or what variables say", () => {
     expect(readTelling({ SLUICE_HEADERS: "", SLUICE_RETRY_AFTER: "" })).toEqual({});
-    expect(readTelling({ SLUICE_HEADERS: "draft-7,x-ratelimit" })).toEqual({ headers: ["draft-7", "x-ratelimit"] });
+    expect(readTelling({ SLUICE_HEADERS: "draft-7,x-ratelimit" })).toEqual({ headers: [draft7, xRateLimit] });
     expect(readTelling({ SLUICE_HEADERS: "none", SLUICE_RETRY_AFTER: "http-date" })).toEqual({ headers: [], retryAfter: "http-date" });
   });
 
@@ -151,7 +152,7 @@ describe.concurrent("the process", () => {
     [[], { SLUICE_BULK_TOKENS: "none" }, 'Expected `SLUICE_BULK_TOKENS` to be a positive integer, got "none"'],
     [[], { SLUICE_RETRY_AFTER: "soon" }, 'Expected `SLUICE_RETRY_AFTER` to be seconds, http-date, got "soon"'],
     // The library's own complaint, from where the gates are made.
-    [[], { SLUICE_BULK_EVERY_MS: "1000000000000" }, 'Expected policy "bulk" to refill within 2147483647 seconds (the longest Retry-After that clients read), got 3000000000000 ms'],
+    [[], { SLUICE_BULK_EVERY_MS: "1000000000000" }, 'Expected policy "bulk" to refill within 2147483647 seconds, the longest Retry-After that clients read, got 3000000000000 ms'],
   ];
   test.each(wrong)("%j with %j ends with 2 and one line", async (args, env, complaint) => {
     expect(await ExampleServer.fail(args, env)).toEqual({ code: 2, errors: `${complaint}\n` });

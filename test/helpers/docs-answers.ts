@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { readPolicies } from "../../examples/server/config.js";
 import { buildServer } from "../../examples/server/node.js";
 import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
-import type { HeaderStyle } from "../../src/http/index.js";
+import { draft6, draft7, vendorHeaders, xRateLimit, type HeaderStyle } from "../../src/http/index.js";
 import { MemoryStore, perDay, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
 import { guard } from "sluice/store";
 
@@ -72,18 +72,21 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   "cors 200": after(1, {}, { origin: "https://app.example" }),
   "partition 200": after(1, { headers: ["draft-11"], partitionKey: () => new Uint8Array([1, 2, 3, 4, 5, 6]) }),
   ...styled("triple", "triple"),
-  ...styled("draft-6", "draft-6"),
-  ...styled("draft-7", "draft-7"),
+  ...styled("draft-6", draft6),
+  ...styled("draft-7", draft7),
   ...styled("draft-11", "draft-11"),
-  ...styled("x-ratelimit", "x-ratelimit"),
-  ...styled("vendor", {
-    limit: "X-Quota-Limit",
-    remaining: "X-Quota-Remaining",
-    used: "X-Quota-Used",
-    reset: "X-Quota-Reset",
-    resetFormat: "iso-8601",
-    retryAfterMs: "Retry-After-Ms",
-  }),
+  ...styled("x-ratelimit", xRateLimit),
+  ...styled(
+    "vendor",
+    vendorHeaders({
+      limit: "X-Quota-Limit",
+      remaining: "X-Quota-Remaining",
+      used: "X-Quota-Used",
+      reset: "X-Quota-Reset",
+      resetFormat: "iso-8601",
+      retryAfterMs: "Retry-After-Ms",
+    }),
+  ),
 };
 
 // Node adds these to every answer.

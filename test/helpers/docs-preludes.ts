@@ -9,18 +9,22 @@ import * as redis from "../../src/stores/redis/redis.js";
 import * as testing from "../../src/testing/index.js";
 import type { Fence } from "./docs-read.js";
 
+const EXPRESS =
+  'import express from "express"; const app = express(); declare global { namespace Express { interface Request { user?: { id: string } } } }';
+
 /** By the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
-  express: 'import express from "express"; const app = express()',
+  express: EXPRESS,
   client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
 };
 
 /** What a docstring of one file takes for granted. */
 const ofFile: Readonly<Record<string, string>> = {
-  "src/adapters/express.ts": 'import express from "express"; const app = express()',
-  "src/adapters/fastify.ts": 'import fastify from "fastify"; const app = fastify()',
-  "src/adapters/hono.ts": 'import { Hono } from "hono"; const app = new Hono()',
-  "src/adapters/node.ts": 'import { createServer } from "node:http"',
+  "src/adapters/express.ts": EXPRESS,
+  "src/adapters/fastify.ts": 'import fastify from "fastify"; const app = fastify(); declare module "fastify" { interface FastifyRequest { user?: { id: string } } }',
+  "src/adapters/hono.ts": 'import { Hono } from "hono"; interface AppEnv { Variables: { userId?: string } } const app = new Hono<AppEnv>()',
+  "src/adapters/node.ts": 'import { createServer, type IncomingMessage } from "node:http"; declare function sessionOf(request: IncomingMessage): Promise<{ userId: string } | null>',
+  "src/adapters/web.ts": "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
   "src/client/countdown.ts": "declare const error: import('sluice/client').RateLimitedError",
   "src/client/fetch/error.ts": "declare const error: unknown",
   "src/core/errors.ts": "declare const limiter: import('sluice').Limiter",
@@ -37,6 +41,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/testing/adapter-suite/adapter-suite.ts":
     "import { describe, test } from 'vitest'; declare function startMyServer(setup: import('sluice/testing').AdapterSetup): Promise<import('sluice/testing').RunningServer>",
   "src/http/retry-after/http-date.ts": "import { parseHttpDate } from './src/http/retry-after/http-date.js'",
+  "src/http/gate.ts": "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
   "src/http/headers/writer.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
 };
 

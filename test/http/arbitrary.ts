@@ -7,7 +7,7 @@ interface Step {
   readonly cost: number;
 }
 
-/** A policy and what somebody did under it. */
+/** A policy, and the steps of one caller under it. */
 export interface History {
   readonly policy: Policy;
   readonly steps: readonly Step[];
@@ -25,7 +25,7 @@ export const policies: fc.Arbitrary<Policy> = fc
   })
   .map(({ capacity, tokens, everyMs }) => definePolicy({ name: "drawn", capacity, refill: { tokens, everyMs } }));
 
-/** What somebody did under a limit: waits up to twice its refill, costs up to its capacity, mostly large ones. */
+/** Steps of one caller under a limit: waits up to twice its refill, costs up to its capacity, mostly large ones. */
 function stepsUnder(policy: Policy): fc.Arbitrary<Step[]> {
   const { capacity, fullMs } = policy.limits[0];
   const waitMs = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: Math.ceil(fullMs / capacity) }), fc.integer({ min: 0, max: 2 * fullMs }));
@@ -33,7 +33,7 @@ function stepsUnder(policy: Policy): fc.Arbitrary<Step[]> {
   return fc.array(fc.record({ waitMs, cost }), { minLength: 1, maxLength: 25 });
 }
 
-/** A limit and what somebody did under it. */
+/** A limit, and the steps of one caller under it. */
 export const histories: fc.Arbitrary<History> = policies.chain((policy) =>
   stepsUnder(policy).map((steps) => ({ policy, steps })),
 );

@@ -35,7 +35,7 @@ export interface Answer {
   readonly verdict: Verdict;
   /** 200 when the request went through. */
   readonly status: number;
-  /** The names of the header fields as they were spelt, in order. */
+  /** The names of the header fields, in order. */
   readonly names: readonly string[];
   /** The value of a field; undefined when it is absent. Throws when it occurs twice. */
   field(name: string): string | undefined;
@@ -66,7 +66,7 @@ export function answerOf(verdict: Verdict): Answer {
   };
 }
 
-/** A gate that answers at once, and the clock it goes by. */
+/** A synchronous gate, and its clock. */
 export interface Opened {
   readonly clock: ManualClock;
   ask(request?: Ask): Answer;
@@ -85,7 +85,7 @@ export function open(options: AnyOptions = {}, clock = new ManualClock()): Opene
   };
 }
 
-/** The same for a gate that may answer later. */
+/** The same for a gate that may return a promise. */
 export function openLater(options: AnyOptions, clock = new ManualClock()): { clock: ManualClock; ask(request?: Ask): Promise<Answer> } {
   const gate = gateOf(options, clock);
   return { clock, ask: async (request = {}) => answerOf(await gate(request)) };
@@ -93,7 +93,7 @@ export function openLater(options: AnyOptions, clock = new ManualClock()): { clo
 
 function gateOf(options: AnyOptions, clock: ManualClock) {
   const limits = options.limiter === undefined ? { policy: SMALL, ...(options.store === undefined ? { clock: clock.now } : {}) } : {};
-  const all = { ...limits, key: userOf, cost: (ask: Ask) => ask.cost ?? 1, ...options } as GateOptions<Ask>;
+  const all = { ...limits, key: userOf, cost: (ask: Ask) => ask.cost ?? 1, ...options } as unknown as GateOptions<Ask>;
   return createGate<Ask>(all, reader);
 }
 

@@ -144,7 +144,7 @@ test("37 · names are added to Access-Control-Expose-Headers, each once, and nev
   expect(await exposed({ "x-present": "X-Total" })).toBe("X-Total");
 });
 
-test("39 · a POST with a large body that nobody reads is answered, and its connection goes on", async () => {
+test("39 · a POST with a large unread body is answered, and its connection stays usable", async () => {
   let handled = 0;
   const port = await serve((request, response) => {
     handled++;
@@ -177,6 +177,17 @@ test("39 · the answer comes before the body does", async () => {
   request.write("the first bytes of many");
   const [response] = (await once(request, "response")) as [import("node:http").IncomingMessage];
   expect(response.statusCode).toBe(429);
+});
+
+test("41 · over HTTP/1 all names are sent in lower case, on allowed and refused requests", async () => {
+  const port = await serve((_, response) => response.end());
+  const origin = { origin: "https://app.example" };
+  const ours = (names: readonly string[]) => names.filter((name) => !/^(date|connection|keep-alive|transfer-encoding)$/i.test(name));
+  const allowed = [...FIELDS.map((name) => name.toLowerCase()), "access-control-expose-headers"];
+  expect(ours((await send(port, "GET", origin)).names).filter((name) => !/^content-length$/i.test(name)).toSorted()).toEqual(allowed.toSorted());
+  const refused = await sendRefused(port, "GET", origin);
+  expect(refused.status).toBe(429);
+  expect(ours(refused.names).toSorted()).toEqual([...allowed, "retry-after", "cache-control", "content-type", "content-length"].toSorted());
 });
 
 test("41 · over HTTP/2 the same answers come, with names in lower case", async () => {

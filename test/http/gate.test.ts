@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { createGate, shareStore, type GateOptions, type Outcome } from "sluice/http";
+import { createGate, type GateOptions, type Outcome } from "sluice/http";
 import { createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision } from "sluice";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
+import { shareStore } from "../../src/http/route-options.js";
 import { answerOf, exhaust, open, openLater, reader, settle, SMALL, type Answer, type AnyOptions, type Ask, type Opened } from "./asking.js";
 
 const later = async <T>(value: T): Promise<T> => value;
 
 describe("order", () => {
-  /** Notes in which order the options' functions run, whichever of them answer later. */
+  /** Notes in which order the options' functions run. Those in `laters` return promises. */
   const noting = (laters: ReadonlySet<string>, notes: string[]): AnyOptions => {
     const say = <T>(name: string, value: T): T | Promise<T> => {
       notes.push(name);
@@ -24,15 +25,24 @@ describe("order", () => {
     };
   };
 
-  const subsets = [[], ["skip"], ["key"], ["cost"], ["skip", "key"], ["skip", "cost"], ["key", "cost"], ["skip", "key", "cost"]];
-  test.each(subsets.map((names) => [names]))("skip, key, cost, policy, decision, whichever answer later: %o", async (names) => {
+  const subsets: [title: string, names: readonly string[]][] = [
+    ["none", []],
+    ["skip", ["skip"]],
+    ["key", ["key"]],
+    ["cost", ["cost"]],
+    ["skip and key", ["skip", "key"]],
+    ["skip and cost", ["skip", "cost"]],
+    ["key and cost", ["key", "cost"]],
+    ["all three", ["skip", "key", "cost"]],
+  ];
+  test.each(subsets)("skip, key, cost, policy, decision; asynchronous: %s", async (_, names) => {
     const notes: string[] = [];
     const gate = openLater(noting(new Set(names), notes));
     expect((await gate.ask()).field("RateLimit-Remaining")).toBe("1");
     expect(notes).toEqual(["skip", "key", "cost", "policy", "onDecision", "partitionKey"]);
   });
 
-  test("nothing after a skip, a preflight or a missing key is asked", async () => {
+  test("no function is called after a skip or a missing key", async () => {
     for (const skip of [true, later(true)]) {
       const notes: string[] = [];
       const gate = openLater({ ...noting(new Set(), notes), skip: () => skip });
@@ -47,17 +57,17 @@ describe("order", () => {
     }
   });
 
-  test("at once, without a promise, when nothing answers later", () => {
-    const gate = createGate<Ask>({ ...noting(new Set(), []), store: new MemoryStore() } as GateOptions<Ask>, reader);
+  test("no promise when the store and all functions are synchronous", () => {
+    const gate = createGate<Ask>({ ...noting(new Set(), []), store: new MemoryStore() } as unknown as GateOptions<Ask>, reader);
     for (let i = 0; i < 4; i++) expect(gate({})).not.toBeInstanceOf(Promise);
   });
 
-  test("later over an asynchronous store, or when one function answers later", async () => {
+  test("a promise with an asynchronous store or one asynchronous function", async () => {
     const memory = new MemoryStore();
     const store: AsyncStore = { sync: false, guard, clock: "server", consume: async (...asked) => memory.consume(...asked) };
     const gates: AnyOptions[] = [{ store }, { key: () => later("ann") }, { cost: () => later(1) }, { skip: () => later(false) }];
     for (const options of gates) {
-      const gate = createGate<Ask>({ policy: SMALL, key: () => "ann", ...options } as GateOptions<Ask>, reader);
+      const gate = createGate<Ask>({ policy: SMALL, key: () => "ann", ...options } as unknown as GateOptions<Ask>, reader);
       const verdict = gate({});
       expect(verdict).toBeInstanceOf(Promise);
       expect(answerOf(await verdict).field("RateLimit-Remaining")).toBe("2");
@@ -119,14 +129,14 @@ describe("refundWhen", () => {
     expect(gate.ask().field("RateLimit-Remaining")).toBe("0");
   });
 
-  test("is asked for clients who went away too, and never for refusals", async () => {
+  test("is called for clients that disconnected too, and never for refusals", async () => {
     const gate = open({ refundWhen: ({ aborted }) => aborted });
     await settle(gate.ask({ cost: 3 }), { status: 200, aborted: true });
     expect(gate.ask({ cost: 3 }).status).toBe(200);
     expect(gate.ask().verdict).not.toHaveProperty("settle");
   });
 
-  test("only true is yes, and nobody asks without the option", async () => {
+  test("only true refunds, and there is no settle without the option", async () => {
     const gate = open({ refundWhen: (() => "yes") as unknown as () => boolean });
     await settle(gate.ask(), ok);
     expect(gate.ask().field("RateLimit-Remaining")).toBe("1");
@@ -197,7 +207,7 @@ describe("policy", () => {
 });
 
 describe("body", () => {
-  test("gets the problem, the decision and the request, and says what is sent; null for want of a key", () => {
+  test("gets the problem, the decision and the request, and says what is sent; null without a key", () => {
     const seen: [string, Decision | null, unknown][] = [];
     const body = (problem: { code: string; detail: string }, decision: Decision | null, { user = "ann" }: Ask): object => {
       seen.push([problem.code, decision, user]);
@@ -222,9 +232,9 @@ describe("body", () => {
       type: "about:blank",
       title: "Bad Request",
       status: 400,
-      detail: "This request costs 6, and at most 5 can ever be available. Ask for less at once.",
+      detail: "This request costs 6, and the limit allows at most 5 at once. Ask for less in one request.",
       code: "cost_too_high",
-      message: "This request costs 6, and at most 5 can ever be available. Ask for less at once.",
+      message: "This request costs 6, and the limit allows at most 5 at once. Ask for less in one request.",
     });
     expect([answer.field("RateLimit-Remaining"), answer.field("Cache-Control"), answer.field("Retry-After")]).toEqual(["5", "no-store", undefined]);
   });
@@ -241,7 +251,7 @@ test("shareStore gives several gates one store, and leaves a store or a limiter 
   expect(shareStore(given)).toBe(given);
 });
 
-test("a refusal's own text is what its problem document makes, whatever the wait and whichever limits refused", () => {
+test("a refusal's own text is the JSON of its problem document, for any wait and any limits", () => {
   const many = definePolicy({ name: "many", limits: [{ name: "1e21", capacity: 2, refill: perSecond(1) }, { capacity: 3, refill: { tokens: 1, everyMs: 90_000 } }] });
   const clock = new ManualClock();
   const [own, same] = [{}, { body: (problem: object) => problem }].map((options) => open({ policy: many, ...options }, clock)) as [Opened, Opened];

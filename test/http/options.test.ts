@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { createGate, type GateOptions } from "sluice/http";
+import { describe, expect, test, vi } from "vitest";
+import { createGate, draft6, draft7, vendorHeaders, xRateLimit, type GateOptions, type VendorHeaders } from "sluice/http";
 import { createLimiter, definePolicy, MemoryStore, perSecond } from "sluice";
 import { open, openLater, reader, SMALL, type AnyOptions, type Ask } from "./asking.js";
 
@@ -8,92 +8,118 @@ const make = (options: unknown) => () => createGate(options as GateOptions<Ask>,
 const key = (): string => "ann";
 
 describe("a wrong option is refused when the gate is made, in one line", () => {
-  const wrong: [options: unknown, error: typeof TypeError | typeof RangeError, message: string][] = [
-    [undefined, TypeError, "Expected `options` to be an object with a `policy` and a `key`, got undefined"],
-    [null, TypeError, "Expected `options` to be an object with a `policy` and a `key`, got null"],
-    ["x", TypeError, 'Expected `options` to be an object with a `policy` and a `key`, got "x"'],
-    [{ policy: SMALL }, TypeError, "Expected `key` to be a function of the request, got undefined"],
-    [{ policy: SMALL, key: "ann" }, TypeError, 'Expected `key` to be a function of the request, got "ann"'],
-    [{ key }, TypeError, "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got undefined"],
-    [{ key, policy: { capacity: 0, refill: perSecond(1) } }, RangeError, "Expected `capacity` to be a positive integer, got 0"],
-    [{ key, policy: SMALL, refundwhen: key }, TypeError, "Unknown option `refundwhen`. Did you mean `refundWhen`?"],
-    [{ key, policy: SMALL, nonsense: 1 }, TypeError, "Unknown option `nonsense`. Known options: `skip`, `body`, `onDecision`, `refundWhen`, `partitionKey`, `wallClock`, `policy`, `store`, `clock`, `onStoreError`, `localShare`, `storeTimeoutMs`, `breaker`, `shadow`, `observe`, `limiter`, `key`, `cost`, `headers`, `retryAfter`, `unidentified`"],
-    [{ key, policy: SMALL, skip: true }, TypeError, "Expected `skip` to be a function, got true"],
-    [{ key, policy: SMALL, body: {} }, TypeError, "Expected `body` to be a function, got an object"],
-    [{ key, policy: SMALL, onDecision: 1 }, TypeError, "Expected `onDecision` to be a function, got 1"],
+  const beside = (name: string): string => `Expected \`${name}\` beside \`limiter\` to be left out, got both. Pass \`${name}\` to createLimiter`;
+  const wrong: [name: string, options: unknown, error: typeof TypeError | typeof RangeError, message: string][] = [
+    ["no options", undefined, TypeError, "Expected `options` to be an object with a `policy` and a `key`, got undefined"],
+    ["null", null, TypeError, "Expected `options` to be an object with a `policy` and a `key`, got null"],
+    ["text", "x", TypeError, 'Expected `options` to be an object with a `policy` and a `key`, got "x"'],
+    ["no key", { policy: SMALL }, TypeError, "Expected `key` to be a function of the request, got undefined"],
+    ["key as text", { policy: SMALL, key: "ann" }, TypeError, 'Expected `key` to be a function of the request, got "ann"'],
+    ["no policy", { key }, TypeError, "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got undefined"],
+    ["capacity 0", { key, policy: { capacity: 0, refill: perSecond(1) } }, RangeError, "Expected `capacity` to be a positive integer, got 0"],
+    ["misspelt name", { key, policy: SMALL, refundwhen: key }, TypeError, "Unknown option `refundwhen`. Did you mean `refundWhen`?"],
+    ["unknown name", { key, policy: SMALL, nonsense: 1 }, TypeError, "Unknown option `nonsense`. Known options: `skip`, `body`, `onDecision`, `refundWhen`, `partitionKey`, `wallClock`, `policy`, `store`, `clock`, `onStoreError`, `localShare`, `storeTimeoutMs`, `breaker`, `shadow`, `observe`, `limiter`, `key`, `cost`, `headers`, `retryAfter`, `unidentified`"],
+    ["skip true", { key, policy: SMALL, skip: true }, TypeError, "Expected `skip` to be a function, got true"],
+    ["body as object", { key, policy: SMALL, body: {} }, TypeError, "Expected `body` to be a function, got an object"],
+    ["onDecision 1", { key, policy: SMALL, onDecision: 1 }, TypeError, "Expected `onDecision` to be a function, got 1"],
     [
+      "partitionKey without draft-11",
       { key, policy: SMALL, headers: ["triple"], partitionKey: () => new Uint8Array(1) },
       TypeError,
-      'Expected `headers` to include "draft-11", which alone says `partitionKey`, got styles without it',
+      'Expected `headers` to include "draft-11", the only style with a partition key, got `partitionKey` without it',
     ],
-    [{ key, policy: SMALL, refundWhen: "ok" }, TypeError, 'Expected `refundWhen` to be a function, got "ok"'],
-    [{ key, policy: SMALL, partitionKey: [] }, TypeError, "Expected `partitionKey` to be a function, got an array of 0"],
-    [{ key, policy: SMALL, wallClock: null }, TypeError, "Expected `wallClock` to be a function, got null"],
-    [{ key, policy: SMALL, cost: "1" }, TypeError, 'Expected `cost` to be a whole number of at least 0, got "1"'],
-    [{ key, policy: SMALL, cost: 1.5 }, RangeError, "Expected `cost` to be a whole number of at least 0, got 1.5"],
-    [{ key, policy: SMALL, cost: -1 }, RangeError, "Expected `cost` to be a whole number of at least 0, got -1"],
-    [{ key, policy: SMALL, cost: 4 }, RangeError, "Expected `cost` to be at most the capacity, 3, got 4"],
-    [{ key, limiter, cost: 4 }, RangeError, "Expected `cost` to be at most the capacity, 3, got 4"],
-    [{ key, policy: SMALL, retryAfter: "date" }, RangeError, 'Expected `retryAfter` to be "seconds" or "http-date", got "date"'],
-    [{ key, policy: SMALL, unidentified: "ip" }, RangeError, 'Expected `unidentified` to be "share" or "refuse" or "skip", got "ip"'],
-    [{ key, policy: SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"'],
-    [{ key, policy: () => SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"'],
-    [{ key, policy: SMALL, store: {} }, TypeError, "Expected `store` to be an object with `sync` and `consume`, got an object"],
-    [{ key, policy: SMALL, clock: 5 }, TypeError, "Expected `clock` to be a function that returns milliseconds, got 5"],
-    [{ key, limiter: null }, TypeError, "Expected `limiter` to be made by createLimiter, got null"],
-    [{ key, limiter: {} }, TypeError, "Expected `limiter` to be made by createLimiter, got an object"],
-    [{ key, limiter, policy: SMALL }, TypeError, "Expected `policy` to be the limiter's own, got both `limiter` and `policy`"],
-    [{ key, limiter, store: new MemoryStore() }, TypeError, "Expected `store` to be the limiter's own, got both `limiter` and `store`"],
-    [{ key, limiter, clock: () => 0 }, TypeError, "Expected `clock` to be the limiter's own, got both `limiter` and `clock`"],
-    ...["onStoreError", "localShare", "storeTimeoutMs", "breaker", "shadow", "observe"].map((name): [object, typeof TypeError, string] => [
-      { key, limiter, [name]: "allow" }, TypeError, `Expected \`${name}\` to be the limiter's own, got both \`limiter\` and \`${name}\``,
+    ["refundWhen as text", { key, policy: SMALL, refundWhen: "ok" }, TypeError, 'Expected `refundWhen` to be a function, got "ok"'],
+    ["partitionKey as list", { key, policy: SMALL, partitionKey: [] }, TypeError, "Expected `partitionKey` to be a function, got an array of 0"],
+    ["wallClock null", { key, policy: SMALL, wallClock: null }, TypeError, "Expected `wallClock` to be a function, got null"],
+    ["cost as text", { key, policy: SMALL, cost: "1" }, TypeError, 'Expected `cost` to be a whole number of at least 0, got "1"'],
+    ["cost 1.5", { key, policy: SMALL, cost: 1.5 }, RangeError, "Expected `cost` to be a whole number of at least 0, got 1.5"],
+    ["cost -1", { key, policy: SMALL, cost: -1 }, RangeError, "Expected `cost` to be a whole number of at least 0, got -1"],
+    ["cost above the capacity", { key, policy: SMALL, cost: 4 }, RangeError, "Expected `cost` to be at most the capacity, 3, got 4"],
+    ["cost above the limiter's capacity", { key, limiter, cost: 4 }, RangeError, "Expected `cost` to be at most the capacity, 3, got 4"],
+    ["retryAfter", { key, policy: SMALL, retryAfter: "date" }, RangeError, 'Expected `retryAfter` to be "seconds" or "http-date", got "date"'],
+    ["unidentified", { key, policy: SMALL, unidentified: "ip" }, RangeError, 'Expected `unidentified` to be "share" or "refuse" or "skip", got "ip"'],
+    ["onStoreError", { key, policy: SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"'],
+    ["onStoreError, with a picked policy", { key, policy: () => SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"'],
+    ["store", { key, policy: SMALL, store: {} }, TypeError, "Expected `store` to be an object with `sync` and `consume`, got an object"],
+    ["clock", { key, policy: SMALL, clock: 5 }, TypeError, "Expected `clock` to be a function that returns milliseconds, got 5"],
+    ["limiter null", { key, limiter: null }, TypeError, "Expected `limiter` to be made by createLimiter, got null"],
+    ["limiter as object", { key, limiter: {} }, TypeError, "Expected `limiter` to be made by createLimiter, got an object"],
+    ["policy beside limiter", { key, limiter, policy: SMALL }, TypeError, beside("policy")],
+    ["store beside limiter", { key, limiter, store: new MemoryStore() }, TypeError, beside("store")],
+    ["clock beside limiter", { key, limiter, clock: () => 0 }, TypeError, beside("clock")],
+    ...["onStoreError", "localShare", "storeTimeoutMs", "breaker", "shadow", "observe"].map((name): [string, object, typeof TypeError, string] => [
+      `${name} beside limiter`, { key, limiter, [name]: "allow" }, TypeError, beside(name),
     ]),
-    [{ key, policy: SMALL, storeTimeoutMs: 0 }, RangeError, "Expected `storeTimeoutMs` to be a positive integer, got 0"],
+    ["storeTimeoutMs", { key, policy: SMALL, storeTimeoutMs: 0 }, RangeError, "Expected `storeTimeoutMs` to be a positive integer, got 0"],
   ];
-  test.each(wrong)("%o", (options, type, message) => {
+  test.each(wrong)("%s", (_, options, type, message) => {
     expect(make(options)).toThrow(new type(message));
   });
 
-  const STYLES = '"triple", "draft-6", "draft-7", "draft-11", "x-ratelimit" or vendor names';
-  const FORMATS = '"delta-seconds", "epoch-seconds", "epoch-milliseconds", "iso-8601" or "http-date"';
-  const wrongHeaders: [headers: unknown, error: typeof TypeError | typeof RangeError, message: string][] = [
-    ["triple", TypeError, 'Expected `headers` to be a list of header styles, got "triple"'],
-    [true, TypeError, "Expected `headers` to be a list of header styles, got true"],
-    [["draft-8"], RangeError, `Expected \`headers\` to be ${STYLES}, got "draft-8"`],
-    [["toString"], RangeError, `Expected \`headers\` to be ${STYLES}, got "toString"`],
-    [[null], TypeError, "Expected `headers` to be a list of header styles, got null"],
-    [[5], TypeError, "Expected `headers` to be a list of header styles, got 5"],
-    [[{}], RangeError, "Expected a vendor style in `headers` to name a field, got none"],
-    [[{ resetFormat: "iso-8601" }], RangeError, "Expected a vendor style in `headers` to name a field, got none"],
-    [[{ limits: "X-Limit" }], TypeError, "Expected only known members of a vendor style in `headers`, got `limits`"],
-    [[["triple"]], TypeError, "Expected only known members of a vendor style in `headers`, got `0`"],
-    [[{ reset: "X-Reset" }], RangeError, `Expected \`resetFormat\` to be ${FORMATS}, got undefined`],
-    [[{ reset: "X-Reset", resetFormat: "unix" }], RangeError, `Expected \`resetFormat\` to be ${FORMATS}, got "unix"`],
-    [[{ reset: "X-Reset", resetFormat: "toString" }], RangeError, `Expected \`resetFormat\` to be ${FORMATS}, got "toString"`],
-    [[{ limit: "" }], RangeError, 'Expected `headers` to be field names, got ""'],
-    [[{ limit: "X Limit" }], RangeError, 'Expected `headers` to be field names, got "X Limit"'],
-    [[{ used: "X-Used:" }], RangeError, 'Expected `headers` to be field names, got "X-Used:"'],
-    [[{ remaining: "X-Left\r\nX-Evil: 1" }], RangeError, 'Expected `headers` to be field names, got "X-Left\\r\\nX-Evil: 1"'],
-    [[{ limit: "X-Límite" }], RangeError, 'Expected `headers` to be field names, got "X-Límite"'],
-    [[{ limit: 5 }], RangeError, "Expected `headers` to be field names, got 5"],
-    ...["Retry-After", "Cache-Control", "CONTENT-TYPE", "content-length", "Access-Control-Expose-Headers", "Date"].map(
-      (name): [unknown, typeof RangeError, string] => [[{ retryAfterMs: name }], RangeError, `Expected \`headers\` to leave ${name} alone, got a style that sets it`],
-    ),
+  const STYLES = 'Expected `headers` to be a list of "triple", "draft-11" and styles from "sluice/http", got';
+  const VENDOR = 'For names of your own: import { vendorHeaders } from "sluice/http"; headers: [vendorHeaders({ limit: "X-Limit" })]';
+  const wrongHeaders: [name: string, headers: unknown, error: typeof TypeError | typeof RangeError, message: string][] = [
+    ["one style instead of a list", "triple", TypeError, 'Expected `headers` to be a list such as ["triple", "draft-11"], got "triple"'],
+    ["true", true, TypeError, 'Expected `headers` to be a list such as ["triple", "draft-11"], got true'],
+    ["an unknown name", ["draft-8"], RangeError, `${STYLES} "draft-8"`],
+    ["a name that objects have", ["toString"], RangeError, `${STYLES} "toString"`],
+    ["draft-6", ["draft-6"], RangeError, `${STYLES} "draft-6". Write: import { draft6 } from "sluice/http"; headers: [draft6]`],
+    ["draft-7", ["triple", "draft-7"], RangeError, `${STYLES} "draft-7". Write: import { draft7 } from "sluice/http"; headers: [draft7]`],
+    ["x-ratelimit", ["x-ratelimit"], RangeError, `${STYLES} "x-ratelimit". Write: import { xRateLimit } from "sluice/http"; headers: [xRateLimit]`],
+    ["null", [null], TypeError, `${STYLES} null. ${VENDOR}`],
+    ["a number", [5], TypeError, `${STYLES} 5. ${VENDOR}`],
+    ["vendor names inline", [{ limit: "X-Limit" }], TypeError, `${STYLES} an object. ${VENDOR}`],
+    ["an empty object", [{}], TypeError, `${STYLES} an object. ${VENDOR}`],
+    ["a list in the list", [["triple"]], TypeError, `${STYLES} an array of 1. ${VENDOR}`],
   ];
-  test.each(wrongHeaders)("headers: %o", (headers, type, message) => {
+  test.each(wrongHeaders)("headers: %s", (_, headers, type, message) => {
     expect(make({ key, policy: SMALL, headers })).toThrow(new type(message));
   });
 
-  test("limits of equal capacity, which draft-6 and draft-7 cannot tell apart", () => {
+  test("headers: styles of another copy of the package are taken", async () => {
+    vi.resetModules();
+    const copy = await import("sluice/http");
+    expect(copy.draft7).not.toBe(draft7);
+    expect(make({ key, policy: SMALL, headers: [copy.draft7, copy.vendorHeaders({ limit: "X-Limit" })] })).not.toThrow();
+  });
+
+  const FORMATS = '"delta-seconds" or "epoch-seconds" or "epoch-milliseconds" or "iso-8601" or "http-date"';
+  const NAME = 'a header field name such as "X-Limit"';
+  const NO_NAME = 'Expected `vendorHeaders` to get at least one field name, such as { limit: "X-Limit" }, got none';
+  const wrongNames: [name: string, names: unknown, error: typeof TypeError | typeof RangeError, message: string][] = [
+    ["nothing", undefined, TypeError, 'Expected `options` to be an object such as { limit: "X-Limit" }, got undefined'],
+    ["no member", {}, RangeError, NO_NAME],
+    ["resetFormat alone", { resetFormat: "iso-8601" }, RangeError, NO_NAME],
+    ["a misspelt member", { limits: "X-Limit" }, TypeError, "Unknown option `limits`. Did you mean `limit`?"],
+    ["reset without a format", { reset: "X-Reset" }, RangeError, `Expected \`resetFormat\` to be ${FORMATS}, got undefined`],
+    ["an unknown format", { reset: "X-Reset", resetFormat: "unix" }, RangeError, `Expected \`resetFormat\` to be ${FORMATS}, got "unix"`],
+    ["a format that objects have", { reset: "X-Reset", resetFormat: "toString" }, RangeError, `Expected \`resetFormat\` to be ${FORMATS}, got "toString"`],
+    ["an empty name", { limit: "" }, RangeError, `Expected \`limit\` to be ${NAME}, got ""`],
+    ["a space", { limit: "X Limit" }, RangeError, `Expected \`limit\` to be ${NAME}, got "X Limit"`],
+    ["a colon", { used: "X-Used:" }, RangeError, `Expected \`used\` to be ${NAME}, got "X-Used:"`],
+    ["a line break", { remaining: "X-Left\r\nX-Evil: 1" }, RangeError, `Expected \`remaining\` to be ${NAME}, got "X-Left\\r\\nX-Evil: 1"`],
+    ["a letter beyond ASCII", { limit: "X-Límite" }, RangeError, `Expected \`limit\` to be ${NAME}, got "X-Límite"`],
+    ["a number", { limit: 5 }, RangeError, `Expected \`limit\` to be ${NAME}, got 5`],
+    ...["Retry-After", "Cache-Control", "CONTENT-TYPE", "content-length", "Access-Control-Expose-Headers", "Date"].map(
+      (name): [string, unknown, typeof RangeError, string] => [
+        name, { retryAfterMs: name }, RangeError, `Expected \`retryAfterMs\` to be a field that the server does not set itself, got "${name}"`,
+      ],
+    ),
+  ];
+  test.each(wrongNames)("vendorHeaders: %s", (_, names, type, message) => {
+    expect(() => vendorHeaders(names as VendorHeaders)).toThrow(new type(message));
+  });
+
+  test("limits of equal capacity, which draft6 and draft7 cannot tell apart", () => {
     const policy = definePolicy({ limits: [{ capacity: 5, refill: perSecond(1) }, { capacity: 5, refill: perSecond(2) }] });
     const message =
-      'Expected the limits of policy "default" to have different capacities (draft-6 and draft-7 tell them apart by these), got equal ones';
-    for (const style of ["draft-6", "draft-7"]) expect(make({ key, policy, headers: [style] })).toThrow(new RangeError(message));
+      'Expected the limits of policy "default" to have different capacities, got equal ones. draft6 and draft7 identify a limit by its capacity; use "draft-11" or other numbers';
+    for (const style of [draft6, draft7]) expect(make({ key, policy, headers: [style] })).toThrow(new RangeError(message));
     expect(make({ key, policy })).not.toThrow();
   });
 });
 
-test("options that are undefined are as good as left out", () => {
+test("undefined options count as left out", () => {
   const names = ["store", "clock", "onStoreError", "localShare", "storeTimeoutMs", "breaker", "shadow", "observe", "cost", "skip", "headers", "retryAfter", "body", "onDecision", "unidentified", "refundWhen", "partitionKey", "wallClock", "limiter"];
   const none = Object.fromEntries(names.map((name) => [name, undefined]));
   expect(open({ ...none, clock: () => 0, cost: 1 } as AnyOptions).ask().field("RateLimit-Remaining")).toBe("2");
@@ -115,8 +141,8 @@ describe("what an option's function returns wrongly fails the request", () => {
   });
 });
 
-test("a wall clock that tells nonsense fails the request instead of sending it", () => {
-  const gate = createGate<Ask>({ policy: SMALL, key, headers: ["x-ratelimit"], wallClock: () => Number.NaN }, reader);
+test("a wall clock that returns NaN fails the request", () => {
+  const gate = createGate<Ask>({ policy: SMALL, key, headers: [xRateLimit], wallClock: () => Number.NaN }, reader);
   expect(() => gate({})).toThrow(
     new RangeError("Expected `wallClock()` to be a finite number of milliseconds, got NaN"),
   );

@@ -10,7 +10,9 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 /** An answer as its bytes came, taken apart. */
 export interface Wire {
   readonly status: number;
-  /** All values of a field, whatever its case, in order. */
+  /** The names of the fields as they were sent, in order. */
+  readonly names: readonly string[];
+  /** All values of a field, in any case, in order. */
   all(name: string): string[];
   /** The only value of a field; undefined when it is absent. Throws when it occurs twice. */
   field(name: string): string | undefined;
@@ -60,10 +62,12 @@ export async function sendRefused(port: number, ...asked: Parameters<typeof send
 function parse(text: string): Wire {
   const end = text.indexOf("\r\n\r\n");
   const [statusLine = "", ...lines] = text.slice(0, end).split("\r\n");
-  const fields = lines.map((line): [string, string] => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]);
+  const names = lines.map((line) => line.slice(0, line.indexOf(":")));
+  const fields = lines.map((line, i): [string, string] => [(names[i] as string).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]);
   const all = (name: string): string[] => fields.flatMap(([known, value]) => (known === name.toLowerCase() ? [value] : []));
   return {
     status: Number(statusLine.split(" ")[1]),
+    names,
     all,
     field(name) {
       const values = all(name);

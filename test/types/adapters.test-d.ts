@@ -10,6 +10,7 @@ import { createLimiter, createObserver, definePolicy, perSecond } from "sluice";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
+import { draft7, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter } from "sluice/http";
 import * as forNode from "sluice/node";
 import { adapterSuite, type AdapterSetup, type RunningServer } from "sluice/testing";
 import * as forWeb from "sluice/web";
@@ -75,7 +76,36 @@ forExpress.rateLimit({ policy: () => policy, key: () => "ann" });
 
 forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "local", localShare: 0.1, storeTimeoutMs: Infinity, breaker: false, shadow: true, observe: createObserver(({ type }) => console.log(type)) });
 
-// Options that nobody knows, and choices that nobody offers.
+// What belongs to a given limiter says so in the compile error: the option's type is the text.
+
+type MembersOfLimiter = "store" | "clock" | "onStoreError" | "localShare" | "storeTimeoutMs" | "breaker" | "shadow" | "observe";
+expectTypeOf<GivenLimiter<ExpressRequest>[MembersOfLimiter]>().toEqualTypeOf<BelongsToLimiter | undefined>();
+expectTypeOf<BelongsToLimiter>().toEqualTypeOf<"belongs to the limiter: pass it to createLimiter">();
+// @ts-expect-error
+forExpress.rateLimit({ limiter, onStoreError: "allow", key: () => "ann" });
+// @ts-expect-error
+forExpress.rateLimit({ limiter, clock: () => 0, key: () => "ann" });
+// @ts-expect-error
+forExpress.rateLimit({ limiter, shadow: true, key: () => "ann" });
+
+// Undefined is the same as left out.
+
+forNode.rateLimit({ policy, key: () => "ann", cost: undefined, skip: undefined, headers: undefined, body: undefined, onError: undefined });
+forWeb.rateLimit({ policy, limiter: undefined, store: undefined, clock: undefined, key: () => "ann", refundWhen: undefined, wallClock: undefined });
+forWeb.rateLimit({ limiter, policy: undefined, store: undefined, shadow: undefined, key: () => "ann" });
+vendorHeaders({ limit: "X-Limit", remaining: undefined, reset: undefined, resetFormat: undefined });
+
+// Header styles: two by name, the others imported.
+
+forExpress.rateLimit({ policy, key: () => "ann", headers: ["triple", draft7, xRateLimit, vendorHeaders({ used: "X-Used" })] });
+// @ts-expect-error
+forExpress.rateLimit({ policy, key: () => "ann", headers: ["draft-7"] });
+// @ts-expect-error
+forExpress.rateLimit({ policy, key: () => "ann", headers: [{ limit: "X-Limit" }] });
+// @ts-expect-error
+vendorHeaders({ limits: "X-Limit" });
+
+// Options that do not exist, and wrong choices.
 
 // @ts-expect-error
 forExpress.rateLimit({ policy, key: () => "ann", windowMs: 1_000 });
@@ -124,6 +154,7 @@ app.get("/heavy", { config: { rateLimit: { cost: 5 } } }, () => "ok");
 app.get("/other", { config: { rateLimit: { policy, key: (request) => request.url } } }, () => "ok");
 app.get("/given", { config: { rateLimit: { limiter } } }, () => "ok");
 app.get("/free", { config: { rateLimit: false } }, () => "ok");
+app.get("/same", { config: { rateLimit: { cost: undefined, key: undefined, policy: undefined } } }, () => "ok");
 // @ts-expect-error
 app.get("/wrong", { config: { rateLimit: { cost: "5" } } }, () => "ok");
 // Fastify takes config's own type from the value, so a misspelt option compiles; registering the route fails.
@@ -150,6 +181,20 @@ expectTypeOf(handle).parameters.toEqualTypeOf<[request: Request, env: { region: 
 expectTypeOf(handle).returns.toEqualTypeOf<Response | Promise<Response>>();
 // @ts-expect-error
 void handle(new Request("http://localhost/"));
+
+// web: a subclass of Request, named for the options or for the handler alone.
+
+class NextRequest extends Request {
+  readonly nextUrl = new URL("http://localhost/");
+}
+const named = forWeb.rateLimit<NextRequest>({ policy, key: (request) => request.nextUrl.pathname, skip: (request) => request.nextUrl.port === "80" });
+expectTypeOf(named((request) => new Response(request.nextUrl.pathname))).parameters.toEqualTypeOf<[request: NextRequest]>();
+const inferred = forWeb.rateLimit({ policy, key: (request: NextRequest) => request.nextUrl.pathname });
+expectTypeOf(inferred(() => new Response())).parameters.toEqualTypeOf<[request: NextRequest]>();
+const handleNext = forWeb.rateLimit({ policy, key: () => "ann" })((request: NextRequest, context: { id: string }) => new Response(request.nextUrl.pathname + context.id));
+expectTypeOf(handleNext).parameters.toEqualTypeOf<[request: NextRequest, context: { id: string }]>();
+// @ts-expect-error
+void handleNext(new Request("http://localhost/"), { id: "42" });
 
 // The adapter suite takes any runner's `test` and any adapter.
 

@@ -8,15 +8,16 @@ import {
   createReservations,
   silenceWarnings,
   TokenBucket,
-  type Answer,
   type AsyncStore,
   type Decision,
   type Key,
   type Limiter,
+  type MaybePromise,
   type PolicyOptions,
   type Store,
   type SyncStore,
 } from "sluice";
+import { guard } from "sluice/store";
 
 const policy = { capacity: 30, refill: perSecond(5) };
 declare const sync: SyncStore;
@@ -35,7 +36,7 @@ expectTypeOf(createReservations(createLimiter({ policy, store: later })).reserve
 // @ts-expect-error -- an estimate is a number: other numbers come with `policy`
 createReservations(createLimiter({ policy })).reserve("a", { cost: 1 });
 expectTypeOf(createLimiter({ policy, store: either }).consume("a")).toEqualTypeOf<Decision | Promise<Decision>>();
-expectTypeOf<Answer<Store, void>>().toEqualTypeOf<void | Promise<void>>();
+expectTypeOf<MaybePromise<Store["sync"], void>>().toEqualTypeOf<void | Promise<void>>();
 
 // A limiter over any store takes the place of one whose store is not known; not the other way round.
 expectTypeOf(createLimiter({ policy })).toExtend<Limiter>();
@@ -113,3 +114,15 @@ new TokenBucket({ ...policy, clock: Date });
 silenceWarnings("SLUICE_COUNTED_TWICE", "SLUICE_HEADERS_SENT");
 // @ts-expect-error -- a code that there is not would silence nothing
 silenceWarnings("SLUICE_COUNTED_TWIC");
+
+// A store that answers later carries a guard; one that answers at once may.
+const { guard: _, ...unguarded } = later;
+// @ts-expect-error -- `readonly guard = guard` from sluice/store is missing
+createLimiter({ policy, store: unguarded });
+createLimiter({ policy, store: { sync: true, clock: "server", consume: sync.consume.bind(sync) } });
+createLimiter({ policy, store: { sync: true, guard, clock: "server", consume: sync.consume.bind(sync) } });
+
+// Options accept `undefined`, as a computed option may be.
+createLimiter({ policy, store: undefined, clock: undefined, breaker: { failures: undefined }, observe: undefined });
+// @ts-expect-error -- a plain function is no observer: createObserver makes one
+createLimiter({ policy, observe: () => undefined });

@@ -1,6 +1,6 @@
 import type { Policy } from "../../core/policy.js";
 
-/** What `make` makes of a policy, made once for each. Most servers have one policy, so the last one is found at a glance. */
+/** `make`, called once for each policy. The last policy is compared first, because most gates have only one. */
 export function perPolicy<T>(make: (policy: Policy) => T): (policy: Policy) => T {
   const made = new WeakMap<Policy, T>();
   let last: Policy;

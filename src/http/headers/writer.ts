@@ -1,50 +1,55 @@
 import { readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
 import { expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import { fieldsOf, isResetFormat, type Field, type HeaderStyle } from "./fields.js";
-import { perPolicy } from "./per-policy.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
+import { draft11, triple } from "./default-styles.js";
+import { isHeaderFamily, type Field, type FieldList, type HeaderFamily } from "./field.js";
+import { perPolicy } from "./per-policy.js";
 
-/** Header fields as a flat list: name, value, name, value. */
-export type FieldList = readonly string[];
+/**
+ * A family of header fields. The default is `"triple"` and `"draft-11"`.
+ *
+ * Others are values of `sluice/http`: {@link draft6}, {@link draft7}, {@link xRateLimit} and {@link vendorHeaders}.
+ */
+export type HeaderStyle = "triple" | "draft-11" | HeaderFamily;
 
-/** Says a decision in header fields. */
+/** Turns decisions into header fields. */
 export interface HeaderWriter {
-  /** The fields for `decision`. None for a degraded one, which knows nothing of the caller's budget. */
+  /** The fields for `decision`. None for a degraded one, because the store's numbers are unknown. */
   write(policy: Policy, decision: Decision, partition?: Uint8Array): FieldList;
-  /** Throws a RangeError for a policy whose numbers these fields cannot say. */
+  /** Throws a RangeError for a policy with numbers that these fields, or `Retry-After`, cannot express. */
   check(policy: Policy): void;
+  /** The names among `fields` that belong in `Access-Control-Expose-Headers`, spelled as in their specifications. */
+  namesToExpose(fields: FieldList): readonly string[];
 }
 
-/** The default styles: what drafts up to 06 and the newest draft's readers understand. */
+/** The default of the `headers` option. */
 export const DEFAULT_STYLES: readonly HeaderStyle[] = ["triple", "draft-11"];
 
-// Retry-After is never clamped, so longer waits are refused beforehand; 2^31 - 1 is what clients parse.
+// 2^31 - 1 seconds, the longest wait that all clients parse. Retry-After is never clamped, so longer waits throw.
 const LONGEST_WAIT_MS = 2_147_483_647_000;
 // RFC 9651, section 3.3.1.
 const LARGEST_INTEGER = 999_999_999_999_999;
 
-const TAKEN = new Set(["retry-after", "cache-control", "content-type", "content-length", "access-control-expose-headers", "date"]);
-const VENDOR_MEMBERS = new Set(["limit", "remaining", "used", "reset", "resetFormat", "retryAfterMs"]);
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
 /**
- * Makes a writer of header fields in the given styles, in their order.
+ * Makes a writer of header fields in the given styles, in their order. `wallClock` gives milliseconds since 1970, for
+ * fields that hold an instant.
  *
- * Throws a RangeError for an unknown style, for a name that is no field name, and for two styles that claim one field.
+ * Throws a TypeError or RangeError for an unknown style, and a RangeError for two styles that set the same field.
  * @example
  * const writer = createHeaderWriter(["triple", "draft-11"]);
- * writer.write(policy, decision); // ["RateLimit-Limit", "30", "RateLimit-Remaining", "29", …]
+ * writer.write(policy, decision); // ["ratelimit-limit", "30", "ratelimit-remaining", "29", …]
  */
 export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: () => number = Date.now): HeaderWriter {
-  if (!Array.isArray(styles)) throw new TypeError(expected("headers", "a list of header styles", styles));
-  for (const style of styles as readonly unknown[]) checkStyle(style);
-  const fields = styles.flatMap((style) => fieldsOf(style));
-  checkNames(fields);
+  if (!Array.isArray(styles)) throw new TypeError(expected("headers", 'a list such as ["triple", "draft-11"]', styles));
+  const families = (styles as readonly unknown[]).map(familyOf);
+  const fields = families.flatMap((family) => family.fields);
+  const spelling = spellingOf(fields);
+  // Platforms keep names in lower case. From another spelling, Node makes a new string for each field of each response.
+  const names = fields.map(({ name }) => name.toLowerCase());
   const valuesUnder = perPolicy((policy) => fields.map((field) => field.under(policy)));
-  const saysIntegerQuotas = styles.includes("draft-6") || styles.includes("draft-7");
 
-  return { write, check };
+  return { write, check, namesToExpose };
 
   function write(policy: Policy, decision: Decision, partition?: Uint8Array): FieldList {
     if (decision.degraded || fields.length === 0) return [];
@@ -63,30 +68,35 @@ export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: ()
     };
     const values = valuesUnder(policy);
     const list: string[] = [];
-    for (let i = 0; i < fields.length; i++) {
+    for (let i = 0; i < names.length; i++) {
       const value = values[i];
       const text = typeof value === "function" ? value(facts) : value;
-      if (typeof text === "string") list.push((fields[i] as Field).name, text);
+      if (typeof text === "string") list.push(names[i] as string, text);
     }
     return list;
   }
 
   function check(policy: Policy): void {
-    for (const limit of policy.limits) {
-      if (limit.fullMs > LONGEST_WAIT_MS) {
+    for (const { fullMs, capacity } of policy.limits) {
+      if (fullMs > LONGEST_WAIT_MS) {
         throw new RangeError(
-          `Expected policy "${policy.name}" to refill within 2147483647 seconds (the longest Retry-After that clients read), got ${limit.fullMs} ms`,
+          `Expected policy "${policy.name}" to refill within 2147483647 seconds, the longest Retry-After that clients read, got ${fullMs} ms`,
         );
       }
-      if (limit.capacity > LARGEST_INTEGER) {
-        throw new RangeError(expected("capacity", `at most ${LARGEST_INTEGER} to be said in a header field`, limit.capacity));
+      if (capacity > LARGEST_INTEGER) {
+        throw new RangeError(expected("capacity", `at most ${LARGEST_INTEGER}, the largest integer of a header field`, capacity));
       }
     }
-    if (saysIntegerQuotas && new Set(policy.limits.map((limit) => limit.capacity)).size < policy.limits.length) {
-      throw new RangeError(
-        `Expected the limits of policy "${policy.name}" to have different capacities (draft-6 and draft-7 tell them apart by these), got equal ones`,
-      );
+    for (const family of families) family.check?.(policy);
+  }
+
+  function namesToExpose(list: FieldList): readonly string[] {
+    const exposed: string[] = [];
+    for (let i = 0; i < list.length; i += 2) {
+      const name = spelling.get(list[i] as string);
+      if (name !== undefined) exposed.push(name);
     }
+    return exposed;
   }
 }
 
@@ -95,31 +105,26 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
-function checkStyle(style: unknown): asserts style is HeaderStyle {
-  if (typeof style === "string") {
-    if (["triple", "draft-6", "draft-7", "draft-11", "x-ratelimit"].includes(style)) return;
-    throw new RangeError(expected("headers", '"triple", "draft-6", "draft-7", "draft-11", "x-ratelimit" or vendor names', style));
-  }
-  if (typeof style !== "object" || style === null) throw new TypeError(expected("headers", "a list of header styles", style));
-  for (const member of Object.keys(style)) {
-    if (!VENDOR_MEMBERS.has(member)) throw new TypeError(`Expected only known members of a vendor style in \`headers\`, got \`${member}\``);
-  }
-  if (fieldsOf(style as HeaderStyle).length === 0) throw new RangeError("Expected a vendor style in `headers` to name a field, got none");
-  const { reset, resetFormat } = style as { reset?: unknown; resetFormat?: unknown };
-  if (reset !== undefined && !isResetFormat(resetFormat)) {
-    throw new RangeError(
-      expected("resetFormat", '"delta-seconds", "epoch-seconds", "epoch-milliseconds", "iso-8601" or "http-date"', resetFormat),
-    );
-  }
+function familyOf(style: unknown): HeaderFamily {
+  if (style === "triple") return triple;
+  if (style === "draft-11") return draft11;
+  if (isHeaderFamily(style)) return style;
+  const message = expected("headers", 'a list of "triple", "draft-11" and styles from "sluice/http"', style);
+  if (typeof style === "string") throw new RangeError(message + cureFor(style));
+  throw new TypeError(`${message}. For names of your own: import { vendorHeaders } from "sluice/http"; headers: [vendorHeaders({ limit: "X-Limit" })]`);
 }
 
-function checkNames(fields: readonly Field[]): void {
-  const seen = new Set<string>();
+function cureFor(style: string): string {
+  const value = style === "draft-6" ? "draft6" : style === "draft-7" ? "draft7" : style === "x-ratelimit" ? "xRateLimit" : "";
+  return value && `. Write: import { ${value} } from "sluice/http"; headers: [${value}]`;
+}
+
+/** Each field's name as it is spelled, by its name in lower case. Fields that are not in it are never exposed. */
+function spellingOf(fields: readonly Field[]): ReadonlyMap<string, string> {
+  const spelling = new Map([["retry-after", "Retry-After"]]);
   for (const { name } of fields) {
-    if (typeof name !== "string" || !TOKEN.test(name)) throw new RangeError(expected("headers", "field names", name));
-    const lower = name.toLowerCase();
-    if (TAKEN.has(lower)) throw new RangeError(`Expected \`headers\` to leave ${name} alone, got a style that sets it`);
-    if (seen.has(lower)) throw new RangeError(`Expected each field in one style of \`headers\`, got ${name} in two`);
-    seen.add(lower);
+    if (spelling.has(name.toLowerCase())) throw new RangeError(`Expected \`headers\` to name each field once, got ${name} twice`);
+    spelling.set(name.toLowerCase(), name);
   }
+  return spelling;
 }

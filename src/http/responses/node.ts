@@ -1,31 +1,32 @@
-import { EXPOSE, exposing } from "./cors.js";
-import type { Pass, Refuse, RequestReader } from "../gate.js";
-import { lowerCase, recordOf } from "./lower-case.js";
 import { warnOnce } from "../../diagnostics/warnings.js";
+import type { RequestReader } from "../reader.js";
+import type { Pass, Refuse } from "../verdict.js";
+import { EXPOSE, exposing } from "./cors.js";
+import { fieldRecord } from "./field-record.js";
 
-/** The part of Node's requests, of HTTP/1 and HTTP/2 alike, that a gate reads. */
+/** The part of Node's HTTP/1 and HTTP/2 requests that a gate reads. */
 export interface NodeRequest {
   readonly method?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** The part of Node's responses, of HTTP/1 and HTTP/2 alike, that carries a verdict. */
+/** The part of Node's HTTP/1 and HTTP/2 responses that a verdict is applied to. */
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
-  readonly destroyed?: boolean;
-  readonly stream?: { readonly destroyed?: boolean };
+  readonly destroyed?: boolean | undefined;
+  readonly stream?: { readonly destroyed?: boolean | undefined } | undefined;
   readonly writableEnded: boolean;
   readonly writableFinished: boolean;
-  /** The field's value so far. */
+  /** The value of a field that is set. */
   getHeader(name: string): unknown;
-  /** Sets a field, and replaces what it was. */
+  /** Sets a field, in place of its earlier value. */
   setHeader(name: string, value: string): unknown;
-  /** Sets the status and fields at once, over those that were set, and is done with the head. */
+  /** Sends the status and these fields, together with the fields that are set and have other names. */
   writeHead(status: number, fields: Readonly<Record<string, string>>): unknown;
-  /** Sends the response. */
+  /** Sends the rest of the response. */
   end(body: string): unknown;
-  /** Calls back when the response is over, finished or not. */
+  /** Calls `listener` when the response is over, complete or not. */
   once(event: "close", listener: () => void): unknown;
 }
 
@@ -35,40 +36,44 @@ export const nodeReader: RequestReader<NodeRequest> = {
   header: (request, name) => request.headers[name],
 };
 
-/** Puts an allowed request's fields on a Node response before its first byte, and waits for its end where somebody asked to know. */
+/**
+ * Sets the fields of an allowed request on a Node response, and settles it when the response closes. Call it before the
+ * handler. A response with headers already sent gets no fields and one process warning.
+ */
 export function applyToNode(response: NodeResponse, verdict: Pass): void {
   const { fields, settle } = verdict;
-  // Once the head is sent it is too late for fields, and no reason to fail a request.
   if (!response.headersSent) {
-    for (let i = 0; i < fields.length; i += 2) response.setHeader(lowerCase(fields[i] as string), fields[i + 1] as string);
+    for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
     exposeOn(response, verdict);
-  } else if (fields.length > 0) warnOfSentHead();
+  } else if (fields.length > 0) warnOfSentHeaders();
   if (settle === null) return;
-  // A client may be gone before it is allowed, and "close" with it.
+  // A client may disconnect before its request is allowed; then "close" has been emitted already.
   if (isClosed(response)) return void settle({ status: response.statusCode, aborted: true });
-  // "close" follows every response, finished or not, once. HTTP/2 calls a response finished that was never ended.
+  // "close" follows every response, once. `writableFinished` alone is also true for an HTTP/2 response that never
+  // ended.
   response.once("close", () => {
     void settle({ status: response.statusCode, aborted: !(response.writableEnded && response.writableFinished) });
   });
 }
 
-// HTTP/2's responses leave it to their stream to say so.
+// HTTP/2 responses have no `destroyed` of their own.
 function isClosed({ destroyed, stream }: NodeResponse): boolean {
   return destroyed === true || stream?.destroyed === true;
 }
 
 /**
- * Sends a refusal on a Node response. The request's body stays unread: Node throws away what is left of it. A response
- * whose head is sent already is only ended, since no handler will.
+ * Sends a refusal on a Node response. Node discards the rest of the request's body. A response with headers already
+ * sent is only ended, with one process warning.
  */
 export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
   if (response.headersSent) {
-    warnOfSentHead();
+    warnOfSentHeaders();
     return void response.end("");
   }
   exposeOn(response, verdict);
-  // All at once they cost half of what they cost one by one. Who would still change a field hooks writeHead, as on-headers does.
-  response.writeHead(verdict.status, recordOf(verdict.fields));
+  // One writeHead costs half as much as a setHeader for each field. Middleware that changes fields late hooks
+  // writeHead.
+  response.writeHead(verdict.status, fieldRecord(verdict.fields));
   response.end(verdict.body);
 }
 
@@ -76,6 +81,6 @@ function exposeOn(response: NodeResponse, { expose }: Pass | Refuse): void {
   if (expose.length > 0) response.setHeader(EXPOSE, exposing(response.getHeader(EXPOSE), expose));
 }
 
-function warnOfSentHead(): void {
-  warnOnce("SLUICE_HEADERS_SENT", "The head of a response was sent before its rate limit was known: the answer says nothing of it");
+function warnOfSentHeaders(): void {
+  warnOnce("SLUICE_HEADERS_SENT", "The headers of a response were sent before its rate limit was checked, so the RateLimit fields are missing. Mount the rate limit earlier");
 }

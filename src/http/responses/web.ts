@@ -1,6 +1,6 @@
+import type { RequestReader } from "../reader.js";
+import type { Pass, Refuse } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
-import type { Pass, Refuse, RequestReader } from "../gate.js";
-import { lowerCase } from "./lower-case.js";
 
 /** Reads web-standard requests. */
 export const webReader: RequestReader<Request> = {
@@ -8,18 +8,11 @@ export const webReader: RequestReader<Request> = {
   header: (request, name) => request.headers.get(name),
 };
 
-/** Adds an allowed request's fields to a response's, leaving alone those that the handler set itself. */
-export function applyToHeaders(headers: Headers, { fields, expose }: Pass): void {
-  for (let i = 0; i < fields.length; i += 2) {
-    const name = lowerCase(fields[i] as string);
-    if (!headers.has(name)) headers.set(name, fields[i + 1] as string);
-  }
-  if (expose.length > 0) headers.set(EXPOSE, exposing(headers.get(EXPOSE), expose));
-}
-
 /**
- * The response with an allowed request's fields on it: the same one, or a copy where its headers cannot be changed (a
- * redirect, or what `fetch` returned). A switch of protocols is left as it is.
+ * The response with the fields of an allowed request. Fields that the handler set itself stay.
+ *
+ * Returns the same response, or a copy when its headers are immutable (a redirect, or a response of `fetch`). A
+ * response with status 101 is returned unchanged.
  */
 export function applyToResponse(response: Response, verdict: Pass): Response {
   if (response.status === 101) return response;
@@ -33,9 +26,34 @@ export function applyToResponse(response: Response, verdict: Pass): Response {
   }
 }
 
-/** A refusal's header fields, over those that are already there. */
-export function refusalHeaders({ fields, expose }: Refuse, headers = new Headers()): Headers {
-  for (let i = 0; i < fields.length; i += 2) headers.set(lowerCase(fields[i] as string), fields[i + 1] as string);
+function applyToHeaders(headers: Headers, { fields, expose }: Pass): void {
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (!headers.has(name)) headers.set(name, fields[i + 1] as string);
+  }
+  if (expose.length > 0) headers.set(EXPOSE, exposing(headers.get(EXPOSE), expose));
+}
+
+/**
+ * The whole response to a refused request. Without a body when `request` is a HEAD request.
+ * @example
+ * const policy = { capacity: 30, refill: perSecond(5) };
+ * const gate = createGate<Request>({ policy, key: () => "user:42" }, webReader);
+ * async function handle(request: Request): Promise<Response> {
+ *   const verdict = await gate(request);
+ *   if (verdict.outcome === "refuse") return refusalResponse(verdict, request);
+ *   const response = new Response("hello");
+ *   return verdict.outcome === "pass" ? applyToResponse(response, verdict) : response;
+ * }
+ */
+export function refusalResponse(verdict: Refuse, request?: { readonly method: string }): Response {
+  const body = request?.method === "HEAD" ? null : verdict.body;
+  return new Response(body, { status: verdict.status, headers: refusalHeaders(verdict, new Headers()) });
+}
+
+/** `headers` with the fields of a refusal, in place of earlier values. */
+export function refusalHeaders({ fields, expose }: Refuse, headers: Headers): Headers {
+  for (let i = 0; i < fields.length; i += 2) headers.set(fields[i] as string, fields[i + 1] as string);
   if (expose.length > 0) headers.set(EXPOSE, exposing(headers.get(EXPOSE), expose));
   return headers;
 }

@@ -1,10 +1,10 @@
 import { parseHttpDate } from "./http-date.js";
 
 /**
- * Header fields to read from: a `Headers`, anything else with `get` (axios), or a record of names and values (Node).
+ * Header fields to read from: a `Headers`, another object with `get` (axios), or a record of names and values (Node).
  *
- * Names of a record are found in any case. A list of values counts as several lines of one field; a value that is neither
- * text, a number nor a list counts as absent.
+ * Names of a record match in any case. A list of values is joined by commas. A value that is not a string, a number or
+ * a list counts as absent.
  */
 export type HeaderSource =
   | {
@@ -22,24 +22,28 @@ export function headerOf(headers: HeaderSource, name: string): string {
   return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
 }
 
-/** When the response was sent by its own `Date`, so that differences to other dates in it know no clock skew; else `now`. */
+/** When the response was sent: its own `Date`, so that clock skew cancels out, or `now` without one. */
 export function sentAt(headers: HeaderSource, now: number): number {
   return parseHttpDate(headerOf(headers, "date"), now) ?? now;
 }
 
-/** Digits, perhaps with a fraction, times 10 to the `exponent`, rounded up: exactly, as no multiplication would. Null for all else. */
+/**
+ * Digits with an optional fraction, times 10 to the `exponent`, rounded up. Null for other text. Exact, where a
+ * multiplication by 1000 would round: 16.1 gives 16100.
+ */
 export function decimal(text: string, exponent: number): number | null {
   return /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(`${text}e${exponent}`)) : null;
 }
 
 /**
- * The wait that `Retry-After` asks for, in milliseconds from the response's receipt; null when the field is missing or nonsense.
+ * The wait that `Retry-After` asks for, in milliseconds after the response arrived; null when the field is missing or
+ * invalid.
  *
- * Reads whole seconds, seconds with a fraction (as Shopify sends) and the three forms of an HTTP-date. A date counts from the
- * response's own `Date`, which cancels a wrong clock, and without one from `now` (milliseconds since 1970). A date in the past is 0.
- * Of several numbers, as of a
- * field that was sent twice (`5, 10`), it is the largest. Anything else (`-1`, `+5`, `1e3`, `5s`) is null. More digits than a number holds give a huge wait or Infinity, never NaN:
- * compare it with your longest wait before you arm a timer.
+ * Reads whole seconds, seconds with a fraction (Shopify sends them) and the three forms of an HTTP-date. A date counts
+ * from the response's own `Date`, so that a wrong clock cancels out; without one, from `now` (milliseconds since 1970).
+ * A date in the past is 0. Of several numbers (`5, 10`, from a field that was sent twice) it is the largest. Other text
+ * is null: `-1`, `+5`, `1e3`, `5s`. Very many digits give a huge wait or Infinity, never NaN: compare the wait with
+ * your longest before you start a timer.
  *
  * Source: RFC 9110, section 10.2.3.
  * @example
@@ -54,7 +58,7 @@ export function parseRetryAfter(headers: HeaderSource, now: number): number | nu
 }
 
 /**
- * A wait as whole seconds for `Retry-After`: rounded up, so that nobody comes back early, and at least 1.
+ * A wait in whole seconds for `Retry-After`: rounded up, so that no client comes back early, and at least 1.
  * @example
  * toRetryAfter(2_001); // 3
  */
@@ -63,7 +67,7 @@ export function toRetryAfter(waitMs: number): number {
 }
 
 /**
- * An instant of the wall clock as an HTTP-date, rounded up to the next whole second.
+ * An instant, in milliseconds since 1970, as an HTTP-date. Rounded up to a whole second.
  *
  * Source: RFC 9110, section 5.6.7 (IMF-fixdate).
  * @example

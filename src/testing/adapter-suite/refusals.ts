@@ -1,3 +1,4 @@
+import { draft7, vendorHeaders } from "../../http/headers/other-styles.js";
 import { assert, assertEqual } from "../assert.js";
 import { checkFields, checkRefusal } from "./response-checks.js";
 import type { AdapterCase } from "./server.js";
@@ -108,7 +109,7 @@ export const refusalCases: readonly AdapterCase[] = [
     name: "22 · the response has the header styles that the `headers` option asks for, and no others",
     cause: "The adapter drops the `headers` option, or sends fields of its own.",
     async run(start) {
-      const server = await start({ headers: ["draft-7", { remaining: "X-Left" }] });
+      const server = await start({ headers: [draft7, vendorHeaders({ remaining: "X-Left" })] });
       const { fields, field } = await server.get("/ok");
       const limits = fields.filter(([name]) => name.startsWith("ratelimit")).map(([name]) => name);
       assertEqual([...limits].sort(), ["ratelimit", "ratelimit-policy"], "the RateLimit fields");

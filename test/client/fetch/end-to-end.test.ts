@@ -4,20 +4,20 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { MemoryStore } from "sluice";
 import { createFetch } from "sluice/client";
-import type { HeaderStyle } from "sluice/http";
+import { draft6, draft7, vendorHeaders, xRateLimit, type HeaderStyle } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { readPolicies } from "../../../examples/server/config.js";
 import { buildServer } from "../../../examples/server/node.js";
 import { ExampleServer } from "../../examples/example-server.js";
 
-const vendor: HeaderStyle = { limit: "X-Limit", remaining: "X-Left", reset: "X-Again", resetFormat: "iso-8601", retryAfterMs: "Retry-After-Ms" };
+const vendor = vendorHeaders({ limit: "X-Limit", remaining: "X-Left", reset: "X-Again", resetFormat: "iso-8601", retryAfterMs: "Retry-After-Ms" });
 const styles: [name: string, headers: HeaderStyle[]][] = [
   ["triple", ["triple"]],
-  ["draft-6", ["draft-6"]],
-  ["draft-7", ["draft-7"]],
+  ["draft-6", [draft6]],
+  ["draft-7", [draft7]],
   ["draft-11", ["draft-11"]],
-  ["x-ratelimit", ["x-ratelimit"]],
+  ["x-ratelimit", [xRateLimit]],
   ["names of one's own", [vendor]],
   ["the default", ["triple", "draft-11"]],
   ["no budget fields", []],

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { definePolicy, perMinute, perSecond, type Refill } from "sluice";
 import { parseRateLimit } from "sluice/client";
+import { draft6, draft7 } from "sluice/http";
 import { rateLimit } from "sluice/web";
 import { describe, expect, test } from "vitest";
 import { Desk, reporting } from "./traffic-desk.js";
@@ -119,9 +120,9 @@ describe("pace", () => {
     });
     const pauses = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 5, maxLength: 60 });
     await fc.assert(
-      fc.asyncProperty(limits, pauses, fc.constantFrom("draft-11", "triple", "draft-6", "draft-7"), async (limit, list, style) => {
+      fc.asyncProperty(limits, pauses, fc.constantFrom("draft-11" as const, "triple" as const, draft6, draft7), async (limit, list, style) => {
         const desk = new Desk();
-        const server = rateLimit({ policy: definePolicy(limit), clock: desk.time.clock, headers: [style as "triple"], key: () => "me" })(() => new Response());
+        const server = rateLimit({ policy: definePolicy(limit), clock: desk.time.clock, headers: [style], key: () => "me" })(() => new Response());
         for (const pause of list) {
           await desk.time.advance(pause);
           const call = desk.call({ maxWaitMs: 1e9 });

@@ -30,7 +30,7 @@ test("SLUICE_HEADERS_SENT when something sent the head before the limiter was as
   expect(await codesOf((_, response) => response.writeHead(200).flushHeaders())).toEqual(["SLUICE_HEADERS_SENT"]);
 });
 
-test("SLUICE_HEADERS_SENT for a refusal that can no longer be one, even where no budget is told", async () => {
+test("SLUICE_HEADERS_SENT for a refusal after the head, even without budget fields", async () => {
   expect(await codesOf((_, response) => response.writeHead(200).flushHeaders(), [])).toEqual(["SLUICE_HEADERS_SENT"]);
 });
 

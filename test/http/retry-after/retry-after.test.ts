@@ -12,7 +12,7 @@ const read = (text: string, now = NOW): number | null => parseRetryAfter({ "Retr
 // To the second, in the years that four digits name.
 const instants = fc.integer({ min: Date.UTC(1970, 0) / 1_000, max: Date.UTC(9999, 11, 31) / 1_000 }).map((seconds) => seconds * 1_000);
 
-/** The two forms that nobody should send any more, of an instant. */
+/** An instant in the two obsolete forms. */
 function rfc850(at: number): string {
   const [weekday = "", day, month, year = "", time] = new Date(at).toUTCString().split(/,? /);
   const names = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
@@ -92,13 +92,13 @@ test("46 · without it the local clock counts, and the past is no wait", () => {
   expect([read(date, NOW - 5_000), read(date, NOW - 1), read(date, NOW), read(date, NOW + HOUR)]).toEqual([5_000, 1, 0, 0]);
 });
 
-test("47 · nonsense is as good as nothing", () => {
+test("47 · an invalid value counts as missing", () => {
   for (const text of ["-1", "+5", "1e3", "0x10", "abc", "", "Infinity", "NaN", "5s", "5, soon", "5,", "-5, 10", ".5", "5.", "٣"]) {
     expect(read(text), text).toBeNull();
   }
 });
 
-test("47 · of several numbers the largest counts, so that nobody is early", () => {
+test("47 · of several numbers the largest counts, so that no client is early", () => {
   expect([read("5, 10"), read("30, 30"), read("10,5"), read("0, 0.5")]).toEqual([10_000, 30_000, 10_000, 500]);
 });
 
@@ -111,7 +111,7 @@ test("47 · a fraction is rounded up to the millisecond, exactly", () => {
   );
 });
 
-test("48 · more digits mean a longer wait, whatever a number holds", () => {
+test("48 · more digits mean a longer wait, beyond the range of a number too", () => {
   for (let digits = 1, last = 0; digits <= 400; digits++) {
     const waitMs = read("9".repeat(digits)) as number;
     expect(waitMs).toBeGreaterThanOrEqual(last);

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createGate, isPromise, nodeReader, applyToNode, refuseOnNode, type Pass, type Refuse, type Verdict } from "sluice/http";
+import { createGate, nodeReader, applyToNode, refuseOnNode, type Pass, type Refuse, type Verdict } from "sluice/http";
 import { rateLimit } from "sluice/node";
 import { adapterSuite, type AdapterTrait } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -139,7 +139,7 @@ function changed({ before, wait, verdict: change = (verdict) => verdict, pass = 
     return (listener) => (request, response) => {
       before?.(request, response);
       const asked = gate(request as Parameters<typeof gate>[0]);
-      const verdict = isPromise(asked) ? asked.then(change) : change(asked);
+      const verdict = "outcome" in asked ? change(asked) : asked.then(change);
       const go = (known: Verdict): unknown => {
         const next = (): unknown => listener(request, response);
         if (known.outcome === "refuse") return refuse(response, known, next);
@@ -147,7 +147,7 @@ function changed({ before, wait, verdict: change = (verdict) => verdict, pass = 
         return next();
       };
       if (wait !== undefined) return wait(request).then(() => verdict).then(go);
-      return isPromise(verdict) ? verdict.then(go) : go(verdict);
+      return "outcome" in verdict ? go(verdict) : verdict.then(go);
     };
   };
 }
@@ -168,7 +168,7 @@ function openOnErrors(options: Parameters<NodeAdapter>[0]): ReturnType<NodeAdapt
 }
 
 function edited(verdict: Refuse, name: string, value: string): Refuse {
-  const at = verdict.fields.indexOf(name);
+  const at = verdict.fields.indexOf(name.toLowerCase());
   return { ...verdict, fields: verdict.fields.map((text, i) => (i === at + 1 ? value : text)) };
 }
 

@@ -1,0 +1,24 @@
+import { UNIDENTIFIED, type Key, type KeyPart } from "../core/key.js";
+
+/**
+ * A key that may be missing. A caller is unidentified when the key is null, undefined, empty, or a tuple with a missing
+ * or empty part. A part may be a list, as Node gives a header field that was sent several times; its values are joined
+ * by commas.
+ */
+export type MaybeKey = Key | null | undefined | readonly (KeyPart | readonly string[] | null | undefined)[];
+
+/**
+ * The key to charge, or {@link UNIDENTIFIED} when it is missing. A key of a wrong type is returned as it is: the
+ * limiter throws for it.
+ */
+export function callerOf(key: MaybeKey): Key {
+  if (key === null || key === undefined || key === "") return UNIDENTIFIED;
+  if (!Array.isArray(key)) return key as Key;
+  const parts: unknown[] = [];
+  for (const part of key as readonly unknown[]) {
+    const whole = Array.isArray(part) ? part.join(",") : part;
+    if (whole === null || whole === undefined || whole === "") return UNIDENTIFIED;
+    parts.push(whole);
+  }
+  return parts.length > 0 ? (parts as unknown as Key) : UNIDENTIFIED;
+}

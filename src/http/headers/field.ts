@@ -1,0 +1,72 @@
+import type { Reading } from "../../core/decision.js";
+import type { Limit } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
+
+/** Header fields as a flat list: name, value, name, value. Names are in lower case. */
+export type FieldList = readonly string[];
+
+/** An empty list of fields or names. */
+export const NONE: readonly string[] = [];
+
+/** What the header fields of one response are made from. */
+export interface FieldFacts {
+  /** One for each limit of the policy. */
+  readonly readings: readonly Reading[];
+  /** The limit with the fewest tokens left, for fields that show one limit. */
+  readonly shown: Reading;
+  /** Milliseconds in reset fields: the wait when refused; otherwise until full, or, with none left, until the next token. */
+  readonly resetMs: number;
+  /** `resetMs` in whole seconds, rounded up. Equal to `Retry-After` when refused. */
+  readonly resetSeconds: number;
+  /** The limit with the longest wait; null when the request was allowed. */
+  readonly refusedBy: Reading | null;
+  /** The wall clock, in milliseconds since 1970. */
+  readonly wallClock: () => number;
+  /** `;pk=:…:`, or empty without a partition key. */
+  readonly partition: string;
+}
+
+/** One header field. */
+export interface Field {
+  /** As its specification spells it. */
+  readonly name: string;
+  /** The value under a policy: a text that is the same in every response, or a function for values that differ. */
+  readonly under: (policy: Policy) => string | FieldValue;
+}
+
+/** The value of a field in one response; null leaves the field out. */
+export type FieldValue = (facts: FieldFacts) => string | null;
+
+/** A family of header fields for the `headers` option, such as {@link draft7} or what {@link vendorHeaders} makes. */
+export interface HeaderFamily {
+  /** @internal */
+  readonly fields: readonly Field[];
+  /** @internal Throws a RangeError for a policy that these fields cannot express. */
+  readonly check?: (policy: Policy) => void;
+}
+
+const BRAND = Symbol.for("sluice.headers");
+
+/** Makes a family that every copy of this package recognizes. */
+export function headerFamily(fields: readonly Field[], check: (policy: Policy) => void = () => {}): HeaderFamily {
+  return { [BRAND]: true, fields, check } as HeaderFamily;
+}
+
+/** Whether {@link headerFamily} made `value`, in this copy of the package or another. */
+export function isHeaderFamily(value: unknown): value is HeaderFamily {
+  return BRAND in Object(value);
+}
+
+/** A limit's name in header fields and problem documents: the policy's, or `policy:limit` when there are several. */
+export function labelOf(policy: Policy, limitName: string): string {
+  return policy.limits.length === 1 ? policy.name : `${policy.name}:${limitName}`;
+}
+
+/**
+ * The value of `RateLimit-Policy`: the quota of each limit, and as `w` the seconds in which an empty bucket fills.
+ *
+ * Rounded up, so quota / w never exceeds the true rate; `w` is at least 1, the least that the drafts allow.
+ */
+export function policyValue(policy: Policy, quota: (limit: Limit) => string): string {
+  return policy.limits.map((limit) => `${quota(limit)};w=${Math.max(1, Math.ceil(limit.fullMs / 1_000))}`).join(", ");
+}

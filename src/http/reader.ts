@@ -1,0 +1,7 @@
+/** How a gate reads a framework's request. */
+export interface RequestReader<Request> {
+  /** The method, in capitals. */
+  method(request: Request): string;
+  /** The value of a header field, by its lower-case name; null or undefined when the field is absent. */
+  header(request: Request, name: string): string | readonly string[] | null | undefined;
+}

@@ -1,0 +1,47 @@
+import type { Decision } from "../core/decision.js";
+import type { FieldList } from "./headers/field.js";
+
+/** What an adapter does with a request. Tell the three apart by `outcome`. */
+export type Verdict = Skip | Pass | Refuse;
+
+/** Not limited: call the handler and add nothing. */
+export interface Skip {
+  readonly outcome: "skip";
+}
+
+/** Allowed: call the handler and put these header fields on its response, whatever its status. */
+export interface Pass {
+  readonly outcome: "pass";
+  /** The header fields to set, names in lower case. */
+  readonly fields: FieldList;
+  /** Names to append to `Access-Control-Expose-Headers`. Empty unless the request has an `Origin`. */
+  readonly expose: readonly string[];
+  readonly decision: Decision;
+  /**
+   * Call it once with how the request ended, also when the client disconnected. Resolves when the refund is done and
+   * never rejects. Null without `refundWhen`.
+   */
+  readonly settle: ((outcome: Outcome) => void | Promise<void>) | null;
+}
+
+/** Refused: send exactly this response and do not call the handler. */
+export interface Refuse {
+  readonly outcome: "refuse";
+  readonly status: 400 | 401 | 429 | 500 | 503;
+  /** The header fields to set, names in lower case. */
+  readonly fields: FieldList;
+  /** Names to append to `Access-Control-Expose-Headers`. Empty unless the request has an `Origin`. */
+  readonly expose: readonly string[];
+  /** JSON text, never empty. Leave it out of the response to a HEAD request. */
+  readonly body: string;
+  /** Null when the request was refused without a decision: it has no key. */
+  readonly decision: Decision | null;
+}
+
+/** How a request ended, as far as the server can tell. */
+export interface Outcome {
+  /** The status that was sent, or that would have been sent to a client that disconnected. */
+  readonly status: number;
+  /** True when the client disconnected before the response was complete. */
+  readonly aborted: boolean;
+}
