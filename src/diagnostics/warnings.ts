@@ -3,17 +3,23 @@ import { DOCS } from "../core/docs.js";
 import { processWide } from "../core/process-wide.js";
 import { platform } from "./platform.js";
 
-const CODES = [
+/** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
+export type WarningCode =
+  | "SLUICE_COUNTED_TWICE"
+  | "SLUICE_HEADERS_SENT"
+  | "SLUICE_KEY_IS_ADDRESS"
+  | "SLUICE_LIMITER_PER_REQUEST"
+  | "SLUICE_MEMORY_IN_CLUSTER"
+  | "SLUICE_OBSERVER_FAILED";
+
+const CODES: readonly WarningCode[] = [
   "SLUICE_COUNTED_TWICE",
   "SLUICE_HEADERS_SENT",
   "SLUICE_KEY_IS_ADDRESS",
   "SLUICE_LIMITER_PER_REQUEST",
   "SLUICE_MEMORY_IN_CLUSTER",
   "SLUICE_OBSERVER_FAILED",
-] as const;
-
-/** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
-export type WarningCode = (typeof CODES)[number];
+];
 
 /** The codes that were warned of, or silenced. */
 const quiet = (): Set<string> => processWide("quiet", () => new Set<string>());

@@ -22,7 +22,9 @@ export type StartConsume = (policy: Policy, key: string, cost: number, call: Pen
 
 /** Where the outcome of a `consume` goes. Each method is called at most once, and none throws. */
 export interface PendingConsume {
+  /** The store decided. */
   resolve(decision: Decision): void;
+  /** The store failed. */
   reject(error: unknown): void;
   /** Takes the outcome of a promise. */
   follow(promise: Promise<Decision>): void;

@@ -52,7 +52,7 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
 export function refundParts(store: Store, parts: readonly RefundPart[], key: string): void | Promise<void> {
   const refund = requireMethod(store, "refund");
   const done = parts.map(({ policy, tokens }) => refund.call(store, policy, key, tokens));
-  if (!store.sync) return Promise.all(done).then(() => undefined);
+  if (!store.sync) return Promise.all(done as readonly Promise<void>[]).then(() => undefined);
 }
 
 function failed(decision: Decision, error: unknown): never {

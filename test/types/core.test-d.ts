@@ -119,8 +119,8 @@ silenceWarnings("SLUICE_COUNTED_TWIC");
 const { guard: _, ...unguarded } = later;
 // @ts-expect-error -- `readonly guard = guard` from sluice/store is missing
 createLimiter({ policy, store: unguarded });
-createLimiter({ policy, store: { sync: true, clock: "server", consume: sync.consume.bind(sync) } });
-createLimiter({ policy, store: { sync: true, guard, clock: "server", consume: sync.consume.bind(sync) } });
+expectTypeOf({ sync: true, clock: () => 0, consume: sync.consume.bind(sync) } as const).toExtend<SyncStore>();
+expectTypeOf({ sync: true, guard, clock: () => 0, consume: sync.consume.bind(sync) } as const).toExtend<SyncStore>();
 
 // Options accept `undefined`, as a computed option may be.
 createLimiter({ policy, store: undefined, clock: undefined, breaker: { failures: undefined }, observe: undefined });
