@@ -23,6 +23,7 @@ interface SuiteOptions extends Partial<SharedOptions<SuiteRequest>> {
   readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Policy);
   readonly store?: Store;
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
+  readonly storeTimeoutMs?: number;
   readonly shadow?: boolean;
 }
 
