@@ -26,7 +26,7 @@ export interface Sample {
   readonly p99Ms: number;
   /** Microseconds of this process for each decision, user and system. */
   readonly clientUs: number;
-  /** Microseconds of the server for each decision, user and system; NaN when nobody can tell. */
+  /** Microseconds of the server for each decision, user and system; NaN when the server does not report it. */
   readonly serverUs: number;
 }
 

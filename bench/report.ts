@@ -1,6 +1,6 @@
 /**
- * `npm run report --prefix bench`: puts the figures of bench/results/*.json into docs/performance.md, between the marks
- * `<!-- figures of memory -->` and `<!-- end of figures -->`. A test compares the two, so no figure there is typed by hand.
+ * Last step of `npm run report --prefix bench`: puts the figures of bench/results/*.json into docs/performance.md, between
+ * the marks `<!-- figures of memory -->` and `<!-- end of figures -->`. A test compares the two, so no figure is typed by hand.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";

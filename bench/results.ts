@@ -12,7 +12,7 @@ export interface Series {
   readonly points: ReadonlyArray<{ readonly x: number; readonly y: number; readonly low?: number; readonly high?: number }>;
 }
 
-/** What a section wrote: `bench/results/<section>.json`, or under `results/quick`, which is not committed. */
+/** What a section writes as `<section>.json` into {@link folderOf}. */
 export interface Results {
   readonly section: string;
   readonly quick: boolean;
@@ -69,6 +69,12 @@ export function goal(
   });
 }
 
+/**
+ * Where a run writes its JSON. Git ignores both folders, so a run changes no committed figure and no test. To publish whole
+ * runs, `npm run report --prefix bench` moves them from `local/` to `bench/results`.
+ */
+export const folderOf = (rough: boolean): URL => new URL(rough ? "results/quick/" : "results/local/", import.meta.url);
+
 /** Prints the goals, the machine and the versions of `packages`, and writes the section's JSON unless `--only` ran a part of it; `rough` where it was a short run. */
 export function finish(section: string, packages: readonly string[], more: Readonly<Record<string, string>> = {}, rough = quick): void {
   const machine = `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, ${process.platform} ${process.arch}`;
@@ -81,7 +87,7 @@ export function finish(section: string, packages: readonly string[], more: Reado
   console.log(`${machine}; load ${load.toFixed(1)} before it began${isBusy(load) ? ": measured on a busy machine" : ""}`);
   if (process.argv.some((word) => word.startsWith("--only="))) return; // a part would take the place of the whole
   const results: Results = { section, quick: rough, day: new Date().toISOString().slice(0, 10), machine, load, versions, tables, goals, series };
-  const folder = new URL(rough ? "results/quick/" : "results/", import.meta.url);
+  const folder = folderOf(rough);
   mkdirSync(folder, { recursive: true });
   writeFileSync(new URL(`${section}.json`, folder), `${JSON.stringify(results, null, 1)}\n`);
 }

@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
@@ -141,4 +141,17 @@ describe("responses", () => {
 
 test("the middleware has a name, for stack traces", () => {
   expect(one().name).toBe("rateLimit");
+});
+
+test("what fetch returned, whose headers cannot be changed, gets the fields on every server", async () => {
+  const upstream = await listen(createServer((_request, response) => response.writeHead(201, { "Set-Cookie": ["a=1", "b=2"] }).end("upstream")));
+  onTestFinished(() => void upstream.close());
+  for (const create of [createAdaptorServer, createAdaptorServer1]) {
+    const app = new Hono().use(rateLimit({ ...oneToken(), key: () => "ann" })).get("/", () => fetch(`http://127.0.0.1:${upstream.port}/`));
+    const server = await listen(create({ fetch: app.fetch }) as Server);
+    onTestFinished(() => void server.close());
+    const answer = await fetch(`http://127.0.0.1:${server.port}/`);
+    expect([...told(answer), await answer.text()]).toEqual([201, "0", null, "upstream"]);
+    expect(answer.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+  }
 });

@@ -41,7 +41,7 @@ function notWhole(name: string, what: string, least: number): Row[] {
   return rows.map(([given, error, got]) => [given, error, `Expected \`${name}\` to be ${what}, got ${got}`]);
 }
 const positive = (name: string): Row[] => notWhole(name, "a positive integer", 1);
-const titled = (row: Row): [title: string, row: Row] => [row[2], row];
+const titled = (row: Row): [title: string, row: Row] => [row[2].length > 110 ? `${row[2].slice(0, 110)}…` : row[2], row];
 
 describe("L9 · limits and policies", () => {
   const refused: readonly Row[] = [
@@ -98,7 +98,7 @@ describe("L9 · limits and policies", () => {
     ],
   ];
 
-  test.each(refused.map(titled))("L9 · bad input: %s", (message, [given, error]) => {
+  test.each(refused.map(titled))("L9 · bad input: %s", (_, [given, error, message]) => {
     for (const make of [
       () => definePolicy(given as PolicyOptions),
       () => createLimiter({ policy: given as PolicyOptions }),

@@ -122,7 +122,7 @@ describe("SLUICE_LIMITER_PER_REQUEST", () => {
 
 describe("SLUICE_MEMORY_IN_CLUSTER", () => {
   test("in each worker of a cluster, and nowhere else, for memory stores alone", { timeout: 60_000 }, async () => {
-    const primary = startProcess("test/diagnostics/cluster-child.ts", []);
+    const primary = await startProcess("test/diagnostics/cluster-child.ts", []);
     try {
       const heard = await messageFrom<Heard>(primary);
       expect(heard).toEqual({

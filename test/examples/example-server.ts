@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { createInterface } from "node:readline";
+import { bundled } from "../helpers/bundled.js";
 
 /** What came back, with the names of fields in lower case. */
 export interface Reply {
@@ -28,9 +29,9 @@ export class ExampleServer {
   #errors = "";
   #url = "";
 
-  private constructor(args: readonly string[], env: Readonly<Record<string, string>>) {
+  private constructor(program: string, args: readonly string[], env: Readonly<Record<string, string>>) {
     // Without npm and the shell in between, so that signals reach the server itself.
-    this.#child = spawn(process.execPath, ["--import", "tsx", "examples/server/main.ts", ...args], {
+    this.#child = spawn(process.execPath, [program, ...args], {
       env: { ...inherited(), PORT: "0", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -41,7 +42,7 @@ export class ExampleServer {
 
   /** Starts it and resolves when it listens. Rejects with its complaints when it ends instead. */
   static async start(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<ExampleServer> {
-    const server = new ExampleServer(args, env);
+    const server = new ExampleServer(await bundled("examples/server/main.ts"), args, env);
     const greeting = await server.line((line) => line.includes("http://"));
     server.#url = /http:\/\/\S+/.exec(greeting)?.[0] ?? "";
     return server;
@@ -49,7 +50,7 @@ export class ExampleServer {
 
   /** Runs it with settings that keep it from starting. */
   static async fail(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<{ code: number | null; errors: string }> {
-    const server = new ExampleServer(args, env);
+    const server = new ExampleServer(await bundled("examples/server/main.ts"), args, env);
     try {
       const code = await server.ended;
       return { code, errors: server.errors };

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createLimiter, perSecond, createWaiter } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { runJobs, type Job } from "../../examples/job-runner/runner.js";
+import { bundled } from "../helpers/bundled.js";
 
 describe("a job runner", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
@@ -44,7 +45,7 @@ describe("a job runner", () => {
 });
 
 test("the program runs, and ends in order when it is told to", async () => {
-  const child = spawn(process.execPath, ["--import", "tsx", "examples/job-runner/main.ts"], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [await bundled("examples/job-runner/main.ts")], { stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     const before = output.includes("sent mail 20 ");

@@ -9,6 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { useApp } from "../../examples/mobile-client/app.js";
 import { readPolicies } from "../../examples/server/config.js";
 import { buildServer } from "../../examples/server/node.js";
+import { bundled } from "../helpers/bundled.js";
 
 test("the story is the one that the documentation tells", async () => {
   const clock = new ManualClock();
@@ -43,7 +44,7 @@ test("the story is the one that the documentation tells", async () => {
 test("the program brings its own server, and ends by itself", async () => {
   // A budget in which nobody waits, so that it takes the three seconds of the countdown and no more.
   const env = { PATH: process.env["PATH"], SLUICE_INTERACTIVE_CAPACITY: "100" };
-  const program = spawn(process.execPath, ["--import", "tsx", "examples/mobile-client/main.ts"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const program = spawn(process.execPath, [await bundled("examples/mobile-client/main.ts")], { env, stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void program.kill("SIGKILL"));
   let output = "";
   let errors = "";

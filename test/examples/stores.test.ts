@@ -132,7 +132,7 @@ describe.concurrent("a store that cannot be used ends with 2 and one line", () =
     ["redis", without("ioredis"), "This store needs the package ioredis: npm install ioredis"],
     ["postgres", without("pg"), "This store needs the package pg: npm install pg"],
   ];
-  test.each(wrong)("--store %s with %j", async (store, env, complaint) => {
+  test.each(wrong.map(([store, env, complaint]) => [store, complaint, env] as const))("--store %s: %s", async (store, complaint, env) => {
     expect(await ExampleServer.fail(["--store", store], env)).toEqual({ code: 2, errors: `${complaint}\n` });
   });
 });

@@ -20,7 +20,7 @@ export interface Tale {
  * ready, waits for a word, and then sends its {@link Tale}.
  */
 export async function hammer(what: string, file: string, args: readonly string[], limit: LimitOptions): Promise<void> {
-  const children = Array.from({ length: 4 }, () => startProcess(file, [...args, JSON.stringify(limit), "2000"]));
+  const children = await Promise.all(Array.from({ length: 4 }, () => startProcess(file, [...args, JSON.stringify(limit), "2000"])));
   try {
     await Promise.all(children.map(messageFrom)); // "ready"
     for (const child of children) child.send("go");

@@ -1,9 +1,10 @@
 // Operating-system processes that take part in a test.
 import { fork, type ChildProcess } from "node:child_process";
+import { bundled } from "./bundled.js";
 
 /** Runs a TypeScript file in a process of its own. It ends when the channel to this process does. */
-export function startProcess(file: string, args: readonly string[]): ChildProcess {
-  return fork(file, args, { execArgv: ["--import", "tsx"], serialization: "advanced" });
+export async function startProcess(file: string, args: readonly string[]): Promise<ChildProcess> {
+  return fork(await bundled(file), args, { execArgv: [], serialization: "advanced" });
 }
 
 /** The next message from a process; rejects when the process ends without one. */

@@ -1,26 +1,66 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { clientCallMutants } from "./client-call-mutants.js";
 import { clientMutants } from "./client-mutants.js";
 import { httpMutants } from "./http-mutants.js";
 import { lawMutants } from "./law-mutants.js";
+import { numbersIn } from "./numbers.js";
 
 /** One line of `src`, changed so that it breaks one law or one item of the HTTP contract. */
 export interface Mutant {
-  /** The number that the names of the tests which must notice start with. */
+  /** The number at the start of the titles of the tests that must fail. */
   readonly item: string;
-  readonly file: string;
-  /** Text within one line, which the file holds exactly once. */
+  /** Text within one line. All of `src` holds it exactly once, in any file. */
   readonly find: string;
   readonly replace: string;
-  /** The file of those tests. */
+  /** The name of the file of those tests without `.test.ts`. A folder goes in front only where two files share name and number. */
   readonly test: string;
 }
 
 /** All mutants, laws first. */
 export const mutants: readonly Mutant[] = [...lawMutants, ...httpMutants, ...clientMutants, ...clientCallMutants];
 
-/** The file's text with the mistake in it. Throws unless its place is found exactly once. */
-export function plant({ item, file, find, replace }: Mutant, text: string): string {
-  const times = text.split(find).length - 1;
-  if (times !== 1) throw new Error(`Expected the place of mutant ${item} to occur once in ${file}, found it ${times} times: ${find}`);
-  return text.replace(find, () => replace);
+/** The text of each file, by its path from the root of the repository. */
+export type Texts = ReadonlyMap<string, string>;
+
+/** A mutant that was found: the file to change, what to change it to, and the file of the tests. */
+export interface Place {
+  readonly file: string;
+  readonly source: string;
+  readonly planted: string;
+  readonly test: string;
+}
+
+/** Reads the files of a folder of the repository, at any depth, whose names end in `ending`. */
+export function readTexts(folder: string, ending = ".ts"): Texts {
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const names = readdirSync(root + folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(ending));
+  const paths = names.map((name) => `${folder}/${name.replaceAll("\\", "/")}`);
+  return new Map(paths.map((path) => [path, readFileSync(root + path, "utf8")]));
+}
+
+/**
+ * Finds a mutant by its texts alone, so that a file can move to another folder. Throws unless `find` occurs exactly once in
+ * `sources`, and exactly one file of `tests` has the mutant's name for it and a test of its number.
+ */
+export function locate(mutant: Mutant, sources: Texts, tests: Texts): Place {
+  const { item, find, replace } = mutant;
+  const hits = [...sources].flatMap(([path, text]) => Array.from({ length: text.split(find).length - 1 }, () => path));
+  const [file] = hits;
+  if (file === undefined) {
+    throw new Error(`Expected src to hold the text of mutant ${item} once, found it nowhere: ${find}\nWrite in \`find\` what the line has become.`);
+  }
+  if (hits.length > 1) {
+    throw new Error(`Expected src to hold the text of mutant ${item} once, found it in ${hits.join(", ")}: ${find}\nTake more of the line into \`find\`.`);
+  }
+  const source = sources.get(file) as string;
+  return { file, source, planted: source.replace(find, () => replace), test: testOf(mutant, tests) };
+}
+
+function testOf({ item, find, test }: Mutant, tests: Texts): string {
+  const named = [...tests.keys()].filter((path) => path.endsWith(`/${test}.test.ts`));
+  const numbered = named.filter((path) => numbersIn(tests.get(path) as string).includes(item));
+  if (numbered.length === 1) return numbered[0] as string;
+  const found = numbered.length > 1 ? numbered.join(", ") : named.length > 0 ? `none of that number in ${named.join(", ")}` : "no such file";
+  throw new Error(`Expected one file ${test}.test.ts with a test "${item} · …" for mutant ${item} (${find}), found ${found}.\nWrite its name, or its folder and name, in \`test\`.`);
 }

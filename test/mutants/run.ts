@@ -5,12 +5,14 @@
 import { fileURLToPath } from "node:url";
 import { createVitest, type TestModule, type Vite, type Vitest } from "vitest/node";
 import base from "../../vitest.config.js";
-import { mutants, plant, type Mutant } from "./mutants.js";
+import { locate, mutants, readTexts, type Mutant, type Place } from "./mutants.js";
 import { testsOf } from "./numbers.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const asked = process.argv.slice(2);
+const [sources, tests] = [readTexts("src"), readTexts("test", ".test.ts")];
 const chosen = mutants.filter(({ item }) => asked.length === 0 || asked.includes(item));
+const places = new Map(chosen.map((mutant) => [mutant, locate(mutant, sources, tests)]));
 
 // Ten times what the slowest takes. A loop that never ends cannot be stopped, only reported.
 const DEADLINE_MS = 30_000;
@@ -26,11 +28,11 @@ interface OpenVitest {
 
 /** A Vitest that stays open from one mutant to the next. */
 async function openVitest(): Promise<OpenVitest> {
-  let planted: Mutant | null = null;
+  let planted: Place | null = null;
   const planter: Vite.Plugin = {
     name: "mutants",
     enforce: "pre",
-    transform: (code, id) => (planted !== null && id === root + planted.file ? plant(planted, code) : null),
+    transform: (_code, id) => (planted !== null && id === root + planted.file ? planted.planted : null),
   };
   const vitest: Vitest = await createVitest(
     "test",
@@ -52,18 +54,19 @@ async function openVitest(): Promise<OpenVitest> {
 
   return {
     async run(mutant, plantIt) {
-      const file = root + mutant.test;
+      const place = places.get(mutant) as Place;
+      const file = root + place.test;
       vitest.setGlobalTestNamePattern(testsOf(mutant.item));
-      planted = plantIt ? mutant : null;
-      vitest.invalidateFile(root + mutant.file);
+      planted = plantIt ? place : null;
+      vitest.invalidateFile(root + place.file);
       const running = vitest.runTestSpecifications(specifications.filter(({ moduleId }) => moduleId === file));
       const { testModules } = await within(DEADLINE_MS, running, mutant);
-      vitest.invalidateFile(root + mutant.file);
+      vitest.invalidateFile(root + place.file);
       // The list also holds what earlier runs left there.
       const module = testModules.find(({ moduleId }) => moduleId === file) as TestModule;
       if (module.errors().length > 0) return (console.error(module.errors()[0]?.message), "unloadable");
       const ran = [...module.children.allTests()].some((one) => one.result().state !== "skipped");
-      if (!ran) throw new Error(`Expected ${mutant.test} to have a test of ${mutant.item}, got none`);
+      if (!ran) throw new Error(`Expected ${place.test} to have a test of ${mutant.item}, got none`);
       return module.ok() ? "green" : "red";
     },
     close: () => vitest.close(),
@@ -96,7 +99,8 @@ await Promise.all(
 );
 
 for (const mutant of chosen) {
-  const { item, file, find, replace } = mutant;
+  const { item, find, replace } = mutant;
+  const { file } = places.get(mutant) as Place;
   console.log(`${item.padEnd(4)}${(results.get(mutant) ?? "").padEnd(16)}${file}\n      - ${find}\n      + ${replace}`);
 }
 const alive = chosen.filter((mutant) => results.get(mutant) !== "killed");

@@ -1,4 +1,4 @@
 import { configureGlobal } from "fast-check";
 
-// The first failure will do: nobody reads the smallest one.
+// The first failure is enough: no reader needs the smallest one.
 configureGlobal({ seed: Number(process.env["FC_SEED"]), endOnFailure: true });

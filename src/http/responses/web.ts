@@ -20,7 +20,9 @@ export function applyToResponse(response: Response, verdict: Pass): Response {
     applyToHeaders(response.headers, verdict);
     return response;
   } catch {
-    const copy = new Response(response.body, response);
+    // The Response of @hono/node-server 1 keeps the headers that it is given, so these are copied first.
+    const { status, statusText } = response;
+    const copy = new Response(response.body, { status, statusText, headers: new Headers(response.headers) });
     applyToHeaders(copy.headers, verdict);
     return copy;
   }

@@ -10,6 +10,9 @@ import { checkNoFields, checkProblem } from "./response-checks.js";
 import type { AdapterCase, StartServer } from "./server.js";
 import type { WireResponse } from "./wire.js";
 
+// One of the failing stores never answers, so a shorter timeout changes no result.
+const TIMEOUT_MS = 10;
+
 /** Stores that fail, and a store that answers later. */
 export const outageCases: readonly AdapterCase[] = [
   {
@@ -17,7 +20,7 @@ export const outageCases: readonly AdapterCase[] = [
     cause: "The adapter sends 429 for every refusal. Send the status of the verdict.",
     async run(start) {
       for (const store of failingStores(new ManualClock().now)) {
-        const server = await start({ store, onStoreError: "unavailable" });
+        const server = await start({ store, storeTimeoutMs: TIMEOUT_MS, onStoreError: "unavailable" });
         const response = await server.get("/ok");
         assertEqual(response.status, 503, "the status");
         assert(/^[1-9]\d*$/.test(response.field("Retry-After") ?? ""), `Expected Retry-After to be whole seconds from 1, got ${response.field("Retry-After")}`);
@@ -32,7 +35,7 @@ export const outageCases: readonly AdapterCase[] = [
     cause: "The adapter refuses, or invents fields, when the verdict has none.",
     async run(start) {
       for (const store of failingStores(new ManualClock().now)) {
-        const server = await start({ store, onStoreError: "allow" });
+        const server = await start({ store, storeTimeoutMs: TIMEOUT_MS, onStoreError: "allow" });
         for (let i = 0; i < 4; i++) {
           const response = await server.get("/ok");
           assertEqual(response.status, 200, "the status");
@@ -47,7 +50,7 @@ export const outageCases: readonly AdapterCase[] = [
     async run(start) {
       const clock = new ManualClock();
       for (const store of failingStores(clock.now)) {
-        const server = await start({ store });
+        const server = await start({ store, storeTimeoutMs: TIMEOUT_MS });
         // The local share is half: of 3 tokens at 1 a second, 1 token at 1 per 2 seconds.
         assertEqual((await server.get("/ok")).status, 200, "the status within the local share");
         const response = await server.get("/ok");

@@ -26,6 +26,7 @@ interface CaseOptions extends Partial<SharedOptions<SuiteRequest>> {
   readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Policy);
   readonly store?: Store;
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
+  readonly storeTimeoutMs?: number;
   readonly shadow?: boolean;
 }
 

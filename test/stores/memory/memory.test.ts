@@ -4,6 +4,7 @@ import { ManualClock, storeSuite } from "sluice/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expectSame } from "../../core/subjects.js";
+import { bundledCode } from "../../helpers/bundled.js";
 
 const policy = definePolicy({ capacity: 10, refill: perSecond(2) });
 
@@ -101,7 +102,7 @@ describe("who has a bucket", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("keeps no process alive: no timer, no handle", () => {
+  test("keeps no process alive: no timer, no handle", async () => {
     const program = `
       import { createLimiter, MemoryStore, perSecond } from "./src/index.ts";
       const limiter = createLimiter({ policy: { capacity: 1, refill: perSecond(1) }, store: new MemoryStore({ maxKeys: 2 }) });
@@ -109,7 +110,7 @@ describe("who has a bucket", () => {
       console.log(told.join(" "), process.getActiveResourcesInfo().filter((kind) => /Timeout|Immediate/.test(kind)).length);
     `;
     // Returns when the child has ended by itself; it would hang otherwise.
-    const told = execFileSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], { encoding: "utf8" });
+    const told = execFileSync(process.execPath, ["--input-type=module", "-e", await bundledCode(program)], { encoding: "utf8" });
     expect(told.trim()).toBe("true false true true true 0");
   });
 });

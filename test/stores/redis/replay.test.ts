@@ -27,8 +27,10 @@ describeWith("redis-server", "Redis, four processes", () => {
 async function run(mode: Mode): Promise<{ steps: number; back: number; line: string }> {
   const server = await startRedis();
   const observer = new Redis(server.url);
-  const children = Array.from({ length: PROCESSES }, (_, i) =>
-    startProcess("test/stores/redis/replay-child.ts", [server.url, String(Number(process.env["FC_SEED"]) + i), String(STEPS), mode]),
+  const children = await Promise.all(
+    Array.from({ length: PROCESSES }, (_, i) =>
+      startProcess("test/stores/redis/replay-child.ts", [server.url, String(Number(process.env["FC_SEED"]) + i), String(STEPS), mode]),
+    ),
   );
   try {
     const order: string[] = [];

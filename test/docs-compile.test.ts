@@ -1,0 +1,16 @@
+// In the services project: one type-check of everything takes longer than any other test that needs no service.
+import { expect, test } from "vitest";
+import { complaints } from "./helpers/docs-compile.js";
+import { preludeOf } from "./helpers/docs-preludes.js";
+import { examples, fencesOf, pages, type Fence } from "./helpers/docs-read.js";
+
+// One program holds all snippets and this mistake, so that only its line may be named.
+const wrong: Fence = { file: "planted.md", line: 7, language: "ts", mark: "", argument: "", text: "const a = 1;\nconst b: string = a;" };
+
+test("every snippet and every docstring example compiles", { timeout: 240_000 }, async () => {
+  const snippets = [...pages().flatMap(fencesOf).filter(({ language }) => language === "ts"), ...examples(), wrong];
+  expect(snippets.length).toBeGreaterThan(40);
+  expect(complaints(await Promise.all(snippets.map(async (fence) => ({ fence, prelude: await preludeOf(fence) }))))).toEqual([
+    "planted.md:8 Type 'number' is not assignable to type 'string'.",
+  ]);
+});
