@@ -9,7 +9,7 @@ const BODY = "body";
 export const clientCallMutants: readonly Mutant[] = [
   {
     item: "44", test: RETRY,
-    find: "(waitMs || LEAST_MS)",
+    find: "(waitMs || MIN_WAIT_MS)",
     replace: "waitMs",
   },
   {
@@ -19,13 +19,13 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "48", test: WAITING,
-    find: "Math.min(Math.ceil(left), LONGEST_TIMER_MS)",
+    find: "Math.min(Math.ceil(left), MAX_TIMER_MS)",
     replace: "Math.ceil(left)",
   },
   {
     item: "49", test: RETRY,
-    find: "(waitMs || LEAST_MS) + chance *",
-    replace: "(waitMs || LEAST_MS) - chance *",
+    find: "(waitMs || MIN_WAIT_MS) + chance *",
+    replace: "(waitMs || MIN_WAIT_MS) - chance *",
   },
   {
     item: "49", test: WAITING,
@@ -49,13 +49,13 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "54", test: MERGE,
-    find: "const own = waiting.size > 0 ? copyOf(outcome) : outcome;",
-    replace: "const own = outcome;",
+    find: "const own = waiting.size > 0 ? cloneResult(result) : result;",
+    replace: "const own = result;",
   },
   {
     item: "54", test: MERGE,
-    find: "flights.get(mergeKey) === joined && flights.delete(mergeKey)",
-    replace: "flights.get(mergeKey) === joined",
+    find: "pending.get(mergeKey) === joined && pending.delete(mergeKey)",
+    replace: "pending.get(mergeKey) === joined",
   },
   {
     item: "55", test: MERGE,
@@ -64,13 +64,13 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "55", test: MERGE,
-    find: "return send(signal).finally(part);",
+    find: "return send(signal).finally(endSharing);",
     replace: "return send(signal);",
   },
   {
     item: "55", test: MERGE,
-    find: "if (--flight.callers > 0) return;",
-    replace: "flight.callers--;",
+    find: "if (--shared.active > 0) return;",
+    replace: "shared.active--;",
   },
   {
     item: "56", test: RETRY,
@@ -94,8 +94,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "59", test: BODY,
-    find: "text.length < MOST_CHARACTERS &&",
-    replace: "text.length < 4 * MOST_CHARACTERS &&",
+    find: "text.length < MAX_BODY_CHARACTERS &&",
+    replace: "text.length < 4 * MAX_BODY_CHARACTERS &&",
   },
   {
     item: "62", test: RETRY,
@@ -104,7 +104,7 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "63", test: "end-to-end",
-    find: "(waitMs || LEAST_MS) + chance *",
-    replace: "(waitMs || LEAST_MS) - 1 + 0 * chance *",
+    find: "(waitMs || MIN_WAIT_MS) + chance *",
+    replace: "(waitMs || MIN_WAIT_MS) - 1 + 0 * chance *",
   },
 ];

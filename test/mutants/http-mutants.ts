@@ -10,8 +10,8 @@ const WIRE = "checklist-wire";
 export const httpMutants: readonly Mutant[] = [
   {
     item: "1", test: REFUSAL,
-    find: "return answer(to, tooManyRequests(seconds, violated),",
-    replace: "return answer(to, unavailable(seconds),",
+    find: 'return withProblem(to, tooManyRequests(seconds, violated),',
+    replace: 'return withProblem(to, storeUnavailable(seconds),',
   },
   {
     item: "2", test: REFUSAL,
@@ -75,8 +75,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "14", test: WIRE,
-    find: '"Cache-Control", "no-store", ',
-    replace: "",
+    find: '"cache-control", "no-store", ',
+    replace: '',
   },
   {
     item: "15", test: FIELDS,
@@ -105,8 +105,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "20", test: WIRE,
-    find: "response.setHeader(lowerCase(fields[i] as string), fields[i + 1] as string);",
-    replace: "{ response.setHeader(fields[i], fields[i + 1]); response.addTrailers([[fields[i], fields[i + 1]]]); }",
+    find: 'response.setHeader(fields[i] as string, fields[i + 1] as string);',
+    replace: '{ response.setHeader(fields[i], fields[i + 1]); response.addTrailers([[fields[i], fields[i + 1]]]); }',
   },
   {
     item: "21", test: REFUSAL,
@@ -115,8 +115,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "22", test: FIELDS,
-    find: "if (seen.has(lower)) throw",
-    replace: "if (seen.has(name)) throw",
+    find: 'if (spelling.has(name.toLowerCase())) throw',
+    replace: 'if (spelling.has(name)) throw',
   },
   {
     item: "23", test: FIELDS,
@@ -135,8 +135,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "26", test: PROMISE,
-    find: "Math.ceil(limit.fullMs / 1_000)",
-    replace: "Math.floor(limit.fullMs / 1_000)",
+    find: 'Math.ceil(limit.fullMs / 1_000)',
+    replace: 'Math.floor(limit.fullMs / 1_000)',
   },
   {
     item: "27", test: REFUSAL,
@@ -145,13 +145,13 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "28", test: FIELDS,
-    find: "Math.ceil(reading.nextTokenMs / 1_000)",
-    replace: "Math.floor(reading.nextTokenMs / 1_000)",
+    find: 'Math.ceil(reading.nextTokenMs / 1_000)',
+    replace: 'Math.floor(reading.nextTokenMs / 1_000)',
   },
   {
     item: "29", test: FIELDS,
-    find: "String(Math.ceil((wallClock() + resetMs) / 1_000))",
-    replace: "String(Math.round((wallClock() + resetMs) / 1_000))",
+    find: 'String(Math.ceil((wallClock() + resetMs) / 1_000))',
+    replace: 'String(Math.round((wallClock() + resetMs) / 1_000))',
   },
   {
     item: "30", test: REFUSAL,
@@ -205,22 +205,22 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "40", test: REFUSAL,
-    find: 'return unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
-    replace: 'return unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
+    find: 'return this.#without(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
+    replace: 'return this.#without(policy, cost, "limited", RETRY_AFTER_MS, error);',
   },
   {
     item: "41", test: WIRE,
-    find: "response.setHeader(lowerCase(fields[i] as string), fields[i + 1] as string);",
-    replace: "response.setHeaders(new Map([[fields[i], fields[i + 1]]]));",
+    find: 'response.setHeader(fields[i] as string, fields[i + 1] as string);',
+    replace: 'response.setHeaders(new Map([[fields[i], fields[i + 1]]]));',
   },
   {
     item: "42", test: CALLERS,
-    find: "partitionKey?.(key)",
-    replace: "partitionKey?.(key) ?? new TextEncoder().encode(String(key))",
+    find: 'partitionKey?.(caller)',
+    replace: 'partitionKey?.(caller) ?? new TextEncoder().encode(String(caller))',
   },
   {
     item: "43", test: CALLERS,
-    find: ": skipped ? SKIP : identify(request);",
-    replace: ": identify(request);",
+    find: 'return skipped ? SKIP : findCaller(request);',
+    replace: 'return findCaller(request);',
   },
 ];

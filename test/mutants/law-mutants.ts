@@ -74,7 +74,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "combine",
-    find: "made[place]?.allowed ? undo(part, made[place] as Decision) : undefined",
+    find: "made[i]?.allowed ? undoCharge(charge, made[i] as Decision) : undefined",
     replace: "undefined as void",
   },
   {
@@ -114,8 +114,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L11", test: "failure",
-    find: 'return unasked(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
-    replace: 'return unasked(policy, cost, "limited", RETRY_AFTER_MS, error);',
+    find: 'return this.#without(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
+    replace: 'return this.#without(policy, cost, "limited", RETRY_AFTER_MS, error);',
   },
   {
     item: "L11", test: "local-share",
@@ -124,18 +124,18 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L12", test: "guard",
-    find: "startTimer(() => this.#look(due, -Infinity)",
-    replace: "void (() => this.#look(due, -Infinity)",
+    find: "startTimer(() => this.#onTimer(due, -Infinity)",
+    replace: "void (() => this.#onTimer(due, -Infinity)",
   },
   {
     item: "L12", test: "deadlines",
-    find: "waiting.before = waiting.after = null;",
+    find: "entry.before = entry.after = null;",
     replace: "",
   },
   {
     item: "L12", test: "deadlines",
-    find: "Math.min(stalledMs, this.#afterMs)",
-    replace: "stalledMs",
+    find: "Math.min(lateMs, this.#afterMs)",
+    replace: "lateMs",
   },
   {
     item: "L12", test: "stalled-loop",
@@ -154,7 +154,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L14", test: "memory",
-    find: "const decision = consume(place.buckets, policy, all ? cost : policy.maxCost + 1, now);",
-    replace: "if (!all) return would[i] as Decision; const decision = consume(place.buckets, policy, cost, now);",
+    find: "const decision = consume(entry.buckets, policy, all ? cost : policy.maxCost + 1, now);",
+    replace: "if (!all) return would[i] as Decision; const decision = consume(entry.buckets, policy, cost, now);",
   },
 ];
