@@ -28,7 +28,9 @@ export interface QueuedWait {
 export interface Attempt {
   readonly cost: number;
   readonly policy: Policy;
-  /** All tokens that its queue has asked for, up to and with this call. */
+  /** Counts up in the order in which calls are sent. */
+  readonly number: number;
+  /** Tokens that its queue has asked for, up to and with this call, minus those given back. */
   readonly sent: number;
   /** Gets the tokens. Null when that caller has left. */
   wait: QueuedWait | null;

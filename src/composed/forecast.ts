@@ -40,8 +40,8 @@ export class Forecast {
   }
 
   /**
-   * Corrects the prediction by a decision that arrived at `now`; `sentSince` tokens were asked for after it. Returns whether
-   * tokens come later than predicted.
+   * Corrects the prediction by a decision that arrived at `now`; `sentSince` tokens were asked for after it, minus those
+   * given back. Returns whether tokens come later than predicted.
    *
    * The prediction is exact to the unit and a decision to the millisecond, so a difference below 1 ms changes nothing.
    */
@@ -52,9 +52,10 @@ export class Forecast {
     const buckets = policy.limits.map((limit, i): [string, Bucket] => {
       const { unitsPerMs, unitsPerToken } = limit;
       // The least that may be spent, so that no caller is rejected for a rounded millisecond.
-      const spent = Math.max(0, ((told[i]?.resetMs ?? 0) - 1) * unitsPerMs + 1);
-      const bucket = { spent: spent + sentSince * unitsPerToken, at: now, unitsPerMs, unitsPerToken };
-      const laterMs = (bucket.spent - spentAt(this.#bucketOf(limit), limit, now)) / unitsPerMs;
+      const toldSpent = Math.max(0, ((told[i]?.resetMs ?? 0) - 1) * unitsPerMs + 1);
+      const spent = Math.max(0, toldSpent + sentSince * unitsPerToken);
+      const bucket = { spent, at: now, unitsPerMs, unitsPerToken };
+      const laterMs = (spent - spentAt(this.#bucketOf(limit), limit, now)) / unitsPerMs;
       latest = Math.max(latest, laterMs);
       soonest = Math.min(soonest, laterMs);
       return [limit.name, bucket];

@@ -10,16 +10,13 @@ import { neverFits, storeFailed, tooLate } from "./wait-error.js";
 
 // The longest timer that platforms hold. A longer wait takes several.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-const nextMillisecond = (): number => Math.ceil(monotonicClock());
 
 /**
- * The callers that wait for one key, served in order of arrival.
+ * The callers that wait for one key, served in order of arrival. There is one timer, and only while a caller waits for tokens.
  *
  * Each caller is asked for by a call of its own, sent as soon as the {@link Forecast} has tokens for it: many at once while
  * tokens are there, then one by one at the refill's pace. Granted tokens go to the first caller of the queue if it wants as
  * many under the same policy. Tokens that would let a caller overtake the first are refunded.
- *
- * There is one timer, and only while a caller waits for tokens.
  */
 export class WaitQueue {
   readonly #limiter: Limiter;
@@ -29,8 +26,10 @@ export class WaitQueue {
   readonly #onEmpty: (queue: WaitQueue) => void;
   readonly #order = new ArrivalOrder();
   readonly #forecast = new Forecast();
-  /** Tokens asked for so far, and the same when the newest answered call was sent. */
+  /** Tokens asked for so far, minus those given back. */
   #sent = 0;
+  #calls = 0;
+  /** The number of the newest call that was answered. */
   #learned = 0;
   #inFlight = 0;
   #refunding = 0;
@@ -113,14 +112,13 @@ export class WaitQueue {
 
   #ask(wait: QueuedWait, now: number): void {
     const { cost, policy } = wait.request;
-    this.#sent += cost;
     this.#inFlight += 1;
-    this.#forecast.charge(policy, cost, now);
-    const attempt: Attempt = { cost, policy, sent: this.#sent, wait, decision: null };
+    this.#charge(policy, cost, now);
+    const attempt: Attempt = { cost, policy, number: ++this.#calls, sent: this.#sent, wait, decision: null };
     this.#order.assign(wait, attempt);
     const failed = (error: unknown): void => {
       this.#inFlight -= 1;
-      this.#forecast.charge(policy, -cost, readClock(monotonicClock));
+      this.#charge(policy, -cost, readClock(monotonicClock));
       if (attempt.wait !== null) this.#reject(attempt.wait, error);
     };
     try {
@@ -136,26 +134,30 @@ export class WaitQueue {
     this.#inFlight -= 1;
     attempt.decision = decision;
     // Rounded up: an attempt that is a fraction of a millisecond early is refused.
-    const now = readClock(nextMillisecond);
-    this.#learn(attempt, decision, now);
+    const now = readClock(() => Math.ceil(monotonicClock()));
+    this.#recheck = this.#learn(attempt, decision, now) || this.#recheck;
     if (decision.allowed) this.#granted.push(attempt);
     else if (attempt.wait !== null) this.#refused(attempt.wait, decision, now);
     this.#handOut();
   }
 
-  #learn({ policy, cost, sent }: Attempt, decision: Decision, now: number): void {
+  // What the forecast counts as taken, also for decisions that are under way.
+  #charge(policy: Policy, tokens: number, now: number): void {
+    this.#sent += tokens;
+    this.#forecast.charge(policy, tokens, now);
+  }
+
+  // Returns whether tokens come later than predicted.
+  #learn({ policy, cost, number, sent }: Attempt, decision: Decision, now: number): boolean {
+    if (number < this.#learned) return false; // a newer call was answered before
+    this.#learned = number;
     if (!decision.allowed) this.#forecast.charge(policy, -cost, now);
-    if (sent < this.#learned) return; // a newer call was answered before
-    this.#learned = sent;
     this.#oneByOne = decision.degraded;
-    if (!decision.degraded) {
-      this.#recheck = this.#forecast.learn(decision, policy, this.#sent - sent, now) || this.#recheck;
-      return;
-    }
+    if (!decision.degraded) return this.#forecast.learn(decision, policy, this.#sent - sent, now);
     this.#forecast.forget();
-    this.#recheck = true;
     const { next } = this.#order;
     if (next !== null && decision.allowed && decision.remaining === 0 && decision.nextTokenMs > 0) next.notBefore = now + decision.nextTokenMs;
+    return true;
   }
 
   #refused(wait: QueuedWait, { retryAfterMs, resetMs, capacity, error }: Decision, now: number): void {
@@ -189,18 +191,16 @@ export class WaitQueue {
   // The first caller and the one that the call was made for swap their attempts.
   #serve(first: QueuedWait, attempt: Attempt): void {
     const [own, other] = [first.attempt, attempt.wait];
-    if (own !== attempt) {
-      this.#order.assign(first, attempt);
-      if (own !== null) own.wait = other;
-      if (other !== null) this.#order.assign(other, own);
-    }
+    this.#order.assign(first, attempt);
+    if (other !== null) this.#order.assign(other, own);
+    else if (own !== null) own.wait = null;
     this.#order.leave(first);
     first.request.resolve(attempt.decision as Decision);
   }
 
   async #giveBack({ wait, cost, policy, decision }: Attempt): Promise<void> {
     if (wait !== null) this.#order.assign(wait, null);
-    this.#forecast.charge(policy, -cost, readClock(monotonicClock));
+    this.#charge(policy, -cost, readClock(monotonicClock));
     this.#refunding += 1;
     try {
       await this.#limiter.refund(this.#key, decision as Decision, { policy });

@@ -13,11 +13,11 @@ afterEach(() => {
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 const clock = (): number => Math.floor(performance.now());
 
-/** A store whose n-th call is decided after `delays[n]` milliseconds (the last one for all that follow) and counts its calls. */
+/** A store whose n-th `consume` or `refund` happens after `delays[n]` milliseconds; the last delay holds for all that follow. */
 class DelayedStore extends LaterStore {
   calls = 0;
-  readonly costs: number[] = [];
   readonly #delays: readonly number[];
+  #operations = 0;
 
   constructor(...delays: readonly number[]) {
     super(clock);
@@ -25,10 +25,19 @@ class DelayedStore extends LaterStore {
   }
 
   override async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    this.costs.push(cost);
-    const ms = this.#delays[Math.min(this.calls++, this.#delays.length - 1)] as number;
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    this.calls += 1;
+    await this.#delay();
     return super.consume(policy, key, cost);
+  }
+
+  override async refund(policy: Policy, key: string, tokens: number): Promise<void> {
+    await this.#delay();
+    return super.refund(policy, key, tokens);
+  }
+
+  async #delay(): Promise<void> {
+    const ms = this.#delays[Math.min(this.#operations++, this.#delays.length - 1)] as number;
+    await new Promise((resolve) => setTimeout(resolve, ms));
   }
 }
 
@@ -164,7 +173,8 @@ describe("order of arrival", () => {
     wait("small", { cost: 1 });
     await pass(5);
     expect(served).toEqual([]);
-    // Two are left, and the third comes at 100.
+    await pass(5);
+    // The small one's token is back: two are left, and the third comes at 100.
     expect(store.inner.peek(limiter.policy, "key", 0).remaining).toBe(2);
     await pass(1_000);
     expect([served, at["large"], at["small"]]).toEqual([["large", "small"], 105, 205]);
@@ -203,7 +213,7 @@ describe("cancelling while calls are under way", () => {
     await pass(1);
     cancel.abort("enough");
     expect(waiter.waiting).toBe(0);
-    await pass(5);
+    await pass(10);
     expect([spent(), vi.getTimerCount()]).toEqual([0, 0]);
   });
 
@@ -216,7 +226,18 @@ describe("cancelling while calls are under way", () => {
     cancel.abort("enough");
     wait("next", { cost: 4 });
     await pass(20);
-    expect([at["next"], spent()]).toEqual([10, 4]);
+    expect([at["next"], spent()]).toEqual([15, 4]);
+  });
+
+  test("tokens of several cancelled callers are all there for the next", async () => {
+    const store = new DelayedStore(5);
+    const { wait, at, spent } = queueOver(store, hourly(5));
+    const cancel = new AbortController();
+    for (const name of ["a", "b", "c"]) wait(name, { cost: 2, signal: cancel.signal });
+    cancel.abort("enough");
+    wait("next", { cost: 5 });
+    await pass(20);
+    expect([at["next"], spent()]).toEqual([15, 5]);
   });
 
   test("a granted caller that is cancelled before its turn leaves its tokens to others", async () => {
