@@ -122,8 +122,8 @@ class QueueingWaiter implements Waiter {
     if (isShadow(this.#limiter)) return resolve(this.#limiter.consume(key, { cost, policy }));
     if (cost > policy.maxCost) throw neverFits(cost, policy.maxCost);
 
-    // Read once: with a second reading, a `maxWaitMs` of 0 could be over before the first attempt.
-    const now = readClock(monotonicClock);
+    // Rounded up, as the instants of decisions are. Read once: a `maxWaitMs` of 0 must not be over at the next reading.
+    const now = readClock(() => Math.ceil(monotonicClock()));
     const queue = this.#queueOf(name, key);
     const entry: { queue: WaitQueue; place: QueuedWait } = { queue, place: queue.join({
       cost,
