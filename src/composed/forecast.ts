@@ -1,7 +1,13 @@
 import { charge, fullBucket, lagAt, spentAt, waitFor, type Bucket } from "../core/bucket.js";
+import { monotonicClock, readClock } from "../core/clock.js";
 import { readings, type Decision } from "../core/decision.js";
 import type { Limit } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
+
+/** The time in whole milliseconds, rounded up: a wait that begins there does not end a fraction of a millisecond too early. */
+export function nextMillisecond(): number {
+  return readClock(() => Math.ceil(monotonicClock()));
+}
 
 /**
  * Predicts when a key has tokens: the buckets of the last decision, minus the calls that were sent since.

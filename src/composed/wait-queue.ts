@@ -5,7 +5,7 @@ import type { Policy } from "../core/policy.js";
 import { storeTimeoutOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { ArrivalOrder, type Attempt, type QueuedWait, type WaitRequest } from "./arrival-order.js";
-import { Forecast } from "./forecast.js";
+import { Forecast, nextMillisecond } from "./forecast.js";
 import { neverFits, storeFailed, tooLate } from "./wait-error.js";
 
 // The longest timer that platforms hold. A longer wait takes several.
@@ -73,8 +73,8 @@ export class WaitQueue {
   step(): void {
     this.#handOut();
     for (;;) {
+      this.#rejectLate(nextMillisecond());
       const now = readClock(monotonicClock);
-      this.#rejectLate(now);
       const wait = this.#order.next;
       if (wait === null || this.#refunding > 0 || (this.#oneByOne && this.#inFlight > 0)) break;
       const { cost, policy, until } = wait.request;
@@ -133,8 +133,7 @@ export class WaitQueue {
   #answered(attempt: Attempt, decision: Decision): void {
     this.#inFlight -= 1;
     attempt.decision = decision;
-    // Rounded up: an attempt that is a fraction of a millisecond early is refused.
-    const now = readClock(() => Math.ceil(monotonicClock()));
+    const now = nextMillisecond();
     this.#recheck = this.#learn(attempt, decision, now) || this.#recheck;
     if (decision.allowed) this.#granted.push(attempt);
     else if (attempt.wait !== null) this.#refused(attempt.wait, decision, now);
@@ -160,10 +159,10 @@ export class WaitQueue {
     return true;
   }
 
-  #refused(wait: QueuedWait, { retryAfterMs, resetMs, capacity, error }: Decision, now: number): void {
+  #refused(wait: QueuedWait, { retryAfterMs, resetMs, capacity, degraded, error }: Decision, now: number): void {
     if (retryAfterMs === Infinity) return this.#reject(wait, neverFits(wait.request.cost, capacity));
     // No bucket refused, so there is none to wait for.
-    if (resetMs === 0) return this.#reject(wait, storeFailed(error));
+    if (degraded && resetMs === 0) return this.#reject(wait, storeFailed(error));
     const at = now + Math.max(1, retryAfterMs);
     const jitterMs = Math.floor(Math.random() * (this.#jitterMs + 1));
     wait.notBefore = Math.max(at, Math.min(at + jitterMs, wait.request.until));

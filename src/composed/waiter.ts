@@ -1,13 +1,13 @@
 import { checkOptions, expected, positiveInteger, wholeNumber } from "../core/check.js";
-import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { costOf, policyOf, type ConsumeOptions } from "../limiter/arguments.js";
 import { isShadow } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { Cancellations, type AbortSignalLike } from "./abort.js";
-import { neverFits, queueFull } from "./wait-error.js";
 import type { QueuedWait } from "./arrival-order.js";
+import { nextMillisecond } from "./forecast.js";
+import { neverFits, queueFull } from "./wait-error.js";
 import { WaitQueue } from "./wait-queue.js";
 
 /** Bounds of a {@link Waiter}. */
@@ -122,16 +122,17 @@ class QueueingWaiter implements Waiter {
     if (isShadow(this.#limiter)) return resolve(this.#limiter.consume(key, { cost, policy }));
     if (cost > policy.maxCost) throw neverFits(cost, policy.maxCost);
 
-    // Rounded up, as the instants of decisions are. Read once: a `maxWaitMs` of 0 must not be over at the next reading.
-    const now = readClock(() => Math.ceil(monotonicClock()));
+    // Read once: a `maxWaitMs` of 0 must not be over at the next reading.
+    const now = nextMillisecond();
     const queue = this.#queueOf(name, key);
-    const entry: { queue: WaitQueue; place: QueuedWait } = { queue, place: queue.join({
+    const place = queue.join({
       cost,
       policy,
       until: now + maxWaitMs,
       resolve: (decision) => (settled(), resolve(decision)),
       reject: (error) => (settled(), reject(error)),
-    }, now) };
+    }, now);
+    const entry: Cancellable = { queue, place };
     const settled = (): void => {
       this.#waiting -= 1;
       if (signal !== undefined) this.#cancellations.delete(signal, entry);

@@ -1,22 +1,22 @@
-// What a waiter does to the process that it is in.
+// A waiter keeps its process alive while a caller waits, and not longer.
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 
 function run(program: string): { status: number | null; stdout: string } {
   const source = `import { createLimiter, createWaiter } from "./src/index.ts";
-    const line = createWaiter(createLimiter({ policy: { capacity: 1, refill: { tokens: 1, everyMs: 50 } } }));
-    await line.wait("a");
+    const waiter = createWaiter(createLimiter({ policy: { capacity: 1, refill: { tokens: 1, everyMs: 50 } } }));
+    await waiter.wait("a");
     ${program}`;
   const { status, stdout } = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", source], { encoding: "utf8" });
   return { status, stdout: stdout.trim() };
 }
 
-test("keeps it alive as long as somebody waits, so that a script does not end in the middle", () => {
-  // An unsettled await at the top would end it with 13.
-  expect(run(`await line.wait("a"); console.log("served");`)).toEqual({ status: 0, stdout: "served" });
+test("a script does not end while a caller waits", () => {
+  // With an unsettled await at the top level Node would exit with 13.
+  expect(run(`await waiter.wait("a"); console.log("served");`)).toEqual({ status: 0, stdout: "served" });
 });
 
-test("lets it end as soon as nobody does", () => {
+test("a script ends when no caller waits", () => {
   const month = `const slow = createWaiter(createLimiter({ policy: { capacity: 1, refill: { tokens: 1, everyMs: 2_592_000_000 } } }));
     await slow.wait("a");
     const cancel = new AbortController();
@@ -24,6 +24,6 @@ test("lets it end as soon as nobody does", () => {
     cancel.abort();
     await Promise.all(waits);
     console.log("turned away");`;
-  // It would hang otherwise.
+  // A timer of a month would keep the process alive.
   expect(run(month)).toEqual({ status: 0, stdout: "turned away" });
 });
