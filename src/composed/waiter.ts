@@ -147,7 +147,7 @@ class QueueingWaiter implements Waiter {
     if (this.#waiting >= maxWaiters) throw queueFull("maxWaiters", maxWaiters);
     let queue = this.#queues.get(name);
     if (queue === undefined) {
-      queue = new WaitQueue(this.#limiter, key, jitterMs, (empty) => {
+      queue = new WaitQueue(this.#limiter, typeof key === "string" ? key : [...key], jitterMs, (empty) => {
         // An emptied queue may report again after another one took its name.
         if (this.#queues.get(name) === empty) this.#queues.delete(name);
       });

@@ -80,6 +80,17 @@ describe("waiting", () => {
     expect(outcomes).toEqual({ "all of it": { at: 0 }, elsewhere: { at: 0 }, "as pro": { at: 50 }, "as pro again": { at: 150 } });
   });
 
+  test("keeps to its key when the caller changes the tuple afterwards", async () => {
+    const limiter = createLimiter({ policy });
+    const waiter = createWaiter(limiter);
+    const key: [string, string] = ["host", "smtp"];
+    await waiter.wait(key, 3);
+    void waiter.wait(key);
+    key[1] = "imap";
+    await pass(500);
+    expect([waiter.waiting, limiter.peek(["host", "smtp"]).remaining, limiter.peek(["host", "imap"]).remaining]).toEqual([0, 0, 3]);
+  });
+
   test("lasts longer than a timer can hold", async () => {
     const month = 30 * 86_400_000;
     const { wait, outcomes } = diary(createWaiter(createLimiter({ policy: { capacity: 1, refill: { tokens: 1, everyMs: month } } })));
