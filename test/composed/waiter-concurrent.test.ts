@@ -191,6 +191,24 @@ describe("order of arrival", () => {
   });
 });
 
+test("an answer that is older than another one does not delay the next caller", async () => {
+  // Both calls are decided at once; the first one's answer takes longer.
+  class UnevenStore extends LaterStore {
+    readonly #delays = [20, 5, 5];
+
+    override async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+      const decision = await super.consume(policy, key, cost);
+      await new Promise((resolve) => setTimeout(resolve, this.#delays.shift()));
+      return decision;
+    }
+  }
+  const { wait, at } = queueOver(new UnevenStore(clock), { capacity: 2, refill: perSecond(10) });
+  for (const name of ["a", "b", "c"]) wait(name);
+  await pass(200);
+  // The second answer came at 5, so the third call is sent at 105.
+  expect(at).toEqual({ a: 5, b: 20, c: 110 });
+});
+
 describe("cancelling while calls are under way", () => {
   test("the tokens of a cancelled caller go to the next of the same cost, without another call", async () => {
     const store = new DelayedStore(5);
