@@ -164,6 +164,7 @@ export class WaitQueue {
     // No bucket refused, so there is none to wait for.
     if (degraded && resetMs === 0) return this.#reject(wait, storeFailed(error));
     const at = now + Math.max(1, retryAfterMs);
+    if (at > wait.request.until) return this.#reject(wait, tooLate(retryAfterMs, 0));
     const jitterMs = Math.floor(Math.random() * (this.#jitterMs + 1));
     wait.notBefore = Math.max(at, Math.min(at + jitterMs, wait.request.until));
     this.#order.assign(wait, null);

@@ -81,6 +81,8 @@ interface Cancellable {
   readonly place: QueuedWait;
 }
 
+type Resolve = (decision: Decision | Promise<Decision>) => void;
+
 class QueueingWaiter implements Waiter {
   readonly #limiter: Limiter;
   readonly #options: Required<WaiterOptions>;
@@ -110,7 +112,7 @@ class QueueingWaiter implements Waiter {
     });
   }
 
-  #enter(key: Key, options: WaitOptions, resolve: (decision: Decision | Promise<Decision>) => void, reject: (reason: unknown) => void): void {
+  #enter(key: Key, options: WaitOptions, resolve: Resolve, reject: (reason: unknown) => void): void {
     if (typeof options !== "object" || options === null) throw new TypeError(expected("asked", "a cost or an object", options));
     const { maxWaitMs = this.#options.maxWaitMs, signal, ...asked } = options;
     const policy = policyOf(asked, this.#limiter.policy);
