@@ -1,45 +1,45 @@
-/** What is needed of an `AbortSignal`: platforms name the type in different libraries, and some in none. */
+/** The part of an `AbortSignal` that a wait needs. Platforms declare the full type in different libraries, some in none. */
 export interface AbortSignalLike {
-  /** Whether it was cancelled already. */
+  /** Whether it was aborted already. */
   readonly aborted: boolean;
-  /** What a wait that it cancels rejects with. */
+  /** The reason that a cancelled wait rejects with. */
   readonly reason: unknown;
-  /** Tells `listener` when it is cancelled. */
+  /** Calls `listener` when it is aborted. */
   addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
-  /** Stops telling `listener`. */
+  /** Removes `listener`. */
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
 /**
- * Who can be cancelled by which signal. However many share one signal, it has one listener, and none when nobody is left:
- * a signal that lives as long as the process must not collect them.
+ * Items by the signal that cancels them. A signal has one listener for all of its items, and none when no item is left: a signal
+ * that lives as long as the process must not collect listeners.
  */
 export class Cancellations<T> {
-  readonly #cancel: (all: ReadonlySet<T>, reason: unknown) => void;
-  readonly #bySignal = new Map<AbortSignalLike, { readonly all: Set<T>; readonly listener: () => void }>();
+  readonly #cancel: (items: ReadonlySet<T>, reason: unknown) => void;
+  readonly #bySignal = new Map<AbortSignalLike, { readonly items: Set<T>; readonly listener: () => void }>();
 
-  /** `cancel` is told of all that a signal has cancelled, at once. */
-  constructor(cancel: (all: ReadonlySet<T>, reason: unknown) => void) {
+  /** `cancel` gets all items of an aborted signal at once. */
+  constructor(cancel: (items: ReadonlySet<T>, reason: unknown) => void) {
     this.#cancel = cancel;
   }
 
-  /** `who` is cancelled when `signal` is aborted. */
-  add(signal: AbortSignalLike, who: T): void {
+  /** Cancels `item` when `signal` is aborted. */
+  add(signal: AbortSignalLike, item: T): void {
     const known = this.#bySignal.get(signal);
-    if (known !== undefined) return void known.all.add(who);
-    const all = new Set([who]);
+    if (known !== undefined) return void known.items.add(item);
+    const items = new Set([item]);
     const listener = (): void => {
       this.#bySignal.delete(signal);
-      this.#cancel(all, signal.reason);
+      this.#cancel(items, signal.reason);
     };
-    this.#bySignal.set(signal, { all, listener });
+    this.#bySignal.set(signal, { items, listener });
     signal.addEventListener("abort", listener, { once: true });
   }
 
-  /** `who` is not cancelled any more. */
-  delete(signal: AbortSignalLike, who: T): void {
+  /** Keeps `item` when `signal` is aborted. */
+  delete(signal: AbortSignalLike, item: T): void {
     const known = this.#bySignal.get(signal);
-    if (known === undefined || !known.all.delete(who) || known.all.size > 0) return;
+    if (known === undefined || !known.items.delete(item) || known.items.size > 0) return;
     this.#bySignal.delete(signal);
     signal.removeEventListener("abort", known.listener);
   }

@@ -2,17 +2,17 @@ import { SluiceError } from "../core/errors.js";
 
 /** Why a wait ended without tokens. */
 export type WaitErrorCode =
-  /** The wait would be longer than `maxWaitMs`. */
+  /** The tokens come later than `maxWaitMs`. */
   | "ERR_WAIT_TOO_LONG"
   /** The cost is above the capacity: no wait is long enough. */
   | "ERR_WAIT_NEVER"
-  /** Too many callers wait already. */
+  /** `maxWaiters` or `maxWaitersPerKey` callers wait already. */
   | "ERR_WAIT_FULL"
-  /** The store failed, and `onStoreError` has no bucket to wait for. */
+  /** The store failed, and `onStoreError` is `"unavailable"`. `cause` has the store's error. */
   | "ERR_WAIT_STORE_UNAVAILABLE";
 
 /**
- * A wait ended without tokens, and took none. `code` is stable.
+ * A wait ended without tokens. `code` is stable.
  *
  * A wait that a signal cancels rejects with the signal's reason instead.
  * @example
@@ -20,7 +20,7 @@ export type WaitErrorCode =
  */
 export class WaitError extends SluiceError<WaitErrorCode> {
   static override readonly kind = "WaitError";
-  /** Milliseconds that the wait would take, as far as known; Infinity when it would never end; null when unknown. */
+  /** Milliseconds until the tokens come; 0 when only the store was late, Infinity when they never come, null when unknown. */
   readonly waitMs: number | null;
 
   /** @internal Made by {@link Waiter.wait}. */
@@ -28,4 +28,27 @@ export class WaitError extends SluiceError<WaitErrorCode> {
     super(code, message, options);
     this.waitMs = waitMs;
   }
+}
+
+/** The error for a cost above the capacity. */
+export function neverFits(cost: number, capacity: number): WaitError {
+  return new WaitError("ERR_WAIT_NEVER", `Expected \`cost\` to be at most the capacity, ${capacity}, got ${cost}. Split the work, or raise the capacity`, Infinity);
+}
+
+/** The error for a queue that is full: `option` bounds it. */
+export function queueFull(option: "maxWaiters" | "maxWaitersPerKey", most: number): WaitError {
+  const scope = option === "maxWaiters" ? "waiting callers" : "callers waiting for one key";
+  return new WaitError("ERR_WAIT_FULL", `Expected at most ${most} ${scope} (\`${option}\`), got one more. Shed load, or raise \`${option}\``, null);
+}
+
+/** The error for tokens that come after `maxWaitMs`, or for a store that answered `lateMs` after it. */
+export function tooLate(waitMs: number, lateMs: number): WaitError {
+  if (waitMs > 0) return new WaitError("ERR_WAIT_TOO_LONG", `Expected tokens within \`maxWaitMs\`, they come in ${waitMs} ms. Try again then`, waitMs);
+  const message = `Expected the store to answer within \`maxWaitMs\`, it took ${Math.round(lateMs)} ms longer. Look for a slow store`;
+  return new WaitError("ERR_WAIT_TOO_LONG", message, 0);
+}
+
+/** The error for a store that failed with `cause` and has no fallback. */
+export function storeFailed(cause: unknown): WaitError {
+  return new WaitError("ERR_WAIT_STORE_UNAVAILABLE", "Expected the store to answer, it failed. `cause` has its error", null, { cause });
 }

@@ -1,153 +1,165 @@
-import { monotonicClock, readClock } from "../core/clock.js";
-import type { Decision } from "../core/decision.js";
 import { checkOptions, expected, positiveInteger, wholeNumber } from "../core/check.js";
+import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { costOf, policyOf, type ConsumeOptions } from "../limiter/arguments.js";
-import { Cancellations, type AbortSignalLike } from "./abort.js";
+import { isShadow } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import type { Place } from "./line.js";
-import { isShadow, storeTimeoutOf } from "../limiter/internals.js";
-import { never, Turnstile, type Waiting } from "./turnstile.js";
-import { WaitError } from "./wait-error.js";
+import { Cancellations, type AbortSignalLike } from "./abort.js";
+import type { QueuedWait } from "./arrival-order.js";
+import { nextMillisecond } from "./forecast.js";
+import { neverFits, queueFull } from "./wait-error.js";
+import { WaitQueue } from "./wait-queue.js";
 
-/** How a {@link Waiter} behaves. */
+/** Bounds of a {@link Waiter}. */
 export interface WaiterOptions {
   /** The longest wait for tokens, in whole milliseconds from 0, unless a call has its own. Default Infinity. */
   readonly maxWaitMs?: number;
-  /** The most who wait for one key. At least 1, default 10 000. */
+  /** The most callers that wait, for all keys together. At least 1, default 100,000. */
   readonly maxWaiters?: number;
+  /** The most callers that wait for one key. At least 1, default 10,000. */
+  readonly maxWaitersPerKey?: number;
+  /**
+   * Adds a random 0 to `jitterMs` milliseconds to the next attempt after a refusal. Default 0. Spreads the attempts of many
+   * processes that wait for one key. Never delays a caller beyond its `maxWaitMs`.
+   */
+  readonly jitterMs?: number;
 }
 
-/** One call's own cost, policy and patience. */
+/** One call's own cost, policy, bound and signal. */
 export interface WaitOptions extends ConsumeOptions {
-  /** The longest wait for tokens, in whole milliseconds; 0 takes what is there or nothing. Default: the waiter's. */
+  /** The longest wait for tokens, in whole milliseconds; 0 takes tokens that are there or none. Default: the waiter's. */
   readonly maxWaitMs?: number | undefined;
-  /** Cancels the wait. Nothing is taken then, and the promise rejects with the signal's reason. */
+  /** Cancels the wait. The promise rejects with the signal's reason, and no tokens are taken. */
   readonly signal?: AbortSignalLike | undefined;
 }
 
-/** Waits for tokens, first come first served. Made by {@link createWaiter}. */
+/** Waits for tokens, first come, first served. Made by {@link createWaiter}. */
 export interface Waiter {
   /**
-   * The decision that took the tokens for `key`, as soon as they are there and everybody who came before for this key has
-   * theirs. The cost is 1 unless a number or options say so.
+   * Resolves with the decision that took the tokens for `key`, as soon as they are there and all earlier callers for this key have
+   * theirs. The cost is 1 unless a number or options say otherwise.
    *
-   * Rejects with a {@link WaitError} as soon as it is known that it would take longer than `maxWaitMs`; at once when
-   * the cost is above the capacity, or too many wait; and when the store fails and nothing answers in its place. Rejects
-   * with a TypeError or RangeError on misuse. Whoever was rejected has taken nothing.
+   * Rejects with a {@link WaitError} as soon as the tokens are known to come after `maxWaitMs`; at once when the cost is above
+   * the capacity or too many callers wait; and when the store fails without a fallback. Rejects with a TypeError or
+   * RangeError on misuse. A rejected or cancelled caller has taken no tokens: those that arrive for it later go to the next
+   * caller, or are refunded.
    *
-   * Somebody else who takes from the bucket without waiting makes everybody wait longer. `maxWaitMs` bounds the wait for tokens;
-   * what the store takes to answer those in front and this call comes on top, and is bounded by the limiter's `storeTimeoutMs`,
-   * once for each of the two. A limiter with `shadow: true` lets everybody
-   * through at once.
+   * `maxWaitMs` bounds the wait for tokens. The store's own time comes on top: at most `storeTimeoutMs` until the call is
+   * sent, and as much again for its answer. A limiter with `shadow: true` lets every caller through at once.
    */
   wait(key: Key, asked?: number | WaitOptions): Promise<Decision>;
-  /** How many wait now, for all keys. */
+  /** The number of callers that wait now, for all keys. */
   readonly waiting: number;
 }
 
 /**
- * Waits for tokens instead of refusing: for job runners and for calls to services that have limits of their own.
+ * Makes a waiter: it waits for tokens where the limiter refuses. For job runners and calls to services that have limits.
  *
- * Each key has a line, and one timer as long as somebody is in it, which keeps the process alive. Lines are this process's own, and
- * the waiter's: make one for a limiter. Several processes on one store each have a line, and share the tokens as they come.
+ * Each key has a queue in this process, which belongs to the waiter: make one waiter for a limiter and share it. Several
+ * processes on one store have a queue each and compete for the tokens. The process stays alive while a caller waits.
  *
  * Throws a TypeError or RangeError that names the wrong option.
  * @example
  * const limiter = createLimiter({ policy: { name: "mail", capacity: 5, refill: perSecond(5) } });
  * const mail = createWaiter(limiter, { maxWaitMs: 60_000 });
- * await mail.wait("smtp.example"); // now, or when it is this call's turn
+ * await mail.wait("smtp.example"); // resolves when this caller has its token
  */
-export function createWaiter(limiter: Limiter, settings: WaiterOptions = {}): Waiter {
+export function createWaiter(limiter: Limiter, options: WaiterOptions = {}): Waiter {
   if (typeof limiter?.consume !== "function") throw new TypeError(expected("limiter", "made by createLimiter", limiter));
-  checkOptions(settings, ["maxWaitMs", "maxWaiters"]);
-  const { maxWaitMs: patience = Infinity, maxWaiters = 10_000 } = settings;
-  checkWait(patience);
+  checkOptions(options, ["maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs"]);
+  const { maxWaitMs = Infinity, maxWaiters = 100_000, maxWaitersPerKey = 10_000, jitterMs = 0 } = options;
+  checkMaxWait(maxWaitMs);
   positiveInteger("maxWaiters", maxWaiters);
+  positiveInteger("maxWaitersPerKey", maxWaitersPerKey);
+  wholeNumber("jitterMs", jitterMs);
+  return new QueueingWaiter(limiter, { maxWaitMs, maxWaiters, maxWaitersPerKey, jitterMs });
+}
 
-  const lines = new Map<string, Turnstile>();
-  const cancellations = new Cancellations<Entry>((all, reason) => {
-    // All leave before anybody moves up: one of them might be next, and take tokens for nothing.
-    for (const { line, place, reject } of all) {
-      line.leave(place);
-      reject(reason);
-    }
-    for (const line of new Set([...all].map((entry) => entry.line))) line.step();
-  });
-
-  const lineOf = (name: string): Turnstile => {
-    let line = lines.get(name);
-    if (line === undefined) lines.set(name, (line = new Turnstile(storeTimeoutOf(limiter), () => lines.delete(name))));
-    return line;
-  };
-
-  const enter = (key: Key, options: WaitOptions, resolve: Resolve, reject: Reject): void => {
-    if (typeof options !== "object" || options === null) throw new TypeError(expected("asked", "a cost or an object", options));
-    const { maxWaitMs, signal, ...asked } = options;
-    const policy = policyOf(asked, limiter.policy);
-    const cost = costOf(asked);
-    const name = `${policy.name} ${encodeKey(key)}`;
-    const wait = maxWaitMs === undefined ? patience : checkWait(maxWaitMs);
-    if (signal !== undefined && typeof signal?.addEventListener !== "function") throw new TypeError(expected("signal", "an AbortSignal", signal));
-    if (signal?.aborted) return reject(signal.reason);
-    // Nobody is refused, so nobody waits.
-    if (isShadow(limiter)) return resolve(limiter.consume(key, { cost, policy }));
-    if (cost > policy.maxCost) throw never(cost, policy.maxCost);
-    // Before there is a line, so that a clock that tells nonsense leaves none behind; and once, or no time at all would pass for some.
-    const now = readClock(monotonicClock);
-    const line = lineOf(name);
-    if (line.length >= maxWaiters) throw new WaitError("ERR_WAIT_FULL", `Expected at most ${maxWaiters} to wait for one key, got one more`, null);
-
-    const settled = (): void => {
-      if (signal !== undefined) cancellations.delete(signal, entry);
-    };
-    const who: Waiting = {
-      cost,
-      policy,
-      until: now + wait,
-      ask: () => limiter.consume(key, { cost, policy }),
-      giveBack: (decision) => giveBack(limiter, key, decision, policy),
-      serve: (decision) => (settled(), resolve(decision)),
-      turnAway: (error) => (settled(), reject(error)),
-    };
-    const place = line.join(who, now);
-    const entry: Entry = { line, place, reject };
-    if (signal !== undefined) cancellations.add(signal, entry);
-    if (line.length === 1) line.step();
-  };
-
-  return {
-    wait: (key, asked) =>
-      new Promise((resolve, reject) => {
-        enter(key, typeof asked === "number" ? { cost: asked } : asked === undefined ? {} : asked, resolve, reject);
-      }),
-    get waiting() {
-      let count = 0;
-      for (const { length } of lines.values()) count += length;
-      return count;
-    },
-  };
+/** A caller's place, for the signal that may cancel it. */
+interface Cancellable {
+  readonly queue: WaitQueue;
+  readonly place: QueuedWait;
 }
 
 type Resolve = (decision: Decision | Promise<Decision>) => void;
-type Reject = (reason: unknown) => void;
 
-interface Entry {
-  readonly line: Turnstile;
-  readonly place: Place<Waiting>;
-  readonly reject: Reject;
-}
+class QueueingWaiter implements Waiter {
+  readonly #limiter: Limiter;
+  readonly #options: Required<WaiterOptions>;
+  readonly #queues = new Map<string, WaitQueue>();
+  readonly #cancellations = new Cancellations<Cancellable>((all, reason) => {
+    // All leave before any queue moves on: the next caller may be one of them.
+    for (const { queue, place } of all) {
+      queue.leave(place);
+      place.request.reject(reason);
+    }
+    for (const queue of new Set([...all].map((each) => each.queue))) queue.step();
+  });
+  #waiting = 0;
 
-// The tokens came too late for somebody who had left. When they cannot be given back they are lost: less is granted, not more.
-function giveBack(limiter: Limiter, key: Key, decision: Decision, policy: Waiting["policy"]): void | Promise<void> {
-  try {
-    const done = limiter.refund(key, decision, { policy }) as void | Promise<void>;
-    return done?.catch(() => undefined);
-  } catch {
-    return undefined;
+  constructor(limiter: Limiter, options: Required<WaiterOptions>) {
+    this.#limiter = limiter;
+    this.#options = options;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  wait(key: Key, asked: number | WaitOptions = {}): Promise<Decision> {
+    return new Promise((resolve, reject) => {
+      this.#enter(key, typeof asked === "number" ? { cost: asked } : asked, resolve, reject);
+    });
+  }
+
+  #enter(key: Key, options: WaitOptions, resolve: Resolve, reject: (reason: unknown) => void): void {
+    if (typeof options !== "object" || options === null) throw new TypeError(expected("asked", "a cost or an object", options));
+    const { maxWaitMs = this.#options.maxWaitMs, signal, ...asked } = options;
+    const policy = policyOf(asked, this.#limiter.policy);
+    const cost = costOf(asked);
+    const name = `${policy.name} ${encodeKey(key)}`;
+    checkMaxWait(maxWaitMs);
+    if (signal !== undefined && typeof signal?.addEventListener !== "function") throw new TypeError(expected("signal", "an AbortSignal", signal));
+    if (signal?.aborted) return reject(signal.reason);
+    if (isShadow(this.#limiter)) return resolve(this.#limiter.consume(key, { cost, policy }));
+    if (cost > policy.maxCost) throw neverFits(cost, policy.maxCost);
+
+    // Read once: a `maxWaitMs` of 0 must not be over at the next reading.
+    const now = nextMillisecond();
+    const queue = this.#queueOf(name, key);
+    const place = queue.join({
+      cost,
+      policy,
+      until: now + maxWaitMs,
+      resolve: (decision) => (settled(), resolve(decision)),
+      reject: (error) => (settled(), reject(error)),
+    }, now);
+    const entry: Cancellable = { queue, place };
+    const settled = (): void => {
+      this.#waiting -= 1;
+      if (signal !== undefined) this.#cancellations.delete(signal, entry);
+    };
+    this.#waiting += 1;
+    if (signal !== undefined) this.#cancellations.add(signal, entry);
+    queue.step();
+  }
+
+  #queueOf(name: string, key: Key): WaitQueue {
+    const { maxWaiters, maxWaitersPerKey, jitterMs } = this.#options;
+    if (this.#waiting >= maxWaiters) throw queueFull("maxWaiters", maxWaiters);
+    let queue = this.#queues.get(name);
+    if (queue === undefined) {
+      queue = new WaitQueue(this.#limiter, typeof key === "string" ? key : [...key], jitterMs, (empty) => {
+        // An emptied queue may report again after another one took its name.
+        if (this.#queues.get(name) === empty) this.#queues.delete(name);
+      });
+      this.#queues.set(name, queue);
+    }
+    if (queue.length >= maxWaitersPerKey) throw queueFull("maxWaitersPerKey", maxWaitersPerKey);
+    return queue;
   }
 }
 
-function checkWait(ms: unknown): number {
-  return ms === Infinity ? ms : wholeNumber("maxWaitMs", ms);
+function checkMaxWait(ms: unknown): void {
+  if (ms !== Infinity) wholeNumber("maxWaitMs", ms);
 }

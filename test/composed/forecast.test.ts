@@ -2,22 +2,22 @@ import fc from "fast-check";
 import { createLimiter, definePolicy, type Decision, type LimitOptions, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { comesIn, outlookOf } from "../../src/composed/forecast.js";
+import { Forecast } from "../../src/composed/forecast.js";
 import { limits, policies } from "../helpers/arbitraries.js";
 
-// A century: what takes longer is right by the same arithmetic, and too long for a clock in milliseconds.
+// A century. Longer waits follow the same arithmetic, but exceed what a clock in milliseconds can tell.
 const LONG = 100 * 31_557_600_000;
 
 const anyPolicy: fc.Arbitrary<PolicyOptions> = fc.oneof(limits, policies);
 const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 12 });
 
-/** Whole tokens of what the policy can grant at once, at least one. */
+/** Costs of at least 1, as shares of the largest cost that the policy can grant. */
 const costsOf = (policy: PolicyOptions, list: readonly number[]): number[] => {
   const { maxCost } = definePolicy(policy);
   return list.map((share) => Math.max(1, Math.round(share * maxCost)));
 };
 
-/** The instant at which each is served when each takes its tokens as soon as they are there, as told. */
+/** The instants at which callers of these costs are served when each takes its tokens as soon as they are there. */
 function served(policy: PolicyOptions, before: readonly number[], costs: readonly number[]): { last: Decision; instants: number[] } {
   const clock = new ManualClock();
   const limiter = createLimiter({ policy, clock: clock.now });
@@ -33,18 +33,24 @@ function served(policy: PolicyOptions, before: readonly number[], costs: readonl
   return { last, instants };
 }
 
+function forecastOf(options: PolicyOptions, last: Decision, now = 0): Forecast {
+  const forecast = new Forecast();
+  forecast.learn(last, definePolicy(options), 0, now);
+  return forecast;
+}
+
 describe("a forecast", () => {
-  test("is never too long, and too short by less than a millisecond for each who is served", () => {
+  test("is never too late, and early by less than a millisecond for each caller before", () => {
     fc.assert(
       fc.property(anyPolicy, shares, shares, (options, spent, list) => {
         const policy = definePolicy(options);
         const costs = costsOf(options, list);
         const { last, instants } = served(options, costsOf(options, spent), costs);
-        const outlook = outlookOf(last, policy, 0);
+        const forecast = forecastOf(options, last);
         let tokens = 0;
         costs.forEach((cost, i) => {
           tokens += cost;
-          const wait = comesIn(outlook, policy, tokens, 0);
+          const wait = forecast.waitFor(policy, tokens, 0);
           expect(wait).toBeLessThanOrEqual(instants[i] as number);
           expect(wait).toBeGreaterThanOrEqual((instants[i] as number) - i - 1);
         });
@@ -53,28 +59,52 @@ describe("a forecast", () => {
     );
   });
 
+  const limit = { capacity: 5, refill: { tokens: 1, everyMs: 300 } };
+  const policy = definePolicy(limit);
+
   test("is exact where a token takes whole milliseconds", () => {
-    const policy = definePolicy({ capacity: 5, refill: { tokens: 1, everyMs: 300 } });
-    const { last, instants } = served({ capacity: 5, refill: { tokens: 1, everyMs: 300 } }, [4], [1, 2, 5, 1]);
-    const outlook = outlookOf(last, policy, 0);
+    const { last, instants } = served(limit, [4], [1, 2, 5, 1]);
+    const forecast = forecastOf(limit, last);
     expect(instants).toEqual([0, 600, 2_100, 2_400]);
-    expect([1, 3, 8, 9].map((tokens) => comesIn(outlook, policy, tokens, 0))).toEqual(instants);
+    expect([1, 3, 8, 9].map((tokens) => forecast.waitFor(policy, tokens, 0))).toEqual(instants);
   });
 
-  test("gets shorter with time, millisecond by millisecond, down to nothing", () => {
-    const policy = definePolicy({ capacity: 5, refill: { tokens: 1, everyMs: 300 } });
-    const { last } = served({ capacity: 5, refill: { tokens: 1, everyMs: 300 } }, [5], []);
-    const outlook = outlookOf(last, policy, 1_000);
-    expect([1_000, 1_001, 1_599, 1_600, 9_999].map((now) => comesIn(outlook, policy, 2, now))).toEqual([600, 599, 1, 0, 0]);
+  test("shrinks by a millisecond every millisecond, down to 0", () => {
+    const { last } = served(limit, [5], []);
+    const forecast = forecastOf(limit, last, 1_000);
+    // A decision that arrives between two milliseconds counts from the later one.
+    expect([999, 1_000, 1_001, 1_599, 1_600, 9_999].map((now) => forecast.waitFor(policy, 2, now))).toEqual([601, 600, 599, 1, 0, 0]);
   });
 
-  test("of a tier counts what was spent at its own price, and a limit that nothing is known of as full", () => {
-    const limit = (name: string, everyMs: number): LimitOptions => ({ name, capacity: 4, refill: { tokens: 1, everyMs } });
-    const [free, pro] = [definePolicy({ limits: [limit("a", 1_000)] }), definePolicy({ limits: [limit("a", 100), limit("b", 500)] })];
-    const { last } = served({ limits: [limit("a", 1_000)] }, [4], []);
-    const outlook = outlookOf(last, free, 0);
-    expect(comesIn(outlook, free, 2, 0)).toBe(2_000);
-    expect(comesIn(outlook, pro, 2, 0)).toBe(200);
-    expect(comesIn(outlook, pro, 6, 0)).toBe(1_000);
+  test("counts calls that were sent: before the decision, and after it", () => {
+    const forecast = new Forecast();
+    forecast.charge(policy, 5, 0);
+    expect([forecast.known, forecast.waitFor(policy, 1, 0)]).toEqual([false, 300]);
+    // The first of the five calls is answered: four tokens are still asked for.
+    const { last } = served(limit, [1], []);
+    forecast.learn(last, policy, 4, 0);
+    expect([forecast.known, forecast.waitFor(policy, 1, 0)]).toEqual([true, 300]);
+    forecast.charge(policy, -4, 0);
+    expect(forecast.waitFor(policy, 4, 0)).toBe(0);
+  });
+
+  test("tells when tokens come later than predicted, and not for less than a millisecond", () => {
+    const { last: empty } = served(limit, [5], []);
+    const forecast = forecastOf(limit, empty);
+    expect(forecast.learn(empty, policy, 0, 0)).toBe(false);
+    expect(forecast.learn(empty, policy, 0, 1)).toBe(true);
+    const { last: full } = served(limit, [1], []);
+    expect(forecast.learn(full, policy, 0, 1)).toBe(false);
+    expect(forecast.waitFor(policy, 4, 1)).toBe(0);
+  });
+
+  test("of a tier counts what was spent at the tier's rate, and takes an unknown limit for full", () => {
+    const named = (name: string, everyMs: number): LimitOptions => ({ name, capacity: 4, refill: { tokens: 1, everyMs } });
+    const [free, pro] = [definePolicy({ limits: [named("a", 1_000)] }), definePolicy({ limits: [named("a", 100), named("b", 500)] })];
+    const { last } = served({ limits: [named("a", 1_000)] }, [4], []);
+    const forecast = forecastOf({ limits: [named("a", 1_000)] }, last);
+    expect(forecast.waitFor(free, 2, 0)).toBe(2_000);
+    expect(forecast.waitFor(pro, 2, 0)).toBe(200);
+    expect(forecast.waitFor(pro, 6, 0)).toBe(1_000);
   });
 });

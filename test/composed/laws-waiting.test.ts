@@ -1,5 +1,5 @@
-// Whoever waits is served in order, at the first millisecond at which the bucket holds its tokens; compared with a model that
-// looks at the clock every millisecond.
+// Callers are served in order of arrival, each at the first millisecond at which the bucket holds its tokens. The model that they
+// are compared with tries every millisecond.
 import fc from "fast-check";
 import { createLimiter, MemoryStore, TokenBucket, createWaiter, type LimitOptions, type Store, type WaitError } from "sluice";
 import { ManualClock } from "sluice/testing";
@@ -21,7 +21,7 @@ interface Arrival {
   readonly cancelAfter: number | null;
 }
 
-/** What becomes of one: when, and how. */
+/** The outcome of one wait. */
 type Fate = readonly [at: number, how: "served" | "too long" | "cancelled"];
 
 const arrivals = (limit: LimitOptions, patience: fc.Arbitrary<number>): fc.Arbitrary<readonly Arrival[]> =>
@@ -41,7 +41,7 @@ const limitWith = (tokens: fc.Arbitrary<number>): fc.Arbitrary<LimitOptions> =>
     refill: fc.record({ tokens, everyMs: fc.integer({ min: 1, max: 90 }) }),
   });
 
-/** By the millisecond, with nothing but a bucket and an array. */
+/** Tries every millisecond, with a bucket and an array. */
 function model(limit: LimitOptions, list: readonly Arrival[]): Fate[] {
   const clock = new ManualClock();
   const bucket = new TokenBucket({ ...limit, clock: clock.now });
@@ -73,11 +73,11 @@ function model(limit: LimitOptions, list: readonly Arrival[]): Fate[] {
   return fates;
 }
 
-/** When the last of a line gets its tokens, as things stand. */
+/** The instant at which the last of these callers gets its tokens, if no other caller takes any. */
 function whenServed(limit: LimitOptions, bucket: TokenBucket, clock: ManualClock, costs: readonly number[]): number {
   const then = new ManualClock(clock.now());
   const copy = new TokenBucket({ ...limit, clock: then.now });
-  // Spends what the bucket has spent, to the millisecond: exact where a token takes whole milliseconds.
+  // The copy spends what the bucket has spent: exact where a token takes whole milliseconds.
   const { remaining, nextTokenMs, capacity } = bucket.peek(0);
   const everyMs = limit.refill.everyMs / limit.refill.tokens;
   if (remaining < capacity) {
@@ -91,7 +91,7 @@ function whenServed(limit: LimitOptions, bucket: TokenBucket, clock: ManualClock
 
 type Event = { readonly at: number; readonly who: number; readonly what: "arrive" | "cancel" };
 
-/** What happens when, in order; whoever arrives at an instant comes before whoever is cancelled at it. */
+/** All events in order of time; at one instant, arrivals come before cancellations. */
 function schedule(list: readonly Arrival[]): Event[] {
   let at = 0;
   const events = list.flatMap(({ after, cancelAfter }, who): Event[] => {
@@ -101,11 +101,11 @@ function schedule(list: readonly Arrival[]): Event[] {
   return events.sort((a, b) => a.at - b.at || (a.what === b.what ? a.who - b.who : a.what === "arrive" ? -1 : 1));
 }
 
-/** What a waiter over this store makes of it. */
+/** The outcomes that a waiter over this store produces. */
 async function play(limit: LimitOptions, list: readonly Arrival[], storeOf: (clock: () => number) => Store): Promise<{ fates: Fate[]; served: number[] }> {
   const start = performance.now();
   const now = (): number => Math.round(performance.now() - start);
-  const line = createWaiter(createLimiter({ policy: limit, store: storeOf(() => Math.floor(performance.now())) }));
+  const waiter = createWaiter(createLimiter({ policy: limit, store: storeOf(() => Math.floor(performance.now())) }));
   const cancels = list.map(() => new AbortController());
   const fates: Fate[] = [];
   const served: number[] = [];
@@ -116,7 +116,7 @@ async function play(limit: LimitOptions, list: readonly Arrival[], storeOf: (clo
     } else {
       const { cost, patience, cancelAfter } = list[who] as Arrival;
       const signal = cancelAfter === null ? undefined : (cancels[who] as AbortController).signal;
-      void line.wait("alice", { cost, maxWaitMs: patience, signal }).then(
+      void waiter.wait("alice", { cost, maxWaitMs: patience, signal }).then(
         () => {
           served.push(who);
           fates[who] = [now(), "served"];
@@ -127,7 +127,7 @@ async function play(limit: LimitOptions, list: readonly Arrival[], storeOf: (clo
     await vi.advanceTimersByTimeAsync(0);
   }
   await vi.advanceTimersByTimeAsync(60_000);
-  expect([line.waiting, vi.getTimerCount()]).toEqual([0, 0]);
+  expect([waiter.waiting, vi.getTimerCount()]).toEqual([0, 0]);
   return { fates, served };
 }
 
@@ -149,7 +149,7 @@ describe.each(stores)("waiting over %s", (_, storeOf) => {
     );
   });
 
-  test("L2 · waiting turns away at once exactly those for whom it would be too long", async () => {
+  test("L2 · waiting rejects at once exactly the callers whose tokens come after `maxWaitMs`", async () => {
     const cases = limitWith(fc.constant(1)).chain((limit) => fc.tuple(fc.constant(limit), arrivals(limit, fc.nat(500))));
     await fc.assert(
       fc.asyncProperty(cases, async ([limit, list]) => {
@@ -161,40 +161,40 @@ describe.each(stores)("waiting over %s", (_, storeOf) => {
   });
 });
 
-describe("ten thousand who wait for one key", () => {
+describe("10,000 callers that wait for one key", () => {
   const COUNT = 10_000;
   const policy = { capacity: 10, refill: { tokens: 1, everyMs: 10 } };
 
-  test.each(stores)("over %s ask once each, in order, with one timer between them", async (_, storeOf) => {
+  test.each(stores)("over %s cost one call each, in order, with one timer for all", async (_, storeOf) => {
     const store = storeOf(() => Math.floor(performance.now()));
     const asked = vi.spyOn(store, "consume");
     const timers = vi.spyOn(globalThis, "setTimeout");
-    const line = createWaiter(createLimiter({ policy, store, storeTimeoutMs: Infinity }));
+    const waiter = createWaiter(createLimiter({ policy, store, storeTimeoutMs: Infinity }));
     const served: number[] = [];
     const all = Array.from({ length: COUNT }, async (_unused, i) => {
-      await line.wait("alice");
+      await waiter.wait("alice");
       served.push(i);
     });
     await vi.advanceTimersByTimeAsync(0);
-    expect([line.waiting, vi.getTimerCount()]).toEqual([COUNT - 10, 1]);
+    expect([waiter.waiting, vi.getTimerCount()]).toEqual([COUNT - 10, 1]);
     await vi.advanceTimersByTimeAsync((COUNT - 10) * 10);
     await Promise.all(all);
     expect(served).toEqual(Array.from({ length: COUNT }, (_unused, i) => i));
-    // And once more, for the first who came when nobody knew of a line.
+    // One more for the first caller that has to wait: an empty queue knows nothing of the bucket.
     expect(asked.mock.calls.length).toBeLessThanOrEqual(COUNT + 1);
     expect(timers.mock.calls.length).toBeLessThanOrEqual(COUNT);
   });
 
-  test("under one signal share one listener, and are gone at once", async () => {
+  test("under one signal share one listener, and leave at once", async () => {
     const limiter = createLimiter({ policy });
-    const line = createWaiter(limiter, { maxWaiters: COUNT });
+    const waiter = createWaiter(limiter, { maxWaitersPerKey: COUNT });
     const cancel = new AbortController();
     const listens = vi.spyOn(cancel.signal, "addEventListener");
     limiter.consume("alice", 10);
-    const all = Array.from({ length: COUNT }, () => line.wait("alice", { signal: cancel.signal }));
-    expect([line.waiting, listens.mock.calls.length]).toEqual([COUNT, 1]);
+    const all = Array.from({ length: COUNT }, () => waiter.wait("alice", { signal: cancel.signal }));
+    expect([waiter.waiting, listens.mock.calls.length]).toEqual([COUNT, 1]);
     cancel.abort("enough");
-    expect([line.waiting, vi.getTimerCount()]).toEqual([0, 0]);
+    expect([waiter.waiting, vi.getTimerCount()]).toEqual([0, 0]);
     expect(new Set((await Promise.allSettled(all)).map((one) => one.status === "rejected" && (one.reason as unknown)))).toEqual(new Set(["enough"]));
     await vi.advanceTimersByTimeAsync(100);
     expect(limiter.peek("alice").remaining).toBe(10);

@@ -55,8 +55,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "10", test: REFUSAL,
-    find: "status: 429,",
-    replace: "status: 403,",
+    find: '"title":"Too Many Requests","status":429,',
+    replace: '"title":"Too Many Requests","status":403,',
   },
   {
     item: "11", test: REFUSAL,
@@ -70,8 +70,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "13", test: REFUSAL,
-    find: "if (!decision.allowed) return refusals.refuse(",
-    replace: 'if (!decision.allowed && reader.header(request, "accept") === "text/html") return SKIP; else if (!decision.allowed) return refusals.refuse(',
+    find: "if (!decision.allowed) return refusals.forDecision(",
+    replace: 'if (!decision.allowed && reader.header(request, "accept") === "text/html") return SKIP; else if (!decision.allowed) return refusals.forDecision(',
   },
   {
     item: "14", test: WIRE,
@@ -165,8 +165,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "32", test: CALLERS,
-    find: "const decision = limiter.consume(key, policy",
-    replace: "const decision = limiter.peek(key, policy",
+    find: "const decision = limiter.consume(caller, policy",
+    replace: "const decision = limiter.peek(caller, policy",
   },
   {
     item: "33", test: CALLERS,

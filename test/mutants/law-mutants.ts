@@ -29,8 +29,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L2", test: "laws-waiting",
-    find: "spent: Math.max(0, (resetMs - 1) * unitsPerMs + 1)",
-    replace: "spent: resetMs * unitsPerMs + 1",
+    find: "((told[i]?.resetMs ?? 0) - 1) * unitsPerMs + 1)",
+    replace: "(told[i]?.resetMs ?? 0) * unitsPerMs + 1)",
   },
   {
     item: "L3", test: PROMISE,
@@ -94,13 +94,18 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L2", test: "waiter",
-    find: "(wait > 0 ? slackMs : this.#storeMs)",
-    replace: "slackMs",
+    find: "(waitMs > 0 ? graceMs : this.#storeTimeoutMs)",
+    replace: "graceMs",
   },
   {
     item: "L2", test: "waiter",
-    find: "if (this.#isLate(who, wait, now, this.#storeMs)) this.#fail(place, tooLate(wait, now - who.until));",
-    replace: "if (false) throw now;",
+    find: "if (this.#isLate(wait.request, knownMs, now, this.#storeTimeoutMs)) this.#reject(wait, tooLate(knownMs, now - until));",
+    replace: "if (false) throw until;",
+  },
+  {
+    item: "L1", test: "waiter-concurrent",
+    find: "this.#granted.filter(({ wait }) => !isAsked || wait === null)",
+    replace: "[] as Attempt[]",
   },
   {
     item: "L1", test: "refund",

@@ -1,4 +1,4 @@
-// Waiting, and several limiters as one, over Postgres as it comes: by the server's clock.
+// Waiting, and several limiters as one, over Postgres and its clock.
 import { combine, createLimiter, createWaiter } from "sluice";
 import { PostgresStore } from "sluice/postgres";
 import { expect, test } from "vitest";
@@ -13,17 +13,17 @@ describeWith("postgres", "waiting and several limiters over Postgres", () => {
   const limiterOf = (name: string, capacity: number, refill = hour(1), store = new PostgresStore(own.pool, { table })) =>
     createLimiter({ policy: { name, capacity, refill }, store, storeTimeoutMs: Infinity });
 
-  test("serves in order, and never more than the limit over any stretch of time", async () => {
-    const line = createWaiter(limiterOf("line", 3, { tokens: 1, everyMs: 10 }));
+  test("serves in order, and never more than the limit in any window of time", async () => {
+    const waiter = createWaiter(limiterOf("line", 3, { tokens: 1, everyMs: 10 }));
     const served: number[] = [];
-    const decisions = await Promise.all(Array.from({ length: 40 }, (_, i) => line.wait("api").finally(() => served.push(i))));
+    const decisions = await Promise.all(Array.from({ length: 40 }, (_, i) => waiter.wait("api").finally(() => served.push(i))));
     expect(served).toEqual([...served].sort((a, b) => a - b));
     decisions.forEach(({ at: from }, i) => {
       decisions.slice(i).forEach(({ at }, n) => expect(n + 1).toBeLessThanOrEqual(3 + (at - from) / 10 + 1e-6));
     });
   });
 
-  test("charges all or none: exactly the tenant's budget, and nobody who was refused", async () => {
+  test("charges all or none: exactly the tenant's budget, and no refused caller", async () => {
     const store = new PostgresStore(own.pool, { table });
     const [user, tenant] = [limiterOf("user", 20, hour(1), store), limiterOf("tenant", 30, hour(1), store)];
     const both = combine([user, tenant]);

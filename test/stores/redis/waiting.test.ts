@@ -1,13 +1,13 @@
-// Waiting, and several limiters as one, over a real server and by its clock.
+// Waiting, and several limiters as one, over a real server and its clock.
 import { Redis } from "ioredis";
 import { combine, createLimiter, MemoryStore, createWaiter, type Decision, type WaitError } from "sluice";
 import { RedisStore } from "sluice/redis";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
 import { describeWith } from "../../helpers/services.js";
 import { useRedis } from "../../helpers/use-redis.js";
 
-/** Expects what was granted, by the server's clock, to stay below the bound over every stretch of time (law L1). */
+/** Expects granted tokens, by the server's clock, to stay within the bound in every window of time (law L1). */
 function expectBound(decisions: readonly Decision[], capacity: number, perMs: number): void {
   const granted = decisions.map(({ at, cost }) => ({ at, cost })).sort((a, b) => a.at - b.at);
   granted.forEach(({ at: from }, i) => {
@@ -26,11 +26,11 @@ describeWith("redis-server", "waiting over Redis", () => {
 
   test("serves in order, within the limit by the server's clock, at the limit's pace", async () => {
     const limiter = createLimiter({ policy: { capacity: 5, refill: { tokens: 1, everyMs: 4 } }, store: new RedisStore(client), storeTimeoutMs: Infinity });
-    const line = createWaiter(limiter);
+    const waiter = createWaiter(limiter);
     const served: number[] = [];
     const decisions = await Promise.all(
       Array.from({ length: 150 }, async (_, i) => {
-        const decision = await line.wait("api", i % 10 === 0 ? 3 : 1);
+        const decision = await waiter.wait("api", i % 10 === 0 ? 3 : 1);
         served.push(i);
         return decision;
       }),
@@ -38,29 +38,39 @@ describeWith("redis-server", "waiting over Redis", () => {
     expect(served).toEqual([...served].sort((a, b) => a - b));
     expect(decisions.every(({ allowed, degraded }) => allowed && !degraded)).toBe(true);
     expectBound(decisions, 5, 1 / 4);
-    expect(line.waiting).toBe(0);
+    expect(waiter.waiting).toBe(0);
   });
 
-  test("in several processes' lines shares what comes, and never more", async () => {
+  test("asks for callers whose tokens are there at the same time, in few script calls", async () => {
+    const limiter = createLimiter({ policy: { name: "burst", capacity: 200, refill: { tokens: 1, everyMs: 3_600_000 } }, store: new RedisStore(client), storeTimeoutMs: Infinity });
+    await limiter.consume("loads the script");
+    const scripts = vi.spyOn(client, "evalsha");
+    const waiter = createWaiter(limiter);
+    const decisions = await Promise.all(Array.from({ length: 200 }, () => waiter.wait("api")));
+    expect(decisions.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 200 }, (_, i) => 199 - i));
+    expect(scripts.mock.calls.length).toBeLessThanOrEqual(10);
+  });
+
+  test("in several processes shares the tokens, and never grants more", async () => {
     const clients = [new Redis(server.url), new Redis(server.url), new Redis(server.url)];
-    const lines = clients.map((each) => createWaiter(createLimiter({ policy: { capacity: 3, refill: { tokens: 1, everyMs: 5 } }, store: new RedisStore(each), storeTimeoutMs: Infinity })));
-    const decisions = await Promise.all(Array.from({ length: 90 }, (_, i) => (lines[i % 3] as (typeof lines)[number]).wait("api")));
+    const waiters = clients.map((each) => createWaiter(createLimiter({ policy: { capacity: 3, refill: { tokens: 1, everyMs: 5 } }, store: new RedisStore(each), storeTimeoutMs: Infinity })));
+    const decisions = await Promise.all(Array.from({ length: 90 }, (_, i) => (waiters[i % 3] as (typeof waiters)[number]).wait("api")));
     expectBound(decisions, 3, 1 / 5);
     for (const each of clients) each.disconnect();
   });
 
-  test("cancelled while the server is being asked, gives back what it takes", async () => {
+  test("refunds the tokens of callers that are cancelled while a call is under way", async () => {
     const limiter = createLimiter({ policy: { capacity: 5, refill: { tokens: 1, everyMs: 3_600_000 } }, store: new RedisStore(client), storeTimeoutMs: Infinity });
-    const line = createWaiter(limiter);
+    const waiter = createWaiter(limiter);
     const cancel = new AbortController();
-    const waits = Array.from({ length: 3 }, () => line.wait("api", { cost: 2, signal: cancel.signal }));
+    const waits = Array.from({ length: 3 }, () => waiter.wait("api", { cost: 2, signal: cancel.signal }));
     cancel.abort("enough");
     expect((await Promise.allSettled(waits)).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
-    // The line goes on when all is given back.
-    expect((await line.wait("api", 5)).remaining).toBe(0);
+    // The next caller is asked for when all tokens are refunded.
+    expect((await waiter.wait("api", 5)).remaining).toBe(0);
   });
 
-  test("when the server is gone: turned away with the cause, or going on with a share of the limit", async () => {
+  test("without the server rejects with the cause, or continues with a share of the limit", async () => {
     const dying = await startRedis();
     const own = new Redis(dying.url).on("error", () => undefined);
     const policy = { capacity: 4, refill: { tokens: 1, everyMs: 20 } };
@@ -86,7 +96,7 @@ describeWith("redis-server", "several limiters as one over Redis", () => {
   useRedis((_, connected) => (client = connected));
   const hour = (tokens: number) => ({ tokens, everyMs: 3_600_000 });
 
-  test("in one step: exactly the tenant's budget, and nobody is charged who was refused", async () => {
+  test("in one step: exactly the tenant's budget, and no refused caller is charged", async () => {
     const store = new RedisStore(client);
     const options = { store, storeTimeoutMs: Infinity };
     const user = createLimiter({ policy: { name: "user", capacity: 20, refill: hour(1) }, ...options });
@@ -102,7 +112,7 @@ describeWith("redis-server", "several limiters as one over Redis", () => {
     expect((await service.peek("all")).remaining).toBe(950);
   });
 
-  test("with a limit in this process's memory: what was taken for nothing is given back", async () => {
+  test("with a limit in this process's memory: tokens of refused calls are refunded", async () => {
     const shared = createLimiter({ policy: { name: "tenant", capacity: 40, refill: hour(1) }, store: new RedisStore(client), storeTimeoutMs: Infinity });
     const own = createLimiter({ policy: { name: "process", capacity: 25, refill: hour(1) }, store: new MemoryStore() });
     for (const [limiters, keys] of [[[shared, own], ["acme", "first"]], [[own, shared], ["second", "umbrella"]]] as const) {

@@ -1,0 +1,379 @@
+// Many callers over a store across a network: calls travel together, and callers are still served in order of arrival.
+import fc from "fast-check";
+import { createLimiter, createWaiter, definePolicy, perSecond, type Decision, type LimitOptions, type Policy, type WaitError, type WaitOptions } from "sluice";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { LaterStore, SlowStore } from "../helpers/stores.js";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+const clock = (): number => Math.floor(performance.now());
+
+/** A store whose n-th `consume` or `refund` happens after `delays[n]` milliseconds; the last delay holds for all that follow. */
+class DelayedStore extends LaterStore {
+  calls = 0;
+  readonly #delays: readonly number[];
+  #operations = 0;
+
+  constructor(...delays: readonly number[]) {
+    super(clock);
+    this.#delays = delays;
+  }
+
+  override async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    this.calls += 1;
+    await this.#delay();
+    return super.consume(policy, key, cost);
+  }
+
+  override async refund(policy: Policy, key: string, tokens: number): Promise<void> {
+    await this.#delay();
+    return super.refund(policy, key, tokens);
+  }
+
+  async #delay(): Promise<void> {
+    const ms = this.#delays[Math.min(this.#operations++, this.#delays.length - 1)] as number;
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+}
+
+function queueOver(store: LaterStore, limit: LimitOptions, options?: Parameters<typeof createWaiter>[1]) {
+  const limiter = createLimiter({ policy: limit, store, storeTimeoutMs: Infinity });
+  const waiter = createWaiter(limiter, options);
+  const start = clock();
+  const served: string[] = [];
+  const at: Record<string, number> = {};
+  const errors: Record<string, unknown> = {};
+  const wait = (name: string, asked?: WaitOptions): void => {
+    waiter.wait("key", asked).then(
+      () => {
+        served.push(name);
+        at[name] = clock() - start;
+      },
+      (error: unknown) => {
+        errors[name] = error;
+        at[name] = clock() - start;
+      },
+    );
+  };
+  const spent = (): number => limiter.policy.maxCost - store.inner.peek(limiter.policy, "key", 0).remaining;
+  return { limiter, waiter, wait, served, at, errors, spent };
+}
+
+const hourly = (capacity: number): LimitOptions => ({ capacity, refill: { tokens: 1, everyMs: 3_600_000 } });
+
+describe("calls travel together", () => {
+  test("200 callers whose tokens are there take one round trip", async () => {
+    const { wait, at, served } = queueOver(new SlowStore(5), hourly(200));
+    const names = Array.from({ length: 200 }, (_, i) => `${i}`);
+    for (const name of names) wait(name);
+    await pass(5);
+    expect(served).toEqual(names);
+    expect(new Set(Object.values(at))).toEqual(new Set([5]));
+  });
+
+  test("a second burst takes one round trip as well, and each caller one call", async () => {
+    const store = new DelayedStore(5);
+    const { wait, served } = queueOver(store, hourly(200));
+    for (let i = 0; i < 100; i++) wait(`${i}`);
+    await pass(2);
+    for (let i = 100; i < 200; i++) wait(`${i}`);
+    await pass(5);
+    expect([served.length, store.calls]).toEqual([200, 200]);
+  });
+
+  test("1,000 callers at 1,000 tokens per second take as long as the tokens do", async () => {
+    const store = new DelayedStore(5);
+    const { wait, at, served } = queueOver(store, { capacity: 10, refill: perSecond(1_000) });
+    for (let i = 0; i < 1_000; i++) wait(`${i}`);
+    await pass(2_000);
+    expect(served).toEqual(Array.from({ length: 1_000 }, (_, i) => `${i}`));
+    // 10 at once, 990 at one per millisecond, and one round trip.
+    expect(at["999"]).toBeLessThanOrEqual(990 + 5 + 10);
+    expect(store.calls).toBeLessThanOrEqual(1_010);
+  });
+
+  test("callers of different costs and policies take one round trip", async () => {
+    const store = new DelayedStore(5);
+    const { wait, served } = queueOver(store, hourly(60));
+    const names = Array.from({ length: 20 }, (_, i) => `${i}`);
+    for (const [i, name] of names.entries()) wait(name, { cost: 1 + (i % 3) });
+    await pass(5);
+    expect([served, store.calls]).toEqual([names, 20]);
+  });
+
+  test("at most one capacity is asked for while nothing is known of the bucket", async () => {
+    const store = new DelayedStore(5);
+    const { wait } = queueOver(store, hourly(10));
+    for (let i = 0; i < 1_000; i++) wait(`${i}`);
+    await pass(4);
+    expect(store.calls).toBe(10);
+  });
+
+  test("after a refusal one caller asks, when its tokens should be there", async () => {
+    const store = new DelayedStore(5);
+    const limit = { capacity: 10, refill: perSecond(10) };
+    const { limiter, wait, served } = queueOver(store, limit);
+    store.inner.consume(limiter.policy, "key", 10);
+    for (let i = 0; i < 50; i++) wait(`${i}`);
+    await pass(5);
+    // Ten asked, as the bucket could have been full; all of them were refused.
+    expect([store.calls, served]).toEqual([10, []]);
+    await pass(94);
+    expect(store.calls).toBe(10);
+    await pass(6);
+    expect([store.calls, served]).toEqual([11, ["0"]]);
+  });
+
+  test("each other process that takes the tokens costs one call a token, not one for each caller", async () => {
+    const store = new DelayedStore(1);
+    const { limiter, wait, served } = queueOver(store, { capacity: 1, refill: perSecond(10) });
+    for (let i = 0; i < 50; i++) wait(`${i}`);
+    // A second process takes every second token a moment before.
+    for (let ms = 0; ms < 2_000; ms++) {
+      if (ms % 200 === 100) store.inner.consume(limiter.policy, "key", 1);
+      await pass(1);
+    }
+    expect(served.length).toBeGreaterThanOrEqual(9);
+    expect(store.calls).toBeLessThanOrEqual(22);
+  });
+});
+
+describe("order of arrival", () => {
+  test("the first caller gets the first tokens, also those that were asked for behind it", async () => {
+    const store = new DelayedStore(1, 3);
+    const { limiter, wait, served, at } = queueOver(store, hourly(2));
+    store.inner.consume(limiter.policy, "key", 2);
+    for (const name of ["a", "b"]) wait(name);
+    await pass(2);
+    store.inner.refund(limiter.policy, "key", 1);
+    await pass(1);
+    expect([served, at]).toEqual([["a"], { a: 3 }]);
+  });
+
+  test("an answer that comes early serves the first caller, and its own call serves the next", async () => {
+    const store = new DelayedStore(30, 20, 10);
+    const { wait, served, at } = queueOver(store, hourly(3));
+    for (const name of ["a", "b", "c"]) wait(name);
+    await pass(30);
+    expect([served, at]).toEqual([["a", "b", "c"], { a: 10, b: 20, c: 30 }]);
+    expect(store.calls).toBe(3);
+  });
+
+  test("a small cost does not overtake a large one: its tokens are refunded", async () => {
+    const store = new DelayedStore(5);
+    const limit = { capacity: 4, refill: perSecond(10) };
+    const { limiter, wait, served, at } = queueOver(store, limit);
+    store.inner.consume(limiter.policy, "key", 2);
+    wait("large", { cost: 3 });
+    wait("small", { cost: 1 });
+    await pass(5);
+    expect(served).toEqual([]);
+    await pass(5);
+    // The small one's token is back: two are left, and the third comes at 100.
+    expect(store.inner.peek(limiter.policy, "key", 0).remaining).toBe(2);
+    await pass(1_000);
+    expect([served, at["large"], at["small"]]).toEqual([["large", "small"], 105, 205]);
+  });
+
+  test("a small cost whose tokens came first is served as soon as the large one before it is", async () => {
+    const store = new DelayedStore(20, 5);
+    const { wait, at } = queueOver(store, hourly(4));
+    wait("large", { cost: 3 });
+    wait("small", { cost: 1 });
+    await pass(20);
+    expect(at).toEqual({ large: 20, small: 20 });
+    expect(store.calls).toBe(2);
+  });
+});
+
+test("an answer that is older than another one does not delay the next caller", async () => {
+  // Both calls are decided at once; the first one's answer takes longer.
+  class UnevenStore extends LaterStore {
+    readonly #delays = [20, 5, 5];
+
+    override async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+      const decision = await super.consume(policy, key, cost);
+      await new Promise((resolve) => setTimeout(resolve, this.#delays.shift()));
+      return decision;
+    }
+  }
+  const { wait, at } = queueOver(new UnevenStore(clock), { capacity: 2, refill: perSecond(10) });
+  for (const name of ["a", "b", "c"]) wait(name);
+  await pass(200);
+  // The second answer came at 5, so the third call is sent at 105.
+  expect(at).toEqual({ a: 5, b: 20, c: 110 });
+});
+
+describe("cancelling while calls are under way", () => {
+  test("the tokens of a cancelled caller go to the next of the same cost, without another call", async () => {
+    const store = new DelayedStore(5);
+    const { limiter, wait, at, waiter } = queueOver(store, hourly(1));
+    const refunds = vi.spyOn(store, "refund");
+    const cancel = new AbortController();
+    wait("cancelled", { signal: cancel.signal });
+    wait("next");
+    cancel.abort("enough");
+    await pass(5);
+    expect([at, store.calls, refunds.mock.calls.length]).toEqual([{ cancelled: 0, next: 5 }, 1, 0]);
+    expect([waiter.waiting, store.inner.peek(limiter.policy, "key", 0).remaining]).toEqual([0, 0]);
+  });
+
+  test("the tokens of cancelled callers are refunded when no other caller waits", async () => {
+    const store = new DelayedStore(5);
+    const { wait, waiter, spent } = queueOver(store, hourly(10));
+    const cancel = new AbortController();
+    for (let i = 0; i < 10; i++) wait(`${i}`, { signal: cancel.signal });
+    await pass(1);
+    cancel.abort("enough");
+    expect(waiter.waiting).toBe(0);
+    await pass(10);
+    expect([spent(), vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test("a new caller asks when the refund is done", async () => {
+    const store = new DelayedStore(5);
+    const { wait, at, spent } = queueOver(store, hourly(4));
+    const cancel = new AbortController();
+    wait("cancelled", { cost: 3, signal: cancel.signal });
+    await pass(1);
+    cancel.abort("enough");
+    wait("next", { cost: 4 });
+    await pass(20);
+    expect([at["next"], spent()]).toEqual([15, 4]);
+  });
+
+  test("tokens of several cancelled callers are all there for the next", async () => {
+    const store = new DelayedStore(5);
+    const { wait, at, spent } = queueOver(store, hourly(5));
+    const cancel = new AbortController();
+    for (const name of ["a", "b", "c"]) wait(name, { cost: 2, signal: cancel.signal });
+    cancel.abort("enough");
+    wait("next", { cost: 5 });
+    await pass(20);
+    expect([at["next"], spent()]).toEqual([15, 5]);
+  });
+
+  test("a granted caller that is cancelled before its turn leaves its tokens to others", async () => {
+    const store = new DelayedStore(20, 5, 5);
+    const { wait, at, spent } = queueOver(store, hourly(6));
+    const cancel = new AbortController();
+    wait("first", { cost: 3 });
+    wait("cancelled", { cost: 1, signal: cancel.signal });
+    wait("third", { cost: 2 });
+    await pass(10);
+    cancel.abort("enough");
+    await pass(20);
+    expect([at["first"], at["third"], spent()]).toEqual([20, 20, 5]);
+  });
+});
+
+describe("when many are refused at once", () => {
+  test("callers that cannot wait are rejected with the first answers, those behind them too", async () => {
+    const store = new DelayedStore(5);
+    const { limiter, wait, errors, at, waiter } = queueOver(store, { capacity: 5, refill: perSecond(10) }, { maxWaitMs: 50 });
+    store.inner.consume(limiter.policy, "key", 5);
+    for (let i = 0; i < 100; i++) wait(`${i}`);
+    await pass(5);
+    expect(Object.values(errors)).toHaveLength(100);
+    expect(new Set(Object.values(errors).map((error) => (error as WaitError).code))).toEqual(new Set(["ERR_WAIT_TOO_LONG"]));
+    expect(new Set(Object.values(at))).toEqual(new Set([5]));
+    expect([waiter.waiting, vi.getTimerCount(), store.calls]).toEqual([0, 0, 5]);
+  });
+});
+
+describe("bounds", () => {
+  test("`maxWaiters` holds for all keys together, and a place is free again when a caller leaves", async () => {
+    const limiter = createLimiter({ policy: hourly(1) });
+    const waiter = createWaiter(limiter, { maxWaiters: 3 });
+    const cancel = new AbortController();
+    for (const key of ["a", "b", "c"]) limiter.consume(key);
+    const cancelled = waiter.wait("a", { signal: cancel.signal }).catch((reason: unknown) => reason);
+    for (const key of ["b", "c"]) void waiter.wait(key);
+    await expect(waiter.wait("d")).rejects.toMatchObject({
+      code: "ERR_WAIT_FULL",
+      waitMs: null,
+      message: "Expected at most 3 waiting callers (`maxWaiters`), got one more. Shed load, or raise `maxWaiters`",
+    });
+    cancel.abort("enough");
+    expect([await cancelled, (await waiter.wait("d")).allowed]).toEqual(["enough", true]);
+    expect(waiter.waiting).toBe(2);
+  });
+});
+
+describe("jitter", () => {
+  test("delays the next attempt after a refusal by up to `jitterMs`", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.999);
+    const store = new LaterStore(clock);
+    const { limiter, wait, at } = queueOver(store, { capacity: 1, refill: perSecond(10) }, { jitterMs: 20 });
+    store.inner.consume(limiter.policy, "key", 1);
+    wait("a");
+    await pass(200);
+    expect(at["a"]).toBe(120);
+  });
+
+  test("never takes a caller beyond its `maxWaitMs`", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.999);
+    const store = new LaterStore(clock);
+    const { limiter, wait, at, errors } = queueOver(store, { capacity: 1, refill: perSecond(10) }, { jitterMs: 20, maxWaitMs: 110 });
+    store.inner.consume(limiter.policy, "key", 1);
+    wait("a");
+    await pass(200);
+    expect([at, errors]).toEqual([{ a: 110 }, {}]);
+  });
+});
+
+test("L1 · with any costs, delays and cancellations: served in order, within the bound, and no token is lost", async () => {
+  const cases = fc.record({
+    capacity: fc.integer({ min: 1, max: 8 }),
+    everyMs: fc.integer({ min: 1, max: 60 }),
+    delays: fc.array(fc.nat(30), { minLength: 1, maxLength: 12 }),
+    before: fc.nat(8),
+    tier: fc.boolean(),
+    callers: fc.array(
+      fc.record({ after: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(40)), share: fc.nat(8), tier: fc.boolean(), cancelAfter: fc.option(fc.nat(60), { freq: 3 }) }),
+      { minLength: 1, maxLength: 16, size: "max" },
+    ),
+  });
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ capacity, everyMs, delays, before, callers }) => {
+      const store = new DelayedStore(...delays);
+      const limiter = createLimiter({ policy: { capacity, refill: { tokens: 1, everyMs } }, store, storeTimeoutMs: Infinity });
+      // The same numbers under another object: callers of two policies share the bucket.
+      const other = definePolicy({ capacity, refill: { tokens: 1, everyMs } });
+      if (before > 0) store.inner.consume(limiter.policy, "key", Math.min(before, capacity));
+      const waiter = createWaiter(limiter);
+      const served: number[] = [];
+      const decisions: Decision[] = [];
+      for (const [i, { after, share, tier, cancelAfter }] of callers.entries()) {
+        await pass(after);
+        const cancel = new AbortController();
+        if (cancelAfter !== null) setTimeout(() => cancel.abort("cancelled"), cancelAfter);
+        void waiter.wait("key", { cost: share % (capacity + 1), signal: cancel.signal, ...(tier ? { policy: other } : {}) }).then(
+          (decision) => {
+            served.push(i);
+            decisions.push(decision);
+          },
+          (error: unknown) => expect(error).toBe("cancelled"),
+        );
+      }
+      await pass(60_000);
+      expect([waiter.waiting, vi.getTimerCount()]).toEqual([0, 0]);
+      expect(served).toEqual([...served].sort((a, b) => a - b));
+      const uncancelled = callers.flatMap(({ cancelAfter }, i) => (cancelAfter === null ? [i] : []));
+      expect(served).toEqual(expect.arrayContaining(uncancelled));
+      // All that was taken and not given to a caller has been refunded or has refilled.
+      expect(store.inner.peek(limiter.policy, "key", 0).remaining).toBe(capacity);
+      const granted = decisions.map(({ at, cost }) => ({ at, cost })).sort((a, b) => a.at - b.at);
+      granted.forEach(({ at: from }, n) => {
+        let sum = 0;
+        for (const { at, cost } of granted.slice(n)) expect((sum += cost)).toBeLessThanOrEqual(capacity + (at - from) / everyMs + 1e-9);
+      });
+    }),
+    { numRuns: 300 },
+  );
+});
