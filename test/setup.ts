@@ -1,5 +1,5 @@
 import { configureGlobal } from "fast-check";
-import { afterAll, vi } from "vitest";
+import { afterAll, beforeEach, vi } from "vitest";
 import { silenceWarnings } from "../src/diagnostics/warnings.js";
 
 configureGlobal({ seed: Number(process.env["FC_SEED"]) });
@@ -25,4 +25,10 @@ afterAll(() => {
   process.emitWarning = emitWarning;
   if (performance.now !== now) performance.now = now;
   Object.assign(globalThis, { Date, Request, Response, clearImmediate, clearTimeout, setImmediate, setTimeout });
+});
+
+// Titles are read in failures and in reports. Rows of a table need a name where they hold objects.
+beforeEach(({ task: { name } }) => {
+  if (name.length <= 160 && !name.includes("[Function")) return;
+  throw new Error(`Expected a title of at most 160 characters without functions, got ${name.length}: ${name.slice(0, 200)}`);
 });
