@@ -1,5 +1,6 @@
 /**
- * Token buckets, policies, the in-memory store and limiters. Frameworks, shared stores and the client have an entry each.
+ * Token buckets, policies, the in-memory store and limiters. Frameworks, shared stores and the client have an entry
+ * each.
  * @module sluice
  */
 export { monotonicClock, type Clock } from "./core/clock.js";

@@ -25,8 +25,8 @@ export interface DecisionFacts extends Reading {
   /** Whole tokens requested. */
   readonly cost: number;
   /**
-   * One reading for each limit of a policy of several, in its order; null for a policy of one. The decision's own numbers
-   * are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest tokens left.
+   * One reading for each limit of a policy of several, in its order; null for a policy of one. The decision's own
+   * numbers are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest tokens left.
    */
   readonly limits: readonly Reading[] | null;
   /** When it was decided, in milliseconds of the store's clock. A refund uses it to omit what has refilled since. */
@@ -49,8 +49,8 @@ export interface Allowed extends DecisionFacts {
 export interface Refused extends DecisionFacts {
   readonly allowed: false;
   /**
-   * `"limited"`: wait `retryAfterMs`. `"cost_above_capacity"`: the cost can never fit.
-   * `"store_unavailable"`: the store failed and the caller's bucket is unknown. Answer with 503 instead of 429.
+   * `"limited"`: wait `retryAfterMs`. `"cost_above_capacity"`: the cost can never fit. `"store_unavailable"`: the store
+   * failed and the caller's bucket is unknown. Answer with 503 instead of 429.
    */
   readonly reason: "limited" | "cost_above_capacity" | "store_unavailable";
 }

@@ -21,7 +21,10 @@ export interface BreakerOptions {
 export interface FailureOptions {
   /** What the caller sees when the store fails. Default `"local"`. */
   readonly onStoreError?: OnStoreError | undefined;
-  /** The share of each limit that one process grants by itself with `"local"`: above 0, at most 1, in millionths. Default 0.5. */
+  /**
+   * The share of each limit that one process grants by itself with `"local"`: above 0, at most 1, in millionths.
+   * Default 0.5.
+   */
   readonly localShare?: number | undefined;
   /**
    * Milliseconds to wait for an asynchronous store: a positive integer, or Infinity to wait forever. Default 100.
@@ -29,7 +32,10 @@ export interface FailureOptions {
    * A call that timed out may have taken the tokens. It is never repeated.
    */
   readonly storeTimeoutMs?: number | undefined;
-  /** When to stop asking an asynchronous store that fails; false to never stop. Default `{ failures: 5, probeEveryMs: 1000 }`. */
+  /**
+   * When to stop asking an asynchronous store that fails; false to never stop. Default
+   * `{ failures: 5, probeEveryMs: 1000 }`.
+   */
   readonly breaker?: false | BreakerOptions | undefined;
 }
 

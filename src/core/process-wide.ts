@@ -1,6 +1,6 @@
 /**
- * One value for all copies of this package in the process, made on first use: an application may load the ES module and the
- * CommonJS build side by side, and both must know what the other has refunded, claimed or warned of.
+ * One value for all copies of this package in the process, made on first use: an application may load the ES module and
+ * the CommonJS build side by side, and both must know what the other has refunded, claimed or warned of.
  */
 export function processWide<T>(name: string, make: () => T): T {
   const values = globalThis as unknown as Record<symbol, T>;

@@ -79,7 +79,10 @@ export interface Charge {
   readonly cost: number;
 }
 
-/** Makes what a limiter asks instead of a store that can fail. A store carries it; each limiter over the store calls it once. */
+/**
+ * Makes what a limiter asks instead of a store that can fail. A store carries it; each limiter over the store calls it
+ * once.
+ */
 export type Guard = (store: Store, setup: GuardSetup) => GuardedStore;
 
 /** What a limiter hands to a {@link Guard}. */
@@ -99,17 +102,22 @@ export interface GuardedStore {
   /** The longest time in milliseconds that one call may take. */
   readonly timeoutMs: number;
   /**
-   * The store's decision, or the one made in its place. At once from a synchronous store, and for a refusal that the store
-   * recalls. Fails only for misuse, such as a clock that is not finite.
+   * The store's decision, or the one made in its place. At once from a synchronous store, and for a refusal that the
+   * store recalls. Fails only for misuse, such as a clock that is not finite.
    */
   consume(policy: Policy, key: string, cost: number): Decision | Promise<Decision>;
-  /** Runs another call to the store, within the timeout and unless the circuit breaker is open. Fails as the store does. */
+  /**
+   * Runs another call to the store, within the timeout and unless the circuit breaker is open. Fails as the store does.
+   */
   call<T>(send: () => T | Promise<T>): T | Promise<T>;
   /** The decision in place of the store that failed with `error`. */
   decideWithout(policy: Policy, key: string, cost: number, error: unknown): Decision;
   /** Where `decideWithout` took the tokens of `decision`; null for any other decision. */
   localChargeOf(decision: Decision): LocalCharge | null;
-  /** Gives back what `decideWithout` took, as far as it has not refilled. Nothing for any other decision: what it took is unknown. */
+  /**
+   * Gives back what `decideWithout` took, as far as it has not refilled. Nothing for any other decision: what it took
+   * is unknown.
+   */
   refundLocally(decision: Decision, key: string): void;
   /** Learns the store's time from a decision whose call was sent at `sentAt` of the monotonic clock. */
   learnTime(decision: Decision, sentAt: number): void;

@@ -49,7 +49,9 @@ const FOREIGN: Readonly<Record<string, readonly [libraries: string, here: string
   onExceeded: [FASTIFY, OBSERVE],
 };
 
-/** What to write here instead of an option of another library, as the rest of a sentence; undefined for any other name. */
+/**
+ * What to write here instead of an option of another library, as the rest of a sentence; undefined for any other name.
+ */
 export function replacementOf(name: string): string | undefined {
   if (!Object.hasOwn(FOREIGN, name)) return undefined;
   const [libraries, here] = FOREIGN[name] as readonly [string, string];

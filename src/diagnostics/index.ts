@@ -1,6 +1,7 @@
 /**
- * Checks for misuse at setup. Reached as `#diagnostics`, which names `none.ts` instead under the condition "production": these
- * checks then cost no bytes and no time. Warnings of outages, of sent headers and of proxies' addresses are not among them.
+ * Checks for misuse at setup. Reached as `#diagnostics`, which names `none.ts` instead under the condition
+ * "production": these checks then cost no bytes and no time. Warnings of outages, of sent headers and of proxies'
+ * addresses are not among them.
  */
 export { checkLimiter } from "./limiters.js";
 export { replacementOf } from "./foreign-options.js";

@@ -5,8 +5,8 @@ import { isQuiet, warnOnce } from "./warnings.js";
 // A check costs as much as a decision, so only a gate's first 1 000 requests are checked.
 const FIRST = 1_000;
 
-// Later, 250 in a row of every 16 000 requests on one store are checked by all of its gates: a second, rarely used gate must
-// meet a first one that is still checking.
+// Later, 250 in a row of every 16 000 requests on one store are checked by all of its gates: a second, rarely used gate
+// must meet a first one that is still checking.
 const IN_A_ROW = 250;
 const OF_EVERY = 16_000;
 

@@ -43,7 +43,9 @@ export function isQuiet(code: WarningCode): boolean {
   return quiet().has(code);
 }
 
-/** Gives a warning, once for each code in the process, unless it was silenced. `message` is one line and names no key. */
+/**
+ * Gives a warning, once for each code in the process, unless it was silenced. `message` is one line and names no key.
+ */
 export function warnOnce(code: WarningCode, message: string, cause = ""): void {
   if (isQuiet(code)) return;
   quiet().add(code);

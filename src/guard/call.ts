@@ -31,11 +31,11 @@ export interface PendingConsume {
 }
 
 /**
- * One call to a store, until its answer or its deadline. A later answer is dropped: the call may have taken tokens, and is
- * never repeated.
+ * One call to a store, until its answer or its deadline. A later answer is dropped: the call may have taken tokens, and
+ * is never repeated.
  *
- * A call is its own entry in the queue of deadlines. At some 100 000 calls a second, most of the time goes into objects that
- * live until the answer comes.
+ * A call is its own entry in the queue of deadlines. At some 100 000 calls a second, most of the time goes into objects
+ * that live until the answer comes.
  */
 abstract class Call<T> implements Deadline {
   since = 0;

@@ -6,15 +6,19 @@ import { StoreUnavailableError } from "./errors.js";
 /**
  * Counts failures in a row, and says whether the store is asked.
  *
- * Closed: every call asks the store. Open, after `failures` in a row: one call each `probeEveryMs` asks, so that a store that
- * comes back is not flooded. The first answer in time closes it. With `false` every call asks; only the events remain.
+ * Closed: every call asks the store. Open, after `failures` in a row: one call each `probeEveryMs` asks, so that a
+ * store that comes back is not flooded. The first answer in time closes it. With `false` every call asks; only the
+ * events remain.
  */
 export class CircuitBreaker {
   readonly #failures: number;
   readonly #probeEveryMs: number;
   readonly #onChange: GuardSetup["onChange"];
   #inARow = 0;
-  /** The error of every call while the breaker is open: one for the whole outage, since thousands of calls a second may fail with it. */
+  /**
+   * The error of every call while the breaker is open: one for the whole outage, since thousands of calls a second may
+   * fail with it.
+   */
   #open: StoreUnavailableError | null = null;
   #nextProbe = 0;
 

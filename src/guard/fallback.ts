@@ -60,7 +60,8 @@ export class Fallback {
     return { allowed: reason === null, reason, ...facts } as Decision;
   }
 
-  // A cost above the share gets a share of its own. Such costs are rare, and there are many of them, so these are not kept.
+  // A cost above the share gets a share of its own. Such costs are rare, and there are many of them, so these are not
+  // kept.
   #shareOf(policy: Policy, cost: number): Policy {
     const { localShare } = this.#setup.failure;
     let share = this.#shares.get(policy);

@@ -8,8 +8,8 @@ import { Fallback } from "./fallback.js";
 import { ServerClock } from "./server-clock.js";
 
 /**
- * Timeout, circuit breaker and fallback for a store that can fail. A store carries it as `readonly guard = guard`, and each
- * limiter over the store asks what it makes instead of the store.
+ * Timeout, circuit breaker and fallback for a store that can fail. A store carries it as `readonly guard = guard`, and
+ * each limiter over the store asks what it makes instead of the store.
  *
  * A store whose `consume` can do without a promise hands over `start`, which sends the call and tells the outcome.
  * @example

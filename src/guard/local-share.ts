@@ -8,8 +8,8 @@ const MILLION = 1_000_000n;
  * The policy of a process on its own: of every limit the `share`, a number above 0 and at most 1, taken in millionths.
  *
  * A capacity is rounded down, but is at least 1 and at least `cost`: what costs more than the share holds gets through
- * when the bucket is full, and is owed in full. The rate is exact while whole units can say it, and rounded down beyond,
- * but never to nothing.
+ * when the bucket is full, and is owed in full. The rate is exact while whole units can say it, and rounded down
+ * beyond, but never to nothing.
  */
 export function shareOf(policy: Policy, share: number, cost: number): Policy {
   const millionths = BigInt(Math.max(1, Math.round(share * 1e6)));

@@ -11,8 +11,8 @@ export class ServerClock {
   }
 
   /**
-   * Learns the offset of the server's clock from a decision whose call was sent at `sentAt`. Uses the time of sending, so the
-   * estimate is never ahead of the server and a refund never gives back too much.
+   * Learns the offset of the server's clock from a decision whose call was sent at `sentAt`. Uses the time of sending,
+   * so the estimate is never ahead of the server and a refund never gives back too much.
    */
   learn(decision: Decision, sentAt: number): void {
     this.#aheadMs = decision.at - sentAt;

@@ -16,8 +16,8 @@ import { createRefund, tookNothing } from "./refund.js";
 /**
  * Makes a limiter, which you ask before you do work for a caller.
  *
- * Throws a TypeError or RangeError that names the wrong option. Throws a RangeError for a second limiter on one store that
- * uses a policy name with other numbers: their callers would share buckets that mean different things.
+ * Throws a TypeError or RangeError that names the wrong option. Throws a RangeError for a second limiter on one store
+ * that uses a policy name with other numbers: their callers would share buckets that mean different things.
  * @example
  * const limiter = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perSecond(5) } });
  * const decision = limiter.consume(["user", "42"]);

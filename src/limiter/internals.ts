@@ -33,7 +33,10 @@ export function internalsOf(limiter: Limiter): Internals {
   return internals;
 }
 
-/** The longest time in milliseconds that a call to the limiter's store may take. Infinity for an object that createLimiter did not make. */
+/**
+ * The longest time in milliseconds that a call to the limiter's store may take. Infinity for an object that
+ * createLimiter did not make.
+ */
 export function storeTimeoutOf(limiter: Limiter): number {
   return found(limiter)?.guarded.timeoutMs ?? Infinity;
 }
@@ -47,7 +50,9 @@ function found(limiter: Limiter): Internals | undefined {
   return (Object(limiter) as Record<symbol, Internals>)[brand()];
 }
 
-/** What stands for the guard of a store without one: the store answers at once, and what it throws reaches the caller. */
+/**
+ * What stands for the guard of a store without one: the store answers at once, and what it throws reaches the caller.
+ */
 export function unguarded(store: SyncStore, timeoutMs: number): GuardedStore {
   return {
     timeoutMs,

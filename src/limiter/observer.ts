@@ -7,8 +7,8 @@ import type { LimiterEvent, Observer } from "./events.js";
  * Makes an observer for the option `observe`, which reports decisions and outages to `listener` and on the channels
  * `sluice:decision` and `sluice:store` of `node:diagnostics_channel`. Without a listener it serves the channels alone.
  *
- * An event never holds a key. The listener is not waited for. What it throws, or rejects with, is dropped with one warning,
- * `SLUICE_OBSERVER_FAILED`. Throws a TypeError for a listener that is not a function.
+ * An event never holds a key. The listener is not waited for. What it throws, or rejects with, is dropped with one
+ * warning, `SLUICE_OBSERVER_FAILED`. Throws a TypeError for a listener that is not a function.
  * @example
  * const observe = createObserver((event) => console.log(event.type, event.policy));
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, observe });

@@ -14,13 +14,16 @@ export interface LimiterOptions<S extends Store = MemoryStore> extends FailureOp
   /** Where the buckets live. Default: a {@link MemoryStore} of the limiter's own. */
   readonly store?: S | undefined;
   /**
-   * The clock of the default store, and of local decisions in place of a store that reads its server's clock. Any other store
-   * brings its own. Default: {@link monotonicClock}.
+   * The clock of the default store, and of local decisions in place of a store that reads its server's clock. Any other
+   * store brings its own. Default: {@link monotonicClock}.
    */
   readonly clock?: Clock | undefined;
   /** True to decide, count and report, but refuse nothing: see `decision.shadow`. Default false. */
   readonly shadow?: boolean | undefined;
-  /** Sees every decision, and every change of the store between available and unavailable: `createObserver((event) => …)`. */
+  /**
+   * Sees every decision, and every change of the store between available and unavailable:
+   * `createObserver((event) => …)`.
+   */
   readonly observe?: Observer | undefined;
 }
 
@@ -29,7 +32,9 @@ export const LIMITER_OPTIONS = [
   "policy", "store", "clock", "onStoreError", "localShare", "storeTimeoutMs", "breaker", "shadow", "observe",
 ] as const satisfies readonly (keyof LimiterOptions)[];
 
-/** Throws a TypeError for options that are not an object, for an unknown name, and for a wrong `shadow` or `observe`. */
+/**
+ * Throws a TypeError for options that are not an object, for an unknown name, and for a wrong `shadow` or `observe`.
+ */
 export function checkLimiterOptions(options: LimiterOptions<Store>): void {
   checkOptions(options, LIMITER_OPTIONS, "an object with a `policy`", replacementOf);
   const { shadow, observe } = options;
@@ -39,7 +44,10 @@ export function checkLimiterOptions(options: LimiterOptions<Store>): void {
   }
 }
 
-/** The failure options with their defaults. Throws a RangeError or TypeError that names the wrong one, also over a store that cannot fail. */
+/**
+ * The failure options with their defaults. Throws a RangeError or TypeError that names the wrong one, also over a store
+ * that cannot fail.
+ */
 export function failureSettingsOf({ onStoreError = "local", localShare = 0.5, storeTimeoutMs = 100, breaker = {} }: FailureOptions): FailureSettings {
   if (!["local", "allow", "unavailable"].includes(onStoreError)) {
     throw new RangeError(expected("onStoreError", '"local", "allow" or "unavailable"', onStoreError));

@@ -17,7 +17,10 @@ export function tookNothing(decision: Decision): Decision {
   return decision;
 }
 
-/** Whether `error` says that the store was not asked: the call may then be made again. Any other call may have been carried out. */
+/**
+ * Whether `error` says that the store was not asked: the call may then be made again. Any other call may have been
+ * carried out.
+ */
 export function wasNotAsked(error: unknown): boolean {
   return (Object(error) as { readonly code?: unknown }).code === "ERR_STORE_OPEN";
 }

@@ -43,8 +43,8 @@ export interface CasStoreOptions {
   /** How often a round is tried when other processes write first: a whole number of at least 1. Default 24. */
   readonly attempts?: number | undefined;
   /**
-   * Returns milliseconds. Default `Date.now`. Processes that share buckets need clocks that agree; a difference
-   * counts as a step of the clock (law L6).
+   * Returns milliseconds. Default `Date.now`. Processes that share buckets need clocks that agree; a difference counts
+   * as a step of the clock (law L6).
    */
   readonly clock?: Clock | undefined;
   /** Returns a number from 0 up to 1, for the jitter of the pauses. Default `Math.random`. */
@@ -72,9 +72,9 @@ interface Job {
  *
  * Calls of this process for one key are decided together, in order: each round does one read and at most one write. A
  * round that only refuses writes nothing. When another process writes first, the round is decided again from a fresh
- * read, after a random pause that grows. After `attempts` tries its calls reject with `"ERR_STORE_CONTENTION"` and
- * take nothing. When the backend rejects, the calls of the round that depend on it reject with the same error. A
- * value that this store did not write is never overwritten: calls reject with `"ERR_STORE_FOREIGN_VALUE"`.
+ * read, after a random pause that grows. After `attempts` tries its calls reject with `"ERR_STORE_CONTENTION"` and take
+ * nothing. When the backend rejects, the calls of the round that depend on it reject with the same error. A value that
+ * this store did not write is never overwritten: calls reject with `"ERR_STORE_FOREIGN_VALUE"`.
  *
  * Throws a TypeError or RangeError that names the wrong option.
  * @example

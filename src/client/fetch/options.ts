@@ -16,8 +16,8 @@ export interface ClientOptions {
   /** The longest single wait, in milliseconds. A call gives up if the server asks for more. Default 60 000. */
   readonly maxWaitMs?: number | undefined;
   /**
-   * The waits when the server names none: before retry n, a random time up to `min(capMs, baseMs * 2^(n-1))`.
-   * Default 1000 and 30 000.
+   * The waits when the server names none: before retry n, a random time up to `min(capMs, baseMs * 2^(n-1))`. Default
+   * 1000 and 30 000.
    */
   readonly backoff?: { readonly baseMs?: number | undefined; readonly capMs?: number | undefined } | undefined;
   /**

@@ -14,7 +14,10 @@ export interface FieldFacts {
   readonly readings: readonly Reading[];
   /** The limit with the fewest tokens left, for fields that show one limit. */
   readonly shown: Reading;
-  /** Milliseconds in reset fields: the wait when refused; otherwise until full, or, with none left, until the next token. */
+  /**
+   * Milliseconds in reset fields: the wait when refused; otherwise until full, or, with none left, until the next
+   * token.
+   */
   readonly resetMs: number;
   /** `resetMs` in whole seconds, rounded up. Equal to `Retry-After` when refused. */
   readonly resetSeconds: number;

@@ -14,12 +14,12 @@ import { MemoryTable } from "./table.js";
 /** The options of a {@link MemoryStore}. */
 export interface MemoryStoreOptions {
   /**
-   * The most keys kept for each limit of each policy: 1 to 10^9, default 1,000,000. Memory grows with the keys in
-   * use, up to about 40 MB per limit at the default.
+   * The most keys kept for each limit of each policy: 1 to 10^9, default 1,000,000. Memory grows with the keys in use,
+   * up to about 40 MB per limit at the default.
    *
    * At the maximum, a new key removes a bucket that is full again, which changes no decision. If 256 examined buckets
-   * (or all, if fewer are kept) are busy, it removes the one that would be full soonest. So no caller is locked out.
-   * To lose a debt early, a caller must fill the table and place 255 keys around its own that are full no sooner.
+   * (or all, if fewer are kept) are busy, it removes the one that would be full soonest. So no caller is locked out. To
+   * lose a debt early, a caller must fill the table and place 255 keys around its own that are full no sooner.
    */
   readonly maxKeys?: number | undefined;
   /** Returns milliseconds. Default: {@link monotonicClock}. */
@@ -51,8 +51,8 @@ interface PolicyTables {
 /**
  * Keeps buckets in this process, and answers at once. Suits one process, or a limit per process.
  *
- * It uses no timers and never pauses to clean up; `maxKeys` bounds its memory. It keeps keys as 64-bit keyed hashes,
- * so a key of any length costs the same memory. Any two of a million keys share a bucket with a chance of 3 in 10^8.
+ * It uses no timers and never pauses to clean up; `maxKeys` bounds its memory. It keeps keys as 64-bit keyed hashes, so
+ * a key of any length costs the same memory. Any two of a million keys share a bucket with a chance of 3 in 10^8.
  * @example
  * const store = new MemoryStore({ maxKeys: 100_000 });
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store });

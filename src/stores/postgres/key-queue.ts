@@ -9,8 +9,8 @@ interface QueueEntry<Item> {
  * Runs one piece of work at a time for each name, in the order of arrival.
  *
  * So a call that waits for a bucket holds no connection. Work on several names enters all of their queues at one
- * instant. Two pieces of work therefore have the same order in every queue, and no deadlock is possible. Names
- * without work take no memory.
+ * instant. Two pieces of work therefore have the same order in every queue, and no deadlock is possible. Names without
+ * work take no memory.
  */
 export class KeyQueue<Item> {
   readonly #last = new Map<string, QueueEntry<Item>>();

@@ -182,8 +182,8 @@ export class PostgresStore implements AsyncStore {
    *
    * The first statement charges the first decision alone, and its reply tells how many tokens are left. The next one
    * charges the sum of all following decisions that fit in that: charging a sum equals charging each in turn. If
-   * another process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller. When
-   * a decision is refused alone, so are all others that need more than is left at the same instant.
+   * another process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller. When a
+   * decision is refused alone, so are all others that need more than is left at the same instant.
    */
   async #decide(all: readonly QueuedDecision[]): Promise<void> {
     const { policy, key } = all[0] as QueuedDecision;

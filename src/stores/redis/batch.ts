@@ -1,4 +1,6 @@
-/** Where the outcome of a piece of work goes. Called once; does not throw, since many are called one after the other. */
+/**
+ * Where the outcome of a piece of work goes. Called once; does not throw, since many are called one after the other.
+ */
 export interface PendingResult<Answer> {
   resolve(answer: Answer): void;
   reject(error: unknown): void;

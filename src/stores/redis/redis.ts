@@ -123,8 +123,8 @@ export class RedisStore implements AsyncStore {
 
   static readonly #ownConsume = RedisStore.prototype.consume;
 
-  // Makes no promise, which would be most of what a decision costs here. A subclass, spy or proxy that replaces `consume` is
-  // called instead.
+  // Makes no promise, which would be most of what a decision costs here. A subclass, spy or proxy that replaces
+  // `consume` is called instead.
   #start(store: Store, policy: Policy, key: string, cost: number, call: PendingConsume): void {
     if (store.consume === RedisStore.#ownConsume) this.#consume(policy, key, cost, call);
     else call.follow(store.consume(policy, key, cost) as Promise<Decision>);

@@ -2,8 +2,8 @@
  * The part of the script for all other requests: any number of parts and limits, and any stored value. `script.ts`
  * inserts it where a call first needs it, because creating these functions costs more than a simple decision.
  *
- * Defines `long(run, done, length)`, which answers the request whose first key is `KEYS[done + 1]` and whose run
- * starts at index `run` of ARGV. It appends to the `length` entries of the reply, and returns their new number.
+ * Defines `long(run, done, length)`, which answers the request whose first key is `KEYS[done + 1]` and whose run starts
+ * at index `run` of ARGV. It appends to the `length` entries of the reply, and returns their new number.
  */
 export const LONG_WAY = `
 local pcall = pcall

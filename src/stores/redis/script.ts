@@ -3,9 +3,9 @@ import { LONG_WAY } from "./script-long.js";
 /**
  * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts`.
  *
- * One call carries any number of requests, and decides them in order. A request has one part, or several parts that
- * are charged all or none. Lua's numbers are doubles like those of JavaScript, so both give the same results to the
- * last unit.
+ * One call carries any number of requests, and decides them in order. A request has one part, or several parts that are
+ * charged all or none. Lua's numbers are doubles like those of JavaScript, so both give the same results to the last
+ * unit.
  *
  * KEYS: the key of each part, in the order of the parts. On a cluster, all are in one slot.
  *
@@ -27,14 +27,13 @@ import { LONG_WAY } from "./script-long.js";
  * Numbers above 2^53 - 48 and below -(2^53 - 48) are sent as text. Several clients parse a number by adding the code of
  * each digit and then subtracting 48 (the code of "0"), which rounds larger numbers.
  *
- * Stored value, in bytes: 1, the version of this format; the key's expiry, in ms; then for each limit that is not
- * full spent, at, p and q, and its name, ended by a zero byte. Numbers are little-endian doubles: exact, and 10 times
- * faster to read and write than decimals. Limits with unknown names belong to another version of the policy and are
- * kept until they are full.
+ * Stored value, in bytes: 1, the version of this format; the key's expiry, in ms; then for each limit that is not full
+ * spent, at, p and q, and its name, ended by a zero byte. Numbers are little-endian doubles: exact, and 10 times faster
+ * to read and write than decimals. Limits with unknown names belong to another version of the policy and are kept until
+ * they are full.
  *
- * A new expiry is the instant at which all limits are full, plus the time that filling takes: at least 10 s, at most
- * 60 s. A key never expires before it is full. So most writes can leave the expiry unchanged, which halves their
- * cost.
+ * A new expiry is the instant at which all limits are full, plus the time that filling takes: at least 10 s, at most 60
+ * s. A key never expires before it is full. So most writes can leave the expiry unchanged, which halves their cost.
  *
  * Most requests consume from one limit whose record is absent, or has the same numbers and is not ahead of the clock.
  * The script decides these without creating a table or a function, which would be most of the cost of a single call.

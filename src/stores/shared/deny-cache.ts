@@ -29,9 +29,9 @@ interface Denial {
 /**
  * Remembers denials for `forMs` milliseconds, so that an attack is answered without calling the server.
  *
- * Other processes can only have spent more since. So while the remembered buckets refuse, the server would refuse
- * too. The cache cannot see a refund, a reset or new numbers from another process, and overlooks them for at most
- * `forMs`. A denial's age counts from when its call was sent, so that the time for refilling is never underestimated.
+ * Other processes can only have spent more since. So while the remembered buckets refuse, the server would refuse too.
+ * The cache cannot see a refund, a reset or new numbers from another process, and overlooks them for at most `forMs`. A
+ * denial's age counts from when its call was sent, so that the time for refilling is never underestimated.
  */
 export class DenyCache {
   readonly #now: () => number;

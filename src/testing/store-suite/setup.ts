@@ -40,8 +40,8 @@ export interface StoreSuiteOptions {
   /** Registers one test. The tests of one suite must run one after another, which is the default of test runners. */
   readonly test: TestFunction;
   /**
-   * Makes a store. Each test calls it one or more times. Every test uses its own names, so you need no cleanup.
-   * Close what the factory opens, such as connections, yourself.
+   * Makes a store. Each test calls it one or more times. Every test uses its own names, so you need no cleanup. Close
+   * what the factory opens, such as connections, yourself.
    */
   readonly factory: (setup: StoreSetup) => Store | Promise<Store>;
   /** Traits that the store lacks, each with the reason. The suite skips their tests by name. Default: none. */

@@ -13,8 +13,8 @@ import { Trial, type StoreCase } from "./trial.js";
 /**
  * Registers tests for every law of the store port. Each answer of the store is compared with the core's arithmetic.
  *
- * A name begins with the number of its law. The suite works with any test runner and needs no server of its own.
- * It takes about 2 seconds, most of it in one test that waits for a real clock.
+ * A name begins with the number of its law. The suite works with any test runner and needs no server of its own. It
+ * takes about 2 seconds, most of it in one test that waits for a real clock.
  * @example
  * describe("my store", () => {
  *   storeSuite({
