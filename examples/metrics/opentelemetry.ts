@@ -17,14 +17,14 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
     // Up to the deadline, which is 100 ms unless you change it, and a little beyond.
     advice: { explicitBucketBoundaries: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] },
   });
-  const away = meter.createUpDownCounter("sluice.store.away", {
-    description: "Limiters whose store is away.",
+  const unavailable = meter.createUpDownCounter("sluice.store.unavailable", {
+    description: "Limiters whose store is unavailable.",
     unit: "{limiter}",
   });
 
   return (event) => {
     const policy = { "sluice.policy": event.policy };
-    if (event.type === "store") return away.add(event.state === "unavailable" ? 1 : -1, policy);
+    if (event.type === "store") return unavailable.add(event.state === "unavailable" ? 1 : -1, policy);
     const { outcome, reason, degraded, durationMs } = event;
     const attributes: Attributes = { ...policy, "sluice.outcome": outcome, "sluice.degraded": degraded };
     if (reason !== null) attributes["sluice.reason"] = reason;

@@ -19,16 +19,16 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers,
   });
-  const away = new Gauge({
-    name: "sluice_store_away",
-    help: "Limiters whose store is away.",
+  const unavailable = new Gauge({
+    name: "sluice_store_unavailable",
+    help: "Limiters whose store is unavailable.",
     labelNames: ["policy"],
     registers,
   });
 
   return (event) => {
     const { policy } = event;
-    if (event.type === "store") return event.state === "unavailable" ? away.inc({ policy }) : away.dec({ policy });
+    if (event.type === "store") return event.state === "unavailable" ? unavailable.inc({ policy }) : unavailable.dec({ policy });
     const { outcome, reason, durationMs } = event;
     const degraded = String(event.degraded);
     decisions.inc({ policy, outcome, reason: reason ?? "none", degraded });

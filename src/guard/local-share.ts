@@ -5,11 +5,11 @@ const MOST = 9_007_199_254_740_991n;
 const MILLION = 1_000_000n;
 
 /**
- * The policy of a process on its own: of every limit the `share`, a number above 0 and at most 1, taken in millionths.
+ * The policy of a process by itself: the `share` of every limit, a number above 0 and at most 1, in millionths.
  *
- * A capacity is rounded down, but is at least 1 and at least `cost`: what costs more than the share holds gets through
- * when the bucket is full, and is owed in full. The rate is exact while whole units can say it, and rounded down
- * beyond, but never to nothing.
+ * A capacity is rounded down, but is at least 1 and at least `cost`: a cost above the share is allowed when the bucket is
+ * full, and its whole cost must refill. The rate is exact while whole units can express it. Beyond that it is rounded
+ * down, but never to zero.
  */
 export function shareOf(policy: Policy, share: number, cost: number): Policy {
   const millionths = BigInt(Math.max(1, Math.round(share * 1e6)));
@@ -23,7 +23,7 @@ function shareOfLimit({ name, capacity, unitsPerMs, unitsPerToken }: Limit, mill
   const divisor = greatestCommonDivisor(tokens, everyMs);
   tokens /= divisor;
   everyMs /= divisor;
-  // Whatever the cost: all of a bucket's policies count in the same units.
+  // Uses the limit's own capacity, not the cost's: all policies of one bucket must count in the same units.
   const longest = MOST / BigInt(capacity);
   const over = [ceilDiv(tokens, MOST), ceilDiv(everyMs, longest)].reduce((a, b) => (b > a ? b : a));
   tokens /= over;

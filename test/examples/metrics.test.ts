@@ -34,7 +34,7 @@ class Reader extends MetricReader {
   }
 }
 
-test("OpenTelemetry counts decisions, times stores and knows which are away, by policy", async () => {
+test("OpenTelemetry counts decisions, times stores and knows which are unavailable, by policy", async () => {
   const reader = new Reader();
   const provider = new MeterProvider({ readers: [reader] });
   await live(measureWith(provider.getMeter("sluice")));
@@ -70,7 +70,7 @@ test("OpenTelemetry counts decisions, times stores and knows which are away, by 
       { attributes: { ...api, "sluice.degraded": true }, value: { count: 1 } },
     ],
   });
-  expect(points("sluice.store.away")).toEqual({ unit: "{limiter}", points: [{ attributes: api, value: 1 }] });
+  expect(points("sluice.store.unavailable")).toEqual({ unit: "{limiter}", points: [{ attributes: api, value: 1 }] });
   expect(JSON.stringify(measured)).not.toContain("ann");
   await provider.shutdown();
 });
@@ -79,7 +79,7 @@ test("Prometheus counts the same", async () => {
   const registry = new Registry();
   await live(measureIn(registry));
   const text = await registry.metrics();
-  const lines = text.split("\n").filter((line) => /^sluice_(decisions|store_away)|_count/.test(line));
+  const lines = text.split("\n").filter((line) => /^sluice_(decisions|store_unavailable)|_count/.test(line));
   expect(lines).toEqual([
     'sluice_decisions_total{policy="api",outcome="allowed",reason="none",degraded="false"} 1',
     'sluice_decisions_total{policy="api",outcome="limited",reason="limited",degraded="false"} 1',
@@ -87,7 +87,7 @@ test("Prometheus counts the same", async () => {
     'sluice_decisions_total{policy="trial",outcome="shadow_refused",reason="cost_above_capacity",degraded="false"} 1',
     'sluice_store_duration_seconds_count{policy="api",degraded="false"} 2',
     'sluice_store_duration_seconds_count{policy="api",degraded="true"} 1',
-    'sluice_store_away{policy="api"} 1',
+    'sluice_store_unavailable{policy="api"} 1',
   ]);
   expect(text).not.toContain("ann");
 });
@@ -104,8 +104,8 @@ test.each(["OpenTelemetry", "Prometheus"])("%s knows of a store that came back",
     for (let i = 0; i < 5; i++) await limiter.consume(KEY);
   }
   const { resourceMetrics } = await reader.collect();
-  const away = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics).find(({ descriptor }) => descriptor.name === "sluice.store.away");
-  const value = which === "Prometheus" ? (await registry.getSingleMetric("sluice_store_away")?.get())?.values[0]?.value : away?.dataPoints[0]?.value;
+  const unavailable = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics).find(({ descriptor }) => descriptor.name === "sluice.store.unavailable");
+  const value = which === "Prometheus" ? (await registry.getSingleMetric("sluice_store_unavailable")?.get())?.values[0]?.value : unavailable?.dataPoints[0]?.value;
   expect(value).toBe(0);
   await provider.shutdown();
 });

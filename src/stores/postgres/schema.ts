@@ -91,7 +91,7 @@ BEGIN
     END IF;
   END LOOP;
 
-  -- One at a time for each bucket, in one order everywhere so that nobody waits in a circle. A lock like this needs no row
+  -- One call at a time for each bucket, locked in the same order everywhere to prevent deadlocks. This lock needs no row
   -- and writes none. Two buckets with one hash only wait for each other.
   IF cardinality(buckets) = 1 THEN
     PERFORM pg_advisory_xact_lock(hashtextextended('${table} ' || buckets[1], 0));
@@ -131,7 +131,7 @@ BEGIN
     END LOOP;
   END LOOP;
 
-  -- A sum that does not fit is nobody's decision yet, so it may not even settle.
+  -- A sum that does not fit is not a decision yet, so it may not even settle.
   IF what = 's' THEN
     IF NOT all_fit THEN RETURN; END IF;
     what := 'c';
