@@ -8,7 +8,7 @@ import type { LocalCharge, MaybePromise, Store } from "../core/store.js";
 import { policyOf, requireMethod, throwOrReject } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { refundParts, tookNothing, wasNotAsked } from "../limiter/refund.js";
+import { refundParts, tookNothing } from "../limiter/refund.js";
 
 /** How {@link createReservations} behaves. */
 export interface ReservationsOptions {
@@ -109,15 +109,14 @@ export function createReservations<S extends Store>(limiter: Limiter<S>, options
         const correct = correctionOf(charge, decision, key, used, ageMs);
         // An exact estimate needs no call, and so says nothing about the store.
         if (correct === null) return (outcome = true);
-        const done = charge.store === store ? guarded.call(correct) : correct();
-        return (outcome = done instanceof Promise ? done.then(() => true, failed) : true);
+        let wasAsked = true;
+        const done = charge.store === store ? guarded.call(correct, () => void (wasAsked = false)) : correct();
+        const settled = done instanceof Promise ? done.then(() => true) : true;
+        // A call that failed otherwise may have been carried out, so only this one may be repeated.
+        outcome = wasAsked ? settled : undefined;
+        return settled;
       });
     return { allowed: decision.allowed, decision, settle, cancel: () => settle(0) } as Reservation;
-
-    function failed(error: unknown): never {
-      if (wasNotAsked(error)) outcome = undefined;
-      throw error;
-    }
   }
 }
 

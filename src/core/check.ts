@@ -53,14 +53,11 @@ function integerFrom(least: number, what: string, name: string, value: unknown, 
   return value;
 }
 
-// The known name with the longest common beginning when that is likely meant; all names otherwise.
+// The known name with the longest common beginning, of at least three letters; otherwise all names.
 function suggestion(name: string, names: readonly string[]): string {
-  const common = (known: string): number => {
-    let i = 0;
-    while (i < name.length && known[i]?.toLowerCase() === name[i]?.toLowerCase()) i++;
-    return i;
-  };
-  const nearest = names.reduce((a, b) => (common(b) > common(a) ? b : a));
-  if (common(nearest) > 2) return `. Did you mean \`${nearest}\`?`;
+  for (let beginning = name.toLowerCase(); beginning.length > 2; beginning = beginning.slice(0, -1)) {
+    const nearest = names.find((known) => known.toLowerCase().startsWith(beginning));
+    if (nearest !== undefined) return `. Did you mean \`${nearest}\`?`;
+  }
   return `. Known options: ${names.map((known) => `\`${known}\``).join(", ")}`;
 }

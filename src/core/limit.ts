@@ -1,4 +1,4 @@
-import { checkNames, expected, positiveInteger } from "./check.js";
+import { checkOptions, expected, positiveInteger } from "./check.js";
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {
@@ -68,6 +68,9 @@ export const perHour = (tokens: number): Refill => ({ tokens, everyMs: 3_600_000
  */
 export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000 });
 
+/** The options of a limit, and of a policy, which may be one limit. */
+export const LIMIT_OPTIONS = ["name", "capacity", "refill", "limits"];
+
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
  *
@@ -75,10 +78,7 @@ export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000
  * times the reduced `everyMs` exceeds 2^53 - 1: beyond that, JavaScript, Lua and SQL no longer agree to the last unit.
  */
 export function makeLimit(options: LimitOptions, name: string): Limit {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(expected("limit", "an object with `capacity` and `refill`", options));
-  }
-  checkNames(options, ["name", "capacity", "refill", "limits"]);
+  checkOptions(options, LIMIT_OPTIONS, "an object with `capacity` and `refill`", undefined, "limit");
   const capacity = positiveInteger("capacity", options.capacity);
   const { refill } = options;
   if (typeof refill !== "object" || refill === null) {

@@ -1,5 +1,5 @@
-import { checkNames, expected } from "./check.js";
-import { makeLimit, type Limit, type LimitOptions, type Refill } from "./limit.js";
+import { checkOptions, expected } from "./check.js";
+import { LIMIT_OPTIONS, makeLimit, type Limit, type LimitOptions, type Refill } from "./limit.js";
 
 /** A policy as a user writes it: one limit, or several limits that a caller must satisfy together. */
 export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;
@@ -69,10 +69,7 @@ export function isPolicy(value: unknown): value is Policy {
  */
 export function definePolicy(options: PolicyOptions | Policy): Policy {
   if (isPolicy(options)) return options;
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(expected("policy", "an object with `capacity` and `refill`, or with `limits`", options));
-  }
-  checkNames(options, ["name", "capacity", "refill", "limits"]);
+  checkOptions(options, LIMIT_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy");
   const name = checkName("policy.name", options.name === undefined ? "default" : options.name);
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
   if (options.limits === undefined) return new Policy(name, [makeLimit(options, name)]);

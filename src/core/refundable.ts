@@ -11,26 +11,24 @@ export interface RefundPart {
 /**
  * The part of `tokens` that a decision under `policy` took `ageMs` ago and that has not refilled by itself yet, per
  * limit, rounded up. Limits with the same remainder are grouped. Limits that have refilled are left out. An unknown age
- * (NaN) gives back nothing.
+ * (NaN) counts as 0.
  *
  * Giving back what has refilled would mint tokens (law L1), and a short limit refills long before a long one. The
  * refill is computed as if nothing else was charged since, when most refills. So each call mints less than one token.
  */
 export function refundable(decision: Decision, policy: Policy, tokens: number, ageMs: number): readonly RefundPart[] {
-  const groups = new Map<number, [Limit, ...Limit[]]>();
   const all = readings(decision);
-  for (const limit of policy.limits) {
-    const resetMs = all.find((reading) => reading.limit === limit.name)?.resetMs ?? 0;
+  const lefts = policy.limits.map(({ name, unitsPerMs, unitsPerToken }) => {
+    const resetMs = all.find(({ limit }) => limit === name)?.resetMs ?? 0;
     // `resetMs` is rounded up, so this is the least that can have been spent. At the instant itself nothing has
     // refilled.
-    const units = (resetMs - 1 - ageMs) * limit.unitsPerMs + 1;
-    const left = ageMs > 0 ? Math.min(tokens, Math.ceil(units / limit.unitsPerToken)) : resetMs > 0 ? tokens : 0;
-    const group = groups.get(left);
-    if (group !== undefined) group.push(limit);
-    else if (left > 0) groups.set(left, [limit]);
-  }
-  return [...groups].map(([left, limits]) => ({
-    tokens: left,
-    policy: limits.length === policy.limits.length ? policy : new Policy(policy.name, limits),
-  }));
+    const units = (resetMs - 1 - ageMs) * unitsPerMs + 1;
+    return ageMs > 0 ? Math.min(tokens, Math.ceil(units / unitsPerToken)) : resetMs > 0 ? tokens : 0;
+  });
+  return [...new Set(lefts)].filter((left) => left > 0).map((left) => ({ tokens: left, policy: partOf(policy, (i) => lefts[i] === left) }));
+}
+
+function partOf(policy: Policy, isIn: (i: number) => boolean): Policy {
+  const limits = policy.limits.filter((_, i) => isIn(i));
+  return limits.length === policy.limits.length ? policy : new Policy(policy.name, limits as [Limit, ...Limit[]]);
 }

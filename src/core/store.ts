@@ -108,8 +108,9 @@ export interface GuardedStore {
   consume(policy: Policy, key: string, cost: number): Decision | Promise<Decision>;
   /**
    * Runs another call to the store, within the timeout and unless the circuit breaker is open. Fails as the store does.
+   * `notAsked` runs when the circuit breaker is open: only then is it certain that the store did nothing.
    */
-  call<T>(send: () => T | Promise<T>): T | Promise<T>;
+  call<T>(send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
   /** The decision in place of the store that failed with `error`. */
   decideWithout(policy: Policy, key: string, cost: number, error: unknown): Decision;
   /** Where `decideWithout` took the tokens of `decision`; null for any other decision. */

@@ -4,6 +4,7 @@ import type { AsyncStore, GuardedStore, GuardSetup, Store } from "../core/store.
 import { ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
 import { CircuitBreaker } from "./circuit-breaker.js";
 import { Deadlines } from "./deadlines.js";
+import { StoreUnavailableError } from "./errors.js";
 import { Fallback } from "./fallback.js";
 import { ServerClock } from "./server-clock.js";
 
@@ -48,7 +49,14 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
     return {
       consume: (policy, key, cost) =>
         recall?.call(store, policy, key, cost) ?? new Promise((resolve) => new ConsumeCall(calls, policy, key, cost, resolve).start()),
-      call: (make) => new Promise((resolve, reject) => new PlainCall(calls, make, resolve, reject).start()),
+      call: (make, notAsked) =>
+        new Promise((resolve, reject) => {
+          const failed = (error: unknown): void => {
+            if (error instanceof StoreUnavailableError && error.code === "ERR_STORE_OPEN") notAsked?.();
+            reject(error);
+          };
+          new PlainCall(calls, make, resolve, failed).start();
+        }),
     };
   }
 

@@ -32,9 +32,9 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   }
   const failure = failureSettingsOf(options);
   const observer = options.observe ?? null;
-  const clock = store.clock === "server" ? (options.clock === undefined ? monotonicClock : options.clock) : store.clock;
+  const { clock = monotonicClock } = options;
   const changed: GuardSetup["onChange"] = (state, error) => observer?.storeChanged(limiter, state, error);
-  const setup = { failure, clock, makeLocal: defaultStore, onChange: changed };
+  const setup = { failure, clock: store.clock === "server" ? clock : store.clock, makeLocal: defaultStore, onChange: changed };
   const guarded = store.guard?.(store, setup) ?? unguarded(store as SyncStore, failure.storeTimeoutMs);
   const internals: Internals = { policy, store, guarded, shadow: options.shadow ?? false, observer };
   const consume = createConsume(internals, () => limiter);
@@ -75,15 +75,18 @@ function createConsume({ policy: own, store, guarded, shadow, observer }: Intern
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
     const decided = decider.consume(policy, encoded, cost);
-    if (!listens && !shadow) return decided;
-    if (decided instanceof Promise) return decided.then((decision) => report(decision, monotonicClock() - sentAt));
-    return report(decided, store.sync ? undefined : 0);
+    return listens || shadow ? finish(decided, listens, sentAt) : decided;
   };
 
-  function report(decided: Decision, durationMs: number | undefined): Decision {
-    const decision = shadow ? inShadow(decided) : decided;
-    if (observer?.listens()) observer.decided(limiterOf(), decision, durationMs);
-    return decision;
+  // By itself: a function that makes closures allocates for them on every call.
+  function finish(decided: Decision | Promise<Decision>, listens: boolean, sentAt: number): Decision | Promise<Decision> {
+    const report = (taken: Decision, durationMs?: number): Decision => {
+      const decision = shadow ? inShadow(taken) : taken;
+      if (listens) observer?.decided(limiterOf(), decision, durationMs);
+      return decision;
+    };
+    if (decided instanceof Promise) return decided.then((decision) => report(decision, monotonicClock() - sentAt));
+    return report(decided, store.sync ? undefined : 0);
   }
 }
 
@@ -109,9 +112,7 @@ function checkStore(store: Store): Store {
     throw new TypeError(expected("store", "an object with `sync` and `consume`", store));
   }
   if (typeof store.guard !== "function" && (store.guard !== undefined || !store.sync)) {
-    throw new TypeError(
-      'Expected `store` to carry a guard, since it can fail: import { guard } from "sluice/store" and add `readonly guard = guard`',
-    );
+    throw new TypeError(`${expected("store.guard", "a function", store.guard)}. Import \`guard\` from "sluice/store" and add \`guard\` to the store`);
   }
   return store;
 }

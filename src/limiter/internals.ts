@@ -50,20 +50,21 @@ function found(limiter: Limiter): Internals | undefined {
   return (Object(limiter) as Record<symbol, Internals>)[brand()];
 }
 
-/**
- * What stands for the guard of a store without one: the store answers at once, and what it throws reaches the caller.
- */
+/** What stands for the guard of a store without one: the store answers at once, and what it throws reaches the caller. */
 export function unguarded(store: SyncStore, timeoutMs: number): GuardedStore {
   return {
     timeoutMs,
-    consume: (policy, key, cost) => store.consume(policy, key, cost),
+    consume: store.consume.bind(store),
     call: (make) => make(),
     decideWithout(_policy, _key, _cost, error) {
       throw error;
     },
-    localChargeOf: () => null,
-    refundLocally: () => undefined,
-    learnTime: () => undefined,
-    ageOf: (decision) => (store.clock === "server" ? Number.NaN : readClock(store.clock) - decision.at),
+    // No decision was made in the store's place.
+    localChargeOf: none,
+    refundLocally: none,
+    learnTime: none,
+    ageOf: ({ at }) => (store.clock === "server" ? Number.NaN : readClock(store.clock) - at),
   };
 }
+
+const none = (): null => null;

@@ -40,7 +40,7 @@ export function checkLimiterOptions(options: LimiterOptions<Store>): void {
   const { shadow, observe } = options;
   if (shadow !== undefined && typeof shadow !== "boolean") throw new TypeError(expected("shadow", "true or false", shadow));
   if (observe !== undefined && typeof observe?.decided !== "function") {
-    throw new TypeError(expected("observe", "made by createObserver, as in createObserver((event) => …)", observe));
+    throw new TypeError(expected("observe", "made by createObserver", observe));
   }
 }
 

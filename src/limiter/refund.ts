@@ -17,14 +17,6 @@ export function tookNothing(decision: Decision): Decision {
   return decision;
 }
 
-/**
- * Whether `error` says that the store was not asked: the call may then be made again. Any other call may have been
- * carried out.
- */
-export function wasNotAsked(error: unknown): boolean {
-  return (Object(error) as { readonly code?: unknown }).code === "ERR_STORE_OPEN";
-}
-
 /** `refund` of a limiter. */
 export function createRefund({ store, policy: own, guarded }: Internals): Limiter["refund"] {
   return (key, what, asked) =>
@@ -32,7 +24,10 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
       const policy = policyOf(asked, own);
       const encoded = encodeKey(key);
       requireMethod(store, "refund");
-      if (typeof what === "number") return giveBack([{ policy, tokens: positiveInteger("tokens", what) }], encoded);
+      if (typeof what === "number") {
+        const tokens = positiveInteger("tokens", what);
+        return guarded.call(() => refundParts(store, [{ policy, tokens }], encoded));
+      }
       if (typeof what !== "object" || what === null) {
         throw new TypeError(expected("what", "a decision or a number of tokens", what));
       }
@@ -42,13 +37,9 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
       if (what.degraded) return guarded.refundLocally(what, encoded);
       const parts = refundable(what, policy, what.cost, guarded.ageOf(what));
       if (parts.length === 0) return;
-      const given = giveBack(parts, encoded);
-      return given instanceof Promise ? given.catch((error: unknown) => failed(what, error)) : given;
+      // A call that failed otherwise may have been carried out, so only this one may be repeated.
+      return guarded.call(() => refundParts(store, parts, encoded), () => void settled().delete(what));
     });
-
-  function giveBack(parts: readonly RefundPart[], key: string): void | Promise<void> {
-    return guarded.call(() => refundParts(store, parts, key));
-  }
 }
 
 /** Gives back each part's tokens at `store`. */
@@ -56,9 +47,4 @@ export function refundParts(store: Store, parts: readonly RefundPart[], key: str
   const refund = requireMethod(store, "refund");
   const done = parts.map(({ policy, tokens }) => refund.call(store, policy, key, tokens));
   if (!store.sync) return Promise.all(done as readonly Promise<void>[]).then(() => undefined);
-}
-
-function failed(decision: Decision, error: unknown): never {
-  if (wasNotAsked(error)) settled().delete(decision);
-  throw error;
 }

@@ -14,7 +14,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: RESERVATIONS,
-    find: "Math.min(tokens, Math.ceil(units / limit.unitsPerToken))",
+    find: "Math.min(tokens, Math.ceil(units / unitsPerToken))",
     replace: "tokens",
   },
   {
@@ -84,7 +84,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: "refund",
-    find: "Math.min(tokens, Math.ceil(units / limit.unitsPerToken))",
+    find: "Math.min(tokens, Math.ceil(units / unitsPerToken))",
     replace: "(resetMs > ageMs ? tokens : 0)",
   },
   {
