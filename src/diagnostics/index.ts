@@ -5,4 +5,5 @@
  */
 export { checkLimiter } from "./limiters.js";
 export { replacementOf } from "./foreign-options.js";
+export { cureForStyle } from "./header-styles.js";
 export { createRequestCheck, type RequestCheck } from "./requests.js";

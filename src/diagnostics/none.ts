@@ -5,4 +5,5 @@ const ignore = (): undefined => undefined;
 
 export const checkLimiter: typeof diagnostics.checkLimiter = ignore;
 export const replacementOf: typeof diagnostics.replacementOf = ignore;
+export const cureForStyle: typeof diagnostics.cureForStyle = () => "";
 export const createRequestCheck: typeof diagnostics.createRequestCheck = () => ignore;

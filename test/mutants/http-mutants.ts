@@ -10,8 +10,8 @@ const WIRE = "checklist-wire";
 export const httpMutants: readonly Mutant[] = [
   {
     item: "1", test: REFUSAL,
-    find: 'return withProblem(to, tooManyRequests(seconds, violated),',
-    replace: 'return withProblem(to, storeUnavailable(seconds),',
+    find: "return withText(to, 429, text, text.length",
+    replace: "return withText(to, 503, text, text.length",
   },
   {
     item: "2", test: REFUSAL,

@@ -1,3 +1,4 @@
+import { cureForStyle } from "#diagnostics";
 import { readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
 import { expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
@@ -110,13 +111,7 @@ function familyOf(style: unknown): HeaderFamily {
   if (style === "draft-11") return draft11;
   if (isHeaderFamily(style)) return style;
   const message = expected("headers", 'a list of "triple", "draft-11" and styles from "sluice/http"', style);
-  if (typeof style === "string") throw new RangeError(message + cureFor(style));
-  throw new TypeError(`${message}. For names of your own: import { vendorHeaders } from "sluice/http"; headers: [vendorHeaders({ limit: "X-Limit" })]`);
-}
-
-function cureFor(style: string): string {
-  const value = style === "draft-6" ? "draft6" : style === "draft-7" ? "draft7" : style === "x-ratelimit" ? "xRateLimit" : "";
-  return value && `. Write: import { ${value} } from "sluice/http"; headers: [${value}]`;
+  throw new (typeof style === "string" ? RangeError : TypeError)(message + cureForStyle(style));
 }
 
 /** Each field's name as it is spelled, by its name in lower case. Fields that are not in it are never exposed. */

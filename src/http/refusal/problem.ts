@@ -24,31 +24,19 @@ export interface Problem {
 // Registered by draft-ietf-httpapi-ratelimit-headers-11, section 5.
 const TYPES = "https://iana.org/assignments/http-problem-types";
 
-/** The document of a 429: wait `seconds`. `violated` are the names of the limits that refused. */
-export function tooManyRequests(seconds: number, violated: readonly string[]): Problem {
-  const detail = `Too many requests. Try again in ${inWords(seconds)}.`;
-  return {
-    type: `${TYPES}#quota-exceeded`,
-    title: "Too Many Requests",
-    status: 429,
-    detail,
-    code: "rate_limited",
-    message: detail,
-    retry_after: seconds,
-    "violated-policies": violated,
-  };
-}
+const START = `{"type":"${TYPES}#quota-exceeded","title":"Too Many Requests","status":429,"detail":"Too many requests. Try again in `;
+const MIDDLE = '.","code":"rate_limited","message":"Too many requests. Try again in ';
 
-const PROBLEM_START = `{"type":"${TYPES}#quota-exceeded","title":"Too Many Requests","status":429,"detail":"Too many requests. Try again in `;
-const PROBLEM_MIDDLE = '.","code":"rate_limited","message":"Too many requests. Try again in ';
-
-/** The JSON text of {@link tooManyRequests}. Six times faster than `JSON.stringify`. */
-export function tooManyRequestsText(seconds: number, violated: readonly string[]): string {
-  // A custom store may give a wait of NaN or Infinity, which JSON lacks, or no limit that refused.
-  if (!Number.isFinite(seconds) || violated.length === 0) return JSON.stringify(tooManyRequests(seconds, violated));
+/**
+ * The document of a 429 as JSON text: wait `seconds`. `violated` are the names of the limits that refused. Six times
+ * faster than `JSON.stringify`.
+ */
+export function tooManyRequests(seconds: number, violated: readonly string[]): string {
   const wait = inWords(seconds);
-  // Names of limits need no escapes: definePolicy allows letters, digits and `_ - .`.
-  return `${PROBLEM_START}${wait}${PROBLEM_MIDDLE}${wait}.","retry_after":${seconds},"violated-policies":["${violated.join('","')}"]}`;
+  // Names of limits need no escapes: definePolicy allows letters, digits and `_ - .`. A custom store may name none.
+  const names = violated.length === 0 ? "" : `"${violated.join('","')}"`;
+  // JSON lacks NaN and Infinity, which a custom store may give.
+  return `${START}${wait}${MIDDLE}${wait}.","retry_after":${Number.isFinite(seconds) ? seconds : null},"violated-policies":[${names}]}`;
 }
 
 /** The document of a 400: `cost` is above the policy's smallest `capacity`, so waiting does not help. */

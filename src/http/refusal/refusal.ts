@@ -5,7 +5,7 @@ import { labelOf, NONE, type FieldList } from "../headers/field.js";
 import { perPolicy } from "../headers/per-policy.js";
 import { toHttpDate, toRetryAfter } from "../retry-after/retry-after.js";
 import type { Refuse } from "../verdict.js";
-import { costTooHigh, internalError, storeUnavailable, tooManyRequests, tooManyRequestsText, unidentifiedCaller, type Problem } from "./problem.js";
+import { costTooHigh, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
 
 /** Makes the responses to refused requests. */
 export interface Refusals<Request> {
@@ -42,8 +42,8 @@ export function createRefusals<Request>({ retryAfter, body, wallClock, namesToEx
       const all = readings(decision);
       const violated = labelsOf(policy).filter((_, i) => (all[i]?.retryAfterMs ?? 0) > 0);
       const told = [...fields, ...wait];
-      if (body !== undefined) return withProblem(to, tooManyRequests(seconds, violated), decision, told);
-      const text = tooManyRequestsText(seconds, violated);
+      const text = tooManyRequests(seconds, violated);
+      if (body !== undefined) return withProblem(to, JSON.parse(text) as Problem, decision, told);
       return withText(to, 429, text, text.length, decision, told);
     },
     // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
