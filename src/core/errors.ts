@@ -30,6 +30,6 @@ export class SluiceError<Code extends string = string> extends Error {
     const error = Object(value) as { readonly name?: unknown };
     if (!(Symbol.for("sluice.error") in error)) return false;
     // A subclass defined by an application inherits `kind`. It must not match instances of its base class.
-    return this === SluiceError || (Object.hasOwn(this, "kind") && error.name === this.kind);
+    return Object.hasOwn(this, "kind") && (this.kind === "SluiceError" || error.name === this.kind);
   }
 }

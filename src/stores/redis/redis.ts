@@ -121,12 +121,10 @@ export class RedisStore implements AsyncStore {
     return this.#change("d", policy, key, 0);
   }
 
-  static readonly #ownConsume = RedisStore.prototype.consume;
-
   // Makes no promise, which would be most of what a decision costs here. A subclass, spy or proxy that replaces
   // `consume` is called instead.
   #start(store: Store, policy: Policy, key: string, cost: number, call: PendingConsume): void {
-    if (store.consume === RedisStore.#ownConsume) this.#consume(policy, key, cost, call);
+    if (store.consume === ownConsume) this.#consume(policy, key, cost, call);
     else call.follow(store.consume(policy, key, cost) as Promise<Decision>);
   }
 
@@ -234,3 +232,5 @@ export class RedisStore implements AsyncStore {
     return new RedisPart(this.#prefix, policy, key, tokens);
   }
 }
+
+const ownConsume = RedisStore.prototype.consume;
