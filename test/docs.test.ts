@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { drawBucket } from "../docs/images/draw-bucket.js";
@@ -50,6 +50,18 @@ test("links lead somewhere", () => {
     }),
   );
   expect(dead).toEqual([]);
+});
+
+test("the README's links work on the registry's page: none is relative", () => {
+  const links = [...readFileSync(join(ROOT, "README.md"), "utf8").matchAll(/\]\(([^)\s]+)\)|src="([^"]+)"/g)].map(([, link, source]) => link ?? source);
+  expect(links.filter((link) => !/^(?:https:|#)/.test(link as string))).toEqual([]);
+});
+
+test("every page that a message names exists, with its heading", () => {
+  const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const named = sources.flatMap((file) => [...readFileSync(join(ROOT, "src", file), "utf8").matchAll(/\$\{DOCS\}\/([\w/.-]+)/g)].map(([, page]) => `docs/${page}`));
+  expect(named).toContain("docs/guides/warnings.md");
+  expect(named.filter((page) => !existsSync(join(ROOT, page)))).toEqual([]);
 });
 
 test("every page can be reached from the front page", () => {

@@ -1,4 +1,5 @@
 // Reads the documentation: fences with the mark above them, the examples in docstrings, links and headings.
+import { DOCS } from "../../src/core/docs.js";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -68,10 +69,13 @@ export function anchorsOf(file: string): Set<string> {
   return new Set([...headings].map(([, text]) => (text as string).toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")));
 }
 
+// The README is read on the registry's page too, so its links name the whole address of a file.
+const HERE = new RegExp(`^(?:${DOCS.replace(/docs$/, "")}|https://raw\\.githubusercontent\\.com/sluice-js/sluice/main/)`);
+
 /** The links and images of a page that lead somewhere in the repository. */
 export function linksOf(file: string): string[] {
   const found = [...withoutFences(file).matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)].map(([, link, attribute]) => (link ?? attribute) as string);
-  return found.filter((link) => !/^[a-z]+:/.test(link));
+  return found.map((link) => link.replace(HERE, "")).filter((link) => !/^[a-z]+:/.test(link));
 }
 
 function withoutFences(file: string): string {
