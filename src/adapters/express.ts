@@ -4,7 +4,7 @@
  */
 import type { NextFunction, Request, Response } from "express";
 import { createGate } from "../http/gate.js";
-import type { GateOptions } from "../http/options.js";
+import type { GateOptions } from "../http/options/options.js";
 import { applyToNode, nodeReader, refuseOnNode } from "../http/responses/node.js";
 import type { Verdict } from "../http/verdict.js";
 

@@ -5,10 +5,10 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { expected } from "../core/check.js";
 import { createGate, type Gate } from "../http/gate.js";
-import type { GateOptions } from "../http/options.js";
+import type { GateOptions } from "../http/options/options.js";
 import { EXPOSE, exposing } from "../http/responses/cors.js";
 import { applyToNode, refuseOnNode } from "../http/responses/node.js";
-import { overlayOptions, shareStore } from "../http/route-options.js";
+import { overlayOptions, shareStore } from "../http/options/route-options.js";
 import type { Verdict } from "../http/verdict.js";
 
 /** The options of the plugin. Their functions get Fastify's request. */

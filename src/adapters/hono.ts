@@ -4,7 +4,7 @@
  */
 import type { Context, Env, MiddlewareHandler } from "hono";
 import { createGate } from "../http/gate.js";
-import type { GateOptions } from "../http/options.js";
+import type { GateOptions } from "../http/options/options.js";
 import { fieldRecord } from "../http/responses/field-record.js";
 import { applyToResponse, refusalHeaders } from "../http/responses/web.js";
 import type { Pass, Refuse } from "../http/verdict.js";

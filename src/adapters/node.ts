@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expected } from "../core/check.js";
 import { createGate } from "../http/gate.js";
-import type { GateOptions } from "../http/options.js";
+import type { GateOptions } from "../http/options/options.js";
 import { errorRefusal } from "../http/refusal/refusal.js";
 import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "../http/responses/node.js";
 import type { Refuse, Verdict } from "../http/verdict.js";

@@ -4,7 +4,7 @@
  */
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
-import type { GateOptions } from "../http/options.js";
+import type { GateOptions } from "../http/options/options.js";
 import { applyToResponse, refusalResponse, webReader } from "../http/responses/web.js";
 import type { Pass, Verdict } from "../http/verdict.js";
 

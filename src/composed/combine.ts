@@ -147,7 +147,7 @@ function decisionOfAll(limiters: readonly Limiter[], decisions: Decisions): Comb
   const asked = [...limiters.keys()].filter((i) => decisions[i] !== null);
   const decisionAt = (i: number): Decision => decisions[i] as Decision;
   const strict = asked.filter((i) => !internalsOf(limiters[i] as Limiter).shadow);
-  const position = (strict.length > 0 ? strict : asked).reduce((a, b) => (bindsMore(decisionAt(b), decisionAt(a)) ? b : a));
+  const position = (strict.length > 0 ? strict : asked).reduce((a, b) => (isStricter(decisionAt(b), decisionAt(a)) ? b : a));
   const binding = decisionAt(position);
   // One refusal is enough, so only its own store matters. An allowed decision needs all of them.
   const failed = binding.allowed ? asked.map(decisionAt).find(({ degraded }) => degraded) : undefined;
@@ -155,6 +155,6 @@ function decisionOfAll(limiters: readonly Limiter[], decisions: Decisions): Comb
   return { ...binding, ...failure, refusedBy: binding.allowed ? null : position, decisions } as CombinedDecision;
 }
 
-function bindsMore(a: Decision, b: Decision): boolean {
+function isStricter(a: Decision, b: Decision): boolean {
   return a.retryAfterMs === b.retryAfterMs ? a.remaining < b.remaining : a.retryAfterMs > b.retryAfterMs;
 }

@@ -15,10 +15,10 @@ export type Clock = () => number;
  * const bucket = new TokenBucket({ capacity: 5, refill: perSecond(1), clock: monotonicClock });
  */
 export function monotonicClock(): number {
-  return platform.performance.now();
+  return globals.performance.now();
 }
 
-const platform = globalThis as unknown as { readonly performance: { now(): number } };
+const globals = globalThis as unknown as { readonly performance: { now(): number } };
 
 /** Reads a clock in whole milliseconds. Throws a RangeError for a reading that is not finite or passes 2^53. */
 export function readClock(clock: Clock): number {

@@ -1,5 +1,5 @@
 import { expected } from "../core/check.js";
-import { DOCS } from "../core/docs.js";
+import { DOCS } from "./docs.js";
 import { processWide } from "../core/process-wide.js";
 import { platform } from "./platform.js";
 

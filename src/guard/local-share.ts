@@ -20,7 +20,7 @@ function shareOfLimit({ name, capacity, unitsPerMs, unitsPerToken }: Limit, mill
   const share = Number((BigInt(capacity) * millionths) / MILLION);
   let tokens = BigInt(unitsPerMs) * millionths;
   let everyMs = BigInt(unitsPerToken) * MILLION;
-  const divisor = greatestCommonDivisor(tokens, everyMs);
+  const divisor = commonDivisorOf(tokens, everyMs);
   tokens /= divisor;
   everyMs /= divisor;
   // Uses the limit's own capacity, not the cost's: all policies of one bucket must count in the same units.
@@ -38,7 +38,7 @@ function ceilDiv(a: bigint, b: bigint): bigint {
   return (a + b - 1n) / b;
 }
 
-function greatestCommonDivisor(a: bigint, b: bigint): bigint {
+function commonDivisorOf(a: bigint, b: bigint): bigint {
   while (b !== 0n) [a, b] = [b, a % b];
   return a;
 }

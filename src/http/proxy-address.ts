@@ -3,11 +3,11 @@ import { isQuiet, warnOnce } from "../diagnostics/warnings.js";
 import type { RequestReader } from "./reader.js";
 
 // A check costs as much as a decision, so only a gate's first 1 000 requests are checked.
-const FIRST = 1_000;
+const CHECKED_REQUESTS = 1_000;
 
 /** Makes a check that warns when a key is the address of a proxy, which all callers behind it share. */
 export function createProxyCheck<Request>(reader: RequestReader<Request>): (request: Request, key: Key, policy: string) => void {
-  let left = FIRST;
+  let left = CHECKED_REQUESTS;
   return (request, key, policy) => {
     if (left === 0) return;
     left--;

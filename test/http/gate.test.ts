@@ -3,7 +3,7 @@ import { createGate, type GateOptions, type Outcome } from "sluice/http";
 import { createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision } from "sluice";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
-import { shareStore } from "../../src/http/route-options.js";
+import { shareStore } from "../../src/http/options/route-options.js";
 import { answerOf, exhaust, open, openLater, reader, settle, SMALL, type Answer, type AnyOptions, type Ask, type Opened } from "./asking.js";
 
 const later = async <T>(value: T): Promise<T> => value;

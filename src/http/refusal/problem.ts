@@ -24,8 +24,8 @@ export interface Problem {
 // Registered by draft-ietf-httpapi-ratelimit-headers-11, section 5.
 const TYPES = "https://iana.org/assignments/http-problem-types";
 
-const START = `{"type":"${TYPES}#quota-exceeded","title":"Too Many Requests","status":429,"detail":"Too many requests. Try again in `;
-const MIDDLE = '.","code":"rate_limited","message":"Too many requests. Try again in ';
+const PROBLEM_START = `{"type":"${TYPES}#quota-exceeded","title":"Too Many Requests","status":429,"detail":"Too many requests. Try again in `;
+const PROBLEM_MIDDLE = '.","code":"rate_limited","message":"Too many requests. Try again in ';
 
 /**
  * The document of a 429 as JSON text: wait `seconds`. `violated` are the names of the limits that refused. Six times
@@ -36,7 +36,7 @@ export function tooManyRequests(seconds: number, violated: readonly string[]): s
   // Names of limits need no escapes: definePolicy allows letters, digits and `_ - .`. A custom store may name none.
   const names = violated.length === 0 ? "" : `"${violated.join('","')}"`;
   // JSON lacks NaN and Infinity, which a custom store may give.
-  return `${START}${wait}${MIDDLE}${wait}.","retry_after":${Number.isFinite(seconds) ? seconds : null},"violated-policies":[${names}]}`;
+  return `${PROBLEM_START}${wait}${PROBLEM_MIDDLE}${wait}.","retry_after":${Number.isFinite(seconds) ? seconds : null},"violated-policies":[${names}]}`;
 }
 
 /** The document of a 400: `cost` is above the policy's smallest `capacity`, so waiting does not help. */

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { createGate, draft6, draft7, vendorHeaders, xRateLimit, type GateOptions, type VendorHeaders } from "sluice/http";
 import { createLimiter, definePolicy, MemoryStore, perSecond } from "sluice";
-import { open, openLater, reader, SMALL, type AnyOptions, type Ask } from "./asking.js";
+import { open, openLater, reader, SMALL, type AnyOptions, type Ask } from "../asking.js";
 
 const limiter = createLimiter({ policy: SMALL });
 const make = (options: unknown) => () => createGate(options as GateOptions<Ask>, reader);

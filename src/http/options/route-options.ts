@@ -1,5 +1,5 @@
-import { defaultStore } from "../limiter/create-limiter.js";
-import { LIMITER_OPTIONS } from "../limiter/options.js";
+import { defaultStore } from "../../limiter/create-limiter.js";
+import { LIMITER_OPTIONS } from "../../limiter/options.js";
 import type { GateOptions } from "./options.js";
 
 /**

@@ -1,14 +1,14 @@
-import type { Clock } from "../core/clock.js";
-import type { Decision } from "../core/decision.js";
-import type { Key } from "../core/key.js";
-import type { Policy, PolicyOptions } from "../core/policy.js";
-import type { Store } from "../core/store.js";
-import type { Limiter } from "../limiter/limiter.js";
-import type { LimiterOptions } from "../limiter/options.js";
-import type { MaybeKey } from "./caller.js";
-import type { HeaderStyle } from "./headers/writer.js";
-import type { Problem } from "./refusal/problem.js";
-import type { Outcome } from "./verdict.js";
+import type { Clock } from "../../core/clock.js";
+import type { Decision } from "../../core/decision.js";
+import type { Key } from "../../core/key.js";
+import type { Policy, PolicyOptions } from "../../core/policy.js";
+import type { Store } from "../../core/store.js";
+import type { Limiter } from "../../limiter/limiter.js";
+import type { LimiterOptions } from "../../limiter/options.js";
+import type { MaybeKey } from "../caller.js";
+import type { HeaderStyle } from "../headers/writer.js";
+import type { Problem } from "../refusal/problem.js";
+import type { Outcome } from "../verdict.js";
 
 /** The options of every adapter. `Request` is the framework's own request type. */
 export type GateOptions<Request> = SharedOptions<Request> & (OwnLimiter<Request> | GivenLimiter<Request>);

@@ -1,7 +1,7 @@
 import { replacementOf } from "#diagnostics";
-import { checkOptions, expected, wholeNumber } from "../core/check.js";
-import type { Limiter } from "../limiter/limiter.js";
-import { LIMITER_OPTIONS } from "../limiter/options.js";
+import { checkOptions, expected, wholeNumber } from "../../core/check.js";
+import type { Limiter } from "../../limiter/limiter.js";
+import { LIMITER_OPTIONS } from "../../limiter/options.js";
 import type { GateOptions } from "./options.js";
 
 const FUNCTIONS = ["skip", "body", "onDecision", "refundWhen", "partitionKey", "wallClock"] as const;
