@@ -1,4 +1,5 @@
 import { charge, fullBucket, lagAt, spentAt, waitFor, type Bucket } from "../core/bucket.js";
+import { monotonicClock, readClock } from "../core/clock.js";
 import { readings, type Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 
@@ -7,6 +8,11 @@ export type Forecast = ReadonlyMap<string, Bucket>;
 
 /** The forecast for a key of which nothing is known. */
 export const FULL: Forecast = new Map();
+
+/** The time in whole milliseconds, rounded up: a wait that begins there does not end a fraction of a millisecond too early. */
+export function nextMillisecond(): number {
+  return readClock(() => Math.ceil(monotonicClock()));
+}
 
 /**
  * The buckets that `decision` tells, received at `now`.

@@ -4,7 +4,7 @@ import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import { storeTimeoutOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { expectedWait, forecastAfter, FULL, refundForecast, type Forecast } from "./forecast.js";
+import { expectedWait, forecastAfter, FULL, nextMillisecond, refundForecast, type Forecast } from "./forecast.js";
 import { neverFits, storeFailed, tooLate } from "./wait-error.js";
 
 // The longest timer that platforms hold. A longer wait takes several.
@@ -22,28 +22,21 @@ export interface QueuedWait {
   reject(error: unknown): void;
 }
 
-/** The store's answer to one call, until a caller has taken it. */
+/** The store's answer to one call. */
 interface Answer {
-  readonly cost: number;
-  readonly policy: Policy;
+  /** The caller that the call was sent for. Another one may get its tokens. */
+  readonly asked: QueuedWait;
   readonly decision: Decision;
-  /** When it was received. */
-  readonly now: number;
-  /** Whole milliseconds that the call took. */
-  readonly tripMs: number;
-}
-
-/** The time in whole milliseconds, rounded up: a wait that begins there does not end a fraction of a millisecond too early. */
-export function nextMillisecond(): number {
-  return readClock(() => Math.ceil(monotonicClock()));
+  /** By the monotonic clock, with fractions. */
+  readonly receivedAt: number;
 }
 
 /**
  * The callers that wait for one key, served in order of arrival.
  *
  * The queue asks the store in rounds. A round sends one call for each of the first callers, as many as the expected tokens
- * serve. Granted tokens go to the first caller of the queue that wants as many under the same policy. The next round begins
- * when all calls are answered, surplus tokens are refunded, and tokens are expected. A timer is set only until then.
+ * serve. Granted tokens go to the first caller of the queue if it wants as many under the same policy. A round is over when
+ * all its calls are answered and the tokens that no caller took are refunded. A timer is set only until tokens are expected.
  */
 export class WaitQueue {
   readonly #limiter: Limiter;
@@ -58,13 +51,13 @@ export class WaitQueue {
   #soonest = Infinity;
   /** Null while nothing is known: before the first decision, and while a fallback answers. */
   #forecast: Forecast | null = null;
-  #tripMs = 0;
   #isDegraded = false;
-  /** A round is out, or about to begin. */
-  #isBusy = false;
+  /** Whole milliseconds that the last call took. */
+  #tripMs = 0;
+  #isInRound = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `onEmpty` is called when no caller and no call is left. */
+  /** `onEmpty` is called once, when no caller and no call is left. */
   constructor(limiter: Limiter, key: Key, jitterMs: number, onEmpty: () => void) {
     this.#limiter = limiter;
     this.#key = key;
@@ -78,17 +71,14 @@ export class WaitQueue {
     return this.#waits.size;
   }
 
-  /** Adds a caller. Throws a WaitError when its tokens are known to come too late. */
+  /** Adds a caller, or rejects it when its tokens are known to come too late. */
   join(wait: QueuedWait, now: number): void {
-    const waitMs = this.#knownWait(wait.policy, this.#wanted + wait.cost, this.#first?.notBefore ?? -Infinity, now);
-    if (this.#isLate(wait, waitMs, now, 0)) throw tooLate(waitMs, 0);
+    const notBefore = this.#first?.notBefore ?? -Infinity;
     this.#waits.add(wait);
     this.#wanted += wait.cost;
+    if (this.#rejectIfLate(wait, this.#knownWait(wait, this.#wanted, notBefore, now), now, 0)) return;
     this.#soonest = Math.min(this.#soonest, wait.until);
-    if (this.#isBusy || this.#waits.size > 1) return;
-    this.#isBusy = true;
-    // Callers that come together are asked for together.
-    void Promise.resolve().then(() => this.#next());
+    if (!this.#isInRound && this.#waits.size === 1) void this.#round();
   }
 
   /** Removes a caller, wherever it stands; call {@link step} afterwards. */
@@ -96,123 +86,109 @@ export class WaitQueue {
     if (this.#waits.delete(wait)) this.#wanted -= wait.cost;
   }
 
-  /** Begins a round when tokens should be there, and sets the timer when not. Does nothing while a round is out. */
+  /** Begins a round if tokens should be there, and sets the timer if not. Does nothing during a round. */
   step(): void {
-    if (this.#isBusy) return;
+    if (this.#isInRound) return;
     clearTimeout(this.#timer);
-    const late = nextMillisecond();
-    if (late - this.#soonest > this.#storeTimeoutMs) this.#rejectLate(late, this.#storeTimeoutMs);
+    const now = readClock(monotonicClock);
+    if (now - this.#soonest > this.#storeTimeoutMs) this.#rejectLate(now, this.#storeTimeoutMs);
     for (const first of this.#waits) {
-      const now = readClock(monotonicClock);
-      const waitMs = this.#knownWait(first.policy, first.cost, first.notBefore, now);
+      const waitMs = this.#knownWait(first, first.cost, first.notBefore, now);
       // A forecast that was early is no reason to reject: hence the grace.
-      if (this.#isLate(first, waitMs, now, this.#storeTimeoutMs)) this.#reject(first, tooLate(waitMs, now - first.until));
-      else if (waitMs > 0) return void (this.#timer = setTimeout(() => this.step(), Math.min(waitMs, LONGEST_TIMER_MS)));
-      else return void this.#round(this.#affordable(now));
+      if (this.#rejectIfLate(first, waitMs, now, this.#storeTimeoutMs)) continue;
+      if (waitMs > 0) this.#timer = setTimeout(() => this.step(), Math.min(waitMs, LONGEST_TIMER_MS));
+      else void this.#round();
+      return;
     }
     this.#onEmpty();
   }
 
-  get #first(): QueuedWait | undefined {
-    return this.#waits.values().next().value;
-  }
-
-  #next(): void {
-    this.#isBusy = false;
+  async #round(): Promise<void> {
+    this.#isInRound = true;
+    await undefined; // Callers that come together are asked for together.
+    const asked = this.#affordable();
+    const sentAt = monotonicClock();
+    const grants = new Set<Answer>();
+    const answers = (await Promise.all(asked.map((wait) => this.#ask(wait, grants)))).filter((answer) => answer !== null);
+    // Their callers have left, or would overtake the first one. A store that fails here loses tokens: less is granted, not more.
+    const refunds = [...grants].map(async ({ asked: { policy }, decision }) => this.#limiter.refund(this.#key, decision, { policy }));
+    if (answers.length > 0) this.#learn(answers, grants, sentAt);
+    await Promise.allSettled(refunds);
+    this.#isInRound = false;
     this.step();
   }
 
-  // The first callers, as many as the expected tokens serve, and one at least. A call that is sent n ms after another is
-  // decided n ms after it, so tokens that come during the last call's trip will be there.
-  #affordable(now: number): QueuedWait[] {
-    const waits: QueuedWait[] = [];
+  // The first callers, as many as the expected tokens serve, and at least one. Of two calls, the one that is sent n ms later is
+  // decided n ms later: by then the tokens that came during the last call's trip are there as well.
+  #affordable(): QueuedWait[] {
+    const decidedAt = readClock(monotonicClock) + this.#tripMs;
+    const asked: QueuedWait[] = [];
     let tokens = 0;
     for (const wait of this.#waits) {
       tokens += wait.cost;
-      if (waits.length > 0 && (this.#isDegraded || expectedWait(this.#forecast ?? FULL, wait.policy, tokens, now + this.#tripMs) > 0)) break;
-      waits.push(wait);
+      if (asked.length > 0 && (this.#isDegraded || expectedWait(this.#forecast ?? FULL, wait.policy, tokens, decidedAt) > 0)) break;
+      asked.push(wait);
     }
-    return waits;
+    return asked;
   }
 
-  async #round(asked: readonly QueuedWait[]): Promise<void> {
-    this.#isBusy = true;
-    const grants = new Set<Answer>();
-    const answers = (await Promise.all(asked.map((wait) => this.#ask(wait, grants)))).filter((answer) => answer !== null);
-    // The tokens of a caller that left, or that would overtake the first one.
-    const refunds = [...grants].map((grant) => this.#refund(grant));
-    const wasKnown = this.#forecast !== null;
-    if (answers.length > 0) this.#learn(answers.reduce((last, answer) => (answer.decision.at >= last.decision.at ? answer : last)));
-    const refusals = new Set(answers.filter(({ decision }) => !decision.allowed));
-    const isRefused = refusals.size > 0;
-    const now = nextMillisecond();
-    for (const { policy, cost } of grants) if (this.#forecast !== null) refundForecast(this.#forecast, policy, cost, now);
-    for (const wait of asked) {
-      const refusal = this.#waits.has(wait) ? takeMatch(refusals, wait) : undefined;
-      if (refusal !== undefined) this.#refuse(wait, refusal, grants.size > 0);
-    }
-    if (isRefused || !wasKnown) this.#rejectLate(now, 0);
-    if (isRefused) this.#delayByJitter();
-    await Promise.all(refunds);
-    this.#next();
-  }
-
-  async #ask(wait: QueuedWait, grants: Set<Answer>): Promise<Answer | null> {
-    const { cost, policy } = wait;
-    const sentAt = monotonicClock();
+  async #ask(asked: QueuedWait, grants: Set<Answer>): Promise<Answer | null> {
+    const { cost, policy } = asked;
     try {
       const decision = await this.#limiter.consume(this.#key, { cost, policy });
-      const answer = { cost, policy, decision, now: nextMillisecond(), tripMs: Math.floor(monotonicClock() - sentAt) };
+      const answer = { asked, decision, receivedAt: monotonicClock() };
       if (decision.allowed) this.#handOut(grants.add(answer));
       return answer;
     } catch (error) {
-      this.#reject(wait, error);
+      this.#reject(asked, error);
       return null;
     }
   }
 
-  // In order of arrival, until a caller gets none.
+  // In order of arrival, up to the first caller that gets none.
   #handOut(grants: Set<Answer>): void {
     for (const wait of this.#waits) {
-      const grant = takeMatch(grants, wait);
+      const grant = firstMatch(grants, wait);
       if (grant === undefined) return;
+      grants.delete(grant);
       this.leave(wait);
       wait.resolve(grant.decision);
     }
   }
 
-  async #refund({ decision, policy }: Answer): Promise<void> {
-    try {
-      await this.#limiter.refund(this.#key, decision, { policy });
-    } catch {
-      // The tokens are lost: less is granted, not more.
+  #learn(answers: readonly Answer[], refunded: ReadonlySet<Answer>, sentAt: number): void {
+    const last = answers.reduce((latest, answer) => (answer.decision.at >= latest.decision.at ? answer : latest));
+    const { degraded, remaining, nextTokenMs } = last.decision;
+    const now = Math.ceil(last.receivedAt);
+    const refusals = answers.filter(({ decision }) => !decision.allowed);
+    const mayBeLate = refusals.length > 0 || this.#forecast === null;
+    this.#tripMs = Math.floor(last.receivedAt - sentAt);
+    this.#isDegraded = degraded;
+    this.#forecast = degraded ? null : forecastAfter(last.decision, last.asked.policy, now);
+    for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.policy, asked.cost, now);
+    if (degraded && remaining === 0) this.#delayFirst(now + nextTokenMs);
+    for (const refusal of refusals) this.#refuse(refusal, refunded.size > 0);
+    if (mayBeLate) this.#rejectLate(now, 0);
+    if (refusals.length > 0 && this.#first !== undefined) {
+      const jitterMs = Math.floor(Math.random() * (this.#jitterMs + 1));
+      this.#delayFirst(Math.min(this.#first.notBefore + jitterMs, this.#soonest));
     }
   }
 
-  #learn({ decision, policy, now, tripMs }: Answer): void {
-    this.#tripMs = tripMs;
-    this.#isDegraded = decision.degraded;
-    this.#forecast = decision.degraded ? null : forecastAfter(decision, policy, now);
-    if (!decision.degraded || !decision.allowed || decision.remaining > 0) return;
-    if (this.#first !== undefined) this.#first.notBefore = now + decision.nextTokenMs;
-  }
-
-  // A refusal that counted tokens which were refunded since names an instant that is too late.
-  #refuse(wait: QueuedWait, { decision, now }: Answer, isRefunded: boolean): void {
+  #refuse({ asked, decision, receivedAt }: Answer, isRefunded: boolean): void {
     const { retryAfterMs, resetMs, capacity, degraded, error } = decision;
-    const waitMs = Math.max(1, isRefunded ? 0 : retryAfterMs);
-    if (retryAfterMs === Infinity) this.#reject(wait, neverFits(wait.cost, capacity));
+    // The refusal may count tokens that are refunded now.
+    const waitMs = isRefunded ? 1 : Math.max(1, retryAfterMs);
+    asked.notBefore = Math.ceil(receivedAt) + waitMs;
+    if (retryAfterMs === Infinity) this.#reject(asked, neverFits(asked.cost, capacity));
     // No bucket refused, so there is none to wait for.
-    else if (degraded && resetMs === 0) this.#reject(wait, storeFailed(error));
-    else if (now + waitMs > wait.until) this.#reject(wait, tooLate(waitMs, 0));
-    else wait.notBefore = now + waitMs;
+    else if (degraded && resetMs === 0) this.#reject(asked, storeFailed(error));
+    else if (asked.notBefore > asked.until) this.#reject(asked, tooLate(waitMs, 0));
   }
 
-  #delayByJitter(): void {
+  #delayFirst(until: number): void {
     const first = this.#first;
-    if (first === undefined) return;
-    const jitterMs = Math.floor(Math.random() * (this.#jitterMs + 1));
-    first.notBefore = Math.max(first.notBefore, Math.min(first.notBefore + jitterMs, this.#soonest));
+    if (first !== undefined) first.notBefore = Math.max(first.notBefore, until);
   }
 
   #reject(wait: QueuedWait, error: unknown): void {
@@ -227,35 +203,32 @@ export class WaitQueue {
     let tokens = 0;
     let notBefore = -Infinity;
     for (const wait of this.#waits) {
-      const { cost, policy, until } = wait;
-      const turn = Math.max(notBefore, wait.notBefore);
-      const waitMs = this.#knownWait(policy, tokens + cost, turn, now);
-      if (this.#isLate(wait, waitMs, now, graceMs)) {
-        this.#reject(wait, tooLate(waitMs, now - until));
-      } else {
-        tokens += cost;
-        notBefore = turn;
-        this.#soonest = Math.min(this.#soonest, until);
-      }
+      notBefore = Math.max(notBefore, wait.notBefore);
+      if (this.#rejectIfLate(wait, this.#knownWait(wait, tokens + wait.cost, notBefore, now), now, graceMs)) continue;
+      tokens += wait.cost;
+      this.#soonest = Math.min(this.#soonest, wait.until);
     }
   }
 
   // The store's time is not the tokens' time: a caller whose tokens are there gets as long as one more call may take.
-  #isLate({ until }: QueuedWait, waitMs: number, now: number, graceMs: number): boolean {
-    return now + waitMs - until > (waitMs > 0 ? graceMs : this.#storeTimeoutMs);
+  #rejectIfLate(wait: QueuedWait, waitMs: number, now: number, graceMs: number): boolean {
+    const isLate = now + waitMs - wait.until > (waitMs > 0 ? graceMs : this.#storeTimeoutMs);
+    if (isLate) this.#reject(wait, tooLate(waitMs, now - wait.until));
+    return isLate;
   }
 
   // That an unknown bucket is full is an assumption, and rejects no caller.
-  #knownWait(policy: Policy, tokens: number, notBefore: number, now: number): number {
-    return Math.max(expectedWait(this.#forecast ?? FULL, policy, this.#forecast === null ? 0 : tokens, now), notBefore - now);
+  #knownWait({ policy }: QueuedWait, tokens: number, notBefore: number, now: number): number {
+    const waitMs = this.#forecast === null ? 0 : expectedWait(this.#forecast, policy, tokens, now);
+    return Math.max(waitMs, notBefore - now);
+  }
+
+  get #first(): QueuedWait | undefined {
+    return this.#waits.values().next().value;
   }
 }
 
-function takeMatch(answers: Set<Answer>, { cost, policy }: QueuedWait): Answer | undefined {
-  for (const answer of answers) {
-    if (answer.cost !== cost || answer.policy !== policy) continue;
-    answers.delete(answer);
-    return answer;
-  }
+function firstMatch(grants: Set<Answer>, { cost, policy }: QueuedWait): Answer | undefined {
+  for (const grant of grants) if (grant.asked.cost === cost && grant.asked.policy === policy) return grant;
   return undefined;
 }

@@ -5,8 +5,9 @@ import { costOf, policyOf, type ConsumeOptions } from "../limiter/arguments.js";
 import { isShadow } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { Cancellations, type AbortSignalLike } from "./abort.js";
+import { nextMillisecond } from "./forecast.js";
 import { neverFits, queueFull } from "./wait-error.js";
-import { nextMillisecond, WaitQueue, type QueuedWait } from "./wait-queue.js";
+import { WaitQueue, type QueuedWait } from "./wait-queue.js";
 
 /** Bounds of a {@link Waiter}. */
 export interface WaiterOptions {
@@ -138,9 +139,9 @@ class QueueingWaiter implements Waiter {
       this.#waiting -= 1;
       if (signal !== undefined) this.#cancellations.delete(signal, entry);
     };
-    queue.join(wait, now);
     this.#waiting += 1;
     if (signal !== undefined) this.#cancellations.add(signal, entry);
+    queue.join(wait, now);
   }
 
   #queueOf(name: string, key: Key): WaitQueue {
