@@ -73,9 +73,9 @@ export class WaitQueue {
 
   /** Adds a caller, or rejects it when its tokens are known to come too late. */
   join(wait: QueuedWait, now: number): void {
-    const notBefore = this.#first?.notBefore ?? -Infinity;
     this.#waits.add(wait);
     this.#wanted += wait.cost;
+    const { notBefore } = this.#first ?? wait;
     if (this.#rejectIfLate(wait, this.#knownWait(wait, this.#wanted, notBefore, now), now, 0)) return;
     this.#soonest = Math.min(this.#soonest, wait.until);
     if (!this.#isInRound && this.#waits.size === 1) void this.#round();
@@ -110,7 +110,7 @@ export class WaitQueue {
     const sentAt = monotonicClock();
     const grants = new Set<Answer>();
     const answers = (await Promise.all(asked.map((wait) => this.#ask(wait, grants)))).filter((answer) => answer !== null);
-    // Their callers have left, or would overtake the first one. A store that fails here loses tokens: less is granted, not more.
+    // These tokens have no caller, or would let one overtake. If the store fails here, less is granted, not more.
     const refunds = [...grants].map(async ({ asked: { policy }, decision }) => this.#limiter.refund(this.#key, decision, { policy }));
     if (answers.length > 0) this.#learn(answers, grants, sentAt);
     await Promise.allSettled(refunds);
@@ -118,8 +118,8 @@ export class WaitQueue {
     this.step();
   }
 
-  // The first callers, as many as the expected tokens serve, and at least one. Of two calls, the one that is sent n ms later is
-  // decided n ms later: by then the tokens that came during the last call's trip are there as well.
+  // As many of the first callers as the expected tokens serve, and at least one. A call that is sent n ms after another is
+  // decided n ms after it. So the tokens that came during the last call's trip will be there as well.
   #affordable(): QueuedWait[] {
     const decidedAt = readClock(monotonicClock) + this.#tripMs;
     const asked: QueuedWait[] = [];
@@ -145,7 +145,7 @@ export class WaitQueue {
     }
   }
 
-  // In order of arrival, up to the first caller that gets none.
+  // Serves callers in order of arrival, up to the first caller that gets none.
   #handOut(grants: Set<Answer>): void {
     for (const wait of this.#waits) {
       const grant = firstMatch(grants, wait);
@@ -156,6 +156,7 @@ export class WaitQueue {
     }
   }
 
+  // The call that the store decided last describes the bucket.
   #learn(answers: readonly Answer[], refunded: ReadonlySet<Answer>, sentAt: number): void {
     const last = answers.reduce((latest, answer) => (answer.decision.at >= latest.decision.at ? answer : latest));
     const { degraded, remaining, nextTokenMs } = last.decision;
@@ -166,6 +167,7 @@ export class WaitQueue {
     this.#isDegraded = degraded;
     this.#forecast = degraded ? null : forecastAfter(last.decision, last.asked.policy, now);
     for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.policy, asked.cost, now);
+    // The forecast knows nothing of a fallback's bucket, but its next token is known.
     if (degraded && remaining === 0) this.#delayFirst(now + nextTokenMs);
     for (const refusal of refusals) this.#refuse(refusal, refunded.size > 0);
     if (mayBeLate) this.#rejectLate(now, 0);
@@ -177,13 +179,11 @@ export class WaitQueue {
 
   #refuse({ asked, decision, receivedAt }: Answer, isRefunded: boolean): void {
     const { retryAfterMs, resetMs, capacity, degraded, error } = decision;
-    // The refusal may count tokens that are refunded now.
-    const waitMs = isRefunded ? 1 : Math.max(1, retryAfterMs);
-    asked.notBefore = Math.ceil(receivedAt) + waitMs;
+    // The refusal may count tokens that are refunded now: then the forecast alone tells the wait.
+    asked.notBefore = Math.ceil(receivedAt) + (isRefunded ? 1 : Math.max(1, retryAfterMs));
     if (retryAfterMs === Infinity) this.#reject(asked, neverFits(asked.cost, capacity));
     // No bucket refused, so there is none to wait for.
     else if (degraded && resetMs === 0) this.#reject(asked, storeFailed(error));
-    else if (asked.notBefore > asked.until) this.#reject(asked, tooLate(waitMs, 0));
   }
 
   #delayFirst(until: number): void {
@@ -197,6 +197,7 @@ export class WaitQueue {
     wait.reject(error);
   }
 
+  // Goes through all callers, so only when tokens may come later than predicted, or when a caller's time is used up.
   #rejectLate(now: number, graceMs: number): void {
     if (this.#soonest === Infinity) return;
     this.#soonest = Infinity;

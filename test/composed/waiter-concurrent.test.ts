@@ -203,6 +203,17 @@ describe("order of arrival", () => {
     expect([served, at["large"], at["small"]]).toEqual([["large", "small"], 105, 205]);
   });
 
+  test("L2 · a large cost that was refused because of a small one behind it does not wait for the small one's token", async () => {
+    const store = new DelayedStore(10, 5);
+    const { limiter, wait, at } = queueOver(store, { capacity: 4, refill: perSecond(10) });
+    store.inner.consume(limiter.policy, "key", 2);
+    wait("large", { cost: 3 });
+    wait("small", { cost: 1 });
+    await pass(1_000);
+    // The store decides the small one first. The refusal of the large one names 200, but the small one's token is refunded.
+    expect(at).toEqual({ large: 105, small: 205 });
+  });
+
   test("a small cost whose tokens came first is served as soon as the large one before it is", async () => {
     const store = new DelayedStore(20, 5);
     const { wait, at } = queueOver(store, hourly(4));
