@@ -424,3 +424,27 @@ test("L1 · with any costs, delays and cancellations: served in order, within th
     { numRuns: 300 },
   );
 });
+
+test("L1 · with any costs, delays and cancellations: what is spent is what callers got", async () => {
+  const cases = fc.record({
+    capacity: fc.integer({ min: 1, max: 20 }),
+    delays: fc.array(fc.nat(30), { minLength: 1, maxLength: 12 }),
+    callers: fc.array(fc.record({ after: fc.nat(10), cost: fc.integer({ min: 1, max: 4 }), cancelAfter: fc.option(fc.nat(60), { freq: 2 }) }), { minLength: 1, maxLength: 16, size: "max" }),
+  });
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ capacity, delays, callers }) => {
+      const { waiter, limiter, spent } = queueOver(new DelayedStore(...delays), hourly(capacity));
+      let granted = 0;
+      for (const { after, cost, cancelAfter } of callers) {
+        await pass(after);
+        const cancel = new AbortController();
+        if (cancelAfter !== null) setTimeout(() => cancel.abort("cancelled"), cancelAfter);
+        const wait = waiter.wait("key", { cost: Math.min(cost, limiter.policy.maxCost), signal: cancel.signal });
+        void wait.then((decision) => (granted += decision.cost), () => undefined);
+      }
+      await pass(2_000);
+      expect(spent()).toBe(granted);
+    }),
+    { numRuns: 200 },
+  );
+});
