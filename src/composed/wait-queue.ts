@@ -186,9 +186,9 @@ export class WaitQueue {
     else if (degraded && resetMs === 0) this.#reject(asked, storeFailed(error));
   }
 
-  #delayFirst(until: number): void {
+  #delayFirst(at: number): void {
     const first = this.#first;
-    if (first !== undefined) first.notBefore = Math.max(first.notBefore, until);
+    if (first !== undefined) first.notBefore = Math.max(first.notBefore, at);
   }
 
   #reject(wait: QueuedWait, error: unknown): void {

@@ -374,6 +374,17 @@ describe("jitter", () => {
   });
 });
 
+test("jitter takes no caller behind the first one beyond its `maxWaitMs`", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(0.999);
+  const store = new LaterStore(clock);
+  const { limiter, wait, at, errors } = queueOver(store, { capacity: 2, refill: perSecond(100) }, { jitterMs: 50 });
+  store.inner.consume(limiter.policy, "key", 2);
+  wait("patient");
+  wait("impatient", { maxWaitMs: 25 });
+  await pass(200);
+  expect([at, errors]).toEqual([{ patient: 25, impatient: 25 }, {}]);
+});
+
 test("L1 · with any costs, delays and cancellations: served in order, within the bound, and no token is lost", async () => {
   const cases = fc.record({
     capacity: fc.integer({ min: 1, max: 8 }),
