@@ -10,10 +10,10 @@ import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { createLimiter, createWaiter, MemoryStore, perHour, perSecond, type AsyncStore, type Decision, type LimitOptions, type Policy } from "../dist/index.js";
 import { RedisStore } from "../dist/redis.js";
+import { guard } from "../dist/store.js";
 import { fromStore, median, PATIENT_MS } from "./measure.js";
 import { startRedis } from "./redis-server.js";
 import { finish, goal, quick, show } from "./results.js";
-import { guard } from "sluice/store";
 
 const ROUNDS = quick ? 2 : 5;
 const STORE_MS = 5;

@@ -4,47 +4,61 @@ import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import { storeTimeoutOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { ArrivalOrder, type Attempt, type QueuedWait, type WaitRequest } from "./arrival-order.js";
-import { Forecast, nextMillisecond } from "./forecast.js";
+import { expectedWait, forecastAfter, FULL, nextMillisecond, refundForecast, type Forecast } from "./forecast.js";
 import { neverFits, storeFailed, tooLate } from "./wait-error.js";
 
 // The longest timer that platforms hold. A longer wait takes several.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** One caller of a {@link WaitQueue}. */
+export interface QueuedWait {
+  readonly cost: number;
+  readonly policy: Policy;
+  /** The latest instant of the monotonic clock at which its tokens may come. */
+  readonly until: number;
+  /** The instant that a refusal named: no call before it. -Infinity at first. */
+  notBefore: number;
+  resolve(decision: Decision): void;
+  reject(error: unknown): void;
+}
+
+/** The store's answer to one call. */
+interface Answer {
+  /** The caller that the call was sent for. Another one may get its tokens. */
+  readonly asked: QueuedWait;
+  readonly decision: Decision;
+  /** By the monotonic clock, with fractions. */
+  readonly receivedAt: number;
+}
+
 /**
- * The callers that wait for one key, served in order of arrival. There is one timer, and only while a caller waits for tokens.
+ * The callers that wait for one key, served in order of arrival.
  *
- * Each caller is asked for by a call of its own, sent as soon as the {@link Forecast} has tokens for it: many at once while
- * tokens are there, then one by one at the refill's pace. Granted tokens go to the first caller of the queue if it wants as
- * many under the same policy. Tokens that would let a caller overtake the first are refunded.
+ * The queue asks the store in rounds. A round sends one call for each of the first callers, as many as the expected tokens
+ * serve. Granted tokens go to the first caller of the queue if it wants as many under the same policy. A round is over when
+ * all its calls are answered and the tokens that no caller took are refunded. A timer is set only until tokens are expected.
  */
 export class WaitQueue {
   readonly #limiter: Limiter;
   readonly #key: Key;
   readonly #jitterMs: number;
   readonly #storeTimeoutMs: number;
-  readonly #onEmpty: (queue: WaitQueue) => void;
-  readonly #order = new ArrivalOrder();
-  readonly #forecast = new Forecast();
-  /** Tokens asked for so far, minus those given back. */
-  #sent = 0;
-  #calls = 0;
-  /** The number of the newest call that was answered. */
-  #learned = 0;
-  #inFlight = 0;
-  #refunding = 0;
-  /** Granted attempts whose turn has not come. */
-  #granted: Attempt[] = [];
-  /** The store is down: a fallback answers, whose buckets the forecast does not know. */
-  #oneByOne = false;
-  /** Tokens come later than predicted, so callers may have to be rejected. */
-  #recheck = false;
+  readonly #onEmpty: () => void;
+  readonly #waits = new Set<QueuedWait>();
+  /** Tokens that all callers want. */
+  #wanted = 0;
+  /** No caller has an `until` before it. */
+  #soonest = Infinity;
+  /** Null while nothing is known: before the first decision, and while a fallback answers. */
+  #forecast: Forecast | null = null;
+  #isDegraded = false;
+  /** Whole milliseconds that the last call took. */
+  #tripMs = 0;
+  #isInRound = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #timerAt = NaN;
-  #stepping = false;
 
-  /** `onEmpty` is called when no caller and no call is left, possibly several times. */
-  constructor(limiter: Limiter, key: Key, jitterMs: number, onEmpty: (queue: WaitQueue) => void) {
+  /** `onEmpty` is called once, when no caller and no call is left. */
+  constructor(limiter: Limiter, key: Key, jitterMs: number, onEmpty: () => void) {
     this.#limiter = limiter;
     this.#key = key;
     this.#jitterMs = jitterMs;
@@ -54,197 +68,168 @@ export class WaitQueue {
 
   /** The number of callers, with those that the store is being asked for. */
   get length(): number {
-    return this.#order.length;
+    return this.#waits.size;
   }
 
-  /** Adds a caller; call {@link step} afterwards. Throws a WaitError when its tokens are known to come too late. */
-  join(request: WaitRequest, now: number): QueuedWait {
-    const waitMs = this.#knownWait(request.policy, this.#order.wanted + request.cost, now);
-    if (this.#isLate(request, waitMs, now, 0)) throw tooLate(waitMs, 0);
-    return this.#order.join(request);
+  /** Adds a caller, or rejects it when its tokens are known to come too late. */
+  join(wait: QueuedWait, now: number): void {
+    this.#waits.add(wait);
+    this.#wanted += wait.cost;
+    const { notBefore } = this.#first ?? wait;
+    if (this.#rejectIfLate(wait, this.#knownWait(wait, this.#wanted, notBefore, now), now, 0)) return;
+    this.#soonest = Math.min(this.#soonest, wait.until);
+    if (!this.#isInRound && this.#waits.size === 1) void this.#round();
   }
 
   /** Removes a caller, wherever it stands; call {@link step} afterwards. */
   leave(wait: QueuedWait): void {
-    this.#order.leave(wait);
+    if (this.#waits.delete(wait)) this.#wanted -= wait.cost;
   }
 
-  /** Sends every call whose tokens should be there, and sets the timer for the next one. */
+  /** Begins a round if tokens should be there, and sets the timer if not. Does nothing during a round. */
   step(): void {
-    this.#handOut();
-    for (;;) {
-      this.#rejectLate(nextMillisecond());
-      const now = readClock(monotonicClock);
-      const wait = this.#order.next;
-      if (wait === null || this.#refunding > 0 || (this.#oneByOne && this.#inFlight > 0)) break;
-      const { cost, policy, until } = wait.request;
-      const knownMs = this.#knownWait(policy, cost, now);
-      const waitMs = Math.max(knownMs, this.#forecast.waitFor(policy, cost, now));
+    if (this.#isInRound) return;
+    clearTimeout(this.#timer);
+    const now = readClock(monotonicClock);
+    if (now - this.#soonest > this.#storeTimeoutMs) this.#rejectLate(now, this.#storeTimeoutMs);
+    for (const first of this.#waits) {
+      const waitMs = this.#knownWait(first, first.cost, first.notBefore, now);
       // A forecast that was early is no reason to reject: hence the grace.
-      if (this.#isLate(wait.request, knownMs, now, this.#storeTimeoutMs)) this.#reject(wait, tooLate(knownMs, now - until));
-      else if (waitMs > 0) return this.#wakeAt(now, now + waitMs);
-      else this.#ask(wait, now);
+      if (this.#rejectIfLate(first, waitMs, now, this.#storeTimeoutMs)) continue;
+      if (waitMs > 0) this.#timer = setTimeout(() => this.step(), Math.min(waitMs, LONGEST_TIMER_MS));
+      else void this.#round();
+      return;
     }
-    clearTimeout(this.#timer);
-    this.#timerAt = NaN;
-    if (this.length === 0 && this.#inFlight === 0 && this.#refunding === 0) this.#onEmpty(this);
+    this.#onEmpty();
   }
 
-  // Answers that come together are followed by one step.
-  #stepSoon(): void {
-    if (this.#stepping) return;
-    this.#stepping = true;
-    void Promise.resolve().then(() => {
-      this.#stepping = false;
-      this.step();
-    });
+  async #round(): Promise<void> {
+    this.#isInRound = true;
+    await undefined; // Callers that come together are asked for together.
+    const asked = this.#affordable();
+    const sentAt = monotonicClock();
+    const grants = new Set<Answer>();
+    const answers = (await Promise.all(asked.map((wait) => this.#ask(wait, grants)))).filter((answer) => answer !== null);
+    // These tokens have no caller, or would let one overtake. If the store fails here, less is granted, not more.
+    const refunds = [...grants].map(async ({ asked: { policy }, decision }) => this.#limiter.refund(this.#key, decision, { policy }));
+    if (answers.length > 0) this.#learn(answers, grants, sentAt);
+    await Promise.allSettled(refunds);
+    this.#isInRound = false;
+    this.step();
   }
 
-  #wakeAt(now: number, at: number): void {
-    if (this.#timerAt === at) return;
-    clearTimeout(this.#timer);
-    this.#timerAt = at;
-    this.#timer = setTimeout(() => {
-      this.#timerAt = NaN;
-      this.step();
-    }, Math.min(at - now, LONGEST_TIMER_MS));
+  // As many of the first callers as the expected tokens serve, and at least one. A call that is sent n ms after another is
+  // decided n ms after it. So the tokens that came during the last call's trip will be there as well.
+  #affordable(): QueuedWait[] {
+    const decidedAt = readClock(monotonicClock) + this.#tripMs;
+    const asked: QueuedWait[] = [];
+    let tokens = 0;
+    for (const wait of this.#waits) {
+      tokens += wait.cost;
+      if (asked.length > 0 && (this.#isDegraded || expectedWait(this.#forecast ?? FULL, wait.policy, tokens, decidedAt) > 0)) break;
+      asked.push(wait);
+    }
+    return asked;
   }
 
-  #ask(wait: QueuedWait, now: number): void {
-    const { cost, policy } = wait.request;
-    this.#inFlight += 1;
-    this.#charge(policy, cost, now);
-    const attempt: Attempt = { cost, policy, number: ++this.#calls, sent: this.#sent, wait, decision: null };
-    this.#order.assign(wait, attempt);
-    const failed = (error: unknown): void => {
-      this.#inFlight -= 1;
-      this.#charge(policy, -cost, readClock(monotonicClock));
-      if (attempt.wait !== null) this.#reject(attempt.wait, error);
-    };
+  async #ask(asked: QueuedWait, grants: Set<Answer>): Promise<Answer | null> {
+    const { cost, policy } = asked;
     try {
-      const answer = this.#limiter.consume(this.#key, { cost, policy });
-      if (!("then" in answer)) return this.#answered(attempt, answer);
-      void answer.then((decision) => this.#answered(attempt, decision), failed).then(() => this.#stepSoon());
+      const decision = await this.#limiter.consume(this.#key, { cost, policy });
+      const answer = { asked, decision, receivedAt: monotonicClock() };
+      if (decision.allowed) this.#handOut(grants.add(answer));
+      return answer;
     } catch (error) {
-      failed(error);
+      this.#reject(asked, error);
+      return null;
     }
   }
 
-  #answered(attempt: Attempt, decision: Decision): void {
-    this.#inFlight -= 1;
-    attempt.decision = decision;
-    const now = nextMillisecond();
-    this.#recheck = this.#learn(attempt, decision, now) || this.#recheck;
-    if (decision.allowed) this.#granted.push(attempt);
-    else if (attempt.wait !== null) this.#refused(attempt.wait, decision, now);
-    this.#handOut();
+  // Serves callers in order of arrival, up to the first caller that gets none.
+  #handOut(grants: Set<Answer>): void {
+    for (const wait of this.#waits) {
+      const grant = firstMatch(grants, wait);
+      if (grant === undefined) return;
+      grants.delete(grant);
+      this.leave(wait);
+      wait.resolve(grant.decision);
+    }
   }
 
-  // What the forecast counts as taken, also for decisions that are under way.
-  #charge(policy: Policy, tokens: number, now: number): void {
-    this.#sent += tokens;
-    this.#forecast.charge(policy, tokens, now);
+  // The call that the store decided last describes the bucket.
+  #learn(answers: readonly Answer[], refunded: ReadonlySet<Answer>, sentAt: number): void {
+    const last = answers.reduce((latest, answer) => (answer.decision.at >= latest.decision.at ? answer : latest));
+    const { degraded, remaining, nextTokenMs } = last.decision;
+    const now = Math.ceil(last.receivedAt);
+    const refusals = answers.filter(({ decision }) => !decision.allowed);
+    const mayBeLate = refusals.length > 0 || this.#forecast === null;
+    this.#tripMs = Math.floor(last.receivedAt - sentAt);
+    this.#isDegraded = degraded;
+    this.#forecast = degraded ? null : forecastAfter(last.decision, last.asked.policy, now);
+    for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.policy, asked.cost, now);
+    // The forecast knows nothing of a fallback's bucket, but its next token is known.
+    if (degraded && remaining === 0) this.#delayFirst(now + nextTokenMs);
+    for (const refusal of refusals) this.#refuse(refusal, refunded.size > 0);
+    if (mayBeLate) this.#rejectLate(now, 0);
+    if (refusals.length > 0 && this.#first !== undefined) {
+      const jitterMs = Math.floor(Math.random() * (this.#jitterMs + 1));
+      this.#delayFirst(Math.min(this.#first.notBefore + jitterMs, this.#soonest));
+    }
   }
 
-  // Returns whether tokens come later than predicted.
-  #learn({ policy, cost, number, sent }: Attempt, decision: Decision, now: number): boolean {
-    if (number < this.#learned) return false; // a newer call was answered before
-    this.#learned = number;
-    if (!decision.allowed) this.#forecast.charge(policy, -cost, now);
-    this.#oneByOne = decision.degraded;
-    if (!decision.degraded) return this.#forecast.learn(decision, policy, this.#sent - sent, now);
-    this.#forecast.forget();
-    const { next } = this.#order;
-    if (next !== null && decision.allowed && decision.remaining === 0 && decision.nextTokenMs > 0) next.notBefore = now + decision.nextTokenMs;
-    return true;
-  }
-
-  #refused(wait: QueuedWait, { retryAfterMs, resetMs, capacity, degraded, error }: Decision, now: number): void {
-    if (retryAfterMs === Infinity) return this.#reject(wait, neverFits(wait.request.cost, capacity));
+  #refuse({ asked, decision, receivedAt }: Answer, isRefunded: boolean): void {
+    const { retryAfterMs, resetMs, capacity, degraded, error } = decision;
+    // The refusal may count tokens that are refunded now: then the forecast alone tells the wait.
+    asked.notBefore = Math.ceil(receivedAt) + (isRefunded ? 1 : Math.max(1, retryAfterMs));
+    if (retryAfterMs === Infinity) this.#reject(asked, neverFits(asked.cost, capacity));
     // No bucket refused, so there is none to wait for.
-    if (degraded && resetMs === 0) return this.#reject(wait, storeFailed(error));
-    const at = now + Math.max(1, retryAfterMs);
-    if (at > wait.request.until) return this.#reject(wait, tooLate(retryAfterMs, 0));
-    const jitterMs = Math.floor(Math.random() * (this.#jitterMs + 1));
-    wait.notBefore = Math.max(at, Math.min(at + jitterMs, wait.request.until));
-    this.#order.assign(wait, null);
-    this.#recheck = true;
+    else if (degraded && resetMs === 0) this.#reject(asked, storeFailed(error));
   }
 
-  #handOut(): void {
-    if (this.#granted.length === 0) return;
-    let { first } = this.#order;
-    for (; first !== null; first = this.#order.first) {
-      const { cost, policy } = first.request;
-      const index = this.#granted.findIndex((attempt) => attempt.cost === cost && attempt.policy === policy);
-      if (index < 0) break;
-      this.#serve(first, this.#granted.splice(index, 1)[0] as Attempt);
-    }
-    // While the first caller is being asked for, those behind it keep their tokens.
-    const isAsked = first !== null && first.attempt !== null;
-    const surplus = this.#granted.filter(({ wait }) => !isAsked || wait === null);
-    if (surplus.length === 0) return;
-    this.#granted = isAsked ? this.#granted.filter(({ wait }) => wait !== null) : [];
-    for (const attempt of surplus) void this.#giveBack(attempt);
-  }
-
-  // The first caller and the one that the call was made for swap their attempts.
-  #serve(first: QueuedWait, attempt: Attempt): void {
-    const [own, other] = [first.attempt, attempt.wait];
-    this.#order.assign(first, attempt);
-    if (other !== null) this.#order.assign(other, own);
-    else if (own !== null) own.wait = null;
-    this.#order.leave(first);
-    first.request.resolve(attempt.decision as Decision);
-  }
-
-  async #giveBack({ wait, cost, policy, decision }: Attempt): Promise<void> {
-    if (wait !== null) this.#order.assign(wait, null);
-    this.#charge(policy, -cost, readClock(monotonicClock));
-    this.#refunding += 1;
-    try {
-      await this.#limiter.refund(this.#key, decision as Decision, { policy });
-    } catch {
-      // The tokens are lost: less is granted, not more.
-    }
-    this.#refunding -= 1;
-    this.#stepSoon();
+  #delayFirst(at: number): void {
+    const first = this.#first;
+    if (first !== undefined) first.notBefore = Math.max(first.notBefore, at);
   }
 
   #reject(wait: QueuedWait, error: unknown): void {
-    this.#order.leave(wait);
-    wait.request.reject(error);
+    if (!this.#waits.has(wait)) return;
+    this.leave(wait);
+    wait.reject(error);
   }
 
-  // Goes through the queue only when tokens come later than predicted, or when the store has used up a caller's time.
-  #rejectLate(now: number): void {
-    const { soonest } = this.#order;
-    if (soonest === Infinity || !(this.#recheck || now - soonest > this.#storeTimeoutMs)) return;
-    const graceMs = this.#recheck ? 0 : this.#storeTimeoutMs;
-    this.#recheck = false;
-    this.#order.soonest = Infinity;
+  // Goes through all callers, so only when tokens may come later than predicted, or when a caller's time is used up.
+  #rejectLate(now: number, graceMs: number): void {
+    if (this.#soonest === Infinity) return;
+    this.#soonest = Infinity;
     let tokens = 0;
-    for (let wait = this.#order.next; wait !== null; wait = wait.after) {
-      if (wait.attempt !== null) continue;
-      const { cost, policy, until } = wait.request;
-      const waitMs = this.#knownWait(policy, tokens + cost, now);
-      if (this.#isLate(wait.request, waitMs, now, graceMs)) {
-        this.#reject(wait, tooLate(waitMs, now - until));
-      } else {
-        tokens += cost;
-        this.#order.soonest = Math.min(this.#order.soonest, until);
-      }
+    let notBefore = -Infinity;
+    for (const wait of this.#waits) {
+      notBefore = Math.max(notBefore, wait.notBefore);
+      if (this.#rejectIfLate(wait, this.#knownWait(wait, tokens + wait.cost, notBefore, now), now, graceMs)) continue;
+      tokens += wait.cost;
+      this.#soonest = Math.min(this.#soonest, wait.until);
     }
   }
 
   // The store's time is not the tokens' time: a caller whose tokens are there gets as long as one more call may take.
-  #isLate({ until }: WaitRequest, waitMs: number, now: number, graceMs: number): boolean {
-    return now + waitMs - until > (waitMs > 0 ? graceMs : this.#storeTimeoutMs);
+  #rejectIfLate(wait: QueuedWait, waitMs: number, now: number, graceMs: number): boolean {
+    const isLate = now + waitMs - wait.until > (waitMs > 0 ? graceMs : this.#storeTimeoutMs);
+    if (isLate) this.#reject(wait, tooLate(waitMs, now - wait.until));
+    return isLate;
   }
 
-  // No caller is served before the next one. That an unknown bucket is full is an assumption, and rejects no caller.
-  #knownWait(policy: Policy, tokens: number, now: number): number {
-    const waitMs = this.#forecast.known ? this.#forecast.waitFor(policy, tokens, now) : 0;
-    return Math.max(waitMs, (this.#order.next?.notBefore ?? -Infinity) - now);
+  // That an unknown bucket is full is an assumption, and rejects no caller.
+  #knownWait({ policy }: QueuedWait, tokens: number, notBefore: number, now: number): number {
+    const waitMs = this.#forecast === null ? 0 : expectedWait(this.#forecast, policy, tokens, now);
+    return Math.max(waitMs, notBefore - now);
   }
+
+  get #first(): QueuedWait | undefined {
+    return this.#waits.values().next().value;
+  }
+}
+
+function firstMatch(grants: Set<Answer>, { cost, policy }: QueuedWait): Answer | undefined {
+  for (const grant of grants) if (grant.asked.cost === cost && grant.asked.policy === policy) return grant;
+  return undefined;
 }

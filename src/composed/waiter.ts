@@ -5,10 +5,9 @@ import { costOf, policyOf, type ConsumeOptions } from "../limiter/arguments.js";
 import { isShadow } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { Cancellations, type AbortSignalLike } from "./abort.js";
-import type { QueuedWait } from "./arrival-order.js";
 import { nextMillisecond } from "./forecast.js";
 import { neverFits, queueFull } from "./wait-error.js";
-import { WaitQueue } from "./wait-queue.js";
+import { WaitQueue, type QueuedWait } from "./wait-queue.js";
 
 /** Bounds of a {@link Waiter}. */
 export interface WaiterOptions {
@@ -75,10 +74,10 @@ export function createWaiter(limiter: Limiter, options: WaiterOptions = {}): Wai
   return new QueueingWaiter(limiter, { maxWaitMs, maxWaiters, maxWaitersPerKey, jitterMs });
 }
 
-/** A caller's place, for the signal that may cancel it. */
+/** A caller and its queue, for the signal that may cancel it. */
 interface Cancellable {
   readonly queue: WaitQueue;
-  readonly place: QueuedWait;
+  readonly wait: QueuedWait;
 }
 
 type Resolve = (decision: Decision | Promise<Decision>) => void;
@@ -89,9 +88,9 @@ class QueueingWaiter implements Waiter {
   readonly #queues = new Map<string, WaitQueue>();
   readonly #cancellations = new Cancellations<Cancellable>((all, reason) => {
     // All leave before any queue moves on: the next caller may be one of them.
-    for (const { queue, place } of all) {
-      queue.leave(place);
-      place.request.reject(reason);
+    for (const { queue, wait } of all) {
+      queue.leave(wait);
+      wait.reject(reason);
     }
     for (const queue of new Set([...all].map((each) => each.queue))) queue.step();
   });
@@ -127,21 +126,22 @@ class QueueingWaiter implements Waiter {
     // Read once: a `maxWaitMs` of 0 must not be over at the next reading.
     const now = nextMillisecond();
     const queue = this.#queueOf(name, key);
-    const place = queue.join({
+    const wait: QueuedWait = {
       cost,
       policy,
       until: now + maxWaitMs,
+      notBefore: -Infinity,
       resolve: (decision) => (settled(), resolve(decision)),
       reject: (error) => (settled(), reject(error)),
-    }, now);
-    const entry: Cancellable = { queue, place };
+    };
+    const entry: Cancellable = { queue, wait };
     const settled = (): void => {
       this.#waiting -= 1;
       if (signal !== undefined) this.#cancellations.delete(signal, entry);
     };
     this.#waiting += 1;
     if (signal !== undefined) this.#cancellations.add(signal, entry);
-    queue.step();
+    queue.join(wait, now);
   }
 
   #queueOf(name: string, key: Key): WaitQueue {
@@ -149,10 +149,7 @@ class QueueingWaiter implements Waiter {
     if (this.#waiting >= maxWaiters) throw queueFull("maxWaiters", maxWaiters);
     let queue = this.#queues.get(name);
     if (queue === undefined) {
-      queue = new WaitQueue(this.#limiter, typeof key === "string" ? key : [...key], jitterMs, (empty) => {
-        // An emptied queue may report again after another one took its name.
-        if (this.#queues.get(name) === empty) this.#queues.delete(name);
-      });
+      queue = new WaitQueue(this.#limiter, typeof key === "string" ? key : [...key], jitterMs, () => this.#queues.delete(name));
       this.#queues.set(name, queue);
     }
     if (queue.length >= maxWaitersPerKey) throw queueFull("maxWaitersPerKey", maxWaitersPerKey);

@@ -76,12 +76,14 @@ describe("calls travel together", () => {
     expect(new Set(Object.values(at))).toEqual(new Set([5]));
   });
 
-  test("a second burst takes one round trip as well, and each caller one call", async () => {
+  test("a second burst follows when the first is answered, and each caller costs one call", async () => {
     const store = new DelayedStore(5);
     const { wait, served } = queueOver(store, hourly(200));
     for (let i = 0; i < 100; i++) wait(`${i}`);
     await pass(2);
     for (let i = 100; i < 200; i++) wait(`${i}`);
+    await pass(3);
+    expect([served.length, store.calls]).toEqual([100, 200]);
     await pass(5);
     expect([served.length, store.calls]).toEqual([200, 200]);
   });
@@ -104,6 +106,27 @@ describe("calls travel together", () => {
     for (const [i, name] of names.entries()) wait(name, { cost: 1 + (i % 3) });
     await pass(5);
     expect([served, store.calls]).toEqual([names, 20]);
+  });
+
+  test("tokens that come during the round trip are asked for together", async () => {
+    const store = new DelayedStore(8);
+    const { wait, served } = queueOver(store, { capacity: 10, refill: perSecond(1_000) });
+    for (let i = 0; i < 100; i++) wait(`${i}`);
+    // Ten at 8. One ms later a token is expected, and the eight that come until the store decides at 17.
+    await pass(8);
+    expect([served.length, store.calls]).toEqual([10, 10]);
+    await pass(9);
+    expect([served.length, store.calls]).toEqual([19, 19]);
+  });
+
+  test("a round waits for all of its answers before the next one", async () => {
+    const store = new DelayedStore(5, 50, 5);
+    const { wait, at } = queueOver(store, hourly(10));
+    for (const name of ["a", "b"]) wait(name);
+    await pass(1);
+    wait("c");
+    await pass(100);
+    expect(at).toEqual({ a: 5, b: 50, c: 55 });
   });
 
   test("at most one capacity is asked for while nothing is known of the bucket", async () => {
@@ -180,6 +203,17 @@ describe("order of arrival", () => {
     expect([served, at["large"], at["small"]]).toEqual([["large", "small"], 105, 205]);
   });
 
+  test("L2 · a large cost that was refused because of a small one behind it does not wait for the small one's token", async () => {
+    const store = new DelayedStore(10, 5);
+    const { limiter, wait, at } = queueOver(store, { capacity: 4, refill: perSecond(10) });
+    store.inner.consume(limiter.policy, "key", 2);
+    wait("large", { cost: 3 });
+    wait("small", { cost: 1 });
+    await pass(1_000);
+    // The store decides the small one first. The refusal of the large one names 200, but the small one's token is refunded.
+    expect(at).toEqual({ large: 105, small: 205 });
+  });
+
   test("a small cost whose tokens came first is served as soon as the large one before it is", async () => {
     const store = new DelayedStore(20, 5);
     const { wait, at } = queueOver(store, hourly(4));
@@ -209,7 +243,18 @@ test("an answer that is older than another one does not delay the next caller", 
   expect(at).toEqual({ a: 5, b: 20, c: 110 });
 });
 
-describe("cancelling while calls are under way", () => {
+describe("cancelling", () => {
+  test("before the calls are sent costs no call", async () => {
+    const store = new DelayedStore(5);
+    const { wait, at } = queueOver(store, hourly(1));
+    const cancel = new AbortController();
+    wait("cancelled", { signal: cancel.signal });
+    wait("next");
+    cancel.abort("enough");
+    await pass(5);
+    expect([at, store.calls]).toEqual([{ cancelled: 0, next: 5 }, 1]);
+  });
+
   test("the tokens of a cancelled caller go to the next of the same cost, without another call", async () => {
     const store = new DelayedStore(5);
     const { limiter, wait, at, waiter } = queueOver(store, hourly(1));
@@ -217,9 +262,10 @@ describe("cancelling while calls are under way", () => {
     const cancel = new AbortController();
     wait("cancelled", { signal: cancel.signal });
     wait("next");
+    await pass(1);
     cancel.abort("enough");
-    await pass(5);
-    expect([at, store.calls, refunds.mock.calls.length]).toEqual([{ cancelled: 0, next: 5 }, 1, 0]);
+    await pass(4);
+    expect([at, store.calls, refunds.mock.calls.length]).toEqual([{ cancelled: 1, next: 5 }, 1, 0]);
     expect([waiter.waiting, store.inner.peek(limiter.policy, "key", 0).remaining]).toEqual([0, 0]);
   });
 
@@ -252,6 +298,7 @@ describe("cancelling while calls are under way", () => {
     const { wait, at, spent } = queueOver(store, hourly(5));
     const cancel = new AbortController();
     for (const name of ["a", "b", "c"]) wait(name, { cost: 2, signal: cancel.signal });
+    await pass(1);
     cancel.abort("enough");
     wait("next", { cost: 5 });
     await pass(20);
@@ -327,6 +374,17 @@ describe("jitter", () => {
   });
 });
 
+test("jitter takes no caller behind the first one beyond its `maxWaitMs`", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(0.999);
+  const store = new LaterStore(clock);
+  const { limiter, wait, at, errors } = queueOver(store, { capacity: 2, refill: perSecond(100) }, { jitterMs: 50 });
+  store.inner.consume(limiter.policy, "key", 2);
+  wait("patient");
+  wait("impatient", { maxWaitMs: 25 });
+  await pass(200);
+  expect([at, errors]).toEqual([{ patient: 25, impatient: 25 }, {}]);
+});
+
 test("L1 · with any costs, delays and cancellations: served in order, within the bound, and no token is lost", async () => {
   const cases = fc.record({
     capacity: fc.integer({ min: 1, max: 8 }),
@@ -375,5 +433,29 @@ test("L1 · with any costs, delays and cancellations: served in order, within th
       });
     }),
     { numRuns: 300 },
+  );
+});
+
+test("L1 · with any costs, delays and cancellations: what is spent is what callers got", async () => {
+  const cases = fc.record({
+    capacity: fc.integer({ min: 1, max: 20 }),
+    delays: fc.array(fc.nat(30), { minLength: 1, maxLength: 12 }),
+    callers: fc.array(fc.record({ after: fc.nat(10), cost: fc.integer({ min: 1, max: 4 }), cancelAfter: fc.option(fc.nat(60), { freq: 2 }) }), { minLength: 1, maxLength: 16, size: "max" }),
+  });
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ capacity, delays, callers }) => {
+      const { waiter, limiter, spent } = queueOver(new DelayedStore(...delays), hourly(capacity));
+      let granted = 0;
+      for (const { after, cost, cancelAfter } of callers) {
+        await pass(after);
+        const cancel = new AbortController();
+        if (cancelAfter !== null) setTimeout(() => cancel.abort("cancelled"), cancelAfter);
+        const wait = waiter.wait("key", { cost: Math.min(cost, limiter.policy.maxCost), signal: cancel.signal });
+        void wait.then((decision) => (granted += decision.cost), () => undefined);
+      }
+      await pass(2_000);
+      expect(spent()).toBe(granted);
+    }),
+    { numRuns: 200 },
   );
 });

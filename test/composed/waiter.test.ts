@@ -109,6 +109,7 @@ describe("waiting", () => {
     const { wait, outcomes } = diary(createWaiter(createLimiter({ policy, store })));
     wait("all", "smtp", { cost: 3 });
     wait("next", "smtp");
+    await pass(0);
     const before = asked.mock.calls.length;
     const { setTimeout: real } = globalThis;
     vi.spyOn(globalThis, "setTimeout").mockImplementation(((ring: () => void, ms: number) => real(ring, ms / 2)) as typeof setTimeout);
@@ -234,6 +235,7 @@ describe("rejects", () => {
     const waiter = createWaiter(createLimiter({ policy }), { maxWaitersPerKey: 2 });
     const { wait, outcomes } = diary(waiter);
     wait("all", "smtp", { cost: 3 });
+    await pass(0);
     for (const name of ["a", "b", "c"]) wait(name, "smtp");
     wait("other key", "imap");
     await pass(0);
@@ -291,6 +293,7 @@ describe("cancelling", () => {
     const cancel = new AbortController();
     const [added, removed] = [vi.spyOn(cancel.signal, "addEventListener"), vi.spyOn(cancel.signal, "removeEventListener")];
     wait("all", "smtp", { cost: 3, signal: cancel.signal });
+    await pass(0);
     wait("cancelled", "smtp", { cost: 3, signal: cancel.signal });
     wait("after it", "smtp");
     wait("cancelled, too", "smtp", { signal: cancel.signal });
@@ -342,11 +345,14 @@ describe("cancelling", () => {
 
   test("while a call is under way leaves its tokens to the next caller", async () => {
     const store = new LaterStore(() => performance.now());
+    const asked = vi.spyOn(store, "consume");
     const limiter = createLimiter({ policy, store });
     const { wait, outcomes } = diary(createWaiter(limiter));
     const cancel = new AbortController();
     wait("cancelled", "smtp", { cost: 3, signal: cancel.signal });
     wait("next", "smtp", { cost: 3 });
+    await Promise.resolve(); // The first call is sent.
+    expect(asked.mock.calls.length).toBe(1);
     cancel.abort("enough");
     await pass(0);
     expect(outcomes).toEqual({ cancelled: { at: 0, error: "enough" }, next: { at: 0 } });
@@ -362,6 +368,7 @@ describe("cancelling", () => {
     const cancel = new AbortController();
     wait("cancelled", "smtp", { cost: 3, signal: cancel.signal });
     wait("next", "smtp", { cost: 1 });
+    await Promise.resolve(); // The first call is sent.
     cancel.abort("enough");
     await pass(500);
     expect(outcomes).toEqual({ cancelled: { at: 0, error: "enough" }, next: { at: 500 } });

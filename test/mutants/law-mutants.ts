@@ -99,13 +99,23 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L2", test: "waiter",
-    find: "if (this.#isLate(wait.request, knownMs, now, this.#storeTimeoutMs)) this.#reject(wait, tooLate(knownMs, now - until));",
-    replace: "if (false) throw until;",
+    find: "if (this.#rejectIfLate(first, waitMs, now, this.#storeTimeoutMs)) continue;",
+    replace: "",
   },
   {
     item: "L1", test: "waiter-concurrent",
-    find: "this.#granted.filter(({ wait }) => !isAsked || wait === null)",
-    replace: "[] as Attempt[]",
+    find: "const refunds = [...grants].map(",
+    replace: "const refunds = ([] as Answer[]).map(",
+  },
+  {
+    item: "L1", test: "waiter-concurrent",
+    find: "if (grant === undefined) return;",
+    replace: "if (grant === undefined) continue;",
+  },
+  {
+    item: "L2", test: "waiter-concurrent",
+    find: "isRefunded ? 1 : Math.max(1, retryAfterMs)",
+    replace: "Math.max(1, retryAfterMs)",
   },
   {
     item: "L1", test: "refund",

@@ -64,6 +64,7 @@ describeWith("redis-server", "waiting over Redis", () => {
     const waiter = createWaiter(limiter);
     const cancel = new AbortController();
     const waits = Array.from({ length: 3 }, () => waiter.wait("api", { cost: 2, signal: cancel.signal }));
+    await Promise.resolve(); // The calls are sent.
     cancel.abort("enough");
     expect((await Promise.allSettled(waits)).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
     // The next caller is asked for when all tokens are refunded.
