@@ -1,4 +1,6 @@
-/** The part of an `AbortSignal` that a wait needs. Platforms declare the full type in different libraries, some in none. */
+/**
+ * The part of an `AbortSignal` that a wait needs. Platforms declare the full type in different libraries, some in none.
+ */
 export interface AbortSignalLike {
   /** Whether it was aborted already. */
   readonly aborted: boolean;
@@ -11,8 +13,8 @@ export interface AbortSignalLike {
 }
 
 /**
- * Items by the signal that cancels them. A signal has one listener for all of its items, and none when no item is left: a signal
- * that lives as long as the process must not collect listeners.
+ * Items by the signal that cancels them. A signal has one listener for all of its items, and none when no item is left:
+ * a signal that lives as long as the process must not collect listeners.
  */
 export class Cancellations<T> {
   readonly #cancel: (items: ReadonlySet<T>, reason: unknown) => void;

@@ -18,9 +18,9 @@ export interface LimiterCharge {
 }
 
 /**
- * The positions of limiters that are charged in one step, in the order of the first of each group. Limiters that share a store
- * with `consumeTogether` are one group. Any other limiter, and a shadow limiter, which must not hold up the others, is a group
- * of its own.
+ * The positions of limiters that are charged in one step, in the order of the first of each group. Limiters that share
+ * a store with `consumeTogether` are one group. Any other limiter, and a shadow limiter, which must not hold up the
+ * others, is a group of its own.
  */
 export function groupsOf(limiters: readonly Limiter[]): number[][] {
   const groups: number[][] = [];
@@ -40,8 +40,8 @@ export function groupsOf(limiters: readonly Limiter[]): number[][] {
 /**
  * Charges a group: all of it or none. When the store fails, each limiter decides as its `onStoreError` says.
  *
- * One call is made for all. Over an asynchronous store it has the timeout and the circuit breaker of the limiter with the
- * shortest timeout.
+ * One call is made for all. Over an asynchronous store it has the timeout and the circuit breaker of the limiter with
+ * the shortest timeout.
  */
 export function chargeGroup(group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
   const [{ limiter, key, policy, cost }] = group as [LimiterCharge];

@@ -9,15 +9,15 @@ import { tookNothing } from "../limiter/refund.js";
 import { chargeGroup, groupsOf, isAllowed, peekCharge, thenAll, thenOne, undoCharge, type LimiterCharge } from "./combine-charge.js";
 
 /**
- * The decision of several limiters together. Its own numbers are those of the limiter that binds: the longest wait, or, when
- * allowed, the fewest tokens left.
+ * The decision of several limiters together. Its own numbers are those of the limiter that binds: the longest wait, or,
+ * when allowed, the fewest tokens left.
  */
 export type CombinedDecision = Decision & {
   /** The position of the limiter that refused, the one with the longest wait if several did; null when all allowed. */
   readonly refusedBy: number | null;
   /**
-   * What each limiter says by itself, in order. When one refuses, nothing is taken, whatever the others say. Null where the
-   * limiter was not asked: an earlier one refused, and a store failed or has no `peek`.
+   * What each limiter says by itself, in order. When one refuses, nothing is taken, whatever the others say. Null where
+   * the limiter was not asked: an earlier one refused, and a store failed or has no `peek`.
    */
   readonly decisions: ReadonlyArray<Decision | null>;
 };
@@ -28,16 +28,16 @@ export type Each<L extends readonly Limiter[], T> = { readonly [I in keyof L]: T
 /** Several limiters that a request must satisfy together. Made by {@link combine}. */
 export interface Combined<L extends readonly Limiter[] = readonly Limiter[]> {
   /**
-   * Takes tokens from every limiter, each for its own key, or from none. The cost is 1 for each limiter. One number changes it
-   * for all; a list gives each its own cost or options, as `consume` of a limiter takes them.
+   * Takes tokens from every limiter, each for its own key, or from none. The cost is 1 for each limiter. One number
+   * changes it for all; a list gives each its own cost or options, as `consume` of a limiter takes them.
    *
    * Answers at once when all stores are synchronous, with a promise otherwise. Throws, or rejects with, a TypeError or
    * RangeError on misuse, and a TypeError when two keys name one bucket; nothing is taken then.
    */
   consume(keys: Each<L, Key>, costs?: number | Each<L, number | ConsumeOptions>): MaybePromise<L[number]["store"]["sync"], CombinedDecision>;
   /**
-   * Gives back what `decision` took from all of them, once. To give back one part alone, pass one of `decision.decisions` to
-   * `refund` of its limiter.
+   * Gives back what `decision` took from all of them, once. To give back one part alone, pass one of
+   * `decision.decisions` to `refund` of its limiter.
    *
    * Throws, or rejects with, a TypeError for a decision that this `consume` did not make.
    */
@@ -50,13 +50,13 @@ const MOST_LIMITERS = 128;
 /**
  * Several limiters as one, such as those of a user, their tenant and the whole service: all are charged or none.
  *
- * Limiters over one store that has `consumeTogether` are charged in one atomic step. Other limiters are charged in order, and
- * when one refuses, those before it get their tokens back; until then another caller may be refused because of them. So write
- * the limiter that refuses most first. Where the refund fails, the tokens stay taken.
+ * Limiters over one store that has `consumeTogether` are charged in one atomic step. Other limiters are charged in
+ * order, and when one refuses, those before it get their tokens back; until then another caller may be refused because
+ * of them. So write the limiter that refuses most first. Where the refund fails, the tokens stay taken.
  *
- * A limiter with `shadow: true` counts and never refuses. A store that fails is handled as each limiter's `onStoreError` says.
- * When all allow, the decision is degraded if one of theirs is. Throws a TypeError for an object that is not a limiter, and for
- * a store that would have to give tokens back and has no `refund`.
+ * A limiter with `shadow: true` counts and never refuses. A store that fails is handled as each limiter's
+ * `onStoreError` says. When all allow, the decision is degraded if one of theirs is. Throws a TypeError for an object
+ * that is not a limiter, and for a store that would have to give tokens back and has no `refund`.
  * @example
  * const user = createLimiter({ policy: { name: "user", capacity: 10, refill: perSecond(2) } });
  * const tenant = createLimiter({ policy: { name: "tenant", capacity: 100, refill: perSecond(20) }, store: user.store });

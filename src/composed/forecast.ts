@@ -9,7 +9,10 @@ export type Forecast = ReadonlyMap<string, Bucket>;
 /** The forecast for a key of which nothing is known. */
 export const FULL: Forecast = new Map();
 
-/** The time in whole milliseconds, rounded up: a wait that begins there does not end a fraction of a millisecond too early. */
+/**
+ * The time in whole milliseconds, rounded up: a wait that begins there does not end a fraction of a millisecond too
+ * early.
+ */
 export function nextMillisecond(): number {
   return readClock(() => Math.ceil(monotonicClock()));
 }
@@ -17,7 +20,8 @@ export function nextMillisecond(): number {
 /**
  * The buckets that `decision` tells, received at `now`.
  *
- * A decision counts in whole milliseconds. The forecast takes the least that may be spent, so that no prediction is too late.
+ * A decision counts in whole milliseconds. The forecast takes the least that may be spent, so that no prediction is too
+ * late.
  */
 export function forecastAfter(decision: Decision, policy: Policy, now: number): Forecast {
   const told = readings(decision);

@@ -13,8 +13,8 @@ import { refundParts, tookNothing } from "../limiter/refund.js";
 /** How {@link createReservations} behaves. */
 export interface ReservationsOptions {
   /**
-   * Milliseconds after which a reservation that was not settled is over: the estimate stays taken. Make it longer than the
-   * longest work. At least 1, default 300 000 (five minutes).
+   * Milliseconds after which a reservation that was not settled is over: the estimate stays taken. Make it longer than
+   * the longest work. At least 1, default 300 000 (five minutes).
    */
   readonly expiresMs?: number | undefined;
 }
@@ -26,16 +26,17 @@ export interface Reservation<S extends Store = Store> {
   /** The decision on the estimate. A refusal says how long to wait, as any other. */
   readonly decision: Decision;
   /**
-   * Corrects the estimate to the actual cost, a whole number of at least 0. Gives back the rest of the estimate, as far as it
-   * has not refilled by itself. Takes what the work cost beyond the estimate, and later calls wait until that has refilled.
+   * Corrects the estimate to the actual cost, a whole number of at least 0. Gives back the rest of the estimate, as far
+   * as it has not refilled by itself. Takes what the work cost beyond the estimate, and later calls wait until that has
+   * refilled.
    *
-   * Answers true when the bucket is correct afterwards. Answers false when there was nothing to settle: after a refusal, after
-   * a decision that `onStoreError: "allow"` made, or when the reservation was over. Only the first call counts; later calls
-   * answer the same.
+   * Answers true when the bucket is correct afterwards. Answers false when there was nothing to settle: after a
+   * refusal, after a decision that `onStoreError: "allow"` made, or when the reservation was over. Only the first call
+   * counts; later calls answer the same.
    *
-   * Throws a TypeError or RangeError for a number that is not whole, which settles nothing. What the store fails with is
-   * thrown too, and the estimate stays taken. Only after the code `"ERR_STORE_OPEN"`, when the store was not asked, may you
-   * settle again.
+   * Throws a TypeError or RangeError for a number that is not whole, which settles nothing. What the store fails with
+   * is thrown too, and the estimate stays taken. Only after the code `"ERR_STORE_OPEN"`, when the store was not asked,
+   * may you settle again.
    */
   settle(actual: number): MaybePromise<S["sync"], boolean>;
   /** Gives the whole estimate back when nothing was done: `settle(0)`. */
@@ -45,23 +46,26 @@ export interface Reservation<S extends Store = Store> {
 /** Makes reservations on one limiter. Made by {@link createReservations}. */
 export interface Reservations<S extends Store = Store> {
   /**
-   * Takes `estimate` tokens for `key` if they are there, and nothing otherwise. An estimate above the capacity can never
-   * succeed. `policy` gives this reservation other numbers, such as a tier's.
+   * Takes `estimate` tokens for `key` if they are there, and nothing otherwise. An estimate above the capacity can
+   * never succeed. `policy` gives this reservation other numbers, such as a tier's.
    *
-   * Throws a TypeError for a key that identifies no caller, and a RangeError for an estimate that is not a whole number of at
-   * least 1.
+   * Throws a TypeError for a key that identifies no caller, and a RangeError for an estimate that is not a whole number
+   * of at least 1.
    */
   reserve(key: Key, estimate: number, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], Reservation<S>>;
 }
 
 /**
- * Reservations on a limiter, for work whose cost is known only afterwards: tokens of a language model, bytes of an export.
+ * Reservations on a limiter, for work whose cost is known only afterwards: tokens of a language model, bytes of an
+ * export.
  *
- * The estimate is taken before the work and settled after it. Work that costs more than its estimate takes the rest, up to one
- * capacity below empty; a cost beyond that is not charged. So over any time `t` a key is charged for at most
- * `2 * capacity + rate * t`. A reservation is plain data in this process: it holds no timer, and an abandoned one costs nothing.
+ * The estimate is taken before the work and settled after it. Work that costs more than its estimate takes the rest, up
+ * to one capacity below empty; a cost beyond that is not charged. So over any time `t` a key is charged for at most
+ * `2 * capacity + rate * t`. A reservation is plain data in this process: it holds no timer, and an abandoned one costs
+ * nothing.
  *
- * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store lacks `refund` or `debit`.
+ * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store lacks `refund` or
+ * `debit`.
  * @example
  * const budget = createReservations(limiter, { expiresMs: 120_000 });
  * const reservation = budget.reserve(["user", "42"], 2_000);

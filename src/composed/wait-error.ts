@@ -20,7 +20,10 @@ export type WaitErrorCode =
  */
 export class WaitError extends SluiceError<WaitErrorCode> {
   static override readonly kind = "WaitError";
-  /** Milliseconds until the tokens come; 0 when only the store was late, Infinity when they never come, null when unknown. */
+  /**
+   * Milliseconds until the tokens come; 0 when only the store was late, Infinity when they never come, null when
+   * unknown.
+   */
   readonly waitMs: number | null;
 
   /** @internal Made by {@link Waiter.wait}. */

@@ -8,7 +8,7 @@ import { expectedWait, forecastAfter, FULL, nextMillisecond, refundForecast, typ
 import { neverFits, storeFailed, tooLate } from "./wait-error.js";
 
 // The longest timer that platforms hold. A longer wait takes several.
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /** One caller of a {@link WaitQueue}. */
 export interface QueuedWait {
@@ -34,9 +34,10 @@ interface Answer {
 /**
  * The callers that wait for one key, served in order of arrival.
  *
- * The queue asks the store in rounds. A round sends one call for each of the first callers, as many as the expected tokens
- * serve. Granted tokens go to the first caller of the queue if it wants as many under the same policy. A round is over when
- * all its calls are answered and the tokens that no caller took are refunded. A timer is set only until tokens are expected.
+ * The queue asks the store in rounds. A round sends one call for each of the first callers, as many as the expected
+ * tokens serve. Granted tokens go to the first caller of the queue if it wants as many under the same policy. A round
+ * is over when all its calls are answered and the tokens that no caller took are refunded. A timer is set only until
+ * tokens are expected.
  */
 export class WaitQueue {
   readonly #limiter: Limiter;
@@ -96,7 +97,7 @@ export class WaitQueue {
       const waitMs = this.#knownWait(first, first.cost, first.notBefore, now);
       // A forecast that was early is no reason to reject: hence the grace.
       if (this.#rejectIfLate(first, waitMs, now, this.#storeTimeoutMs)) continue;
-      if (waitMs > 0) this.#timer = setTimeout(() => this.step(), Math.min(waitMs, LONGEST_TIMER_MS));
+      if (waitMs > 0) this.#timer = setTimeout(() => this.step(), Math.min(waitMs, LONGEST_DELAY_MS));
       else void this.#round();
       return;
     }
@@ -118,8 +119,8 @@ export class WaitQueue {
     this.step();
   }
 
-  // As many of the first callers as the expected tokens serve, and at least one. A call that is sent n ms after another is
-  // decided n ms after it. So the tokens that came during the last call's trip will be there as well.
+  // As many of the first callers as the expected tokens serve, and at least one. A call that is sent n ms after another
+  // is decided n ms after it. So the tokens that came during the last call's trip will be there as well.
   #affordable(): QueuedWait[] {
     const decidedAt = readClock(monotonicClock) + this.#tripMs;
     const asked: QueuedWait[] = [];
@@ -148,7 +149,7 @@ export class WaitQueue {
   // Serves callers in order of arrival, up to the first caller that gets none.
   #handOut(grants: Set<Answer>): void {
     for (const wait of this.#waits) {
-      const grant = firstMatch(grants, wait);
+      const grant = matchingGrant(grants, wait);
       if (grant === undefined) return;
       grants.delete(grant);
       this.leave(wait);
@@ -229,7 +230,7 @@ export class WaitQueue {
   }
 }
 
-function firstMatch(grants: Set<Answer>, { cost, policy }: QueuedWait): Answer | undefined {
+function matchingGrant(grants: Set<Answer>, { cost, policy }: QueuedWait): Answer | undefined {
   for (const grant of grants) if (grant.asked.cost === cost && grant.asked.policy === policy) return grant;
   return undefined;
 }

@@ -18,15 +18,17 @@ export interface WaiterOptions {
   /** The most callers that wait for one key. At least 1, default 10,000. */
   readonly maxWaitersPerKey?: number;
   /**
-   * Adds a random 0 to `jitterMs` milliseconds to the next attempt after a refusal. Default 0. Spreads the attempts of many
-   * processes that wait for one key. Never delays a caller beyond its `maxWaitMs`.
+   * Adds a random 0 to `jitterMs` milliseconds to the next attempt after a refusal. Default 0. Spreads the attempts of
+   * many processes that wait for one key. Never delays a caller beyond its `maxWaitMs`.
    */
   readonly jitterMs?: number;
 }
 
 /** One call's own cost, policy, bound and signal. */
 export interface WaitOptions extends ConsumeOptions {
-  /** The longest wait for tokens, in whole milliseconds; 0 takes tokens that are there or none. Default: the waiter's. */
+  /**
+   * The longest wait for tokens, in whole milliseconds; 0 takes tokens that are there or none. Default: the waiter's.
+   */
   readonly maxWaitMs?: number | undefined;
   /** Cancels the wait. The promise rejects with the signal's reason, and no tokens are taken. */
   readonly signal?: AbortSignalLike | undefined;
@@ -35,16 +37,16 @@ export interface WaitOptions extends ConsumeOptions {
 /** Waits for tokens, first come, first served. Made by {@link createWaiter}. */
 export interface Waiter {
   /**
-   * Resolves with the decision that took the tokens for `key`, as soon as they are there and all earlier callers for this key have
-   * theirs. The cost is 1 unless a number or options say otherwise.
+   * Resolves with the decision that took the tokens for `key`, as soon as they are there and all earlier callers for
+   * this key have theirs. The cost is 1 unless a number or options say otherwise.
    *
-   * Rejects with a {@link WaitError} as soon as the tokens are known to come after `maxWaitMs`; at once when the cost is above
-   * the capacity or too many callers wait; and when the store fails without a fallback. Rejects with a TypeError or
-   * RangeError on misuse. A rejected or cancelled caller has taken no tokens: those that arrive for it later go to the next
-   * caller, or are refunded.
+   * Rejects with a {@link WaitError} as soon as the tokens are known to come after `maxWaitMs`; at once when the cost
+   * is above the capacity or too many callers wait; and when the store fails without a fallback. Rejects with a
+   * TypeError or RangeError on misuse. A rejected or cancelled caller has taken no tokens: those that arrive for it
+   * later go to the next caller, or are refunded.
    *
-   * `maxWaitMs` bounds the wait for tokens. The store's own time comes on top: at most `storeTimeoutMs` until the call is
-   * sent, and as much again for its answer. A limiter with `shadow: true` lets every caller through at once.
+   * `maxWaitMs` bounds the wait for tokens. The store's own time comes on top: at most `storeTimeoutMs` until the call
+   * is sent, and as much again for its answer. A limiter with `shadow: true` lets every caller through at once.
    */
   wait(key: Key, asked?: number | WaitOptions): Promise<Decision>;
   /** The number of callers that wait now, for all keys. */
@@ -52,10 +54,12 @@ export interface Waiter {
 }
 
 /**
- * Makes a waiter: it waits for tokens where the limiter refuses. For job runners and calls to services that have limits.
+ * Makes a waiter: it waits for tokens where the limiter refuses. For job runners and calls to services that have
+ * limits.
  *
- * Each key has a queue in this process, which belongs to the waiter: make one waiter for a limiter and share it. Several
- * processes on one store have a queue each and compete for the tokens. The process stays alive while a caller waits.
+ * Each key has a queue in this process, which belongs to the waiter: make one waiter for a limiter and share it.
+ * Several processes on one store have a queue each and compete for the tokens. The process stays alive while a caller
+ * waits.
  *
  * Throws a TypeError or RangeError that names the wrong option.
  * @example

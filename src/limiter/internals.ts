@@ -50,7 +50,9 @@ function found(limiter: Limiter): Internals | undefined {
   return (Object(limiter) as Record<symbol, Internals>)[brand()];
 }
 
-/** What stands for the guard of a store without one: the store answers at once, and what it throws reaches the caller. */
+/**
+ * What stands for the guard of a store without one: the store answers at once, and what it throws reaches the caller.
+ */
 export function unguarded(store: SyncStore, timeoutMs: number): GuardedStore {
   return {
     timeoutMs,
