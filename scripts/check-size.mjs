@@ -25,7 +25,7 @@ const budgets = {
   "rateLimit of express only": 11_400,
   "createLimiter and RedisStore": 16_000,
   "createFetch only": 6_000,
-  "createWaiter beside createLimiter": 2_900,
+  "createWaiter beside createLimiter": 2_500,
   "TokenBucket only": 2_600,
   "parseRetryAfter only": 900,
 };

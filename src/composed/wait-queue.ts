@@ -4,7 +4,7 @@ import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import { storeTimeoutOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { expectedWait, forecastAfter, FULL, nextMillisecond, refundForecast, type Forecast } from "./forecast.js";
+import { expectedWait, forecastAfter, FULL, refundForecast, type Forecast } from "./forecast.js";
 import { neverFits, storeFailed, tooLate } from "./wait-error.js";
 
 // The longest timer that platforms hold. A longer wait takes several.
@@ -106,7 +106,7 @@ export class WaitQueue {
 
   async #round(): Promise<void> {
     this.#isInRound = true;
-    await undefined; // Callers that come together are asked for together.
+    await Promise.resolve(); // Callers that come together are asked for together.
     const asked = this.#affordable();
     const sentAt = monotonicClock();
     const grants = new Set<Answer>();
