@@ -37,13 +37,13 @@ const own = (name: string, what: string, atMost?: number): Entry => {
 const peer = (name: string, what: string): Entry => ({ name: `${name}, ${what}`, code: `export { ${what} } from ${JSON.stringify(name)}`, from: name });
 
 const OWN = [
-  own("index", "createLimiter", 4_000),
-  own("node", "rateLimit", 6_000),
-  own("express", "rateLimit", 6_000),
-  own("fastify", "rateLimit", 6_000),
-  own("hono", "rateLimit", 6_000),
-  own("web", "rateLimit", 6_000),
-  own("client", "createFetch", 5_000),
+  own("index", "createLimiter", 6_800),
+  own("node", "rateLimit", 10_800),
+  own("express", "rateLimit", 10_800),
+  own("fastify", "rateLimit", 10_800),
+  own("hono", "rateLimit", 10_800),
+  own("web", "rateLimit", 10_800),
+  own("client", "createFetch", 6_000),
   own("redis", "RedisStore"),
   own("postgres", "PostgresStore"),
 ];
@@ -69,6 +69,8 @@ async function bundled({ code }: Entry): Promise<{ readonly minified: number; re
     write: false,
     format: "esm",
     platform: "node",
+    conditions: ["production"], // without the checks of setup, as bundlers make it for production
+    tsconfigRaw: {}, // what is in dist, not the sources
     logLevel: "error",
     external: FRAMEWORKS,
   });
@@ -124,7 +126,7 @@ function importMs(from: string): number {
 
 /** Copies a module and all that it imports into `folder`, each file as long as before with comments for code. Returns the copy. */
 async function onlyRead(from: string, folder: string): Promise<string> {
-  const { metafile } = await build({ entryPoints: [from], bundle: true, write: false, metafile: true, format: "esm", platform: "node", absWorkingDir: DIST, external: FRAMEWORKS, logLevel: "error" });
+  const { metafile } = await build({ entryPoints: [from], bundle: true, write: false, metafile: true, format: "esm", platform: "node", tsconfigRaw: {}, absWorkingDir: DIST, external: FRAMEWORKS, logLevel: "error" });
   for (const [path, { bytes, imports }] of Object.entries(metafile.inputs)) writeLike(join(folder, path), bytes, imports, path);
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
   return join(folder, relative(DIST, from));
