@@ -22,7 +22,7 @@ const budgets = {
   "./client/traffic": 4_150,
   "./testing": 29_700, // never in production
   "createLimiter only": 6_800,
-  "rateLimit of express only": 11_400,
+  "rateLimit of express only": 11_450,
   "createLimiter and RedisStore": 16_000,
   "createFetch only": 6_000,
   "createWaiter beside createLimiter": 2_500,

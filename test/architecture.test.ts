@@ -95,7 +95,7 @@ describe("sizes", () => {
     const found = new Map<string, string[]>();
     for (const [file, text] of sources) {
       if (file === "src/diagnostics/none.ts") continue;
-      for (const [, name] of text.matchAll(/^(?:export )?(?:abstract )?(?:async )?(?:function|class|interface|type|const) (\w+)/gm)) {
+      for (const [, name] of text.matchAll(/^(?:export )?(?:abstract )?(?:async )?(?:function|class|interface|type|const|let|enum) (\w+)/gm)) {
         found.set(name as string, [...new Set([...(found.get(name as string) ?? []), file])]);
       }
     }

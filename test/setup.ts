@@ -1,6 +1,6 @@
 import { configureGlobal } from "fast-check";
 import { afterAll, beforeEach, vi } from "vitest";
-import { silenceWarnings } from "../src/diagnostics/warnings.js";
+import { silenceWarnings } from "../src/warnings/warnings.js";
 
 configureGlobal({ seed: Number(process.env["FC_SEED"]) });
 

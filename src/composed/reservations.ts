@@ -61,7 +61,7 @@ export interface Reservations<S extends Store = Store> {
  *
  * The estimate is taken before the work and settled after it. Work that costs more than its estimate takes the rest, up
  * to one capacity below empty; a cost beyond that is not charged. So over any time `t` a key is charged for at most
- * `2 * capacity + rate * t`. A reservation is plain data in this process: it holds no timer, and an abandoned one costs
+ * `2 * capacity + rate * t`. A reservation lives in this process only: it holds no timer, and an abandoned one costs
  * nothing.
  *
  * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store lacks `refund` or

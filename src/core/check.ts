@@ -14,7 +14,7 @@ export function expected(name: string, what: string, got: unknown): string {
 }
 
 /** Returns the text after an unknown option, such as what to write instead. Undefined for a name it does not know. */
-export type Explain = (name: string) => string | undefined;
+export type Explain = (name: string, known: readonly string[]) => string | undefined;
 
 /**
  * Throws a TypeError when `options` is not an object, or has a member whose name is not in `names`: a misspelled option
@@ -28,7 +28,7 @@ export function checkOptions(options: unknown, names: readonly string[], what = 
 /** Throws a TypeError for the first member of `options` whose name is not in `names`. */
 export function checkNames(options: object, names: readonly string[], explain?: Explain): void {
   for (const name of Object.keys(options)) {
-    if (!names.includes(name)) throw new TypeError(`Unknown option \`${name}\`${explain?.(name) ?? suggestion(name, names)}`);
+    if (!names.includes(name)) throw new TypeError(`Unknown option \`${name}\`${explain?.(name, names) ?? suggestion(name, names)}`);
   }
 }
 

@@ -97,7 +97,7 @@ export interface GuardSetup {
   readonly onChange: (state: "unavailable" | "available", error: unknown) => void;
 }
 
-/** A store with its guard: it decides whatever the store does. */
+/** A store with its guard: it decides even if the store fails. */
 export interface GuardedStore {
   /** The longest time in milliseconds that one call may take. */
   readonly timeoutMs: number;

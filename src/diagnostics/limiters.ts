@@ -1,8 +1,8 @@
 import { monotonicClock } from "../core/clock.js";
 import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
-import { builtin, platform } from "./platform.js";
-import { isQuiet, warnOnce } from "./warnings.js";
+import { builtin, platform } from "../warnings/platform.js";
+import { isQuiet, warnOnce } from "../warnings/warnings.js";
 
 // An application that makes this many limiters of one policy within a minute makes one for each request.
 const MANY = 100;
@@ -23,13 +23,13 @@ export function checkLimiter(policy: Policy, store: Store): void {
 
 const made = new Map<string, number>();
 let countingSince = -Infinity;
-let wasCounted = false;
+let wasCountedNow = false;
 
 function isOneOfMany(policy: Policy): boolean {
-  if (wasCounted || isQuiet("SLUICE_LIMITER_PER_REQUEST")) return false;
+  if (wasCountedNow || isQuiet("SLUICE_LIMITER_PER_REQUEST")) return false;
   // Limiters that are made in one go, such as one for each of many routes, count as one.
-  wasCounted = true;
-  queueMicrotask(() => (wasCounted = false));
+  wasCountedNow = true;
+  queueMicrotask(() => (wasCountedNow = false));
   const now = monotonicClock();
   if (now - countingSince > MINUTE_MS) {
     made.clear();

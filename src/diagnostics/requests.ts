@@ -1,6 +1,6 @@
 import { encodeKey, type Key } from "../core/key.js";
 import { processWide } from "../core/process-wide.js";
-import { isQuiet, warnOnce } from "./warnings.js";
+import { isQuiet, warnOnce } from "../warnings/warnings.js";
 
 // A check costs as much as a decision, so only a gate's first 1 000 requests are checked.
 const FIRST = 1_000;

@@ -91,7 +91,7 @@ abstract class Call<T> implements Deadline {
   }
 }
 
-/** A `consume`, which becomes a decision whatever the store does. */
+/** A `consume`, which becomes a decision even if the store fails. */
 export class ConsumeCall extends Call<Decision> {
   readonly #policy: Policy;
   readonly #key: string;

@@ -13,7 +13,7 @@ export interface Deadline {
 
 /**
  * One timeout for many calls, with one timer for all of them: each call has the same time, so they expire in the order
- * they began. The timer keeps no process alive, and there is none while no call is pending.
+ * they began. The timer keeps no process alive, and none is set while no call is pending.
  *
  * A timeout first gives the event loop one poll phase: after a blocked loop the answer is often in the socket already.
  * If the timer fires 5 ms late or more, the loop was blocked. Pending calls then get that much extra time, once,

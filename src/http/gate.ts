@@ -3,7 +3,7 @@ import type { Decision } from "../core/decision.js";
 import { expected } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { makeLimit, perSecond } from "../core/limit.js";
-import { definePolicy, isPolicy, Policy } from "../core/policy.js";
+import { isPolicy, Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { isShadow } from "../limiter/internals.js";
 import { createLimiter } from "../limiter/create-limiter.js";
@@ -147,7 +147,7 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
 
 function ownLimiter<Request>(options: GateOptions<Request>): Limiter {
   const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, options[name]])) as Partial<LimiterOptions<Store>>;
-  return createLimiter<Store>({ ...own, policy: typeof options.policy === "function" ? PICKED : definePolicy(options.policy as Policy) });
+  return createLimiter<Store>({ ...own, policy: typeof options.policy === "function" ? PICKED : (options.policy as Policy) });
 }
 
 function checkedClock(clock: () => number): () => number {

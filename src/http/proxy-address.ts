@@ -1,5 +1,5 @@
 import type { Key } from "../core/key.js";
-import { isQuiet, warnOnce } from "../diagnostics/warnings.js";
+import { isQuiet, warnOnce } from "../warnings/warnings.js";
 import type { RequestReader } from "./reader.js";
 
 // A check costs as much as a decision, so only a gate's first 1 000 requests are checked.

@@ -1,6 +1,6 @@
 import { expected, show } from "../core/check.js";
-import { builtin } from "../diagnostics/platform.js";
-import { warnOnce } from "../diagnostics/warnings.js";
+import { builtin } from "../warnings/platform.js";
+import { warnOnce } from "../warnings/warnings.js";
 import type { LimiterEvent, Observer } from "./events.js";
 
 /**

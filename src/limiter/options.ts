@@ -1,4 +1,4 @@
-import { replacementOf } from "#diagnostics";
+import { checkPolicyOptions, replacementOf } from "#diagnostics";
 import { checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Clock } from "../core/clock.js";
 import type { FailureOptions, FailureSettings } from "../core/failure-options.js";
@@ -37,10 +37,11 @@ export const LIMITER_OPTIONS = [
  */
 export function checkLimiterOptions(options: LimiterOptions<Store>): void {
   checkOptions(options, LIMITER_OPTIONS, "an object with a `policy`", replacementOf);
+  checkPolicyOptions(options.policy);
   const { shadow, observe } = options;
   if (shadow !== undefined && typeof shadow !== "boolean") throw new TypeError(expected("shadow", "true or false", shadow));
-  if (observe !== undefined && typeof observe?.decided !== "function") {
-    throw new TypeError(expected("observe", "made by createObserver", observe));
+  if (observe !== undefined && typeof observe?.listens !== "function") {
+    throw new TypeError(expected("observe", "made by createObserver(listener)", observe));
   }
 }
 

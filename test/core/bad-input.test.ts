@@ -198,8 +198,8 @@ describe("L9 · costs, keys and clocks", () => {
     [{ breaker: true }, TypeError, "Expected `breaker` to be false, or an object with `failures` or `probeEveryMs`, got true"],
     [{ breaker: null }, TypeError, "Expected `breaker` to be false, or an object with `failures` or `probeEveryMs`, got null"],
     [{ shadow: 1 }, TypeError, "Expected `shadow` to be true or false, got 1"],
-    [{ observe: {} }, TypeError, "Expected `observe` to be made by createObserver, got an object"],
-    [{ observe: () => 1 }, TypeError, "Expected `observe` to be made by createObserver, got a function"],
+    [{ observe: {} }, TypeError, "Expected `observe` to be made by createObserver(listener), got an object"],
+    [{ observe: () => 1 }, TypeError, "Expected `observe` to be made by createObserver(listener), got a function"],
   ];
   const options: readonly Row[] = [
     [() => new TokenBucket({ capacity: 5, refill, clock: 5 as never }), TypeError, `${aClock} 5`],

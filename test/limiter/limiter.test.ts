@@ -1,3 +1,4 @@
+import { build } from "esbuild";
 import { createLimiter, definePolicy, MemoryStore, perMinute, perSecond, type Key, type PolicyOptions, type SyncStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -157,5 +158,40 @@ describe("an asynchronous limiter", () => {
     const { sync, clock, guard, consume } = new LaterStore(() => 0);
     const bare = createLimiter({ policy, store: { sync, clock, guard, consume } });
     for (const call of [bare.peek("a"), bare.refund("a", 1), bare.reset("a")]) await expect(call).rejects.toThrow(TypeError);
+  });
+});
+
+describe("a store that can fail", () => {
+  const message = (got: string) =>
+    `Expected \`store.guard\` to be a function, got ${got}. Import \`guard\` from "sluice/store" and add \`guard\` to the store`;
+  const consume = () => Promise.reject(new Error("down"));
+
+  test.each([
+    ["an asynchronous store without a guard", { sync: false, clock: "server", consume }, "undefined"],
+    ["an asynchronous store with another guard", { sync: false, clock: "server", consume, guard: 5 }, "5"],
+    ["a synchronous store with another guard", { sync: true, clock: () => 0, consume, guard: "no" }, '"no"'],
+  ])("%s is refused, and the message names the import", (_, store, got) => {
+    expect(() => createLimiter({ policy, store: store as never })).toThrow(new TypeError(message(got)));
+  });
+
+  test("what a synchronous store without a guard throws reaches the caller", () => {
+    const outage = new Error("disk full");
+    const store = { sync: true, clock: () => 0, consume: () => { throw outage; } } as const;
+    expect(() => createLimiter({ policy, store, onStoreError: "allow" }).consume("ann")).toThrow(outage);
+  });
+
+  test("a limiter over memory loads no timeout, circuit breaker, fallback or local share", async () => {
+    const { metafile } = await build({
+      stdin: { contents: 'export { createLimiter } from "./src/index.ts"', resolveDir: "." },
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: "esm",
+      platform: "neutral",
+    });
+    const used = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs)).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+    const files = used.map(([file]) => file);
+    expect(files).toContain("src/limiter/create-limiter.ts");
+    expect(files.filter((file) => file.startsWith("src/guard/"))).toEqual([]);
   });
 });

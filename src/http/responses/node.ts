@@ -1,4 +1,4 @@
-import { warnOnce } from "../../diagnostics/warnings.js";
+import { warnOnce } from "../../warnings/warnings.js";
 import type { RequestReader } from "../reader.js";
 import type { Pass, Refuse } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";

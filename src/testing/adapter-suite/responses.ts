@@ -111,7 +111,7 @@ export const responseCases: readonly AdapterCase[] = [
   },
   {
     name: "37 · scripts of other origins can read the fields, and the names that the CORS middleware exposes",
-    cause: "The adapter overwrites Access-Control-Expose-Headers. Use the gate's `exposing`.",
+    cause: "The adapter overwrites Access-Control-Expose-Headers. Use `applyToNode` or `applyToResponse` of sluice/http.",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });
       const allowed = await server.request("/cors", { headers: ORIGIN });

@@ -72,7 +72,7 @@ describe("a warning", () => {
   test("has a heading in the guide, and every heading is of one", () => {
     const inGuide = [...anchorsOf("docs/guides/warnings.md")].filter((anchor) => anchor.startsWith("sluice_"));
     expect(inGuide).toEqual(codes.map((code) => code.toLowerCase()));
-    expect(readFileSync("src/diagnostics/warnings.ts", "utf8").match(/"SLUICE_\w+"/g)).toEqual(expect.arrayContaining(codes.map((code) => `"${code}"`)));
+    expect(readFileSync("src/warnings/warnings.ts", "utf8").match(/"SLUICE_\w+"/g)).toEqual(expect.arrayContaining(codes.map((code) => `"${code}"`)));
   });
 });
 
@@ -122,7 +122,7 @@ describe("SLUICE_LIMITER_PER_REQUEST", () => {
 
 describe("SLUICE_MEMORY_IN_CLUSTER", () => {
   test("in each worker of a cluster, and nowhere else, for memory stores alone", { timeout: 60_000 }, async () => {
-    const primary = await startProcess("test/diagnostics/cluster-child.ts", []);
+    const primary = await startProcess("test/warnings/cluster-child.ts", []);
     try {
       const heard = await messageFrom<Heard>(primary);
       expect(heard).toEqual({

@@ -1,0 +1,83 @@
+import { createLimiter, perSecond } from "sluice";
+import { createGate, webReader } from "sluice/http";
+import { describe, expect, test } from "vitest";
+import { replacementOf } from "../../src/diagnostics/index.js";
+
+const policy = { capacity: 5, refill: perSecond(1) };
+const key = () => "ann";
+
+/** The message of what `make` throws. */
+function complaint(make: () => unknown): string {
+  try {
+    make();
+  } catch (error) {
+    return (error as TypeError).message;
+  }
+  return "nothing";
+}
+const ofGate = (options: object) => complaint(() => createGate({ policy, key, ...options } as never, webReader));
+const ofLimiter = (options: object) => complaint(() => createLimiter({ policy, ...options } as never));
+
+describe("an option of another library", () => {
+  test.each([
+    ["windowMs", "policy: { capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }"],
+    ["max", "policy: { capacity: 100"],
+    ["points", "policy: { capacity: 100"],
+    ["timeWindow", "policy: { capacity: 100"],
+    ["keyGenerator", 'key: (request) => ["user", request.user?.id]'],
+    ["keyPrefix", "a `name` in the policy"],
+    ["storeClient", "store: new RedisStore(client)"],
+    ["standardHeaders", 'headers: ["triple", "draft-11"]'],
+    ["legacyHeaders", "headers: [xRateLimit]"],
+    ["addHeaders", "headers: [xRateLimit]"],
+    ["message", "body: (problem) =>"],
+    ["handler", "body: (problem) =>"],
+    ["skipFailedRequests", "refundWhen: (outcome) => outcome.status >= 400"],
+    ["skipSuccessfulRequests", "refundWhen: (outcome) => outcome.status < 400"],
+    ["passOnStoreError", 'onStoreError: "local"'],
+    ["insuranceLimiter", 'onStoreError: "local"'],
+    ["allowList", "skip: (request) => boolean"],
+    ["onExceeded", "onDecision: (decision, request) => void"],
+    ["blockDuration", "there is no such option"],
+  ])("%s of a gate gets the text that replaces it", (name, here) => {
+    const message = ofGate({ [name]: 1 });
+    expect(message).toMatch(new RegExp(`^Unknown option \`${name}\` \\(of [a-z@/, -]+\\)\\. Here: `));
+    expect(message).toContain(here);
+    expect(message).toMatch(/\. See https:\/\/\S+\/docs\/options\.md$/);
+    expect(message).not.toContain("\n");
+  });
+
+  test("of a limiter says when it belongs to a middleware", () => {
+    expect(ofLimiter({ windowMs: 1 })).toContain("Here: `policy: { capacity: 100");
+    expect(ofLimiter({ keyGenerator: key })).toContain("Here: in the options of a middleware, `key: (request)");
+  });
+
+  test("inside a policy gets its text too", () => {
+    expect(ofLimiter({ policy: { points: 5, duration: 1 } })).toMatch(/^Unknown option `points` \(of rate-limiter-flexible\)\. Here: `policy:/);
+    expect(ofGate({ policy: { windowMs: 1 } })).toContain("Unknown option `windowMs` (of express-rate-limit, hono-rate-limiter)");
+    expect(ofLimiter({ policy: { limit: 5, windowMs: 1_000 } })).toMatch(/^Unknown option `limit` \(of express-rate-limit, hono-rate-limiter\)/);
+  });
+});
+
+describe("a misspelt or misplaced option", () => {
+  test.each([
+    ["sotre", "store"],
+    ["kye", "key"],
+    ["hedaers", "headers"],
+    ["skp", "skip"],
+    ["cots", "cost"],
+    ["refundwhen", "refundWhen"],
+    ["onStoreErr", "onStoreError"],
+  ])("%s suggests the nearest name, %s", (name, meant) => {
+    expect(ofGate({ [name]: 1 })).toBe(`Unknown option \`${name}\`. Did you mean \`${meant}\`?`);
+  });
+
+  test.each(["capacity", "refill", "limits"])("%s beside the policy says where it belongs", (name) => {
+    expect(ofLimiter({ [name]: 1 })).toBe(`Unknown option \`${name}\`. It belongs into \`policy: { … }\``);
+  });
+
+  test("with no name near it lists all", () => {
+    expect(replacementOf("nonsense", ["store", "clock"])).toBeUndefined();
+    expect(ofLimiter({ nonsense: 1 })).toMatch(/^Unknown option `nonsense`\. Known options: `policy`, `store`, /);
+  });
+});

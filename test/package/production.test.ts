@@ -1,0 +1,43 @@
+// What the condition "production" leaves out, and what it keeps, in the packed package: ES modules and CommonJS.
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { Consumer } from "./consumer.js";
+
+const consumer = new Consumer();
+afterAll(() => consumer.remove());
+
+const program = `
+  const warnings = [];
+  process.emitWarning = (message, { code }) => warnings.push(code);
+  const refill = { tokens: 1, everyMs: 1000 };
+  const policy = { name: "api", capacity: 5, refill };
+  const thrown = (make) => { try { make(); } catch (error) { return error.message; } };
+  async function main({ createLimiter, createObserver }, { createGate, webReader }) {
+    for (let i = 0; i < 100; i++) { createLimiter({ policy }); await null; }
+    const asked = (gate, request) => (gate(request), gate(request));
+    asked(createGate({ policy, key: () => "ann" }, webReader), new Request("http://localhost/"));
+    const proxied = new Request("http://localhost/", { headers: { "x-forwarded-for": "203.0.113.5" } });
+    createGate({ policy: { ...policy, name: "other" }, key: () => "192.0.2.7" }, webReader)(proxied);
+    createLimiter({ policy, observe: createObserver(() => { throw new Error("x"); }) }).consume("ann");
+    const foreign = thrown(() => createLimiter({ policy, windowMs: 1 }));
+    const style = thrown(() => createGate({ policy, key: () => "ann", headers: ["draft-7"] }, webReader));
+    console.log(JSON.stringify({ warnings: warnings.sort(), foreign: foreign.includes("express-rate-limit"), unknown: foreign.startsWith("Unknown option \`windowMs\`"), cure: style.includes("draft7") }));
+  }
+`;
+consumer.write("program.mjs", `import * as front from "sluice"; import * as http from "sluice/http"; ${program} await main(front, http);`);
+const cjs = "./node_modules/sluice/dist/cjs";
+consumer.write("program.cjs", `const front = require("${cjs}/index.cjs"); const http = require("${cjs}/http/index.cjs"); ${program} void main(front, http);`);
+
+const kept = ["SLUICE_KEY_IS_ADDRESS", "SLUICE_OBSERVER_FAILED"];
+const checks = ["SLUICE_COUNTED_TWICE", "SLUICE_LIMITER_PER_REQUEST"];
+
+test.each([
+  ["program.mjs", "by default", [], [...checks, ...kept].sort(), true],
+  ["program.cjs", "by default", [], [...checks, ...kept].sort(), true],
+  ["program.mjs", "in production", ["--conditions=production"], kept, false],
+  ["program.cjs", "in production", ["--conditions=production"], kept, false],
+] as const)("%s %s", (file, _, flags, warnings, explains) => {
+  const told = execFileSync(process.execPath, [...flags, join(consumer.root, file)], { encoding: "utf8" });
+  expect(JSON.parse(told)).toEqual({ warnings, foreign: explains, unknown: true, cure: explains });
+});
