@@ -16,8 +16,8 @@ export type CombinedDecision = Decision & {
   /** The position of the limiter that refused, the one with the longest wait if several did; null when all allowed. */
   readonly refusedBy: number | null;
   /**
-   * What each limiter says by itself, in order. When one refuses, nothing is taken, whatever the others say. Null where
-   * the limiter was not asked: an earlier one refused, and a store failed or has no `peek`.
+   * What each limiter says by itself, in order. When one refuses, nothing is taken, also where another allows. Null
+   * where the limiter was not asked: an earlier one refused, and a store failed or has no `peek`.
    */
   readonly decisions: ReadonlyArray<Decision | null>;
 };

@@ -9,7 +9,7 @@ export interface Skip {
   readonly outcome: "skip";
 }
 
-/** Allowed: call the handler and put these header fields on its response, whatever its status. */
+/** Allowed: call the handler and put these header fields on its response, also on an error. */
 export interface Pass {
   readonly outcome: "pass";
   /** The header fields to set, names in lower case. */

@@ -42,7 +42,7 @@ const MAX_CALLERS = 1_000;
  *   the same route wait for each other.
  * - **A call that would wait longer than its `maxWaitMs`** is not sent and rejects at once. So does a sensitive call
  *   that would have to wait at all.
- * - **One call is sent as a probe** after an hour without a response, whatever wait the server asked for.
+ * - **One call is sent as a probe** after an hour without a response, even if the server asked for a longer wait.
  *
  * Memory is bounded: 1000 callers (an identity at an origin), each with 200 routes and 200 policies. All clients of one
  * traffic need the same clock. Throws a TypeError for a wrong option.
