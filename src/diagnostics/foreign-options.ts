@@ -74,7 +74,7 @@ const FOREIGN: Readonly<Record<string, Replacement>> = {
  * nearest of the known names. Undefined when it has nothing to say.
  */
 export function replacementOf(name: string, known: readonly string[]): string | undefined {
-  if (["capacity", "refill", "limits"].includes(name)) return ". It belongs into `policy: { … }`";
+  if (["capacity", "refill", "limits"].includes(name)) return ". It belongs in `policy: { … }`";
   const foreign = Object.hasOwn(FOREIGN, name) ? (FOREIGN[name] as Replacement) : undefined;
   if (foreign === undefined) return nearest(name, known);
   const place = foreign.gate && !known.includes("key") ? "in the options of a middleware, " : "";

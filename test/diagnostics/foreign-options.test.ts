@@ -73,7 +73,7 @@ describe("a misspelt or misplaced option", () => {
   });
 
   test.each(["capacity", "refill", "limits"])("%s beside the policy says where it belongs", (name) => {
-    expect(ofLimiter({ [name]: 1 })).toBe(`Unknown option \`${name}\`. It belongs into \`policy: { … }\``);
+    expect(ofLimiter({ [name]: 1 })).toBe(`Unknown option \`${name}\`. It belongs in \`policy: { … }\``);
   });
 
   test("with no name near it lists all", () => {
