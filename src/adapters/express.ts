@@ -6,6 +6,7 @@ import type { NextFunction, Request, Response } from "express";
 import { createGate } from "../http/gate.js";
 import type { GateOptions } from "../http/options/options.js";
 import { applyToNode, nodeReader, refuseOnNode } from "../http/responses/node.js";
+import { asError } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
 
 /** The options of {@link rateLimit}. Their functions get Express's request. */
@@ -22,7 +23,7 @@ export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
  * Middleware that calls `next` for allowed requests and answers the others with 429.
  *
  * Mount it after CORS and authentication, and before body parsers. Throws a TypeError or RangeError that names the
- * wrong option. What `key` and the other functions throw goes to `next`.
+ * wrong option. What `key` and the other functions throw goes to `next`, as an Error.
  * @example
  * app.use(
  *   rateLimit({
@@ -35,19 +36,34 @@ export function rateLimit(options: ExpressRateLimitOptions): ExpressMiddleware {
   const gate = createGate<Request>(options, nodeReader);
 
   return function rateLimit(request, response, next) {
-    const verdict = gate(request as unknown as Request);
-    if ("outcome" in verdict) onVerdict(verdict, response, next);
-    else verdict.then((known) => onVerdict(known, response, next), (error: unknown) => next(error ?? missingReason()));
+    let verdict: Verdict | Promise<Verdict>;
+    try {
+      verdict = gate(request as unknown as Request);
+    } catch (error) {
+      return failRequest(error, response, next);
+    }
+    if ("outcome" in verdict) return onVerdict(verdict, response, next);
+    // What `next` throws has no caller anymore.
+    verdict.then((known) => onVerdict(known, response, next)).catch((error: unknown) => failRequest(error, response, next));
   };
 }
 
 function onVerdict(verdict: Verdict, response: Response<never>, next: NextFunction): void {
-  if (verdict.outcome === "refuse") return refuseOnNode(response, verdict);
-  if (verdict.outcome === "pass") applyToNode(response, verdict);
+  try {
+    if (verdict.outcome === "refuse") return refuseOnNode(response, verdict);
+    if (verdict.outcome === "pass") applyToNode(response, verdict);
+  } catch (error) {
+    return failRequest(error, response, next);
+  }
   next();
 }
 
-// `next(undefined)` would let the request through.
-function missingReason(): Error {
-  return new Error("Expected a rejection with a reason from a function of the rateLimit options, got undefined");
+// `next(undefined)` and `next("route")` would let the request through.
+function failRequest(error: unknown, response: Response<never>, next: NextFunction): void {
+  try {
+    next(asError(error));
+  } catch {
+    // A hook on the response, such as one on writeHead, fails for the error page too.
+    response.destroy();
+  }
 }

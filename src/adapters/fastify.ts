@@ -9,6 +9,7 @@ import type { GateOptions } from "../http/options/options.js";
 import { EXPOSE, exposing } from "../http/responses/cors.js";
 import { applyToNode, refuseOnNode } from "../http/responses/node.js";
 import { overlayOptions, shareStore } from "../http/options/route-options.js";
+import { asError } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
 
 /** The options of the plugin. Their functions get Fastify's request. */
@@ -29,7 +30,7 @@ declare module "fastify" {
  *
  * It runs in `onRequest`, before bodies are parsed, and sends refusals past the error handler. A wrong option rejects
  * the registration; a wrong option of a route throws when the route is declared. What `key` and the other functions
- * throw goes to the error handler.
+ * throw goes to the error handler, as an Error.
  * @example
  * await app.register(rateLimit, {
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
@@ -60,16 +61,22 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
   const gates = new WeakMap<object, Gate<FastifyRequest>>();
   Object.assign(app, { [INNERMOST]: gate });
 
-  app.addHook("onRoute", (route) => void gateOf(route.config?.rateLimit));
+  app.addHook("onRoute", (route) => void gateOf(ownLimitOf(route.config)));
 
   app.addHook("onRequest", function rateLimit(request, reply, next) {
-    const own = request.routeOptions.config?.rateLimit;
+    const own = ownLimitOf(request.routeOptions.config);
     const isInnermost = (request.server as { [INNERMOST]?: unknown })[INNERMOST] === gate;
     const chosen = own === false || isInnermost ? gateOf(own) : gate;
     if (chosen === null) return next();
-    const verdict = chosen(request);
-    if ("outcome" in verdict) onFastifyVerdict(verdict, reply, next);
-    else verdict.then((known) => onFastifyVerdict(known, reply, next), (error: unknown) => next(asError(error)));
+    let verdict: Verdict | Promise<Verdict>;
+    try {
+      verdict = chosen(request);
+    } catch (error) {
+      return next(asError(error));
+    }
+    if ("outcome" in verdict) return onFastifyVerdict(verdict, reply, next);
+    // What `next` throws has no caller anymore.
+    verdict.then((known) => onFastifyVerdict(known, reply, next), (error: unknown) => next(asError(error))).catch(() => reply.raw.destroy());
   });
 
   function gateOf(own: RouteRateLimit | undefined): Gate<FastifyRequest> | null {
@@ -82,21 +89,34 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
   }
 }
 
+// A polluted `Object.prototype` must not switch the limit of every route off (CWE-1321).
+function ownLimitOf(config: { rateLimit?: RouteRateLimit } | undefined): RouteRateLimit | undefined {
+  return config !== undefined && Object.hasOwn(config, "rateLimit") ? config.rateLimit : undefined;
+}
+
 function onFastifyVerdict(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFunction): void {
-  if (verdict.outcome === "skip") return next();
+  try {
+    if (applyToFastify(verdict, reply) === "sent") return;
+  } catch (error) {
+    // `next(undefined)` would let the request through.
+    return next(asError(error));
+  }
+  next();
+}
+
+function applyToFastify(verdict: Verdict, reply: FastifyReply): "sent" | "passed" {
+  if (verdict.outcome === "skip") return "passed";
   if (verdict.expose.length > 0) reply.header(EXPOSE, exposing(reply.getHeader(EXPOSE), verdict.expose));
   if (verdict.outcome === "pass") {
     // On the raw response, so that handlers that bypass `reply` send the fields too.
     applyToNode(reply.raw, verdict.expose.length > 0 ? { ...verdict, expose: [] } : verdict);
-    return next();
+    return "passed";
   }
   // With the headers sent, `reply.send` would throw.
-  if (reply.raw.headersSent) return refuseOnNode(reply.hijack().raw, verdict);
-  for (let i = 0; i < verdict.fields.length; i += 2) reply.header(verdict.fields[i] as string, verdict.fields[i + 1]);
-  void reply.code(verdict.status).send(verdict.body);
-}
-
-// `next(undefined)` would let the request through.
-function asError(error: unknown): Error {
-  return (error ?? new Error("Expected a rejection with a reason from a function of the rateLimit options, got undefined")) as Error;
+  if (reply.raw.headersSent) refuseOnNode(reply.hijack().raw, verdict);
+  else {
+    for (let i = 0; i < verdict.fields.length; i += 2) reply.header(verdict.fields[i] as string, verdict.fields[i + 1]);
+    void reply.code(verdict.status).send(verdict.body);
+  }
+  return "sent";
 }

@@ -16,7 +16,7 @@ export type HonoRateLimitOptions<E extends Env = Env> = GateOptions<Context<E>>;
  * Middleware that runs the rest of the app for allowed requests and answers the others with 429.
  *
  * Mount it after CORS and authentication. Throws a TypeError or RangeError that names the wrong option. What `key` and
- * the other functions throw goes to `app.onError`.
+ * the other functions throw goes to `app.onError`, as an Error.
  * @example
  * app.use(
  *   rateLimit<AppEnv>({

@@ -5,19 +5,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expected } from "../core/check.js";
 import { createGate } from "../http/gate.js";
+import { isPromise } from "../http/is-promise.js";
 import type { GateOptions } from "../http/options/options.js";
 import { errorRefusal } from "../http/refusal/refusal.js";
 import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "../http/responses/node.js";
-import type { Refuse, Verdict } from "../http/verdict.js";
+import { asError, reportFailure } from "../http/user-functions.js";
+import type { Verdict } from "../http/verdict.js";
 
 /** The options of {@link rateLimit}. For an `http2` server, name its request and response types. */
 export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse> =
   GateOptions<Req> & {
     /**
      * Answers a request when `key` or another function of the options fails, or when a refusal cannot be sent. Default:
-     * a 500, and a process warning with the error. Not called for errors of the listener.
+     * a 500, and a process warning with the error. Not called for errors of the listener. If it fails itself, the
+     * connection is closed.
      */
-    readonly onError?: ((error: unknown, request: Req, response: Res) => void) | undefined;
+    readonly onError?: ((error: Error, request: Req, response: Res) => unknown) | undefined;
   };
 
 /** A request listener, as `createServer` takes it. */
@@ -39,17 +42,9 @@ export type Listener<Req, Res> = (request: Req, response: Res) => unknown;
 export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse>(
   options: NodeRateLimitOptions<Req, Res>,
 ): (listener: Listener<Req, Res>) => Listener<Req, Res> {
-  const { onError = answer500, ...gateOptions } = Object(options) as NodeRateLimitOptions<Req, Res>;
+  const { onError = answer500, ...gateOptions } = { __proto__: null, ...options } as unknown as NodeRateLimitOptions<Req, Res>;
   if (typeof onError !== "function") throw new TypeError(expected("onError", "a function", onError));
   const gate = createGate<Req>(gateOptions as GateOptions<Req>, nodeReader);
-
-  function refuse(known: Refuse, request: Req, response: Res): void {
-    try {
-      refuseOnNode(response, known);
-    } catch (error) {
-      onError(error, request, response);
-    }
-  }
 
   return (listener) => {
     return function rateLimited(request, response) {
@@ -57,24 +52,41 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
       try {
         verdict = gate(request);
       } catch (error) {
-        return onError(error, request, response);
+        return fail(error, request, response);
       }
       if ("outcome" in verdict) return proceed(verdict, request, response);
       return verdict.then(
         (known) => proceed(known, request, response),
-        (error: unknown) => onError(error, request, response),
+        (error: unknown) => fail(error, request, response),
       );
     };
 
     function proceed(known: Verdict, request: Req, response: Res): unknown {
-      if (known.outcome === "refuse") return refuse(known, request, response);
-      if (known.outcome === "pass") applyToNode(response, known);
+      try {
+        if (known.outcome === "refuse") return refuseOnNode(response, known);
+        if (known.outcome === "pass") applyToNode(response, known);
+      } catch (error) {
+        return fail(error, request, response);
+      }
       return listener(request, response);
     }
   };
+
+  function fail(error: unknown, request: Req, response: Res): void {
+    const giveUp = (failure: unknown): void => {
+      reportFailure("onError", failure);
+      response.destroy();
+    };
+    try {
+      const result: unknown = onError(asError(error), request, response);
+      if (isPromise(result)) result.then(undefined, giveUp);
+    } catch (failure) {
+      giveUp(failure);
+    }
+  }
 }
 
 function answer500(error: unknown, _request: NodeRequest, response: NodeResponse): void {
-  process.emitWarning(error instanceof Error ? error : String(error));
+  process.emitWarning(error as Error);
   refuseOnNode(response, errorRefusal());
 }

@@ -7,4 +7,5 @@ export { checkLimiter } from "./limiters.js";
 export { checkPolicyOptions } from "./policies.js";
 export { replacementOf } from "./foreign-options.js";
 export { cureForStyle } from "./header-styles.js";
+export { createIdentityCheck } from "./identity.js";
 export { createRequestCheck, type RequestCheck } from "./requests.js";

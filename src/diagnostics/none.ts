@@ -8,3 +8,4 @@ export const checkPolicyOptions: typeof diagnostics.checkPolicyOptions = ignore;
 export const replacementOf: typeof diagnostics.replacementOf = ignore;
 export const cureForStyle: typeof diagnostics.cureForStyle = () => "";
 export const createRequestCheck: typeof diagnostics.createRequestCheck = () => ignore;
+export const createIdentityCheck: typeof diagnostics.createIdentityCheck = () => ignore;

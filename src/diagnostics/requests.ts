@@ -1,4 +1,4 @@
-import { encodeKey, type Key } from "../core/key.js";
+import { encodeKey, UNIDENTIFIED, type Key } from "../core/key.js";
 import { processWide } from "../core/process-wide.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 
@@ -13,7 +13,10 @@ const OF_EVERY = 16_000;
 /** Checks a request that was counted under `key`, if it is among those to check. */
 export type RequestCheck = (request: unknown, key: Key, policy: string) => void;
 
-/** Makes the check of one gate, which warns when two gates on one store count a request for the same key. */
+/**
+ * Makes the check of one gate, which warns when two gates on one store count a request for the same key, and when a key
+ * is a list that the caller sent.
+ */
 export function createRequestCheck(store: object): RequestCheck {
   const ledger = ledgerOf(store);
   let first = FIRST;
@@ -24,6 +27,9 @@ export function createRequestCheck(store: object): RequestCheck {
     else if (!isTurn) return;
     if (!isQuiet("SLUICE_COUNTED_TWICE") && wasCounted(ledger, request, key, policy)) {
       warnOnce("SLUICE_COUNTED_TWICE", `A request was counted twice for one key under policy "${policy}": two rate limits see it`);
+    }
+    if (typeof key !== "string" && key !== UNIDENTIFIED && !isQuiet("SLUICE_KEY_IS_LIST") && isListOf(request, key)) {
+      warnOnce("SLUICE_KEY_IS_LIST", `A key under policy "${policy}" is a list that the caller sent, so a caller can name the bucket of another. Write \`["client", String(value)]\``);
     }
   };
 }
@@ -43,6 +49,13 @@ function wasCounted({ keys }: Ledger, request: unknown, key: Key, policy: string
   const before = counted.get(request);
   counted.set(request, key);
   return before !== undefined && encodeKey(before) === encodeKey(key);
+}
+
+// Frameworks keep what the caller sent under these names. Some parse it anew each time, so the contents are compared.
+function isListOf(request: unknown, key: readonly unknown[]): boolean {
+  const { query, params, body, headers } = Object(request) as Readonly<Record<string, unknown>>;
+  const sent = [query, params, body, headers].flatMap((from) => Object.values(Object(from) as object) as unknown[]);
+  return sent.some((list) => Array.isArray(list) && list.length === key.length && list.every((part, i) => String(part) === key[i]));
 }
 
 function ledgerOf(store: object): Ledger {

@@ -4,8 +4,13 @@ import { UNIDENTIFIED, type Key, type KeyPart } from "../core/key.js";
  * A key that may be missing. A caller is unidentified when the key is null, undefined, empty, or a tuple with a missing
  * or empty part. A part may be a list, as Node gives a header field that was sent several times; its values are joined
  * by commas.
+ *
+ * A `string[]` does not compile as a key. Query strings hold such lists, and their sender would choose every part:
+ * write `["client", String(value)]`.
  */
-export type MaybeKey = Key | null | undefined | readonly (KeyPart | readonly string[] | null | undefined)[];
+export type MaybeKey = Key | null | undefined | readonly [MaybeKeyPart, ...MaybeKeyPart[]];
+
+type MaybeKeyPart = KeyPart | readonly string[] | null | undefined;
 
 /**
  * The key to charge, or {@link UNIDENTIFIED} when it is missing. A key of a wrong type is returned as it is: the

@@ -1,7 +1,8 @@
-import { createRequestCheck } from "#diagnostics";
+import { createIdentityCheck, createRequestCheck } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
-import { expected } from "../core/check.js";
+import { expected, wholeNumber } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
+import { monotonicClock, type Clock } from "../core/clock.js";
 import { makeLimit, perSecond } from "../core/limit.js";
 import { isPolicy, Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
@@ -11,15 +12,17 @@ import type { Limiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../limiter/options.js";
 import { callerOf, type MaybeKey } from "./caller.js";
 import { checkGateOptions } from "./options/check-options.js";
-import { NONE } from "./headers/field.js";
+import { NONE, type FieldList } from "./headers/field.js";
 import { perPolicy } from "./headers/per-policy.js";
 import { createHeaderWriter, DEFAULT_STYLES } from "./headers/writer.js";
 import { isPromise } from "./is-promise.js";
 import type { GateOptions } from "./options/options.js";
-import { createProxyCheck } from "./proxy-address.js";
+import { createPreflights } from "./preflights.js";
+import { createAddressCheck } from "./address-check.js";
 import type { RequestReader } from "./reader.js";
 import { createRefusals } from "./refusal/refusal.js";
-import type { Outcome, Skip, Verdict } from "./verdict.js";
+import { contain, reportFailure } from "./user-functions.js";
+import type { Outcome, Pass, Skip, Verdict } from "./verdict.js";
 
 /**
  * Decides about a request. Returns the verdict at once when the store and all functions of the options answer at once,
@@ -46,15 +49,20 @@ const PICKED = new Policy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, 
  * );
  * const verdict = await gate(new Request("http://localhost/inbox"));
  */
-export function createGate<Request>(options: GateOptions<Request>, reader: RequestReader<Request>): Gate<Request> {
-  checkGateOptions(options);
-  const { key: keyOf, cost: costOption = 1, skip, onDecision, refundWhen, partitionKey, unidentified = "share" } = options;
+export function createGate<Request>(given: GateOptions<Request>, reader: RequestReader<Request>): Gate<Request> {
+  const options = checkGateOptions(given);
+  const { cost: costOption = 1, onDecision, refundWhen, partitionKey, unidentified = "share", functionTimeoutMs = 5_000 } = options;
+  const run = <Input, T>(name: string, fn: (input: Input) => T | Promise<T>) => contain(name, fn, functionTimeoutMs);
+  const skip = options.skip && run("skip", options.skip);
+  const keyOf = run("key", options.key);
+  const costOf = typeof costOption === "function" ? run("cost", costOption) : null;
+  const pickPolicy = typeof options.policy === "function" ? run("policy", options.policy) : null;
   const wallClock = checkedClock(options.wallClock ?? Date.now);
   const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES, wallClock);
-  const refusals = createRefusals({ ...options, wallClock, namesToExpose: writer.namesToExpose });
+  const refusals = createRefusals({ ...options, functionTimeoutMs, wallClock, namesToExpose: writer.namesToExpose });
   const checkOnce = perPolicy(writer.check);
+  const preflights = createPreflights(reader, options.preflights, (options.clock as Clock | undefined) ?? monotonicClock);
 
-  const pickPolicy = typeof options.policy === "function" ? options.policy : null;
   const limiter = options.limiter ?? ownLimiter(options);
   if (pickPolicy === null) {
     checkPolicy(limiter.policy);
@@ -64,13 +72,13 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
   }
   const shadow = isShadow(limiter);
   const checkRequest = createRequestCheck(limiter.store ?? limiter);
-  const checkProxy = createProxyCheck(reader);
-  return gate;
+  const checkIdentity = createIdentityCheck(unidentified, limiter.policy.name);
+  const checkAddress = createAddressCheck(reader);
+  return (request) => (preflights.isPlain(request) ? onPreflight(request) : gate(request));
 
   // One step each: skip, caller, cost, policy, decision, verdict. A step is asynchronous only if its function is.
 
   function gate(request: Request): Verdict | Promise<Verdict> {
-    if (isPreflight(request)) return SKIP;
     const skipped = skip?.(request) ?? false;
     if (isPromise(skipped)) return skipped.then((yes) => (yes ? SKIP : findCaller(request)));
     return skipped ? SKIP : findCaller(request);
@@ -83,12 +91,16 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
 
   function findCost(request: Request, key: MaybeKey): Verdict | Promise<Verdict> {
     const caller = callerOf(key);
+    checkIdentity(caller);
     if (caller === UNIDENTIFIED && unidentified === "skip") return SKIP;
     if (caller === UNIDENTIFIED && unidentified === "refuse") {
       return shadow ? SKIP : refusals.forMissingKey({ request, crossOrigin: isCrossOrigin(request) });
     }
-    const cost = typeof costOption === "number" ? costOption : costOption(request);
-    return isPromise(cost) ? cost.then((known) => findPolicy(request, caller, known)) : findPolicy(request, caller, cost);
+    if (costOf === null) return findPolicy(request, caller, costOption as number);
+    const cost = costOf(request);
+    return isPromise(cost)
+      ? cost.then((known) => findPolicy(request, caller, wholeNumber("cost()", known)))
+      : findPolicy(request, caller, wholeNumber("cost()", cost));
   }
 
   function findPolicy(request: Request, caller: Key, cost: number): Verdict | Promise<Verdict> {
@@ -107,24 +119,67 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
       : decision.then((known) => verdictOf(request, caller, policy, known));
   }
 
-  function verdictOf(request: Request, caller: Key, policy: Policy, decision: Decision): Verdict {
+  function verdictOf(request: Request, caller: Key, policy: Policy, decision: Decision): Verdict | Promise<Verdict> {
     checkRequest(request, caller, policy.name);
-    checkProxy(request, caller, policy.name);
-    onDecision?.(decision, request);
+    checkAddress(request, caller, policy.name);
+    if (decision.reason === "limited") checkIdentity(caller, true);
     // In shadow mode clients must not adapt to numbers that are not enforced.
     const fields = shadow ? NONE : writer.write(policy, decision, caller === UNIDENTIFIED ? undefined : partitionKey?.(caller));
     const crossOrigin = isCrossOrigin(request);
-    if (!decision.allowed) return refusals.forDecision({ request, crossOrigin }, policy, decision, fields);
+    const verdict = decision.allowed
+      ? pass(request, caller, policy, decision, fields, crossOrigin)
+      : refusals.forDecision({ request, crossOrigin }, policy, decision, fields);
+    // After the verdict, which it must not change.
+    if (onDecision !== undefined) notify(decision, request);
+    return verdict;
+  }
+
+  function pass(request: Request, caller: Key, policy: Policy, decision: Decision, fields: FieldList, crossOrigin: boolean): Pass {
     const settle = refundWhen === undefined ? null : (outcome: Outcome) => refund(request, caller, policy, decision, outcome);
     return { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, settle };
   }
 
+  function notify(decision: Decision, request: Request): void {
+    const failed = (error: unknown): void => reportFailure("onDecision", error);
+    try {
+      const result = onDecision?.(decision, request);
+      if (isPromise(result)) result.then(undefined, failed);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
   // The limiter refunds a decision once. An error here has no request left to fail, so the tokens stay spent.
   async function refund(request: Request, caller: Key, policy: Policy, decision: Decision, outcome: Outcome): Promise<void> {
+    let isRefund = false;
     try {
-      if (refundWhen?.(outcome, request) === true) await limiter.refund(caller, decision, { policy });
+      isRefund = (await refundWhen?.(outcome, request)) === true;
+    } catch (error) {
+      reportFailure("refundWhen", error);
+    }
+    try {
+      if (isRefund) await limiter.refund(caller, decision, { policy });
     } catch {
       return;
+    }
+  }
+
+  // A plain preflight costs its caller nothing. With a key, or beyond the bucket, it is an ordinary request.
+  function onPreflight(request: Request): Verdict | Promise<Verdict> {
+    const key = keyOfPreflight(request);
+    return isPromise(key) ? key.then(decide, () => decide(null)) : decide(key);
+
+    function decide(known: MaybeKey): Verdict | Promise<Verdict> {
+      return callerOf(known) === UNIDENTIFIED && preflights.take() ? SKIP : gate(request);
+    }
+  }
+
+  // Browsers send preflights without credentials, so a function that expects a signed-in user fails for them.
+  function keyOfPreflight(request: Request): MaybeKey | Promise<MaybeKey> {
+    try {
+      return keyOf(request);
+    } catch {
+      return null;
     }
   }
 
@@ -132,12 +187,6 @@ export function createGate<Request>(options: GateOptions<Request>, reader: Reque
     if (!isPolicy(policy)) throw new TypeError(expected("policy()", "made by definePolicy", policy));
     checkOnce(policy);
     return policy;
-  }
-
-  function isPreflight(request: Request): boolean {
-    return (
-      reader.method(request) === "OPTIONS" && isCrossOrigin(request) && Boolean(reader.header(request, "access-control-request-method"))
-    );
   }
 
   function isCrossOrigin(request: Request): boolean {

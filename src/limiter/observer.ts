@@ -1,6 +1,6 @@
-import { expected, show } from "../core/check.js";
+import { expected } from "../core/check.js";
 import { builtin } from "../warnings/platform.js";
-import { warnOnce } from "../warnings/warnings.js";
+import { textOf, warnOnce } from "../warnings/warnings.js";
 import type { LimiterEvent, Observer } from "./events.js";
 
 /**
@@ -47,8 +47,7 @@ export function createObserver(listener?: (event: LimiterEvent) => void): Observ
 }
 
 function listenerFailed(error: unknown): void {
-  const cause = error instanceof Error ? (error.stack ?? error.message) : show(error);
-  warnOnce("SLUICE_OBSERVER_FAILED", "A listener of `createObserver` threw. This error and all later ones are dropped", cause);
+  warnOnce("SLUICE_OBSERVER_FAILED", "A listener of `createObserver` threw. This error and all later ones are dropped", textOf(error));
 }
 
 interface Channel {

@@ -1,25 +1,24 @@
-import { expected } from "../core/check.js";
+import { expected, show } from "../core/check.js";
 import { DOCS } from "./docs.js";
 import { processWide } from "../core/process-wide.js";
 import { platform } from "./platform.js";
 
-/** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
-export type WarningCode =
-  | "SLUICE_COUNTED_TWICE"
-  | "SLUICE_HEADERS_SENT"
-  | "SLUICE_KEY_IS_ADDRESS"
-  | "SLUICE_LIMITER_PER_REQUEST"
-  | "SLUICE_MEMORY_IN_CLUSTER"
-  | "SLUICE_OBSERVER_FAILED";
-
-const CODES: readonly WarningCode[] = [
+const CODES = [
   "SLUICE_COUNTED_TWICE",
+  "SLUICE_FUNCTION_FAILED",
   "SLUICE_HEADERS_SENT",
   "SLUICE_KEY_IS_ADDRESS",
+  "SLUICE_KEY_IS_IPV6",
+  "SLUICE_KEY_IS_LIST",
   "SLUICE_LIMITER_PER_REQUEST",
   "SLUICE_MEMORY_IN_CLUSTER",
   "SLUICE_OBSERVER_FAILED",
-];
+  "SLUICE_PREFLIGHTS",
+  "SLUICE_UNIDENTIFIED",
+] as const;
+
+/** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
+export type WarningCode = (typeof CODES)[number];
 
 /** The codes that were warned of, or silenced. */
 const quiet = (): Set<string> => processWide("quiet", () => new Set<string>());
@@ -41,6 +40,11 @@ export function silenceWarnings(...codes: readonly WarningCode[]): void {
 /** Whether a warning with this code would not be given. */
 export function isQuiet(code: WarningCode): boolean {
   return quiet().has(code);
+}
+
+/** An error as the detail of a warning: its stack, or what was thrown in its place. */
+export function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : show(error);
 }
 
 /**

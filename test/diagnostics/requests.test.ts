@@ -143,7 +143,7 @@ describe("SLUICE_KEY_IS_ADDRESS", () => {
     ["an address without a proxy", "192.0.2.7", {}],
     ["the caller's address, as the proxy tells it", "203.0.113.5", { "x-forwarded-for": "203.0.113.5" }],
     ["the caller's address, mapped to IPv6", "::ffff:203.0.113.5", { "x-forwarded-for": "203.0.113.5" }],
-    ["the caller's address in other letters", "2001:DB8::5", { forwarded: 'for="[2001:db8::5]:4711"' }],
+    ["the network of the caller's address, in other letters", "2001:DB8:5::", { forwarded: 'for="[2001:db8:5::]:4711"' }],
     ["a user behind a proxy", ["user", 42], { "x-forwarded-for": "203.0.113.5" }],
     ["a network card behind a proxy", ["device", "00:1a:2b:3c:4d:5e"], { "x-forwarded-for": "203.0.113.5" }],
     ["a version number behind a proxy", ["app", "1.2.3"], { "x-forwarded-for": "203.0.113.5" }],
@@ -151,5 +151,71 @@ describe("SLUICE_KEY_IS_ADDRESS", () => {
   ];
   test.each(fine)("not for %s", async (_, key, headers) => {
     expect(await codesFor(key, headers)).toEqual([]);
+  });
+});
+
+describe("SLUICE_KEY_IS_IPV6", () => {
+  async function codesFor(key: Key): Promise<string[]> {
+    const { createGate, codes } = await freshSluice();
+    void createGate({ policy, key: () => key }, reader)(asked());
+    return codes();
+  }
+
+  test.each<Key>([["2001:db8::5"], "2001:db8:1:2:3:4:5:6", ["address", "2001:DB8::1%eth0"]])("for %s", async (key) => {
+    expect(await codesFor(key)).toEqual(["SLUICE_KEY_IS_IPV6"]);
+  });
+
+  test.each<Key>(["2001:db8:1:2::", "::1", "fe80::1", "::ffff:192.0.2.7", "192.0.2.7", ["device", "00:1a:2b:3c:4d:5e"], ["user", 42]])("not for %s", async (key) => {
+    expect(await codesFor(key)).toEqual([]);
+  });
+});
+
+describe("SLUICE_KEY_IS_LIST", () => {
+  async function codesFor(key: Key, request: object): Promise<string[]> {
+    const { createGate, codes } = await freshSluice();
+    void createGate<object>({ policy, key: () => key }, { method: () => "GET", header: () => undefined })(request);
+    return codes();
+  }
+
+  test.each(["query", "params", "body", "headers"])("when the list comes from the %s", async (from) => {
+    expect(await codesFor(["user", "42"], { [from]: { client: ["user", "42"] } })).toEqual(["SLUICE_KEY_IS_LIST"]);
+  });
+
+  test("not for a tuple with a written part, nor for a request that cannot be read", async () => {
+    expect(await codesFor(["client", "42"], { query: { client: ["user", "42"], other: "42" } })).toEqual([]);
+    expect(await codesFor("user", { query: { client: ["user"] } })).toEqual([]);
+    expect(await codesFor(["user", 42], { query: null, body: "user", headers: new Headers() })).toEqual([]);
+  });
+});
+
+describe("SLUICE_UNIDENTIFIED", () => {
+  const choices = [["share", "They share one bucket"], ["refuse", "They get a 401"], ["skip", "They are not limited"]] as const;
+  test.each(choices)("when all of the first 20 requests have no key, with %s", async (unidentified, effect) => {
+    const { createGate, given, codes } = await freshSluice();
+    const gate = createGate({ policy: { ...policy, capacity: 100 }, key: () => undefined, unidentified }, reader);
+    for (let i = 0; i < 19; i++) void gate(asked());
+    expect(codes()).toEqual([]);
+    void gate(asked());
+    expect(given).toMatchObject([{ code: "SLUICE_UNIDENTIFIED", message: expect.stringContaining(effect) as string }]);
+  });
+
+  test("when the shared bucket refuses, also after callers with a key", async () => {
+    const { createGate, codes } = await freshSluice();
+    let user: string | undefined = "ann";
+    const gate = createGate({ policy, key: () => user }, reader);
+    for (let i = 0; i < 9; i++) void gate(asked());
+    user = undefined;
+    for (let i = 0; i < 5; i++) void gate(asked());
+    expect(codes()).toEqual([]);
+    void gate(asked());
+    expect(codes()).toEqual(["SLUICE_UNIDENTIFIED"]);
+  });
+
+  test("not when one of the first requests has a key, and not for a cost above the capacity", async () => {
+    const { createGate, codes } = await freshSluice();
+    let requests = 0;
+    const gate = createGate({ policy: { ...policy, capacity: 100 }, key: () => (++requests === 10 ? "ann" : null), cost: () => (requests === 30 ? 101 : 1) }, reader);
+    for (let i = 0; i < 60; i++) void gate(asked());
+    expect(codes()).toEqual([]);
   });
 });

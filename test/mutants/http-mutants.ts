@@ -10,8 +10,8 @@ const WIRE = "checklist-wire";
 export const httpMutants: readonly Mutant[] = [
   {
     item: "1", test: REFUSAL,
-    find: "return withText(to, 429, text, text.length",
-    replace: "return withText(to, 503, text, text.length",
+    find: "return withBody(to, 429, tooManyRequests(",
+    replace: "return withBody(to, 503, tooManyRequests(",
   },
   {
     item: "2", test: REFUSAL,
@@ -50,8 +50,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "9", test: REFUSAL,
-    find: "new TextEncoder().encode(text).length",
-    replace: "text.length",
+    find: "new TextEncoder().encode(own).length",
+    replace: "own.length",
   },
   {
     item: "10", test: REFUSAL,
@@ -65,13 +65,13 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "12", test: WIRE,
-    find: "if (isPreflight(request)) return SKIP;",
-    replace: 'if (isPreflight(request) || reader.method(request) === "HEAD") return SKIP;',
+    find: "const skipped = skip?.(request) ?? false;",
+    replace: 'const skipped = skip?.(request) ?? reader.method(request) === "HEAD";',
   },
   {
     item: "13", test: REFUSAL,
-    find: "if (!decision.allowed) return refusals.forDecision(",
-    replace: 'if (!decision.allowed && reader.header(request, "accept") === "text/html") return SKIP; else if (!decision.allowed) return refusals.forDecision(',
+    find: ": refusals.forDecision({ request, crossOrigin }, policy, decision, fields);",
+    replace: ': reader.header(request, "accept") === "text/html" ? SKIP : refusals.forDecision({ request, crossOrigin }, policy, decision, fields);',
   },
   {
     item: "14", test: WIRE,
@@ -165,8 +165,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "32", test: CALLERS,
-    find: "const decision = limiter.consume(caller, policy",
-    replace: "const decision = limiter.peek(caller, policy",
+    find: "const decision = limiter.consume(caller, policy ===",
+    replace: "const decision = limiter.peek(caller, policy ===",
   },
   {
     item: "33", test: CALLERS,
@@ -195,8 +195,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "38", test: CALLERS,
-    find: "if (isPreflight(request)) return SKIP;",
-    replace: "",
+    find: "preflights.isPlain(request) ? onPreflight(request) : gate(request)",
+    replace: "gate(request)",
   },
   {
     item: "39", test: WIRE,

@@ -43,6 +43,37 @@ forExpress.rateLimit({ policy, key: (request) => ["device", request.get("x-devic
 forWeb.rateLimit({ policy, key: async (request) => request.headers.get("x-user") });
 forNode.rateLimit({ policy, key: () => undefined });
 
+// A list from a header or a query string is not a key: its sender would choose all parts. Beside a written part it is one.
+
+forNode.rateLimit({ policy, key: (request) => ["client", request.headers["x-client"]] });
+forExpress.rateLimit({ policy, key: (request) => ["client", request.get("x-client")] });
+// @ts-expect-error
+forNode.rateLimit({ policy, key: (request) => request.headers["x-client"] });
+// @ts-expect-error
+forExpress.rateLimit({ policy, key: (request) => request.query["client"] as string | string[] | undefined });
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: (request) => new URL(request.url).searchParams.getAll("client") });
+// @ts-expect-error
+forHono.rateLimit({ policy, key: (c) => c.req.queries("client") });
+
+// Every function but partitionKey may answer later.
+
+forWeb.rateLimit({
+  policy: async () => definePolicy(policy),
+  key: async () => "ann",
+  skip: async () => false,
+  cost: async () => 1,
+  body: async ({ code }) => ({ code }),
+  onDecision: async (decision) => console.log(decision.policy),
+  refundWhen: async ({ status }) => status === 304,
+  functionTimeoutMs: 2_000,
+  preflights: { capacity: 50, refill: perSecond(50) },
+});
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: () => "ann", refundWhen: async () => "yes" });
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: () => "ann", preflights: 100 });
+
 // It cannot be left out, and must say who is calling.
 
 // @ts-expect-error

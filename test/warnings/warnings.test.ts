@@ -15,11 +15,16 @@ afterEach(() => {
 const policy = { name: "api", capacity: 5, refill: perSecond(1) };
 const codes: WarningCode[] = [
   "SLUICE_COUNTED_TWICE",
+  "SLUICE_FUNCTION_FAILED",
   "SLUICE_HEADERS_SENT",
   "SLUICE_KEY_IS_ADDRESS",
+  "SLUICE_KEY_IS_IPV6",
+  "SLUICE_KEY_IS_LIST",
   "SLUICE_LIMITER_PER_REQUEST",
   "SLUICE_MEMORY_IN_CLUSTER",
   "SLUICE_OBSERVER_FAILED",
+  "SLUICE_PREFLIGHTS",
+  "SLUICE_UNIDENTIFIED",
 ];
 
 /** Makes so many limiters, each in a turn of its own, as requests would. */

@@ -8,6 +8,9 @@ export type FieldList = readonly string[];
 /** An empty list of fields or names. */
 export const NONE: readonly string[] = [];
 
+/** A token of HTTP (RFC 9110, section 5.6.2), such as the name of a field or a method. */
+export const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
+
 /** What the header fields of one response are made from. */
 export interface FieldFacts {
   /** One for each limit of the policy. */

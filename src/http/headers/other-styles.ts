@@ -2,7 +2,7 @@ import { checkOptions, expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import { toHttpDate } from "../retry-after/retry-after.js";
 import { triple } from "./default-styles.js";
-import { headerFamily, policyValue, type Field, type FieldFacts, type FieldValue, type HeaderFamily } from "./field.js";
+import { headerFamily, policyValue, TOKEN, type Field, type FieldFacts, type FieldValue, type HeaderFamily } from "./field.js";
 
 const INTEGER_POLICY: Field = {
   name: "RateLimit-Policy",
@@ -111,7 +111,6 @@ export function vendorHeaders(names: VendorHeaders): HeaderFamily {
 
 const MEMBERS = ["limit", "remaining", "used", "reset", "resetFormat", "retryAfterMs"] as const satisfies (keyof VendorHeaders)[];
 
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const TAKEN = ["retry-after", "cache-control", "content-type", "content-length", "access-control-expose-headers", "date"];
 
 function checkFieldName(member: string, name: unknown): void {

@@ -1,16 +1,22 @@
 import { replacementOf } from "#diagnostics";
-import { checkOptions, expected, wholeNumber } from "../../core/check.js";
+import { checkOptions, expected, positiveInteger, wholeNumber } from "../../core/check.js";
 import type { Limiter } from "../../limiter/limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
 import type { GateOptions } from "./options.js";
 
 const FUNCTIONS = ["skip", "body", "onDecision", "refundWhen", "partitionKey", "wallClock"] as const;
 
-const KNOWN: readonly string[] = [...FUNCTIONS, ...LIMITER_OPTIONS, "limiter", "key", "cost", "headers", "retryAfter", "unidentified"];
+const KNOWN: readonly string[] = [
+  ...FUNCTIONS, ...LIMITER_OPTIONS, "limiter", "key", "cost", "headers", "retryAfter", "unidentified", "functionTimeoutMs", "preflights",
+];
 
-/** Throws a TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another. */
-export function checkGateOptions<Request>(options: GateOptions<Request>): void {
-  checkOptions(options, KNOWN, "an object with a `policy` and a `key`", replacementOf);
+/**
+ * Returns the options without a prototype, so that a polluted `Object.prototype` adds none (CWE-1321). Throws a
+ * TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another.
+ */
+export function checkGateOptions<Request>(given: GateOptions<Request>): GateOptions<Request> {
+  checkOptions(given, KNOWN, "an object with a `policy` and a `key`", replacementOf);
+  const options = { __proto__: null, ...given } as unknown as GateOptions<Request>;
   if (typeof options.key !== "function") throw new TypeError(expected("key", "a function of the request", options.key));
   for (const name of FUNCTIONS) {
     if (options[name] !== undefined && typeof options[name] !== "function") {
@@ -24,6 +30,9 @@ export function checkGateOptions<Request>(options: GateOptions<Request>): void {
   if (options.partitionKey !== undefined && Array.isArray(options.headers) && !options.headers.includes("draft-11")) {
     throw new TypeError('Expected `headers` to include "draft-11", the only style with a partition key, got `partitionKey` without it');
   }
+  const { functionTimeoutMs = Infinity } = options;
+  if (functionTimeoutMs !== Infinity) positiveInteger("functionTimeoutMs", functionTimeoutMs);
+  return options;
 }
 
 function checkBesideLimiter<Request>(options: GateOptions<Request>): void {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
+import type { Refill } from "../../core/limit.js";
 import type { Policy, PolicyOptions } from "../../core/policy.js";
 import type { Store } from "../../core/store.js";
 import type { Limiter } from "../../limiter/limiter.js";
@@ -46,7 +47,8 @@ export interface SharedOptions<Request> {
    * promise.
    *
    * null, undefined, or a missing part of a tuple makes the caller unidentified: see `unidentified`. What it throws
-   * fails the request, the framework's own way.
+   * fails the request, the framework's own way. A list from a query string is not a key, because its sender would
+   * choose all parts: write `["client", String(value)]`.
    */
   readonly key: (request: Request) => MaybeKey | Promise<MaybeKey>;
   /**
@@ -55,7 +57,8 @@ export interface SharedOptions<Request> {
    */
   readonly cost?: number | ((request: Request) => number | Promise<number>) | undefined;
   /**
-   * True for requests without a limit: they cost nothing and get no header fields. CORS preflights are skipped already.
+   * True for requests without a limit: they cost nothing and get no header fields. May return a promise. CORS
+   * preflights need no `skip`: see `preflights`.
    */
   readonly skip?: ((request: Request) => boolean | Promise<boolean>) | undefined;
   /**
@@ -66,12 +69,15 @@ export interface SharedOptions<Request> {
   /** The form of `Retry-After`. Default `"seconds"`. `"http-date"` depends on the clocks of server and client. */
   readonly retryAfter?: "seconds" | "http-date" | undefined;
   /**
-   * Returns the object to send as the body of a refusal. Gets the problem document that is sent by default. `decision`
-   * is null for a caller without a key.
+   * Returns the object to send as the body of a refusal, or a promise of it. Gets a copy of the problem document that
+   * is sent by default, also when this function fails. `decision` is null for a caller without a key.
    */
-  readonly body?: ((problem: Problem, decision: Decision | null, request: Request) => object) | undefined;
-  /** Called with every decision, before the response. What it throws fails the request. */
-  readonly onDecision?: ((decision: Decision, request: Request) => void) | undefined;
+  readonly body?: ((problem: Problem, decision: Decision | null, request: Request) => object | Promise<object>) | undefined;
+  /**
+   * Called with every decision, before the response. Changes no response and nothing waits for it. Its first failure in
+   * the process is reported by a process warning.
+   */
+  readonly onDecision?: ((decision: Decision, request: Request) => unknown) | undefined;
   /**
    * What happens to callers without a key. `"share"` (default): one bucket for all of them. `"refuse"`: a 401.
    * `"skip"`: no limit.
@@ -79,9 +85,22 @@ export interface SharedOptions<Request> {
   readonly unidentified?: "share" | "refuse" | "skip" | undefined;
   /**
    * Returns true to refund the tokens of a request with this outcome, such as a login that succeeded. Called once for
-   * each allowed request, also when the client disconnected. What it throws counts as false.
+   * each allowed request, also when the client disconnected. May return a promise, and no response waits for it. A
+   * failure refunds nothing; the first one in the process is reported by a process warning.
    */
-  readonly refundWhen?: ((outcome: Outcome, request: Request) => boolean) | undefined;
+  readonly refundWhen?: ((outcome: Outcome, request: Request) => boolean | Promise<boolean>) | undefined;
+  /**
+   * Milliseconds after which an asynchronous `key`, `cost`, `policy`, `skip` or `body` counts as failed. A positive
+   * integer or Infinity, default 5000.
+   */
+  readonly functionTimeoutMs?: number | undefined;
+  /**
+   * The bucket of CORS preflights, one for this gate in this process. Default 100, refilled by 100 per second.
+   *
+   * A preflight without credentials, body and key draws on it and costs no caller anything. Any other preflight, and
+   * each one beyond this bucket, is an ordinary request.
+   */
+  readonly preflights?: { readonly capacity: number; readonly refill: Refill } | undefined;
   /**
    * Returns bytes that identify the bucket in the `RateLimit` field of draft 11 (`pk`). Default: none. Use a keyed
    * hash, because a plain hash of a user's id can be guessed.

@@ -7,8 +7,9 @@ import type { GateOptions } from "./options.js";
  * stays.
  */
 export function shareStore<Request>(options: GateOptions<Request>): GateOptions<Request> {
-  if (options?.limiter !== undefined || options?.store !== undefined) return options;
-  return { ...options, store: defaultStore(options?.clock) };
+  const own = ownOf(options);
+  if (own.limiter !== undefined || own.store !== undefined) return own;
+  return { ...own, store: defaultStore(own.clock) };
 }
 
 type Partly<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
@@ -21,9 +22,15 @@ type Partly<Options> = { readonly [Name in keyof Options]?: Options[Name] | unde
  */
 export function overlayOptions<Request>(plugin: GateOptions<Request>, route: Partly<GateOptions<Request>>): GateOptions<Request> {
   const base: Partial<Record<string, unknown>> = { ...plugin };
-  if (route.limiter !== undefined) for (const name of LIMITER_OPTIONS) delete base[name];
-  else if (route.policy !== undefined && typeof route.policy !== "function") delete base["limiter"];
-  if (route.store !== undefined) delete base["clock"];
-  const own = Object.entries(route).filter(([, value]) => value !== undefined);
-  return { ...base, ...Object.fromEntries(own) } as unknown as GateOptions<Request>;
+  const own = ownOf(route);
+  if (own.limiter !== undefined) for (const name of LIMITER_OPTIONS) delete base[name];
+  else if (own.policy !== undefined && typeof own.policy !== "function") delete base["limiter"];
+  if (own.store !== undefined) delete base["clock"];
+  const given = Object.entries(route).filter(([, value]) => value !== undefined);
+  return { ...base, ...Object.fromEntries(given) } as unknown as GateOptions<Request>;
+}
+
+// A copy without a prototype: a polluted `Object.prototype` must add no option (CWE-1321).
+function ownOf<Options extends object>(options: Options): Options {
+  return { __proto__: null, ...options } as unknown as Options;
 }

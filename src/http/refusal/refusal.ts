@@ -3,16 +3,19 @@ import { expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import { labelOf, NONE, type FieldList } from "../headers/field.js";
 import { perPolicy } from "../headers/per-policy.js";
+import { isPromise } from "../is-promise.js";
+import type { GateOptions } from "../options/options.js";
 import { toHttpDate, toRetryAfter } from "../retry-after/retry-after.js";
+import { reportFailure, settleWithin } from "../user-functions.js";
 import type { Refuse } from "../verdict.js";
 import { costTooHigh, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
 
 /** Makes the responses to refused requests. */
 export interface Refusals<Request> {
   /** 429, 400 or 503, by the decision's reason. `fields` are those of the header styles. */
-  forDecision(to: Addressee<Request>, policy: Policy, decision: Refused, fields: FieldList): Refuse;
+  forDecision(to: Addressee<Request>, policy: Policy, decision: Refused, fields: FieldList): Refuse | Promise<Refuse>;
   /** 401. */
-  forMissingKey(to: Addressee<Request>): Refuse;
+  forMissingKey(to: Addressee<Request>): Refuse | Promise<Refuse>;
 }
 
 /** The request to refuse, and whether it has an `Origin`. */
@@ -21,15 +24,15 @@ interface Addressee<Request> {
   readonly crossOrigin: boolean;
 }
 
-interface RefusalOptions<Request> {
-  readonly retryAfter?: "seconds" | "http-date" | undefined;
-  readonly body?: ((problem: Problem, decision: Decision | null, request: Request) => object) | undefined;
+interface RefusalOptions<Request> extends Pick<GateOptions<Request>, "retryAfter" | "body"> {
+  readonly functionTimeoutMs: number;
   readonly wallClock: () => number;
   readonly namesToExpose: (fields: FieldList) => readonly string[];
 }
 
 /** Makes refusals in the given forms. The options are checked already. */
-export function createRefusals<Request>({ retryAfter, body, wallClock, namesToExpose }: RefusalOptions<Request>): Refusals<Request> {
+export function createRefusals<Request>(options: RefusalOptions<Request>): Refusals<Request> {
+  const { retryAfter, body, functionTimeoutMs, wallClock, namesToExpose } = options;
   const labelsOf = perPolicy((policy) => policy.limits.map(({ name }) => labelOf(policy, name)));
 
   return {
@@ -41,26 +44,37 @@ export function createRefusals<Request>({ retryAfter, body, wallClock, namesToEx
       // By position, because a custom store may give its limits any names.
       const all = readings(decision);
       const violated = labelsOf(policy).filter((_, i) => (all[i]?.retryAfterMs ?? 0) > 0);
-      const told = [...fields, ...wait];
-      const text = tooManyRequests(seconds, violated);
-      if (body !== undefined) return withProblem(to, JSON.parse(text) as Problem, decision, told);
-      return withText(to, 429, text, text.length, decision, told);
+      return withBody(to, 429, tooManyRequests(seconds, violated), decision, [...fields, ...wait]);
     },
     // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
     forMissingKey: (to) => withProblem(to, unidentifiedCaller(), null, ["www-authenticate", "Bearer"]),
   };
 
-  function withProblem(to: Addressee<Request>, problem: Problem, decision: Decision | null, fields: FieldList): Refuse {
-    // Read first, because `body` may change the problem.
-    const { status } = problem;
-    if (body === undefined) {
-      const text = JSON.stringify(problem);
+  function withProblem(to: Addressee<Request>, problem: Problem, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
+    return withBody(to, problem.status, JSON.stringify(problem), decision, fields);
+  }
+
+  // `text` is the standard document, in ASCII. It is sent when there is no `body`, and when `body` fails.
+  function withBody(to: Addressee<Request>, status: number, text: string, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
+    if (body === undefined) return withText(to, status, text, text.length, decision, fields);
+    try {
+      const document: unknown = body(JSON.parse(text) as Problem, decision, to.request);
+      return isPromise(document) ? settleWithin("body", document, functionTimeoutMs).then(withDocument).catch(withoutDocument) : withDocument(document);
+    } catch (error) {
+      return withoutDocument(error);
+    }
+
+    function withDocument(document: unknown): Refuse {
+      // Undefined for a document whose toJSON returns nothing.
+      const own = typeof document === "object" && document !== null ? (JSON.stringify(document) as string | undefined) : undefined;
+      if (own === undefined) throw new TypeError(expected("body()", "an object", document));
+      return withText(to, status, own, new TextEncoder().encode(own).length, decision, fields);
+    }
+
+    function withoutDocument(error: unknown): Refuse {
+      reportFailure("body", error);
       return withText(to, status, text, text.length, decision, fields);
     }
-    const document: unknown = body(problem, decision, to.request);
-    if (typeof document !== "object" || document === null) throw new TypeError(expected("body()", "an object", document));
-    const text = JSON.stringify(document);
-    return withText(to, status, text, new TextEncoder().encode(text).length, decision, fields);
   }
 
   function withText(to: Addressee<Request>, status: number, text: string, bytes: number, decision: Decision | null, fields: FieldList): Refuse {

@@ -26,6 +26,8 @@ export interface NodeResponse {
   writeHead(status: number, fields: Readonly<Record<string, string>>): unknown;
   /** Sends the rest of the response. */
   end(body: string): unknown;
+  /** Closes the connection, or the stream of an HTTP/2 connection. */
+  destroy(): unknown;
   /** Calls `listener` when the response is over, complete or not. */
   once(event: "close", listener: () => void): unknown;
 }

@@ -1,7 +1,7 @@
 import { definePolicy } from "../../core/policy.js";
 import { assert, assertEqual } from "../assert.js";
-import { checkFields, checkNoFields, checkProblem, checkRefusal, checkServerError } from "./response-checks.js";
-import { BULK_POLICY, userKey, type AdapterCase } from "./server.js";
+import { checkFields, checkNoFields, checkProblem, checkRefusal } from "./response-checks.js";
+import { BULK_POLICY, type AdapterCase } from "./server.js";
 import type { WireResponse } from "./wire.js";
 
 /** Which requests share a bucket. */
@@ -131,20 +131,4 @@ export const callerCases: readonly AdapterCase[] = [
       assertEqual((await server.get("/ok")).field("RateLimit"), '"suite:burst";r=0;t=1, "suite:day";r=2;t=59', "RateLimit");
     },
   },
-  failingKey("a `key` function that throws ends the request with the framework's 500", () => {
-    throw new Error("no such session");
-  }),
-  failingKey("a `key` function that rejects ends the request with the framework's 500", () => Promise.reject(new Error("no such session"))),
-  failingKey("a `key` function that returns an invalid key ends the request with the framework's 500", () => ["user", Number.NaN]),
 ];
-
-function failingKey(name: string, key: () => never | Promise<never> | [string, number]): AdapterCase {
-  return {
-    name,
-    cause: "The adapter catches the gate's error and calls the handler. Pass the error to the framework.",
-    async run(start) {
-      const server = await start({ key: (request) => (request.header("x-user") === "ann" ? key() : userKey(request)) });
-      await checkServerError(server);
-    },
-  };
-}

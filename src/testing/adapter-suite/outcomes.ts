@@ -3,7 +3,7 @@ import type { Outcome } from "../../http/index.js";
 import { AssertionError, assertEqual } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import { slowMemoryStore } from "./outages.js";
-import { checkFields, checkNoFields, checkProblem, checkRefusal, checkServerError } from "./response-checks.js";
+import { checkFields, checkNoFields, checkProblem, checkRefusal } from "./response-checks.js";
 import { userKey, type AdapterCase } from "./server.js";
 import { formatRequest, type WireResponse } from "./wire.js";
 
@@ -36,13 +36,6 @@ export const outcomeCases: readonly AdapterCase[] = [
       assertEqual(response.field("Retry-After"), null, "Retry-After");
       checkProblem(response, "cost_too_high");
       assertEqual(server.entered, [], "the requests that reached the handler");
-    },
-  },
-  {
-    name: "a `cost` function that returns NaN ends the request with the framework's 500",
-    cause: "The adapter catches the gate's error and calls the handler. Pass the error to the framework.",
-    async run(start) {
-      await checkServerError(await start({ cost: (request) => (request.header("x-user") === "ann" ? Number.NaN : 1) }));
     },
   },
   {

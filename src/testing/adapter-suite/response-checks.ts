@@ -1,5 +1,4 @@
 import { assert, AssertionError, assertEqual } from "../assert.js";
-import type { ServerUnderTest } from "./server.js";
 import type { WireResponse } from "./wire.js";
 
 /** The names of the RateLimit fields that an adapter sends by default. */
@@ -76,16 +75,6 @@ export function parseJson({ body }: WireResponse): unknown {
 export function checkNoFields(response: WireResponse): void {
   const names = [...response.fields, ...response.trailers].map(([name]) => name);
   assertEqual(names.filter((name) => name.startsWith("ratelimit")), [], "the RateLimit fields");
-}
-
-/** Checks that the framework answers the request of `ann` with its own 500, and still serves the next request. */
-export async function checkServerError(server: ServerUnderTest): Promise<void> {
-  const response = await server.get("/ok");
-  assertEqual(response.status, 500, "the status");
-  checkNoFields(response);
-  assertEqual(response.field("Retry-After"), null, "Retry-After");
-  assertEqual(server.entered, [], "the requests that reached the handler");
-  checkFields(await server.get("/ok", { "X-User": "bob" }), 200, { remaining: 2 });
 }
 
 function countFields(response: WireResponse, name: string): number {

@@ -1,7 +1,7 @@
 import { assert, assertEqual } from "../assert.js";
 import { checkFields, checkNoFields, checkRefusal, DEFAULT_FIELDS } from "./response-checks.js";
 import type { AdapterCase } from "./server.js";
-import { formatRequest, parseResponses, type WireResponse } from "./wire.js";
+import { formatRequest, parseResponses, requestOnce, type WireRequest, type WireResponse } from "./wire.js";
 
 const ORIGIN = { Origin: "https://app.example" };
 const PREFLIGHT = { ...ORIGIN, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type" };
@@ -147,7 +147,7 @@ export const responseCases: readonly AdapterCase[] = [
     cause: "The adapter passes a wrong method or wrong headers to the gate, so it does not recognize preflights.",
     async run(start) {
       const server = await start();
-      const preflight = (): Promise<WireResponse> => server.request("/ok", { method: "OPTIONS", headers: PREFLIGHT });
+      const preflight = async (): Promise<WireResponse> => requestOnce(await server.connect(), "/ok", { method: "OPTIONS", headers: PREFLIGHT });
       for (let i = 0; i < 5; i++) {
         const { status } = await preflight();
         assert(status !== 429, `Expected a preflight to pass, got ${status}`);
@@ -158,6 +158,23 @@ export const responseCases: readonly AdapterCase[] = [
       const { status, field } = await preflight();
       const got = `${status} with RateLimit ${field("RateLimit")}`;
       assert(status !== 429 && field("RateLimit") === null, `Expected a preflight to pass without fields, got ${got}`);
+    },
+  },
+  {
+    name: "38 · a preflight with a key, credentials or a body is a request, and so is one beyond `preflights`",
+    cause: "The adapter skips preflights itself, or drops the `preflights` option.",
+    async run(start) {
+      const server = await start({ preflights: { capacity: 1, refill: { tokens: 1, everyMs: 60_000 } } });
+      const preflight = async (headers: Record<string, string>, request: WireRequest = {}): Promise<WireResponse> =>
+        requestOnce(await server.connect(), "/ok", { method: "OPTIONS", ...request, headers: { ...PREFLIGHT, ...headers } });
+      for (let i = 0; i < 3; i++) await preflight({ "X-User": "ann" });
+      checkRefusal(await preflight({ "X-User": "ann" }), { retryAfter: 1 });
+      await preflight({ Cookie: "session=1" });
+      await preflight({ Authorization: "Bearer 1" });
+      await preflight({}, { body: "{}" });
+      checkNoFields(await preflight({}));
+      // The three before took the tokens of the callers without a key.
+      checkRefusal(await preflight({}), { retryAfter: 1 });
     },
   },
   {

@@ -22,7 +22,7 @@ export interface AdapterCase {
 export type StartServer = (options?: CaseOptions) => Promise<ServerUnderTest>;
 
 /** The limiter's options that a case changes. */
-interface CaseOptions extends Partial<SharedOptions<SuiteRequest>> {
+export interface CaseOptions extends Partial<SharedOptions<SuiteRequest>> {
   readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Policy);
   readonly store?: Store;
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
@@ -31,7 +31,7 @@ interface CaseOptions extends Partial<SharedOptions<SuiteRequest>> {
 }
 
 /** The server under test, with a client for it. */
-export interface ServerUnderTest {
+interface ServerUnderTest {
   readonly port: number;
   /** Moves only when the case moves it. The default store reads it. */
   readonly clock: ManualClock;

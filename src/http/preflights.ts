@@ -1,0 +1,46 @@
+import { fullBucket } from "../core/bucket.js";
+import { readClock, type Clock } from "../core/clock.js";
+import { consume } from "../core/decision.js";
+import { perSecond, type LimitOptions } from "../core/limit.js";
+import { definePolicy } from "../core/policy.js";
+import { warnOnce } from "../warnings/warnings.js";
+import { TOKEN } from "./headers/field.js";
+import type { RequestReader } from "./reader.js";
+
+const DEFAULT: LimitOptions = { capacity: 100, refill: perSecond(100) };
+
+/**
+ * The CORS preflights of one gate. Plain ones draw on one bucket, because no caller can be named for them (law L18).
+ */
+export interface Preflights<Request> {
+  /** Whether the request is a preflight as browsers send it: without credentials and without a body. */
+  isPlain(request: Request): boolean;
+  /** Takes a token for a plain preflight. False, with one process warning, when none is left. */
+  take(): boolean;
+}
+
+/** Makes the {@link Preflights} of one gate. */
+export function createPreflights<Request>(
+  { method, header }: RequestReader<Request>,
+  limit: LimitOptions = DEFAULT,
+  clock: Clock,
+): Preflights<Request> {
+  const policy = definePolicy(limit);
+  const buckets = policy.limits.map(fullBucket);
+  const has = (request: Request, name: string): boolean => Boolean(header(request, name));
+
+  return {
+    // Fetch Standard, section 4.8: a preflight has no body and no credentials.
+    isPlain: (request) =>
+      method(request) === "OPTIONS" &&
+      has(request, "origin") &&
+      TOKEN.test(String(header(request, "access-control-request-method") ?? "")) &&
+      !["authorization", "cookie", "transfer-encoding"].some((name) => has(request, name)) &&
+      Number(header(request, "content-length") ?? 0) === 0,
+    take() {
+      const { allowed } = consume(buckets, policy, 1, readClock(clock));
+      if (!allowed) warnOnce("SLUICE_PREFLIGHTS", "More CORS preflights came than `preflights` allows, and the others are limited like any request. Mount the CORS middleware before the rate limit, or raise `preflights`");
+      return allowed;
+    },
+  };
+}

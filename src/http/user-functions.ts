@@ -1,0 +1,52 @@
+import { show } from "../core/check.js";
+import { SluiceError } from "../core/errors.js";
+import { textOf, warnOnce } from "../warnings/warnings.js";
+import { isPromise } from "./is-promise.js";
+
+/**
+ * A function of the options as the gate calls it: it throws and rejects with Errors only, and its promise settles
+ * within `timeoutMs`. Frameworks take some thrown values, such as undefined or "route", for "no error" (law L17).
+ */
+export function contain<Input, T>(name: string, fn: (input: Input) => T | Promise<T>, timeoutMs: number): (input: Input) => T | Promise<T> {
+  return (input) => {
+    try {
+      const result = fn(input);
+      return isPromise(result) ? settleWithin(name, result, timeoutMs) : result;
+    } catch (error) {
+      throw asError(error, name);
+    }
+  };
+}
+
+/** Settles as `promise` does, or rejects after `timeoutMs`. Always rejects with an Error. */
+export function settleWithin<T>(name: string, promise: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const expire = (): void => {
+      reject(new SluiceError("ERR_FUNCTION_TIMEOUT", `Expected \`${name}\` to settle within ${timeoutMs} ms, got nothing. Raise \`functionTimeoutMs\` if it needs longer`));
+    };
+    // After a blocked event loop the result may have arrived already, so the loop gets one more turn.
+    let timer: unknown = timeoutMs === Infinity ? undefined : unrefTimer(() => (timer = unrefTimer(expire, 0)), timeoutMs);
+    const stop = (): void => clearTimeout(timer as number);
+    Promise.resolve(promise).then(
+      (value) => (stop(), resolve(value)),
+      (error: unknown) => (stop(), reject(asError(error, name))),
+    );
+  });
+}
+
+/** `error` itself if it is an Error, or else an Error that says what `thrower` threw. */
+export function asError(error: unknown, thrower = "rateLimit"): Error {
+  return error instanceof Error ? error : new SluiceError("ERR_FUNCTION_FAILED", `Expected \`${thrower}\` to throw an Error, got ${show(error)}`, { cause: error });
+}
+
+/** Warns that `name` failed, once in the process. Its errors change no response. */
+export function reportFailure(name: string, error: unknown): void {
+  warnOnce("SLUICE_FUNCTION_FAILED", `\`${name}\` failed. No response depends on it. This error and all later ones are dropped`, textOf(error));
+}
+
+function unrefTimer(then: () => void, ms: number): unknown {
+  const timer: unknown = setTimeout(then, Math.min(ms, 2 ** 31 - 1));
+  // A number in browsers, an object elsewhere.
+  (timer as { unref?(): void }).unref?.();
+  return timer;
+}

@@ -1,0 +1,61 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { assert, assertEqual } from "../../assert.js";
+import { STORE_KINDS } from "./faults.js";
+import { checkFields } from "../response-checks.js";
+import { formatRequest, parseResponses } from "../wire.js";
+import type { AdapterCase } from "../server.js";
+
+const THROWN: readonly (readonly [name: string, value: unknown])[] = [["an Error", new Error("hook")], ["undefined", undefined]];
+
+/** Middleware hooks `setHeader` and `writeHead` of Node's responses. A hook that throws opens no gate (law L17). */
+export const hookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf]) =>
+  (["setHeader", "writeHead"] as const).map((method) => ({
+    name: `a hook on \`${method}\` that throws opens no gate and ends no process, with ${kind}`,
+    cause: "The adapter leaves what a response throws to the process, or calls the handler. Pass it to the framework as an Error.",
+    needs: "rawHead" as const,
+    async run(start) {
+      const server = await start(storeOf());
+      // A hook on writeHead is about refusals: for allowed requests the handler sends the head.
+      const isRefusal = method === "writeHead";
+      for (const [what, value] of THROWN) {
+        if (isRefusal) for (let i = 0; i < 3; i++) await server.get("/ok", { "X-User": what });
+        const before = server.entered.length;
+        const connection = await server.connect();
+        await withHook(method, value, async () => {
+          connection.write(formatRequest("/ok", { headers: { "X-User": what, "X-Hook": "on", Connection: "close" } }));
+          const [response] = parseResponses(await connection.rest(), ["GET"]);
+          const status = response?.status ?? "no response";
+          // Some frameworks keep the status of a refusal on their error page.
+          const right = [500, "no response", ...(isRefusal ? [429] : [])];
+          assert(right.includes(status), `Expected a 500 or a closed connection when ${method} throws ${what}, got ${status}`);
+        });
+        assertEqual(server.entered.length, before, "the number of requests that reached the handler");
+      }
+      checkFields(await server.get("/ok", { "X-User": "bob" }), 200, { remaining: 2 });
+    },
+  })),
+);
+
+/**
+ * Makes `method` of the responses to requests with `X-Hook` throw, as middleware of the server could: setHeader for
+ * each RateLimit field, writeHead once.
+ */
+async function withHook(method: "setHeader" | "writeHead", thrown: unknown, run: () => Promise<void>): Promise<void> {
+  const channel = (await import("node:diagnostics_channel")).channel("http.server.request.start");
+  const hook = (message: unknown): void => {
+    const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+    if (request.headers["x-hook"] === undefined) return;
+    const own = response[method].bind(response) as (...args: unknown[]) => unknown;
+    let heads = 0;
+    response[method] = ((...args: unknown[]) => {
+      if (method === "writeHead" ? heads++ === 0 : String(args[0]).toLowerCase().startsWith("ratelimit")) throw thrown;
+      return own(...args);
+    }) as never;
+  };
+  channel.subscribe(hook);
+  try {
+    await run();
+  } finally {
+    channel.unsubscribe(hook);
+  }
+}
