@@ -5,11 +5,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expected } from "../core/check.js";
 import { createGate } from "../http/gate.js";
-import { isPromise } from "../http/is-promise.js";
 import type { GateOptions } from "../http/options/options.js";
 import { errorRefusal } from "../http/refusal/refusal.js";
 import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "../http/responses/node.js";
-import { asError, reportFailure } from "../http/user-functions.js";
+import { asError, runAside } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
 
 /** The options of {@link rateLimit}. For an `http2` server, name its request and response types. */
@@ -73,16 +72,14 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
   };
 
   function fail(error: unknown, request: Req, response: Res): void {
-    const giveUp = (failure: unknown): void => {
-      reportFailure("onError", failure);
-      response.destroy();
-    };
-    try {
-      const result: unknown = onError(asError(error), request, response);
-      if (isPromise(result)) result.then(undefined, giveUp);
-    } catch (failure) {
-      giveUp(failure);
-    }
+    void runAside("onError", async () => {
+      try {
+        await onError(asError(error), request, response);
+      } catch (failure) {
+        response.destroy();
+        throw failure;
+      }
+    });
   }
 }
 

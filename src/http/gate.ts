@@ -21,7 +21,7 @@ import { createPreflights } from "./preflights.js";
 import { createAddressCheck } from "./address-check.js";
 import type { RequestReader } from "./reader.js";
 import { createRefusals } from "./refusal/refusal.js";
-import { contain, reportFailure } from "./user-functions.js";
+import { contain, runAside } from "./user-functions.js";
 import type { Outcome, Pass, Skip, Verdict } from "./verdict.js";
 
 /**
@@ -130,7 +130,7 @@ export function createGate<Request>(given: GateOptions<Request>, reader: Request
       ? pass(request, caller, policy, decision, fields, crossOrigin)
       : refusals.forDecision({ request, crossOrigin }, policy, decision, fields);
     // After the verdict, which it must not change.
-    if (onDecision !== undefined) notify(decision, request);
+    if (onDecision !== undefined) void runAside("onDecision", () => onDecision(decision, request));
     return verdict;
   }
 
@@ -139,26 +139,11 @@ export function createGate<Request>(given: GateOptions<Request>, reader: Request
     return { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, settle };
   }
 
-  function notify(decision: Decision, request: Request): void {
-    const failed = (error: unknown): void => reportFailure("onDecision", error);
-    try {
-      const result = onDecision?.(decision, request);
-      if (isPromise(result)) result.then(undefined, failed);
-    } catch (error) {
-      failed(error);
-    }
-  }
-
   // The limiter refunds a decision once. An error here has no request left to fail, so the tokens stay spent.
   async function refund(request: Request, caller: Key, policy: Policy, decision: Decision, outcome: Outcome): Promise<void> {
-    let isRefund = false;
+    if ((await runAside("refundWhen", () => refundWhen?.(outcome, request))) !== true) return;
     try {
-      isRefund = (await refundWhen?.(outcome, request)) === true;
-    } catch (error) {
-      reportFailure("refundWhen", error);
-    }
-    try {
-      if (isRefund) await limiter.refund(caller, decision, { policy });
+      await limiter.refund(caller, decision, { policy });
     } catch {
       return;
     }

@@ -39,6 +39,18 @@ export function asError(error: unknown, thrower = "rateLimit"): Error {
   return error instanceof Error ? error : new SluiceError("ERR_FUNCTION_FAILED", `Expected \`${thrower}\` to throw an Error, got ${show(error)}`, { cause: error });
 }
 
+/**
+ * Runs a function on which no response depends, and resolves to its result. Reports a failure and resolves to
+ * undefined.
+ */
+export async function runAside<T>(name: string, fn: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await fn();
+  } catch (error) {
+    return void reportFailure(name, error);
+  }
+}
+
 /** Warns that `name` failed, once in the process. Its errors change no response. */
 export function reportFailure(name: string, error: unknown): void {
   warnOnce("SLUICE_FUNCTION_FAILED", `\`${name}\` failed. No response depends on it. This error and all later ones are dropped`, textOf(error));
