@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { drawBucket } from "../docs/images/draw-bucket.js";
 import { answers, sameAnswer } from "./helpers/docs-answers.js";
-import { anchorsOf, fencesOf, linksOf, pages, ROOT, type Fence } from "./helpers/docs-read.js";
+import { anchorsOf, examples, fencesOf, linksOf, pages, ROOT, type Fence } from "./helpers/docs-read.js";
 import { printed } from "./helpers/docs-run.js";
 
 const fences = pages().flatMap(fencesOf);
@@ -33,6 +33,15 @@ describe("answers that are quoted are real", () => {
 test("snippets that are an example's file are the same as it", () => {
   const copies = fences.filter(({ mark }) => mark === "file");
   expect(copies.filter(({ argument, text }) => readFileSync(join(ROOT, argument), "utf8").trim() !== text).map(where)).toEqual([]);
+});
+
+test("no sample knows its caller by a header that the caller makes up", () => {
+  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const programs = files.map((file) => [`examples/${file}`, readFileSync(join(ROOT, "examples", file), "utf8")] as const);
+  const snippets = [...fences, ...examples()].filter(({ language }) => language === "ts").map((fence) => [where(fence), fence.text] as const);
+  const madeUp = [...programs, ...snippets].filter(([, text]) => /["'](?:x-[\w-]*(?:id|user|client|ip|for)|forwarded)["']/i.test(text));
+  // The contract of the example server asks for device ids; the file says what they are worth.
+  expect(madeUp.map(([name]) => name)).toEqual(["examples/server/identity.ts"]);
 });
 
 test("marks are known and in their place", () => {
