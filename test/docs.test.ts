@@ -73,6 +73,22 @@ test("every page that a message names exists, with its heading", () => {
   expect(named.filter((page) => !existsSync(join(ROOT, page)))).toEqual([]);
 });
 
+describe("the threat model", () => {
+  const page = readFileSync(join(ROOT, "docs/security.md"), "utf8");
+  const rows = [...page.matchAll(/^\| (?!attack |---)(.+?) \| (.+) \| (.+) \|$/gm)].map(([, attack = "", , proof = ""]) => ({ attack, proof }));
+
+  test("has attacks, each with a test", () => {
+    expect(rows.length).toBeGreaterThan(50);
+    expect(rows.filter(({ proof }) => !/\]\(\.\.\/|\(in this change\)/.test(proof))).toEqual([]);
+  });
+
+  test("names tests that exist, in their files", () => {
+    const named = rows.flatMap(({ proof }) => [...proof.matchAll(/\[(.+?)\]\(\.\.\/(.+?)\)/g)].map(([, title = "", file = ""]) => ({ title, file })));
+    expect(named.length).toBeGreaterThan(40);
+    expect(named.filter(({ title, file }) => !existsSync(join(ROOT, file)) || !readFileSync(join(ROOT, file), "utf8").includes(title))).toEqual([]);
+  });
+});
+
 test("every page can be reached from the front page", () => {
   const seen = new Set<string>(["README.md"]);
   for (const page of seen) {
