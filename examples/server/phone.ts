@@ -18,8 +18,8 @@ export function phoneOf(request: IncomingMessage): Promise<string | null> {
 }
 
 /**
- * The key of a request for a code: the number, whoever asks. So a number gets as many messages as the policy allows, and
- * made-up devices get no more. Null for a caller that nobody knows. Without a number it is the caller, who gets a 400.
+ * The key of a request for a code: the number, whichever device asks. So a number gets as many messages as the policy
+ * allows, and made-up devices get no more. Null for an unknown caller. Without a number the caller is charged, for a 400.
  *
  * Messages to many numbers need another limit, such as one by address.
  */

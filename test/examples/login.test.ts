@@ -112,7 +112,7 @@ describe("an attacker", () => {
     expect(checked.length - owner).toBeGreaterThan(20 + 20 * 23);
   });
 
-  test("in up to three networks slows down nobody in another one, not even on a new device", async () => {
+  test("in up to three networks does not slow down another network, not even a new device in it", async () => {
     const { clock, enter, guess } = door();
     for (let hour = 0; hour < 24; hour++) {
       for (const network of ["n1", "n2", "n3"]) await guess("ann", 10, { network });

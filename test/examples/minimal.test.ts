@@ -72,14 +72,14 @@ describe.each(programs)("%s", (_, code) => {
     await other.arrayBuffer();
   });
 
-  test("L18 a user who makes up headers stays in one bucket", async () => {
+  test("L18 · a user who makes up headers stays in one bucket", async () => {
     let i = 0;
     const last = await askUntilRefused(() => ({ ...madeUp(i++), ...ann }));
     expect(last.status).toBe(429);
     await last.arrayBuffer();
   });
 
-  test("L18 a caller who is not signed in gets 401, whatever it makes up", async () => {
+  test("L18 · a caller who is not signed in gets 401, whatever it makes up", async () => {
     for (let i = 0; i < 20; i++) {
       const response = await ask({ ...madeUp(i), ...(i % 2 === 0 ? dan : {}) });
       expect(response.status).toBe(401);
@@ -87,7 +87,7 @@ describe.each(programs)("%s", (_, code) => {
     }
   });
 
-  test("L18 a preflight, real or made up, never gets a handler's answer", async () => {
+  test("L18 · a preflight, real or made up, never gets a handler's answer", async () => {
     for (const extra of [{}, ann, dan]) {
       for (let i = 0; i < 20; i++) {
         const response = await ask({ Origin: "https://app.example", "Access-Control-Request-Method": "GET", ...extra }, "OPTIONS");
