@@ -15,8 +15,16 @@ interface LoginOptions {
   readonly store?: Store;
 }
 
+/** What was sent. `browser` is the id that a cookie proves, for this account only. */
+interface Attempt {
+  readonly account: string;
+  readonly password: string;
+  readonly browser?: string;
+}
+
 /** Answers a form with `account` and `password`. */
 export function login(check: Check, { secret, networkOf, clock, store }: LoginOptions): (request: Request) => Promise<Response> {
+  const attempts = new WeakMap<Request, Promise<Attempt>>();
   const shared = { clock, store, refundWhen: ({ status }: { status: number }) => status !== 401 }; // only a wrong password costs
 
   // Each browser that logged in before has five guesses and five an hour; each network of other browsers has as many.
@@ -50,9 +58,15 @@ export function login(check: Check, { secret, networkOf, clock, store }: LoginOp
     return createHmac("sha256", secret).update(JSON.stringify([account, browser])).digest("base64url");
   }
 
-  /** What was sent. `browser` is the id that a cookie proves, for this account only. */
-  async function read(request: Request): Promise<{ account: string; password: string; browser?: string }> {
-    const form = new URLSearchParams(await request.clone().text());
+  /** Reads the body once for all that ask. */
+  function read(request: Request): Promise<Attempt> {
+    const attempt = attempts.get(request) ?? parse(request);
+    attempts.set(request, attempt);
+    return attempt;
+  }
+
+  async function parse(request: Request): Promise<Attempt> {
+    const form = new URLSearchParams(await request.text());
     const account = (form.get("account") ?? "").normalize("NFKC").trim().toLowerCase(); // or each spelling would have guesses of its own
     const [, browser = "", signature = ""] = /(?:^|; )__Host-browser=([\w-]+)\.([\w-]+)/.exec(request.headers.get("cookie") ?? "") ?? [];
     const known = equal(signature, sign(account, browser));
