@@ -4,14 +4,16 @@ import { perSecond } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { rateLimit } from "sluice/web";
 
+const users = new Map([["Bearer token-of-ann", "ann"]]);
+
 const clock = new ManualClock();
 const limited = rateLimit({
   policy: { name: "interactive", capacity: 10, refill: perSecond(2) },
-  key: (request) => ["device", request.headers.get("x-device-id")],
+  key: (request) => ["user", users.get(request.headers.get("authorization") ?? "")],
   clock: clock.now,
 });
 const app = limited(() => new Response("hello"));
-const ask = async (): Promise<Response> => app(new Request("http://localhost/", { headers: { "X-Device-Id": "tablet" } }));
+const ask = async (): Promise<Response> => app(new Request("http://localhost/", { headers: { Authorization: "Bearer token-of-ann" } }));
 
 for (let i = 0; i < 10; i++) assert.equal((await ask()).status, 200);
 

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { drawBucket } from "../docs/images/draw-bucket.js";
 import { answers, sameAnswer } from "./helpers/docs-answers.js";
-import { anchorsOf, fencesOf, linksOf, pages, ROOT, type Fence } from "./helpers/docs-read.js";
+import { anchorsOf, examples, fencesOf, linksOf, pages, ROOT, type Fence } from "./helpers/docs-read.js";
 import { printed } from "./helpers/docs-run.js";
 
 const fences = pages().flatMap(fencesOf);
@@ -35,6 +35,15 @@ test("snippets that are an example's file are the same as it", () => {
   expect(copies.filter(({ argument, text }) => readFileSync(join(ROOT, argument), "utf8").trim() !== text).map(where)).toEqual([]);
 });
 
+test("no sample knows its caller by a header that the caller makes up", () => {
+  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const programs = files.map((file) => [`examples/${file}`, readFileSync(join(ROOT, "examples", file), "utf8")] as const);
+  const snippets = [...fences, ...examples()].filter(({ language }) => language === "ts").map((fence) => [where(fence), fence.text] as const);
+  const madeUp = [...programs, ...snippets].filter(([, text]) => /["'](?:x-[\w-]*(?:id|user|client|ip|for)|forwarded)["']/i.test(text));
+  // The contract of the example server asks for device ids; the file says what they are worth.
+  expect(madeUp.map(([name]) => name)).toEqual(["examples/server/identity.ts"]);
+});
+
 test("marks are known and in their place", () => {
   const languages: Readonly<Record<string, readonly string[]>> = { run: ["ts"], with: ["ts"], file: ["ts"], answer: ["http"] };
   expect(fences.filter(({ mark, language }) => mark !== "" && !languages[mark]?.includes(language)).map(where)).toEqual([]);
@@ -62,6 +71,22 @@ test("every page that a message names exists, with its heading", () => {
   const named = sources.flatMap((file) => [...readFileSync(join(ROOT, "src", file), "utf8").matchAll(/\$\{DOCS\}\/([\w/.-]+)/g)].map(([, page]) => `docs/${page}`));
   expect(named).toContain("docs/guides/warnings.md");
   expect(named.filter((page) => !existsSync(join(ROOT, page)))).toEqual([]);
+});
+
+describe("the threat model", () => {
+  const page = readFileSync(join(ROOT, "docs/security.md"), "utf8");
+  const rows = [...page.matchAll(/^\| (?!attack |---)(.+?) \| (.+) \| (.+) \|$/gm)].map(([, attack = "", , proof = ""]) => ({ attack, proof }));
+
+  test("has attacks, each with a test", () => {
+    expect(rows.length).toBeGreaterThan(50);
+    expect(rows.filter(({ proof }) => !/\]\(\.\.\/|\(in this change\)/.test(proof))).toEqual([]);
+  });
+
+  test("names tests that exist, in their files", () => {
+    const named = rows.flatMap(({ proof }) => [...proof.matchAll(/\[(.+?)\]\(\.\.\/(.+?)\)/g)].map(([, title = "", file = ""]) => ({ title, file })));
+    expect(named.length).toBeGreaterThan(40);
+    expect(named.filter(({ title, file }) => !existsSync(join(ROOT, file)) || !readFileSync(join(ROOT, file), "utf8").includes(title))).toEqual([]);
+  });
 });
 
 test("every page can be reached from the front page", () => {

@@ -1,30 +1,79 @@
-// A login that counts wrong passwords only: each attempt takes a token first, and one that succeeds gets it back.
+// A login that limits guesses, and that no attacker can use to lock an owner out. A right password gives its token back.
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { perHour, type Clock, type Store } from "sluice";
 import { rateLimit } from "sluice/web";
 
-/** Whether this is the account's password. */
+/** Whether this is the account's password. `account` comes in one spelling: look up that one, and no other. */
 export type Check = (account: string, password: string) => Promise<boolean>;
 
-/** Answers a form with `account` and `password`. Five wrong passwords for an account, then five in an hour. */
-export function login(check: Check, { clock, store }: { readonly clock?: Clock; readonly store?: Store } = {}): (request: Request) => Promise<Response> {
-  const limited = rateLimit({
-    policy: { name: "login", capacity: 5, refill: perHour(5) },
-    // In one spelling, or each would have five guesses of its own.
-    key: async (request) => ["account", fieldOf(await request.clone().formData(), "account").trim().toLowerCase()],
-    refundWhen: ({ status }) => status === 200, // right: as if it had not been counted
-    clock,
-    store,
-  });
-
-  const handle = limited(async (request) => {
-    const form = await request.formData();
-    const right = await check(fieldOf(form, "account"), fieldOf(form, "password"));
-    return right ? new Response("Welcome") : new Response("Wrong account or password", { status: 401 });
-  });
-  return async (request) => handle(request);
+interface LoginOptions {
+  /** Signs the cookies of known browsers. The same in every process. */
+  readonly secret: string;
+  /** The network of the caller's address, as your server found it. `addressKey` in examples/address cuts one. */
+  readonly networkOf: (request: Request) => string;
+  readonly clock?: Clock;
+  readonly store?: Store;
 }
 
-function fieldOf(form: FormData, name: string): string {
-  const value = form.get(name);
-  return typeof value === "string" ? value : "";
+/** What was sent. `browser` is the id that a cookie proves, for this account only. */
+interface Attempt {
+  readonly account: string;
+  readonly password: string;
+  readonly browser?: string;
+}
+
+/** Answers a form with `account` and `password`. */
+export function login(check: Check, { secret, networkOf, clock, store }: LoginOptions): (request: Request) => Promise<Response> {
+  const attempts = new WeakMap<Request, Promise<Attempt>>();
+  const shared = { clock, store, refundWhen: ({ status }: { status: number }) => status !== 401 }; // only a wrong password costs
+
+  // Each browser that logged in before has five guesses and five an hour; each network of other browsers has as many.
+  const place = rateLimit({
+    ...shared,
+    policy: { name: "login-place", capacity: 5, refill: perHour(5) },
+    key: async (request) => {
+      const { account, browser } = await read(request);
+      return browser === undefined ? ["network", account, networkOf(request)] : ["browser", account, browser];
+    },
+  });
+  // All browsers that are not known have 20 guesses at an account together. Those that are known are not slowed by them.
+  const strangers = rateLimit({
+    ...shared,
+    policy: { name: "login-strangers", capacity: 20, refill: perHour(20) },
+    key: async (request) => ["account", (await read(request)).account],
+    skip: async (request) => (await read(request)).browser !== undefined,
+  });
+
+  const handle = place(
+    strangers(async (request) => {
+      const { account, password, browser = randomUUID() } = await read(request);
+      if (!(await check(account, password))) return new Response("Wrong account or password", { status: 401 });
+      const cookie = `__Host-browser=${browser}.${sign(account, browser)}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=31536000`;
+      return new Response("Welcome", { headers: { "Set-Cookie": cookie } });
+    }),
+  );
+  return async (request) => handle(request);
+
+  function sign(account: string, browser: string): string {
+    return createHmac("sha256", secret).update(JSON.stringify([account, browser])).digest("base64url");
+  }
+
+  /** Reads the body once for all that ask. */
+  function read(request: Request): Promise<Attempt> {
+    const attempt = attempts.get(request) ?? parse(request);
+    attempts.set(request, attempt);
+    return attempt;
+  }
+
+  async function parse(request: Request): Promise<Attempt> {
+    const form = new URLSearchParams(await request.text());
+    const account = (form.get("account") ?? "").normalize("NFKC").trim().toLowerCase(); // or each spelling would have guesses of its own
+    const [, browser = "", signature = ""] = /(?:^|; )__Host-browser=([\w-]+)\.([\w-]+)/.exec(request.headers.get("cookie") ?? "") ?? [];
+    const known = equal(signature, sign(account, browser));
+    return { account, password: form.get("password") ?? "", ...(known && { browser }) };
+  }
+}
+
+function equal(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }

@@ -2,12 +2,16 @@ import express from "express";
 import { perSecond } from "sluice";
 import { rateLimit } from "sluice/express";
 
+// Stands in for your sign-in, which verifies what a caller sends.
+const users = new Map([["Bearer token-of-ann", "ann"], ["Bearer token-of-bob", "bob"]]);
+
 const app = express();
 
 app.use(
   rateLimit({
     policy: { name: "interactive", capacity: 10, refill: perSecond(2) },
-    key: (request) => ["device", request.get("x-device-id")],
+    key: (request) => ["user", users.get(request.get("authorization") ?? "")],
+    unidentified: "refuse", // 401 for callers who are not signed in
   }),
 );
 

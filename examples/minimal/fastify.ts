@@ -2,11 +2,15 @@ import Fastify from "fastify";
 import { perSecond } from "sluice";
 import { rateLimit } from "sluice/fastify";
 
+// Stands in for your sign-in, which verifies what a caller sends.
+const users = new Map([["Bearer token-of-ann", "ann"], ["Bearer token-of-bob", "bob"]]);
+
 const app = Fastify();
 
 await app.register(rateLimit, {
   policy: { name: "interactive", capacity: 10, refill: perSecond(2) },
-  key: (request) => ["device", request.headers["x-device-id"]],
+  key: (request) => ["user", users.get(request.headers.authorization ?? "")],
+  unidentified: "refuse", // 401 for callers who are not signed in
 });
 
 app.get("/inbox", async () => ({ messages: [] }));

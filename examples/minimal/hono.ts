@@ -3,12 +3,16 @@ import { Hono } from "hono";
 import { perSecond } from "sluice";
 import { rateLimit } from "sluice/hono";
 
+// Stands in for your sign-in, which verifies what a caller sends.
+const users = new Map([["Bearer token-of-ann", "ann"], ["Bearer token-of-bob", "bob"]]);
+
 const app = new Hono();
 
 app.use(
   rateLimit({
     policy: { name: "interactive", capacity: 10, refill: perSecond(2) },
-    key: (c) => ["device", c.req.header("x-device-id")],
+    key: (c) => ["user", users.get(c.req.header("authorization") ?? "")],
+    unidentified: "refuse", // 401 for callers who are not signed in
   }),
 );
 

@@ -2,11 +2,17 @@
 import { perSecond } from "sluice";
 import { rateLimit } from "sluice/web";
 
+// Stands in for your sign-in, which verifies what a caller sends.
+const users = new Map([["Bearer token-of-ann", "ann"], ["Bearer token-of-bob", "bob"]]);
+
 const limited = rateLimit({
   policy: { name: "interactive", capacity: 10, refill: perSecond(2) },
-  key: (request) => ["device", request.headers.get("x-device-id")],
+  key: (request) => ["user", users.get(request.headers.get("authorization") ?? "")],
+  unidentified: "refuse", // 401 for callers who are not signed in
 });
 
+const inbox = limited(() => Response.json({ messages: [] }));
+
 export default {
-  fetch: limited(() => Response.json({ messages: [] })),
+  fetch: (request: Request) => (request.method === "GET" ? inbox(request) : new Response(null, { status: 405 })),
 };

@@ -5,15 +5,21 @@ import { toRetryAfter } from "sluice/http";
 /** Writes an answer word by word, and stops when nobody reads it any more. Throws when it cannot begin. */
 export type Model = (prompt: string, maxTokens: number) => AsyncGenerator<string, void>;
 
-/** Answers `{ user, prompt, maxTokens }`. Each user has 6000 tokens a minute, and 1000 at once. */
-export function chat(model: Model, { clock }: { readonly clock?: Clock } = {}): (request: Request) => Promise<Response> {
+interface ChatOptions {
+  /** The signed-in user, as your authentication verified it. */
+  readonly userOf: (request: Request) => string;
+  readonly clock?: Clock;
+}
+
+/** Answers `{ prompt, maxTokens }`. Each user has 6000 tokens a minute, and 1000 at once. */
+export function chat(model: Model, { userOf, clock }: ChatOptions): (request: Request) => Promise<Response> {
   const limiter = createLimiter({ policy: { name: "tokens", capacity: 1_000, refill: perMinute(6_000) }, clock });
   const budget = createReservations(limiter, { expiresMs: 120_000 }); // longer than any answer takes
 
   return async (request) => {
-    const { user, prompt, maxTokens } = (await request.json()) as { user: string; prompt: string; maxTokens: number };
+    const { prompt, maxTokens } = (await request.json()) as { prompt: string; maxTokens: number };
     const asked = prompt.split(" ").length; // a tokenizer of your own
-    const reservation = budget.reserve(["user", user], asked + maxTokens); // the most that it can be
+    const reservation = budget.reserve(["user", userOf(request)], asked + maxTokens); // the most that it can be
     if (!reservation.allowed) return refusal(reservation.decision);
     try {
       return new Response(streamOf(metered(model(prompt, maxTokens), reservation, asked)));

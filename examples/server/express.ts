@@ -1,18 +1,19 @@
 /** The service on Express. */
 import { createServer } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
-import type { Policy } from "sluice";
+import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/express";
 import { explainRefusal, identify } from "./identity.js";
+import { codeReceiver, phoneOf } from "./phone.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 export const buildServer: BuildServer = ({ policies, store, telling, failing, onDecision }) => {
-  const limit = (policy: Policy) =>
+  const limit = (policy: Policy, key: (request: Request) => Key | null | Promise<Key | null> = (request) => identify(request.headers)) =>
     rateLimit({
       policy,
       store,
       ...failing,
-      key: (request) => identify(request.headers),
+      key,
       unidentified: "refuse",
       body: explainRefusal,
       ...telling,
@@ -28,7 +29,9 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
   app.get("/health", (_, response) => send(response, health()));
   app.get("/inbox", limit(policies.interactive), (_, response) => send(response, inbox()));
   app.post("/exports", limit(policies.bulk), (_, response) => send(response, startExport()));
-  app.post("/login/code", limit(policies["login-code"]), (_, response) => send(response, sendLoginCode()));
+  app.post("/login/code", limit(policies["login-code"], codeReceiver), async (request, response) => {
+    send(response, sendLoginCode(await phoneOf(request)));
+  });
 
   app.use((_, response) => send(response, notFound()));
   // Express knows a handler of errors by its four parameters.

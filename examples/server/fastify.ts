@@ -1,7 +1,8 @@
 /** The service on Fastify. */
-import Fastify, { type FastifyReply } from "fastify";
+import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { rateLimit } from "sluice/fastify";
 import { explainRefusal, identify } from "./identity.js";
+import { codeReceiver, phoneOf } from "./phone.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 export const buildServer: BuildServer = async ({ policies, store, telling, failing, onDecision }) => {
@@ -9,7 +10,7 @@ export const buildServer: BuildServer = async ({ policies, store, telling, faili
   const app = Fastify({ frameworkErrors: (_error, _request, reply) => send(reply, notFound()) });
   app.setNotFoundHandler((_, reply) => send(reply, notFound()));
   app.setErrorHandler((error, _, reply) => send(reply, failed(error)));
-  // Nothing here reads a body, so none is refused for its type.
+  // No body is refused for its type. The one that is read, phone.ts reads.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _body, done) => done(null));
 
@@ -29,9 +30,8 @@ export const buildServer: BuildServer = async ({ policies, store, telling, faili
     });
     limited.get("/inbox", (_, reply) => send(reply, inbox()));
     limited.post("/exports", { config: { rateLimit: { policy: policies.bulk } } }, (_, reply) => send(reply, startExport()));
-    limited.post("/login/code", { config: { rateLimit: { policy: policies["login-code"] } } }, (_, reply) =>
-      send(reply, sendLoginCode()),
-    );
+    const codes = { policy: policies["login-code"], key: (request: FastifyRequest) => codeReceiver(request.raw) };
+    limited.post("/login/code", { config: { rateLimit: codes } }, async (request, reply) => send(reply, sendLoginCode(await phoneOf(request.raw))));
   });
 
   await app.ready();

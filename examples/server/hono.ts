@@ -2,30 +2,34 @@
 import type { Server } from "node:http";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
-import type { Policy } from "sluice";
+import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/hono";
 import { explainRefusal, identify } from "./identity.js";
+import { codeReceiver, phoneOf } from "./phone.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
+type Env = { Bindings: HttpBindings };
+
 export const buildServer: BuildServer = ({ policies, store, telling, failing, onDecision }) => {
-  const limit = (policy: Policy) =>
-    rateLimit<{ Bindings: HttpBindings }>({
+  const limit = (policy: Policy, key: (c: Context<Env>) => Key | null | Promise<Key | null> = (c) => identify(c.req.header())) =>
+    rateLimit<Env>({
       policy,
       store,
       ...failing,
-      key: (c) => identify(c.req.header()),
+      key,
       unidentified: "refuse",
       body: explainRefusal,
       ...telling,
       onDecision: (decision, c) => onDecision(decision, c.env.incoming),
     });
 
-  const app = new Hono<{ Bindings: HttpBindings }>();
+  const app = new Hono<Env>();
 
   app.get("/health", (c) => send(c, health()));
   app.get("/inbox", limit(policies.interactive), (c) => send(c, inbox()));
   app.post("/exports", limit(policies.bulk), (c) => send(c, startExport()));
-  app.post("/login/code", limit(policies["login-code"]), (c) => send(c, sendLoginCode()));
+  const codes = limit(policies["login-code"], (c) => codeReceiver(c.env.incoming));
+  app.post("/login/code", codes, async (c) => send(c, sendLoginCode(await phoneOf(c.env.incoming))));
 
   app.notFound((c) => send(c, notFound()));
   app.onError((error, c) => send(c, failed(error)));

@@ -1,4 +1,4 @@
-/** Who is calling: the key that every budget hangs on. Never the IP address, which a whole café may share. */
+/** Who is calling: the key that most budgets hang on. Never the IP address, which a whole café may share. */
 import type { Key } from "sluice";
 import type { Problem } from "sluice/http";
 
@@ -9,8 +9,11 @@ const DEMO_USERS = new Set(["alice", "bob", "carol"]);
  * The caller's key, or null for a caller that nobody knows.
  *
  * A token that is wrong is not forgiven for the sake of a device id: its sender claims to be somebody. The two-part keys
- * keep a user and a device of the same name apart. Whoever makes up a new device id gets a new budget, so a real
- * service issues or attests them, or allows less under them.
+ * keep a user and a device of the same name apart.
+ *
+ * The contract asks for device ids. A device id is a name that the client picks: a client that makes up another one gets
+ * another budget, so it limits honest apps and no abuser. A real service issues ids in a signed token, or puts a second
+ * limit behind them, as phone.ts does for login codes.
  */
 export function identify(headers: Readonly<Record<string, string | string[] | undefined>>): Key | null {
   const { authorization, "x-device-id": device } = headers;

@@ -1,17 +1,18 @@
 /** The service on Node's own `http`. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Policy } from "sluice";
+import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/node";
 import { explainRefusal, identify } from "./identity.js";
+import { codeReceiver, phoneOf } from "./phone.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 export const buildServer: BuildServer = ({ policies, store, telling, failing, onDecision }) => {
-  const limit = (policy: Policy) =>
+  const limit = (policy: Policy, key: (request: IncomingMessage) => Key | null | Promise<Key | null> = ({ headers }) => identify(headers)) =>
     rateLimit({
       policy,
       store,
       ...failing,
-      key: (request) => identify(request.headers),
+      key,
       unidentified: "refuse",
       body: explainRefusal,
       ...telling,
@@ -23,7 +24,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
     ["GET /health", (_, response) => send(response, health())],
     ["GET /inbox", limit(policies.interactive)((_, response) => send(response, inbox()))],
     ["POST /exports", limit(policies.bulk)((_, response) => send(response, startExport()))],
-    ["POST /login/code", limit(policies["login-code"])((_, response) => send(response, sendLoginCode()))],
+    ["POST /login/code", limit(policies["login-code"], codeReceiver)(async (request, response) => send(response, sendLoginCode(await phoneOf(request))))],
   ]);
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -21,7 +21,7 @@ export type BuildServer = (setup: Setup) => Server | Promise<Server>;
 
 /** An answer without a framework. */
 export interface Answer {
-  readonly status: 200 | 202 | 404 | 500;
+  readonly status: 200 | 202 | 400 | 404 | 500;
   readonly body: object;
 }
 
@@ -40,9 +40,10 @@ export function startExport(): Answer {
   return { status: 202, body: { status: "started" } };
 }
 
-/** `POST /login/code`, under `login-code`. */
-export function sendLoginCode(): Answer {
-  return { status: 202, body: { status: "sent" } };
+/** `POST /login/code`, under `login-code`. `number` is null when the request names none. */
+export function sendLoginCode(number: string | null): Answer {
+  if (number !== null) return { status: 202, body: { status: "sent" } };
+  return { status: 400, body: { code: "invalid_phone", message: 'Send {"phone": "+<country code and number>"}.' } };
 }
 
 /** Everything else, wrong methods included. Not limited: there is nothing here to protect. */

@@ -9,27 +9,31 @@ export interface Trial {
   report(): { readonly seen: number; readonly refused: ReadonlyMap<string, number> };
 }
 
-const callerOf = (request: Request): string => request.headers.get("x-device-id") ?? "nobody";
+interface TrialOptions {
+  /** The signed-in user, as your authentication verified it. */
+  readonly userOf: (request: Request) => string;
+  readonly clock?: Clock;
+}
 
-/** Answers everybody within 10 requests at once, and tries 4. */
-export function serviceOnTrial(answer: (request: Request) => Response, { clock }: { readonly clock?: Clock } = {}): Trial {
+/** Answers each user within 10 requests at once, and tries 4. */
+export function serviceOnTrial(answer: (request: Request) => Response, { userOf, clock }: TrialOptions): Trial {
   const refused = new Map<string, number>(); // in earnest: a store of your own, or a bounded map
   let seen = 0;
 
   const inForce = rateLimit({
     policy: { name: "api", capacity: 10, refill: perSecond(2) },
-    key: (request) => ["device", callerOf(request)],
+    key: (request) => ["user", userOf(request)],
     clock,
   });
   const onTrial = rateLimit({
     policy: { name: "api-smaller", capacity: 4, refill: perSecond(2) }, // another name: buckets of its own
-    key: (request) => ["device", callerOf(request)],
+    key: (request) => ["user", userOf(request)],
     shadow: true,
     clock,
     onDecision: (decision, request) => {
       seen += 1;
       if (!decision.allowed || decision.shadow === undefined) return;
-      refused.set(callerOf(request), (refused.get(callerOf(request)) ?? 0) + 1);
+      refused.set(userOf(request), (refused.get(userOf(request)) ?? 0) + 1);
     },
   });
 

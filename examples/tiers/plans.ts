@@ -20,12 +20,17 @@ export interface Service {
 // One name for all plans: a bucket is known by the policy's name and the key, so it stays when the plan changes.
 const toPolicy = (numbers: Plan): Policy => definePolicy({ name: "api", capacity: numbers.capacity, refill: perSecond(numbers.perSecond) });
 
+interface ServiceOptions {
+  /** The signed-in user, as your authentication verified it. */
+  readonly userOf: (request: Request) => string;
+  readonly clock?: Clock;
+}
+
 /** Answers users by the plan that they have at the moment. */
-export function serviceWithPlans(answer: (request: Request) => Response, { clock }: { readonly clock?: Clock } = {}): Service {
+export function serviceWithPlans(answer: (request: Request) => Response, { userOf, clock }: ServiceOptions): Service {
   const free = toPolicy({ capacity: 5, perSecond: 1 });
   const policies = new Map<string, Policy>([["free", free], ["pro", toPolicy({ capacity: 50, perSecond: 10 })]]);
   const users = new Map<string, string>();
-  const userOf = (request: Request): string => request.headers.get("x-user") ?? "";
 
   const limited = rateLimit({
     policy: (request) => policies.get(users.get(userOf(request)) ?? "free") ?? free,

@@ -18,6 +18,9 @@ export interface Reply {
 export const user = (name: string): Record<string, string> => ({ Authorization: `Bearer ${name}` });
 export const device = (id: string): Record<string, string> => ({ "X-Device-Id": id });
 
+/** The body of `POST /login/code`. */
+export const phone = (number: string): string => JSON.stringify({ phone: number });
+
 export class ExampleServer {
   /** Every line of standard output so far. */
   readonly lines: string[] = [];

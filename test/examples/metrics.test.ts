@@ -114,13 +114,13 @@ test("the example's server limits its inbox and tells Prometheus of it", async (
   const server = buildServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   try {
-    const get = (path: string) => fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, { headers: { "x-device-id": "d1" } });
+    const get = (path: string) => fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, { headers: { authorization: "Bearer token-of-ann" } });
     for (let i = 0; i < 3; i++) expect((await get("/inbox")).status).toBe(200);
     const metrics = await get("/metrics");
     expect(metrics.headers.get("content-type")).toMatch(/^text\/plain/);
     const text = await metrics.text();
     expect(text).toContain('sluice_decisions_total{policy="interactive",outcome="allowed",reason="none",degraded="false"} 3\n');
-    expect(text).not.toContain("d1");
+    expect(text).not.toContain("ann");
   } finally {
     server.closeAllConnections();
     server.close();

@@ -1,44 +1,118 @@
-// The programs that the README shows, run as they are but for the port: 3000 becomes any free one, on loopback only.
+// The programs that the README and the adapters' pages start with, run as they are but for the port: 3000 becomes any free
+// one, on loopback only. First by their users, then by an attacker who has read them.
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { Server, type AddressInfo } from "node:net";
-import { afterEach, expect, test, vi } from "vitest";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { fencesOf, ROOT } from "../helpers/docs-read.js";
+import { ran } from "../helpers/docs-run.js";
 
-type Ask = (headers: Record<string, string>) => Promise<Response>;
+type Fetches = { readonly fetch: (request: Request) => Response | Promise<Response> };
 
-const listening: Server[] = [];
-
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await Promise.all(listening.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
-});
-
-const programs: [framework: string, run: () => Promise<unknown>][] = [
-  ["node", () => import("../../examples/minimal/node.js")],
-  ["express", () => import("../../examples/minimal/express.js")],
-  ["fastify", () => import("../../examples/minimal/fastify.js")],
-  ["hono", () => import("../../examples/minimal/hono.js")],
+const FRAMEWORKS = ["node", "express", "fastify", "hono", "web"];
+const firstOf = (page: string) => fencesOf(page).find(({ language }) => language === "ts")?.text ?? "";
+const programs: [program: string, code: string][] = [
+  ...FRAMEWORKS.map((name): [string, string] => [`the README's ${name}`, readFileSync(join(ROOT, `examples/minimal/${name}.ts`), "utf8")]),
+  ...FRAMEWORKS.map((name): [string, string] => [`the page's ${name}`, firstOf(`docs/adapters/${name}.md`)]),
 ];
 
-test.each(programs)("%s limits each device", async (_, run) => {
-  const ports = catchPorts();
-  await run();
-  const server = listening[0] as Server;
-  if (!server.listening) await once(server, "listening");
-  // Fastify goes on to every other address of localhost.
-  expect(ports[0]).toBe(3000);
-  await walk((headers) => fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/inbox`, { headers }));
+const [ann, bob, dan] = ["ann", "bob", "dan"].map((user) => ({ Authorization: `Bearer token-of-${user}` }));
+const listening: Server[] = [];
+const asked: unknown[] = [];
+let ask: (headers?: Record<string, string>, method?: string) => Promise<Response>;
+
+/** Whatever a caller may make up. Another one each time. */
+const madeUp = (i: number): Record<string, string> => ({
+  "X-Device-Id": `device-${i}`,
+  "X-User": `user-${i}`,
+  "X-Forwarded-For": `192.0.2.${i % 256}`,
+  Forwarded: `for=198.51.100.${i % 256}`,
+  Cookie: `session=${i}`,
+  Origin: `https://${i}.example`,
+  "Access-Control-Request-Method": "GET",
 });
 
-test("web limits each device", async () => {
-  const { default: server } = await import("../../examples/minimal/web.js");
-  await walk(async (headers) => server.fetch(new Request("http://127.0.0.1/inbox", { headers })));
+describe.each(programs)("%s", (_, code) => {
+  beforeEach(async () => {
+    catchPorts();
+    const { exports } = await ran(code);
+    const server = listening[0];
+    if (server === undefined) {
+      ask = async (headers = {}, method = "GET") => (exports["default"] as Fetches).fetch(new Request("http://127.0.0.1/inbox", { method, headers }));
+      return;
+    }
+    if (!server.listening) await once(server, "listening");
+    // Fastify goes on to every other address of localhost.
+    expect(asked[0]).toBe(3000);
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/inbox`;
+    ask = (headers = {}, method = "GET") => fetch(url, { method, headers });
+  });
+
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    asked.splice(0);
+    for (const server of listening) (server as Server & { closeAllConnections?: () => void }).closeAllConnections?.();
+    await Promise.all(listening.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
+  });
+
+  // Tokens come back while this runs, so it counts on neither a number of requests nor a moment.
+  test("limits each user", async () => {
+    const first = await ask(ann);
+    const limit = Number(first.headers.get("RateLimit-Limit"));
+    expect([first.status, first.headers.get("RateLimit-Remaining")]).toEqual([200, String(limit - 1)]);
+    expect(await first.json()).toEqual({ messages: [] });
+
+    const last = await askUntilRefused(() => ann);
+    expect(last.headers.get("Retry-After")).toBe("1");
+    expect(await last.json()).toMatchObject({ code: "rate_limited", retry_after: 1 });
+
+    const other = await ask(bob);
+    expect([other.status, other.headers.get("RateLimit-Remaining")]).toEqual([200, String(limit - 1)]);
+    await other.arrayBuffer();
+  });
+
+  test("L18 · a user who makes up headers stays in one bucket", async () => {
+    let i = 0;
+    const last = await askUntilRefused(() => ({ ...madeUp(i++), ...ann }));
+    expect(last.status).toBe(429);
+    await last.arrayBuffer();
+  });
+
+  test("L18 · a caller who is not signed in gets 401, whatever it makes up", async () => {
+    for (let i = 0; i < 20; i++) {
+      const response = await ask({ ...madeUp(i), ...(i % 2 === 0 ? dan : {}) });
+      expect(response.status).toBe(401);
+      expect(await response.json()).toMatchObject({ code: "unidentified" });
+    }
+  });
+
+  test("L18 · a preflight, real or made up, never gets a handler's answer", async () => {
+    for (const extra of [{}, ann, dan]) {
+      for (let i = 0; i < 20; i++) {
+        const response = await ask({ Origin: "https://app.example", "Access-Control-Request-Method": "GET", ...extra }, "OPTIONS");
+        expect(await response.text()).not.toContain("messages");
+      }
+    }
+  });
 });
 
 test("the example of a test passes", () => import("../../examples/testing-your-app.js"));
 
-/** Makes whatever listens do so on a free port of loopback. Returns the ports that were asked for. */
-function catchPorts(): unknown[] {
-  const asked: unknown[] = [];
+async function askUntilRefused(headers: () => Record<string, string> | undefined): Promise<Response> {
+  for (let i = 0; i < 1_000; i++) {
+    const response = await ask(headers());
+    if (response.status !== 200) {
+      expect(response.status).toBe(429);
+      return response;
+    }
+    await response.arrayBuffer();
+  }
+  throw new Error("never refused");
+}
+
+/** Makes whatever listens do so on a free port of loopback, and remembers the ports that were asked for. */
+function catchPorts(): void {
   const listen = Server.prototype.listen as (...args: unknown[]) => Server;
   vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server, ...args: unknown[]) {
     const [first] = args;
@@ -46,30 +120,4 @@ function catchPorts(): unknown[] {
     listening.push(this);
     return listen.call(this, 0, "127.0.0.1", ...args.filter((arg) => typeof arg === "function"));
   });
-  return asked;
-}
-
-// Tokens come back while this runs, so it counts on neither a number of requests nor a moment.
-async function walk(ask: Ask): Promise<void> {
-  const first = await ask({ "X-Device-Id": "tablet" });
-  expect(first.status).toBe(200);
-  expect(first.headers.get("RateLimit-Remaining")).toBe("9");
-  expect(await first.json()).toEqual({ messages: [] });
-
-  let response = first;
-  for (let i = 0; i < 1_000 && response.status === 200; i++) {
-    response = await ask({ "X-Device-Id": "tablet" });
-    const remaining = Number(response.headers.get("RateLimit-Remaining"));
-    expect(remaining).toBeGreaterThanOrEqual(0);
-    expect(remaining).toBeLessThan(10);
-    if (response.status === 200) await response.arrayBuffer();
-  }
-  expect(response.status).toBe(429);
-  expect(response.headers.get("Retry-After")).toBe("1");
-  expect(await response.json()).toMatchObject({ code: "rate_limited", retry_after: 1 });
-
-  const other = await ask({ "X-Device-Id": "phone" });
-  expect(other.status).toBe(200);
-  expect(other.headers.get("RateLimit-Remaining")).toBe("9");
-  await other.arrayBuffer();
 }

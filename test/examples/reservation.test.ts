@@ -12,9 +12,9 @@ const writing = (words: number): Model =>
 
 function serviceOf(model: Model) {
   const clock = new ManualClock();
-  const service = chat((...asked) => model(...asked), { clock: clock.now });
+  const service = chat((...asked) => model(...asked), { userOf: () => "ann", clock: clock.now });
   const ask = (maxTokens: number): Promise<Response> =>
-    service(new Request("http://127.0.0.1/", { method: "POST", body: JSON.stringify({ user: "ann", prompt: PROMPT, maxTokens }) }));
+    service(new Request("http://127.0.0.1/", { method: "POST", body: JSON.stringify({ prompt: PROMPT, maxTokens }) }));
   /** How many tokens are left, found out by asking for one more than that. */
   const left = async (): Promise<number> => {
     for (let tokens = 1_000; tokens > 4; tokens--) {

@@ -4,10 +4,10 @@ import { serviceOnTrial } from "../../examples/shadow/trial.js";
 
 function onTrial() {
   const clock = new ManualClock();
-  const { fetch, report } = serviceOnTrial(() => new Response("hello"), { clock: clock.now });
-  const ask = async (device: string, times: number): Promise<Response[]> => {
+  const { fetch, report } = serviceOnTrial(() => new Response("hello"), { userOf: (request) => request.headers.get("test-user") ?? "", clock: clock.now });
+  const ask = async (user: string, times: number): Promise<Response[]> => {
     const responses: Response[] = [];
-    for (let i = 0; i < times; i++) responses.push(await fetch(new Request("http://127.0.0.1/", { headers: { "X-Device-Id": device } })));
+    for (let i = 0; i < times; i++) responses.push(await fetch(new Request("http://127.0.0.1/", { headers: { "test-user": user } })));
     return responses;
   };
   return { clock, ask, report };
@@ -15,12 +15,12 @@ function onTrial() {
 
 test("the trial refuses nobody, and tells who it would have been", async () => {
   const { clock, ask, report } = onTrial();
-  const statuses = (await Promise.all([ask("script", 10), ask("tablet", 3), ask("phone", 5)])).flat().map(({ status }) => status);
+  const statuses = (await Promise.all([ask("script", 10), ask("bob", 3), ask("ann", 5)])).flat().map(({ status }) => status);
   expect(new Set(statuses)).toEqual(new Set([200]));
-  expect(report()).toEqual({ seen: 18, refused: new Map([["script", 6], ["phone", 1]]) });
+  expect(report()).toEqual({ seen: 18, refused: new Map([["script", 6], ["ann", 1]]) });
   clock.advance(2_000);
-  await ask("phone", 4);
-  expect(report()).toEqual({ seen: 22, refused: new Map([["script", 6], ["phone", 1]]) });
+  await ask("ann", 4);
+  expect(report()).toEqual({ seen: 22, refused: new Map([["script", 6], ["ann", 1]]) });
 });
 
 test("what the limit in force refuses does not reach the trial, and clients see the numbers in force alone", async () => {

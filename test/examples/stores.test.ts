@@ -3,7 +3,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
 import { describeWith, postgresUrl } from "../helpers/services.js";
-import { device, ExampleServer, user } from "./example-server.js";
+import { device, ExampleServer, phone, user } from "./example-server.js";
 import { walk } from "./walk.js";
 
 describeWith("redis-server", "--store redis", () => {
@@ -62,7 +62,7 @@ describeWith("redis-server", "while Redis accepts and never answers, as the sett
     try {
       await redis.kill("SIGSTOP");
       const told = [];
-      while (told.length < statuses.length) told.push(await server.ask("POST /login/code", device(framework)));
+      while (told.length < statuses.length) told.push(await server.ask("POST /login/code", device(framework), phone("+15550107")));
       expect(told.map(({ status }) => status)).toEqual(statuses);
       expect(told.filter(({ headers }) => "ratelimit-limit" in headers)).toEqual([]);
     } finally {
@@ -93,12 +93,12 @@ describeWith("postgres", "--store postgres", () => {
   test("two servers share a caller's budget", () => share(start));
 });
 
-/** Three codes for one caller, whichever server is asked. */
+/** Three codes for one number, whichever server is asked. */
 async function share(start: () => Promise<ExampleServer>): Promise<void> {
   const [one, other] = await Promise.all([start(), start()]);
   try {
     const ask = async (server: ExampleServer) => {
-      const { status, headers } = await server.ask("POST /login/code", user("carol"));
+      const { status, headers } = await server.ask("POST /login/code", user("carol"), phone("+15550108"));
       return [status, headers["ratelimit-remaining"]];
     };
     expect(await ask(one)).toEqual([202, "2"]);

@@ -4,11 +4,11 @@ import { serviceWithPlans } from "../../examples/tiers/plans.js";
 
 function serve() {
   const clock = new ManualClock();
-  const service = serviceWithPlans(() => new Response("hello"), { clock: clock.now });
+  const service = serviceWithPlans(() => new Response("hello"), { userOf: (request) => request.headers.get("test-user") ?? "", clock: clock.now });
   /** Asks until it is refused, and tells how often it was not. */
   const spend = async (user: string): Promise<number> => {
     for (let granted = 0; granted < 1_000; granted++) {
-      const response = await service.fetch(new Request("http://127.0.0.1/", { headers: { "X-User": user } }));
+      const response = await service.fetch(new Request("http://127.0.0.1/", { headers: { "test-user": user } }));
       await response.text();
       if (response.status === 429) return granted;
     }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { device, user, type ExampleServer, type Reply } from "./example-server.js";
+import { device, phone, user, type ExampleServer, type Reply } from "./example-server.js";
 
 /** A server to walk: its greeting's title, how it starts, and the one that was started. */
 export interface Walked {
@@ -69,11 +69,12 @@ export function walk(all: readonly Walked[]): void {
     test("a refusal is the whole contract", async () => {
       const server = serverOf(walked);
       const caller = device("refused");
+      const body = phone("+15550100");
       for (const left of ["2", "1", "0"]) {
-        const reply = await server.ask("POST /login/code", caller);
+        const reply = await server.ask("POST /login/code", caller, body);
         expect([reply.status, remaining(reply)]).toEqual([202, left]);
       }
-      const { status, headers, json, text } = await server.ask("POST /login/code", { ...caller, Accept: "text/html", "If-None-Match": "*" });
+      const { status, headers, json, text } = await server.ask("POST /login/code", { ...caller, Accept: "text/html", "If-None-Match": "*" }, body);
       const wait = headers["retry-after"] as string;
       expect(status).toBe(429);
       expect(wait).toMatch(/^[1-9]\d*$/);
@@ -112,16 +113,43 @@ export function walk(all: readonly Walked[]): void {
 
     test("policies are separate budgets, and so are users and devices", async () => {
       const server = serverOf(walked);
-      const left = async (what: string, caller: Record<string, string>) => remaining(await server.ask(what, caller));
+      const left = async (what: string, caller: Record<string, string>, body = "") => remaining(await server.ask(what, caller, body));
 
       for (const expected of ["2", "1", "0"]) expect(await left("POST /exports", user("alice"))).toBe(expected);
       expect((await server.ask("POST /exports", user("alice"))).json).toMatchObject({ status: 429, "violated-policies": ["bulk"] });
 
-      expect(await left("POST /login/code", user("alice"))).toBe("2");
+      expect(await left("POST /login/code", user("alice"), phone("+15550101"))).toBe("2");
       expect(await left("POST /exports", user("bob"))).toBe("2");
       expect(await left("POST /exports", device("alice"))).toBe("2");
       // Who has both is the user, on whichever device.
       expect(await left("POST /exports", { ...user("bob"), ...device("alice") })).toBe("1");
+    });
+
+    test("a phone number gets three codes, whichever devices and users ask, in whatever spelling", async () => {
+      const server = serverOf(walked);
+      const spellings = ["+49 151 5550102", "+49-151-555 0102", " +49 (151) 5550102", "+491515550102"];
+      const statuses: number[] = [];
+      for (let i = 0; i < 8; i++) {
+        const caller = i === 5 ? user("bob") : device(`made-up-${i}`);
+        statuses.push((await server.ask("POST /login/code", caller, phone(spellings[i % 4] as string))).status);
+      }
+      expect(statuses).toEqual([202, 202, 202, 429, 429, 429, 429, 429]);
+      const other = await server.ask("POST /login/code", device("made-up-0"), phone("+491515550103"));
+      expect([other.status, remaining(other)]).toEqual([202, "2"]);
+    });
+
+    test("a request for a code without a number sends none, and counts for its caller", async () => {
+      const server = serverOf(walked);
+      const numberless = ["", "{", "null", phone("0151 5550104"), JSON.stringify({ phone: ["+491515550105"] }), phone("+491515550105") + " ".repeat(100_000)];
+      for (const [i, body] of numberless.entries()) {
+        for (const left of ["2", "1", "0"]) {
+          const reply = await server.ask("POST /login/code", device(`numberless-${i}`), body);
+          expect([reply.status, remaining(reply), reply.json]).toEqual([400, left, { code: "invalid_phone", message: expect.stringContaining('{"phone"') }]);
+        }
+        expect((await server.ask("POST /login/code", device(`numberless-${i}`), body)).status).toBe(429);
+      }
+      const reply = await server.ask("POST /login/code", device("numberless-0"), phone("+491515550105"));
+      expect([reply.status, remaining(reply)]).toEqual([202, "2"]);
     });
 
     test("who is nobody known gets 401 and costs nobody anything", async () => {
@@ -130,7 +158,7 @@ export function walk(all: readonly Walked[]): void {
       const strangers = [{}, user("mallory"), { ...user("mallory"), ...owner }, { Authorization: "Basic YWxpY2U6" }, device("")];
       for (const stranger of strangers) {
         for (const what of ["GET /inbox", "POST /exports", "POST /login/code"]) {
-          const reply = await server.ask(what, stranger);
+          const reply = await server.ask(what, stranger, what === "POST /login/code" ? phone("+15550106") : "");
           expect(reply.status).toBe(401);
           expect(reply.json).toMatchObject({ status: 401, code: "unidentified", message: expect.stringContaining("X-Device-Id") });
           expect(reply.headers["www-authenticate"]).toBe("Bearer");
@@ -138,6 +166,7 @@ export function walk(all: readonly Walked[]): void {
         }
       }
       expect(remaining(await server.ask("POST /exports", owner))).toBe("2");
+      expect(remaining(await server.ask("POST /login/code", owner, phone("+15550106")))).toBe("2");
     });
 
     test("/health is open to all and never limited", async () => {
@@ -198,7 +227,7 @@ export function walk(all: readonly Walked[]): void {
       const log = server.lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Record<string, unknown>);
       expectLog(log.filter((line) => !("event" in line)), server.asked);
       expect(log.filter((line) => "event" in line)).toEqual([{ time: expect.any(String), event: "stopping", signal: "SIGTERM" }]);
-      expect(server.lines.slice(8).join("\n")).not.toMatch(/alice|bob|mallory|Bearer|impersonated|bursting|127\.0\.0\.1/);
+      expect(server.lines.slice(8).join("\n")).not.toMatch(/alice|bob|mallory|Bearer|impersonated|bursting|5550|127\.0\.0\.1/);
     });
   });
 }
@@ -223,6 +252,7 @@ function expectLog(log: Record<string, unknown>[], asked: number): void {
   const like = (facts: Record<string, unknown>): object => expect.objectContaining(facts);
   expect(log).toContainEqual(like({ method: "GET", path: "/inbox", status: 200, policy: "interactive", remaining: 9, retryAfterMs: 0 }));
   expect(log).toContainEqual(like({ method: "POST", path: "/login/code", status: 429, policy: "login-code", remaining: 0 }));
+  expect(log).toContainEqual(like({ method: "POST", path: "/login/code", status: 400, policy: "login-code" }));
   expect(log).toContainEqual(like({ method: "GET", path: "/health", status: 200, policy: null }));
   expect(log).toContainEqual(like({ method: "GET", path: "/inbox", status: 401, policy: null }));
   expect(log).toContainEqual(like({ method: "PUT", path: "/inbox", status: 404, policy: null }));

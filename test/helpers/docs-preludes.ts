@@ -15,6 +15,7 @@ const EXPRESS =
 /** By the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
   express: EXPRESS,
+  address: `${EXPRESS}; import { addressKey } from "./examples/address/address-key.js"`,
   client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
 };
 

@@ -1,4 +1,4 @@
-// Runs a snippet in this process and returns what it printed.
+// Runs a snippet in this process and returns what it printed and exported.
 import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import ts from "typescript";
@@ -12,6 +12,8 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/http": () => import("../../src/http/index.js"),
   "sluice/web": () => import("../../src/adapters/web.js"),
   "sluice/hono": () => import("../../src/adapters/hono.js"),
+  "sluice/node": () => import("../../src/adapters/node.js"),
+  "sluice/express": () => import("../../src/adapters/express.js"),
   "sluice/cas": () => import("../../src/stores/cas.js"),
   "sluice/fastify": () => import("../../src/adapters/fastify.js"),
   "sluice/testing": () => import("../../src/testing/index.js"),
@@ -20,6 +22,12 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
 
 /** What `code` prints with `console.log`, a line for each call, as a terminal would show it. */
 export async function printed(code: string): Promise<string> {
+  return (await ran(code)).output;
+}
+
+/** Runs `code`. Returns what it printed, and what it exports. */
+export async function ran(code: string): Promise<{ readonly output: string; readonly exports: Readonly<Record<string, unknown>> }> {
+  const exports: Record<string, unknown> = {};
   const lines: string[] = [];
   const log = (...values: unknown[]) => {
     lines.push(values.map((value) => (typeof value === "string" ? value : inspect(value, { breakLength: 100 }))).join(" "));
@@ -35,6 +43,6 @@ export async function printed(code: string): Promise<string> {
   });
   // The snippets are this repository's own.
   const run = Object.getPrototypeOf(async () => undefined).constructor as new (...parts: string[]) => (...values: unknown[]) => Promise<void>;
-  await new run("require", "console", "exports", outputText)((name: string) => loaded.get(name) ?? require(name), { log }, {});
-  return lines.join("\n");
+  await new run("require", "console", "exports", outputText)((name: string) => loaded.get(name) ?? require(name), { log }, exports);
+  return { output: lines.join("\n"), exports };
 }
