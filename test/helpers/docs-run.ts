@@ -12,6 +12,7 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/http": () => import("../../src/http/index.js"),
   "sluice/web": () => import("../../src/adapters/web.js"),
   "sluice/hono": () => import("../../src/adapters/hono.js"),
+  "sluice/redis": () => import("../../src/stores/redis/redis.js"),
   "sluice/cas": () => import("../../src/stores/cas.js"),
   "sluice/fastify": () => import("../../src/adapters/fastify.js"),
   "sluice/testing": () => import("../../src/testing/index.js"),
