@@ -37,7 +37,7 @@ const TOKEN = "a token";
 
 /** Starts a stand-in for the Redis at `redisUrl` on a free port of the loopback. */
 export async function startUpstash(redisUrl: string): Promise<UpstashRest> {
-  const redis = new Ioredis(redisUrl);
+  const redis = new Ioredis(redisUrl).on("error", () => undefined);
   const state = { requests: [] as string[], syncTokens: [] as string[], fault: "none" as RestFault };
   let writes = 0;
 
@@ -79,6 +79,8 @@ export async function startUpstash(redisUrl: string): Promise<UpstashRest> {
   }
 
   const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
+  // On a busy machine a connection may idle past the default of 5 s, and the next request would meet its end.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return Object.assign(state, {
