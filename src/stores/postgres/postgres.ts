@@ -4,11 +4,12 @@
  */
 import { readClock, type Clock } from "../../core/clock.js";
 import { peek, readings, type Decision } from "../../core/decision.js";
-import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
+import { checkClock, checkOptions, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge } from "../../core/store.js";
 import { guard } from "../../guard/guard.js";
 import { checkCharges } from "../shared/charges.js";
+import { checkPostgresClient } from "./check-client.js";
 import { DenyCache, type CallStart } from "../shared/deny-cache.js";
 import { makePart, readRows, rowName, statementOf, writeValues, type Operation } from "./protocol.js";
 import { namesOf, PARAMETERS, postgresSchema } from "./schema.js";
@@ -78,9 +79,7 @@ export class PostgresStore implements AsyncStore {
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
     checkOptions(options, ["table", "denyCacheMs", "clock"]);
     const { table = "sluice", denyCacheMs = 1_000, clock } = options;
-    if (typeof client !== "object" || client === null || typeof client.query !== "function") {
-      throw new TypeError(expected("client", "an object with `query(text, values)`", client));
-    }
+    checkPostgresClient(client);
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
     this.#client = client;

@@ -18,7 +18,7 @@ import { SCRIPT } from "./script.js";
 import { hasHashTag, slotOf } from "./slot.js";
 import type { Snapshot } from "../shared/snapshot.js";
 
-export type { IoredisLike, NodeRedisLike, RedisClient } from "./client.js";
+export type { IoredisLike, NodeRedisLike, RedisClient, UpstashLike } from "./client.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
 
 /** The options of a {@link RedisStore}. */
@@ -50,8 +50,9 @@ const MAX_IN_FLIGHT = 4;
 /**
  * Keeps buckets in Redis 6.2 or later, or Valkey. One script call decides, atomically and by the server's clock.
  *
- * Works with clients of ioredis, iovalkey and node-redis, on one node or a cluster. You connect the client, configure
- * its retries and close it. Each pair of policy and key is one Redis key, which expires after its buckets are full.
+ * Works with clients of ioredis, iovalkey and node-redis, on one node or a cluster, and with @upstash/redis. You
+ * connect the client, configure its retries and close it. Each pair of policy and key is one Redis key, which expires
+ * after its buckets are full.
  * @example
  * const store = new RedisStore(new Redis("redis://127.0.0.1:6379"));
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store });
@@ -77,7 +78,10 @@ export class RedisStore implements AsyncStore {
    */
   readonly consumeTogether?: (charges: readonly Charge[]) => Promise<readonly Decision[]>;
 
-  /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
+  /**
+   * Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument, and a TypeError for a client
+   * that cannot work: a promise, a pipeline, a client with callbacks.
+   */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
     checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
     this.#run = scriptRunner(client, SCRIPT);

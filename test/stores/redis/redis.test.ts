@@ -37,7 +37,7 @@ describeWith("redis-server", "Redis, by way of", () => {
   beforeAll(async () => void (server = await startRedis()));
   afterAll(() => server.stop());
 
-  describe.each(["ioredis 6", "node-redis 5", "node-redis 6", "iovalkey"])("%s", (name) => {
+  describe.each(["ioredis 6", "node-redis 5", "node-redis 6", "iovalkey", "Upstash"])("%s", (name) => {
     let [open, closed]: Connected[] = [];
     beforeAll(async () => {
       const connect = onOneNode[name] as (port: number) => Promise<Connected>;
