@@ -156,7 +156,8 @@ describeWith("redis-server", "what Redis sees", () => {
     test("are the server's own, whatever stands in the key", async () => {
       const cluster = await startRedis(["--cluster-enabled", "yes"]);
       const own = new Redis(cluster.url);
-      const names = ["", "a", "{", "}", "{}", "{a}", "x{a}y", "{a}{b}", "{{a}}", "}{a", "a{}b{c}", "zoë {🦉}", "🦉", nameOf("{a}"), `{all}${nameOf("{b}")}`];
+      const names = ["", "a", "123456789", "{", "}", "{}", "{a}", "x{a}y", "{a}{b}", "{{a}}", "}{a", "a{}b{c}", "zoë {🦉}", "🦉", nameOf("{a}"), `{all}${nameOf("{b}")}`];
+      for (let unit = 1; unit < 0x180; unit++) names.push(`a${String.fromCharCode(unit)}${unit}`);
       for (const name of names) expect([name, slotOf(name)]).toEqual([name, await own.cluster("KEYSLOT", name)]);
       own.disconnect();
       await cluster.stop();
