@@ -10,7 +10,7 @@ import type { Limit } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore } from "../core/store.js";
 import { guard } from "../guard/guard.js";
-import { portableKey } from "./shared/portable-key.js";
+import { bucketName } from "./shared/bucket-name.js";
 import { decodeRecords, encodeRecords } from "./shared/records.js";
 import { StoreError } from "./shared/store-error.js";
 
@@ -130,7 +130,7 @@ class CasStore<Version> implements AsyncStore {
   }
 
   async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const { records } = await this.#load(recordName(policy, key));
+    const { records } = await this.#load(bucketName(policy, key));
     return peek(bucketsOf(records, policy), policy, cost, readClock(this.clock));
   }
 
@@ -151,7 +151,7 @@ class CasStore<Version> implements AsyncStore {
 
   #change<T>(policy: Policy, key: string, step: (buckets: Bucket[], now: number) => Step<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const name = recordName(policy, key);
+      const name = bucketName(policy, key);
       const job: Job = { policy, step, resolve: resolve as (answer: unknown) => void, reject };
       const next = this.#waiting.get(name);
       if (next !== undefined) return void next.push(job);
@@ -217,10 +217,6 @@ class CasStore<Version> implements AsyncStore {
 // Copies, because a step changes its buckets in place and not every step is written.
 function bucketsOf(records: ReadonlyMap<string, Bucket>, policy: Policy): Bucket[] {
   return policy.limits.map((limit) => ({ ...(records.get(limit.name) ?? fullBucket(limit)) }));
-}
-
-function recordName(policy: Policy, key: string): string {
-  return `${policy.name} ${portableKey(key)}`;
 }
 
 function pause(ms: number): Promise<void> {

@@ -30,12 +30,3 @@ function tagOf(key: string): string | null {
   const close = open < 0 ? -1 : key.indexOf("}", open + 1);
   return close > open + 1 ? key.slice(open + 1, close) : null;
 }
-
-/**
- * Replaces the braces of a {@link portableKey}. Different keys stay different. A caller that writes a hash tag into a
- * key must not choose the slot that it loads. An empty tag in front would suffice for the server, but clients compute
- * slots too, and some take a later brace for the tag's end.
- */
-export function withoutBraces(portable: string): string {
-  return /[{}]/.test(portable) ? portable.replaceAll("{", "\uFFFD007b").replaceAll("}", "\uFFFD007d") : portable;
-}

@@ -2,6 +2,7 @@
 // and holds every answer that any of them got against the core.
 import { isDeepStrictEqual } from "node:util";
 import { definePolicy, type Decision, type Policy } from "sluice";
+import { bucketName } from "sluice/store";
 import { charge, fullBucket, isStale, lagAt, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import { consume, peek, refund } from "../../../src/core/decision.js";
 import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
@@ -220,7 +221,8 @@ function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): v
   });
 }
 
-const nameOf = (key: string): string => `sluice:tier ${key.replace("{", "\uFFFD007b").replace("}", "\uFFFD007d")}`;
+const namesByKey = new Map(keys.map((key) => [key, `sluice:${bucketName(policies[0] as Policy, key)}`]));
+const nameOf = (key: string): string => namesByKey.get(key) as string;
 
 function signature(what: string, policy: number, names: readonly string[], tokens: number): string {
   return JSON.stringify([what, policy, names, tokens]);
