@@ -57,6 +57,8 @@ interface Step<T> {
   readonly answer: T;
   /** Whether the step changed the buckets, so that they must be written. */
   readonly write: boolean;
+  /** Whether everything under the key is forgotten, also the limits that the policy does not have. */
+  readonly forget?: boolean;
 }
 
 /** A call that waits for its turn at the buckets of one key. */
@@ -143,10 +145,7 @@ class CasStore<Version> implements AsyncStore {
   }
 
   reset(policy: Policy, key: string): Promise<void> {
-    return this.#change(policy, key, (buckets) => {
-      for (const bucket of buckets) bucket.spent = 0;
-      return { answer: undefined, write: true };
-    });
+    return this.#change(policy, key, () => ({ answer: undefined, write: true, forget: true }));
   }
 
   #change<T>(policy: Policy, key: string, step: (buckets: Bucket[], now: number) => Step<T>): Promise<T> {
@@ -184,8 +183,9 @@ class CasStore<Version> implements AsyncStore {
       const answers = new Map<Job, unknown>();
       for (const job of open) {
         const buckets = bucketsOf(records, job.policy);
-        const { answer, write } = job.step(buckets, now);
-        if (write) job.policy.limits.forEach((limit, i) => records.set(limit.name, buckets[i] as Bucket));
+        const { answer, write, forget } = job.step(buckets, now);
+        if (forget) records.clear();
+        else if (write) job.policy.limits.forEach((limit, i) => records.set(limit.name, buckets[i] as Bucket));
         // An answer that depends on the read alone is final, also if the write fails.
         if (write || answers.size > 0) answers.set(job, answer);
         else {

@@ -97,6 +97,18 @@ describe("casStore, when its backend misbehaves", () => {
     expect(writes).toBe(1);
   });
 
+  test("a reset forgets the limits that this version of the policy does not have, too, and what others of its round take stays", async () => {
+    const one = backend();
+    const store = casStore(one, { clock });
+    const limits = [{ name: "p", capacity: 5, refill: perSecond(1) }, { name: "gone", capacity: 9, refill: perSecond(1) }];
+    const before = definePolicy({ name: "p", limits });
+    await store.consume(before, "ann", 3);
+    await store.reset?.(policy, "ann");
+    expect([...one.kept.values()]).toEqual(["sluice1"]);
+    await Promise.all([store.consume(before, "ann", 4), store.reset?.(policy, "ann"), store.consume(before, "ann", 1)]);
+    expect([...one.kept.values()]).toEqual(["sluice1 p 1000 1000000 1 1000 gone 1000 1000000 1 1000"]);
+  });
+
   test("L16 · a key of any length has a name of at most 128 characters, as the page says", async () => {
     const one = backend();
     const store = casStore(one, { clock });

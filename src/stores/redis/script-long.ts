@@ -167,8 +167,7 @@ long = function(run, done, length)
   for i = 1, #parts do
     local part, key = parts[i], KEYS[done + i]
     if what == 'd' then
-      for j = 1, #part.limits do part.spent[j] = 0 end
-      write(part, key, 0)
+      call('DEL', key)
     elseif not part.ours or what == 'p' then
       -- Nothing is written.
     elseif what == 'r' then

@@ -114,8 +114,8 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
         if (!decision.allowed && (what === "c" || what === "p")) result.denials += 1;
         if (what === "c" && !all && fits[i] === true) settleStale(buckets, policy, now);
         if (what === "r") refund(buckets, policy, tokens, now);
-        if (what === "d") for (const bucket of buckets) bucket.spent = 0;
-        if (what !== "p") keep(name, policy, buckets, now, what !== "c" || all);
+        if (what === "d") kept.delete(name);
+        else if (what !== "p") keep(name, policy, buckets, now, what !== "c" || all);
         return decision;
       });
       const asked = what === "c" ? (parts.length > 1 ? "together" : "consume") : what === "p" ? "peek" : "";

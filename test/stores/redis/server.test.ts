@@ -75,6 +75,21 @@ describeWith("redis-server", "what Redis sees", () => {
     }
   });
 
+  test("reset forgets the limits that this version of the policy does not have, too", async () => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    const hour = { name: "hour", capacity: 9, refill: perHour(9) };
+    const before = definePolicy({ name: "tier", limits: [{ name: "tier", capacity: 3, refill: perSecond(1) }, hour] });
+    await store.consume(before, "a", 2);
+    await store.consume(before, "b", 2);
+    await store.reset(policy, "a");
+    expect(await client.keys("*")).toEqual([nameOf("b")]);
+    expect(await store.peek(before, "a", 9)).toMatchObject({ remaining: 3, limits: [{ remaining: 3 }, { remaining: 9 }] });
+    // Nor is a caller who owes only what the policy no longer has left alone.
+    await store.consume(definePolicy({ name: "tier", limits: [hour] }), "c", 5);
+    await store.reset(policy, "c");
+    expect(await client.keys("*")).toEqual([nameOf("b")]);
+  });
+
   describe("other people's values", () => {
     const foreign: [what: string, put: (name: string) => Promise<unknown>][] = [
       ["a list", (name) => client.lpush(name, "x")],
