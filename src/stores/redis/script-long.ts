@@ -104,7 +104,7 @@ local function write(part, key, tokens, isDebt)
   end
   if fullMs == 0 then
     call('DEL', key)
-  elseif serverClock and now + fullMs <= part.expires then
+  elseif serverClock and now + fullMs <= part.expires and part.expires <= now + fullMs + 60000 then
     call('SET', key, pack(HEAD, VERSION, part.expires) .. records, 'KEEPTTL')
   else
     local ms = fullMs + max(10000, min(fullMs, 60000))

@@ -75,6 +75,25 @@ describeWith("redis-server", "what Redis sees", () => {
     }
   });
 
+  test("L4 · a key whose expiry is too far ahead, as after a step back of the server's clock, gets a new one with its next write", async () => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    for (const each of [policy, definePolicy({ name: "two", limits: [{ name: "a", capacity: 9, refill: perSecond(1) }, { name: "b", capacity: 3, refill: perSecond(1) }] })]) {
+      const name = `sluice:${each.name} back`;
+      // Written an hour from now: the clock went back since.
+      const ahead = Date.now() + 3_600_000;
+      const records = each.limits.map((limit) => {
+        const record = Buffer.alloc(32);
+        [limit.unitsPerToken, ahead, limit.unitsPerMs, limit.unitsPerToken].forEach((number, i) => record.writeDoubleLE(number, 8 * i));
+        return Buffer.concat([record, Buffer.from(`${limit.name}\0`)]);
+      });
+      const head = Buffer.from([1, ...Array<number>(8).fill(0)]);
+      head.writeDoubleLE(ahead + 11_000, 1);
+      await client.set(name, Buffer.concat([head, ...records]), "PXAT", ahead + 11_000);
+      await store.consume(each, "back", 1);
+      expect(await client.pttl(name)).toBeLessThanOrEqual(20_000);
+    }
+  });
+
   test("reset forgets the limits that this version of the policy does not have, too", async () => {
     const store = new RedisStore(client, { denyCacheMs: 0 });
     const hour = { name: "hour", capacity: 9, refill: perHour(9) };
