@@ -14,5 +14,6 @@ export {
 } from "./core/store.js";
 export { type PendingConsume, type StartConsume } from "./guard/call.js";
 export { guard } from "./guard/guard.js";
+export { bucketName } from "./stores/shared/bucket-name.js";
 export { portableKey } from "./stores/shared/portable-key.js";
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";

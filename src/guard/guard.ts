@@ -20,7 +20,7 @@ import { ServerClock } from "./server-clock.js";
  *   readonly guard = guard;
  *   constructor(private readonly client: { take(name: string, policy: Policy, cost: number): Promise<Decision> }) {}
  *   consume(policy: Policy, key: string, cost: number): Promise<Decision> {
- *     return this.client.take(`${policy.name} ${portableKey(key)}`, policy, cost);
+ *     return this.client.take(bucketName(policy, key), policy, cost);
  *   }
  * }
  */

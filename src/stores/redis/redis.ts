@@ -9,6 +9,7 @@ import type { Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge, Guard, Store } from "../../core/store.js";
 import { guard } from "../../guard/guard.js";
 import type { PendingConsume } from "../../guard/call.js";
+import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { Batcher, type PendingResult, type BatchItem } from "./batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
@@ -106,10 +107,10 @@ export class RedisStore implements AsyncStore {
   }
 
   recall(policy: Policy, key: string, cost: number): Decision | null {
-    return this.#denials.isEmpty ? null : this.#denials.recall(policy, key, cost);
+    return this.#denials.isEmpty ? null : this.#denials.recall(policy, shortKey(policy, key), cost);
   }
 
-  peek(policy: Policy, key: string, cost: number): Promise<Decision> {
+  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
     return this.#ask("p", [this.#part(policy, key, cost)]);
   }
 
@@ -133,19 +134,21 @@ export class RedisStore implements AsyncStore {
   }
 
   #consume(policy: Policy, key: string, cost: number, pending: PendingResult<Decision>): void {
-    if (this.#denials.has(policy, key)) {
-      this.#recallOrConsume(policy, key, cost).then((decision) => pending.resolve(decision), (error: unknown) => pending.reject(error));
-    } else this.#add("c", [this.#part(policy, key, cost)], pending);
+    const part = this.#part(policy, key, cost);
+    if (this.#denials.has(policy, part.key)) {
+      this.#recallOrConsume(part).then((decision) => pending.resolve(decision), (error: unknown) => pending.reject(error));
+    } else this.#add("c", [part], pending);
   }
 
-  async #recallOrConsume(policy: Policy, key: string, cost: number): Promise<Decision> {
+  async #recallOrConsume(part: RedisPart): Promise<Decision> {
+    const { policy, key, tokens } = part;
     for (;;) {
-      const known = this.#denials.answer(policy, key, cost);
+      const known = this.#denials.answer(policy, key, tokens);
       if (known === null) break;
       if ("allowed" in known) return known;
       await known;
     }
-    const asked = this.#ask<Decision>("c", [this.#part(policy, key, cost)]);
+    const asked = this.#ask<Decision>("c", [part]);
     this.#denials.expect(policy, key, asked);
     return await asked;
   }
@@ -164,11 +167,12 @@ export class RedisStore implements AsyncStore {
   // Dropped twice: the server may refuse a call, and this process remember it, before the server makes the change. Also
   // dropped after a failed call, because the server may have made the change.
   async #change(what: "r" | "b" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
-    this.#denials.drop(policy, key);
+    const part = this.#part(policy, key, tokens);
+    this.#denials.drop(policy, part.key);
     try {
-      await this.#ask(what, [this.#part(policy, key, tokens)]);
+      await this.#ask(what, [part]);
     } finally {
-      this.#denials.drop(policy, key);
+      this.#denials.drop(policy, part.key);
     }
   }
 
@@ -233,7 +237,7 @@ export class RedisStore implements AsyncStore {
   }
 
   #part(policy: Policy, key: string, tokens: number): RedisPart {
-    return new RedisPart(this.#prefix, policy, key, tokens);
+    return new RedisPart(this.#prefix, policy, shortKey(policy, key), tokens);
   }
 }
 
