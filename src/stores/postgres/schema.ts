@@ -29,6 +29,7 @@ CREATE OR REPLACE FUNCTION ${decide}(${PARAMETERS.map((parameter) => parameter.j
 RETURNS TABLE (fits boolean, spent_before bigint, lag bigint, now_ms bigint)
 LANGUAGE plpgsql
 SET enable_seqscan = off -- a plan made while the table was small would live on in the connections of a pool
+SET lock_timeout = '1s' -- calls that wait for a bucket that a transaction holds would take all connections of a pool
 AS $$${decideBody(name)}$$;
 `;
 }
