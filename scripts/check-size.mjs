@@ -15,7 +15,7 @@ const budgets = {
   "./web": 11_600,
   "./memory": 3_700,
   "./redis": 11_900,
-  "./postgres": 10_800,
+  "./postgres": 11_550,
   "./cas": 6_200,
   "./http": 12_500,
   "./client": 6_050,

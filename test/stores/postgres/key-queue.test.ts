@@ -49,7 +49,7 @@ describe("L12 · a statement without an answer", () => {
   test("L12 · ends its turn after 1,000 ms in all its queues, and no sooner", async () => {
     const queue = new KeyQueue<number>(neverAbandoned);
     const begun: string[] = [];
-    let answer = (_: string): void => undefined;
+    let answer: (value: string) => void = () => undefined;
     const lost = queue.run(["a", "b"], (turn) => turn.send(() => new Promise<string>((resolve) => (answer = resolve))));
     for (const name of ["a", "b"]) void queue.run([name], async () => void begun.push(name));
     await pass(999);
