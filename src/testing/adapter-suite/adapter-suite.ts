@@ -1,4 +1,5 @@
 import { registerSkipped } from "../runner.js";
+import { bodyCases } from "./bodies.js";
 import { callerCases } from "./callers.js";
 import { connectionCases } from "./connections.js";
 import { outageCases } from "./outages.js";
@@ -12,7 +13,7 @@ import type { AdapterSuiteOptions } from "./setup.js";
  * Registers tests for the whole HTTP contract of an adapter, against real servers over real sockets.
  *
  * The numbers in the names are those of the contract's checklist. The suite needs Node and works with any test runner.
- * It takes about 1 second and connects to 127.0.0.1 only.
+ * It takes about 2 seconds and connects to 127.0.0.1 only.
  * @example
  * describe("my adapter", () => {
  *   adapterSuite({ test, serve: async (setup) => startMyServer(setup) });
@@ -20,7 +21,7 @@ import type { AdapterSuiteOptions } from "./setup.js";
  */
 export function adapterSuite(options: AdapterSuiteOptions): void {
   const { test, lacks = {} } = options;
-  const cases: readonly AdapterCase[] = [...refusalCases, ...responseCases, ...connectionCases, ...callerCases, ...outcomeCases, ...outageCases];
+  const cases: readonly AdapterCase[] = [...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...outcomeCases, ...outageCases];
   for (const one of cases) {
     const reason = one.needs === undefined ? undefined : lacks[one.needs];
     if (reason === undefined) test(one.name, () => runAdapterCase(options, one));
