@@ -16,6 +16,8 @@ const EXPRESS =
 const named: Readonly<Record<string, string>> = {
   express: EXPRESS,
   address: `${EXPRESS}; import { addressKey } from "./examples/address/address-key.js"`,
+  upgrades:
+    'import type { IncomingMessage, Server } from "node:http"; import type { Duplex } from "node:stream"; import { createLimiter, perMinute } from "sluice"; import { limitUpgrades } from "./examples/websocket/upgrades.js"; declare const server: Server, userOf: (request: IncomingMessage) => Promise<string | undefined>, webSockets: { handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, then: (webSocket: object) => void): void; emit(event: "connection", webSocket: object, request: IncomingMessage): boolean }',
   client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
 };
 
