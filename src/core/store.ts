@@ -8,13 +8,14 @@ import type { Policy } from "./policy.js";
  *
  * A correct store keeps these promises under any concurrency:
  *
- * 1. The policy's name and the key identify a bucket. Both are arbitrary strings; two different pairs share no state.
+ * 1. The policy's name and the key identify a bucket. Both are arbitrary strings; two different pairs share no state. A
+ *    key of any length costs the store about the same (L16).
  * 2. `consume` is atomic: it decides and charges in one step, and other calls see the state before or after it. It
  *    charges every limit of the policy or none (L10).
  * 3. The decision equals the core's, to the last unit (L8): the same history gives the same numbers.
  * 4. A refusal writes nothing, at any cost. The one exception is the settlement under new numbers (L3, L14).
  * 5. An absent bucket is a full bucket (L4). A record expires no earlier than it is full: round up, to at least 1 ms.
- * 6. The decision is plain data that the store never changes afterwards (L7).
+ * 6. The decision is plain data with properties of its own, and the store never changes it afterwards (L7).
  * 7. The store reads the time itself, from `clock`. Processes that share a store share its server's clock.
  * 8. A store that fails throws or rejects; it never invents a decision (L11). The limiter has checked the cost (a whole
  *    number of at least 0) and encoded the key (a non-empty string), so bad input does not reach the store.
@@ -63,7 +64,10 @@ export interface StoreMethods<Sync extends boolean> {
    * spent. Refuses no call; later calls wait until the debt has refilled.
    */
   debit?(policy: Policy, key: string, tokens: number): MaybePromise<Sync, void>;
-  /** Forgets the bucket, which makes it full. */
+  /**
+   * Forgets all that is stored under the policy's name and the key, also limits that this version of the policy does
+   * not have. The bucket is full afterwards, under any version of the policy.
+   */
   reset?(policy: Policy, key: string): MaybePromise<Sync, void>;
   /** Closes what the store opened itself. Never closes a client that it was given. */
   close?(): Promise<void>;
