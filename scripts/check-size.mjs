@@ -13,7 +13,7 @@ const budgets = {
   "./fastify": 13_150,
   "./hono": 12_600,
   "./web": 12_550,
-  "./memory": 3_700,
+  "./memory": 3_950,
   "./redis": 11_900,
   "./postgres": 10_800,
   "./cas": 6_200,
@@ -21,7 +21,7 @@ const budgets = {
   "./client": 6_050,
   "./client/traffic": 4_150,
   "./testing": 31_400, // never in production
-  "createLimiter only": 6_800,
+  "createLimiter only": 7_100,
   "rateLimit of express only": 12_600,
   "createLimiter and RedisStore": 16_000,
   "createFetch only": 6_000,
