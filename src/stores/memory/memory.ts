@@ -2,6 +2,7 @@
  * The in-memory store as an entry of its own, to create it before a limiter or to share it among several limiters.
  * @module sluice/memory
  */
+import { checkPolicyName } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
 import { consume, debit, peek, refund, type Decision } from "../../core/decision.js";
@@ -172,6 +173,7 @@ export class MemoryStore implements SyncStore {
 
   // Policies of one name share buckets although their numbers differ, so that a change of tier keeps what was spent.
   #addPolicy(policy: Policy): StoredPolicy {
+    checkPolicyName(this, policy.name);
     const salt = { high: 0, low: 0 };
     this.#saltOf(policy.name, salt);
     const limits = policy.limits.map((limit) => ({ limit, id: -1, buckets: 0 }));
