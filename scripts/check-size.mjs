@@ -13,7 +13,7 @@ const budgets = {
   "./fastify": 13_450,
   "./hono": 12_900,
   "./web": 12_550,
-  "./memory": 3_700,
+  "./memory": 3_950,
   "./redis": 13_100,
   "./postgres": 11_900,
   "./cas": 7_000,
@@ -21,7 +21,7 @@ const budgets = {
   "./client": 6_050,
   "./client/traffic": 4_150,
   "./testing": 36_700, // never in production
-  "createLimiter only": 6_800,
+  "createLimiter only": 7_100,
   "rateLimit of express only": 12_900,
   "createLimiter and RedisStore": 16_900,
   "createFetch only": 6_000,

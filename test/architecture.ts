@@ -7,7 +7,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   core: [],
   guard: ["core"],
   "stores/shared": ["core"],
-  "stores/memory": ["core"],
+  "stores/memory": ["core", "diagnostics"], // counts policy names: it alone sees those of single calls
   "stores/redis": ["core", "guard", "stores/shared"],
   "stores/postgres": ["core", "guard", "stores/shared"],
   "stores/cas": ["core", "guard", "stores/shared"],

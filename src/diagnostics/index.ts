@@ -4,6 +4,7 @@
  * addresses are not among them.
  */
 export { checkLimiter } from "./limiters.js";
+export { checkPolicyName } from "./policy-names.js";
 export { checkPolicyOptions } from "./policies.js";
 export { replacementOf } from "./foreign-options.js";
 export { cureForStyle } from "./header-styles.js";

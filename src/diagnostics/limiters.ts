@@ -3,18 +3,24 @@ import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { builtin, platform } from "../warnings/platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
+import { checkPolicyName } from "./policy-names.js";
 
 // An application that makes this many limiters of one policy within a minute makes one for each request.
 const MANY = 100;
 const MINUTE_MS = 60_000;
+// The most policies that are counted within a minute.
+const MOST_POLICIES = 1_000;
 
-/** Warns when a limiter is made for each request, or counts in the memory of one worker of a cluster. */
+/**
+ * Warns when limiters are made for each request, have 1,000 names, or count in the memory of one worker of a cluster.
+ */
 export function checkLimiter(policy: Policy, store: Store): void {
   // Tests make limiters by the hundred, with a clock of their own.
   if (store.clock !== "server" && store.clock !== monotonicClock) return;
   if (isOneOfMany(policy)) {
     warnOnce("SLUICE_LIMITER_PER_REQUEST", `${MANY} limiters of policy "${policy.name}" were made within a minute: make one, and keep it`);
   }
+  checkPolicyName(store, policy.name);
   // A store that answers at once and cannot fail is in this process's memory.
   if (store.sync && store.guard === undefined && isClusterWorker()) {
     warnOnce("SLUICE_MEMORY_IN_CLUSTER", `Each worker of this cluster counts policy "${policy.name}" by itself, in its own memory`);
@@ -31,7 +37,7 @@ function isOneOfMany(policy: Policy): boolean {
   wasCountedNow = true;
   queueMicrotask(() => (wasCountedNow = false));
   const now = monotonicClock();
-  if (now - countingSince > MINUTE_MS) {
+  if (now - countingSince > MINUTE_MS || made.size >= MOST_POLICIES) {
     made.clear();
     countingSince = now;
   }

@@ -4,6 +4,7 @@ import type * as diagnostics from "./index.js";
 const ignore = (): undefined => undefined;
 
 export const checkLimiter: typeof diagnostics.checkLimiter = ignore;
+export const checkPolicyName: typeof diagnostics.checkPolicyName = ignore;
 export const checkPolicyOptions: typeof diagnostics.checkPolicyOptions = ignore;
 export const replacementOf: typeof diagnostics.replacementOf = ignore;
 export const cureForStyle: typeof diagnostics.cureForStyle = () => "";

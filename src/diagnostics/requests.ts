@@ -1,6 +1,7 @@
 import { encodeKey, UNIDENTIFIED, type Key } from "../core/key.js";
 import { processWide } from "../core/process-wide.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
+import { checkPolicyName } from "./policy-names.js";
 
 // A check costs as much as a decision, so only a gate's first 1 000 requests are checked.
 const FIRST = 1_000;
@@ -9,6 +10,9 @@ const FIRST = 1_000;
 // must meet a first one that is still checking.
 const IN_A_ROW = 250;
 const OF_EVERY = 16_000;
+
+// The most policy names that requests are remembered for.
+const MOST_NAMES = 1_000;
 
 /** Checks a request that was counted under `key`, if it is among those to check. */
 export type RequestCheck = (request: unknown, key: Key, policy: string) => void;
@@ -25,6 +29,7 @@ export function createRequestCheck(store: object): RequestCheck {
     const isTurn = ledger.counted++ % OF_EVERY < IN_A_ROW;
     if (first > 0) first--;
     else if (!isTurn) return;
+    checkPolicyName(store, policy);
     if (!isQuiet("SLUICE_COUNTED_TWICE") && wasCounted(ledger, request, key, policy)) {
       warnOnce("SLUICE_COUNTED_TWICE", `A request was counted twice for one key under policy "${policy}": two rate limits see it`);
     }
@@ -44,6 +49,7 @@ interface Ledger {
 
 function wasCounted({ keys }: Ledger, request: unknown, key: Key, policy: string): boolean {
   if (typeof request !== "object" || request === null) return false;
+  if (keys.size >= MOST_NAMES) keys.clear();
   const counted = keys.get(policy) ?? new WeakMap<object, Key>();
   keys.set(policy, counted);
   const before = counted.get(request);

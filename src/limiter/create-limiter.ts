@@ -17,7 +17,8 @@ import { createRefund, tookNothing } from "./refund.js";
  * Makes a limiter, which you ask before you do work for a caller.
  *
  * Throws a TypeError or RangeError that names the wrong option. Throws a RangeError for a second limiter on one store
- * that uses a policy name with other numbers: their callers would share buckets that mean different things.
+ * that uses a policy name with other numbers: their callers would share buckets that mean different things. Each store
+ * remembers the numbers of the last 1,000 names for this.
  * @example
  * const limiter = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perSecond(5) } });
  * const decision = limiter.consume(["user", "42"]);
@@ -117,6 +118,9 @@ function checkStore(store: Store): Store {
   return store;
 }
 
+// A store with more policy names was warned of, and the oldest claims are forgotten.
+const MOST_CLAIMS = 1_000;
+
 /** Refuses two policies of one name with different numbers on one store. */
 function claim(store: Store, policy: Policy): void {
   const claims = processWide("claims", () => new WeakMap<Store, Map<string, Policy>>());
@@ -128,5 +132,6 @@ function claim(store: Store, policy: Policy): void {
     );
   }
   byName.set(policy.name, policy);
+  if (byName.size > MOST_CLAIMS) byName.delete(byName.keys().next().value as string);
   claims.set(store, byName);
 }

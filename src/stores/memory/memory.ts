@@ -2,6 +2,7 @@
  * The in-memory store as an entry of its own, to create it before a limiter or to share it among several limiters.
  * @module sluice/memory
  */
+import { checkPolicyName } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
 import { consume, debit, peek, refund, type Decision } from "../../core/decision.js";
@@ -9,17 +10,20 @@ import { checkClock, checkOptions, expected, positiveInteger } from "../../core/
 import type { Policy } from "../../core/policy.js";
 import type { Charge, SyncStore } from "../../core/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
+import type { StoredLimit } from "./stored-limits.js";
 import { MemoryTable } from "./table.js";
 
 /** The options of a {@link MemoryStore}. */
 export interface MemoryStoreOptions {
   /**
-   * The most keys kept for each limit of each policy: 1 to 10^9, default 1,000,000. Memory grows with the keys in use,
-   * up to about 40 MB per limit at the default.
+   * The most buckets kept, for all policies together: 1 to 10^9, default 1,000,000. A key has one bucket for each limit
+   * of its policy. Memory grows with the buckets in use, up to about 40 MB at the default, and returns as buckets are
+   * full again.
    *
    * At the maximum, a new key removes a bucket that is full again, which changes no decision. If 256 examined buckets
-   * (or all, if fewer are kept) are busy, it removes the one that would be full soonest. So no caller is locked out. To
-   * lose a debt early, a caller must fill the table and place 255 keys around its own that are full no sooner.
+   * (or all, if fewer are kept) are busy, it removes the one that would be full soonest, of any policy. So no caller is
+   * locked out. To lose a debt early, a caller must fill the store and place 255 buckets around its own that are full
+   * no sooner.
    */
   readonly maxKeys?: number | undefined;
   /** Returns milliseconds. Default: {@link monotonicClock}. */
@@ -28,7 +32,7 @@ export interface MemoryStoreOptions {
 
 /** What a {@link MemoryStore} keeps and has removed. */
 export interface MemoryStats {
-  /** Buckets kept now, over all limits. Some of them may be full. */
+  /** Buckets kept now, over all policies and limits. Some of them may be full. */
   readonly buckets: number;
   /**
    * Buckets removed before they were full, because `maxKeys` was reached. Above 0, either `maxKeys` is too small or a
@@ -40,10 +44,12 @@ export interface MemoryStats {
 // About 40 GB of memory: a larger number is a mistake.
 const MOST_KEYS = 1_000_000_000;
 
-/** The tables of a policy's limits. */
-interface PolicyTables {
+/** What the store needs for each call under a policy. */
+interface StoredPolicy {
   readonly policy: Policy | null;
-  readonly tables: readonly MemoryTable[];
+  /** Mixed into the fingerprint of each key. Equal for all policies of one name. */
+  readonly salt: Fingerprint;
+  readonly limits: readonly StoredLimit[];
   /** One record per limit, reused by every call: the store allocates only the decision. */
   readonly buckets: readonly Bucket[];
 }
@@ -61,25 +67,28 @@ export class MemoryStore implements SyncStore {
   readonly sync = true;
   readonly clock: Clock;
 
-  readonly #maxKeys: number;
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
   /** The fingerprint of the last key. */
   readonly #key: Fingerprint = { high: 0, low: 0 };
   /** The last key if it came at least twice in a row, so that its fingerprint is known; null otherwise. */
   #repeated: string | null = null;
-  readonly #tables = new Map<string, MemoryTable>();
-  readonly #byPolicy = new WeakMap<Policy, PolicyTables>();
+  /** The fingerprint of the last key under the last policy's name. */
+  readonly #bucketKey: Fingerprint = { high: 0, low: 0 };
+  /** With a secret of its own: a key that equals a policy's name must not undo the salt. */
+  readonly #saltOf: Fingerprinter = makeFingerprinter();
+  readonly #table: MemoryTable;
+  readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
   /** The entry of the last policy, since most stores serve one policy. */
-  #last: PolicyTables = { policy: null, tables: [], buckets: [] };
+  #last: StoredPolicy = { policy: null, salt: { high: 0, low: 0 }, limits: [], buckets: [] };
 
   /** Throws a TypeError or RangeError that names the wrong option. */
   constructor(options: MemoryStoreOptions = {}) {
     checkOptions(options, ["maxKeys", "clock"]);
     const { maxKeys = 1_000_000, clock = monotonicClock } = options;
     checkClock(clock);
-    this.#maxKeys = positiveInteger("maxKeys", maxKeys);
-    if (maxKeys > MOST_KEYS) throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
+    if (positiveInteger("maxKeys", maxKeys) > MOST_KEYS) throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
     this.clock = clock;
+    this.#table = new MemoryTable(maxKeys);
   }
 
   consume(policy: Policy, key: string, cost: number): Decision {
@@ -126,22 +135,18 @@ export class MemoryStore implements SyncStore {
   }
 
   reset(policy: Policy, key: string): void {
-    const entry = this.#load(policy, key);
-    for (const table of entry.tables) table.delete(this.#key);
+    this.#load(policy, key);
+    // Also what limits have left that this version of the policy does not have.
+    this.#table.delete(this.#bucketKey, null);
   }
 
   /** Returns how many buckets are kept now, and how many busy ones were removed since the store was created. */
   stats(): MemoryStats {
-    let buckets = 0;
-    let evictedBusy = 0;
-    for (const table of this.#tables.values()) {
-      buckets += table.size;
-      evictedBusy += table.evictedBusy;
-    }
+    const { size: buckets, evictedBusy } = this.#table;
     return { buckets, evictedBusy };
   }
 
-  #load(policy: Policy, key: string): PolicyTables {
+  #load(policy: Policy, key: string): StoredPolicy {
     if (this.#last.policy !== policy) this.#last = this.#byPolicy.get(policy) ?? this.#addPolicy(policy);
     const entry = this.#last;
     if (key !== this.#repeated) {
@@ -150,27 +155,29 @@ export class MemoryStore implements SyncStore {
       // Keeping every key, to compare it with the next, would cost a tenth of a decision.
       this.#repeated = this.#key.high === high && this.#key.low === low ? key : null;
     }
-    for (let i = 0; i < entry.tables.length; i++) (entry.tables[i] as MemoryTable).get(this.#key, entry.buckets[i] as Bucket);
+    this.#bucketKey.high = this.#key.high ^ entry.salt.high;
+    this.#bucketKey.low = this.#key.low ^ entry.salt.low;
+    // Both 0 marks an empty slot.
+    if ((this.#bucketKey.high | this.#bucketKey.low) === 0) this.#bucketKey.low = 1;
+    for (let i = 0; i < entry.limits.length; i++) this.#table.get(this.#bucketKey, entry.limits[i] as StoredLimit, entry.buckets[i] as Bucket);
     return entry;
   }
 
-  #save(entry: PolicyTables, now: number): void {
-    for (let i = 0; i < entry.tables.length; i++) {
+  #save(entry: StoredPolicy, now: number): void {
+    for (let i = 0; i < entry.limits.length; i++) {
       const bucket = entry.buckets[i] as Bucket;
-      if (bucket.spent > 0) (entry.tables[i] as MemoryTable).put(this.#key, bucket, now);
-      else (entry.tables[i] as MemoryTable).delete(this.#key);
+      if (bucket.spent > 0) this.#table.put(this.#bucketKey, entry.limits[i] as StoredLimit, bucket, now);
+      else this.#table.delete(this.#bucketKey, entry.limits[i] as StoredLimit);
     }
   }
 
-  // Limits of one name share a table although their numbers differ, so that a change of tier keeps what was spent.
-  #addPolicy(policy: Policy): PolicyTables {
-    const tables = policy.limits.map((limit) => {
-      const name = `${policy.name} ${limit.name}`;
-      const table = this.#tables.get(name) ?? new MemoryTable(limit, this.#maxKeys);
-      this.#tables.set(name, table);
-      return table;
-    });
-    const entry = { policy, tables, buckets: policy.limits.map(fullBucket) };
+  // Policies of one name share buckets although their numbers differ, so that a change of tier keeps what was spent.
+  #addPolicy(policy: Policy): StoredPolicy {
+    checkPolicyName(this, policy.name);
+    const salt = { high: 0, low: 0 };
+    this.#saltOf(policy.name, salt);
+    const limits = policy.limits.map((limit) => ({ limit, id: -1, buckets: 0 }));
+    const entry = { policy, salt, limits, buckets: policy.limits.map(fullBucket) };
     this.#byPolicy.set(policy, entry);
     return entry;
   }

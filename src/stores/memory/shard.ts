@@ -1,18 +1,21 @@
-import { fullBucket, type Bucket } from "../../core/bucket.js";
-import type { Limit } from "../../core/limit.js";
+import type { Bucket } from "../../core/bucket.js";
 import type { Fingerprint } from "./fingerprint.js";
+import type { StoredLimit, StoredLimits } from "./stored-limits.js";
 
 const SMALLEST = 8;
 const LARGEST_FILL = 0.75;
 // The most buckets examined for an idle one before a busy one is removed.
 const EXAMINED = 256;
+// The slots in which a sweep looks for a busy bucket.
+const SAMPLED = 16;
 
-// A slot is 24 bytes, mostly one cache miss: `high` and `low` as integers, then `spent` and `at` as doubles.
-const WORDS = 6;
+// A slot is 28 bytes, mostly one cache miss: `high`, `low` and the limit's number as integers, then `spent` and `at` as
+// doubles.
+const WORDS = 7;
 const LOW = 1;
-const DOUBLES = 3;
-const SPENT = 1;
-const AT = 2;
+const LIMIT = 2;
+const SPENT = 12;
+const AT = 20;
 
 /**
  * One open-addressing hash table of buckets in one buffer, with no object and no string per key.
@@ -21,6 +24,7 @@ const AT = 2;
  * - A slot is empty when both halves of its fingerprint are 0.
  * - No slot is empty between a fingerprint's home slot (`low & mask`) and its own slot.
  * - At most three quarters of the slots are taken, so every probe ends.
+ * - The buckets of one key have one fingerprint. Their limits differ in name.
  */
 export class MemoryShard {
   /** Slots taken, idle buckets included. */
@@ -28,48 +32,64 @@ export class MemoryShard {
 
   #mask = SMALLEST - 1;
   #words = new Int32Array(WORDS * SMALLEST);
-  #amounts = new Float64Array(this.#words.buffer);
-  /** `unitsPerMs` and `unitsPerToken` of each slot. Null while all records have those of `#limit` (law L14). */
-  #numbers: Float64Array | null = null;
+  /** The same bytes. Half of the doubles begin between two multiples of 8 bytes. */
+  #bytes = new DataView(this.#words.buffer);
   /** The slot where the last eviction stopped; the next one continues there. */
   #hand = 0;
-  readonly #limit: Limit;
+  readonly #limits: StoredLimits;
 
-  constructor(limit: Limit) {
-    this.#limit = limit;
+  constructor(limits: StoredLimits) {
+    this.#limits = limits;
   }
 
   /** Reads a bucket into `out`. An absent bucket reads as full. */
-  get(key: Fingerprint, out: Bucket): void {
-    const slot = this.#find(key);
-    if (slot >= 0) this.#read(slot, out);
-    else out.spent = 0;
+  get(key: Fingerprint, stored: StoredLimit, out: Bucket): void {
+    const slot = this.#find(key, stored);
+    if (slot < 0) {
+      out.spent = 0;
+      return;
+    }
+    const id = this.#words[WORDS * slot + LIMIT] as number;
+    const { limit } = id === stored.id ? stored : this.#limits.get(id);
+    out.spent = this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true);
+    out.at = this.#bytes.getFloat64(4 * WORDS * slot + AT, true);
+    out.unitsPerMs = limit.unitsPerMs;
+    out.unitsPerToken = limit.unitsPerToken;
   }
 
   /** Overwrites a bucket if it is there. Returns whether it was. */
-  update(key: Fingerprint, bucket: Bucket): boolean {
-    const slot = this.#find(key);
-    if (slot >= 0) this.#write(slot, bucket);
-    return slot >= 0;
+  update(key: Fingerprint, stored: StoredLimit, bucket: Bucket): boolean {
+    const slot = this.#find(key, stored);
+    if (slot < 0) return false;
+    const id = this.#words[WORDS * slot + LIMIT] as number;
+    if (id !== stored.id) {
+      this.#words[WORDS * slot + LIMIT] = this.#limits.addBucket(stored);
+      this.#limits.removeBucket(id);
+    }
+    this.#write(slot, bucket);
+    return true;
   }
 
   /** Adds a bucket that is not there yet. Returns how many idle buckets it removed to make room. */
-  insert(key: Fingerprint, bucket: Bucket, now: number): number {
+  insert({ high, low }: Fingerprint, stored: StoredLimit, bucket: Bucket, now: number): number {
     const dropped = this.used < (this.#mask + 1) * LARGEST_FILL ? 0 : this.#rebuild(now);
-    let slot = key.low & this.#mask;
-    while (this.#isTaken(slot)) slot = (slot + 1) & this.#mask;
-    this.#words[WORDS * slot] = key.high;
-    this.#words[WORDS * slot + LOW] = key.low;
+    const slot = this.#take(low);
+    this.#words[WORDS * slot] = high;
+    this.#words[WORDS * slot + LOW] = low;
+    this.#words[WORDS * slot + LIMIT] = this.#limits.addBucket(stored);
     this.#write(slot, bucket);
-    this.used += 1;
     return dropped;
   }
 
-  /** Removes a bucket. Returns whether it was there. */
-  delete(key: Fingerprint): boolean {
-    const slot = this.#find(key);
-    if (slot >= 0) this.#remove(slot);
-    return slot >= 0;
+  /** Removes a bucket of a key, or with null those of all limits. Returns how many there were. */
+  delete({ high, low }: Fingerprint, stored: StoredLimit | null): number {
+    const before = this.used;
+    for (let slot = low & this.#mask; this.#isTaken(slot); ) {
+      // The gap may close with another bucket of the key.
+      if (this.#isAt(slot, high, low, stored)) this.#remove(slot);
+      else slot = (slot + 1) & this.#mask;
+    }
+    return before - this.used;
   }
 
   /** Removes the first idle bucket of 256, or else the one that would be full soonest. The shard must not be empty. */
@@ -92,63 +112,64 @@ export class MemoryShard {
     return soonest > now ? "busy" : "idle";
   }
 
-  #find(key: Fingerprint): number {
-    const { high, low } = key;
-    const words = this.#words;
-    for (let slot = low & this.#mask; ; slot = (slot + 1) & this.#mask) {
-      const foundHigh = words[WORDS * slot];
-      const foundLow = words[WORDS * slot + LOW];
-      if (foundHigh === high && foundLow === low) return slot;
-      if (foundHigh === 0 && foundLow === 0) return -1;
+  /** Removes all idle buckets if a sample finds no busy one. Returns how many it removed. */
+  sweep(now: number): number {
+    for (let i = 0; i < SAMPLED; i++) {
+      this.#hand = (this.#hand + 1) & this.#mask;
+      if (this.#isTaken(this.#hand) && this.#fullAt(this.#hand, now) > now) return 0;
     }
+    return this.#rebuild(now);
+  }
+
+  #find({ high, low }: Fingerprint, stored: StoredLimit): number {
+    for (let slot = low & this.#mask; ; slot = (slot + 1) & this.#mask) {
+      if (this.#isAt(slot, high, low, stored)) return slot;
+      if (!this.#isTaken(slot)) return -1;
+    }
+  }
+
+  // Another version of a policy may have other numbers in a limit of one name.
+  #isAt(slot: number, high: number, low: number, stored: StoredLimit | null): boolean {
+    if (this.#words[WORDS * slot] !== high || this.#words[WORDS * slot + LOW] !== low) return false;
+    const id = this.#words[WORDS * slot + LIMIT] as number;
+    return stored === null || id === stored.id || this.#limits.get(id).limit.name === stored.limit.name;
   }
 
   #isTaken(slot: number): boolean {
     return this.#words[WORDS * slot] !== 0 || this.#words[WORDS * slot + LOW] !== 0;
   }
 
-  #read(slot: number, out: Bucket): void {
-    const numbers = this.#numbers;
-    out.spent = this.#amounts[DOUBLES * slot + SPENT] as number;
-    out.at = this.#amounts[DOUBLES * slot + AT] as number;
-    out.unitsPerMs = numbers === null ? this.#limit.unitsPerMs : (numbers[2 * slot] as number);
-    out.unitsPerToken = numbers === null ? this.#limit.unitsPerToken : (numbers[2 * slot + 1] as number);
+  #write(slot: number, { spent, at }: Bucket): void {
+    this.#bytes.setFloat64(4 * WORDS * slot + SPENT, spent, true);
+    this.#bytes.setFloat64(4 * WORDS * slot + AT, at, true);
   }
 
-  #write(slot: number, bucket: Bucket): void {
-    this.#amounts[DOUBLES * slot + SPENT] = bucket.spent;
-    this.#amounts[DOUBLES * slot + AT] = bucket.at;
-    if (this.#numbers === null) {
-      if (bucket.unitsPerMs === this.#limit.unitsPerMs && bucket.unitsPerToken === this.#limit.unitsPerToken) return;
-      this.#numbers = new Float64Array(2 * (this.#mask + 1));
-      for (let i = 0; i < this.#numbers.length; i += 2) {
-        this.#numbers[i] = this.#limit.unitsPerMs;
-        this.#numbers[i + 1] = this.#limit.unitsPerToken;
-      }
-    }
-    this.#numbers[2 * slot] = bucket.unitsPerMs;
-    this.#numbers[2 * slot + 1] = bucket.unitsPerToken;
+  /** Takes the next empty slot for a fingerprint. */
+  #take(low: number): number {
+    let slot = low & this.#mask;
+    while (this.#isTaken(slot)) slot = (slot + 1) & this.#mask;
+    this.used += 1;
+    return slot;
   }
 
   // A record more than one full refill ahead of the clock counts as full, so that it blocks no other bucket (law L6).
   #fullAt(slot: number, now: number): number {
-    const at = this.#amounts[DOUBLES * slot + AT] as number;
-    if (at - now > this.#limit.fullMs) return now;
-    const unitsPerMs = this.#numbers === null ? this.#limit.unitsPerMs : (this.#numbers[2 * slot] as number);
-    return at + Math.ceil((this.#amounts[DOUBLES * slot + SPENT] as number) / unitsPerMs);
+    const { limit } = this.#limits.get(this.#words[WORDS * slot + LIMIT] as number);
+    const at = this.#bytes.getFloat64(4 * WORDS * slot + AT, true);
+    if (at - now > limit.fullMs) return now;
+    return at + Math.ceil(this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true) / limit.unitsPerMs);
   }
 
   // Closes the gap (backward shift), so that no probe stops early and no tombstones pile up.
   #remove(slot: number): void {
+    this.#limits.removeBucket(this.#words[WORDS * slot + LIMIT] as number);
     let gap = slot;
     for (let next = (gap + 1) & this.#mask; this.#isTaken(next); next = (next + 1) & this.#mask) {
       const home = (this.#words[WORDS * next + LOW] as number) & this.#mask;
       const awayFromHome = (next - home) & this.#mask;
       const awayFromGap = (next - gap) & this.#mask;
       if (awayFromHome < awayFromGap) continue;
-      // Copies integers: fingerprint bits that form a NaN could change if they were copied as a double.
       this.#words.copyWithin(WORDS * gap, WORDS * next, WORDS * (next + 1));
-      this.#numbers?.copyWithin(2 * gap, 2 * next, 2 * (next + 1));
       gap = next;
     }
     this.#words[WORDS * gap] = 0;
@@ -156,34 +177,27 @@ export class MemoryShard {
     this.used -= 1;
   }
 
-  // Removes idle buckets, and doubles the slots when more than half of the buckets are busy. So rebuilding stays rare.
+  // Keeps the busy buckets only, in as many slots as these fill to three eighths at most. So rebuilding stays rare, and
+  // idle buckets hold no memory.
   #rebuild(now: number): number {
     const busy: number[] = [];
-    for (let slot = 0; slot <= this.#mask; slot++) if (this.#isTaken(slot) && this.#fullAt(slot, now) > now) busy.push(slot);
+    for (let slot = 0; slot <= this.#mask; slot++) {
+      if (!this.#isTaken(slot)) continue;
+      if (this.#fullAt(slot, now) > now) busy.push(WORDS * slot);
+      else this.#limits.removeBucket(this.#words[WORDS * slot + LIMIT] as number);
+    }
     const dropped = this.used - busy.length;
-    const slots = (this.#mask + 1) * (busy.length > this.used / 2 ? 2 : 1);
     const words = this.#words;
-    const amounts = this.#amounts;
-    const numbers = this.#numbers;
-
+    let slots = SMALLEST;
+    while (busy.length > (slots * LARGEST_FILL) / 2) slots *= 2;
     this.#mask = slots - 1;
     this.#words = new Int32Array(WORDS * slots);
-    this.#amounts = new Float64Array(this.#words.buffer);
-    this.#numbers = null;
+    this.#bytes = new DataView(this.#words.buffer);
     this.#hand = 0;
     this.used = 0;
-    const key = { high: 0, low: 0 };
-    const bucket = fullBucket(this.#limit);
-    for (const slot of busy) {
-      key.high = words[WORDS * slot] as number;
-      key.low = words[WORDS * slot + LOW] as number;
-      bucket.spent = amounts[DOUBLES * slot + SPENT] as number;
-      bucket.at = amounts[DOUBLES * slot + AT] as number;
-      if (numbers !== null) {
-        bucket.unitsPerMs = numbers[2 * slot] as number;
-        bucket.unitsPerToken = numbers[2 * slot + 1] as number;
-      }
-      this.insert(key, bucket, now);
+    for (const from of busy) {
+      const to = WORDS * this.#take(words[from + LOW] as number);
+      for (let i = 0; i < WORDS; i++) this.#words[to + i] = words[from + i] as number;
     }
     return dropped;
   }

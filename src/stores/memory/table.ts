@@ -1,54 +1,59 @@
 import type { Bucket } from "../../core/bucket.js";
-import type { Limit } from "../../core/limit.js";
 import type { Fingerprint } from "./fingerprint.js";
 import { MemoryShard } from "./shard.js";
+import { StoredLimits, type StoredLimit } from "./stored-limits.js";
 
-// 5000 keys fill a shard of 8192 slots to 61 %: probes are short, a key takes 39 bytes, and growth takes well under 1
-// ms.
-const KEYS_PER_SHARD = 5_000;
+// 5850 buckets fill a shard of 8192 slots to 71 %: a bucket takes 39.2 bytes, and growth takes well under 1 ms.
+const BUCKETS_PER_SHARD = 5_850;
+// Sweeping looks at 16 slots, and mostly stops at the first: next to nothing for each call.
+const PUTS_PER_SWEEP = 256;
 
 /**
- * The buckets of one limit, by fingerprint: at most `maxKeys`. A bucket is idle when it is full, and busy otherwise.
+ * The buckets of a store, by fingerprint and limit: at most `maxKeys`. A bucket is idle when it is full, and busy
+ * otherwise.
  *
  * Invariants:
  * - `size` counts the buckets kept, idle ones included, and never exceeds `maxKeys`.
- * - Any `put` may remove a bucket that is idle at `now`, which changes no decision (law L4).
+ * - Any `put` may remove buckets that are idle at `now`, which changes no decision (law L4).
  * - A `put` removes a busy bucket only when `maxKeys` are kept and all buckets it examines are busy. It removes the one
  *   that would be full soonest, and `evictedBusy` counts it.
- * - A call touches one shard, or two when the first is empty. So no call takes longer than growing one shard.
+ * - A call touches at most three shards. So no call takes longer than rebuilding three shards.
  */
 export class MemoryTable {
   size = 0;
   evictedBusy = 0;
 
   readonly #maxKeys: number;
-  readonly #limit: Limit;
+  readonly #limits = new StoredLimits();
   /** Created on first use, so that a large empty table costs next to nothing. */
   readonly #shards: Array<MemoryShard | undefined>;
+  /** The shard that was swept last, and the calls of `put` until the next one is. */
+  #swept = 0;
+  #untilSweep = 0;
 
-  constructor(limit: Limit, maxKeys: number) {
+  constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
-    this.#limit = limit;
-    this.#shards = Array.from({ length: Math.ceil(maxKeys / KEYS_PER_SHARD) });
+    this.#shards = Array.from({ length: Math.ceil(maxKeys / BUCKETS_PER_SHARD) });
   }
 
   /** Reads a bucket into `out`. An absent bucket reads as full. */
-  get(key: Fingerprint, out: Bucket): void {
-    this.#shardOf(key).get(key, out);
+  get(key: Fingerprint, stored: StoredLimit, out: Bucket): void {
+    this.#shardOf(key).get(key, stored, out);
   }
 
-  /** Writes a bucket. Makes room for a new one. */
-  put(key: Fingerprint, bucket: Bucket, now: number): void {
+  /** Writes a bucket that was brought to the numbers of its limit. Makes room for a new one. */
+  put(key: Fingerprint, stored: StoredLimit, bucket: Bucket, now: number): void {
+    if (--this.#untilSweep < 0) this.#sweep(now);
     const shard = this.#shardOf(key);
-    if (shard.update(key, bucket)) return;
+    if (shard.update(key, stored, bucket)) return;
     if (this.size >= this.#maxKeys) this.#evict(shard, now);
-    const dropped = shard.insert(key, bucket, now);
+    const dropped = shard.insert(key, stored, bucket, now);
     this.size += 1 - dropped;
   }
 
-  /** Forgets a bucket. */
-  delete(key: Fingerprint): void {
-    if (this.#shardOf(key).delete(key)) this.size -= 1;
+  /** Forgets a bucket of a key, or with null those of all limits. */
+  delete(key: Fingerprint, stored: StoredLimit | null): void {
+    this.size -= this.#shardOf(key).delete(key, stored);
   }
 
   #evict(preferred: MemoryShard, now: number): void {
@@ -58,8 +63,15 @@ export class MemoryTable {
     this.size -= 1;
   }
 
+  // One shard after another. So the memory of idle buckets returns without a timer and without a pause.
+  #sweep(now: number): void {
+    this.#untilSweep = PUTS_PER_SWEEP;
+    this.#swept = (this.#swept + 1) % this.#shards.length;
+    this.size -= this.#shards[this.#swept]?.sweep(now) ?? 0;
+  }
+
   #shardOf(key: Fingerprint): MemoryShard {
     const i = Math.floor(((key.high >>> 0) / 2 ** 32) * this.#shards.length);
-    return (this.#shards[i] ??= new MemoryShard(this.#limit));
+    return (this.#shards[i] ??= new MemoryShard(this.#limits));
   }
 }

@@ -130,12 +130,40 @@ describe("L13 · memory is bounded", () => {
     }
   });
 
-  test("L13 · bounded: each limit of each policy has the cap to itself", () => {
+  test("L13 · bounded: the cap is of the whole store, over all limits of all policies", () => {
     const { store } = storeOf(3);
     const both = definePolicy({ name: "both", limits: [{ capacity: 5, refill: perSecond(1) }, { capacity: 5, refill: perHour(1) }] });
     for (let i = 0; i < 10; i++) store.consume(both, `key-${i}`, 1);
     for (let i = 0; i < 10; i++) store.consume(policy, `key-${i}`, 1);
-    expect(store.stats()).toEqual({ buckets: 9, evictedBusy: 21 });
+    expect(store.stats()).toEqual({ buckets: 3, evictedBusy: 27 });
+    for (let i = 0; i < 5_000; i++) store.consume(definePolicy({ name: `tenant-${i}`, capacity: 5, refill: perHour(1) }), "alice", 1);
+    expect(store.stats()).toEqual({ buckets: 3, evictedBusy: 5_027 });
+  });
+
+  test("L13 · bounded: spraying under another policy locks nobody out and frees a debtor only with 255 later debts", () => {
+    const slow = definePolicy({ name: "slow", capacity: 10, refill: perHour(1) });
+    for (const others of [254, 255]) {
+      const { store, take } = storeOf(256);
+      take("debtor", 10);
+      if (others === 254) take("cheap", 1);
+      for (let i = 0; i < others; i++) store.consume(slow, `sprayed-${i}`, 1);
+      expect(store.consume(slow, "one too many", 10).allowed).toBe(true);
+      expect(take("debtor"), `${others} others`).toBe(others === 255 ? 9 : null);
+    }
+    const { store, take } = storeOf(256);
+    store.consume(slow, "debtor", 10);
+    for (let i = 0; i < 10_000; i++) expect([take(`sprayed-${i}`, 10), take(`sprayed-${i}`)]).toEqual([0, null]);
+    expect(store.consume(slow, "debtor", 1).allowed).toBe(false);
+  });
+
+  test("L16 · policy names cost nothing once their buckets are full again", () => {
+    const { store, clock, take } = storeOf();
+    for (let i = 0; i < 10_000; i++) store.consume(definePolicy({ name: `tenant-${i}`, capacity: 10, refill: perSecond(2) }), "alice", 1);
+    expect(store.stats().buckets).toBe(10_000);
+    clock.advance(5_000);
+    // Two passes of the sweep over all shards.
+    for (let i = 0; i < 100_000; i++) take("bob", i % 10_000 === 0 ? 1 : 0);
+    expect(store.stats().buckets).toBeLessThan(500);
   });
 
   test("L13 · bounded: idle buckets go first; no busy one goes while there is an idle one, among up to 256", () => {
@@ -222,6 +250,26 @@ describe("L13 · memory is bounded", () => {
     }
     expect(small.store.stats().evictedBusy).toBe(0);
   });
+});
+
+test("reset forgets all that is kept under a policy's name and a key, in any version of the policy, and nothing else", () => {
+  const { store } = storeOf();
+  const limitOf = (name: string) => ({ name, capacity: 5, refill: perHour(1) });
+  const versionOf = (...limits: string[]) => definePolicy({ name: "api", limits: limits.map(limitOf) });
+  const [both, burst, day] = [versionOf("burst", "day"), versionOf("burst"), versionOf("day")];
+  const namesake = definePolicy({ name: "other", limits: [limitOf("burst"), limitOf("day")] });
+  for (const key of ["alice", "bob"]) for (const each of [both, namesake]) store.consume(each, key, 5);
+  store.reset(burst, "alice");
+  expect([both, day, burst].map((each) => store.peek(each, "alice", 1).remaining)).toEqual([5, 5, 5]);
+  expect([store.peek(both, "bob", 1).remaining, store.peek(namesake, "alice", 1).remaining, store.stats().buckets]).toEqual([0, 0, 6]);
+});
+
+test("a key that spells a policy's name shares no bucket with another key", () => {
+  const { store } = storeOf();
+  const [a, b] = [definePolicy({ name: "a", capacity: 1, refill: perSecond(1) }), definePolicy({ name: "b", capacity: 1, refill: perSecond(1) })];
+  const keys = ["a", "b", "a a", "b b"];
+  for (const each of [a, b]) for (const key of keys) expect(store.consume(each, key, 1).allowed).toBe(true);
+  expect(store.stats().buckets).toBe(8);
 });
 
 test("a limiter over it answers at once, and from its own clock", () => {
