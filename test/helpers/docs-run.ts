@@ -10,7 +10,6 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   sluice: () => import("../../src/index.js"),
   "sluice/store": () => import("../../src/store.js"),
   "sluice/http": () => import("../../src/http/index.js"),
-  "sluice/node": () => import("../../src/adapters/node.js"),
   "sluice/web": () => import("../../src/adapters/web.js"),
   "sluice/hono": () => import("../../src/adapters/hono.js"),
   "sluice/node": () => import("../../src/adapters/node.js"),
