@@ -12,7 +12,7 @@ interface UnreadRequest {
 /** The part of Node's sockets that is used here. */
 interface UnreadSocket {
   readonly writable: boolean;
-  destroySoon: unknown;
+  destroySoon?: undefined;
   end(): unknown;
   destroy(): unknown;
   once(event: "close", listener: () => void): unknown;
@@ -50,7 +50,6 @@ export function boundUnreadBody(response: object, maxBytes = 4_000_000, maxMs = 
 // Closing a socket with unread data sends a reset, which can overtake the response at the client.
 function discardBody(request: UnreadRequest, left: number, maxMs: number): void {
   const { socket } = request;
-  const { destroySoon } = socket;
   // Node calls this method to destroy a connection that is not kept. Without it, Node ends only the server's half.
   socket.destroySoon = undefined;
   const timer = setTimeout(() => socket.destroy(), maxMs);
@@ -58,7 +57,7 @@ function discardBody(request: UnreadRequest, left: number, maxMs: number): void 
   const over = (): void => {
     clearTimeout(timer);
     socket.off("close", over);
-    socket.destroySoon = destroySoon;
+    delete socket.destroySoon; // the prototype's is back
     if (!socket.writable) socket.destroy();
   };
   socket.once("close", over);

@@ -101,6 +101,20 @@ describe("a body that ends", () => {
     expect(sockets[0]?.listenerCount("close")).toBeLessThan(5);
   });
 
+  test("39 · bounded twice, leaves the socket as it was, so that a later Connection: close still closes it", async () => {
+    const refuseNow = refuse(MB, NEVER);
+    const { port, server } = await listen((request, response) => {
+      boundUnreadBody(response, MB, NEVER); // as after a refusal that could not be sent
+      refuseNow(request, response);
+    });
+    const client = await open(port);
+    client.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n");
+    await client.until(BODY);
+    client.write(`${"x".repeat(1_000)}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    await once(server, "client left");
+    await client.until(BODY, 2);
+  });
+
   test("39 · on a connection that is to close is read, so that the client sees no reset", async () => {
     const { port, server } = await listen(refuse(MB, NEVER));
     const client = await open(port);
