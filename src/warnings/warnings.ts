@@ -1,6 +1,7 @@
 import { expected } from "../core/check.js";
 import { DOCS } from "./docs.js";
 import { processWide } from "../core/process-wide.js";
+import type { StoreWarningCode } from "../core/store.js";
 import { platform } from "./platform.js";
 
 /** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
@@ -10,7 +11,8 @@ export type WarningCode =
   | "SLUICE_KEY_IS_ADDRESS"
   | "SLUICE_LIMITER_PER_REQUEST"
   | "SLUICE_MEMORY_IN_CLUSTER"
-  | "SLUICE_OBSERVER_FAILED";
+  | "SLUICE_OBSERVER_FAILED"
+  | StoreWarningCode;
 
 const CODES: readonly WarningCode[] = [
   "SLUICE_COUNTED_TWICE",
@@ -19,6 +21,9 @@ const CODES: readonly WarningCode[] = [
   "SLUICE_LIMITER_PER_REQUEST",
   "SLUICE_MEMORY_IN_CLUSTER",
   "SLUICE_OBSERVER_FAILED",
+  "SLUICE_STORE_BUG",
+  "SLUICE_STORE_SLOW",
+  "SLUICE_STORE_UNAVAILABLE",
 ];
 
 /** The codes that were warned of, or silenced. */

@@ -20,6 +20,9 @@ const codes: WarningCode[] = [
   "SLUICE_LIMITER_PER_REQUEST",
   "SLUICE_MEMORY_IN_CLUSTER",
   "SLUICE_OBSERVER_FAILED",
+  "SLUICE_STORE_BUG",
+  "SLUICE_STORE_SLOW",
+  "SLUICE_STORE_UNAVAILABLE",
 ];
 
 /** Makes so many limiters, each in a turn of its own, as requests would. */
