@@ -76,8 +76,7 @@ export class PostgresStore implements AsyncStore {
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
-    checkOptions(options, ["table", "denyCacheMs", "clock"]);
-    const { table = "sluice", denyCacheMs = 1_000, clock } = options;
+    const { table = "sluice", denyCacheMs = 1_000, clock } = checkOptions(options, ["table", "denyCacheMs", "clock"]);
     if (typeof client !== "object" || client === null || typeof client.query !== "function") {
       throw new TypeError(expected("client", "an object with `query(text, values)`", client));
     }

@@ -79,9 +79,9 @@ export class RedisStore implements AsyncStore {
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
-    checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
+    const own = checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
     this.#run = scriptRunner(client, SCRIPT);
-    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), clock } = options;
+    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), clock } = own;
     for (const [name, value] of Object.entries({ batch, cluster })) {
       if (typeof value !== "boolean") throw new TypeError(expected(name, "true or false", value));
     }
