@@ -26,7 +26,7 @@ const budgets = {
   "createLimiter and RedisStore": 17_200,
   "createFetch only": 6_000,
   "createWaiter beside createLimiter": 2_500,
-  "TokenBucket only": 2_600,
+  "TokenBucket only": 2_700,
   "parseRetryAfter only": 900,
 };
 

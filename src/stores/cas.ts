@@ -113,8 +113,8 @@ class CasStore<Version> implements AsyncStore {
     if (typeof backend?.read !== "function" || typeof backend.write !== "function") {
       throw new TypeError(expected("backend", "an object with `read` and `write`", backend));
     }
-    checkOptions(options, ["attempts", "clock", "random", "sleep"]);
-    const { attempts = 24, clock = Date.now, random = Math.random, sleep = pause } = options;
+    const own = checkOptions(options, ["attempts", "clock", "random", "sleep"]);
+    const { attempts = 24, clock = Date.now, random = Math.random, sleep = pause } = own;
     checkClock(clock);
     this.clock = clock;
     this.#backend = backend;

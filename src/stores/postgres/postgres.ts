@@ -63,8 +63,7 @@ export class PostgresStore implements AsyncStore {
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
-    checkOptions(options, ["table", "denyCacheMs", "clock"]);
-    const { table = "sluice", denyCacheMs = 1_000, clock } = options;
+    const { table = "sluice", denyCacheMs = 1_000, clock } = checkOptions(options, ["table", "denyCacheMs", "clock"]);
     checkPostgresClient(client);
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";

@@ -70,9 +70,13 @@ export function withoutCommand(error: unknown): Error {
 }
 
 function bare(error: unknown, options: ErrorOptions): Error {
-  const { name, code } = Object(error) as Readonly<Record<string, unknown>>;
-  const copy = new Error(messageOf(error), options);
+  const { name, code, stack } = Object(error) as Readonly<Record<string, unknown>>;
+  const message = messageOf(error);
+  const copy = new Error(message, options);
   if (typeof name === "string") Object.defineProperty(copy, "name", { value: name });
+  // Where the client threw: what comes after its message, which may name the key.
+  const frames = String(stack).split(message).at(-1);
+  if (message !== "" && frames?.startsWith("\n")) copy.stack = `${copy}${frames}`;
   return typeof code === "string" ? Object.assign(copy, { code }) : copy;
 }
 

@@ -84,9 +84,9 @@ export class RedisStore implements AsyncStore {
    * that cannot work: a promise, a pipeline, a client with callbacks.
    */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
-    checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
+    const own = checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
     this.#run = scriptRunner(client, SCRIPT);
-    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), clock } = options;
+    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), clock } = own;
     for (const [name, value] of Object.entries({ batch, cluster })) {
       if (typeof value !== "boolean") throw new TypeError(expected(name, "true or false", value));
     }
