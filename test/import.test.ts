@@ -46,7 +46,7 @@ async function callsAtImport(source: string): Promise<string[]> {
 }
 
 // An empty record; a list that is frozen; a policy that stands for one to be picked; a symbol for fastify; the text of Redis's scripts. Nothing that takes time.
-const HTTP = ["Object.create", "Object.freeze", "Object.keys", "Array.prototype.includes", "Number.isSafeInteger", "Math.ceil", "Array.prototype.map", "Math.min", "Symbol.for", "Object.defineProperty"];
+const HTTP = ["Object.create", "Object.freeze", "Number.isSafeInteger", "Math.ceil", "Array.prototype.map", "Math.min", "Symbol.for", "Object.defineProperty"];
 const known: Readonly<Record<string, readonly string[]>> = {
   ".": ["Object.freeze"],
   "./node": HTTP,
@@ -54,6 +54,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
   "./fastify": [...HTTP, "Object.assign"],
   "./hono": HTTP,
   "./web": HTTP.filter((call) => call !== "Object.create"),
+  "./memory": ["Object.freeze"],
   "./redis": ["Promise.resolve", "String.prototype.trim", "String.prototype.toString", "String.prototype.replaceAll"],
   "./http": HTTP,
 };

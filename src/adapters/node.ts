@@ -3,7 +3,7 @@
  * @module sluice/node
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { expected } from "../core/check.js";
+import { expected, ownMembers } from "../core/check.js";
 import { createGate } from "../http/gate.js";
 import type { GateOptions } from "../http/options/options.js";
 import { errorRefusal } from "../http/refusal/refusal.js";
@@ -41,7 +41,7 @@ export type Listener<Req, Res> = (request: Req, response: Res) => unknown;
 export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse>(
   options: NodeRateLimitOptions<Req, Res>,
 ): (listener: Listener<Req, Res>) => Listener<Req, Res> {
-  const { onError = answer500, ...gateOptions } = { __proto__: null, ...options } as unknown as NodeRateLimitOptions<Req, Res>;
+  const { onError = answer500, ...gateOptions } = ownMembers(Object(options) as NodeRateLimitOptions<Req, Res>);
   if (typeof onError !== "function") throw new TypeError(expected("onError", "a function", onError));
   const gate = createGate<Req>(gateOptions as GateOptions<Req>, nodeReader);
 

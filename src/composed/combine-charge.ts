@@ -1,8 +1,8 @@
 import { expected } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { bucketId, type Key } from "../core/key.js";
-import type { Policy } from "../core/policy.js";
+import type { Key } from "../core/key.js";
+import { bucketId, type Policy } from "../core/policy.js";
 import { checkDecision, type Charge, type Store } from "../core/store.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";

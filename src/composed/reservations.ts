@@ -1,8 +1,8 @@
 import { checkNames, checkOptions, positiveInteger, wholeNumber } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { bucketId, encodeKey, type Key } from "../core/key.js";
-import type { Policy } from "../core/policy.js";
+import { encodeKey, type Key } from "../core/key.js";
+import { bucketId, type Policy } from "../core/policy.js";
 import { refundable } from "../core/refundable.js";
 import type { LocalCharge, MaybePromise, Store } from "../core/store.js";
 import { policyOf, requireMethod, throwOrReject } from "../limiter/arguments.js";

@@ -107,3 +107,8 @@ function checkName(what: string, name: unknown): string {
   }
   return name;
 }
+
+/** The name of a bucket: the policy's name, which contains no space, and the encoded key. */
+export function bucketId({ name }: Policy, key: string): string {
+  return `${name} ${key}`;
+}

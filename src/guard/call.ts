@@ -1,7 +1,6 @@
 import type { Decision } from "../core/decision.js";
-import type { Policy } from "../core/policy.js";
+import { bucketId, type Policy } from "../core/policy.js";
 import { checkDecision } from "../core/store.js";
-import { bucketId } from "../core/key.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";

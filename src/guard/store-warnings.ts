@@ -31,7 +31,7 @@ export class StoreWarnings {
     };
     this.#setup.warn(
       "SLUICE_STORE_UNAVAILABLE",
-      `${this.#store} is unavailable: ${textOf(error)}. Until it answers, ${meanwhile[onStoreError]}. Pass \`observe\` to be told of each outage.`,
+      `${this.#store} is unavailable: ${lineOf(error)}. Until it answers, ${meanwhile[onStoreError]}. Pass \`observe\` to be told of each outage.`,
     );
   }
 
@@ -41,7 +41,7 @@ export class StoreWarnings {
     const { name, stack } = error as Error;
     this.#setup.warn(
       "SLUICE_STORE_BUG",
-      `${this.#store} failed with a ${name}: ${textOf(error)}. This is a bug of the store or its client, not an outage. Meanwhile \`onStoreError\` decides.`,
+      `${this.#store} failed with a ${name}: ${lineOf(error)}. This is a bug of the store or its client, not an outage. Meanwhile \`onStoreError\` decides.`,
       stack,
     );
   }
@@ -80,7 +80,7 @@ function isBug(error: unknown): boolean {
 }
 
 /** What an error says, in one line. */
-function textOf(error: unknown): string {
+function lineOf(error: unknown): string {
   const { name, message, code } = Object(error) as { readonly name?: unknown; readonly message?: unknown; readonly code?: unknown };
   // An error of several addresses has a code and no message.
   const text = String(message || code || name || error);

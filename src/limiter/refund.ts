@@ -1,6 +1,7 @@
 import { expected, positiveInteger } from "../core/check.js";
 import type { Decision } from "../core/decision.js";
-import { bucketId, encodeKey } from "../core/key.js";
+import { encodeKey } from "../core/key.js";
+import { bucketId } from "../core/policy.js";
 import { processWide } from "../core/process-wide.js";
 import { refundable, type RefundPart } from "../core/refundable.js";
 import type { Store } from "../core/store.js";

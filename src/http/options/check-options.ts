@@ -15,8 +15,7 @@ const KNOWN: readonly string[] = [
  * TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another.
  */
 export function checkGateOptions<Request>(given: GateOptions<Request>): GateOptions<Request> {
-  checkOptions(given, KNOWN, "an object with a `policy` and a `key`", replacementOf);
-  const options = { __proto__: null, ...given } as unknown as GateOptions<Request>;
+  const options = checkOptions(given, KNOWN, "an object with a `policy` and a `key`", replacementOf);
   if (typeof options.key !== "function") throw new TypeError(expected("key", "a function of the request", options.key));
   for (const name of FUNCTIONS) {
     if (options[name] !== undefined && typeof options[name] !== "function") {

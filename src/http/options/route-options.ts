@@ -1,3 +1,4 @@
+import { ownMembers } from "../../core/check.js";
 import { defaultStore } from "../../limiter/create-limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
 import type { GateOptions } from "./options.js";
@@ -7,7 +8,7 @@ import type { GateOptions } from "./options.js";
  * stays.
  */
 export function shareStore<Request>(options: GateOptions<Request>): GateOptions<Request> {
-  const own = ownOf(options);
+  const own = ownMembers(options);
   if (own.limiter !== undefined || own.store !== undefined) return own;
   return { ...own, store: defaultStore(own.clock) };
 }
@@ -22,15 +23,10 @@ type Partly<Options> = { readonly [Name in keyof Options]?: Options[Name] | unde
  */
 export function overlayOptions<Request>(plugin: GateOptions<Request>, route: Partly<GateOptions<Request>>): GateOptions<Request> {
   const base: Partial<Record<string, unknown>> = { ...plugin };
-  const own = ownOf(route);
+  const own = ownMembers(route);
   if (own.limiter !== undefined) for (const name of LIMITER_OPTIONS) delete base[name];
   else if (own.policy !== undefined && typeof own.policy !== "function") delete base["limiter"];
   if (own.store !== undefined) delete base["clock"];
   const given = Object.entries(route).filter(([, value]) => value !== undefined);
   return { ...base, ...Object.fromEntries(given) } as unknown as GateOptions<Request>;
-}
-
-// A copy without a prototype: a polluted `Object.prototype` must add no option (CWE-1321).
-function ownOf<Options extends object>(options: Options): Options {
-  return { __proto__: null, ...options } as unknown as Options;
 }

@@ -3,7 +3,7 @@ import { bodyCases } from "./bodies.js";
 import { callerCases } from "./callers.js";
 import { connectionCases } from "./connections.js";
 import { functionCases } from "./faults/functions.js";
-import { hookCases } from "./faults/hooks.js";
+import { responseHookCases } from "./faults/hooks.js";
 import { outageCases } from "./outages.js";
 import { outcomeCases } from "./outcomes.js";
 import { refusalCases } from "./refusals.js";
@@ -24,7 +24,7 @@ import type { AdapterSuiteOptions } from "./setup.js";
 export function adapterSuite(options: AdapterSuiteOptions): void {
   const { test, lacks = {} } = options;
   const cases: readonly AdapterCase[] = [
-    ...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...outcomeCases, ...outageCases, ...functionCases, ...hookCases,
+    ...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...outcomeCases, ...outageCases, ...functionCases, ...responseHookCases,
   ];
   for (const one of cases) {
     const reason = one.needs === undefined ? undefined : lacks[one.needs];

@@ -8,7 +8,7 @@ import type { AdapterCase } from "../server.js";
 const THROWN: readonly (readonly [name: string, value: unknown])[] = [["an Error", new Error("hook")], ["undefined", undefined]];
 
 /** Middleware hooks `setHeader` and `writeHead` of Node's responses. A hook that throws opens no gate (law L17). */
-export const hookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf]) =>
+export const responseHookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf]) =>
   (["setHeader", "writeHead"] as const).map((method) => ({
     name: `a hook on \`${method}\` that throws opens no gate and ends no process, with ${kind}`,
     cause: "The adapter leaves what a response throws to the process, or calls the handler. Pass it to the framework as an Error.",
