@@ -5,6 +5,7 @@ import type { Deadline, Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
 import type { Fallback } from "./fallback.js";
 import type { ServerClock } from "./server-clock.js";
+import type { UnansweredCalls } from "./unanswered.js";
 
 /** What the calls of one guard share. */
 export interface CallSetup {
@@ -13,6 +14,7 @@ export interface CallSetup {
   readonly deadlines: Deadlines;
   readonly fallback: Fallback;
   readonly serverClock: ServerClock;
+  readonly unanswered: UnansweredCalls;
   /** Sends a `consume` to the store. */
   readonly send: StartConsume;
 }
@@ -56,8 +58,9 @@ abstract class Call<T> implements Deadline {
 
   /** Sends the call, or fails at once while the circuit breaker is open. */
   start(): void {
-    const refusal = this.setup.breaker.refusal();
+    const refusal = this.setup.unanswered.refusal() ?? this.setup.breaker.refusal();
     if (refusal !== null) return this.failed(refusal);
+    this.setup.unanswered.count += 1;
     this.setup.deadlines.begin(this);
     try {
       this.send();
@@ -67,12 +70,14 @@ abstract class Call<T> implements Deadline {
   }
 
   resolve(answer: T): void {
+    this.setup.unanswered.count -= 1;
     if (!this.setup.deadlines.end(this)) return;
     this.setup.breaker.succeeded();
     this.answered(answer);
   }
 
   reject(error: unknown): void {
+    this.setup.unanswered.count -= 1;
     if (this.setup.deadlines.end(this)) this.#fail(error);
   }
 

@@ -7,6 +7,7 @@ import { Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
 import { Fallback } from "./fallback.js";
 import { ServerClock } from "./server-clock.js";
+import { UnansweredCalls } from "./unanswered.js";
 
 /**
  * Timeout, circuit breaker and fallback for a store that can fail. A store carries it as `readonly guard = guard`, and
@@ -44,7 +45,7 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
 
   function guardedLater(): Pick<GuardedStore, "consume" | "call"> {
     const send: StartConsume = start ?? ((policy, key, cost, sent) => sent.follow(store.consume(policy, key, cost) as Promise<Decision>));
-    const calls: CallSetup = { timeoutMs, breaker, deadlines: new Deadlines(timeoutMs), fallback, serverClock, send };
+    const calls: CallSetup = { timeoutMs, breaker, deadlines: new Deadlines(timeoutMs), fallback, serverClock, unanswered: new UnansweredCalls(), send };
     const { recall } = store as AsyncStore;
     return {
       consume: (policy, key, cost) =>
