@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from "./errors.js";
 
-// A store of many callers has some thousands of calls under way. A call takes up to 1 KB while it is unanswered.
+// A store of many callers has some thousands of calls under way. A call takes up to 2 KB while it is unanswered.
 const MOST_UNANSWERED = 100_000;
 
 /**
