@@ -13,9 +13,10 @@ alias.push({ find: /^#diagnostics$/, replacement: fileURLToPath(new URL("src/dia
 const seed = process.env["FC_SEED"] ?? "20261101";
 const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SEED to draw other cases)`) };
 
-/** Tests that talk to Redis, Postgres or NATS, and the longest proofs: a project of their own, so that `npm test` stays quick. */
+/** Tests that talk to Redis, Postgres or NATS or drive a browser, and the longest proofs: a project of their own, so that `npm test` stays quick. */
 const services = [
   "test/docs-compile.test.ts",
+  "test/adapters/browser.test.ts",
   "test/stores/{redis,postgres}/*.test.ts",
   "test/stores/cas*.test.ts",
   "test/examples/{stores,custom-store,outage}.test.ts",

@@ -10,7 +10,7 @@ export { type BreakerOptions, type FailureOptions, type OnStoreError } from "./c
 export { type Key, type KeyPart } from "./core/key.js";
 export { perDay, perHour, perMinute, perSecond, type Limit, type LimitOptions, type Refill } from "./core/limit.js";
 export { definePolicy, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleLimitPolicy } from "./core/policy.js";
-export { type AsyncStore, type Charge, type MaybePromise, type Store, type StoreMethods, type SyncStore } from "./core/store.js";
+export { type AsyncStore, type Charge, type MaybePromise, type Store, type StoreMethods, type StoreWarningCode, type SyncStore } from "./core/store.js";
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";
 export { StoreUnavailableError, type StoreUnavailableCode } from "./guard/errors.js";
 export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores/memory/memory.js";

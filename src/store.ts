@@ -10,9 +10,10 @@ export { type Limit } from "./core/limit.js";
 export { type Policy } from "./core/policy.js";
 export {
   type AsyncStore, type Charge, type Guard, type GuardedStore, type GuardSetup, type LocalCharge, type MaybePromise, type Store,
-  type StoreMethods, type SyncStore,
+  type StoreMethods, type StoreWarningCode, type SyncStore,
 } from "./core/store.js";
 export { type PendingConsume, type StartConsume } from "./guard/call.js";
 export { guard } from "./guard/guard.js";
+export { bucketName } from "./stores/shared/bucket-name.js";
 export { portableKey } from "./stores/shared/portable-key.js";
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";

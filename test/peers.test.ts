@@ -23,5 +23,5 @@ test.each(Object.entries(peerDependencies))("%s %s: each major is installed, pin
 });
 
 test("every client of a database that a page names is a peer", () => {
-  expect(Object.keys(peerDependencies)).toEqual(expect.arrayContaining(["ioredis", "iovalkey", "pg", "redis"]));
+  expect(Object.keys(peerDependencies)).toEqual(expect.arrayContaining(["@upstash/redis", "ioredis", "iovalkey", "pg", "redis"]));
 });

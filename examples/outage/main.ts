@@ -27,13 +27,14 @@ export async function tellOutage(tell: (line: string) => void, program = "redis-
         if (event.type === "store") tell(`the store is ${event.state}`);
       }),
     });
-    const ask = async (): Promise<Decision> => await limiter.consume(["user", "42"]);
+    const ask = async (user = "42"): Promise<Decision> => await limiter.consume(["user", user]);
 
     await client.ping();
     tell(`up: ${inWords(await ask())}`);
 
     server.kill("SIGSTOP"); // it accepts calls, and answers none
-    for (let i = 0; i < 6; i++) tell(`stopped: ${inWords(await ask())}`);
+    // Failures of one user alone would stop only that user's calls.
+    for (let i = 0; i < 6; i++) tell(`stopped: ${inWords(await ask(i % 2 === 0 ? "42" : "43"))}`);
 
     server.kill("SIGCONT");
     let decision = await ask();

@@ -8,6 +8,7 @@ import { createGate, type Gate } from "../http/gate.js";
 import type { GateOptions } from "../http/options/options.js";
 import { EXPOSE, exposing } from "../http/responses/cors.js";
 import { applyToNode, refuseOnNode } from "../http/responses/node.js";
+import { boundUnreadBody } from "../http/responses/unread-body.js";
 import { overlayOptions, shareStore } from "../http/options/route-options.js";
 import { asError } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
@@ -115,6 +116,7 @@ function applyToFastify(verdict: Verdict, reply: FastifyReply): "sent" | "passed
   // With the headers sent, `reply.send` would throw.
   if (reply.raw.headersSent) refuseOnNode(reply.hijack().raw, verdict);
   else {
+    boundUnreadBody(reply.raw);
     for (let i = 0; i < verdict.fields.length; i += 2) reply.header(verdict.fields[i] as string, verdict.fields[i + 1]);
     void reply.code(verdict.status).send(verdict.body);
   }

@@ -6,6 +6,7 @@ import type { Context, Env, MiddlewareHandler } from "hono";
 import { createGate } from "../http/gate.js";
 import type { GateOptions } from "../http/options/options.js";
 import { fieldRecord } from "../http/responses/field-record.js";
+import { boundUnreadBody } from "../http/responses/unread-body.js";
 import { applyToResponse, refusalHeaders } from "../http/responses/web.js";
 import type { Pass, Refuse } from "../http/verdict.js";
 
@@ -58,6 +59,8 @@ function applyToHono<E extends Env>(c: Context<E>, verdict: Pass): void {
 }
 
 function refuseOnHono<E extends Env>(c: Context<E>, verdict: Refuse): Response {
+  // Node's response, from @hono/node-server.
+  boundUnreadBody(Object((c.env as { outgoing?: unknown } | undefined)?.outgoing) as object);
   // Headers that earlier middleware set stay, except those that the refusal sets too.
   const earlier = c.body(null).headers;
   const isHead = c.req.method === "HEAD";

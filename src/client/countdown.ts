@@ -1,3 +1,4 @@
+import { ownMembers } from "../core/check.js";
 import { throwIfAborted } from "./fetch/abort.js";
 import type { RateLimitedError } from "./fetch/error.js";
 import type { Timing } from "./fetch/options.js";
@@ -28,7 +29,7 @@ export async function countdown(
   onSecond: (seconds: number) => void,
   options: CountdownOptions = {},
 ): Promise<void> {
-  const { signal, wallClock = Date.now, sleep: rest = sleep } = options;
+  const { signal, wallClock = Date.now, sleep: rest = sleep } = ownMembers(options);
   const end = error.retryAt?.getTime() ?? 0;
   for (let shown = NaN; shown !== 0; ) {
     throwIfAborted(signal);

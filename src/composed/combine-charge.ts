@@ -1,8 +1,9 @@
+import { expected } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import type { Key } from "../core/key.js";
+import { bucketId, type Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
-import type { Charge, Store } from "../core/store.js";
+import { checkDecision, type Charge, type Store } from "../core/store.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { tookNothing } from "../limiter/refund.js";
@@ -52,7 +53,8 @@ export function chargeGroup(group: readonly LimiterCharge[]): readonly Decision[
 
 function chargeNow(group: readonly LimiterCharge[], send: () => readonly Decision[]): readonly Decision[] {
   // One in another, so that the circuit breaker of each limiter learns the outcome.
-  const guarded = group.reduce((next, { limiter }) => () => internalsOf(limiter).guarded.call(next) as readonly Decision[], send);
+  const buckets = bucketIdsOf(group);
+  const guarded = group.reduce((next, { limiter }) => () => internalsOf(limiter).guarded.call(buckets, next) as readonly Decision[], send);
   let decisions: readonly Decision[];
   try {
     decisions = markUntaken(guarded());
@@ -67,7 +69,7 @@ async function chargeLater(group: readonly LimiterCharge[], send: () => readonly
   const sentAt = monotonicClock();
   let decisions: readonly Decision[];
   try {
-    decisions = markUntaken(await guarded.call(send));
+    decisions = markUntaken(await guarded.call(bucketIdsOf(group), send));
     decisions.forEach((decision, i) => internalsOf((group[i] as LimiterCharge).limiter).guarded.learnTime(decision, sentAt));
   } catch (error) {
     decisions = decideWithout(group, error);
@@ -77,7 +79,15 @@ async function chargeLater(group: readonly LimiterCharge[], send: () => readonly
 
 function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
   const charges: Charge[] = group.map(({ policy, encoded, cost }) => ({ policy, key: encoded, cost }));
-  return store.consumeTogether?.(charges) as readonly Decision[] | Promise<readonly Decision[]>;
+  return thenOne(store.consumeTogether?.(charges) as readonly Decision[] | Promise<readonly Decision[]>, (decisions) => {
+    const isComplete = Array.isArray(decisions) && decisions.length === charges.length;
+    if (!isComplete) throw new TypeError(expected("store.consumeTogether()", `a list of ${charges.length} decisions`, decisions));
+    return decisions.map((decision) => checkDecision(decision, "consumeTogether"));
+  });
+}
+
+function bucketIdsOf(group: readonly LimiterCharge[]): string[] {
+  return group.map(({ policy, encoded }) => bucketId(policy, encoded));
 }
 
 // When one refuses, nothing was taken, and the other decisions must not be refunded.

@@ -1,7 +1,7 @@
 import { checkNames, checkOptions, positiveInteger, wholeNumber } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
+import { bucketId, encodeKey, type Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import { refundable } from "../core/refundable.js";
 import type { LocalCharge, MaybePromise, Store } from "../core/store.js";
@@ -73,9 +73,9 @@ export interface Reservations<S extends Store = Store> {
  * else console.log(`try again in ${reservation.decision.retryAfterMs} ms`);
  */
 export function createReservations<S extends Store>(limiter: Limiter<S>, options: ReservationsOptions = {}): Reservations<S> {
-  const { policy: own, store, guarded } = internalsOf(limiter);
-  checkOptions(options, ["expiresMs"]);
-  const expiresMs = positiveInteger("expiresMs", options.expiresMs ?? 300_000);
+  const { policy: ownPolicy, store, guarded } = internalsOf(limiter);
+  const own = checkOptions(options, ["expiresMs"]);
+  const expiresMs = positiveInteger("expiresMs", own.expiresMs ?? 300_000);
   requireMethod(store, "refund");
   requireMethod(store, "debit");
   const clock = typeof store.clock === "function" ? store.clock : monotonicClock;
@@ -84,7 +84,7 @@ export function createReservations<S extends Store>(limiter: Limiter<S>, options
     reserve: (key, estimate, asked) =>
       throwOrReject(store, () => {
         if (asked !== undefined) checkNames(asked, ["policy"]);
-        const policy = policyOf(asked, own);
+        const policy = policyOf(asked, ownPolicy);
         const cost = positiveInteger("estimate", estimate);
         const encoded = encodeKey(key);
         // Read before the call is sent: a reservation that seems older gives back less, never more.
@@ -114,7 +114,7 @@ export function createReservations<S extends Store>(limiter: Limiter<S>, options
         // An exact estimate needs no call, and so says nothing about the store.
         if (correct === null) return (outcome = true);
         let wasAsked = true;
-        const done = charge.store === store ? guarded.call(correct, () => void (wasAsked = false)) : correct();
+        const done = charge.store === store ? guarded.call([bucketId(policy, key)], correct, () => void (wasAsked = false)) : correct();
         const settled = done instanceof Promise ? done.then(() => true) : true;
         // A call that failed otherwise may have been carried out, so only this one may be repeated.
         outcome = wasAsked ? settled : undefined;
@@ -126,7 +126,7 @@ export function createReservations<S extends Store>(limiter: Limiter<S>, options
 
 // A shadow limiter's refusal took nothing, though it says allowed.
 function wasCharged(decision: Decision): boolean {
-  return decision.allowed && decision.shadow === undefined;
+  return decision.allowed && !Object.hasOwn(decision, "shadow");
 }
 
 /** The call that makes `used` tokens of the decision's cost, which was taken `ageMs` ago; null when none is needed. */

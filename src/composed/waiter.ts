@@ -1,4 +1,4 @@
-import { checkOptions, expected, positiveInteger, wholeNumber } from "../core/check.js";
+import { checkOptions, expected, ownMembers, positiveInteger, wholeNumber } from "../core/check.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { costOf, policyOf, type ConsumeOptions } from "../limiter/arguments.js";
@@ -69,8 +69,8 @@ export interface Waiter {
  */
 export function createWaiter(limiter: Limiter, options: WaiterOptions = {}): Waiter {
   if (typeof limiter?.consume !== "function") throw new TypeError(expected("limiter", "made by createLimiter", limiter));
-  checkOptions(options, ["maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs"]);
-  const { maxWaitMs = Infinity, maxWaiters = 100_000, maxWaitersPerKey = 10_000, jitterMs = 0 } = options;
+  const names = ["maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs"];
+  const { maxWaitMs = Infinity, maxWaiters = 100_000, maxWaitersPerKey = 10_000, jitterMs = 0 } = checkOptions(options, names);
   checkMaxWait(maxWaitMs);
   positiveInteger("maxWaiters", maxWaiters);
   positiveInteger("maxWaitersPerKey", maxWaitersPerKey);
@@ -117,7 +117,7 @@ class QueueingWaiter implements Waiter {
 
   #enter(key: Key, options: WaitOptions, resolve: Resolve, reject: (reason: unknown) => void): void {
     if (typeof options !== "object" || options === null) throw new TypeError(expected("asked", "a cost or an object", options));
-    const { maxWaitMs = this.#options.maxWaitMs, signal, ...asked } = options;
+    const { maxWaitMs = this.#options.maxWaitMs, signal, ...asked } = ownMembers(options);
     const policy = policyOf(asked, this.#limiter.policy);
     const cost = costOf(asked);
     const name = `${policy.name} ${encodeKey(key)}`;

@@ -17,12 +17,21 @@ export function expected(name: string, what: string, got: unknown): string {
 export type Explain = (name: string, known: readonly string[]) => string | undefined;
 
 /**
+ * Returns the members of `options`, without a prototype: a member that an attacker adds to `Object.prototype` is no
+ * option (CWE-1321). So is a member that `options` inherits.
+ *
  * Throws a TypeError when `options` is not an object, or has a member whose name is not in `names`: a misspelled option
  * would have no effect. `what` describes the object in the message.
  */
-export function checkOptions(options: unknown, names: readonly string[], what = "an object", explain?: Explain, name = "options"): void {
+export function checkOptions<T>(options: T, names: readonly string[], what = "an object", explain?: Explain, name = "options"): T {
   if (typeof options !== "object" || options === null) throw new TypeError(expected(name, what, options));
   checkNames(options, names, explain);
+  return ownMembers(options);
+}
+
+/** Returns a copy of the own members of `value`, without a prototype. */
+export function ownMembers<T>(value: T): T {
+  return { __proto__: null, ...value } as T;
 }
 
 /** Throws a TypeError for the first member of `options` whose name is not in `names`. */

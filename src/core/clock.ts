@@ -15,10 +15,14 @@ export type Clock = () => number;
  * const bucket = new TokenBucket({ capacity: 5, refill: perSecond(1), clock: monotonicClock });
  */
 export function monotonicClock(): number {
-  return globals.performance.now();
+  const { performance } = globals;
+  if (performance === undefined) throw new TypeError(NO_PERFORMANCE);
+  return performance.now();
 }
 
-const globals = globalThis as unknown as { readonly performance: { now(): number } };
+const globals = globalThis as unknown as { readonly performance?: { now(): number } };
+
+const NO_PERFORMANCE = "Expected `performance` to be there, got undefined. Pass `clock: Date.now`, or define it.";
 
 /** Reads a clock in whole milliseconds. Throws a RangeError for a reading that is not finite or passes 2^53. */
 export function readClock(clock: Clock): number {

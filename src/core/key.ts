@@ -1,4 +1,5 @@
 import { expected, show } from "./check.js";
+import type { Policy } from "./policy.js";
 
 /** One part of a key. Numbers are written in decimal, so `42` and `"42"` are the same part. */
 export type KeyPart = string | number | bigint;
@@ -36,4 +37,9 @@ export function encodeKey(key: Key): string {
     encoded += `${text.length}:${text}`;
   }
   return encoded;
+}
+
+/** The name of a bucket: the policy's name, which contains no space, and the encoded key. */
+export function bucketId({ name }: Policy, key: string): string {
+  return `${name} ${key}`;
 }

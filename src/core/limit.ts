@@ -71,6 +71,11 @@ export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000
 /** The options of a limit, and of a policy, which may be one limit. */
 export const LIMIT_OPTIONS = ["name", "capacity", "refill", "limits"];
 
+/** Returns the own members of a limit's options. Throws a TypeError when it is no object or has an unknown member. */
+export function checkLimit(options: LimitOptions): LimitOptions {
+  return checkOptions(options, LIMIT_OPTIONS, "an object with `capacity` and `refill`", undefined, "limit");
+}
+
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
  *
@@ -78,7 +83,6 @@ export const LIMIT_OPTIONS = ["name", "capacity", "refill", "limits"];
  * times the reduced `everyMs` exceeds 2^53 - 1: beyond that, JavaScript, Lua and SQL no longer agree to the last unit.
  */
 export function makeLimit(options: LimitOptions, name: string): Limit {
-  checkOptions(options, LIMIT_OPTIONS, "an object with `capacity` and `refill`", undefined, "limit");
   const capacity = positiveInteger("capacity", options.capacity);
   const { refill } = options;
   if (typeof refill !== "object" || refill === null) {

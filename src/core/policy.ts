@@ -1,5 +1,5 @@
 import { checkOptions, expected } from "./check.js";
-import { LIMIT_OPTIONS, makeLimit, type Limit, type LimitOptions, type Refill } from "./limit.js";
+import { checkLimit, LIMIT_OPTIONS, makeLimit, type Limit, type LimitOptions, type Refill } from "./limit.js";
 
 /** A policy as a user writes it: one limit, or several limits that a caller must satisfy together. */
 export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;
@@ -69,19 +69,20 @@ export function isPolicy(value: unknown): value is Policy {
  */
 export function definePolicy(options: PolicyOptions | Policy): Policy {
   if (isPolicy(options)) return options;
-  checkOptions(options, LIMIT_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy");
-  const name = checkName("policy.name", options.name === undefined ? "default" : options.name);
+  const own = checkOptions(options, LIMIT_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy");
+  const name = checkName("policy.name", own.name === undefined ? "default" : own.name);
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
-  if (options.limits === undefined) return new Policy(name, [makeLimit(options, name)]);
+  if (own.limits === undefined) return new Policy(name, [makeLimit(own, name)]);
 
-  if (options.capacity !== undefined || options.refill !== undefined) {
+  if (own.capacity !== undefined || own.refill !== undefined) {
     throw new TypeError("Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.");
   }
-  const written: readonly LimitOptions[] = Array.isArray(options.limits) ? options.limits : [];
-  const [first, ...others] = written.map((limit, i) =>
-    makeLimit(limit, checkName("limit.name", limit?.name === undefined ? String(i + 1) : limit.name)),
-  );
-  if (first === undefined) throw new TypeError(expected("policy.limits", "a list of at least one limit", options.limits));
+  const written: readonly LimitOptions[] = Array.isArray(own.limits) ? own.limits : [];
+  const [first, ...others] = written.map((each, i) => {
+    const limit = checkLimit(each);
+    return makeLimit(limit, checkName("limit.name", limit.name === undefined ? String(i + 1) : limit.name));
+  });
+  if (first === undefined) throw new TypeError(expected("policy.limits", "a list of at least one limit", own.limits));
   const names = [first, ...others].map((limit) => limit.name);
   if (new Set(names).size !== names.length) {
     throw new RangeError(`Expected the limits of policy "${name}" to have different names, got ${names.join(", ")}. Give each a \`name\`.`);

@@ -1,5 +1,6 @@
+import { show } from "./check.js";
 import type { Clock } from "./clock.js";
-import type { Decision } from "./decision.js";
+import type { Decision, Reading } from "./decision.js";
 import type { FailureSettings } from "./failure-options.js";
 import type { Policy } from "./policy.js";
 
@@ -8,13 +9,14 @@ import type { Policy } from "./policy.js";
  *
  * A correct store keeps these promises under any concurrency:
  *
- * 1. The policy's name and the key identify a bucket. Both are arbitrary strings; two different pairs share no state.
+ * 1. The policy's name and the key identify a bucket. Both are arbitrary strings; two different pairs share no state. A
+ *    key of any length costs the store about the same (L16).
  * 2. `consume` is atomic: it decides and charges in one step, and other calls see the state before or after it. It
  *    charges every limit of the policy or none (L10).
  * 3. The decision equals the core's, to the last unit (L8): the same history gives the same numbers.
  * 4. A refusal writes nothing, at any cost. The one exception is the settlement under new numbers (L3, L14).
  * 5. An absent bucket is a full bucket (L4). A record expires no earlier than it is full: round up, to at least 1 ms.
- * 6. The decision is plain data that the store never changes afterwards (L7).
+ * 6. The decision is plain data with properties of its own, and the store never changes it afterwards (L7).
  * 7. The store reads the time itself, from `clock`. Processes that share a store share its server's clock.
  * 8. A store that fails throws or rejects; it never invents a decision (L11). The limiter has checked the cost (a whole
  *    number of at least 0) and encoded the key (a non-empty string), so bad input does not reach the store.
@@ -63,7 +65,10 @@ export interface StoreMethods<Sync extends boolean> {
    * spent. Refuses no call; later calls wait until the debt has refilled.
    */
   debit?(policy: Policy, key: string, tokens: number): MaybePromise<Sync, void>;
-  /** Forgets the bucket, which makes it full. */
+  /**
+   * Forgets all that is stored under the policy's name and the key, also limits that this version of the policy does
+   * not have. The bucket is full afterwards, under any version of the policy.
+   */
   reset?(policy: Policy, key: string): MaybePromise<Sync, void>;
   /** Closes what the store opened itself. Never closes a client that it was given. */
   close?(): Promise<void>;
@@ -85,6 +90,9 @@ export interface Charge {
  */
 export type Guard = (store: Store, setup: GuardSetup) => GuardedStore;
 
+/** The codes of the warnings that a {@link Guard} gives. */
+export type StoreWarningCode = "SLUICE_STORE_UNAVAILABLE" | "SLUICE_STORE_SLOW" | "SLUICE_STORE_BUG";
+
 /** What a limiter hands to a {@link Guard}. */
 export interface GuardSetup {
   /** The limiter's failure options. */
@@ -93,8 +101,15 @@ export interface GuardSetup {
   readonly clock: Clock;
   /** Makes the memory store that decides while the store is unavailable. */
   readonly makeLocal: (clock: Clock) => SyncStore;
-  /** Told once when the store becomes unavailable, and once when it is available again. */
-  readonly onChange: (state: "unavailable" | "available", error: unknown) => void;
+  /** The limiter's own policy, which warnings name. */
+  readonly policy: Policy;
+  /**
+   * Told once when the store becomes unavailable, and once when it is available again. Null when the limiter has no
+   * observer: the guard then warns of the first outage.
+   */
+  readonly onChange: ((state: "unavailable" | "available", error: unknown) => void) | null;
+  /** Gives a process warning, once for each code. `message` is one line and names no key; `cause` may be a stack. */
+  readonly warn: (code: StoreWarningCode, message: string, cause?: string) => void;
 }
 
 /** A store with its guard: it decides even if the store fails. */
@@ -106,11 +121,16 @@ export interface GuardedStore {
    * store recalls. Fails only for misuse, such as a clock that is not finite.
    */
   consume(policy: Policy, key: string, cost: number): Decision | Promise<Decision>;
+  /** The decision of the store's `peek`, which must be there. Fails as the store does. */
+  peek(policy: Policy, key: string, cost: number): Decision | Promise<Decision>;
   /**
    * Runs another call to the store, within the timeout and unless the circuit breaker is open. Fails as the store does.
-   * `notAsked` runs when the circuit breaker is open: only then is it certain that the store did nothing.
+   *
+   * `buckets` names the buckets of the call, each as its policy's name, a space and the encoded key: failures of one
+   * bucket stop no calls about others. Empty when they are unknown. `notAsked` runs when the circuit breaker is open:
+   * only then is it certain that the store did nothing.
    */
-  call<T>(send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
+  call<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
   /** The decision in place of the store that failed with `error`. */
   decideWithout(policy: Policy, key: string, cost: number, error: unknown): Decision;
   /** Where `decideWithout` took the tokens of `decision`; null for any other decision. */
@@ -131,4 +151,45 @@ export interface LocalCharge {
   readonly store: SyncStore;
   /** The share of the limiter's policy that they were taken from. */
   readonly policy: Policy;
+}
+
+/**
+ * Returns what a store's method answered if it is a decision. Throws a TypeError otherwise: an answer without `allowed`
+ * must not become a refusal (law L11).
+ */
+export function checkDecision(answer: unknown, method: string): Decision {
+  if (isDecision(answer)) return answer;
+  const got = typeof answer === "object" && answer !== null ? membersOf(answer) : show(answer);
+  throw new TypeError(`Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeBuckets\` of sluice/store returns.`);
+}
+
+// One comparison for each member: an asynchronous store is checked on every decision.
+function isDecision(answer: unknown): answer is Decision {
+  // An inherited `allowed` is no answer: it may come from `Object.prototype`.
+  if (typeof answer !== "object" || answer === null || !Object.hasOwn(answer, "allowed")) return false;
+  const { allowed, reason, policy, cost, at, limits } = answer as Decision;
+  return (
+    allowed === (reason === null) && (allowed || REASONS.includes(reason)) && typeof policy === "string" && isAmount(cost) &&
+    Number.isFinite(at) && isReading(answer as Decision) && (limits === null || (Array.isArray(limits) && limits.every((each) => isReading(Object(each)))))
+  );
+}
+
+const REASONS: readonly unknown[] = ["limited", "cost_above_capacity", "store_unavailable"];
+
+function isReading({ limit, capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Reading): boolean {
+  return (
+    typeof limit === "string" && isAmount(capacity) && isAmount(remaining) && isAmount(retryAfterMs) && isAmount(nextTokenMs) &&
+    isAmount(resetMs)
+  );
+}
+
+function isAmount(value: unknown): boolean {
+  return typeof value === "number" && value >= 0;
+}
+
+const SHOWN = ["allowed", "reason", "policy", "limit", "cost", "capacity", "remaining", "retryAfterMs", "nextTokenMs", "resetMs", "at", "limits"];
+
+// Only a decision's own members: others may hold the caller's key.
+function membersOf(answer: object): string {
+  return `{ ${SHOWN.map((name) => `${name}: ${show((answer as Record<string, unknown>)[name])}`).join(", ")} }`;
 }

@@ -1,7 +1,7 @@
 import { fullBucket, type Bucket } from "./bucket.js";
 import { monotonicClock, readClock, type Clock } from "./clock.js";
 import { consume, peek, refund, type Decision } from "./decision.js";
-import { checkClock, positiveInteger, wholeNumber } from "./check.js";
+import { checkClock, ownMembers, positiveInteger, wholeNumber } from "./check.js";
 import type { LimitOptions } from "./limit.js";
 import { definePolicy, type Policy } from "./policy.js";
 
@@ -27,7 +27,7 @@ export class TokenBucket {
 
   /** Starts full. Throws a TypeError or RangeError that names the wrong option. */
   constructor(options: TokenBucketOptions) {
-    const { clock = monotonicClock, ...limit } = options ?? {};
+    const { clock = monotonicClock, ...limit } = ownMembers(options);
     checkClock(clock);
     this.#policy = definePolicy(typeof options === "object" && options !== null ? limit : options);
     this.#clock = clock;

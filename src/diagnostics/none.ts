@@ -3,6 +3,7 @@ import type * as diagnostics from "./index.js";
 
 const ignore = (): undefined => undefined;
 
+export const checkAnswer: typeof diagnostics.checkAnswer = (answer) => answer as ReturnType<typeof diagnostics.checkAnswer>;
 export const checkLimiter: typeof diagnostics.checkLimiter = ignore;
 export const checkPolicyName: typeof diagnostics.checkPolicyName = ignore;
 export const checkPolicyOptions: typeof diagnostics.checkPolicyOptions = ignore;

@@ -1,10 +1,13 @@
 import type { Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
-import type { CircuitBreaker } from "./circuit-breaker.js";
+import { checkDecision } from "../core/store.js";
+import { bucketId } from "../core/key.js";
+import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
 import type { Fallback } from "./fallback.js";
 import type { ServerClock } from "./server-clock.js";
+import type { StoreWarnings } from "./store-warnings.js";
 import type { UnansweredCalls } from "./unanswered.js";
 
 /** What the calls of one guard share. */
@@ -14,6 +17,7 @@ export interface CallSetup {
   readonly deadlines: Deadlines;
   readonly fallback: Fallback;
   readonly serverClock: ServerClock;
+  readonly warnings: StoreWarnings;
   readonly unanswered: UnansweredCalls;
   /** Sends a `consume` to the store. */
   readonly send: StartConsume;
@@ -33,23 +37,25 @@ export interface PendingConsume {
 }
 
 /**
- * One call to a store, until its answer or its deadline. A later answer is dropped: the call may have taken tokens, and
- * is never repeated.
+ * One call to a store, until its answer or its deadline. A later answer is dropped, after a look at the time it took:
+ * the call may have taken tokens, and is never repeated.
  *
  * A call is its own entry in the queue of deadlines. At some 100 000 calls a second, most of the time goes into objects
  * that live until the answer comes.
  */
-abstract class Call<T> implements Deadline {
+abstract class Call<T> implements Deadline, BreakerCall {
   since = 0;
   before: Deadline | null = null;
   after: Deadline | null = null;
   over = false;
+  isProbe = false;
   protected readonly setup: CallSetup;
 
   constructor(setup: CallSetup) {
     this.setup = setup;
   }
 
+  abstract bucketIds(): readonly string[];
   protected abstract send(): void;
   /** The answer came in time. */
   protected abstract answered(answer: T): void;
@@ -58,7 +64,7 @@ abstract class Call<T> implements Deadline {
 
   /** Sends the call, or fails at once while the circuit breaker is open. */
   start(): void {
-    const refusal = this.setup.unanswered.refusal() ?? this.setup.breaker.refusal();
+    const refusal = this.setup.unanswered.refusal() ?? this.setup.breaker.refusal(this);
     if (refusal !== null) return this.failed(refusal);
     this.setup.unanswered.count += 1;
     this.setup.deadlines.begin(this);
@@ -70,9 +76,10 @@ abstract class Call<T> implements Deadline {
   }
 
   resolve(answer: T): void {
-    this.setup.unanswered.count -= 1;
-    if (!this.setup.deadlines.end(this)) return;
-    this.setup.breaker.succeeded();
+    const { breaker, deadlines, unanswered, warnings } = this.setup;
+    unanswered.count -= 1;
+    if (!deadlines.end(this)) return warnings.late(this.since, deadlines.stalledAt, breaker.successes);
+    breaker.succeeded(this);
     this.answered(answer);
   }
 
@@ -91,7 +98,8 @@ abstract class Call<T> implements Deadline {
   }
 
   #fail(error: unknown): void {
-    this.setup.breaker.failed(error);
+    this.setup.warnings.failed(error);
+    this.setup.breaker.failed(error, this);
     this.failed(error);
   }
 }
@@ -111,17 +119,25 @@ export class ConsumeCall extends Call<Decision> {
     this.#resolve = resolve;
   }
 
+  override bucketIds(): readonly string[] {
+    return [bucketId(this.#policy, this.#key)];
+  }
+
   protected override send(): void {
     this.setup.send(this.#policy, this.#key, this.#cost, this);
   }
 
-  protected override answered(decision: Decision): void {
+  override resolve(answer: Decision): void {
     try {
-      this.setup.serverClock.learn(decision, this.since);
+      checkDecision(answer, "consume");
     } catch (error) {
-      // What the store answered is no decision.
-      return this.failed(error);
+      return this.reject(error);
     }
+    super.resolve(answer);
+  }
+
+  protected override answered(decision: Decision): void {
+    this.setup.serverClock.learn(decision, this.since);
     this.#resolve(decision);
   }
 
@@ -137,15 +153,21 @@ export class ConsumeCall extends Call<Decision> {
 
 /** Any other call, which fails as the store does. */
 export class PlainCall<T> extends Call<T> {
+  readonly #buckets: readonly string[];
   readonly #make: () => T | Promise<T>;
   protected override readonly answered: (answer: T) => void;
   protected override readonly failed: (error: unknown) => void;
 
-  constructor(setup: CallSetup, make: () => T | Promise<T>, resolve: (answer: T) => void, reject: (error: unknown) => void) {
+  constructor(setup: CallSetup, buckets: readonly string[], make: () => T | Promise<T>, resolve: (answer: T) => void, reject: (error: unknown) => void) {
     super(setup);
+    this.#buckets = buckets;
     this.#make = make;
     this.answered = resolve;
     this.failed = reject;
+  }
+
+  override bucketIds(): readonly string[] {
+    return this.#buckets;
   }
 
   protected override send(): void {

@@ -24,9 +24,15 @@ export class Deadlines {
   #first: Deadline | null = null;
   #last: Deadline | null = null;
   #armed = false;
+  #stalledAt = -Infinity;
 
   constructor(afterMs: number) {
     this.#afterMs = afterMs;
+  }
+
+  /** When the event loop was last found to have been blocked, by the monotonic clock. */
+  get stalledAt(): number {
+    return this.#stalledAt;
   }
 
   /** Starts the time of `entry`, which expires unless `end` comes first. With a timeout of Infinity it never does. */
@@ -65,6 +71,7 @@ export class Deadlines {
     const now = monotonicClock();
     if (!this.#isDue(now)) return this.#rearm();
     const lateMs = now - dueAt >= LATE_MS ? now - dueAt : 0;
+    if (lateMs > 0) this.#stalledAt = now;
     afterOnePoll(() => {
       this.#expire(lateMs === 0 ? now : extendedUntil);
       if (lateMs === 0 || !this.#isDue(now)) return this.#rearm();

@@ -1,19 +1,22 @@
 import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import type { AsyncStore, GuardedStore, GuardSetup, Store } from "../core/store.js";
+import { bucketId } from "../core/key.js";
+import { checkDecision, type AsyncStore, type GuardedStore, type GuardSetup, type Store, type StoreMethods } from "../core/store.js";
 import { ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
-import { CircuitBreaker } from "./circuit-breaker.js";
+import { CircuitBreaker, type BreakerCall } from "./circuit-breaker.js";
 import { Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
 import { Fallback } from "./fallback.js";
 import { ServerClock } from "./server-clock.js";
+import { StoreWarnings } from "./store-warnings.js";
 import { UnansweredCalls } from "./unanswered.js";
 
 /**
  * Timeout, circuit breaker and fallback for a store that can fail. A store carries it as `readonly guard = guard`, and
  * each limiter over the store asks what it makes instead of the store.
  *
- * A store whose `consume` can do without a promise hands over `start`, which sends the call and tells the outcome.
+ * A store whose `consume` can do without a promise hands over `start`, which sends the call and tells the outcome. An
+ * answer that is not a decision is a failure of the store.
  * @example
  * class MyStore implements AsyncStore {
  *   readonly sync = false;
@@ -21,13 +24,17 @@ import { UnansweredCalls } from "./unanswered.js";
  *   readonly guard = guard;
  *   constructor(private readonly client: { take(name: string, policy: Policy, cost: number): Promise<Decision> }) {}
  *   consume(policy: Policy, key: string, cost: number): Promise<Decision> {
- *     return this.client.take(`${policy.name} ${portableKey(key)}`, policy, cost);
+ *     return this.client.take(bucketName(policy, key), policy, cost);
  *   }
  * }
  */
 export function guard(store: Store, setup: GuardSetup, start?: StartConsume): GuardedStore {
   const { storeTimeoutMs: timeoutMs } = setup.failure;
-  const breaker = new CircuitBreaker(setup.failure.breaker, setup.onChange);
+  const warnings = new StoreWarnings(setup);
+  const breaker = new CircuitBreaker(setup.failure.breaker, (state, error) => {
+    if (setup.onChange !== null) setup.onChange(state, error);
+    else if (state === "unavailable") warnings.unavailable(error);
+  });
   const fallback = new Fallback(store, setup);
   const serverClock = new ServerClock(store.clock);
   const { consume, call } = store.sync ? guardedNow() : guardedLater();
@@ -35,6 +42,7 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
   return {
     timeoutMs,
     consume,
+    peek: (policy, key, cost) => call([bucketId(policy, key)], () => peekOnce(policy, key, cost)),
     call,
     decideWithout: (policy, key, cost, error) => fallback.decide(policy, key, cost, error),
     localChargeOf: (decision) => fallback.chargeOf(decision),
@@ -43,34 +51,43 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
     ageOf: (decision) => serverClock.ageOf(decision),
   };
 
+  function peekOnce(...asked: Parameters<GuardedStore["peek"]>): Decision | Promise<Decision> {
+    const answer = (store as StoreMethods<boolean>).peek?.(...asked) as Decision | Promise<Decision>;
+    return store.sync ? checkDecision(answer, "peek") : Promise.resolve(answer).then((decision) => checkDecision(decision, "peek"));
+  }
+
   function guardedLater(): Pick<GuardedStore, "consume" | "call"> {
     const send: StartConsume = start ?? ((policy, key, cost, sent) => sent.follow(store.consume(policy, key, cost) as Promise<Decision>));
-    const calls: CallSetup = { timeoutMs, breaker, deadlines: new Deadlines(timeoutMs), fallback, serverClock, unanswered: new UnansweredCalls(), send };
+    const calls: CallSetup = { timeoutMs, breaker, deadlines: new Deadlines(timeoutMs), fallback, serverClock, warnings, unanswered: new UnansweredCalls(), send };
     const { recall } = store as AsyncStore;
     return {
       consume: (policy, key, cost) =>
         recall?.call(store, policy, key, cost) ?? new Promise((resolve) => new ConsumeCall(calls, policy, key, cost, resolve).start()),
-      call: (make, notAsked) =>
+      call: (buckets, make, notAsked) =>
         new Promise((resolve, reject) => {
           const failed = (error: unknown): void => {
             if (error instanceof StoreUnavailableError && error.code === "ERR_STORE_OPEN") notAsked?.();
             reject(error);
           };
-          new PlainCall(calls, make, resolve, failed).start();
+          new PlainCall(calls, buckets, make, resolve, failed).start();
         }),
     };
   }
 
   function guardedNow(): Pick<GuardedStore, "consume" | "call"> {
-    const callNow: GuardedStore["call"] = (make) => {
+    const callNow = <T>(buckets: readonly string[], make: () => T): T => {
+      const made: BreakerCall = { isProbe: false, bucketIds: () => buckets };
+      // Asked in any case, since it answers at once.
+      breaker.refusal(made);
       try {
         const answer = make();
-        breaker.succeeded();
+        breaker.succeeded(made);
         return answer;
       } catch (error) {
         // A clock that is not finite is misuse, not an outage.
         if (store.clock !== "server") readClock(store.clock);
-        breaker.failed(error);
+        warnings.failed(error);
+        breaker.failed(error, made);
         throw error;
       }
     };
@@ -78,7 +95,7 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
       call: callNow,
       consume(policy, key, cost) {
         try {
-          return callNow(() => store.consume(policy, key, cost));
+          return callNow([bucketId(policy, key)], () => checkDecision(store.consume(policy, key, cost), "consume"));
         } catch (error) {
           return fallback.decide(policy, key, cost, error);
         }

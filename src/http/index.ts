@@ -12,6 +12,7 @@ export { type BelongsToLimiter, type GateOptions, type GivenLimiter, type OwnLim
 export { type RequestReader } from "./reader.js";
 export { type Problem } from "./refusal/problem.js";
 export { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./responses/node.js";
+export { boundUnreadBody } from "./responses/unread-body.js";
 export { applyToResponse, refusalResponse, webReader } from "./responses/web.js";
 export { toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
 export { type Outcome, type Pass, type Refuse, type Skip, type Verdict } from "./verdict.js";

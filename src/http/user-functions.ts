@@ -47,7 +47,8 @@ export async function runAside<T>(name: string, fn: () => T | Promise<T>): Promi
   try {
     return await fn();
   } catch (error) {
-    return void reportFailure(name, error);
+    reportFailure(name, error);
+    return undefined;
   }
 }
 

@@ -17,6 +17,7 @@ const CONSUME_OPTIONS = ["cost", "policy"];
 
 /** The cost in `asked`, 1 by default. Throws a TypeError or RangeError unless it is a whole number. */
 export function costOf(asked: ConsumeArgument): number {
+  if (typeof asked === "object" && INHERITED.cost !== undefined && !Object.hasOwn(asked, "cost")) return 1;
   const cost = typeof asked === "object" ? asked.cost : asked;
   return cost === undefined ? 1 : wholeNumber("cost", cost);
 }
@@ -26,11 +27,15 @@ export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy {
   if (typeof asked !== "object") return fallback;
   if (asked === null) throw new TypeError(expected("cost", "a number, or an object with `cost` or `policy`", asked));
   checkNames(asked, CONSUME_OPTIONS);
-  const own = asked.policy;
-  if (own === undefined) return fallback;
-  if (!isPolicy(own)) throw new TypeError(expected("policy", "made by definePolicy", own));
-  return own;
+  const { policy } = asked;
+  if (policy === undefined || (INHERITED.policy !== undefined && !Object.hasOwn(asked, "policy"))) return fallback;
+  if (!isPolicy(policy)) throw new TypeError(expected("policy", "made by definePolicy", policy));
+  return policy;
 }
+
+// What every object inherits: nothing, unless an attacker added it to `Object.prototype`. Only then is `asked`
+// searched.
+const INHERITED: ConsumeOptions = {};
 
 /** Runs `make`. Over an asynchronous store the limiter rejects where it would throw over a synchronous one. */
 export function throwOrReject<T>(store: Store, make: () => T | Promise<T>): T | Promise<T> {

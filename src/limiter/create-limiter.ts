@@ -2,11 +2,12 @@ import { checkLimiter } from "#diagnostics";
 import { expected } from "../core/check.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
+import { bucketId, encodeKey, type Key } from "../core/key.js";
 import { definePolicy, samePolicy, type Policy } from "../core/policy.js";
 import { processWide } from "../core/process-wide.js";
 import type { GuardSetup, Store, SyncStore } from "../core/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";
+import { warnOnce } from "../warnings/warnings.js";
 import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
 import { attachInternals, unguarded, type Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";
@@ -25,19 +26,25 @@ import { createRefund, tookNothing } from "./refund.js";
  * if (!decision.allowed) console.log(`try again in ${decision.retryAfterMs} ms`);
  */
 export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): Limiter<S> {
-  checkLimiterOptions(options);
-  const policy = definePolicy(options.policy);
-  const store = checkStore(options.store === undefined ? defaultStore(options.clock) : options.store);
-  if (options.clock !== undefined && store.clock !== "server" && store.clock !== options.clock) {
+  const own = checkLimiterOptions(options);
+  const policy = definePolicy(own.policy);
+  const store = checkStore(own.store === undefined ? defaultStore(own.clock) : own.store);
+  if (own.clock !== undefined && store.clock !== "server" && store.clock !== own.clock) {
     throw new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store");
   }
-  const failure = failureSettingsOf(options);
-  const observer = options.observe ?? null;
-  const { clock = monotonicClock } = options;
-  const changed: GuardSetup["onChange"] = (state, error) => observer?.storeChanged(limiter, state, error);
-  const setup = { failure, clock: store.clock === "server" ? clock : store.clock, makeLocal: defaultStore, onChange: changed };
+  const failure = failureSettingsOf(own);
+  const observer = own.observe ?? null;
+  const { clock = monotonicClock } = own;
+  const setup: GuardSetup = {
+    failure,
+    clock: store.clock === "server" ? clock : store.clock,
+    makeLocal: defaultStore,
+    policy,
+    onChange: observer && ((state, error) => observer.storeChanged(limiter, state, error)),
+    warn: warnOnce,
+  };
   const guarded = store.guard?.(store, setup) ?? unguarded(store as SyncStore, failure.storeTimeoutMs);
-  const internals: Internals = { policy, store, guarded, shadow: options.shadow ?? false, observer };
+  const internals: Internals = { policy, store, guarded, shadow: own.shadow ?? false, observer };
   const consume = createConsume(internals, () => limiter);
   claim(store, policy);
   checkLimiter(policy, store);
@@ -51,8 +58,8 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     reset: (key, asked) =>
       throwOrReject(store, () => {
         const reset = requireMethod(store, "reset");
-        const [own, encoded] = [policyOf(asked, policy), encodeKey(key)];
-        return guarded.call(() => reset.call(store, own, encoded));
+        const [named, encoded] = [policyOf(asked, policy), encodeKey(key)];
+        return guarded.call([bucketId(named, encoded)], () => reset.call(store, named, encoded));
       }),
   };
   attachInternals(limiter, internals);
@@ -66,8 +73,8 @@ export function defaultStore(clock: Clock | undefined): MemoryStore {
 }
 
 function createConsume({ policy: own, store, guarded, shadow, observer }: Internals, limiterOf: () => Limiter) {
-  // The store itself where it needs no guard: one call less on the shortest path.
-  const decider = store.guard === undefined ? store : guarded;
+  // Our memory store itself: one call less on the shortest path.
+  const decider = store instanceof MemoryStore ? store : guarded;
 
   return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
     const policy = policyOf(asked, own);
@@ -95,9 +102,9 @@ function createPeek({ policy: own, store, guarded, shadow }: Internals): Limiter
   const finish = (decision: Decision): Decision => tookNothing(shadow ? inShadow(decision) : decision);
   return (key, asked) =>
     throwOrReject(store, () => {
-      const peek = requireMethod(store, "peek");
+      requireMethod(store, "peek");
       const [policy, encoded, cost] = [policyOf(asked, own), encodeKey(key), costOf(asked)];
-      const peeked = guarded.call(() => peek.call(store, policy, encoded, cost));
+      const peeked = guarded.peek(policy, encoded, cost);
       return peeked instanceof Promise ? peeked.then(finish) : finish(peeked);
     });
 }

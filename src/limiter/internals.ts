@@ -1,5 +1,7 @@
+import { checkAnswer } from "#diagnostics";
 import { expected } from "../core/check.js";
 import { readClock } from "../core/clock.js";
+import type { Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { GuardedStore, Store, SyncStore } from "../core/store.js";
 import type { Observer } from "./events.js";
@@ -56,8 +58,9 @@ function found(limiter: Limiter): Internals | undefined {
 export function unguarded(store: SyncStore, timeoutMs: number): GuardedStore {
   return {
     timeoutMs,
-    consume: store.consume.bind(store),
-    call: (make) => make(),
+    consume: (policy, key, cost) => checkAnswer(store.consume(policy, key, cost), "consume"),
+    peek: (policy, key, cost) => checkAnswer(store.peek?.(policy, key, cost) as Decision, "peek"),
+    call: (_buckets, make) => make(),
     decideWithout(_policy, _key, _cost, error) {
       throw error;
     },

@@ -22,7 +22,7 @@ export function createObserver(listener?: (event: LimiterEvent) => void): Observ
     listens: () => listens("decision"),
     decided(limiter, decision, durationMs) {
       const { policy, cost, degraded } = decision;
-      const refusal = decision.allowed ? decision.shadow : decision;
+      const refusal = !decision.allowed ? decision : Object.hasOwn(decision, "shadow") ? decision.shadow : undefined;
       const reason = refusal?.reason ?? null;
       const outcome = refusal === undefined ? "allowed" : decision.allowed ? "shadow_refused" : refusal.reason;
       const event = { type: "decision", policy, outcome, reason, degraded, cost, limiter } as const;

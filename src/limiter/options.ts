@@ -33,16 +33,18 @@ export const LIMITER_OPTIONS = [
 ] as const satisfies readonly (keyof LimiterOptions)[];
 
 /**
- * Throws a TypeError for options that are not an object, for an unknown name, and for a wrong `shadow` or `observe`.
+ * Returns the own members of `options`. Throws a TypeError for options that are not an object, for an unknown name, and
+ * for a wrong `shadow` or `observe`.
  */
-export function checkLimiterOptions(options: LimiterOptions<Store>): void {
-  checkOptions(options, LIMITER_OPTIONS, "an object with a `policy`", replacementOf);
+export function checkLimiterOptions<O extends LimiterOptions<Store>>(given: O): O {
+  const options = checkOptions(given, LIMITER_OPTIONS, "an object with a `policy`", replacementOf);
   checkPolicyOptions(options.policy);
   const { shadow, observe } = options;
   if (shadow !== undefined && typeof shadow !== "boolean") throw new TypeError(expected("shadow", "true or false", shadow));
   if (observe !== undefined && typeof observe?.listens !== "function") {
     throw new TypeError(expected("observe", "made by createObserver(listener)", observe));
   }
+  return options;
 }
 
 /**
@@ -58,8 +60,8 @@ export function failureSettingsOf({ onStoreError = "local", localShare = 0.5, st
     throw new WrongType(expected("localShare", "a number above 0 and at most 1", localShare));
   }
   if (storeTimeoutMs !== Infinity) positiveInteger("storeTimeoutMs", storeTimeoutMs);
-  if (breaker !== false) checkOptions(breaker, ["failures", "probeEveryMs"], "false, or an object with `failures` or `probeEveryMs`", undefined, "breaker");
-  const { failures = 5, probeEveryMs = 1_000 } = breaker || {};
+  const asked = checkOptions(breaker === false ? {} : breaker, ["failures", "probeEveryMs"], "false, or an object with `failures` or `probeEveryMs`", undefined, "breaker");
+  const { failures = 5, probeEveryMs = 1_000 } = asked;
   positiveInteger("breaker.failures", failures);
   positiveInteger("breaker.probeEveryMs", probeEveryMs);
   return { onStoreError, localShare, storeTimeoutMs, breaker: breaker && { failures, probeEveryMs } };

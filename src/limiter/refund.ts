@@ -1,6 +1,6 @@
 import { expected, positiveInteger } from "../core/check.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey } from "../core/key.js";
+import { bucketId, encodeKey } from "../core/key.js";
 import { processWide } from "../core/process-wide.js";
 import { refundable, type RefundPart } from "../core/refundable.js";
 import type { Store } from "../core/store.js";
@@ -24,9 +24,10 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
       const policy = policyOf(asked, own);
       const encoded = encodeKey(key);
       requireMethod(store, "refund");
+      const buckets = [bucketId(policy, encoded)];
       if (typeof what === "number") {
         const tokens = positiveInteger("tokens", what);
-        return guarded.call(() => refundParts(store, [{ policy, tokens }], encoded));
+        return guarded.call(buckets, () => refundParts(store, [{ policy, tokens }], encoded));
       }
       if (typeof what !== "object" || what === null) {
         throw new TypeError(expected("what", "a decision or a number of tokens", what));
@@ -38,7 +39,7 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
       const parts = refundable(what, policy, what.cost, guarded.ageOf(what));
       if (parts.length === 0) return;
       // A call that failed otherwise may have been carried out, so only this one may be repeated.
-      return guarded.call(() => refundParts(store, parts, encoded), () => void settled().delete(what));
+      return guarded.call(buckets, () => refundParts(store, parts, encoded), () => void settled().delete(what));
     });
 }
 

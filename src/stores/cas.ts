@@ -10,7 +10,7 @@ import type { Limit } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore } from "../core/store.js";
 import { guard } from "../guard/guard.js";
-import { portableKey } from "./shared/portable-key.js";
+import { bucketName } from "./shared/bucket-name.js";
 import { decodeRecords, encodeRecords } from "./shared/records.js";
 import { StoreError } from "./shared/store-error.js";
 
@@ -57,6 +57,8 @@ interface Step<T> {
   readonly answer: T;
   /** Whether the step changed the buckets, so that they must be written. */
   readonly write: boolean;
+  /** Whether everything under the key is forgotten, also the limits that the policy does not have. */
+  readonly forget?: boolean;
 }
 
 /** A call that waits for its turn at the buckets of one key. */
@@ -111,8 +113,8 @@ class CasStore<Version> implements AsyncStore {
     if (typeof backend?.read !== "function" || typeof backend.write !== "function") {
       throw new TypeError(expected("backend", "an object with `read` and `write`", backend));
     }
-    checkOptions(options, ["attempts", "clock", "random", "sleep"]);
-    const { attempts = 24, clock = Date.now, random = Math.random, sleep = pause } = options;
+    const own = checkOptions(options, ["attempts", "clock", "random", "sleep"]);
+    const { attempts = 24, clock = Date.now, random = Math.random, sleep = pause } = own;
     checkClock(clock);
     this.clock = clock;
     this.#backend = backend;
@@ -130,7 +132,7 @@ class CasStore<Version> implements AsyncStore {
   }
 
   async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const { records } = await this.#load(recordName(policy, key));
+    const { records } = await this.#load(bucketName(policy, key));
     return peek(bucketsOf(records, policy), policy, cost, readClock(this.clock));
   }
 
@@ -143,15 +145,12 @@ class CasStore<Version> implements AsyncStore {
   }
 
   reset(policy: Policy, key: string): Promise<void> {
-    return this.#change(policy, key, (buckets) => {
-      for (const bucket of buckets) bucket.spent = 0;
-      return { answer: undefined, write: true };
-    });
+    return this.#change(policy, key, () => ({ answer: undefined, write: true, forget: true }));
   }
 
   #change<T>(policy: Policy, key: string, step: (buckets: Bucket[], now: number) => Step<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const name = recordName(policy, key);
+      const name = bucketName(policy, key);
       const job: Job = { policy, step, resolve: resolve as (answer: unknown) => void, reject };
       const next = this.#waiting.get(name);
       if (next !== undefined) return void next.push(job);
@@ -184,8 +183,9 @@ class CasStore<Version> implements AsyncStore {
       const answers = new Map<Job, unknown>();
       for (const job of open) {
         const buckets = bucketsOf(records, job.policy);
-        const { answer, write } = job.step(buckets, now);
-        if (write) job.policy.limits.forEach((limit, i) => records.set(limit.name, buckets[i] as Bucket));
+        const { answer, write, forget } = job.step(buckets, now);
+        if (forget) records.clear();
+        else if (write) job.policy.limits.forEach((limit, i) => records.set(limit.name, buckets[i] as Bucket));
         // An answer that depends on the read alone is final, also if the write fails.
         if (write || answers.size > 0) answers.set(job, answer);
         else {
@@ -217,10 +217,6 @@ class CasStore<Version> implements AsyncStore {
 // Copies, because a step changes its buckets in place and not every step is written.
 function bucketsOf(records: ReadonlyMap<string, Bucket>, policy: Policy): Bucket[] {
   return policy.limits.map((limit) => ({ ...(records.get(limit.name) ?? fullBucket(limit)) }));
-}
-
-function recordName(policy: Policy, key: string): string {
-  return `${policy.name} ${portableKey(key)}`;
 }
 
 function pause(ms: number): Promise<void> {

@@ -3,6 +3,13 @@
 /** A failed assertion of a suite. The message says what was expected and what came. */
 export class AssertionError extends Error {
   override readonly name = "AssertionError";
+  /** The mistake that explains this failure, if the assertion knows one. */
+  declare readonly likelyCause?: string;
+
+  constructor(message: string, { likelyCause, ...options }: ErrorOptions & { readonly likelyCause?: string | undefined } = {}) {
+    super(message, options);
+    if (likelyCause !== undefined) this.likelyCause = likelyCause;
+  }
 }
 
 /** Throws an {@link AssertionError} with `message` unless `holds` is true. */
@@ -25,27 +32,16 @@ export async function eventually(holds: () => boolean, what: string, deadlineMs:
   }
 }
 
-/** Waits for `promise`. Throws after `deadlineMs`. */
-export async function withDeadline<T>(promise: T | Promise<T>, what: string, deadlineMs: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new AssertionError(`Expected ${what} within ${deadlineMs} ms, got nothing`)), deadlineMs);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Runs one case. Every failure states what was expected, what came and the likely cause. */
+/**
+ * Runs one case. Every failure states what was expected, what came and the likely cause: the assertion's or the case's.
+ */
 export async function explainFailure(likelyCause: string, run: () => Promise<void>): Promise<void> {
   try {
     await run();
   } catch (error) {
     const message =
       error instanceof AssertionError
-        ? `${error.message}\nLikely cause: ${likelyCause}`
+        ? `${error.message}\nLikely cause: ${error.likelyCause ?? likelyCause}`
         : `Expected no exception, got ${String(error)}\nLikely cause: The code under test or its setup failed. \`cause\` has the stack.`;
     throw new AssertionError(message, { cause: error });
   }

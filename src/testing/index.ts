@@ -6,5 +6,5 @@ export { adapterSuite } from "./adapter-suite/adapter-suite.js";
 export type { AdapterSetup, AdapterSuiteOptions, AdapterTrait, RunningServer, SuiteRequest } from "./adapter-suite/setup.js";
 export { ManualClock } from "./manual-clock.js";
 export type { TestFunction } from "./runner.js";
-export type { StoreSetup, StoreSuiteOptions, StoreTrait } from "./store-suite/setup.js";
+export type { StoreHooks, StoreSetup, StoreSuiteOptions, StoreTrait } from "./store-suite/setup.js";
 export { storeSuite } from "./store-suite/store-suite.js";

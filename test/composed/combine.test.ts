@@ -273,9 +273,9 @@ describe("a store that fails under several", () => {
     const make = (policy: typeof userPolicy, failures: number) => createLimiter({ policy, store, observe: createObserver(observe), breaker: { failures }, onStoreError: "allow" });
     const both = combine([make(userPolicy, 3), make(tenantPolicy, 5)]);
     state.broken = true;
-    for (let i = 0; i < 4; i++) both.consume(keys);
+    for (let i = 0; i < 4; i++) both.consume([`user ${i}`, `tenant ${i}`]);
     expect(seen).toEqual(["user unavailable"]);
-    for (let i = 0; i < 4; i++) both.consume(keys);
+    for (let i = 0; i < 4; i++) both.consume([`user ${i}`, `tenant ${i}`]);
     expect(seen).toEqual(["user unavailable", "tenant unavailable"]);
     state.broken = false;
     both.consume(keys);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type KV, type NatsConnection } from "nats";
@@ -18,7 +18,11 @@ describe("a store in files", () => {
 
   storeSuite({
     test,
-    factory: ({ clock, unreachable }) => new FileStore(join(root, unreachable ? "a-file/none" : "buckets"), clock && { clock }),
+    factory: ({ clock, unreachable, empty }) => {
+      const directory = unreachable ? join(root, "a-file/none") : empty ? mkdtempSync(join(root, "empty-")) : join(root, "buckets");
+      const storedBytes = () => readdirSync(directory).reduce((sum, name) => sum + name.length + statSync(join(directory, name)).size, 0);
+      return { store: new FileStore(directory, clock && { clock }), storedBytes };
+    },
     lacks: { ...lacks, consumeTogether: "left out to keep it small", bound: "who owes nothing has no file" },
   });
 

@@ -21,6 +21,8 @@ async function live(observe: (event: LimiterEvent) => void): Promise<void> {
   await limiter.consume(KEY);
   store.health = "down";
   await limiter.consume(KEY);
+  // One key that fails is no outage yet.
+  await limiter.peek("bob").catch(() => undefined);
   createLimiter({ policy: { ...policy, name: "trial" }, clock, shadow: true, observe: createObserver(observe) }).consume(KEY, 3);
 }
 
@@ -101,7 +103,7 @@ test.each(["OpenTelemetry", "Prometheus"])("%s knows of a store that came back",
   const limiter = createLimiter({ policy: { name: "api", capacity: 2, refill: perSecond(1) }, store, observe: createObserver(observe), breaker: false });
   for (const health of ["down", "up"] as const) {
     store.health = health;
-    for (let i = 0; i < 5; i++) await limiter.consume(KEY);
+    for (let i = 0; i < 5; i++) await limiter.consume(`${KEY} ${i}`);
   }
   const { resourceMetrics } = await reader.collect();
   const unavailable = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics).find(({ descriptor }) => descriptor.name === "sluice.store.unavailable");

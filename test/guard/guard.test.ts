@@ -15,7 +15,10 @@ function open(options: Partial<LimiterOptions<UnsteadyStore>> = {}) {
   const states: string[] = [];
   const observe = (event: LimiterEvent): void => void (event.type === "store" && states.push(event.state));
   const limiter = createLimiter({ policy, store, onStoreError: "unavailable", observe: createObserver(observe), ...options });
-  return { store, limiter, states, ask: async () => codeOf((await limiter.consume("ann")).error) };
+  let callers = 0;
+  /** Asks for one caller, or for another one each time. */
+  const ask = async (key = `caller ${callers++}`) => codeOf((await limiter.consume(key)).error);
+  return { store, limiter, states, ask };
 }
 
 const codeOf = (error: unknown): string | undefined => (error instanceof StoreUnavailableError ? error.code : (error as Error | undefined)?.message);
@@ -126,7 +129,7 @@ describe("the breaker", () => {
   test("says what the store failed with", async () => {
     const { store, limiter, ask } = open({ breaker: { failures: 1 } });
     store.health = "down";
-    await ask();
+    await ask("ann");
     const { error } = await limiter.consume("ann");
     expect((error as Error).cause).toBe(outage);
   });
@@ -143,7 +146,7 @@ describe("the breaker", () => {
   test("lets one request a second ask whether the store is back, however many there are", async () => {
     const { store, limiter, ask, states } = open();
     store.health = "hangs";
-    await Promise.all([...Array.from({ length: 5 }, ask), pass(102)]);
+    await Promise.all([...Array.from({ length: 5 }, () => ask()), pass(102)]);
     const before = store.calls;
     for (let second = 1; second <= 3; second++) {
       await pass(1_000);
@@ -167,11 +170,11 @@ describe("the breaker", () => {
   test("an answer after the deadline does not end it", async () => {
     const { store, ask } = open({ breaker: { failures: 1 } });
     store.health = "held";
-    await Promise.all([ask(), pass(102)]);
+    await Promise.all([ask("ann"), pass(102)]);
     store.health = "up";
     store.release();
     await pass(1);
-    expect([await ask(), store.calls]).toEqual(["ERR_STORE_OPEN", 1]);
+    expect([await ask("ann"), store.calls]).toEqual(["ERR_STORE_OPEN", 1]);
   });
 
   test.each(["ERR_STORE_FOREIGN_VALUE", "ERR_STORE_CONTENTION"])("a failure of one record, %s, is an answer of the store", async (code) => {
@@ -238,7 +241,7 @@ describe("the breaker", () => {
       },
     };
     const limiter = createLimiter({ policy, store, observe: createObserver((event) => void (event.type === "store" && states.push(event.state))) });
-    for (let i = 0; i < 12; i++) limiter.consume("ann");
+    for (let i = 0; i < 12; i++) limiter.consume(`caller ${i}`);
     fails = false;
     limiter.consume("ann");
     expect([calls, states]).toEqual([13, ["unavailable", "available"]]);

@@ -16,6 +16,8 @@ const EXPRESS =
 const named: Readonly<Record<string, string>> = {
   express: EXPRESS,
   address: `${EXPRESS}; import { addressKey } from "./examples/address/address-key.js"`,
+  upgrades:
+    'import type { IncomingMessage, Server } from "node:http"; import type { Duplex } from "node:stream"; import { createLimiter, perMinute } from "sluice"; import { limitUpgrades } from "./examples/websocket/upgrades.js"; declare const server: Server, userOf: (request: IncomingMessage) => Promise<string | undefined>, webSockets: { handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, then: (webSocket: object) => void): void; emit(event: "connection", webSocket: object, request: IncomingMessage): boolean }',
   client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
 };
 
@@ -31,7 +33,8 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/core/errors.ts": "declare const limiter: import('sluice').Limiter",
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
   "src/composed/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
-  "src/guard/guard.ts": "import { guard, portableKey, type AsyncStore, type Decision, type Policy } from 'sluice/store'",
+  "src/guard/guard.ts": "import { bucketName, guard, type AsyncStore, type Decision, type Policy } from 'sluice/store'",
+  "src/stores/shared/bucket-name.ts": "import { bucketName } from 'sluice/store'; declare const policy: import('sluice').Policy",
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",
   "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres/schema.ts": "declare const pool: import('pg').Pool",

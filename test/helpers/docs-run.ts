@@ -14,6 +14,7 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/hono": () => import("../../src/adapters/hono.js"),
   "sluice/node": () => import("../../src/adapters/node.js"),
   "sluice/express": () => import("../../src/adapters/express.js"),
+  "sluice/redis": () => import("../../src/stores/redis/redis.js"),
   "sluice/cas": () => import("../../src/stores/cas.js"),
   "sluice/fastify": () => import("../../src/adapters/fastify.js"),
   "sluice/testing": () => import("../../src/testing/index.js"),

@@ -38,8 +38,9 @@ export class Model {
     }
   }
 
-  reset(policy: PolicyOptions): void {
-    for (const rule of rulesOf(policy)) this.#records.delete(rule.name);
+  /** Forgets every record, also those of limits that the policy does not have. */
+  reset(_policy: PolicyOptions): void {
+    this.#records.clear();
   }
 
   /** The record that counts: none when nothing is spent, or when it lies further ahead than one whole refill. */

@@ -5,6 +5,7 @@ import * as iovalkey from "iovalkey";
 import { createClient, createClientPool, createCluster } from "redis";
 import * as redis6 from "redis6";
 import type { RedisClient } from "sluice/redis";
+import { startUpstash } from "./upstash-rest.js";
 
 /** A client, and how to let go of it. */
 export interface Connected {
@@ -51,6 +52,18 @@ export const onOneNode: Readonly<Record<string, (port: number) => Promise<Connec
     const client = createClientPool({ url: `redis://127.0.0.1:${port}` }).on("error", quiet);
     await client.connect();
     return { client, close: () => client.destroy() };
+  },
+  async Upstash(port) {
+    const server = await startUpstash(`redis://127.0.0.1:${port}`);
+    return { client: server.connect(), close: () => server.stop() };
+  },
+  async "Upstash with a request for each command"(port) {
+    const server = await startUpstash(`redis://127.0.0.1:${port}`);
+    return { client: server.connect({ enableAutoPipelining: false, readYourWrites: false }), close: () => server.stop() };
+  },
+  async "Upstash without encoding and parsing"(port) {
+    const server = await startUpstash(`redis://127.0.0.1:${port}`);
+    return { client: server.connect({ automaticDeserialization: false, responseEncoding: false }), close: () => server.stop() };
   },
 };
 

@@ -1,10 +1,11 @@
 // The servers that tests need: where they are, and whether they are there.
 import { connect } from "node:net";
 import { describe, test } from "vitest";
+import { chromiumProgram } from "./chromium.js";
 import { hasRedisProgram } from "./own-redis.js";
 
 /** A server that is there already, or a program that starts one: `redis-server` is for tests that harm their server. */
-export type Service = "redis" | "postgres" | "nats" | "redis-server";
+export type Service = "redis" | "postgres" | "nats" | "redis-server" | "chromium";
 
 /** The shared Redis: use a prefix of your own, never flush it. */
 export const redisUrl = (): string => process.env["SLUICE_REDIS_URL"] ?? "redis://127.0.0.1:6379";
@@ -18,6 +19,7 @@ const howToGet: Readonly<Record<Service, string>> = {
   postgres: "start PostgreSQL with a database that SLUICE_POSTGRES_URL names",
   nats: "start nats-server -js, or set SLUICE_NATS_URL",
   "redis-server": "install Redis 6.2 or later, or Valkey; SLUICE_REDIS_SERVER names the program if it is not redis-server on the PATH",
+  chromium: "run scripts/install-test-servers.sh as root, or set SLUICE_CHROMIUM to the program",
 };
 
 const present: Readonly<Record<Service, boolean>> = {
@@ -25,6 +27,7 @@ const present: Readonly<Record<Service, boolean>> = {
   postgres: await answers(postgresUrl(), 5432),
   nats: await answers(natsUrl(), 4222),
   "redis-server": hasRedisProgram(),
+  chromium: chromiumProgram() !== undefined,
 };
 
 /**

@@ -76,9 +76,7 @@ test("9 · the policy's own names are sent, whatever a custom store calls its li
     const labels = decision.limits === null ? ['"small"'] : ['"api:burst"', '"api:day"'];
     expect(open({ policy, store: storeOf(allowed) }).ask().field("RateLimit")).toBe(labels.map((label) => `${label};r=0;t=2`).join(", "));
   }
-  for (const retryAfterMs of [Number.NaN, Infinity]) {
-    expect(open({ store: storeOf({ ...refused, retryAfterMs }) }).ask().body).toMatchObject({ code: "rate_limited", retry_after: null });
-  }
+  expect(open({ store: storeOf({ ...refused, retryAfterMs: Infinity }) }).ask().body).toMatchObject({ code: "rate_limited", retry_after: null });
 });
 
 test("10 · `body` cannot change the status by writing on the problem", () => {

@@ -67,7 +67,7 @@ describe("events", () => {
     const limiter = createLimiter({ policy, store, breaker: false, observe: createObserver((event) => void (event.type === "store" && events.push(event))) });
     for (const health of ["down", "up", "down"] as const) {
       store.health = health;
-      for (let i = 0; i < 50; i++) await limiter.consume("ann");
+      for (let i = 0; i < 50; i++) await limiter.consume(`caller ${i}`);
     }
     const always = { type: "store", policy: "api", error: outage, limiter };
     expect(events).toStrictEqual([{ ...always, state: "unavailable" }, { ...always, state: "available" }, { ...always, state: "unavailable" }]);
@@ -82,13 +82,14 @@ describe("events", () => {
     try {
       await limiter.consume("ann");
       store.health = "down";
-      await limiter.consume("ann");
+      for (const key of ["ann", "bob"]) await limiter.consume(key);
     } finally {
       for (const name of ["sluice:decision", "sluice:store"]) unsubscribe(name, listen);
     }
     await limiter.consume("ann");
     expect(events).toMatchObject([
       { type: "decision", outcome: "allowed", limiter },
+      { type: "decision", outcome: "allowed", degraded: true, limiter },
       { type: "store", state: "unavailable", error: outage, limiter },
       { type: "decision", outcome: "allowed", degraded: true, limiter },
     ]);

@@ -204,6 +204,21 @@ export const httpMutants: readonly Mutant[] = [
     replace: "refuseOnNode(response, known), request.destroy();",
   },
   {
+    item: "39", test: "unread-body",
+    find: "if (left >= 0) return;",
+    replace: "return;",
+  },
+  {
+    item: "39", test: "unread-body",
+    find: "setTimeout(() => socket.destroy(), maxMs)",
+    replace: "setTimeout(() => {}, maxMs)",
+  },
+  {
+    item: "39", test: "unread-body",
+    find: "socket.destroySoon = undefined;",
+    replace: "",
+  },
+  {
     item: "40", test: REFUSAL,
     find: 'return this.#without(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
     replace: 'return this.#without(policy, cost, "limited", RETRY_AFTER_MS, error);',

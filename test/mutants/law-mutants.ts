@@ -172,4 +172,19 @@ export const lawMutants: readonly Mutant[] = [
     find: "const decision = consume(entry.buckets, policy, all ? cost : policy.maxCost + 1, now);",
     replace: "if (!all) return would[i] as Decision; const decision = consume(entry.buckets, policy, cost, now);",
   },
+  {
+    item: "L16", test: "bucket-name",
+    find: "const LONGEST_NAME = 128;",
+    replace: "const LONGEST_NAME = 129;",
+  },
+  {
+    item: "L16", test: "bucket-name",
+    find: "return isShort ? key : DIGEST + sha256(clearName(policy, key));",
+    replace: "return isShort ? key : DIGEST + sha256(portableKey(key));",
+  },
+  {
+    item: "L16", test: "deny-cache",
+    find: "this.#denials.set(policy.name, keys.set(short, denial));",
+    replace: "this.#denials.set(policy.name, keys.set(key, denial));",
+  },
 ];

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { createLimiter, definePolicy, perSecond } from "sluice";
 import { casStore, type CasBackend } from "sluice/cas";
 import { describe, expect, test } from "vitest";
@@ -94,6 +95,33 @@ describe("casStore, when its backend misbehaves", () => {
     await store.consume(policy, "ann", 5);
     for (const cost of [1, 5, 6]) await store.consume(policy, "ann", cost);
     expect(writes).toBe(1);
+  });
+
+  test("a reset forgets the limits that this version of the policy does not have, too, and what others of its round take stays", async () => {
+    const one = backend();
+    const store = casStore(one, { clock });
+    const limits = [{ name: "p", capacity: 5, refill: perSecond(1) }, { name: "gone", capacity: 9, refill: perSecond(1) }];
+    const before = definePolicy({ name: "p", limits });
+    await store.consume(before, "ann", 3);
+    await store.reset?.(policy, "ann");
+    expect([...one.kept.values()]).toEqual(["sluice1"]);
+    await Promise.all([store.consume(before, "ann", 4), store.reset?.(policy, "ann"), store.consume(before, "ann", 1)]);
+    expect([...one.kept.values()]).toEqual(["sluice1 p 1000 1000000 1 1000 gone 1000 1000000 1 1000"]);
+  });
+
+  test("L16 · a key of any length has a name of at most 128 characters, as the page says", async () => {
+    const one = backend();
+    const store = casStore(one, { clock });
+    const keys = ["ann", "x".repeat(126), "x".repeat(127), "x".repeat(15_000), "{".repeat(15_000), "\uD800".repeat(15_000)];
+    for (const key of keys) {
+      await store.consume(policy, key, 4);
+      expect(await store.peek?.(policy, key, 1)).toMatchObject({ remaining: 1 });
+    }
+    const digest = (key: string): string => `#${createHash("sha256").update(`p ${key}`).digest("hex")}`;
+    const names = [...one.kept.keys()];
+    expect(names.slice(0, 5)).toEqual(["p ann", `p ${keys[1] ?? ""}`, ...keys.slice(2, 5).map(digest)]);
+    expect(names.filter((name) => name.length > 128)).toEqual([]);
+    expect(new Set(names).size).toBe(keys.length);
   });
 
   test("tells the backend how long to keep a value: until all of it is full", async () => {

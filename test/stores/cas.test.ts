@@ -25,18 +25,29 @@ const broken: CasBackend<never> = {
 
 describe("compare-and-set, a plain Map", () => {
   const kept = new Map<string, string>();
+  let writes = 0;
   const backend: CasBackend<string> = {
     async read(key) {
       const value = kept.get(key);
       return value === undefined ? null : { value, version: value };
     },
     async write(key, value, version) {
+      writes += 1;
       if ((kept.get(key) ?? null) !== version) return false;
       kept.set(key, value);
       return true;
     },
   };
-  storeSuite({ test, ...over(() => backend) });
+  const { factory } = over(() => backend);
+  storeSuite({
+    test,
+    factory: (setup) => {
+      if (setup.empty) kept.clear();
+      const storedBytes = () => [...kept].reduce((sum, entry) => sum + Buffer.byteLength(entry.join("")), 0);
+      return { store: factory(setup), writes: () => writes, storedBytes };
+    },
+    lacks,
+  });
 });
 
 describeWith("nats", "compare-and-set, NATS JetStream", () => {

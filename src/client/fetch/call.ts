@@ -1,3 +1,4 @@
+import { ownMembers } from "../../core/check.js";
 import type { ClientInit, TrafficCall } from "./options.js";
 import { checkAgainst, type Settings } from "./settings.js";
 
@@ -24,10 +25,10 @@ const ONE_SHOT = ["getReader", Symbol.asyncIterator];
 
 /** Parses a call. Throws a TypeError or RangeError for wrong options, and what `Request` throws for a wrong request. */
 export function parseCall(input: string | URL | Request, init: ClientInit, settings: Settings): ClientCall {
-  const { sensitive, merge, retry, maxAttempts, maxWaitMs, ...given } = init;
+  const { sensitive, merge, retry, maxAttempts, maxWaitMs, ...given } = ownMembers(init);
   // `fetch` ignores undefined members. They must not override those of a `Request`.
   const plain = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as RequestInit;
-  const { signal, body, ...head } = plain;
+  const { signal, body, ...head } = ownMembers(plain);
   const request = typeof input === "object" && "url" in input ? input : null;
   // A copy of a request with a body would use the body up. So only its URL, method and headers are copied.
   const withBody = request && !isReadMethod(request.method) ? request : null;

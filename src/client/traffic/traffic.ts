@@ -55,8 +55,7 @@ const MAX_CALLERS = 1_000;
  * const once = createFetch({ traffic, maxAttempts: 1 }); // is scheduled by the same limits
  */
 export function createTraffic(options: TrafficOptions = {}): Traffic {
-  checkOptions(options, ["pace", "route"]);
-  const { pace = true, route = defaultRoute } = options;
+  const { pace = true, route = defaultRoute } = checkOptions(options, ["pace", "route"]);
   if (typeof pace !== "boolean") throw new TypeError(expected("pace", "true or false", pace));
   if (typeof route !== "function") throw new TypeError(expected("route", "a function that names a call's route", route));
 

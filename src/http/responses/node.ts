@@ -3,6 +3,7 @@ import type { RequestReader } from "../reader.js";
 import type { Pass, Refuse } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
 import { fieldRecord } from "./field-record.js";
+import { boundUnreadBody } from "./unread-body.js";
 
 /** The part of Node's HTTP/1 and HTTP/2 requests that a gate reads. */
 export interface NodeRequest {
@@ -64,10 +65,11 @@ function isClosed({ destroyed, stream }: NodeResponse): boolean {
 }
 
 /**
- * Sends a refusal on a Node response. Node discards the rest of the request's body. A response with headers already
- * sent is only ended, with one process warning.
+ * Sends a refusal on a Node response. Of a body that was not read, at most 4 MB are discarded, for at most 1,000 ms;
+ * then the connection closes. A response with headers already sent is only ended, with one process warning.
  */
 export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
+  boundUnreadBody(response);
   if (response.headersSent) {
     warnOfSentHeaders();
     return void response.end("");

@@ -83,8 +83,7 @@ export class MemoryStore implements SyncStore {
 
   /** Throws a TypeError or RangeError that names the wrong option. */
   constructor(options: MemoryStoreOptions = {}) {
-    checkOptions(options, ["maxKeys", "clock"]);
-    const { maxKeys = 1_000_000, clock = monotonicClock } = options;
+    const { maxKeys = 1_000_000, clock = monotonicClock } = checkOptions(options, ["maxKeys", "clock"]);
     checkClock(clock);
     if (positiveInteger("maxKeys", maxKeys) > MOST_KEYS) throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
     this.clock = clock;

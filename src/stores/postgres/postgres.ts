@@ -3,16 +3,18 @@
  * @module
  */
 import { readClock, type Clock } from "../../core/clock.js";
-import { peek, readings, type Decision } from "../../core/decision.js";
-import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
+import type { Decision } from "../../core/decision.js";
+import { checkClock, checkOptions, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge } from "../../core/store.js";
 import { guard } from "../../guard/guard.js";
 import { checkCharges } from "../shared/charges.js";
-import { DenyCache, type CallStart } from "../shared/deny-cache.js";
+import { DenyCache } from "../shared/deny-cache.js";
+import { checkPostgresClient } from "./check-client.js";
+import { decideBatch, notSent, type QueuedDecision, type StatementResult } from "./batch.js";
 import { makePart, readRows, rowName, statementOf, writeValues, type Operation } from "./protocol.js";
 import { namesOf, PARAMETERS, postgresSchema } from "./schema.js";
-import { KeyQueue } from "./key-queue.js";
+import { KeyQueue, type QueueTurn } from "./key-queue.js";
 import type { Snapshot, StorePart } from "../shared/snapshot.js";
 
 export { postgresSchema } from "./schema.js";
@@ -36,21 +38,6 @@ export interface PostgresStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
-interface StatementResult {
-  /** One snapshot per bucket of the statement. */
-  readonly snapshots: readonly Snapshot[];
-  readonly start: CallStart;
-}
-
-/** A decision that waits in the queue of its bucket. */
-interface QueuedDecision {
-  readonly policy: Policy;
-  readonly key: string;
-  readonly cost: number;
-  readonly resolve: (decision: Decision) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
  * Keeps buckets in Postgres 13 or later. One statement decides, atomically and by the server's clock.
  *
@@ -72,15 +59,12 @@ export class PostgresStore implements AsyncStore {
   readonly #table: string;
   readonly #statement: string;
   readonly #denials: DenyCache;
-  readonly #queue = new KeyQueue<QueuedDecision>();
+  readonly #queue = new KeyQueue<QueuedDecision>(({ reject }) => reject(notSent()));
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
-    checkOptions(options, ["table", "denyCacheMs", "clock"]);
-    const { table = "sluice", denyCacheMs = 1_000, clock } = options;
-    if (typeof client !== "object" || client === null || typeof client.query !== "function") {
-      throw new TypeError(expected("client", "an object with `query(text, values)`", client));
-    }
+    const { table = "sluice", denyCacheMs = 1_000, clock } = checkOptions(options, ["table", "denyCacheMs", "clock"]);
+    checkPostgresClient(client);
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
     this.#client = client;
@@ -116,12 +100,12 @@ export class PostgresStore implements AsyncStore {
 
   consume(policy: Policy, key: string, cost: number): Promise<Decision> {
     return new Promise((resolve, reject) => {
-      // `#decide` compares costs with the tokens left: it would repeat or forget a cost that is not a number.
+      // `decideBatch` compares costs with the tokens left: it would repeat or forget a cost that is not a number.
       wholeNumber("cost", cost);
       const known = this.recall(policy, key, cost);
       if (known !== null) return resolve(known);
       const queued: QueuedDecision = { policy, key, cost, resolve, reject };
-      this.#queue.join(rowName(policy, key), queued, (first) => samePolicy(first.policy, policy), (all) => this.#decide(all));
+      this.#queue.join(rowName(policy, key), queued, (first) => samePolicy(first.policy, policy), (turn) => this.#decide(turn));
     });
   }
 
@@ -150,7 +134,7 @@ export class PostgresStore implements AsyncStore {
     return charges.map(({ policy, key, cost }, i) => {
       const snapshot = snapshots[i] as Snapshot;
       if (all) this.#denials.outdate(policy, key);
-      else if (!snapshot.fits) this.#denials.remember(policy, key, snapshot, start);
+      else if (!snapshot.fits && start !== null) this.#denials.remember(policy, key, snapshot, start);
       return all ? snapshot.consume(policy, cost) : snapshot.peek(policy, cost);
     });
   }
@@ -177,64 +161,18 @@ export class PostgresStore implements AsyncStore {
     }
   }
 
-  /**
-   * Decides a batch of decisions for one bucket with few statements.
-   *
-   * The first statement charges the first decision alone, and its reply tells how many tokens are left. The next one
-   * charges the sum of all following decisions that fit in that: charging a sum equals charging each in turn. If
-   * another process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller. When a
-   * decision is refused alone, so are all others that need more than is left at the same instant.
-   */
-  async #decide(all: readonly QueuedDecision[]): Promise<void> {
-    const { policy, key } = all[0] as QueuedDecision;
-    let rest = all;
-    let room = 0;
-    try {
-      // Earlier work in the queue may have remembered a denial.
-      rest = rest.filter(({ cost, resolve }) => {
-        const known = this.recall(policy, key, cost);
-        if (known !== null) resolve(known);
-        return known === null;
-      });
-      while (rest.length > 0) {
-        const { count, sum } = firstWithin(room, rest);
-        const { snapshots, start } = await this.#query(count === 1 ? "c" : "s", [makePart(policy, key, sum)]);
-        const snapshot = snapshots[0] as Snapshot;
-        if (snapshot.fits) {
-          this.#denials.outdate(policy, key);
-          for (const { cost, resolve } of rest.slice(0, count)) resolve(snapshot.consume(policy, cost));
-          rest = rest.slice(count);
-        }
-        const left = snapshot.fits ? peek(snapshot.buckets, policy, 0, snapshot.now) : snapshot.peek(policy, sum);
-        room = Math.min(...readings(left).map(({ remaining }) => remaining));
-        if (snapshot.fits || count > 1) continue;
-        this.#denials.remember(policy, key, snapshot, start);
-        for (const { cost, resolve } of rest) if (cost > room) resolve(peek(snapshot.buckets, policy, cost, snapshot.now));
-        rest = rest.filter(({ cost }) => cost <= room);
-      }
-    } catch (error) {
-      for (const { reject } of rest) reject(error);
-    }
+  #decide(turn: QueueTurn<QueuedDecision>): Promise<void> {
+    return decideBatch(turn, this.#denials, ({ policy, key }, what, tokens) => this.#query(turn, what, [makePart(policy, key, tokens)]));
   }
 
   #runQueued(what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {
-    return this.#queue.run(parts.map(({ name }) => name), () => this.#query(what, parts));
+    return this.#queue.run(parts.map(({ name }) => name), (turn) => this.#query(turn, what, parts));
   }
 
-  async #query(what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {
+  async #query(turn: QueueTurn<QueuedDecision>, what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {
     const now = typeof this.clock === "function" ? readClock(this.clock) : null;
     const start = this.#denials.startCall();
-    const { rows } = await this.#client.query(this.#statement, writeValues(what, parts, now));
-    return { snapshots: readRows(rows, parts), start };
+    const { rows } = await turn.send(() => this.#client.query(this.#statement, writeValues(what, parts, now)));
+    return { snapshots: readRows(rows, parts), start: turn.isOver ? null : start };
   }
-}
-
-// The longest beginning of `queued` whose costs add up to at most `room`. At least the first decision.
-function firstWithin(room: number, queued: readonly QueuedDecision[]): { count: number; sum: number } {
-  let count = 1;
-  let sum = (queued[0] as QueuedDecision).cost;
-  while (count < queued.length && sum + (queued[count] as QueuedDecision).cost <= room) {
-    sum += (queued[count++] as QueuedDecision).cost;
-  }
-  return { count, sum };
 }

@@ -11,7 +11,8 @@ export type Operation = "c" | "s" | "p" | "r" | "b" | "d";
 // One row of a reply. pg returns a bigint as text, other clients as a number or a bigint. All values fit in 2^53.
 interface FoundLimit {
   readonly fits: boolean;
-  readonly spent_before: string | number | bigint;
+  /** Null for a limit of a row that holds no bucket. */
+  readonly spent_before: string | number | bigint | null;
   readonly lag: string | number | bigint;
   readonly now_ms: string | number | bigint;
 }
@@ -49,7 +50,8 @@ export function makePart(policy: Policy, key: string, tokens: number): StorePart
 }
 
 /**
- * The snapshot of each part, from the rows of a reply. Throws a StoreError for rows that the function did not return.
+ * The snapshot of each part, from the rows of a reply. Throws a StoreError for rows that the function did not return,
+ * and for a bucket whose row in the table holds no bucket.
  */
 export function readRows(rows: readonly unknown[], parts: readonly StorePart[]): Snapshot[] {
   const expectedRows = parts.reduce((sum, { policy }) => sum + policy.limits.length, 0);
@@ -57,8 +59,9 @@ export function readRows(rows: readonly unknown[], parts: readonly StorePart[]):
     throw new StoreError("ERR_STORE_REPLY", `Expected ${expectedRows} rows, got ${rows.length}. Run \`migrate()\` to update the function.`);
   }
   let next = 0;
-  return parts.map(({ policy }) => {
+  return parts.map(({ policy, name }) => {
     const own = rows.slice(next, (next += policy.limits.length)) as FoundLimit[];
+    if (own.some(({ spent_before }) => spent_before === null)) throw foreignRow(name);
     const now = Number(own[0]?.now_ms);
     const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken }, i) => {
       const { spent_before, lag } = own[i] as FoundLimit;
@@ -66,4 +69,9 @@ export function readRows(rows: readonly unknown[], parts: readonly StorePart[]):
     });
     return new Snapshot(now, buckets, own.every(({ fits }) => fits));
   });
+}
+
+function foreignRow(name: string): StoreError {
+  const row = JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
+  return new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected the row of ${row} to hold a bucket, got values that sluice never writes. Reset that key.`);
 }

@@ -1,4 +1,4 @@
-import { expected } from "../../core/check.js";
+import { checkClient } from "./check-client.js";
 
 /** The methods of ioredis and iovalkey clients, single or cluster, that the store calls. */
 export interface IoredisLike {
@@ -22,20 +22,34 @@ export interface NodeRedisLike {
   readonly slots?: unknown;
 }
 
-/** A client of ioredis, iovalkey or node-redis. Pass one that is connected, or that connects by itself. */
-export type RedisClient = IoredisLike | NodeRedisLike;
+/** The methods of @upstash/redis clients that the store calls. They send HTTP requests. */
+export interface UpstashLike {
+  /** Runs a script by its hash. */
+  evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
+  /** Runs a script by its text. */
+  eval(script: string, keys: string[], args: string[]): Promise<unknown>;
+  /** The store does not call it. It tells this client from ioredis, whose `evalsha` takes other arguments. */
+  scriptLoad(script: string): Promise<unknown>;
+}
+
+/**
+ * A client of ioredis, iovalkey, node-redis or @upstash/redis. Pass one that is connected, or that connects by itself.
+ */
+export type RedisClient = IoredisLike | NodeRedisLike | UpstashLike;
 
 /** Runs the script: by its hash if the server knows it, otherwise by its text. */
 export type RunScript = (keys: string[], args: string[]) => Promise<unknown>;
 
 /** Whether the client talks to a cluster, where all keys of one call must be in one slot. */
 export function isCluster(client: RedisClient): boolean {
-  return "evalsha" in client ? client.isCluster === true : "slots" in client && client.slots !== undefined;
+  const { isCluster: told, slots } = client as Partial<IoredisLike & NodeRedisLike>;
+  return told === true || slots !== undefined;
 }
 
 /** The text that the client puts before every key. The key's slot in a cluster depends on it. */
 export function keyPrefixOf(client: RedisClient): string {
-  const prefix = "evalsha" in client ? client.options?.keyPrefix : undefined;
+  // node-redis clients have options too, without this member.
+  const prefix = (client as Partial<IoredisLike>).options?.keyPrefix;
   return typeof prefix === "string" ? prefix : "";
 }
 
@@ -56,14 +70,18 @@ export function withoutCommand(error: unknown): Error {
 }
 
 function bare(error: unknown, options: ErrorOptions): Error {
-  const { name, code } = Object(error) as Readonly<Record<string, unknown>>;
-  const copy = new Error(messageOf(error).replace(QUOTED_COMMAND, ""), options);
+  const { name, code, stack } = Object(error) as Readonly<Record<string, unknown>>;
+  const message = messageOf(error);
+  const copy = new Error(message, options);
   if (typeof name === "string") Object.defineProperty(copy, "name", { value: name });
+  // Where the client threw: what comes after its message, which may name the key.
+  const frames = String(stack).split(message).at(-1);
+  if (message !== "" && frames?.startsWith("\n")) copy.stack = `${copy}${frames}`;
   return typeof code === "string" ? Object.assign(copy, { code }) : copy;
 }
 
-// Servers quote the arguments of a command that they do not know.
-const QUOTED_COMMAND = /, with args beginning with:.*/s;
+// Servers quote the arguments of a command that they do not know. Upstash's client quotes every command that failed.
+const QUOTED_COMMAND = /, (?:with args beginning with|command was):.*/s;
 
 /** Returns the function that runs `script` with `client`. Throws a TypeError when `client` is not a known client. */
 export function scriptRunner(client: RedisClient, script: string): RunScript {
@@ -90,32 +108,49 @@ interface ScriptCalls {
   byText(script: string, keys: string[], args: string[]): Promise<unknown>;
 }
 
+// Reads members instead of asking with `in`: some clients are proxies that answer only reads.
 function callsOf(client: RedisClient): ScriptCalls {
-  if (typeof client === "object" && client !== null && typeof client.eval === "function") {
-    if ("evalsha" in client) {
-      return {
-        bySha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
-        byText: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
-      };
-    }
-    if ("evalSha" in client) {
-      return {
-        bySha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
-        byText: (script, keys, args) => client.eval(script, { keys, arguments: args }),
-      };
-    }
+  checkClient(client);
+  if (isNodeRedis(client)) {
+    return {
+      bySha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
+      byText: (script, keys, args) => client.eval(script, { keys, arguments: args }),
+    };
   }
-  throw new TypeError(expected("client", "a client of ioredis, iovalkey or node-redis", client));
+  if (isUpstash(client)) {
+    return {
+      bySha: (sha, keys, args) => client.evalsha(sha, keys, args),
+      byText: (script, keys, args) => client.eval(script, keys, args),
+    };
+  }
+  return {
+    bySha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
+    byText: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+  };
+}
+
+function isNodeRedis(client: RedisClient): client is NodeRedisLike {
+  return typeof (client as Partial<NodeRedisLike>).evalSha === "function";
+}
+
+// ioredis and iovalkey have no `scriptLoad`. A wrapper of Upstash's client may have none, but names all three
+// arguments.
+function isUpstash(client: IoredisLike | UpstashLike): client is UpstashLike {
+  return typeof (client as Partial<UpstashLike>).scriptLoad === "function" || client.evalsha.length === 3;
 }
 
 function isUnknownScript(error: unknown): boolean {
-  return messageOf(error).startsWith("NOSCRIPT");
+  return UNKNOWN_SCRIPT.test(messageOf(error));
 }
 
-// Each client has its own error classes; the server's message is the same in all of them.
+// Upstash's client puts the words before the server's message when it sends several commands in one request.
+const UNKNOWN_SCRIPT = /^(?:Command failed: )?NOSCRIPT/;
+
+// Each client has its own error classes; the server's message is the same in all of them. A caller's key may be in the
+// quoted command and must not be taken for the message.
 function messageOf(error: unknown): string {
   const message = (error as { readonly message?: unknown } | null | undefined)?.message;
-  return typeof message === "string" ? message : "";
+  return typeof message === "string" ? message.replace(QUOTED_COMMAND, "") : "";
 }
 
 async function sha1(text: string): Promise<string> {

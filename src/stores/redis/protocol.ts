@@ -1,7 +1,6 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { Policy } from "../../core/policy.js";
-import { withoutBraces } from "./slot.js";
-import { portableKey } from "../shared/portable-key.js";
+import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
 import { Snapshot, type StorePart } from "../shared/snapshot.js";
 
@@ -12,12 +11,12 @@ export interface StoreRequest {
 }
 
 /**
- * A part that keeps the caller's key and builds its name on demand. Many parts wait at a time; stored names cost
- * memory.
+ * A part that keeps a short key and builds its name on demand. Many parts wait at a time; stored names cost memory.
  */
 export class RedisPart implements StorePart {
   readonly prefix: string;
   readonly policy: Policy;
+  /** What `shortKey` made of the caller's key. */
   readonly key: string;
   readonly tokens: number;
 
@@ -29,7 +28,7 @@ export class RedisPart implements StorePart {
   }
 
   get name(): string {
-    return `${this.prefix}${this.policy.name} ${PLAIN.test(this.key) ? this.key : withoutBraces(portableKey(this.key))}`;
+    return this.prefix + nameOfShort(this.policy, this.key);
   }
 }
 
@@ -138,6 +137,3 @@ function wholeOf(entry: unknown): number {
 }
 
 const CHECK_CLIENT = "Check that no proxy or client option changes replies.";
-
-// Keys that need no conversion, as most keys: printable ASCII without braces.
-const PLAIN = /^[ -z|~]*$/;

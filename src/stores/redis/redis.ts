@@ -9,6 +9,7 @@ import type { Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge, Guard, Store } from "../../core/store.js";
 import { guard } from "../../guard/guard.js";
 import type { PendingConsume } from "../../guard/call.js";
+import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { Batcher, type PendingResult, type BatchItem } from "./batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
@@ -18,7 +19,7 @@ import { SCRIPT } from "./script.js";
 import { hasHashTag, slotOf } from "./slot.js";
 import type { Snapshot } from "../shared/snapshot.js";
 
-export type { IoredisLike, NodeRedisLike, RedisClient } from "./client.js";
+export type { IoredisLike, NodeRedisLike, RedisClient, UpstashLike } from "./client.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
 
 /** The options of a {@link RedisStore}. */
@@ -50,8 +51,9 @@ const MAX_IN_FLIGHT = 4;
 /**
  * Keeps buckets in Redis 6.2 or later, or Valkey. One script call decides, atomically and by the server's clock.
  *
- * Works with clients of ioredis, iovalkey and node-redis, on one node or a cluster. You connect the client, configure
- * its retries and close it. Each pair of policy and key is one Redis key, which expires after its buckets are full.
+ * Works with clients of ioredis, iovalkey and node-redis, on one node or a cluster, and with @upstash/redis. You
+ * connect the client, configure its retries and close it. Each pair of policy and key is one Redis key, which expires
+ * after its buckets are full.
  * @example
  * const store = new RedisStore(new Redis("redis://127.0.0.1:6379"));
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store });
@@ -77,11 +79,14 @@ export class RedisStore implements AsyncStore {
    */
   readonly consumeTogether?: (charges: readonly Charge[]) => Promise<readonly Decision[]>;
 
-  /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
+  /**
+   * Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument, and a TypeError for a client
+   * that cannot work: a promise, a pipeline, a client with callbacks.
+   */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
-    checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
+    const own = checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
     this.#run = scriptRunner(client, SCRIPT);
-    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), clock } = options;
+    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), clock } = own;
     for (const [name, value] of Object.entries({ batch, cluster })) {
       if (typeof value !== "boolean") throw new TypeError(expected(name, "true or false", value));
     }
@@ -102,10 +107,10 @@ export class RedisStore implements AsyncStore {
   }
 
   recall(policy: Policy, key: string, cost: number): Decision | null {
-    return this.#denials.isEmpty ? null : this.#denials.recall(policy, key, cost);
+    return this.#denials.isEmpty ? null : this.#denials.recall(policy, shortKey(policy, key), cost);
   }
 
-  peek(policy: Policy, key: string, cost: number): Promise<Decision> {
+  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
     return this.#ask("p", [this.#part(policy, key, cost)]);
   }
 
@@ -129,19 +134,21 @@ export class RedisStore implements AsyncStore {
   }
 
   #consume(policy: Policy, key: string, cost: number, pending: PendingResult<Decision>): void {
-    if (this.#denials.has(policy, key)) {
-      this.#recallOrConsume(policy, key, cost).then((decision) => pending.resolve(decision), (error: unknown) => pending.reject(error));
-    } else this.#add("c", [this.#part(policy, key, cost)], pending);
+    const part = this.#part(policy, key, cost);
+    if (this.#denials.has(policy, part.key)) {
+      this.#recallOrConsume(part).then((decision) => pending.resolve(decision), (error: unknown) => pending.reject(error));
+    } else this.#add("c", [part], pending);
   }
 
-  async #recallOrConsume(policy: Policy, key: string, cost: number): Promise<Decision> {
+  async #recallOrConsume(part: RedisPart): Promise<Decision> {
+    const { policy, key, tokens } = part;
     for (;;) {
-      const known = this.#denials.answer(policy, key, cost);
+      const known = this.#denials.answer(policy, key, tokens);
       if (known === null) break;
       if ("allowed" in known) return known;
       await known;
     }
-    const asked = this.#ask<Decision>("c", [this.#part(policy, key, cost)]);
+    const asked = this.#ask<Decision>("c", [part]);
     this.#denials.expect(policy, key, asked);
     return await asked;
   }
@@ -160,11 +167,12 @@ export class RedisStore implements AsyncStore {
   // Dropped twice: the server may refuse a call, and this process remember it, before the server makes the change. Also
   // dropped after a failed call, because the server may have made the change.
   async #change(what: "r" | "b" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
-    this.#denials.drop(policy, key);
+    const part = this.#part(policy, key, tokens);
+    this.#denials.drop(policy, part.key);
     try {
-      await this.#ask(what, [this.#part(policy, key, tokens)]);
+      await this.#ask(what, [part]);
     } finally {
-      this.#denials.drop(policy, key);
+      this.#denials.drop(policy, part.key);
     }
   }
 
@@ -229,7 +237,7 @@ export class RedisStore implements AsyncStore {
   }
 
   #part(policy: Policy, key: string, tokens: number): RedisPart {
-    return new RedisPart(this.#prefix, policy, key, tokens);
+    return new RedisPart(this.#prefix, policy, shortKey(policy, key), tokens);
   }
 }
 

@@ -104,7 +104,7 @@ local function write(part, key, tokens, isDebt)
   end
   if fullMs == 0 then
     call('DEL', key)
-  elseif serverClock and now + fullMs <= part.expires then
+  elseif serverClock and now + fullMs <= part.expires and part.expires <= now + fullMs + 60000 then
     call('SET', key, pack(HEAD, VERSION, part.expires) .. records, 'KEEPTTL')
   else
     local ms = fullMs + max(10000, min(fullMs, 60000))
@@ -167,8 +167,7 @@ long = function(run, done, length)
   for i = 1, #parts do
     local part, key = parts[i], KEYS[done + i]
     if what == 'd' then
-      for j = 1, #part.limits do part.spent[j] = 0 end
-      write(part, key, 0)
+      call('DEL', key)
     elseif not part.ours or what == 'p' then
       -- Nothing is written.
     elseif what == 'r' then

@@ -33,7 +33,8 @@ import { LONG_WAY } from "./script-long.js";
  * they are full.
  *
  * A new expiry is the instant at which all limits are full, plus the time that filling takes: at least 10 s, at most 60
- * s. A key never expires before it is full. So most writes can leave the expiry unchanged, which halves their cost.
+ * s. A key never expires before it is full. So most writes can leave the expiry unchanged, which halves their cost. An
+ * expiry further ahead than that, as after a step back of the server's clock, is set anew by the long way.
  *
  * Most requests consume from one limit whose record is absent, or has the same numbers and is not ahead of the clock.
  * The script decides these without creating a table or a function, which would be most of the cost of a single call.

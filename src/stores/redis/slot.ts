@@ -6,11 +6,17 @@
 export function slotOf(key: string): number {
   const hashed = tagOf(key) ?? key;
   let crc = 0;
-  for (const byte of new TextEncoder().encode(hashed)) {
-    crc ^= byte << 8;
-    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? (crc << 1) & 0xffff : ((crc << 1) ^ 0x1021) & 0xffff;
-  }
+  // Most keys are ASCII, and encoding them would take longer than the checksum.
+  if (/^[\0-\x7F]*$/.test(hashed)) for (let i = 0; i < hashed.length; i++) crc = addByte(crc, hashed.charCodeAt(i));
+  else for (const byte of new TextEncoder().encode(hashed)) crc = addByte(crc, byte);
   return crc % 16_384;
+}
+
+// Eight steps of the division by x^16 + x^12 + x^5 + 1 at once. As fast as a table, and needs none.
+function addByte(crc: number, byte: number): number {
+  const high = (crc >>> 8) ^ byte;
+  const x = high ^ (high >>> 4);
+  return ((crc << 8) ^ (x << 12) ^ (x << 5) ^ x) & 0xffff;
 }
 
 /** Whether all keys with this prefix are in one slot. */
@@ -23,13 +29,4 @@ function tagOf(key: string): string | null {
   const open = key.indexOf("{");
   const close = open < 0 ? -1 : key.indexOf("}", open + 1);
   return close > open + 1 ? key.slice(open + 1, close) : null;
-}
-
-/**
- * Replaces the braces of a {@link portableKey}. Different keys stay different. A caller that writes a hash tag into a
- * key must not choose the slot that it loads. An empty tag in front would suffice for the server, but clients compute
- * slots too, and some take a later brace for the tag's end.
- */
-export function withoutBraces(portable: string): string {
-  return /[{}]/.test(portable) ? portable.replaceAll("{", "\uFFFD007b").replaceAll("}", "\uFFFD007d") : portable;
 }

@@ -1,12 +1,12 @@
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
 import { peek, type Decision } from "../../core/decision.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
+import { bucketName, nameOfShort, shortKey } from "./bucket-name.js";
 import type { Snapshot } from "./snapshot.js";
 
-// Together these bound the cache to a few megabytes, for keys of any length. In an attack the same few keys repeat;
-// each denial beyond the bounds costs a call.
+// Together these bound the cache to a few megabytes, for a digest takes the place of a long key. In an attack the same
+// few keys repeat; each denial beyond the bound costs a call.
 const MOST_DENIALS = 10_000;
-const MOST_KEY_CHARACTERS = 2_000_000;
 const MOST_DROPS = 1_000;
 
 /** What the cache knows about the moment a call was sent. */
@@ -19,7 +19,8 @@ export interface CallStart {
 
 interface Denial {
   readonly policy: Policy;
-  readonly key: string;
+  /** What `shortKey` makes of the key. */
+  readonly short: string;
   readonly snapshot: Snapshot;
   readonly sentAt: number;
   /** A newer reply in flight, and when it was requested. Its promise never rejects. Null when there is none. */
@@ -36,14 +37,13 @@ interface Denial {
 export class DenyCache {
   readonly #now: () => number;
   readonly #forMs: number;
-  // By the policy's name, then the key, so that a lookup concatenates no strings.
+  // By the policy's name, then the short key, so that a lookup concatenates no strings.
   readonly #denials = new Map<string, Map<string, Denial>>();
   readonly #oldestFirst = new Set<Denial>();
   // The sequence number of the last drop of each key, for the last 1,000 dropped keys.
   readonly #drops = new Map<string, number>();
   // The highest number removed from `#drops`. Denials of calls sent before it are not remembered, for any key.
   #forgotten = 0;
-  #characters = 0;
   #dropped = 0;
 
   constructor(forMs: number, clock: Clock = monotonicClock) {
@@ -94,24 +94,20 @@ export class DenyCache {
   /** Keeps the denial that a call returned. `start` is the moment the call was sent. */
   remember(policy: Policy, key: string, snapshot: Snapshot, start: CallStart): void {
     if (this.#forMs === 0) return;
+    const short = shortKey(policy, key);
     // Replies may overtake each other: the denial of a call that was sent before the drop is older than the drop.
-    if (this.#dropped > start.drops && (this.#drops.get(dropName(policy, key)) ?? this.#forgotten) > start.drops) return;
-    this.outdate(policy, key);
-    const denial: Denial = { policy, key, snapshot, sentAt: start.at, newer: null };
+    if (this.#dropped > start.drops && (this.#drops.get(nameOfShort(policy, short)) ?? this.#forgotten) > start.drops) return;
+    this.#delete(this.#denials.get(policy.name)?.get(short));
+    const denial: Denial = { policy, short, snapshot, sentAt: start.at, newer: null };
     const keys = this.#denials.get(policy.name) ?? new Map<string, Denial>();
-    this.#denials.set(policy.name, keys.set(key, denial));
+    this.#denials.set(policy.name, keys.set(short, denial));
     this.#oldestFirst.add(denial);
-    this.#characters += key.length;
-    for (const oldest of this.#oldestFirst) {
-      if (this.#oldestFirst.size <= MOST_DENIALS && this.#characters <= MOST_KEY_CHARACTERS) break;
-      this.#delete(oldest);
-    }
+    if (this.#oldestFirst.size > MOST_DENIALS) this.#delete(this.#oldestFirst.values().next().value);
   }
 
   /** Forgets a denial after which tokens were taken: its waits are now too short. */
   outdate(policy: Policy, key: string): void {
-    const denial = this.isEmpty ? undefined : this.#find(policy, key);
-    if (denial !== undefined) this.#delete(denial);
+    if (!this.isEmpty) this.#delete(this.#find(policy, key));
   }
 
   /**
@@ -121,7 +117,7 @@ export class DenyCache {
   drop(policy: Policy, key: string): void {
     if (this.#forMs === 0) return;
     this.outdate(policy, key);
-    const name = dropName(policy, key);
+    const name = bucketName(policy, key);
     this.#drops.delete(name);
     this.#drops.set(name, ++this.#dropped);
     if (this.#drops.size <= MOST_DROPS) return;
@@ -131,7 +127,7 @@ export class DenyCache {
   }
 
   #find(policy: Policy, key: string): Denial | undefined {
-    return this.#denials.get(policy.name)?.get(key);
+    return this.#denials.get(policy.name)?.get(shortKey(policy, key));
   }
 
   #decide({ policy: own, snapshot, sentAt }: Denial, policy: Policy, cost: number): Decision | null {
@@ -142,17 +138,11 @@ export class DenyCache {
   }
 
   // A denial that is gone may have been replaced; the replacement stays.
-  #delete(denial: Denial): void {
-    if (!this.#oldestFirst.delete(denial)) return;
-    const { policy, key } = denial;
+  #delete(denial: Denial | undefined): void {
+    if (denial === undefined || !this.#oldestFirst.delete(denial)) return;
+    const { policy, short } = denial;
     const keys = this.#denials.get(policy.name) as Map<string, Denial>;
-    keys.delete(key);
+    keys.delete(short);
     if (keys.size === 0) this.#denials.delete(policy.name);
-    this.#characters -= key.length;
   }
-}
-
-// No policy's name contains a space, so two policies never share a name here.
-function dropName(policy: Policy, key: string): string {
-  return `${policy.name} ${key}`;
 }

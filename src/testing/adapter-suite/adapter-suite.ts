@@ -1,4 +1,5 @@
 import { registerSkipped } from "../runner.js";
+import { bodyCases } from "./bodies.js";
 import { callerCases } from "./callers.js";
 import { connectionCases } from "./connections.js";
 import { functionCases } from "./faults/functions.js";
@@ -23,7 +24,7 @@ import type { AdapterSuiteOptions } from "./setup.js";
 export function adapterSuite(options: AdapterSuiteOptions): void {
   const { test, lacks = {} } = options;
   const cases: readonly AdapterCase[] = [
-    ...refusalCases, ...responseCases, ...connectionCases, ...callerCases, ...outcomeCases, ...outageCases, ...functionCases, ...hookCases,
+    ...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...outcomeCases, ...outageCases, ...functionCases, ...hookCases,
   ];
   for (const one of cases) {
     const reason = one.needs === undefined ? undefined : lacks[one.needs];

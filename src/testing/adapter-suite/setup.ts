@@ -69,7 +69,9 @@ export type AdapterTrait =
   /** The framework reports that a client has disconnected. */
   | "disconnects"
   /** A client can send several requests on one connection before the first response. */
-  | "pipelining";
+  | "pipelining"
+  /** The adapter can reach the connection of a refused request, and so close it when the body does not end. */
+  | "unreadBodies";
 
 /** The options of `adapterSuite`. */
 export interface AdapterSuiteOptions {

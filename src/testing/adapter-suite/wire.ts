@@ -23,6 +23,8 @@ export interface WireRequest {
 /** One connection as text. An HTTP client would hide order, repeated fields, trailers and bytes after a HEAD. */
 export interface RawConnection {
   write(text: string): void;
+  /** Writes `size` bytes, or as many as the connection takes. Returns a function that counts those that it took. */
+  flood(size: number): () => number;
   /** Waits until `text` has arrived. Resolves to everything that has arrived; fails after the deadline. */
   until(text: string): Promise<string>;
   /** Waits until the server closes. Resolves to everything that has arrived; fails after the deadline. */
@@ -52,6 +54,17 @@ export async function openConnection(port: number, deadlineMs: number): Promise<
 
   return {
     write: (text) => void socket.write(text, "latin1"),
+    flood(size) {
+      const piece = "x".repeat(50_000);
+      let taken = -piece.length;
+      const more = (error?: Error | null): void => {
+        if (error || closed) return;
+        taken += piece.length;
+        if (taken < size) socket.write(piece, more);
+      };
+      more();
+      return () => taken;
+    },
     until: async (text) => {
       await wait(`"${text}"`, () => arrived.includes(text));
       return arrived;

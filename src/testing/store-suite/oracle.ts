@@ -1,35 +1,19 @@
-import { fullBucket, spentAt, type Bucket } from "../../core/bucket.js";
-import { consume, debit, peek, refund, type Decision, type Reading } from "../../core/decision.js";
+import { spentAt, type Bucket } from "../../core/bucket.js";
+import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
-
-/** A call of a store method on one bucket. `tokens` is the cost, or the tokens to refund or debit. */
-export interface StoreCall {
-  readonly method: "consume" | "peek" | "refund" | "reset" | "debit";
-  readonly policy: Policy;
-  readonly key: string;
-  readonly tokens: number;
-}
-
-/** A call with the store's answer. */
-export interface AnsweredCall {
-  readonly call: StoreCall;
-  readonly answer: unknown;
-}
+import { likelyCause, type TrackedKey } from "./cause.js";
+import { apply, differences, quoteKey, sameState, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
 
 /** An answer that no order of the calls explains, and the decision that the core expects instead. */
 export interface Contradiction {
   readonly wrong: AnsweredCall;
   readonly wanted: Decision | undefined;
+  /** The mistake that would give this answer. Undefined if none of the usual ones does. */
+  readonly cause: string | undefined;
 }
 
-/** One possible content of the store for one key: a bucket per name of a limit. */
-type PossibleState = ReadonlyMap<string, Bucket>;
-
-interface TrackedKey {
-  states: PossibleState[];
-  /** Every policy that a call on the key has used. */
-  readonly policies: Set<Policy>;
-}
+// A message names a lost change up to this many changes ago.
+const REMEMBERED_CHANGES = 8;
 
 /**
  * The core's arithmetic over a plain map. Every store must give the same answers.
@@ -61,9 +45,13 @@ export class Oracle {
     for (const { call: other } of calls) tracked.policies.add(other.policy);
     const search: OrderSearch = { now, survivors: [], depth: -1 };
     for (const state of tracked.states) tryOrders(search, state, calls, 0);
-    if (search.survivors.length === 0) return search.stuck as Contradiction;
-    tracked.states = distinct(search.survivors);
-    return null;
+    if (search.survivors.length > 0) {
+      this.#change(tracked, search.survivors, calls, now);
+      return null;
+    }
+    const { wrong, wanted } = search.stuck as WrongStep;
+    const others = [...this.#keys].filter(([, one]) => one !== tracked).map(([name, one]) => [ownerOf(name), one] as const);
+    return { wrong, wanted, cause: likelyCause({ ...wrong, now, beside: calls.length - 1 }, tracked, others) };
   }
 
   /** Returns the core's decision for `call` in one of the possible states. Changes nothing. */
@@ -75,16 +63,27 @@ export class Oracle {
   assume(call: StoreCall, now: number): void {
     const tracked = this.#track(call);
     tracked.policies.add(call.policy);
-    tracked.states = distinct(tracked.states.map((state) => apply(state, call, now).state));
+    this.#change(tracked, tracked.states.map((state) => apply(state, call, now).state), [{ call, answer: undefined }], now);
+  }
+
+  #change(tracked: TrackedKey, states: readonly PossibleState[], changedBy: readonly AnsweredCall[], changedAt: number): void {
+    const [before] = tracked.states as [PossibleState];
+    tracked.states = distinct(states);
+    if (sameState(tracked.states[0] as PossibleState, before)) return;
+    tracked.past.push({ state: before, changedBy, changedAt });
+    if (tracked.past.length > REMEMBERED_CHANGES) tracked.past.shift();
   }
 
   #track({ policy, key }: StoreCall): TrackedKey {
     const name = JSON.stringify([policy.name, key]);
     let tracked = this.#keys.get(name);
-    if (tracked === undefined) this.#keys.set(name, (tracked = { states: [new Map()], policies: new Set() }));
+    if (tracked === undefined) this.#keys.set(name, (tracked = { states: [new Map()], past: [], policies: new Set() }));
     return tracked;
   }
 }
+
+/** The wrong answer of a search, without its likely cause. */
+type WrongStep = Omit<Contradiction, "cause">;
 
 interface OrderSearch {
   readonly now: number;
@@ -92,7 +91,7 @@ interface OrderSearch {
   readonly survivors: PossibleState[];
   /** The number of calls that the best order so far explains. */
   depth: number;
-  stuck?: Contradiction;
+  stuck?: WrongStep;
 }
 
 /** Tries every order of the calls in `left`. */
@@ -113,21 +112,6 @@ function tryOrders(search: OrderSearch, state: PossibleState, left: readonly Ans
   }
 }
 
-function apply(state: PossibleState, { method, policy, tokens }: StoreCall, now: number): { answer: Decision | undefined; state: PossibleState } {
-  const buckets = policy.limits.map((limit) => ({ ...(state.get(limit.name) ?? fullBucket(limit)) }));
-  if (method === "peek") return { answer: peek(buckets, policy, tokens, now), state };
-  const answer = method === "consume" ? consume(buckets, policy, tokens, now) : undefined;
-  if (method === "refund") refund(buckets, policy, tokens, now);
-  if (method === "debit") debit(buckets, policy, tokens, now);
-  const after = new Map(state);
-  policy.limits.forEach(({ name }, i) => {
-    const bucket = buckets[i] as Bucket;
-    if (method === "reset" || bucket.spent === 0) after.delete(name);
-    else after.set(name, bucket);
-  });
-  return { answer, state: after };
-}
-
 // A store may judge whether a bucket is full by any of the key's policies.
 function mayForget(bucket: Bucket, policies: ReadonlySet<Policy>, now: number): boolean {
   return [...policies].some(({ limits }) => limits.some((limit) => spentAt(bucket, limit, now) === 0));
@@ -142,27 +126,16 @@ function subsets(all: PossibleState, least: PossibleState, states: readonly Poss
   return [...states, ...between];
 }
 
-function distinct(states: readonly PossibleState[]): PossibleState[] {
-  const text = (state: PossibleState): string => JSON.stringify([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
-  return [...new Map(states.map((state) => [text(state), state])).values()];
+function distinct(states: readonly PossibleState[]): readonly PossibleState[] {
+  return states.length === 1 ? states : states.filter((state, i) => !states.slice(0, i).some((earlier) => sameState(earlier, state)));
 }
 
 function sameCall(a: StoreCall, b: StoreCall): boolean {
   return a.method === b.method && a.policy === b.policy && a.tokens === b.tokens;
 }
 
-/** Lists the differences between two decisions, such as `` `remaining` 6 instead of 7 ``. Empty if they are equal. */
-export function differences(got: unknown, wanted: unknown): string[] {
-  if (typeof got !== "object" || got === null) return [`${String(got)} instead of a decision`];
-  const [a, b] = [got as Record<string, unknown>, wanted as Record<string, unknown>];
-  const fields = [...new Set([...Object.keys(b), ...Object.keys(a)])];
-  return fields.flatMap((field) => {
-    if (field === "limits" && Array.isArray(a[field]) && Array.isArray(b[field])) return differentReadings(a[field], b[field]);
-    return Object.is(a[field], b[field]) ? [] : [`\`${field}\` ${String(a[field])} instead of ${String(b[field])}`];
-  });
-}
-
-function differentReadings(got: readonly unknown[], wanted: readonly Reading[]): string[] {
-  if (got.length !== wanted.length) return [`${got.length} readings instead of ${wanted.length}`];
-  return wanted.flatMap((reading, i) => differences(got[i], reading).map((text) => `in \`limits[${i}]\` ${text}`));
+/** The key and the policy of a tracked name, as messages show them. */
+function ownerOf(name: string): string {
+  const [policy, key] = JSON.parse(name) as [string, string];
+  return `${quoteKey(key)} of the policy "${policy}"`;
 }

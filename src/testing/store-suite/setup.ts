@@ -31,8 +31,28 @@ export interface StoreSetup {
   readonly clock?: Clock;
   /** The most keys to remember (trait `bound`). The store must be new and empty. */
   readonly maxKeys?: number;
+  /**
+   * True if the suite counts the store's bytes or writes. The store must be new and empty, such as one with a prefix or
+   * table of its own. Only for a factory that returns {@link StoreHooks}.
+   */
+  readonly empty?: boolean;
   /** True for a store that cannot reach its server (trait `unreachable`). Use a port without a listener. */
   readonly unreachable?: boolean;
+}
+
+/** A store, with numbers about it that no answer shows. The suite checks what the factory tells. */
+export interface StoreHooks {
+  readonly store: Store;
+  /**
+   * The number of records that were written so far, through this store or on its whole server. With it, the suite
+   * checks that a refusal and a peek write nothing, not even the same record again.
+   */
+  readonly writes?: (() => number | Promise<number>) | undefined;
+  /**
+   * The bytes that the store keeps now: names, keys and records. With it, the suite checks that a long key costs no
+   * more than a short one (L16). The suite asks for it of a store that it wanted `empty`.
+   */
+  readonly storedBytes?: (() => number | Promise<number>) | undefined;
 }
 
 /** The options of `storeSuite`. */
@@ -42,12 +62,17 @@ export interface StoreSuiteOptions {
   /**
    * Makes a store. Each test calls it one or more times. Every test uses its own names, so you need no cleanup. Close
    * what the factory opens, such as connections, yourself.
+   *
+   * Returns the store, or the store with {@link StoreHooks}.
    */
-  readonly factory: (setup: StoreSetup) => Store | Promise<Store>;
+  readonly factory: (setup: StoreSetup) => Store | StoreHooks | Promise<Store | StoreHooks>;
   /** Traits that the store lacks, each with the reason. The suite skips their tests by name. Default: none. */
   readonly lacks?: { readonly [Trait in StoreTrait]?: string | undefined } | undefined;
   /** Selects the random histories. A whole number, default 1. A failure prints it. */
   readonly seed?: number | undefined;
-  /** Milliseconds after which a call fails the test. Default 5,000. A right store never waits for it. */
+  /**
+   * Milliseconds of silence after which the calls that wait fail the test, and the message names them. Default 4,000,
+   * because vitest and jest end a test after 5 seconds without a reason. A right store never waits for it.
+   */
   readonly deadlineMs?: number | undefined;
 }

@@ -3,11 +3,14 @@ import type { Decision } from "../../core/decision.js";
 import { definePolicy, type Policy } from "../../core/policy.js";
 import type { LimitOptions } from "../../core/limit.js";
 import type { Charge, Store } from "../../core/store.js";
-import { assert, AssertionError, withDeadline } from "../assert.js";
+import { assert, AssertionError } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
-import { differences, Oracle, type AnsweredCall, type Contradiction, type StoreCall } from "./oracle.js";
+import { CallWatch, type Patience } from "./call-watch.js";
+import { Oracle } from "./oracle.js";
 import { Random } from "./random.js";
-import type { StoreSetup, StoreSuiteOptions, StoreTrait } from "./setup.js";
+import { describeAnswered, describeContradiction } from "./report.js";
+import type { StoreHooks, StoreSetup, StoreSuiteOptions, StoreTrait } from "./setup.js";
+import type { AnsweredCall, StoreCall } from "./states.js";
 
 /** One test of the suite. */
 export interface StoreCase {
@@ -25,8 +28,6 @@ export interface StoreCase {
 // A day in 2025. The tests hold for any start.
 const START = 1_750_000_000_000;
 const SHOWN_HISTORY = 12;
-// Of concurrent calls, a message shows this many, the wrong one first.
-const SHOWN_CALLS = 8;
 
 /** One run of one case: a manual clock, stores that read it, and the oracle that checks each answer. */
 export class Trial {
@@ -39,22 +40,36 @@ export class Trial {
   readonly has: (trait: StoreTrait) => boolean;
 
   readonly #options: StoreSuiteOptions;
+  readonly #watch: CallWatch;
   readonly #opened: Store[] = [];
   readonly #history = new Map<string, string[]>();
   #stores: Store[] = [];
+  /** The instant that messages count from. */
+  #start = START;
 
-  constructor(options: StoreSuiteOptions) {
+  constructor(options: StoreSuiteOptions, patience: Patience) {
     const { seed = 1, lacks = {} } = options;
     this.#options = options;
+    this.#watch = new CallWatch(patience);
     this.random = new Random(seed);
     this.has = (trait) => lacks[trait] === undefined;
   }
 
-  /** Makes a store with the factory. {@link end} closes it. */
+  /** Makes a store with the factory. Its calls fail after the suite's deadline. {@link end} closes it. */
   async open(setup: StoreSetup): Promise<Store> {
-    const store = await this.within(this.#options.factory(setup), "the factory to return a store");
-    this.#opened.push(store);
+    const { store } = await this.openWithHooks(setup);
     return store;
+  }
+
+  /** Makes a store with the factory, and returns what the factory tells about it. */
+  async openWithHooks(setup: StoreSetup): Promise<StoreHooks> {
+    const made = await this.#watch.within(this.#options.factory(setup), "factory");
+    const hooks: Partial<StoreHooks> = "store" in Object(made) && !("consume" in Object(made)) ? (made as StoreHooks) : { store: made as Store };
+    const { store } = hooks;
+    if (typeof store !== "object" || store === null) throw new AssertionError(`Expected the factory to return a store or { store }, got ${String(store)}`);
+    const watched = this.#watch.watch(store, setup);
+    this.#opened.push(watched);
+    return { ...hooks, store: watched };
   }
 
   /**
@@ -99,23 +114,20 @@ export class Trial {
   async callThrough(turn: number, call: StoreCall): Promise<void> {
     const store = this.store(turn);
     this.#checkRecall(store, call);
-    this.compare([{ call, answer: await this.within(Promise.resolve(callStore(store, call)), `an answer to ${describe(call)}`) }]);
+    this.compare([{ call, answer: await callStore(store, call) }]);
   }
 
   /** Makes all calls concurrently and checks every answer. Calls on one bucket may take effect in any order. */
   async callAll(...calls: readonly StoreCall[]): Promise<unknown[]> {
     const stores = calls.map((_call, i) => this.store(calls.length > 1 ? i : undefined));
     calls.forEach((call, i) => this.#checkRecall(stores[i] as Store, call));
-    const answers = await this.within(
-      Promise.all(calls.map(async (call, i) => await callStore(stores[i] as Store, call))),
-      calls.length === 1 ? `an answer to ${describe(calls[0] as StoreCall)}` : `answers to ${calls.length} concurrent calls`,
-    );
+    const answers = await Promise.all(calls.map(async (call, i) => await callStore(stores[i] as Store, call)));
     this.compare(calls.map((call, i) => ({ call, answer: answers[i] })));
     return answers;
   }
 
-  /** Checks the answers to concurrent calls. */
-  compare(answered: readonly AnsweredCall[]): void {
+  /** Checks the answers to concurrent calls that were made at `now`. */
+  compare(answered: readonly AnsweredCall[], now = this.now): void {
     const buckets = new Map<string, AnsweredCall[]>();
     for (const one of answered) {
       const name = JSON.stringify([one.call.policy.name, one.call.key]);
@@ -123,11 +135,21 @@ export class Trial {
     }
     for (const [name, calls] of buckets) {
       const history = this.#history.get(name) ?? [];
-      const problem = this.oracle.explain(calls, this.now);
-      if (problem !== null) throw new AssertionError(this.#describeContradiction(calls, problem, history));
-      for (const { call, answer } of calls) history.push(`  ${at(this.now)} ${describe(call)}: ${describeAnswer(answer)}`);
-      this.#history.set(name, history.slice(-SHOWN_HISTORY));
+      const lines = calls.map((one) => describeAnswered(one, now - this.#start));
+      const problem = this.oracle.explain(calls, now);
+      if (problem !== null) {
+        const text = [describeContradiction(calls, lines, problem, history), `  (seed ${this.#options.seed ?? 1})`].join("\n");
+        throw new AssertionError(this.#withoutNamespace(text), { likelyCause: problem.cause && this.#withoutNamespace(problem.cause) });
+      }
+      this.#history.set(name, [...history, ...lines].slice(-SHOWN_HISTORY));
     }
+  }
+
+  /** Checks an answer by the time that it names itself, for a store with its own clock. */
+  compareAtItsTime(call: StoreCall, answer: Decision): void {
+    assert(Number.isSafeInteger(answer.at), `Expected \`at\` of a decision to be whole milliseconds, got ${String(answer.at)}`);
+    if (this.#history.size === 0) this.#start = answer.at;
+    this.compare([{ call, answer }], answer.at);
   }
 
   /** Consumes through one of the stores and checks the answer. */
@@ -138,19 +160,11 @@ export class Trial {
 
   /** Calls `consumeTogether`. Checks the number of decisions only. */
   async consumeTogether(charges: readonly Charge[], store = this.store()): Promise<readonly Decision[]> {
-    const answers = await this.within(
-      Promise.resolve((store.consumeTogether as NonNullable<Store["consumeTogether"]>)(charges)),
-      "an answer to consumeTogether",
-    );
+    const answers = await (store.consumeTogether as NonNullable<Store["consumeTogether"]>)(charges);
     const got = Array.isArray(answers) ? `${answers.length} decisions` : typeof answers;
     const right = Array.isArray(answers) && answers.length === charges.length;
     assert(right, `Expected one decision for each of ${charges.length} charges, got ${got}`);
     return answers;
-  }
-
-  /** Waits for `promise`. Throws after the suite's deadline. */
-  within<T>(promise: T | Promise<T>, what: string): Promise<T> {
-    return withDeadline(promise, what, this.#options.deadlineMs ?? 5_000);
   }
 
   /** A limiter calls `recall` before `consume`, so `recall` must return exactly the refusal of `consume`. */
@@ -167,44 +181,30 @@ export class Trial {
     this.compare([{ call: { ...call, method: "peek" }, answer: known }]);
   }
 
-  /** Closes every open store and ignores errors. A case of its own tests `close`. */
+  /**
+   * Closes every open store and ignores errors, because a case of its own tests `close`. Fails if a store never
+   * answers.
+   */
   async end(): Promise<void> {
-    for (const store of this.#opened) await store.close?.().catch(() => undefined);
+    await Promise.all(
+      this.#opened.map(async (store) => {
+        try {
+          await store.close?.();
+        } catch (error) {
+          if (error instanceof AssertionError) throw error;
+        }
+      }),
+    );
   }
 
-  #describeContradiction(calls: readonly AnsweredCall[], { wrong, wanted }: Contradiction, history: readonly string[]): string {
-    const order = calls.length > 1 ? ` in some order of ${calls.length} concurrent calls` : "";
-    const shown = [wrong, ...calls.filter((one) => one !== wrong)].slice(0, SHOWN_CALLS);
-    return [
-      `Expected \`${describe(wrong.call)}\` to get the core's decision${order}, got ${differences(wrong.answer, wanted).join(", ")}`,
-      `  policy ${JSON.stringify(wrong.call.policy.limits.map(({ name, capacity, refill }) => ({ name, capacity, refill })))}`,
-      ...history,
-      ...shown.map((one) => `${one === wrong ? ">" : " "} ${at(this.now)} ${describe(one.call)}: ${describeAnswer(one.answer)}`),
-      ...(calls.length > shown.length ? [`  and ${calls.length - shown.length} more concurrent calls`] : []),
-      `  (seed ${this.#options.seed ?? 1})`,
-    ]
-      .join("\n")
-      .replaceAll(`${this.namespace}-`, "");
+  #withoutNamespace(text: string): string {
+    return text.replaceAll(`${this.namespace}-`, "");
   }
 }
 
 /** Makes one call. A case that needs an optional method is skipped for stores without it. */
-function callStore(store: Store, { method, policy, key, tokens }: StoreCall): unknown {
+export function callStore(store: Store, { method, policy, key, tokens }: StoreCall): unknown {
   if (method === "consume") return store.consume(policy, key, tokens);
   if (method === "reset") return store.reset?.(policy, key);
   return store[method]?.(policy, key, tokens);
-}
-
-function describe({ method, tokens }: StoreCall): string {
-  return method === "reset" ? "reset" : `${method} ${tokens}`;
-}
-
-function at(now: number): string {
-  return `at ${now >= START ? "+" : ""}${now - START} ms`;
-}
-
-function describeAnswer(answer: unknown): string {
-  if (typeof answer !== "object" || answer === null) return "done";
-  const { allowed, remaining, retryAfterMs } = answer as Decision;
-  return allowed ? `allowed, ${remaining} left` : `refused, ${remaining} left, retry after ${retryAfterMs} ms`;
 }

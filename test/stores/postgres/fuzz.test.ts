@@ -31,8 +31,9 @@ async function play({ policies, steps }: Run, client: PostgresClient, table: str
     last = tally.step(now, chosen, last);
     if (call === "reset") {
       await store.reset(policy, key);
-      core.reset(policy, key);
-      model.reset(options);
+      // It forgets the limits of all versions of the policy.
+      for (const each of defined) core.reset(each, key);
+      for (const each of policies) model.reset(each);
     } else if (call === "refund") {
       await store.refund(policy, key, cost);
       core.refund(policy, key, cost);

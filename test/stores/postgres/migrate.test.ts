@@ -1,4 +1,5 @@
 // How the table and the function come to be, and who may do what.
+import { readFileSync } from "node:fs";
 import pg from "pg";
 import { definePolicy, perHour } from "sluice";
 import { postgresSchema, PostgresStore, type PostgresClient } from "sluice/postgres";
@@ -8,6 +9,8 @@ import { describeWith, postgresUrl } from "../../helpers/services.js";
 const ROLE = "sluice_app";
 const SCHEMA = "sluice_Schema";
 const table = `${SCHEMA}.Limits`;
+/** What `postgresSchema` returned for `table` before the function checked rows. */
+const olderSchema = readFileSync(new URL("older-schema.sql", import.meta.url), "utf8");
 const ten = definePolicy({ name: "ten", capacity: 10, refill: perHour(10) });
 
 describeWith("postgres", "migrate", () => {
@@ -68,6 +71,47 @@ describeWith("postgres", "migrate", () => {
     expect(rows).toHaveLength(1);
     expect(rows[0].prosrc).not.toContain("once was");
     expect((await own.consume(ten, "a", 4)).remaining).toBe(2);
+  });
+
+  const two = definePolicy({ name: "two", limits: [{ name: "a", capacity: 10, refill: perHour(10) }, { name: "b", capacity: 20, refill: perHour(1) }] });
+  const left = async (store: PostgresStore): Promise<unknown> => (await store.peek(two, "a", 1)).limits?.map(({ remaining }) => remaining);
+
+  test("an older function goes on working for this client, until it is brought up to date", async () => {
+    await pool.query(olderSchema);
+    const store = new PostgresStore(pool, { table, denyCacheMs: 0 });
+    for (const migrate of [async () => undefined, () => store.migrate()]) {
+      await migrate();
+      expect((await store.consume(two, "a", 8)).allowed).toBe(true);
+      expect((await store.consume(two, "a", 3)).allowed).toBe(false);
+      await store.refund(two, "a", 3);
+      await store.debit(two, "a", 1);
+      expect(await left(store)).toEqual([4, 14]);
+      expect((await store.consumeTogether([{ policy: two, key: "a", cost: 1 }, { policy: ten, key: "a", cost: 1 }])).map(({ allowed }) => allowed)).toEqual([true, true]);
+      for (const policy of [two, ten]) await store.reset(policy, "a");
+      expect(await left(store)).toEqual([10, 20]);
+    }
+  });
+
+  test("the function goes on working for older clients, which expect one row per limit from every call", async () => {
+    const sent: unknown[][] = [];
+    const client: PostgresClient = { query: (text, values) => (sent.push(values), pool.query(text, values)) };
+    const store = new PostgresStore(client, { table });
+    await store.migrate();
+    sent.length = 0;
+    await store.consume(two, "a", 8);
+    await store.refund(two, "a", 1);
+    await store.debit(two, "a", 1);
+    await store.reset(two, "a");
+    for (const values of sent) {
+      const { rows } = await pool.query(`SELECT fits, spent_before, lag FROM "${SCHEMA}"."Limits_decide"($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, values);
+      expect([values[0], rows.length]).toEqual([values[0], 2]);
+    }
+    expect(await left(store)).toEqual([10, 20]);
+    // A row that holds no bucket: `fits` is false and contradicts the full bucket that null stands for there.
+    await store.consume(two, "a", 8);
+    await pool.query(`UPDATE "${SCHEMA}"."Limits" SET p[2] = 0`);
+    const { rows } = await pool.query(`SELECT fits, spent_before, lag FROM "${SCHEMA}"."Limits_decide"($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, sent[0]);
+    expect(rows).toEqual(Array(2).fill({ fits: false, spent_before: null, lag: "0" }));
   });
 
   test("before it has run, the error names the function that is missing", async () => {

@@ -1,5 +1,6 @@
 // A limiter as it comes, before a Postgres that cannot be heard any more. The server itself is shared, so the way to it is cut.
 import pg from "pg";
+import { createLimiter, type Decision } from "sluice";
 import { PostgresStore } from "sluice/postgres";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Crowd, policy } from "../../helpers/crowd.js";
@@ -89,19 +90,35 @@ describeWith("postgres", "the way to Postgres goes silent", () => {
     expect(crowd.states.at(-1)).toBe("available");
   });
 
-  test("without query_timeout a lost statement keeps its bucket's line, as the page says; callers are answered still", async () => {
-    const store = new PostgresStore(poolOf({}), { table });
-    const crowd = new Crowd(store);
+  test("L12 · for ever on the connections that there were, with the settings of pg: its bucket is decided again, on another", async () => {
+    const crowd = new Crowd(new PostgresStore(poolOf({ max: 20 }), { table }));
     await crowd.isServed();
     proxy.silence();
     await crowd.hears("unavailable");
     await crowd.usesUpItsShare();
     proxy.speak("lost");
-    let settled = false;
-    void store.consume(policy, "one", 1).finally(() => (settled = true)).catch(() => undefined);
-    await pause(1_500); // longer than the page's query_timeout
-    expect(settled).toBe(false);
-    await crowd.end("Postgres, connections lost and no query_timeout");
-    expect(crowd.states.at(-1)).toBe("unavailable");
+    const recovered = await crowd.isServed();
+    await crowd.end("Postgres, connections lost and no query_timeout", recovered);
+    expect(crowd.states.at(-1)).toBe("available");
+    expect(crowd.granted).toBeLessThanOrEqual(policy.maxCost);
+  });
+
+  test("L12 · one connection is lost, with the settings of pg: the store decides for other callers, and soon for its own", async () => {
+    const pool = poolOf({ max: 20 });
+    const store = new PostgresStore(pool, { table });
+    const limiter = createLimiter({ policy, store, storeTimeoutMs: 900, breaker: false });
+    await pool.query("SELECT 1"); // opens the connection that is lost
+    proxy.silence();
+    proxy.speak("lost");
+    const lost = Array.from({ length: 10 }, () => limiter.consume("hot"));
+    const others = (async (): Promise<Decision[]> => {
+      const decisions: Decision[] = [];
+      for (let i = 0; i < 200; i++, await pause(5)) decisions.push(await limiter.consume(`other ${i % 50}`));
+      return decisions;
+    })();
+    expect((await Promise.all(lost)).every(({ degraded }) => degraded)).toBe(true);
+    expect(await store.consume(policy, "hot", 1)).toMatchObject({ allowed: true });
+    expect(await limiter.consume("hot")).toMatchObject({ degraded: false, allowed: true });
+    expect((await others).filter(({ degraded }) => degraded)).toEqual([]);
   });
 });

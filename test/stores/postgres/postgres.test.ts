@@ -4,8 +4,10 @@ import { PostgresStore, type PostgresClient, type PostgresStoreOptions } from "s
 import { storeSuite, type StoreTrait } from "sluice/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
+import { bytesInPostgres } from "../../helpers/stored-bytes.js";
 
 const table = "kit";
+const emptyTable = "kit_empty";
 const lacks = { close: "the client is the caller's", bound: "full rows go away with later decisions" };
 
 const stale = { freshDenials: "a refusal is answered from memory for up to `denyCacheMs`" };
@@ -14,11 +16,17 @@ const stale = { freshDenials: "a refusal is answered from memory for up to `deny
 function proveOver(client: () => PostgresClient, options: PostgresStoreOptions, without: Partial<Record<StoreTrait, string>>): void {
   // Nobody listens on port 1.
   const nowhere = new pg.Pool({ host: "127.0.0.1", port: 1 });
-  beforeAll(() => new PostgresStore(client(), { table }).migrate());
+  beforeAll(async () => {
+    for (const each of [table, emptyTable]) await new PostgresStore(client(), { table: each }).migrate();
+  });
   afterAll(() => nowhere.end());
   storeSuite({
     test,
-    factory: ({ clock, unreachable }) => new PostgresStore(unreachable ? nowhere : client(), { ...options, table, ...(clock && { clock }) }),
+    factory: async ({ clock, unreachable, empty }) => {
+      if (empty) await client().query(`TRUNCATE "${emptyTable}"`, []);
+      const store = new PostgresStore(unreachable ? nowhere : client(), { ...options, table: empty ? emptyTable : table, ...(clock && { clock }) });
+      return { store, storedBytes: () => bytesInPostgres(client(), emptyTable) };
+    },
     lacks: { ...lacks, ...without },
   });
 }
@@ -26,7 +34,7 @@ function proveOver(client: () => PostgresClient, options: PostgresStoreOptions, 
 describeWith("postgres", "Postgres, a pool of pg", () => {
   const pool = new pg.Pool({ connectionString: postgresUrl(), max: 8 });
   afterAll(async () => {
-    await pool.query(`DROP TABLE IF EXISTS "${table}"; DROP FUNCTION IF EXISTS "${table}_decide"`);
+    for (const each of [table, emptyTable]) await pool.query(`DROP TABLE IF EXISTS "${each}"; DROP FUNCTION IF EXISTS "${each}_decide"`);
     await pool.end();
   });
   describe("as it comes", () => proveOver(() => pool, {}, stale));

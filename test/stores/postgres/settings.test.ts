@@ -16,11 +16,12 @@ describeWith("postgres", "on any Postgres server", () => {
   const own = ownTable(TABLE);
 
   describe("keys", () => {
-    test("of any length are callers of their own", async () => {
+    test("L16 · of any length are callers of their own, in rows of one size", async () => {
       const long = randomBytes(50_000).toString("base64"); // does not compress to what an index takes
       for (const key of [long, `${long}x`, `x${long}`]) {
         expect((await own.store.consume(ten, key, 4)).remaining).toBe(6);
         expect((await own.store.consume(ten, key, 4)).remaining).toBe(2);
+        expect((await own.pool.query(`SELECT octet_length(bucket) AS bytes FROM ${TABLE}`)).rows).toEqual([{ bytes: 65 }]);
         await own.store.reset(ten, key);
       }
       expect(await own.rows()).toBe(0);

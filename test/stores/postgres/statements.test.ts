@@ -162,6 +162,20 @@ describeWith("postgres", "queues on Postgres", () => {
     expect(await store.consume(policy, "a", 1)).toMatchObject({ allowed: true, remaining: 49 });
   });
 
+  test("a bucket that a transaction holds fails its own calls after a second, and leaves the connections to others", async () => {
+    const holder = await own.pool.connect();
+    await holder.query("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 10000");
+    holder.on("error", () => undefined);
+    await storeOn(holder).consume(policy, "held", 1);
+    const store = storeOn(pool);
+    const asked = [1, 2, 3].map(() => store.peek(policy, "held", 1).catch((error: unknown) => error));
+    for (const answer of asked) expect(await answer).toMatchObject({ code: "55P03" }); // lock_not_available
+    expect(await store.consume(policy, "other", 1)).toMatchObject({ allowed: true, remaining: 49 });
+    await holder.query("COMMIT");
+    holder.release(true);
+    expect(await store.consume(policy, "held", 1)).toMatchObject({ allowed: true, remaining: 48 });
+  });
+
   const keys = fc.constantFrom("a", "b", "c");
   const cost = fc.oneof(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 60 }));
   const asks = fc.record({ what: fc.oneof({ weight: 12, arbitrary: fc.constant("consume" as const) }, fc.constantFrom("peek" as const, "refund", "reset", "together")), many: fc.boolean(), key: keys, cost });

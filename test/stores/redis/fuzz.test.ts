@@ -41,8 +41,9 @@ async function play({ policies, steps }: Run, client: RedisClient): Promise<void
     last = tally.step(now, chosen, last);
     if (call === "reset") {
       together.push(store.reset(policy, key));
-      core.reset(policy, key);
-      model.reset(options);
+      // Forgets the limits of every version.
+      for (const each of defined) core.reset(each, key);
+      for (const each of policies) model.reset(each);
     } else if (call === "refund") {
       together.push(store.refund(policy, key, cost));
       core.refund(policy, key, cost);

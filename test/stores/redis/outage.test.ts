@@ -81,6 +81,7 @@ describeWith("redis-server", "Redis goes away", () => {
     const connecting = client.connect().catch(quiet);
     onTestFinished(async () => (client.destroy(), void (await connecting)));
     const crowd = new Crowd(new RedisStore(client, { prefix: "crowd" }));
+    await crowd.hears("unavailable");
     await crowd.usesUpItsShare();
     await crowd.end("Redis, no such name");
     expect([crowd.states, crowd.granted, crowd.local]).toEqual([["unavailable"], 0, SHARE]);
@@ -92,6 +93,7 @@ describeWith("redis-server", "Redis goes away", () => {
     const client = patient((mute.address() as { port: number }).port);
     onTestFinished(() => (client.disconnect(), mute.close(), undefined));
     const crowd = new Crowd(new RedisStore(client, { prefix: "crowd" }));
+    await crowd.hears("unavailable");
     await crowd.usesUpItsShare();
     await crowd.end("Redis, a mute server");
     expect([crowd.states, crowd.granted]).toEqual([["unavailable"], 0]);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { RedisStore } from "sluice/redis";
 import { storeSuite } from "sluice/testing";
@@ -5,6 +6,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
 import { onOneNode, type Connected } from "../../helpers/redis-clients.js";
 import { describeWith, redisUrl } from "../../helpers/services.js";
+import { bytesInRedis } from "../../helpers/stored-bytes.js";
 
 const lacks = { close: "the client is the caller's", bound: "a key expires when it is full, and the server's own memory bounds the rest" };
 const stale = { freshDenials: "a refusal is answered from memory for up to `denyCacheMs`" };
@@ -25,8 +27,11 @@ describeWith("redis", "Redis", () => {
   describe.each(switches)("$name", ({ options, lacks: all }) => {
     storeSuite({
       test,
-      factory: ({ clock, unreachable }) =>
-        new RedisStore(unreachable ? nowhere : client, { ...options, prefix: "kit", ...(clock && { clock }) }),
+      factory: ({ clock, unreachable, empty }) => {
+        const prefix = empty ? `kit-${randomUUID()}` : "kit";
+        const store = new RedisStore(unreachable ? nowhere : client, { ...options, prefix, ...(clock && { clock }) });
+        return { store, storedBytes: () => bytesInRedis(client, prefix) };
+      },
       lacks: all,
     });
   });
@@ -37,7 +42,7 @@ describeWith("redis-server", "Redis, by way of", () => {
   beforeAll(async () => void (server = await startRedis()));
   afterAll(() => server.stop());
 
-  describe.each(["ioredis 6", "node-redis 5", "node-redis 6", "iovalkey"])("%s", (name) => {
+  describe.each(["ioredis 6", "node-redis 5", "node-redis 6", "iovalkey", "Upstash"])("%s", (name) => {
     let [open, closed]: Connected[] = [];
     beforeAll(async () => {
       const connect = onOneNode[name] as (port: number) => Promise<Connected>;

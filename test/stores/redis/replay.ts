@@ -2,6 +2,7 @@
 // and holds every answer that any of them got against the core.
 import { isDeepStrictEqual } from "node:util";
 import { definePolicy, type Decision, type Policy } from "sluice";
+import { bucketName } from "sluice/store";
 import { charge, fullBucket, isStale, lagAt, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import { consume, peek, refund } from "../../../src/core/decision.js";
 import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
@@ -113,8 +114,8 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
         if (!decision.allowed && (what === "c" || what === "p")) result.denials += 1;
         if (what === "c" && !all && fits[i] === true) settleStale(buckets, policy, now);
         if (what === "r") refund(buckets, policy, tokens, now);
-        if (what === "d") for (const bucket of buckets) bucket.spent = 0;
-        if (what !== "p") keep(name, policy, buckets, now, what !== "c" || all);
+        if (what === "d") kept.delete(name);
+        else if (what !== "p") keep(name, policy, buckets, now, what !== "c" || all);
         return decision;
       });
       const asked = what === "c" ? (parts.length > 1 ? "together" : "consume") : what === "p" ? "peek" : "";
@@ -220,7 +221,8 @@ function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): v
   });
 }
 
-const nameOf = (key: string): string => `sluice:tier ${key.replace("{", "\uFFFD007b").replace("}", "\uFFFD007d")}`;
+const namesByKey = new Map(keys.map((key) => [key, `sluice:${bucketName(policies[0] as Policy, key)}`]));
+const nameOf = (key: string): string => namesByKey.get(key) as string;
 
 function signature(what: string, policy: number, names: readonly string[], tokens: number): string {
   return JSON.stringify([what, policy, names, tokens]);

@@ -61,6 +61,16 @@ describe("a wrong adapter fails the case that names its mistake", () => {
     ["awaits every verdict", changed({ verdict: async (verdict) => verdict }), "without asynchronous functions"],
     ["reads the body before the decision", changed({ wait: (request) => new Promise((resolve) => request.resume().once("end", resolve)) }), "39 · a 429 is sent before a large body"],
     [
+      "reads refused bodies to their end",
+      refusing((response, { status, fields, body }) => response.writeHead(status, fields as string[]).end(body)),
+      "39 · a refused upload is not read to its end",
+    ],
+    [
+      "closes the connection of every refused body",
+      refusing((response, verdict) => refuseOnNode(response.setHeader("Connection", "close"), verdict)),
+      "39 · a small refused body",
+    ],
+    [
       "reports an outcome twice",
       changed({
         pass(response, verdict) {
@@ -106,7 +116,7 @@ describe("a wrong adapter fails the case that names its mistake", () => {
   ];
 
   test.concurrent.each(wrong)("an adapter that %s", async (_mistake, adapter, failing) => {
-    await expect(runCase(failing, rateLimit, 1_000)).resolves.toBeUndefined();
+    await expect(runCase(failing, rateLimit, 5_000)).resolves.toBeUndefined();
     // What a wrong adapter leaves out never comes, so the test need not wait long for it.
     await expect(runCase(failing, adapter, 200)).rejects.toThrow(/^Expected (?!no exception).*\nLikely cause: The \S.*\.$/s);
   });

@@ -1,4 +1,5 @@
 // A right store in small methods, so that a wrong store is one changed method.
+import { createHash } from "node:crypto";
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
 import { consume, debit, peek, refund, type Decision } from "../../../src/core/decision.js";
@@ -9,6 +10,7 @@ import { guard } from "sluice/store";
 /** The server of several stores. It runs one step at a time. */
 export class FakeServer {
   readonly rows = new Map<string, Map<string, Bucket>>();
+  writes = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
   /** Runs `step` after all earlier steps. */
@@ -16,6 +18,16 @@ export class FakeServer {
     const turn = this.#turn.then(step);
     this.#turn = turn.catch(() => undefined);
     return turn;
+  }
+
+  /** Bytes of all names and records. */
+  get storedBytes(): number {
+    return [...this.rows].reduce((sum, [name, row]) => sum + Buffer.byteLength(name) + 50 * row.size, 0);
+  }
+
+  /** The policy's name and the key of a row, as far as its name tells them. */
+  static ownerOf(name: string): readonly string[] {
+    return name.startsWith("[") ? (JSON.parse(name) as string[]) : [];
   }
 }
 
@@ -96,10 +108,15 @@ export class RightStore implements AsyncStore {
     this.closed = true;
   }
 
-  async atomically<T>(step: () => T): Promise<T> {
+  async atomically<T>(step: () => T | Promise<T>): Promise<T> {
+    await this.reach();
+    return this.server.atomically(step);
+  }
+
+  /** A trip to the server. */
+  async reach(): Promise<void> {
     if (this.setup.unreachable) throw new Error("no connection");
     await nextTurn();
-    return this.server.atomically(step);
   }
 
   now(): number {
@@ -107,7 +124,8 @@ export class RightStore implements AsyncStore {
   }
 
   name(policy: Policy, key: string): string {
-    return JSON.stringify([policy.name, key]);
+    const name = JSON.stringify([policy.name, key]);
+    return name.length > 200 ? `#${createHash("sha256").update(name).digest("base64url")}` : name;
   }
 
   load(policy: Policy, key: string, now: number): Bucket[] {
@@ -137,6 +155,7 @@ export class RightStore implements AsyncStore {
     policy.limits.forEach((limit, i) => row.set(limit.name, { ...(buckets[i] as Bucket) }));
     if (!rows.has(name) && rows.size >= (this.setup.maxKeys ?? Infinity)) rows.delete(this.keyToForget(now));
     rows.set(name, row);
+    this.server.writes += 1;
   }
 
   /** Returns the key to forget when there is no room: an idle one, otherwise the oldest. */

@@ -3,7 +3,7 @@ import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock } from "../../../src/core/clock.js";
 import { consume, peek, type Decision } from "../../../src/core/decision.js";
 import type { Charge, Policy } from "../../../src/index.js";
-import { wrongStore, right, RightStore } from "./wrong-stores-base.js";
+import { nextTurn, wrongStore, right, RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
 type Load = (store: RightStore, charge: Charge, now: number) => Bucket[];
@@ -51,6 +51,16 @@ const rememberingThe = (most: number): typeof RightStore =>
       if (rows.size > most) rows.delete([...rows.keys()][0] as string);
     },
   });
+
+/** Runs `run` while the store's own clock is `ms` ahead for its next reading. */
+function ahead<T>(store: RightStore, ms: number, run: () => Promise<T>): Promise<T> {
+  if (store.setup.clock !== undefined) return run();
+  store.now = () => {
+    Reflect.deleteProperty(store, "now");
+    return store.now() + ms;
+  };
+  return run();
+}
 
 class RecallsRefusals extends RightStore {
   recall(policy: Policy, _key: string, cost: number): Decision | null {
@@ -145,5 +155,124 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
   ],
   ["remembers 100 keys without declaring a bound", rememberingThe(100), "L13 · without a bound", { bound: "the store declares none" }],
   ["remembers 500 keys without declaring a bound", rememberingThe(500), "L13 · without a bound", { bound: "the store declares none" }],
+  [
+    "resets without waiting for a consume under way",
+    wrongStore({
+      consume(policy, key, cost) {
+        // Reads, waits and writes under a lock that `reset` does not take.
+        return this.atomically(async () => {
+          const now = this.now();
+          const buckets = this.load(policy, key, now);
+          await nextTurn();
+          const stale = this.isStale(buckets, policy);
+          const decision = this.decide(buckets, policy, cost, now);
+          if (decision.allowed || stale) this.save(policy, key, buckets, now);
+          return decision;
+        }) as Promise<Decision>;
+      },
+      async reset(policy, key) {
+        await this.reach();
+        this.server.rows.delete(this.name(policy, key));
+      },
+    }),
+    "reset · during a consume",
+  ],
+  [
+    "resets without waiting for a consume that takes 3 ms",
+    wrongStore({
+      consume(policy, key, cost) {
+        return this.atomically(async () => {
+          const now = this.now();
+          const buckets = this.load(policy, key, now);
+          if (this.setup.clock !== undefined) await new Promise((resolve) => setTimeout(resolve, 3));
+          const decision = this.decide(buckets, policy, cost, now);
+          if (decision.allowed) this.save(policy, key, buckets, now);
+          return decision;
+        }) as Promise<Decision>;
+      },
+      async reset(policy, key) {
+        await this.reach();
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        this.server.rows.delete(this.name(policy, key));
+      },
+    }),
+    "reset · during a consume",
+  ],
+  [
+    "resets only the limits that the policy has now",
+    wrongStore({
+      reset(policy, key) {
+        return this.atomically(() => {
+          for (const { name } of policy.limits) this.server.rows.get(this.name(policy, key))?.delete(name);
+        });
+      },
+    }),
+    "reset · forgets limits that",
+  ],
+  [
+    "keeps the times of records that it resets",
+    wrongStore({
+      reset(policy, key) {
+        return this.atomically(() => {
+          const row = this.server.rows.get(this.name(policy, key));
+          for (const [name, bucket] of row ?? []) row?.set(name, { ...bucket, spent: policy.limits.some((limit) => limit.name === name) ? 0 : bucket.spent });
+        });
+      },
+    }),
+    "reset · forgets limits that",
+  ],
+  [
+    "refunds by another clock than it consumes, on its own clock",
+    wrongStore({ refund(policy, key, tokens) { return ahead(this, 2_000, () => right.refund.call(this, policy, key, tokens)); } }),
+    "clock · own clock: consume, refund",
+  ],
+  [
+    "debits by another clock than it consumes, on its own clock",
+    wrongStore({ debit(policy, key, tokens) { return ahead(this, 2_000, () => right.debit.call(this, policy, key, tokens)); } }),
+    "clock · own clock: consume, refund",
+  ],
+  [
+    "peeks by another clock than it consumes, on its own clock",
+    wrongStore({ peek(policy, key, cost) { return ahead(this, -2_000, () => right.peek.call(this, policy, key, cost)); } }),
+    "clock · own clock: consume, refund",
+  ],
+  [
+    "rewrites the same record with every refusal",
+    wrongStore({
+      consume(policy, key, cost) {
+        return this.atomically(() => {
+          const now = this.now();
+          const buckets = this.load(policy, key, now);
+          const decision = this.decide(buckets, policy, cost, now);
+          this.save(policy, key, buckets, now);
+          return decision;
+        });
+      },
+    }),
+    "L3 · a refusal writes nothing",
+  ],
+  [
+    "writes with every peek",
+    wrongStore({
+      peek(policy, key, cost) {
+        this.server.writes += 1;
+        return right.peek.call(this, policy, key, cost);
+      },
+    }),
+    "L3 · a refusal writes nothing",
+  ],
+  [
+    "rewrites the records of charges that are refused together",
+    wrongStore({
+      async consumeTogether(charges) {
+        this.server.writes += 1;
+        return right.consumeTogether.call(this, charges);
+      },
+    }),
+    "L3 · a refusal writes nothing",
+  ],
+  ["keeps every key whole", wrongStore({ name: (policy, key) => JSON.stringify([policy.name, key]) }), "L16 · "],
+  ["keeps every key whole up to 4 KiB", wrongStore({ name: (policy, key) => (key.length > 4_096 ? right.name.call(right, policy, key) : JSON.stringify([policy.name, key])) }), "L16 · "],
+  ["keeps a second copy of keys with braces", wrongStore({ name: (policy, key) => (key.includes("{") ? JSON.stringify([policy.name, key, "", key]) : right.name.call(right, policy, key)) }), "L16 · "],
   ["cuts keys at 1100 characters", wrongStore({ name: (policy, key) => JSON.stringify([policy.name, key.slice(0, 1_100)]) }), "keys · 4 KiB"],
 ];

@@ -1,64 +1,16 @@
-// Stores that count right and break another promise of the port, each with one mistake.
+// Stores that count right and keep keys apart, and break another promise of the port, each with one mistake.
 import { consume, refund, type Decision } from "../../../src/core/decision.js";
 import { charge, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import type { Policy } from "../../../src/index.js";
 import { wrongStore, nextTurn, onlyLimit, right, RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
-const named = (name: (key: string) => string) => wrongStore({ name: (policy, key) => JSON.stringify([policy.name, name(key)]) });
-const utf8 = (key: string): string => new TextDecoder().decode(new TextEncoder().encode(key));
-
 const answers = new WeakMap<object, Map<string, Decision>>();
 const credits = new Map<string, number>();
 const denials = new WeakMap<RightStore, Map<string, Decision>>();
-const objects = new WeakMap<object, Record<string, true>>();
 const together = new WeakMap<object, Promise<unknown>>();
 const locks = new WeakMap<object, Map<string, Promise<unknown>>>();
 const forgets = new Map<string, number>();
-
-export const wrongKeys: readonly WrongStore[] = [
-  ["trims keys", named((key) => key.trim()), "keys · spaces"],
-  ["collapses spaces", named((key) => key.replace(/\s+/g, " ")), "keys · spaces"],
-  ["lower-cases keys", named((key) => key.toLowerCase()), "keys · upper and lower case"],
-  ["normalizes unicode", named((key) => key.normalize("NFKC")), "keys · unicode"],
-  ["writes keys as UTF-8", named(utf8), "keys · lone surrogates"],
-  ["drops emoji modifiers and joiners", named((key) => key.replace(/\p{Emoji_Modifier}|\u200d/gu, "")), "keys · emoji"],
-  ["ends keys at the first NUL", named((key) => key.split("\0")[0] as string), "keys · NUL"],
-  ["cuts keys at 255 characters", named((key) => key.slice(0, 255)), "keys · 1 KiB"],
-  ["takes keys for numbers", named((key) => (Number.isFinite(Number(key)) && key.trim() !== "" ? String(Number(key)) : key)), "keys · numbers"],
-  ["decodes percent signs and ampersands", named((key) => key.replace(/%([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))).replace("&amp;", "&")), "keys · quotes"],
-  ["uses the text in braces as the key", named((key) => /\{(.+)\}/.exec(key)?.[1] ?? key), "keys · separators"],
-  [
-    "looks keys up in a plain object",
-    wrongStore({
-      load(policy, key, now) {
-        const known = objects.get(this.server) ?? {};
-        objects.set(this.server, Object.assign(known, {}));
-        // A plain object has "constructor" from the start.
-        if (key in known && !Object.hasOwn(known, key)) throw new Error("Expected a record, got a function");
-        return right.load.call(this, policy, key, now);
-      },
-    }),
-    "keys · names that objects have",
-  ],
-  ["removes a doubled bracket", named((key) => key.replace(/^\(\(/, "(")), "keys · tuples"],
-  ["shares keys across policies", wrongStore({ name: (_policy, key) => key }), "keys · policies with the same key"],
-  ["joins names with a dash", wrongStore({ name: (policy, key) => `${policy.name}-${key}` }), "keys · policies with the same key"],
-  [
-    "joins the key and the limit's name with a dot",
-    wrongStore({
-      save(policy, key, buckets) {
-        policy.limits.forEach((limit, i) => this.server.rows.set(`${policy.name} ${key}.${limit.name}`, new Map([["", { ...(buckets[i] as Bucket) }]])));
-      },
-      load(policy, key) {
-        return policy.limits.map(({ name, unitsPerMs, unitsPerToken }) => ({
-          ...(this.server.rows.get(`${policy.name} ${key}.${name}`)?.get("") ?? { spent: 0, at: 0, unitsPerMs, unitsPerToken }),
-        }));
-      },
-    }),
-    "keys · limits with similar names",
-  ],
-];
 
 async function rememberingRefusals(this: RightStore, policy: Policy, key: string, cost: number): Promise<Decision> {
   const known = denials.get(this) ?? new Map<string, Decision>();

@@ -1,8 +1,8 @@
-import type { Policy } from "../../core/policy.js";
-import type { StoreCall } from "./oracle.js";
-import { HOSTILE_LIMITS, randomCost, randomLimit, randomMove } from "./random.js";
-import type { StoreTrait } from "./setup.js";
-import type { StoreCase, Trial } from "./trial.js";
+import type { Policy } from "../../../core/policy.js";
+import type { StoreCall } from "../states.js";
+import { HOSTILE_LIMITS, randomCost, randomLimit, randomMove } from "../random.js";
+import type { StoreTrait } from "../setup.js";
+import type { StoreCase, Trial } from "../trial.js";
 
 /** A random history of calls: many callers with their own limits, and one clock. The oracle checks every answer. */
 interface Schedule {
@@ -119,6 +119,10 @@ export const scheduleCases: readonly StoreCase[] = [
   scheduleCase("reset · makes the bucket full", {
     cause: "`reset` leaves the record of a limit behind.",
     ticks: 20, callers: severalLimits, methods: ["consume", "consume", "consume", "reset"],
+  }, "reset"),
+  scheduleCase("reset · forgets limits that this version of the policy does not have", {
+    cause: "`reset` deletes the records of today's limits only. Delete all that is stored under the policy's name and the key.",
+    ticks: 20, callers: changingLimits, methods: ["consume", "consume", "consume", "reset"],
   }, "reset"),
   scheduleCase("L8 · concurrent consume, peek, refund and reset are exact under any clock", {
     cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "consume", "peek", "refund", "reset"], concurrent: 3,

@@ -1,0 +1,24 @@
+import type { IncomingMessage, Server } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Limiter } from "sluice";
+import { toRetryAfter } from "sluice/http";
+
+type UserOf = (request: IncomingMessage) => string | undefined | Promise<string | undefined>;
+type Accept = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+export function limitUpgrades(server: Server, limiter: Limiter, userOf: UserOf, accept: Accept): void {
+  server.on("upgrade", (request, socket, head) => {
+    const refuse = (status: string) => {
+      socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
+    };
+    async function decide(): Promise<void> {
+      const user = await userOf(request);
+      if (user === undefined) return refuse("401 Unauthorized");
+      const decision = await limiter.consume(["user", user]);
+      if (decision.allowed) accept(request, socket, head);
+      else refuse(`429 Too Many Requests\r\nRetry-After: ${toRetryAfter(decision.retryAfterMs)}`);
+    }
+    socket.on("error", () => socket.destroy()); // without a listener, a reset ends the process
+    decide().catch(() => socket.destroy()); // so does a rejection of `userOf`
+  });
+}

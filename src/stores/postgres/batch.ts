@@ -1,0 +1,96 @@
+// Many decisions for one bucket, by few statements.
+import { peek, readings, type Decision } from "../../core/decision.js";
+import type { Policy } from "../../core/policy.js";
+import { StoreUnavailableError } from "../../guard/errors.js";
+import type { CallStart, DenyCache } from "../shared/deny-cache.js";
+import type { Snapshot } from "../shared/snapshot.js";
+import type { QueueTurn } from "./key-queue.js";
+import type { Operation } from "./protocol.js";
+
+/** A decision that waits in the queue of its bucket. */
+export interface QueuedDecision {
+  readonly policy: Policy;
+  readonly key: string;
+  readonly cost: number;
+  readonly resolve: (decision: Decision) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What a statement found. */
+export interface StatementResult {
+  /** One snapshot per bucket of the statement. */
+  readonly snapshots: readonly Snapshot[];
+  /** When the statement was sent. Null for a late answer: a later statement may know more about the bucket. */
+  readonly start: CallStart | null;
+}
+
+/** Sends a statement that takes `tokens` for the bucket of `queued`. */
+type AskForTokens = (queued: QueuedDecision, what: Operation, tokens: number) => Promise<StatementResult>;
+
+/**
+ * Decides a batch of decisions for one bucket with few statements.
+ *
+ * The first statement charges the first decision alone, and its reply tells how many tokens are left. The next one
+ * charges the sum of all following decisions that fit in that: charging a sum equals charging each in turn. If another
+ * process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller. When a decision
+ * is refused alone, so are all others that need more than is left at the same instant.
+ *
+ * Decisions of a statement in progress are not in `turn.items`. If the statement is lost, the queue rejects the others:
+ * most of their callers have given up, and a charge now would only cost them tokens.
+ */
+export async function decideBatch(turn: QueueTurn<QueuedDecision>, denials: DenyCache, ask: AskForTokens): Promise<void> {
+  const first = turn.items[0] as QueuedDecision;
+  const { policy, key } = first;
+  let sent: readonly QueuedDecision[] = [];
+  let room = 0;
+  try {
+    // Earlier work in the queue may have remembered a denial.
+    turn.items = turn.items.filter(({ cost, resolve }) => {
+      const known = denials.recall(policy, key, cost);
+      if (known !== null) resolve(known);
+      return known === null;
+    });
+    while (turn.items.length > 0) {
+      const { count, sum } = firstWithin(room, turn.items);
+      sent = turn.items.slice(0, count);
+      turn.items = turn.items.slice(count);
+      const { snapshots, start } = await ask(first, count === 1 ? "c" : "s", sum);
+      const snapshot = snapshots[0] as Snapshot;
+      if (snapshot.fits) {
+        denials.outdate(policy, key);
+        for (const { cost, resolve } of sent) resolve(snapshot.consume(policy, cost));
+      }
+      const left = snapshot.fits ? peek(snapshot.buckets, policy, 0, snapshot.now) : snapshot.peek(policy, sum);
+      room = Math.min(...readings(left).map(({ remaining }) => remaining));
+      if (snapshot.fits) continue;
+      if (turn.isOver && count > 1) throw notSent();
+      turn.items = [...sent, ...turn.items];
+      if (count > 1) continue;
+      if (start !== null) denials.remember(policy, key, snapshot, start);
+      turn.items = turn.items.filter(({ cost, resolve }) => {
+        if (cost > room) resolve(peek(snapshot.buckets, policy, cost, snapshot.now));
+        return cost <= room;
+      });
+    }
+  } catch (error) {
+    for (const { reject } of [...sent, ...turn.items]) reject(error);
+  }
+}
+
+/** The error of a decision that a lost statement kept from the server. */
+export function notSent(): StoreUnavailableError {
+  return new StoreUnavailableError(
+    "ERR_STORE_TIMEOUT",
+    "Expected Postgres to answer an earlier call for this bucket within 1000 ms, got no answer. This call took no tokens.",
+  );
+}
+
+// The longest beginning of `queued` whose costs add up to at most `room`. At least the first decision.
+function firstWithin(room: number, queued: readonly QueuedDecision[]): { count: number; sum: number } {
+  let count = 1;
+  let sum = (queued[0] as QueuedDecision).cost;
+  while (count < queued.length && sum + (queued[count] as QueuedDecision).cost <= room) {
+    sum += (queued[count++] as QueuedDecision).cost;
+  }
+  return { count, sum };
+}

@@ -1,0 +1,38 @@
+import { show } from "../../core/check.js";
+
+/** Throws a TypeError with the cure when every call of `client` would fail. Sends nothing. */
+export function checkPostgresClient(client: unknown): void {
+  const [got, cure] = postgresFault(client) ?? [];
+  if (got !== undefined) throw new TypeError(`Expected \`client\` to be an object with \`query(text, values)\`, got ${got}. ${cure}.`);
+}
+
+interface PostgresMembers {
+  readonly query?: unknown;
+  readonly unsafe?: unknown;
+  readonly then?: unknown;
+  readonly ended?: unknown;
+  readonly $client?: { readonly query?: unknown };
+  readonly $pool?: unknown;
+  readonly createQueryRunner?: unknown;
+  readonly getQueryInterface?: unknown;
+}
+
+// What came, and the cure. Only what is certain: any object with `query` may work, also before it is connected.
+function postgresFault(client: unknown): readonly [got: string, cure: string] | undefined {
+  // A URL holds the password.
+  if (typeof client === "string") return ["a string", POOL];
+  const of = (client ?? {}) as PostgresMembers;
+  if (typeof of.then === "function") return ["a promise", "Write `await` before it"];
+  if (typeof of.unsafe === "function") {
+    return ["the function of `postgres`", "Wrap it: `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }`"];
+  }
+  if (typeof client === "function") return ["a function", POOL];
+  if (typeof of.$client?.query === "function") return ["a Drizzle database", "Pass `db.$client`"];
+  if (of.$pool !== undefined) return ["a pg-promise database", "Pass `db.$pool`"];
+  // TypeORM resolves to the rows alone, and Sequelize takes options for values.
+  if (of.createQueryRunner !== undefined || of.getQueryInterface !== undefined) return ["an ORM's connection", POOL];
+  if (of.ended === true) return ["a pool that has ended", "Pass an open one"];
+  return typeof of.query === "function" ? undefined : [show(client), POOL];
+}
+
+const POOL = "Pass a `pg` pool: `new Pool({ connectionString })`";

@@ -1,0 +1,48 @@
+import { show } from "../../core/check.js";
+
+/** Throws a TypeError with the cure when every call of `client` would fail. Sends nothing. */
+export function checkClient(client: unknown): void {
+  const [got, cure] = redisFault(client) ?? [];
+  if (got !== undefined) {
+    throw new TypeError(`Expected \`client\` to be a client of ioredis, iovalkey, node-redis or @upstash/redis, got ${got}. ${cure}.`);
+  }
+}
+
+interface RedisMembers {
+  readonly eval?: unknown;
+  readonly evalsha?: unknown;
+  readonly evalSha?: unknown;
+  readonly then?: unknown;
+  readonly isPipeline?: unknown;
+  readonly chain?: unknown;
+  readonly createScript?: unknown;
+  readonly sendCommand?: unknown;
+  readonly isOpen?: unknown;
+  readonly internal_send_command?: unknown;
+  readonly options?: { readonly legacyMode?: unknown };
+  readonly client?: { readonly hasCredentials?: unknown };
+}
+
+// What came, and the cure. Only what is certain: a wrapper with the two methods alone may work.
+function redisFault(client: unknown): readonly [got: string, cure: string] | undefined {
+  // A URL holds the password.
+  if (typeof client === "string") return ["a string", "Pass a client, such as `new Redis(url)`"];
+  if (typeof client === "function") return ["a function", "Pass a client, not the class or function that makes one"];
+  const of = (client ?? {}) as RedisMembers;
+  if (typeof of.then === "function") return ["a promise", "Write `await` before it"];
+  // redis 3 has `internal_send_command`, and redis 4 has this option.
+  if (of.internal_send_command !== undefined || of.options?.legacyMode === true) return CALLBACKS;
+  // Of ioredis and iovalkey; of @upstash/redis, whose proxies of a client show both of these members.
+  if (of.isPipeline === true || (of.chain !== undefined && of.createScript === undefined)) return PIPELINE;
+  // Every client of node-redis has both members. What its `legacy()` and `multi()` return has one.
+  if (of.evalSha !== undefined && of.sendCommand !== undefined && of.isOpen === undefined) {
+    return ["what `legacy()` or `multi()` returned", "Pass the client itself"];
+  }
+  if (of.client?.hasCredentials === false) return ["an Upstash client without a URL", "Set UPSTASH_REDIS_REST_URL or `url`"];
+  if (typeof of.eval === "function" && (typeof of.evalsha === "function" || typeof of.evalSha === "function")) return undefined;
+  const got = show(client);
+  return [typeof client === "object" && client !== null ? `${got} without \`eval\` and \`evalsha\`` : got, "Pass a client, such as `new Redis(options)`"];
+}
+
+const CALLBACKS = ["a client with callbacks", "Use redis 5 or later, which returns promises"] as const;
+const PIPELINE = ["a pipeline", "Pass the client that made it"] as const;

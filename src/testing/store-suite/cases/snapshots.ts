@@ -1,0 +1,79 @@
+import type { Decision } from "../../../core/decision.js";
+import { assert, AssertionError } from "../../assert.js";
+import { differences } from "../states.js";
+import type { StoreCase } from "../trial.js";
+
+/** Decisions are plain data of their own. */
+export const snapshotCases: readonly StoreCase[] = [
+  {
+    name: "L7 · a decision is plain data that never changes, and changing it changes nothing",
+    cause: "The store returns a live record, or an instance of a class, instead of a plain copy.",
+    async run(trial) {
+      await trial.openStores("mixed");
+      const one = trial.policy("one", { capacity: 4, refill: { tokens: 1, everyMs: 1_000 } });
+      const two = trial.policy("two", { name: "a", capacity: 4, refill: { tokens: 1, everyMs: 900 } }, { name: "b", capacity: 6, refill: { tokens: 2, everyMs: 1_000 } });
+      const taken: Array<{ decision: Decision; copy: Decision }> = [];
+      const keep = (decision: Decision): void => void taken.push({ decision, copy: copyOf(decision) });
+      for (let i = 0; i < 24; i++) {
+        const policy = i % 2 === 0 ? one : two;
+        keep(await trial.consume(policy, "caller", (i % 3) + 1));
+        if (trial.has("peek")) keep((await trial.callAll({ method: "peek", policy, key: "caller", tokens: i % 5 }))[0] as Decision);
+        if (trial.has("consumeTogether")) {
+          const cost = i % 4 === 0 ? 9 : 0; // 9 is refused
+          for (const decision of await trial.consumeTogether([one, two].map((each) => ({ policy: each, key: "together", cost })))) keep(decision);
+        }
+        trial.move(i % 5 === 0 ? 700 : 0);
+      }
+      for (const { decision, copy } of taken) {
+        const changed = differences(decision, copy);
+        assert(changed.length === 0, `Expected an earlier decision to stay the same, got ${changed.join(", ")}`);
+      }
+      // Overwriting a decision must not change the next decision.
+      for (const { decision } of taken) overwrite(decision);
+      for (let i = 0; i < 6; i++) {
+        overwrite(await trial.consume(i % 2 === 0 ? one : two, "caller", 1));
+        trial.move(500);
+      }
+    },
+  },
+];
+
+/** Copies a decision with `structuredClone`, which takes nothing but plain data. */
+function copyOf(decision: Decision): Decision {
+  checkPlain(decision, "a decision");
+  try {
+    return structuredClone(decision);
+  } catch (error) {
+    throw new AssertionError(`Expected \`structuredClone\` to copy a decision, got ${String(error)}`, { cause: error });
+  }
+}
+
+function checkPlain(value: object, what: string): void {
+  assert(isPlain(value), `Expected ${what} to be a plain object, got ${describeKind(value)}`);
+  for (const [name, { get, value: held, enumerable }] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
+    if (Array.isArray(value) && name === "length") continue;
+    const got = get !== undefined ? "a getter" : typeof held === "function" ? "a function" : enumerable !== true ? "a hidden property" : null;
+    assert(got === null, `Expected \`${name}\` of ${what} to be plain data, got ${got}`);
+    if (typeof held === "object" && held !== null) checkPlain(held, `\`${name}\` of ${what}`);
+  }
+  const symbols = Object.getOwnPropertySymbols(value);
+  assert(symbols.length === 0, `Expected ${what} to have no symbols, got ${symbols.map(String).join(", ")}`);
+}
+
+/** Whether the properties of `value` are its own: it is an array or object literal, of any realm. */
+function isPlain(value: object): boolean {
+  const parent: unknown = Object.getPrototypeOf(value);
+  if (Array.isArray(value)) return Array.isArray(parent) && !Array.isArray(Object.getPrototypeOf(parent));
+  return parent === null || Object.hasOwn(parent as object, "isPrototypeOf");
+}
+
+function describeKind(value: object): string {
+  const { name } = value.constructor ?? {};
+  return name === undefined || name === "" || name === "Object" ? "an object that inherits properties" : `an instance of ${name}`;
+}
+
+function overwrite(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  for (const inner of Object.values(value)) overwrite(inner);
+  if (!Array.isArray(value)) for (const name of Object.keys(value)) (value as Record<string, unknown>)[name] = -1;
+}

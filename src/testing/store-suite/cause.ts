@@ -1,0 +1,102 @@
+import { isStale, type Bucket } from "../../core/bucket.js";
+import type { Limit } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
+import { apply, describeCall, differences, lifetimeMs, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
+
+/** What the oracle knows about one key. */
+export interface TrackedKey {
+  /** Every content that explains the answers so far. A store may forget a full bucket, so there can be several. */
+  states: readonly PossibleState[];
+  /** The contents before the latest changes, the oldest first. */
+  readonly past: PastState[];
+  /** Every policy that a call on the key has used. */
+  readonly policies: Set<Policy>;
+}
+
+/** A content of the store, and the calls that changed it. */
+interface PastState {
+  readonly state: PossibleState;
+  readonly changedBy: readonly AnsweredCall[];
+  readonly changedAt: number;
+}
+
+/** A mistake, and the situation in which the wrong answer would be right. */
+interface Suspicion {
+  readonly state: PossibleState;
+  readonly cause: string;
+  readonly call?: StoreCall;
+  readonly now?: number;
+}
+
+/** The wrong answer to a call. */
+interface WrongAnswer extends AnsweredCall {
+  readonly now: number;
+  /** The number of concurrent calls on the same bucket. */
+  readonly beside: number;
+}
+
+/** Returns the mistake that explains a wrong answer: the first situation in which the answer would be right. */
+export function likelyCause(wrong: WrongAnswer, tracked: TrackedKey, others: Iterable<readonly [owner: string, TrackedKey]>): string | undefined {
+  for (const { state, cause, call = wrong.call, now = wrong.now } of suspicions(wrong, tracked, others)) {
+    const { answer } = apply(state, call, now);
+    if (answer !== undefined && differences(wrong.answer, answer).length === 0) return cause;
+  }
+  return undefined;
+}
+
+function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past, policies }: TrackedKey, others: Iterable<readonly [string, TrackedKey]>): Generator<Suspicion> {
+  const { limits } = call.policy;
+  for (const state of states) {
+    if (beside > 0) yield { state, cause: `This is the answer without the ${beside} concurrent calls: two calls read one record before either wrote it. Read, decide and write in one atomic step.` };
+    const stale = limits.filter((limit) => state.has(limit.name) && isStale(state.get(limit.name) as Bucket, limit));
+    if (stale.length > 0) {
+      yield { state: without(state, stale), cause: "This is the answer of a bucket that new numbers of the policy made full. Convert its record to the new numbers." };
+      yield { state: reinterpreted(state, stale), cause: "This is the answer of a record in old numbers that was read as if it were in the new ones. Convert it first." };
+    }
+    yield { state: new Map(), cause: fullBucketCause(past.at(-1), state, now) };
+    for (const limit of limits) {
+      for (const full of [[limit], limits.filter((other) => other !== limit)]) {
+        const names = full.map(({ name }) => `\`${name}\``).join(", ");
+        yield { state: without(state, full), cause: `This is the answer of a bucket with a full limit ${names}. Store all limits, and keep them until the slowest is full.` };
+      }
+    }
+    const at = (answer as { at?: unknown } | null)?.at;
+    if (typeof at === "number" && at !== now) {
+      yield { state, now: at, cause: `This is the right answer ${Math.abs(at - now)} ms ${at > now ? "later" : "earlier"}: the store read another clock, or rounded the time in another way than down.` };
+    }
+    for (const policy of policies) {
+      if (policy !== call.policy) yield { state, call: { ...call, policy }, cause: "This is the answer under other numbers of the policy, from an earlier call. Use the policy of the call." };
+    }
+  }
+  for (const { state, changedBy, changedAt } of [...past].reverse()) {
+    yield { state, cause: `This is the answer without ${describeChange(changedBy)}, ${now - changedAt} ms before: that change was lost, or another write replaced it.` };
+  }
+  for (const [owner, { states: theirs }] of others) {
+    for (const state of theirs) {
+      if (state.size > 0) yield { state, cause: `This is the answer for the key ${owner}: the two keys share a record.` };
+    }
+  }
+}
+
+function fullBucketCause(last: PastState | undefined, state: PossibleState, now: number): string {
+  const changedAt = last?.changedAt ?? now;
+  const ttlMs = now - changedAt + lifetimeMs(state, now);
+  return `This is the answer of a full bucket: was the record forgotten, or not written? It was written ${now - changedAt} ms ago and must be kept for ${ttlMs} ms (the right \`ttlMs\`).`;
+}
+
+function without(state: PossibleState, limits: readonly Limit[]): PossibleState {
+  return new Map([...state].filter(([name]) => limits.every((limit) => limit.name !== name)));
+}
+
+function reinterpreted(state: PossibleState, limits: readonly Limit[]): PossibleState {
+  const read = limits.map(({ name, unitsPerMs, unitsPerToken }) => [name, { ...(state.get(name) as Bucket), unitsPerMs, unitsPerToken }] as const);
+  return new Map([...state, ...read]);
+}
+
+/** Names what changed a key: one call, or concurrent ones. */
+function describeChange(calls: readonly AnsweredCall[]): string {
+  const [first] = calls as [AnsweredCall];
+  if (calls.length > 1) return `${calls.length} concurrent calls`;
+  const refused = (first.answer as { allowed?: unknown } | null | undefined)?.allowed === false;
+  return `\`${describeCall(first.call)}\`${refused ? ", a refusal that converted the record to new numbers" : ""}`;
+}

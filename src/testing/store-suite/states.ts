@@ -1,0 +1,88 @@
+import { fullBucket, type Bucket } from "../../core/bucket.js";
+import { consume, debit, peek, refund, type Decision, type Reading } from "../../core/decision.js";
+import type { Policy } from "../../core/policy.js";
+
+/** A call of a store method on one bucket. `tokens` is the cost, or the tokens to refund or debit. */
+export interface StoreCall {
+  readonly method: "consume" | "peek" | "refund" | "reset" | "debit";
+  readonly policy: Policy;
+  readonly key: string;
+  readonly tokens: number;
+}
+
+/** A call with the store's answer. */
+export interface AnsweredCall {
+  readonly call: StoreCall;
+  readonly answer: unknown;
+}
+
+/** One possible content of the store for one key: a bucket per name of a limit. */
+export type PossibleState = ReadonlyMap<string, Bucket>;
+
+/** The core's answer to `call` in `state`, and the state afterwards. */
+export function apply(state: PossibleState, { method, policy, tokens }: StoreCall, now: number): { answer: Decision | undefined; state: PossibleState } {
+  if (method === "reset") return { answer: undefined, state: new Map() };
+  const buckets = policy.limits.map((limit) => ({ ...(state.get(limit.name) ?? fullBucket(limit)) }));
+  if (method === "peek") return { answer: peek(buckets, policy, tokens, now), state };
+  const answer = method === "consume" ? consume(buckets, policy, tokens, now) : undefined;
+  if (method === "refund") refund(buckets, policy, tokens, now);
+  if (method === "debit") debit(buckets, policy, tokens, now);
+  const after = new Map(state);
+  policy.limits.forEach(({ name }, i) => {
+    const bucket = buckets[i] as Bucket;
+    if (bucket.spent === 0) after.delete(name);
+    else after.set(name, bucket);
+  });
+  return { answer, state: after };
+}
+
+/** Whether two states hold the same buckets. */
+export function sameState(a: PossibleState, b: PossibleState): boolean {
+  if (a === b) return true;
+  return a.size === b.size && [...a].every(([name, bucket]) => sameBucket(bucket, b.get(name)));
+}
+
+function sameBucket(a: Bucket, b: Bucket | undefined): boolean {
+  return b !== undefined && a.spent === b.spent && a.at === b.at && a.unitsPerMs === b.unitsPerMs && a.unitsPerToken === b.unitsPerToken;
+}
+
+/** Milliseconds after `now` until every bucket of `state` is full. */
+export function lifetimeMs(state: PossibleState, now: number): number {
+  return Math.max(0, ...[...state.values()].map(({ spent, at, unitsPerMs }) => at - now + Math.ceil(spent / unitsPerMs)));
+}
+
+/**
+ * Lists the differences between two decisions, such as `` `remaining` 6 instead of 7 ``. Empty if they are equal. Of
+ * several limits it names the first that differs, and how many others do.
+ */
+export function differences(got: unknown, wanted: unknown): string[] {
+  if (typeof got !== "object" || got === null) return [`${String(got)} instead of a decision`];
+  const [a, b] = [got as Record<string, unknown>, wanted as Record<string, unknown>];
+  const fields = [...new Set([...Object.keys(b), ...Object.keys(a)])];
+  return fields.flatMap((field) => {
+    if (field === "limits" && Array.isArray(a[field]) && Array.isArray(b[field])) return differentReadings(a[field], b[field]);
+    return Object.is(a[field], b[field]) ? [] : [`\`${field}\` ${String(a[field])} instead of ${String(b[field])}`];
+  });
+}
+
+function differentReadings(got: readonly unknown[], wanted: readonly Reading[]): string[] {
+  if (got.length !== wanted.length) return [`${got.length} readings instead of ${wanted.length}`];
+  const wrong = wanted.flatMap((reading, i) => {
+    const texts = differences(got[i], reading);
+    return texts.length === 0 ? [] : [`in \`limits[${i}]\` ${texts.join(" and ")}`];
+  });
+  const [first, ...others] = wrong;
+  if (first === undefined) return [];
+  return others.length === 0 ? [first] : [first, `and ${others.length} more of ${wanted.length} limits`];
+}
+
+/** The call as messages show it, such as `consume 3`. */
+export function describeCall({ method, tokens }: StoreCall): string {
+  return method === "reset" ? "reset" : `${method} ${tokens}`;
+}
+
+/** The key as messages show it: as JSON, and cut if it is long. */
+export function quoteKey(key: string): string {
+  const text = JSON.stringify(key);
+  return text.length > 60 ? `${text.slice(0, 40)}… (${key.length} characters)` : text;
+}

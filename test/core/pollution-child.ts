@@ -1,0 +1,101 @@
+// What the package does while `Object.prototype` has a member that it should not have: a process of its own for it.
+import { combine, createLimiter, createObserver, createReservations, createWaiter, definePolicy, MemoryStore, TokenBucket, type AsyncStore, type LimiterEvent } from "sluice";
+import { casStore } from "sluice/cas";
+import { countdown, createFetch } from "sluice/client";
+import { createTraffic } from "sluice/client/traffic";
+import { PostgresStore } from "sluice/postgres";
+import { RedisStore } from "sluice/redis";
+import { guard } from "sluice/store";
+
+/** The members, each added with each of the values. */
+const NAMES = [
+  // limiters and policies
+  "policy", "store", "clock", "onStoreError", "localShare", "storeTimeoutMs", "breaker", "failures", "probeEveryMs", "shadow", "observe",
+  "name", "limits", "capacity", "refill", "cost", "durationMs",
+  // what is built on them; not `signal`, with which Node's own streams fail
+  "expiresMs", "maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs",
+  // stores
+  "maxKeys", "prefix", "denyCacheMs", "batch", "cluster", "table", "attempts", "random", "sleep",
+  // the client
+  "identity", "maxAttempts", "backoff", "baseMs", "capMs", "retryStatuses", "merge", "retryBudget", "tokens", "perSuccess",
+  "traffic", "onRetry", "wallClock", "sensitive", "retry", "pace", "route",
+];
+const VALUES: readonly unknown[] = [true, false, 0, 1_000_000, "allow", { tokens: 9, everyMs: 1 }];
+
+/** By name and value: what differed, and how. Empty when nothing did. */
+export interface Polluted {
+  readonly clean: unknown;
+  readonly differing: readonly { readonly name: string; readonly value: unknown; readonly got: unknown }[];
+}
+
+const clock = (): number => 0;
+const refill = { tokens: 1, everyMs: 1_000 };
+
+async function behavior(): Promise<unknown> {
+  const events: string[] = [];
+  const observe = createObserver((event: LimiterEvent) => void events.push(event.type === "decision" ? `${event.outcome} ${event.cost}` : event.state));
+  const limiter = createLimiter({ policy: { capacity: 5, refill }, clock, observe });
+  const decisions = [...Array.from({ length: 6 }, () => limiter.consume("ann")), limiter.consume("bob", {}), limiter.peek("bob")];
+  limiter.reset("bob", {});
+  const several = createLimiter({ policy: { name: "several", limits: [{ capacity: 3, refill }, { capacity: 9, refill }] }, clock });
+  decisions.push(several.consume("ann"), ...Array.from({ length: 2 }, () => new TokenBucket({ capacity: 2, refill, clock }).consume()));
+
+  const down: AsyncStore = { sync: false, guard, clock, consume: () => Promise.reject(new Error("down")) };
+  const degraded = createLimiter({ policy: { capacity: 6, refill }, store: down, observe });
+  for (let i = 0; i < 12; i++) decisions.push(await degraded.consume(`caller ${i % 2}`));
+
+  const reservation = createReservations(limiter).reserve("carl", 3);
+  const settled = [reservation.settle(1), limiter.peek("carl").remaining];
+  const waiter = createWaiter(limiter);
+  decisions.push(await waiter.wait("dora", 2), await waiter.wait("dora", {}));
+  decisions.push(combine([limiter, several]).consume(["emil", "emil"]), combine([limiter]).consume(["emil"], [{}]));
+
+  const kept = new Map<string, string>();
+  const cas = casStore<string>({
+    read: async (key) => (kept.has(key) ? { value: kept.get(key) as string, version: kept.get(key) as string } : null),
+    write: async (key, value) => Boolean(kept.set(key, value)),
+  });
+  const memory = new MemoryStore();
+  const commands: unknown[] = [];
+  const redis = new RedisStore({ evalsha: async (_sha: string, keys: number, ...rest: string[]) => (commands.push([keys, ...rest]), null), eval: async () => null });
+  const postgres = new PostgresStore({ query: async (text, values) => (commands.push([text, values]), { rows: [] }) });
+  const policy = definePolicy({ capacity: 5, refill });
+  for (const store of [redis, postgres]) await store.peek(policy, "ann", 1).catch(() => undefined);
+
+  const sent: string[] = [];
+  const seconds: number[] = [];
+  const timing = { clock, wallClock: clock, sleep: async (ms: number) => void sent.push(`slept ${ms}`), random: () => 0.5 };
+  const answers = [429, 429, 200, 429, 429, 429];
+  const fetch = createFetch({ ...timing, traffic: createTraffic(), fetch: async (input) => (sent.push(input as string), new Response(null, { status: answers.shift() ?? 200 })) });
+  for (const call of [fetch("http://localhost/a"), fetch("http://localhost/a", {}), fetch("http://localhost/b")]) sent.push(await call.then(({ status }) => String(status), (error: { code?: string }) => String(error.code)));
+  await countdown({ retryAt: new Date(2_000) }, (left) => void seconds.push(left), { wallClock: () => Math.min(2_000, 1_000 * seconds.length), sleep: async () => undefined });
+
+  const told = decisions.map(({ allowed, reason, policy: named, cost, capacity, remaining, retryAfterMs, degraded: isDegraded }) => [allowed, reason, named, cost, capacity, remaining, retryAfterMs, isDegraded].join(" "));
+  return { told, events, settled, kept: [...kept.keys()], clocks: [cas.clock === Date.now, memory.clock === limiter.store.clock, redis.clock], commands, sent, seconds };
+}
+
+/** What happens with one member more on every object. */
+async function pollutedBy(name: string, value: unknown): Promise<unknown> {
+  const { prototype } = Object as unknown as { prototype: Record<string, unknown> };
+  try {
+    prototype[name] = value;
+    return await behavior();
+  } catch (error) {
+    return String((error as Error).stack);
+  } finally {
+    delete prototype[name];
+  }
+}
+
+if (process.send !== undefined) {
+  process.removeAllListeners("warning");
+  const clean = await behavior();
+  const differing: { name: string; value: unknown; got: unknown }[] = [];
+  for (const name of NAMES) {
+    for (const value of VALUES) {
+      const got = await pollutedBy(name, value);
+      if (JSON.stringify(got) !== JSON.stringify(clean)) differing.push({ name, value, got });
+    }
+  }
+  process.send({ clean, differing } satisfies Polluted, () => process.exit());
+}

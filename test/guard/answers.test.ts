@@ -1,0 +1,111 @@
+import { combine, createLimiter, MemoryStore, perSecond, type AsyncStore, type Decision, type OnStoreError, type SyncStore } from "sluice";
+import { createGate, webReader } from "sluice/http";
+import { guard } from "sluice/store";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+const policy = { name: "api", capacity: 10, refill: perSecond(1) };
+const clock = () => 0;
+const good = new MemoryStore({ clock }).consume(createLimiter({ policy }).policy, "x", 1);
+const two = createLimiter({ policy: { name: "api", limits: [{ capacity: 5, refill: perSecond(1) }, { capacity: 9, refill: perSecond(1) }] }, clock }).consume("x");
+const { allowed: _, ...without } = good;
+
+// The warning of the bug is another test's matter.
+beforeEach(() => void vi.spyOn(process, "emitWarning").mockReturnValue());
+afterEach(() => void vi.restoreAllMocks());
+
+const garbage: [what: string, answer: unknown][] = [
+  ["an empty object", {}],
+  ["a string", "yes"],
+  ["null", null],
+  ["undefined", undefined],
+  ["true", true],
+  ["a number", 1],
+  ["a list", [good]],
+  ["a function", () => good],
+  ["a decision without `allowed`", without],
+  ["an `allowed` that is inherited", Object.create(good)],
+  ["`allowed: 1`", { ...good, allowed: 1 }],
+  ["`allowed: true` with a reason", { ...good, reason: "limited" }],
+  ["`allowed: false` without a reason", { ...good, allowed: false }],
+  ["an unknown reason", { ...good, allowed: false, reason: "because" }],
+  ["no policy", { ...good, policy: undefined }],
+  ["no limit", { ...good, limit: undefined }],
+  ...["cost", "capacity", "remaining", "retryAfterMs", "nextTokenMs", "resetMs", "at"].flatMap((name): [string, unknown][] => [
+    [`\`${name}: NaN\``, { ...good, [name]: Number.NaN }],
+    [`\`${name}\` in a string`, { ...good, [name]: "5" }],
+    [`no \`${name}\``, { ...good, [name]: undefined }],
+  ]),
+  ["a negative wait", { ...good, retryAfterMs: -1 }],
+  ["an endless instant", { ...good, at: Infinity }],
+  ["`limits` that are no list", { ...good, limits: {} }],
+  ["a reading without numbers", { ...two, limits: [two.limits?.[0], {}] }],
+  ["no reading", { ...two, limits: [null] }],
+];
+
+const later = (answer: unknown): AsyncStore => ({
+  sync: false, guard, clock,
+  consume: () => Promise.resolve(answer as Decision),
+  peek: () => Promise.resolve(answer as Decision),
+});
+const now = (answer: unknown, guarded = true): SyncStore => ({
+  sync: true, clock,
+  ...(guarded && { guard }),
+  consume: () => answer as Decision,
+  peek: () => answer as Decision,
+});
+
+const message = (method: string): RegExp => new RegExp(`^Expected \`store\\.${method}\\(\\)\` to return a decision, got .+\\. Return what \`consumeBuckets\` of sluice/store returns\\.$`);
+
+describe("L11 · refused is not broken: what is no decision", () => {
+  test.each(garbage)("L11 · %s is a failure of the store, and never a refusal", async (_what, answer) => {
+    for (const [onStoreError, allowed, reason] of [["allow", true, null], ["unavailable", false, "store_unavailable"]] as [OnStoreError, boolean, string | null][]) {
+      for (const store of [later(answer), now(answer)]) {
+        const limiter = createLimiter({ policy, store, onStoreError });
+        const decision = await limiter.consume("ann");
+        expect(decision).toMatchObject({ allowed, reason, degraded: true, error: expect.any(TypeError) as TypeError });
+        expect((decision.error as Error).message).toMatch(message("consume"));
+        await expect((async () => limiter.peek("ann"))()).rejects.toThrow(message("peek"));
+      }
+    }
+  });
+
+  test.each(garbage)("L11 · %s from a store without a guard throws", (_what, answer) => {
+    const limiter = createLimiter({ policy, store: now(answer, false) });
+    expect(() => limiter.consume("ann")).toThrow(message("consume"));
+    expect(() => limiter.peek("ann")).toThrow(message("peek"));
+  });
+
+  test("L11 · is answered with 503 by a gate", async () => {
+    for (const store of [later({}), now({})]) {
+      const gate = createGate<Request>({ policy, store, key: () => "ann", onStoreError: "unavailable" }, webReader);
+      expect(await gate(new Request("http://localhost/"))).toMatchObject({ outcome: "refuse", status: 503 });
+    }
+  });
+
+  test.each<[what: string, answer: unknown]>([["no list", {}], ["too few", [good]], ["garbage in the list", [good, {}]], ["nothing", undefined]])("L11 · %s from consumeTogether is a failure, too", async (_what, answer) => {
+    const make = async (store: SyncStore | AsyncStore): Promise<Decision> => {
+      const [user, tenant] = ["user", "tenant"].map((name) => createLimiter({ policy: { ...policy, name }, store, onStoreError: "unavailable" })) as [never, never];
+      return combine([user, tenant]).consume(["ann", "acme"]);
+    };
+    for (const store of [{ ...later(good), consumeTogether: () => Promise.resolve(answer as Decision[]) }, { ...now(good), consumeTogether: () => answer as Decision[] }]) {
+      expect(await make(store)).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true, error: expect.any(TypeError) as TypeError });
+    }
+    await expect(make({ ...now(good, false), consumeTogether: () => answer as Decision[] })).rejects.toThrow(/^Expected `store\.consumeTogether\(\)` to/);
+  });
+
+  test("L11 · says what came, and no key", async () => {
+    const { error } = await createLimiter({ policy, store: later({ ...good, remaining: Number.NaN, key: "ann@example.org" }) }).consume("ann");
+    expect((error as Error).message).toBe(
+      'Expected `store.consume()` to return a decision, got { allowed: true, reason: null, policy: "api", limit: "api", cost: 1, capacity: 10, ' +
+        "remaining: NaN, retryAfterMs: 0, nextTokenMs: 1000, resetMs: 1000, at: 0, limits: null }. Return what `consumeBuckets` of sluice/store returns.",
+    );
+  });
+
+  test("L11 · is garbage, and a decision with more members or a wait without an end is none", async () => {
+    for (const answer of [good, two, { ...good, allowed: false, reason: "cost_above_capacity", retryAfterMs: Infinity, extra: true }]) {
+      for (const store of [later(answer), now(answer), now(answer, false)]) {
+        expect(await createLimiter({ policy, store }).consume("ann")).toBe(answer);
+      }
+    }
+  });
+});

@@ -1,0 +1,138 @@
+import type { Policy } from "sluice";
+import { isStale, fullBucket, type Bucket } from "../../../src/core/bucket.js";
+import { consume } from "../../../src/core/decision.js";
+import { describe, expect, test } from "vitest";
+import { factoryOf, failureOf } from "./run-case.js";
+import { nextTurn, right, wrongStore, type RightStore } from "./wrong-stores-base.js";
+
+const limitAt = (policy: Policy, place: number) => policy.limits[place] as Policy["limits"][number];
+const first = new Map<string, Policy>();
+
+/** The mistake, the store, the case, and what its message says besides the wrong answer. */
+const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStore, failing: string, message: RegExp]> = [
+  [
+    "forgets records too early",
+    wrongStore({ lifetimeMs: ({ spent, unitsPerMs }) => Math.floor(spent / unitsPerMs) }),
+    "L4 · no bucket is forgotten",
+    /Likely cause: This is the answer of a full bucket: was the record forgotten, or not written\? It was written (\d+) ms ago and must be kept for (?!\1 )\d+ ms \(the right `ttlMs`\)\.$/,
+  ],
+  [
+    "reads and writes without a lock",
+    wrongStore({
+      async consume(policy, key, cost) {
+        const now = this.now();
+        const buckets = this.load(policy, key, now);
+        await nextTurn();
+        const decision = this.decide(buckets, policy, cost, now);
+        if (decision.allowed) this.save(policy, key, buckets, now);
+        return decision;
+      },
+    }),
+    "L1 · concurrent calls of mixed costs",
+    /Likely cause: This is the answer without the 4 concurrent calls: two calls read one record before either wrote it\./,
+  ],
+  [
+    "keeps a bucket until its first limit is full",
+    wrongStore({
+      load(policy, key, now) {
+        const buckets = right.load.call(this, policy, key, now);
+        return buckets[0]?.spent === 0 ? policy.limits.map(fullBucket) : buckets;
+      },
+    }),
+    "L4 · a bucket of several limits",
+    /Likely cause: This is the answer of a full bucket: .* must be kept for 345\d+ ms/,
+  ],
+  [
+    "stores the first limit only",
+    wrongStore({
+      save(policy, key, buckets, now) {
+        right.save.call(this, policy, key, policy.limits.map((limit, i) => (i === 0 ? (buckets[0] as Bucket) : fullBucket(limit))), now);
+      },
+    }),
+    "L10 · the limits of one policy",
+    /Likely cause: This is the answer of a bucket with a full limit (`[bc]`(, )?)+\. Store all limits/,
+  ],
+  [
+    "rounds the time up",
+    wrongStore({ now() { return Math.ceil((this.setup.clock ?? Date.now)()); } }),
+    "L6 · the decisions are the core's",
+    /Likely cause: This is the right answer 1 ms later: the store read another clock, or rounded the time/,
+  ],
+  [
+    "remembers a policy by its name",
+    wrongStore({
+      decide(buckets, policy, cost, now) {
+        const known = first.get(policy.name) ?? policy;
+        first.set(policy.name, known);
+        return right.decide.call(this, buckets, known.limits.length === policy.limits.length ? known : policy, cost, now);
+      },
+    }),
+    "L9 · a cost of 0",
+    /Likely cause: This is the answer under other numbers of the policy, from an earlier call\./,
+  ],
+  [
+    "makes a bucket full under new numbers",
+    wrongStore({
+      load(policy, key, now) {
+        return right.load.call(this, policy, key, now).map((bucket, i) => (isStale(bucket, limitAt(policy, i)) ? fullBucket(limitAt(policy, i)) : bucket));
+      },
+    }),
+    "L14 · spent tokens still count",
+    /Likely cause: This is the answer of a bucket that new numbers of the policy made full\./,
+  ],
+  [
+    "reads old units as new ones",
+    wrongStore({
+      load(policy, key, now) {
+        return right.load.call(this, policy, key, now).map((bucket, i) => {
+          const { unitsPerMs, unitsPerToken } = limitAt(policy, i);
+          return { ...bucket, unitsPerMs, unitsPerToken };
+        });
+      },
+    }),
+    "L14 · spent tokens still count",
+    /Likely cause: This is the answer of a record in old numbers that was read as if it were in the new ones\./,
+  ],
+  [
+    "does not convert a record when it refuses under new numbers",
+    wrongStore({ isStale: () => false }),
+    "L14 · spent tokens still count",
+    /Likely cause: This is the answer without `consume \d+`, a refusal that converted the record to new numbers, \d+ ms before: that change was lost/,
+  ],
+  [
+    "loses refunds",
+    wrongStore({ refund: async () => undefined }),
+    "refund · takes effect",
+    /Likely cause: This is the answer without `refund 3`, 0 ms before: that change was lost/,
+  ],
+  [
+    "trims keys",
+    wrongStore({ name: (policy, key) => JSON.stringify([policy.name, key.trim()]) }),
+    "keys · spaces",
+    /key "a ", policy "p" (.*\n)*Likely cause: This is the answer for the key "a" of the policy "p": the two keys share a record\.$/,
+  ],
+  [
+    "counts wrongly, in no way that has a name",
+    wrongStore({ decide: (buckets, policy, cost, now) => ({ ...consume(buckets, policy, cost, now), nextTokenMs: 7 }) }),
+    "L8 · the same history",
+    /Likely cause: The arithmetic is not the core's/,
+  ],
+];
+
+describe("a failure names the mistake that explains the wrong answer: a store that", () => {
+  test.each(mistakes.map((one) => [one[0], one] as const))("%s", async (_mistake, [, Store, failing, message]) => {
+    expect(await failureOf(failing, { factory: factoryOf(Store) })).toMatch(message);
+  });
+});
+
+test("of ten readings, a failure shows the first that differs", async () => {
+  const Wrong = wrongStore({
+    decide(buckets, policy, cost, now) {
+      const decision = consume(buckets, policy, cost, now);
+      return { ...decision, limits: decision.limits?.map((reading, i) => (i > 2 ? { ...reading, resetMs: 7, remaining: 3 } : reading)) ?? null };
+    },
+  });
+  const message = await failureOf("keys · limits with similar names", { factory: factoryOf(Wrong) });
+  const [line] = message.split("\n");
+  expect(line).toMatch(/got in `limits\[3\]` `remaining` 3 instead of \d+ and `resetMs` 7 instead of \d+, and 5 more of 9 limits$/);
+});

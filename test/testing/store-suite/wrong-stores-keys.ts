@@ -1,0 +1,122 @@
+// Stores that count right and take two buckets for one, each with one mistake.
+import { createHash } from "node:crypto";
+import { posix } from "node:path";
+import { crc32 } from "node:zlib";
+import type { Bucket } from "../../../src/core/bucket.js";
+import { FakeServer, right, wrongStore, type RightStore } from "./wrong-stores-base.js";
+import type { WrongStore } from "./wrong-stores.js";
+
+const named = (name: (key: string) => string) => wrongStore({ name: (policy, key) => JSON.stringify([policy.name, name(key)]) });
+const utf8 = (key: string): string => new TextDecoder().decode(new TextEncoder().encode(key));
+const sha256 = (key: string): Buffer => createHash("sha256").update(key).digest();
+const objects = new WeakMap<object, Record<string, true>>();
+
+/** The same for printable ASCII, so that a hash of it is wrong only where it is too short. */
+const ascii = (key: string): string => key.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** The first `bits` bits of the SHA-256 of `text`. */
+const bitsOf = (text: string, bits: number): string => String(createHash("sha256").update(ascii(text)).digest().readUInt32BE(0) >>> (32 - bits));
+const folded = (text: string, start: number, step: (hash: number, code: number) => number): string =>
+  String(ascii(text).split("").reduce((hash, unit) => step(hash, unit.charCodeAt(0)) | 0, start));
+
+/** A reset that deletes every row whose key matches the caller's key as the pattern that `pattern` makes of it. */
+function resetsLike(pattern: (key: string) => RegExp): typeof RightStore {
+  return wrongStore({
+    reset(policy, key) {
+      const { rows } = this.server;
+      return this.atomically(() => {
+        for (const name of rows.keys()) {
+          const [owner, text] = FakeServer.ownerOf(name);
+          if (text === key || (owner === policy.name && text !== undefined && pattern(key).test(text))) rows.delete(name);
+        }
+      });
+    },
+  });
+}
+
+const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+
+export const wrongKeys: readonly WrongStore[] = [
+  ["trims keys", named((key) => key.trim()), "keys · spaces"],
+  ["collapses spaces", named((key) => key.replace(/\s+/g, " ")), "keys · spaces"],
+  ["lower-cases keys", named((key) => key.toLowerCase()), "keys · upper and lower case"],
+  ["normalizes unicode", named((key) => key.normalize("NFKC")), "keys · unicode"],
+  ["writes keys as UTF-8", named(utf8), "keys · lone surrogates"],
+  ["drops emoji modifiers and joiners", named((key) => key.replace(/\p{Emoji_Modifier}|\u200d/gu, "")), "keys · emoji"],
+  ["ends keys at the first NUL", named((key) => key.split("\0")[0] as string), "keys · NUL"],
+  ["cuts keys at 255 characters", named((key) => key.slice(0, 255)), "keys · 1 KiB"],
+  ["takes keys for numbers", named((key) => (Number.isFinite(Number(key)) && key.trim() !== "" ? String(Number(key)) : key)), "keys · numbers"],
+  ["decodes percent signs and ampersands", named((key) => key.replace(/%([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))).replace("&amp;", "&")), "keys · quotes"],
+  ["uses the text in braces as the key", named((key) => /\{(.+)\}/.exec(key)?.[1] ?? key), "keys · separators"],
+  [
+    "looks keys up in a plain object",
+    wrongStore({
+      load(policy, key, now) {
+        const known = objects.get(this.server) ?? {};
+        objects.set(this.server, Object.assign(known, {}));
+        // A plain object has "constructor" from the start.
+        if (key in known && !Object.hasOwn(known, key)) throw new Error("Expected a record, got a function");
+        return right.load.call(this, policy, key, now);
+      },
+    }),
+    "keys · names that objects have",
+  ],
+  ["removes a doubled bracket", named((key) => key.replace(/^\(\(/, "(")), "keys · tuples"],
+  ["shares keys across policies", wrongStore({ name: (_policy, key) => key }), "keys · policies with the same key"],
+  ["joins names with a dash", wrongStore({ name: (policy, key) => `${policy.name}-${key}` }), "keys · policies with the same key"],
+  [
+    "joins the key and the limit's name with a dot",
+    wrongStore({
+      save(policy, key, buckets) {
+        policy.limits.forEach((limit, i) => this.server.rows.set(`${policy.name} ${key}.${limit.name}`, new Map([["", { ...(buckets[i] as Bucket) }]])));
+      },
+      load(policy, key) {
+        return policy.limits.map(({ name, unitsPerMs, unitsPerToken }) => ({
+          ...(this.server.rows.get(`${policy.name} ${key}.${name}`)?.get("") ?? { spent: 0, at: 0, unitsPerMs, unitsPerToken }),
+        }));
+      },
+    }),
+    "keys · limits with similar names",
+  ],
+  ["resets by LIKE, so that % in a key stands for any text", resetsLike((key) => new RegExp(`^${literally(key).replaceAll("%", ".*")}$`, "s")), "keys · quotes"],
+  ["resets by LIKE, so that _ in a key stands for any character", resetsLike((key) => new RegExp(`^${literally(key).replaceAll("_", ".")}$`, "s")), "keys · quotes"],
+  ["resets by a glob, so that * in a key stands for any text", resetsLike((key) => new RegExp(`^${literally(key).replaceAll("\\*", ".*")}$`, "s")), "keys · quotes"],
+  ["resets all keys that begin with the key", resetsLike((key) => new RegExp(`^${literally(key)}`)), "keys · spaces"],
+  [
+    "resets the key under all policies",
+    wrongStore({
+      reset(_policy, key) {
+        const { rows } = this.server;
+        return this.atomically(() => {
+          for (const name of rows.keys()) if (FakeServer.ownerOf(name)[1] === key) rows.delete(name);
+        });
+      },
+    }),
+    "keys · policies with the same key",
+  ],
+  ["refunds to a key in lower case", wrongStore({ refund(policy, key, tokens) { return right.refund.call(this, policy, key.toLowerCase(), tokens); } }), "keys · upper and lower case"],
+  ["debits a trimmed key", wrongStore({ debit(policy, key, tokens) { return right.debit.call(this, policy, key.trim() || key, tokens); } }), "keys · spaces"],
+  ["decodes percent signs", named((key) => key.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))), "keys · parts of URLs"],
+  ["encodes spaces as + and leaves + as it is", named((key) => key.replaceAll(" ", "+")), "keys · parts of URLs"],
+  ["decodes + to a space", named((key) => key.replaceAll("+", " ")), "keys · parts of URLs"],
+  ["normalizes keys as paths", named((key) => posix.normalize(key)), "keys · parts of URLs"],
+  ["removes dot segments as URL does", named((key) => (/^[!-~]+$/.test(key) ? new URL(key.replace(/[?#%:\\]/g, "."), "http://host/").pathname : key)), "keys · parts of URLs"],
+  ["cuts keys at ? and #", named((key) => key.split(/[?#]/)[0] as string), "keys · parts of URLs"],
+  ["collapses slashes", named((key) => key.replace(/\/+/g, "/")), "keys · parts of URLs"],
+  ["drops a slash at the end", named((key) => key.replace(/\/$/, "")), "keys · parts of URLs"],
+  ["keeps 16 bits of a digest of the key", named((key) => bitsOf(key, 16)), "keys · 2,000 keys"],
+  ["keeps 16 bits of a digest of the policy's name and the key", wrongStore({ name: (policy, key) => bitsOf(`${policy.name} ${key}`, 16) }), "keys · 2,000 keys"],
+  ["keeps 24 bits of a digest of the key", named((key) => bitsOf(key, 24)), "keys · texts with one hash"],
+  ["keeps 32 bits of a digest of the key", named((key) => bitsOf(key, 32)), "keys · texts with one hash"],
+  ["keeps a CRC-32 of the key", named((key) => String(crc32(ascii(key)))), "keys · texts with one hash"],
+  ["keeps a CRC-32 of the policy's name and the key", wrongStore({ name: (policy, key) => String(crc32(ascii(`${policy.name} ${key}`))) }), "keys · texts with one hash"],
+  ["keeps Java's hash of the key", named((key) => folded(key, 0, (hash, code) => Math.imul(hash, 31) + code)), "keys · texts with one hash"],
+  ["keeps djb2 of the key", named((key) => folded(key, 5_381, (hash, code) => Math.imul(hash, 33) + code)), "keys · texts with one hash"],
+  ["keeps FNV-1a of the key", named((key) => folded(key, 0x811c9dc5, (hash, code) => Math.imul(hash ^ code, 0x01000193))), "keys · texts with one hash"],
+  ["cuts keys at 8,000 characters", named((key) => key.slice(0, 8_000)), "keys · texts of any length"],
+  ["cuts keys at 100 characters", named((key) => key.slice(0, 100)), "keys · texts of any length"],
+  ["keeps the two ends of a long key", named((key) => (key.length > 2_000 ? key.slice(0, 1_000) + key.slice(-1_000) : key)), "keys · texts of any length"],
+  ["keeps the length and the end of a long key", named((key) => (key.length > 300 ? `${key.length} ${key.slice(-200)}` : key)), "keys · texts of any length"],
+  ["keeps a digest in place of a long key, and the key itself in place of a short one", named((key) => (key.length > 100 ? sha256(key).toString("hex") : key)), "keys · a key that looks like"],
+  ["marks a digest with #, and lets short keys begin with #", named((key) => (key.length > 100 ? `#${createHash("sha256").update(key).digest("base64url")}` : key)), "keys · a key that looks like"],
+  ["keeps half a digest of a long key beside short keys", named((key) => (key.length > 100 ? `#${createHash("sha512").update(key).digest("hex").slice(0, 64)}` : key)), "keys · a key that looks like"],
+];
