@@ -57,3 +57,16 @@ test("L16 · a store remembers the numbers of the last 1,000 policy names of its
   expect(make(0, 6)).not.toThrow();
   expect(make(1_000, 6)).toThrow(RangeError);
 });
+
+test("L16 · the checks of a store's requests remember at most 1,000 policy names", async () => {
+  const { createGate, MemoryStore, silenceWarnings } = await freshSluice();
+  silenceWarnings("SLUICE_POLICY_NAMES");
+  const store = new MemoryStore();
+  for (let gates = 0; gates < 3; gates++) {
+    const asked = { method: () => "GET", header: () => undefined };
+    const gate = createGate({ policy: ({ i }: { readonly i: number }) => policyOf(i), store, key: (): Key => "ann" }, asked);
+    for (let i = 0; i < 1_000; i++) void gate({ i: 1_000 * gates + i });
+  }
+  const shared = globalThis as unknown as Record<symbol, WeakMap<object, { readonly keys: ReadonlyMap<string, unknown> }>>;
+  expect(shared[Symbol.for("sluice.1.ledgers")]?.get(store)?.keys.size).toBe(1_000);
+});

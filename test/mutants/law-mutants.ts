@@ -173,6 +173,21 @@ export const lawMutants: readonly Mutant[] = [
     replace: "if (!all) return would[i] as Decision; const decision = consume(entry.buckets, policy, cost, now);",
   },
   {
+    item: "L16", test: "memory",
+    find: "if (--this.#untilSweep < 0) this.#sweep(now);",
+    replace: "",
+  },
+  {
+    item: "L16", test: "unanswered",
+    find: "if (this.count < MOST_UNANSWERED) return null;",
+    replace: "if (this.count <= MOST_UNANSWERED) return null;",
+  },
+  {
+    item: "L16", test: "policy-names",
+    find: "if (byName.size > MOST_CLAIMS) byName.delete(byName.keys().next().value as string);",
+    replace: "",
+  },
+  {
     item: "L16", test: "bucket-name",
     find: "const LONGEST_NAME = 128;",
     replace: "const LONGEST_NAME = 129;",

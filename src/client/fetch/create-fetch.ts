@@ -2,6 +2,7 @@ import { parseCall } from "./call.js";
 import { RateLimitedError } from "./error.js";
 import { createMerger } from "./merge.js";
 import type { ClientFetch, ClientOptions } from "./options.js";
+import { createPendingLimit } from "./pending.js";
 import { createRetryBudget } from "./retry-budget.js";
 import { sendWithRetries } from "./send.js";
 import { parseSettings } from "./settings.js";
@@ -15,6 +16,7 @@ import { parseSettings } from "./settings.js";
  * - A body is sent again if it can be read again: text, bytes, `Blob`, `FormData` or `URLSearchParams` in `init.body`.
  *   A stream, or the body of a `Request`, is sent once.
  * - A call that waits keeps a Node process alive, as a pending request does.
+ * - A call beyond `maxPending` rejects at once with a `SluiceError` of the code `"ERR_TOO_MANY_CALLS"`.
  *
  * Throws a TypeError or RangeError for wrong options. Wrong options of a call reject that call.
  *
@@ -28,10 +30,12 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   const settings = parseSettings(options);
   const merge = createMerger();
   const budget = createRetryBudget(settings.retryBudget);
-  return async (input, init) => {
-    const call = parseCall(input, init ?? {}, settings);
-    const result = await merge(call, (signal) => sendWithRetries({ ...call, signal }, budget));
-    if ("reason" in result) throw new RateLimitedError(result);
-    return result;
-  };
+  const limit = createPendingLimit(settings.maxPending);
+  return (input, init) =>
+    limit(async () => {
+      const call = parseCall(input, init ?? {}, settings);
+      const result = await merge(call, (signal) => sendWithRetries({ ...call, signal }, budget));
+      if ("reason" in result) throw new RateLimitedError(result);
+      return result;
+    });
 }

@@ -16,6 +16,11 @@ export interface ClientOptions {
   /** The longest single wait, in milliseconds. A call gives up if the server asks for more. Default 60 000. */
   readonly maxWaitMs?: number | undefined;
   /**
+   * The most calls that are pending at the same time, those that wait for a retry or in a queue included. A further
+   * call rejects at once with `"ERR_TOO_MANY_CALLS"`. At least 1. Default 10 000.
+   */
+  readonly maxPending?: number | undefined;
+  /**
    * The waits when the server names none: before retry n, a random time up to `min(capMs, baseMs * 2^(n-1))`. Default
    * 1000 and 30 000.
    */

@@ -18,6 +18,7 @@ const defaultSettings = (): Settings => ({
   identity: "",
   maxAttempts: 3,
   maxWaitMs: 60_000,
+  maxPending: 10_000,
   backoff: { baseMs: 1_000, capMs: 30_000 },
   methods: ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"],
   retryStatuses: [429],
@@ -46,7 +47,7 @@ export function checkAgainst<T>(name: string, example: T, value: unknown): T {
   if (kindOf(value) !== kind) throw new TypeError(expected(name, kind, value));
   if (Array.isArray(example)) for (const each of value as unknown[]) checkAgainst(name, example[0], each);
   const isWhole = Number.isInteger(example);
-  const least = Number(name === "maxAttempts");
+  const least = Number(name === "maxAttempts" || name === "maxPending");
   if (typeof value === "number" && (!(value >= least) || (isWhole && !Number.isSafeInteger(value)))) {
     throw new RangeError(expected(name, `${isWhole ? "a whole number of " : ""}at least ${least}`, value));
   }
