@@ -76,8 +76,10 @@ export class Load {
     await this.until((load) => load.refused > refused + 2 * CALLERS);
   }
 
-  async end(): Promise<void> {
+  /** Ends the callers. `disconnect` ends calls that a client without a timeout never settles. */
+  async end(disconnect = (): void => {}): Promise<void> {
     this.#over = true;
+    disconnect();
     await Promise.race([this.#callers, pause(5_000).then(() => Promise.reject(new Error("Callers hang")))]);
   }
 

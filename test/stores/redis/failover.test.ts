@@ -126,7 +126,7 @@ describeWith("redis-server", "Redis with replicas", () => {
       const [admin, back] = [new Redis(replica.port), new Redis(old.port)];
       for (const client of [io, node, admin, back]) client.on("error", quiet);
       await node.connect();
-      onTestFinished(() => (io.disconnect(), admin.disconnect(), back.disconnect(), node.destroy()));
+      onTestFinished(() => (io.disconnect(), admin.disconnect(), back.disconnect(), void (node.isOpen && node.destroy())));
 
       // Enough for fifteen seconds: to last through both failovers although the first may have to be asked for twice.
       const wide = definePolicy({ name: "tier", capacity: 30_000, refill: perHour(1) });
@@ -150,7 +150,8 @@ describeWith("redis-server", "Redis with replicas", () => {
       await load.until(({ granted }) => granted > before + 100);
       load.restMs = 0;
       await load.isRefused();
-      await load.end();
+      // node-redis may keep a call to a killed server for ever: docs/stores/redis.md.
+      await load.end(() => node.destroy());
       const most = wide.maxCost + Math.max(0, before - told);
       console.log(`Redis Cluster, two failovers, ${name}: ${load.granted} granted of ${wide.maxCost}, at most ${most}; ${load.unknown} unknown`);
       expect(load.granted).toBeLessThanOrEqual(most);
