@@ -27,11 +27,11 @@ export type StartConsume = (policy: Policy, key: string, cost: number, call: Pen
 
 /** Where the outcome of a `consume` goes. Each method is called at most once, and none throws. */
 export interface PendingConsume {
-  /** The store decided. */
+  /** The store decided. Pass a decision of the core: it is not checked. */
   resolve(decision: Decision): void;
   /** The store failed. */
   reject(error: unknown): void;
-  /** Takes the outcome of a promise. */
+  /** Takes the outcome of a promise. An answer that is not a decision counts as a failure. */
   follow(promise: Promise<Decision>): void;
 }
 
@@ -56,6 +56,8 @@ abstract class Call<T> implements Deadline, BreakerCall {
 
   abstract bucketIds(): readonly string[];
   protected abstract send(): void;
+  /** Throws for an answer of a promise that has the wrong form. */
+  protected check(_answer: unknown): void {}
   /** The answer came in time. */
   protected abstract answered(answer: T): void;
   /** The store failed, was late or was not asked. */
@@ -93,7 +95,17 @@ abstract class Call<T> implements Deadline, BreakerCall {
 
   /** Takes the answer of a promise. */
   follow(promise: Promise<T>): void {
-    Promise.resolve(promise).then((answer) => this.resolve(answer), (error: unknown) => this.reject(error));
+    Promise.resolve(promise).then(
+      (answer) => {
+        try {
+          this.check(answer);
+        } catch (error) {
+          return this.reject(error);
+        }
+        this.resolve(answer);
+      },
+      (error: unknown) => this.reject(error),
+    );
   }
 
   #fail(error: unknown): void {
@@ -126,13 +138,8 @@ export class ConsumeCall extends Call<Decision> {
     this.setup.send(this.#policy, this.#key, this.#cost, this);
   }
 
-  override resolve(answer: Decision): void {
-    try {
-      checkDecision(answer, "consume");
-    } catch (error) {
-      return this.reject(error);
-    }
-    super.resolve(answer);
+  protected override check(answer: unknown): void {
+    checkDecision(answer, "consume");
   }
 
   protected override answered(decision: Decision): void {
