@@ -10,7 +10,8 @@ import { UNIDENTIFIED, type Key, type KeyPart } from "../core/key.js";
  */
 export type MaybeKey = Key | null | undefined | readonly [MaybeKeyPart, ...MaybeKeyPart[]];
 
-type MaybeKeyPart = KeyPart | readonly string[] | null | undefined;
+/** A part of a {@link MaybeKey}. A missing or empty part makes the caller unidentified. */
+export type MaybeKeyPart = KeyPart | readonly string[] | null | undefined;
 
 /**
  * The key to charge, or {@link UNIDENTIFIED} when it is missing. A key of a wrong type is returned as it is: the

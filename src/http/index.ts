@@ -3,7 +3,7 @@
  * adapters, and for header styles other than the default.
  * @module sluice/http
  */
-export { type MaybeKey } from "./caller.js";
+export { type MaybeKey, type MaybeKeyPart } from "./caller.js";
 export { createGate, type Gate } from "./gate.js";
 export { type FieldList, type HeaderFamily } from "./headers/field.js";
 export { draft6, draft7, vendorHeaders, xRateLimit, type ResetFormat, type VendorHeaders } from "./headers/other-styles.js";

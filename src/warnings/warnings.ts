@@ -3,7 +3,25 @@ import { DOCS } from "./docs.js";
 import { processWide } from "../core/process-wide.js";
 import { platform } from "./platform.js";
 
-const CODES = [
+/** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
+export type WarningCode =
+  | "SLUICE_COUNTED_TWICE"
+  | "SLUICE_FUNCTION_FAILED"
+  | "SLUICE_HEADERS_SENT"
+  | "SLUICE_KEY_IS_ADDRESS"
+  | "SLUICE_KEY_IS_IPV6"
+  | "SLUICE_KEY_IS_LIST"
+  | "SLUICE_LIMITER_PER_REQUEST"
+  | "SLUICE_MEMORY_IN_CLUSTER"
+  | "SLUICE_OBSERVER_FAILED"
+  | "SLUICE_POLICY_NAMES"
+  | "SLUICE_PREFLIGHTS"
+  | "SLUICE_STORE_BUG"
+  | "SLUICE_STORE_SLOW"
+  | "SLUICE_STORE_UNAVAILABLE"
+  | "SLUICE_UNIDENTIFIED";
+
+const CODES: readonly WarningCode[] = [
   "SLUICE_COUNTED_TWICE",
   "SLUICE_FUNCTION_FAILED",
   "SLUICE_HEADERS_SENT",
@@ -19,10 +37,7 @@ const CODES = [
   "SLUICE_STORE_SLOW",
   "SLUICE_STORE_UNAVAILABLE",
   "SLUICE_UNIDENTIFIED",
-] as const;
-
-/** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
-export type WarningCode = (typeof CODES)[number];
+];
 
 /** The codes that were warned of, or silenced. */
 const quiet = (): Set<string> => processWide("quiet", () => new Set<string>());

@@ -177,3 +177,17 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(() => app.get("/", { config: { rateLimit: wrong as never } }, () => Promise.resolve("ok"))).toThrow(message);
   });
 });
+
+test("a polluted Object.prototype switches the limit of no route off", async () => {
+  const { prototype } = Object as unknown as { prototype: Record<string, unknown> };
+  const app = fastify();
+  try {
+    prototype["rateLimit"] = false;
+    await app.register(rateLimit, { ...oneToken(), key: () => "ann" });
+    app.get("/", { config: {} }, async () => "hello");
+    expect([(await app.inject("/")).statusCode, (await app.inject("/")).statusCode]).toEqual([200, 429]);
+  } finally {
+    delete prototype["rateLimit"];
+    await app.close();
+  }
+});

@@ -3,6 +3,7 @@ import { combine, createLimiter, createObserver, createReservations, createWaite
 import { casStore } from "sluice/cas";
 import { countdown, createFetch } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
+import { createGate, type GateOptions } from "sluice/http";
 import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
 import { guard } from "sluice/store";
@@ -18,8 +19,12 @@ const NAMES = [
   "maxKeys", "prefix", "denyCacheMs", "batch", "cluster", "table", "attempts", "random", "sleep",
   // the client
   "identity", "maxAttempts", "backoff", "baseMs", "capMs", "retryStatuses", "merge", "retryBudget", "tokens", "perSuccess",
+  // the gate
+  "skip", "unidentified", "key", "retryAfter", "onDecision", "refundWhen", "partitionKey", "limiter", "functionTimeoutMs", "preflights",
   "traffic", "onRetry", "wallClock", "sensitive", "retry", "pace", "route",
 ];
+/** The gate's options that the platform's own `Request` and `Response` read through the prototype. */
+const OF_THE_PLATFORM = ["headers", "body"];
 const VALUES: readonly unknown[] = [true, false, 0, 1_000_000, "allow", { tokens: 9, everyMs: 1 }];
 
 /** By name and value: what differed, and how. Empty when nothing did. */
@@ -30,6 +35,11 @@ export interface Polluted {
 
 const clock = (): number => 0;
 const refill = { tokens: 1, everyMs: 1_000 };
+
+function verdicts(): string[] {
+  const gate = createGate<string>({ policy: { capacity: 2, refill }, key: (user) => user, clock } as GateOptions<string>, { method: () => "GET", header: () => undefined });
+  return ["ann", "ann", "ann", "", "", ""].map((user) => JSON.stringify(gate(user)));
+}
 
 async function behavior(): Promise<unknown> {
   const events: string[] = [];
@@ -71,15 +81,15 @@ async function behavior(): Promise<unknown> {
   await countdown({ retryAt: new Date(2_000) }, (left) => void seconds.push(left), { wallClock: () => Math.min(2_000, 1_000 * seconds.length), sleep: async () => undefined });
 
   const told = decisions.map(({ allowed, reason, policy: named, cost, capacity, remaining, retryAfterMs, degraded: isDegraded }) => [allowed, reason, named, cost, capacity, remaining, retryAfterMs, isDegraded].join(" "));
-  return { told, events, settled, kept: [...kept.keys()], clocks: [cas.clock === Date.now, memory.clock === limiter.store.clock, redis.clock], commands, sent, seconds };
+  return { told, events, settled, verdicts: verdicts(), kept: [...kept.keys()], clocks: [cas.clock === Date.now, memory.clock === limiter.store.clock, redis.clock], commands, sent, seconds };
 }
 
 /** What happens with one member more on every object. */
-async function pollutedBy(name: string, value: unknown): Promise<unknown> {
+async function pollutedBy(name: string, value: unknown, run: () => unknown): Promise<unknown> {
   const { prototype } = Object as unknown as { prototype: Record<string, unknown> };
   try {
     prototype[name] = value;
-    return await behavior();
+    return await run();
   } catch (error) {
     return String((error as Error).stack);
   } finally {
@@ -91,11 +101,13 @@ if (process.send !== undefined) {
   process.removeAllListeners("warning");
   const clean = await behavior();
   const differing: { name: string; value: unknown; got: unknown }[] = [];
-  for (const name of NAMES) {
+  const compare = async (name: string, run: () => unknown, right: unknown): Promise<void> => {
     for (const value of VALUES) {
-      const got = await pollutedBy(name, value);
-      if (JSON.stringify(got) !== JSON.stringify(clean)) differing.push({ name, value, got });
+      const got = await pollutedBy(name, value, run);
+      if (JSON.stringify(got) !== JSON.stringify(right)) differing.push({ name, value, got });
     }
-  }
+  };
+  for (const name of NAMES) await compare(name, behavior, clean);
+  for (const name of OF_THE_PLATFORM) await compare(name, verdicts, verdicts());
   process.send({ clean, differing } satisfies Polluted, () => process.exit());
 }
