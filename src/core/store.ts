@@ -159,26 +159,30 @@ export interface LocalCharge {
  */
 export function checkDecision(answer: unknown, method: string): Decision {
   if (isDecision(answer)) return answer;
+  Promise.resolve(answer).catch(() => undefined); // its rejection would end the process
   const got = typeof answer === "object" && answer !== null ? membersOf(answer) : show(answer);
   throw new TypeError(`Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeBuckets\` of sluice/store returns.`);
 }
 
-// One comparison for each member: an asynchronous store is checked on every decision.
 function isDecision(answer: unknown): answer is Decision {
   // An inherited `allowed` is no answer: it may come from `Object.prototype`.
   if (typeof answer !== "object" || answer === null || !Object.hasOwn(answer, "allowed")) return false;
   const { allowed, reason, policy, cost, at, limits } = answer as Decision;
   return (
     allowed === (reason === null) && (allowed || REASONS.includes(reason)) && typeof policy === "string" && isAmount(cost) &&
-    Number.isFinite(at) && isReading(answer as Decision) && (limits === null || (Array.isArray(limits) && limits.every((each) => isReading(Object(each)))))
+    Number.isFinite(at) && isReading(answer as Decision) && (reason === "cost_above_capacity" || (answer as Decision).retryAfterMs <= MOST_WAIT_MS) &&
+    (limits === null || (Array.isArray(limits) && limits.length > 0 && limits.every((each) => isReading(Object(each)))))
   );
 }
+
+// A whole refill is at most 2^53 units, and a unit takes at most one millisecond.
+const MOST_WAIT_MS = 2 ** 54;
 
 const REASONS: readonly unknown[] = ["limited", "cost_above_capacity", "store_unavailable"];
 
 function isReading({ limit, capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Reading): boolean {
   return (
-    typeof limit === "string" && isAmount(capacity) && isAmount(remaining) && isAmount(retryAfterMs) && isAmount(nextTokenMs) &&
+    typeof limit === "string" && Number.isSafeInteger(capacity) && Number.isSafeInteger(remaining) && isAmount(remaining) && isAmount(retryAfterMs) && isAmount(nextTokenMs) &&
     isAmount(resetMs)
   );
 }

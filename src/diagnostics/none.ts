@@ -3,7 +3,11 @@ import type * as diagnostics from "./index.js";
 
 const ignore = (): undefined => undefined;
 
-export const checkAnswer: typeof diagnostics.checkAnswer = (answer) => answer as ReturnType<typeof diagnostics.checkAnswer>;
+/** Checks only what would be taken for a refusal (law L11). */
+export const checkAnswer: typeof diagnostics.checkAnswer = (answer, method) => {
+  if (typeof (Object(answer) as { allowed?: unknown }).allowed === "boolean") return answer as ReturnType<typeof diagnostics.checkAnswer>;
+  throw new TypeError(`Expected \`store.${method}()\` to return a decision`);
+};
 export const checkLimiter: typeof diagnostics.checkLimiter = ignore;
 export const checkPolicyName: typeof diagnostics.checkPolicyName = ignore;
 export const checkPolicyOptions: typeof diagnostics.checkPolicyOptions = ignore;

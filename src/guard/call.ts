@@ -7,7 +7,6 @@ import { StoreUnavailableError } from "./errors.js";
 import type { Fallback } from "./fallback.js";
 import type { ServerClock } from "./server-clock.js";
 import type { StoreWarnings } from "./store-warnings.js";
-import type { UnansweredCalls } from "./unanswered.js";
 
 /** What the calls of one guard share. */
 export interface CallSetup {
@@ -17,7 +16,6 @@ export interface CallSetup {
   readonly fallback: Fallback;
   readonly serverClock: ServerClock;
   readonly warnings: StoreWarnings;
-  readonly unanswered: UnansweredCalls;
   /** Sends a `consume` to the store. */
   readonly send: StartConsume;
 }
@@ -65,9 +63,8 @@ abstract class Call<T> implements Deadline, BreakerCall {
 
   /** Sends the call, or fails at once while the circuit breaker is open. */
   start(): void {
-    const refusal = this.setup.unanswered.refusal() ?? this.setup.breaker.refusal(this);
+    const refusal = this.setup.breaker.refusal(this);
     if (refusal !== null) return this.failed(refusal);
-    this.setup.unanswered.count += 1;
     this.setup.deadlines.begin(this);
     try {
       this.send();
@@ -77,15 +74,13 @@ abstract class Call<T> implements Deadline, BreakerCall {
   }
 
   resolve(answer: T): void {
-    const { breaker, deadlines, unanswered, warnings } = this.setup;
-    unanswered.count -= 1;
+    const { breaker, deadlines, warnings } = this.setup;
     if (!deadlines.end(this)) return warnings.late(this.since, deadlines.stalledAt, breaker.successes);
     breaker.succeeded(this);
     this.answered(answer);
   }
 
   reject(error: unknown): void {
-    this.setup.unanswered.count -= 1;
     if (this.setup.deadlines.end(this)) this.#fail(error);
   }
 

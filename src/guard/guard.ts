@@ -9,7 +9,6 @@ import { StoreUnavailableError } from "./errors.js";
 import { Fallback } from "./fallback.js";
 import { ServerClock } from "./server-clock.js";
 import { StoreWarnings } from "./store-warnings.js";
-import { UnansweredCalls } from "./unanswered.js";
 
 /**
  * Timeout, circuit breaker and fallback for a store that can fail. A store carries it as `readonly guard = guard`, and
@@ -58,7 +57,7 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
 
   function guardedLater(): Pick<GuardedStore, "consume" | "call"> {
     const send: StartConsume = start ?? ((policy, key, cost, sent) => sent.follow(store.consume(policy, key, cost) as Promise<Decision>));
-    const calls: CallSetup = { timeoutMs, breaker, deadlines: new Deadlines(timeoutMs), fallback, serverClock, warnings, unanswered: new UnansweredCalls(), send };
+    const calls: CallSetup = { timeoutMs, breaker, deadlines: new Deadlines(timeoutMs), fallback, serverClock, warnings, send };
     const { recall } = store as AsyncStore;
     return {
       consume: (policy, key, cost) =>

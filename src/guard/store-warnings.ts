@@ -70,7 +70,7 @@ export class StoreWarnings {
 }
 
 /**
- * Whether `error` comes from a mistake in a program, whatever the network does. A SyntaxError is none: `JSON.parse`
+ * Whether `error` comes from a mistake in a program and not from the network. A SyntaxError is none: `JSON.parse`
  * throws it for the error page of a proxy. Nor is what `fetch` throws when it gets no response, a TypeError.
  */
 function isBug(error: unknown): boolean {
@@ -84,5 +84,5 @@ function lineOf(error: unknown): string {
   const { name, message, code } = Object(error) as { readonly name?: unknown; readonly message?: unknown; readonly code?: unknown };
   // An error of several addresses has a code and no message.
   const text = String(message || code || name || error);
-  return text.replace(/[\0-\x1F\x7F-\x9F]+/g, " ").slice(0, 200); // oxlint-disable-line no-control-regex
+  return text.replace(/[\0-\x1F\x7F-\x9F]+/g, " ").slice(0, 200).replace(/\.$/, ""); // oxlint-disable-line no-control-regex
 }

@@ -78,15 +78,15 @@ export function createGate<Request>(given: GateOptions<Request>, reader: Request
 
   // One step each: skip, caller, cost, policy, decision, verdict. A step is asynchronous only if its function is.
 
-  function gate(request: Request): Verdict | Promise<Verdict> {
+  function gate(request: Request, known?: MaybeKey): Verdict | Promise<Verdict> {
     const skipped = skip?.(request) ?? false;
-    if (isPromise(skipped)) return skipped.then((yes) => (yes ? SKIP : findCaller(request)));
-    return skipped ? SKIP : findCaller(request);
+    if (isPromise(skipped)) return skipped.then((yes) => (isSkip(yes) ? SKIP : findCaller(request, known)));
+    return isSkip(skipped) ? SKIP : findCaller(request, known);
   }
 
-  function findCaller(request: Request): Verdict | Promise<Verdict> {
-    const key = keyOf(request);
-    return isPromise(key) ? key.then((known) => findCost(request, known)) : findCost(request, key);
+  function findCaller(request: Request, known: MaybeKey): Verdict | Promise<Verdict> {
+    const key = known === undefined ? keyOf(request) : known;
+    return isPromise(key) ? key.then((later) => findCost(request, later)) : findCost(request, key);
   }
 
   function findCost(request: Request, key: MaybeKey): Verdict | Promise<Verdict> {
@@ -152,10 +152,10 @@ export function createGate<Request>(given: GateOptions<Request>, reader: Request
   // A plain preflight costs its caller nothing. With a key, or beyond the bucket, it is an ordinary request.
   function onPreflight(request: Request): Verdict | Promise<Verdict> {
     const key = keyOfPreflight(request);
-    return isPromise(key) ? key.then(decide, () => decide(null)) : decide(key);
+    return isPromise(key) ? key.then(decide, () => decide(undefined)) : decide(key);
 
     function decide(known: MaybeKey): Verdict | Promise<Verdict> {
-      return callerOf(known) === UNIDENTIFIED && preflights.take() ? SKIP : gate(request);
+      return callerOf(known) === UNIDENTIFIED && preflights.take() ? SKIP : gate(request, known);
     }
   }
 
@@ -164,7 +164,7 @@ export function createGate<Request>(given: GateOptions<Request>, reader: Request
     try {
       return keyOf(request);
     } catch {
-      return null;
+      return undefined;
     }
   }
 
@@ -177,6 +177,12 @@ export function createGate<Request>(given: GateOptions<Request>, reader: Request
   function isCrossOrigin(request: Request): boolean {
     return (reader.header(request, "origin") ?? null) !== null;
   }
+}
+
+// Only true skips. Another value that JavaScript takes for true is a mistake, such as a forgotten call or comparison.
+function isSkip(skipped: unknown): boolean {
+  if (skipped && skipped !== true) throw new TypeError(expected("skip()", "true or false", skipped));
+  return skipped === true;
 }
 
 function ownLimiter<Request>(options: GateOptions<Request>): Limiter {

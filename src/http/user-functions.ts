@@ -36,7 +36,12 @@ export function settleWithin<T>(name: string, promise: Promise<T>, timeoutMs: nu
 
 /** `error` itself if it is an Error, or else an Error that says what `thrower` threw. */
 export function asError(error: unknown, thrower = "rateLimit"): Error {
-  return error instanceof Error ? error : new SluiceError("ERR_FUNCTION_FAILED", `Expected \`${thrower}\` to throw an Error, got ${show(error)}`, { cause: error });
+  let got = "a value that cannot be read"; // such as a revoked proxy
+  try {
+    if (error instanceof Error) return error;
+    got = show(error);
+  } catch {}
+  return new SluiceError("ERR_FUNCTION_FAILED", `Expected \`${thrower}\` to throw an Error, got ${got}`, { cause: error });
 }
 
 /**

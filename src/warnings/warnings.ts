@@ -63,7 +63,11 @@ export function isQuiet(code: WarningCode): boolean {
 
 /** An error as the detail of a warning: its stack, or what was thrown in its place. */
 export function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : show(error);
+  try {
+    return error instanceof Error ? (error.stack ?? error.message) : show(error);
+  } catch {
+    return "An error that cannot be read";
+  }
 }
 
 /**

@@ -76,7 +76,8 @@ test("9 · the policy's own names are sent, whatever a custom store calls its li
     const labels = decision.limits === null ? ['"small"'] : ['"api:burst"', '"api:day"'];
     expect(open({ policy, store: storeOf(allowed) }).ask().field("RateLimit")).toBe(labels.map((label) => `${label};r=0;t=2`).join(", "));
   }
-  expect(open({ store: storeOf({ ...refused, retryAfterMs: Infinity }) }).ask().body).toMatchObject({ code: "rate_limited", retry_after: null });
+  // A wait without an end is no refusal (law L11).
+  expect(() => open({ store: storeOf({ ...refused, retryAfterMs: Infinity }) }).ask()).toThrow(TypeError);
 });
 
 test("10 · `body` cannot change the status by writing on the problem", () => {

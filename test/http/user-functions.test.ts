@@ -77,6 +77,32 @@ describe("L17 · a function of the options", () => {
     expect((await gate.ask()).field("RateLimit-Remaining")).toBe("2");
   });
 
+  test("may fail with a value that cannot be inspected", async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const unreadable = Object.defineProperty(new Error("stack"), "stack", { get: () => { throw new Error("no stack"); } });
+    for (const thrown of [proxy, unreadable]) {
+      const fail = async (): Promise<never> => {
+        throw thrown;
+      };
+      const error: unknown = await openLater({ key: fail }).ask().catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(Error);
+      const { createGate } = await freshSluice();
+      const gate = createGate<Ask>({ policy: { capacity: 1, refill: perSecond(1) }, key: () => "ann", onDecision: fail, body: fail }, reader);
+      expect(answerOf(await gate({})).status).toBe(200);
+      expect(answerOf(await gate({})).body["code"]).toBe("rate_limited");
+    }
+    await vi.advanceTimersByTimeAsync(0);
+  });
+
+  test("that returns anything but true or a falsy value as `skip` fails the request", async () => {
+    for (const skip of ["false", {}, 1, () => false]) {
+      expect(() => open({ skip: () => skip as boolean }).ask()).toThrow("Expected `skip()` to be true or false, got ");
+      await expect(openLater({ skip: async () => skip as boolean }).ask()).rejects.toThrow(TypeError);
+    }
+    expect(open({ skip: () => undefined as unknown as boolean }).ask().field("RateLimit-Remaining")).toBe("2");
+  });
+
   test("may return any object with `then`", async () => {
     // oxlint-disable-next-line unicorn/no-thenable
     const thenable = { then: (resolve: (value: string) => void) => resolve("ann") };

@@ -235,7 +235,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "43", test: CALLERS,
-    find: 'return skipped ? SKIP : findCaller(request);',
-    replace: 'return findCaller(request);',
+    find: 'return isSkip(skipped) ? SKIP : findCaller(request, known);',
+    replace: 'return findCaller(request, known);',
   },
 ];

@@ -178,11 +178,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "",
   },
   {
-    item: "L16", test: "unanswered",
-    find: "if (this.count < MOST_UNANSWERED) return null;",
-    replace: "if (this.count <= MOST_UNANSWERED) return null;",
-  },
-  {
     item: "L16", test: "policy-names",
     find: "if (byName.size > MOST_CLAIMS) byName.delete(byName.keys().next().value as string);",
     replace: "",

@@ -72,7 +72,7 @@ export class MemoryShard {
 
   /** Adds a bucket that is not there yet. Returns how many idle buckets it removed to make room. */
   insert({ high, low }: Fingerprint, stored: StoredLimit, bucket: Bucket, now: number): number {
-    const dropped = this.used < (this.#mask + 1) * LARGEST_FILL ? 0 : this.#rebuild(now);
+    const dropped = this.used < (this.#mask + 1) * LARGEST_FILL ? 0 : this.#rebuild(now, this.#mask + 1);
     const slot = this.#take(low);
     this.#words[WORDS * slot] = high;
     this.#words[WORDS * slot + LOW] = low;
@@ -118,7 +118,7 @@ export class MemoryShard {
       this.#hand = (this.#hand + 1) & this.#mask;
       if (this.#isTaken(this.#hand) && this.#fullAt(this.#hand, now) > now) return 0;
     }
-    return this.#rebuild(now);
+    return this.#rebuild(now, SMALLEST);
   }
 
   #find({ high, low }: Fingerprint, stored: StoredLimit): number {
@@ -177,9 +177,9 @@ export class MemoryShard {
     this.used -= 1;
   }
 
-  // Keeps the busy buckets only, in as many slots as these fill to three eighths at most. So rebuilding stays rare, and
-  // idle buckets hold no memory.
-  #rebuild(now: number): number {
+  // Keeps the busy buckets only, in as many slots as these fill to three eighths at most, so that rebuilding stays
+  // rare. Only a sweep makes a shard smaller: one whose buckets are idle soon would be rebuilt at every few inserts.
+  #rebuild(now: number, leastSlots: number): number {
     const busy: number[] = [];
     for (let slot = 0; slot <= this.#mask; slot++) {
       if (!this.#isTaken(slot)) continue;
@@ -188,7 +188,7 @@ export class MemoryShard {
     }
     const dropped = this.used - busy.length;
     const words = this.#words;
-    let slots = SMALLEST;
+    let slots = leastSlots;
     while (busy.length > (slots * LARGEST_FILL) / 2) slots *= 2;
     this.#mask = slots - 1;
     this.#words = new Int32Array(WORDS * slots);

@@ -162,7 +162,7 @@ describe("L13 · memory is bounded", () => {
     expect(store.stats().buckets).toBe(10_000);
     clock.advance(5_000);
     // Two passes of the sweep over all shards.
-    for (let i = 0; i < 100_000; i++) take("bob", i % 10_000 === 0 ? 1 : 0);
+    for (let i = 0; i < 1_500_000; i++) take("bob", i % 10_000 === 0 ? 1 : 0);
     expect(store.stats().buckets).toBeLessThan(500);
   });
 

@@ -45,7 +45,7 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
     gateFunction("key", userKey, { "returns a number": () => 42, "returns an object": () => ({}), "returns NaN in a tuple": () => ["user", Number.NaN] }, "ann"),
     gateFunction("cost", () => 1, { "returns NaN": () => Number.NaN, "returns text": () => "2", "returns an object": () => ({ cost: 0 }), "answers text later": async () => "2" }, 1),
     gateFunction("policy", () => POLICY, { "returns nothing": () => undefined, "returns a plain object": () => ({ name: "suite", limits: POLICY.limits }) }, POLICY),
-    gateFunction("skip", () => false, {}, false),
+    gateFunction("skip", () => false, { "returns text": () => "false", "returns an object": () => ({}), "returns a function": () => () => false, "answers text later": async () => "no" }, false),
     {
       name: `a \`body\` function that fails leaves the standard document, with ${kind}`,
       cause: "The adapter does not wait for the verdict, or lets an error end the process.",

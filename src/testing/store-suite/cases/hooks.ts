@@ -38,7 +38,7 @@ export const hookCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "L16 · a caller costs the same, whatever the length of its key (checked if the factory tells `storedBytes`)",
+    name: "L16 · a caller costs the same for a key of any length (checked if the factory tells `storedBytes`)",
     cause: "The store keeps the whole key. Keep a digest in place of a long one.",
     async run(trial) {
       const hooks = await trial.openWithHooks({ clock: trial.clock.now, empty: true });
