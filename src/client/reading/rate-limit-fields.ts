@@ -43,13 +43,15 @@ export function limitsBySource(headers: HeaderSource, now: number): (readonly [L
 // Drafts 08 to 11: "name";r=50;t=30. One malformed member makes the whole field malformed.
 function namedLimits(members: readonly Member[], policies: readonly Member[]): RateLimit[] {
   const limits: RateLimit[] = [];
+  // A search through all policies for each member would take quadratic time.
+  const byName = new Map(policies.map(({ value, params }) => [value, params]));
   for (const { value: policy, params } of members) {
     const { a, r = a, w, t = w } = params;
     const remaining = scaledInteger(r);
     const resetMs = scaledInteger(t, 1_000);
     if (typeof policy !== "string" || remaining === null || (t !== undefined && resetMs === null)) return [];
-    const quota = policies.find(({ value }) => value === policy)?.params["q"];
-    limits.push({ policy, limit: scaledInteger(quota), remaining, resetMs, windowMs: windowOf(policies, policy) });
+    const { q, w: window } = byName.get(policy) ?? {};
+    limits.push({ policy, limit: scaledInteger(q), remaining, resetMs, windowMs: scaledInteger(window, 1_000) || null });
   }
   return limits;
 }
