@@ -1,7 +1,7 @@
 import { parseRateLimit } from "../reading/rate-limit-fields.js";
+import { parseRefusal } from "../reading/refusal-body.js";
 import { parseWait } from "../reading/wait.js";
 import { throwIfAborted } from "./abort.js";
-import { parseRefusal } from "./body.js";
 import type { ClientCall } from "./call.js";
 import type { RateLimitedFacts } from "./error.js";
 import type { CallResult } from "./merge.js";
@@ -42,7 +42,10 @@ export async function sendWithRetries(call: ClientCall, budget: RetryBudget): Pr
     if (!isFailure) return response;
     let verdict = decideRetry({ ...call, attempts, waitMs }, call.random());
     if (!mayRetry && typeof verdict === "number") verdict = "budget";
-    if (typeof verdict === "string") return isLimited ? { ...giveUp(verdict, waitMs, attempts), ...body, policies, response } : response;
+    if (typeof verdict === "string") {
+      const { serverCode, serverMessage } = body ?? {};
+      return isLimited ? { ...giveUp(verdict, waitMs, attempts), serverCode, serverMessage, policies, response } : response;
+    }
     // Frees the connection. Most often the body has been read to its end.
     (response.body as Partial<ReadableStream> | null)?.cancel?.().catch(() => undefined);
     call.onRetry({ method: call.method, url: call.url, status, attempts, waitMs: verdict });
