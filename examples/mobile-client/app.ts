@@ -41,7 +41,7 @@ function openApp({ url, user, say, timing = {} }: Surroundings): App {
     },
     identity: user,
     // A spinner, in a real app.
-    onRetry: ({ waitMs }) => say(`    too fast for the server; it gets ${seconds(waitMs)} of peace`),
+    onWait: ({ waitMs }) => say(`    too fast for the server; it gets ${seconds(waitMs)} of peace`),
     ...timing,
   });
   const headers = { Authorization: `Bearer ${user}` };

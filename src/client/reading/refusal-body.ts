@@ -1,0 +1,95 @@
+// A problem document needs less. A longer or slower body is an error page or a broken server.
+const MAX_BODY_CHARACTERS = 65_536;
+const MAX_READ_MS = 1_000;
+
+const MAX_MESSAGE_CHARACTERS = 300;
+const MAX_POLICIES = 16;
+const MAX_POLICY_CHARACTERS = 256;
+
+// C0, DEL, C1, the separators of lines and paragraphs, and what changes the direction of text. They can forge lines of
+// a log, clear a terminal and reorder what a screen shows.
+const CONTROLS = /[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu;
+
+/** What the body of a refusal says. */
+export interface RefusalBody {
+  /** The parsed JSON, or the text of a body that is not JSON. Null when the body is empty or cannot be read. */
+  readonly value: unknown;
+  /** The wait in the number `retry_after`, in whole milliseconds, rounded up. At least 0. Null when not stated. */
+  readonly waitMs: number | null;
+  readonly serverCode: string | null;
+  /** Without control characters. Up to 300 characters. */
+  readonly serverMessage: string | null;
+  /** Up to 16 names, each without control characters and up to 256 characters long. Undefined without a list. */
+  readonly policies: readonly string[] | undefined;
+}
+
+/**
+ * Reads a copy of the body: a problem document, `{ code, message }`, `{ error: { code, message } }` or
+ * `{ error: "code or message" }`. Never rejects: other bodies give null. Reads up to 64 KiB for up to 1 second.
+ */
+export async function parseRefusal(response: Response): Promise<RefusalBody> {
+  const value = await readValue(response);
+  const body = Object(value) as Record<string, unknown>;
+  const { error, "violated-policies": policies } = body;
+  const inner = Object(error) as typeof body;
+  const prose = firstMatch(/\S\s+\S|[^\s\w.:-]/, error);
+  const messages = [body["message"], body["detail"], inner["message"], prose, body["title"]].map(
+    (text) => typeof text === "string" && text.replace(CONTROLS, " ").trim(),
+  );
+  return {
+    value,
+    waitMs: secondsToMs(body["retry_after"]) ?? secondsToMs(inner["retry_after"]),
+    serverCode: firstMatch(/^[\w.:-]{1,64}$/, body["code"], inner["code"], error) ?? null,
+    // A cut between the two halves of a character would leave an invalid one.
+    serverMessage: firstMatch(/./, ...messages)?.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\ud800-\udbff]$/, "") ?? null,
+    policies: Array.isArray(policies) ? policies.filter(isPolicyName).slice(0, MAX_POLICIES) : undefined,
+  };
+}
+
+function isPolicyName(name: unknown): name is string {
+  return typeof name === "string" && name.length <= MAX_POLICY_CHARACTERS && name.search(CONTROLS) < 0;
+}
+
+// `toFixed`, because 16.1 * 1000 is a little more than 16100.
+function secondsToMs(seconds: unknown): number | null {
+  return Number.isFinite(seconds) && (seconds as number) >= 0 ? Math.ceil(+((seconds as number) * 1_000).toFixed(3)) : null;
+}
+
+function firstMatch(pattern: RegExp, ...values: readonly unknown[]): string | undefined {
+  return values.find((value): value is string => typeof value === "string" && pattern.test(value));
+}
+
+async function readValue(response: Response): Promise<unknown> {
+  let text: string | undefined;
+  try {
+    text = (await readText(response)).slice(0, MAX_BODY_CHARACTERS);
+    return JSON.parse(text);
+  } catch {
+    // HTML, an empty body, JSON that is cut off, or a connection that broke.
+    return text || null;
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const copy = response.clone();
+  const reader = (copy.body as Partial<ReadableStream<Uint8Array<ArrayBuffer>>> | null)?.getReader?.();
+  // React Native has no streams: the whole body has arrived.
+  if (!reader) return copy.text();
+  const timeout = setTimeout(stop, MAX_READ_MS);
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for (let chunk; text.length < MAX_BODY_CHARACTERS && !(chunk = await reader.read()).done; ) {
+      text += decoder.decode(chunk.value, { stream: true });
+    }
+  } finally {
+    clearTimeout(timeout);
+    stop();
+  }
+  return text;
+
+  // Not awaited: `cancel` of one copy settles only after the other copy is cancelled or read.
+  function stop(): void {
+    void reader?.cancel().catch(() => undefined);
+  }
+}
