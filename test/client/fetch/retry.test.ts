@@ -7,7 +7,8 @@ import { decideRetry } from "../../../src/client/fetch/retry.js";
 import { FakeTime } from "../fake-time.js";
 import { givenUp, limited, talk, URL_A } from "../fake-server.js";
 
-const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+const randoms = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+const refused = { sensitive: false, repeatable: true, attempts: 1, maxAttempts: 3, waitMs: null, maxWaitMs: 60_000, backoff: { baseMs: 1_000, capMs: 30_000 } };
 
 test("44 · the wait is parsed once and surfaced on the error, with all that a screen needs", async () => {
   const { fetch, time } = talk([limited({ "Retry-After": " 3 " }, { code: "too_fast", message: "Slow down.", "violated-policies": ["inbox"] })]);
@@ -48,7 +49,7 @@ test.each(longWaits)("48 · a Retry-After of %s arms no timer and is reported in
 test("49 · the retry is never early, and late by a tenth or a second at most, for any random number", async () => {
   const waits = fc.integer({ min: 1, max: 60 });
   await fc.assert(
-    fc.asyncProperty(waits, chance, async (seconds, random) => {
+    fc.asyncProperty(waits, randoms, async (seconds, random) => {
       const { fetch, time, sent } = talk([limited({ "Retry-After": String(seconds) })], {}, new FakeTime({ random: () => random }));
       await time.run(fetch(URL_A));
       const at = sent[1]?.at as number;
@@ -60,10 +61,34 @@ test("49 · the retry is never early, and late by a tenth or a second at most, f
 });
 
 test.each([-5, 5, Number.NaN, Number.NEGATIVE_INFINITY])("49 · a random number of %s shortens no wait", (random) => {
-  const call = { sensitive: false, repeatable: true, attempts: 1, maxAttempts: 3, waitMs: 2_000, maxWaitMs: 60_000, backoff: { baseMs: 1_000, capMs: 30_000 } };
-  const waitMs = decideRetry(call, random);
+  const waitMs = decideRetry({ ...refused, waitMs: 2_000 }, random);
   expect(waitMs).toBeGreaterThanOrEqual(2_000);
   expect(waitMs).toBeLessThanOrEqual(2_200);
+});
+
+test("49 · the jitter is a tenth of the wait, but at least 100 ms and at most 1 s, for any wait and any random number", () => {
+  fc.assert(
+    fc.property(fc.double({ min: 0, max: 60_000, noNaN: true }), randoms, (waitMs, random) => {
+      const told = Math.max(waitMs, 100);
+      expect(decideRetry({ ...refused, waitMs }, random)).toBe(Math.ceil(told + random * Math.min(Math.max(told / 10, 100), 1_000)));
+    }),
+  );
+  const jitterOf = (waitMs: number): number => (decideRetry({ ...refused, waitMs }, 0.999_999_9) as number) - waitMs;
+  expect([100, 999, 1_000, 3_000, 10_000, 10_001, 60_000].map(jitterOf)).toEqual([100, 100, 100, 300, 1_000, 1_000, 1_000]);
+});
+
+// A server's wait, or null for backoff.
+test.each([[0, 0], [1, 0], [99.5, 0], [100, 0], [null, 0]] as const)("49 · no retry is sent within 100 ms: a wait of %s with random %s", (waitMs, random) => {
+  expect(decideRetry({ ...refused, waitMs }, random)).toBe(100);
+  expect(decideRetry({ ...refused, waitMs, backoff: { baseMs: 0, capMs: 0 } }, random)).toBe(100);
+});
+
+test.each([0, 50, 99])("48 · a `maxWaitMs` of %i is below the least wait of a retry, so nothing is retried", async (maxWaitMs) => {
+  for (const waitMs of [null, 0, 30, 100]) expect(decideRetry({ ...refused, waitMs, maxWaitMs }, 0)).toBe("wait_too_long");
+  expect(decideRetry({ ...refused, waitMs: 30, maxWaitMs: 100 }, 0)).toBe(100);
+  const { fetch, sent, time } = talk([limited({})], { maxWaitMs });
+  expect(await givenUp(fetch(URL_A))).toMatchObject({ reason: "wait_too_long", waitMs: null, attempts: 1 });
+  expect([sent.length, time.sleeps]).toEqual([1, []]);
 });
 
 test("49 · a slow body of a 429 delays the retry and never makes it early", async () => {
@@ -79,18 +104,19 @@ test("49 · a slow body of a 429 delays the retry and never makes it early", asy
   expect(sent[1]?.at).toBe(2_400);
 });
 
-test("50 · without a wait, retry n comes within min(cap, base * 2^(n-1)), for any chance and any n", () => {
-  const call = { sensitive: false, repeatable: true, maxAttempts: 5_000, waitMs: null, maxWaitMs: 60_000, backoff: { baseMs: 1_000, capMs: 30_000 } };
+test("50 · without a wait, retry n comes after 100 ms to min(cap, base * 2^(n-1)), for any random number and any n", () => {
+  const call = { ...refused, maxAttempts: 5_000 };
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 4_000 }), chance, (attempts, random) => {
+    fc.property(fc.integer({ min: 1, max: 4_000 }), randoms, (attempts, random) => {
       const waitMs = decideRetry({ ...call, attempts }, random);
       const most = Math.min(30_000, 1_000 * 2 ** (attempts - 1));
-      expect(waitMs).toBeGreaterThanOrEqual(0);
+      expect(waitMs).toBeGreaterThanOrEqual(100);
       expect(waitMs).toBeLessThanOrEqual(most);
-      expect(waitMs).toBe(Math.ceil(random * most));
+      expect(waitMs).toBe(Math.ceil(100 + random * (most - 100)));
+      expect(decideRetry({ ...call, attempts, backoff: { baseMs: 0, capMs: 30_000 } }, random)).toBe(100);
     }),
   );
-  expect(decideRetry({ ...call, attempts: 60 }, 0)).toBe(0);
+  expect(decideRetry({ ...call, attempts: 60 }, 0)).toBe(100);
   expect(decideRetry({ ...call, attempts: 60 }, 0.999_999)).toBe(30_000);
   expect(decideRetry({ ...call, attempts: 60, maxWaitMs: 5_000 }, 0.999_999)).toBe(5_000);
 });
@@ -105,7 +131,7 @@ test("50 · a thousand clients that were refused at once do not come back in loc
     await time.run(call);
     at.push(sent[1]?.at as number);
   }
-  const perTenth = Array.from({ length: 10 }, (_, i) => at.filter((ms) => Math.min(9, Math.floor(ms / 100)) === i).length);
+  const perTenth = Array.from({ length: 10 }, (_, i) => at.filter((ms) => Math.min(9, Math.floor((ms - 100) / 90)) === i).length);
   expect(Math.min(...perTenth)).toBeGreaterThan(60);
   expect(Math.max(...perTenth)).toBeLessThan(140);
 }, 120_000);
