@@ -48,7 +48,7 @@ const octokitWith = (options) => onFirstCall(
   (client, method) => client.request(`${method} /inbox`),
 );
 
-export const sluice = {
+const sluice = {
   name: "sluice/client",
   versions: "this one",
   setUp: "`createFetch()`",
@@ -56,8 +56,8 @@ export const sluice = {
   make: fetchWith({}),
 };
 
-/** Only for the row of equal requests. */
-export const merging = { ...sluice, name: "sluice/client, `merge: true`", make: fetchWith({ merge: true }) };
+const sluiceReturning = { ...sluice, name: "sluice/client, `giveUp: \"return\"`", make: fetchWith({ giveUp: "return" }) };
+const sluiceMerging = { ...sluice, name: "sluice/client, `merge: true`", make: fetchWith({ merge: true }) };
 
 const gotPeer = {
   name: "got",
@@ -176,7 +176,11 @@ const openAiPeer = {
 const httpClients = [sluice, gotPeer, kyPeer, axiosRetryPeer, retryAxiosPeer, undiciPeer];
 
 export const peers = [...httpClients, pRetryPeer, octokitPeer, octokitThrottling, awsPeer, openAiPeer];
-export const onSluiceServers = peers.flatMap((peer) => (peer === octokitThrottling ? [peer, octokitOnItsFields] : [peer]));
+
+/** The same with the rows that only one table has, each below its client. */
+const withRows = (rows) => peers.flatMap((peer) => [peer, ...(rows.get(peer) ?? [])]);
+export const onSluiceServers = withRows(new Map([[sluice, [sluiceReturning]], [octokitThrottling, [octokitOnItsFields]]]));
+export const inOtherCases = withRows(new Map([[sluice, [sluiceMerging]]]));
 
 /** Those that read the wait from a refusal, and those that do not. */
 export const readers = [...httpClients, awsPeer, openAiPeer];
