@@ -13,7 +13,8 @@ export interface SpreadRow {
 /** How much of the time after the refusal is drawn. */
 export const SPREAD_END_MS = 12_000;
 
-// Over one second, 100 in 100 ms. Without a wait the second and third retries of the quickest add 57 to that.
+// With a wait the retries spread over 1 s, so 100 are expected within 100 ms. Without one the first retries spread over
+// 0.9 s, so 111 are; the second and third retries of the quickest add 47.
 const BOUND_WITH_WAIT = 150;
 const BOUND_WITHOUT = 220;
 

@@ -10,14 +10,16 @@ export {
   type ClientFetch,
   type ClientInit,
   type ClientOptions,
-  type RetryInfo,
+  type RefusalHook,
   type Timing,
   type Traffic,
   type TrafficCall,
   type TrafficResponse,
+  type WaitInfo,
+  type WaitReason,
 } from "./fetch/options.js";
 export { type RateLimitReason } from "./fetch/retry.js";
-export { type RateLimit } from "./reading/rate-limit.js";
+export { type LimitsParser, type RateLimit } from "./reading/rate-limit.js";
 export { parseRateLimit } from "./reading/rate-limit-fields.js";
 export { parseWait, type Wait } from "./reading/wait.js";
 export { parseRetryAfter, type HeaderSource } from "../http/retry-after/retry-after.js";

@@ -2,9 +2,10 @@ import { expect, test } from "vitest";
 import { countdown, RateLimitedError } from "sluice/client";
 import { FakeTime, settle } from "./fake-time.js";
 
+const request = { method: "POST", url: "https://api.example.com/login/code" };
 const time = () => new FakeTime({ wall: 1_000_000 });
 const refused = (waitMs: number | null): RateLimitedError =>
-  new RateLimitedError({ reason: "sensitive", waitMs, retryAt: waitMs === null ? null : new Date(1_000_000 + waitMs), attempts: 1 });
+  new RateLimitedError({ ...request, reason: "sensitive", waitMs, retryAt: waitMs === null ? null : new Date(1_000_000 + waitMs), attempts: 1 });
 
 test("calls back at every whole second down to 0, then resolves", async () => {
   const clock = time();
@@ -59,7 +60,7 @@ test("an infinite wait calls back once, and lasts until the signal aborts", asyn
   const clock = time();
   const told: number[] = [];
   const stop = new AbortController();
-  const endless = new RateLimitedError({ reason: "wait_too_long", waitMs: Infinity, retryAt: new Date(8.64e15), attempts: 1 });
+  const endless = new RateLimitedError({ ...request, reason: "wait_too_long", waitMs: Infinity, retryAt: new Date(8.64e15), attempts: 1 });
   const counting = countdown(endless, (seconds) => void told.push(seconds), { ...clock.options, signal: stop.signal });
   await clock.advance(5_000);
   stop.abort(new Error("left the screen"));

@@ -19,7 +19,7 @@ export function limited(headers: Record<string, string> = { "Retry-After": "1" }
   return new Response(typeof body === "string" ? body : JSON.stringify(body), { status: 429, headers });
 }
 
-/** A client over virtual time whose server gives `answers` in turn, and 200 with the number of the request after that. */
+/** A client of one user, over virtual time, whose server gives `answers` in turn, and 200 with the number of the request after that. */
 export function talk(answers: readonly Answer[] = [], options: ClientOptions = {}, time = new FakeTime()): Talk {
   const sent: Sent[] = [];
   const wire = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
@@ -32,7 +32,7 @@ export function talk(answers: readonly Answer[] = [], options: ClientOptions = {
     if (answer instanceof Error) throw answer;
     return typeof answer === "function" ? answer() : answer;
   };
-  return { time, sent, fetch: createFetch({ fetch: wire, ...time.options, ...options }) };
+  return { time, sent, fetch: createFetch({ fetch: wire, merge: true, ...time.options, ...options }) };
 }
 
 /** What {@link talk} makes. */

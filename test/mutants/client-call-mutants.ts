@@ -9,13 +9,13 @@ const BODY = "body";
 export const clientCallMutants: readonly Mutant[] = [
   {
     item: "44", test: RETRY,
-    find: "(waitMs || MIN_WAIT_MS)",
-    replace: "waitMs",
+    find: "Math.max(waitMs ?? 0, MIN_WAIT_MS)",
+    replace: "(waitMs ?? MIN_WAIT_MS)",
   },
   {
     item: "48", test: RETRY,
-    find: "if (waitMs !== null && waitMs > maxWaitMs) return",
-    replace: "if (waitMs !== null && waitMs === maxWaitMs) return",
+    find: "if (told > maxWaitMs) return",
+    replace: "if (told === maxWaitMs) return",
   },
   {
     item: "48", test: WAITING,
@@ -24,8 +24,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "49", test: RETRY,
-    find: "(waitMs || MIN_WAIT_MS) + chance *",
-    replace: "(waitMs || MIN_WAIT_MS) - chance *",
+    find: "Math.ceil(told + fraction *",
+    replace: "Math.ceil(told - fraction *",
   },
   {
     item: "49", test: WAITING,
@@ -34,8 +34,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "50", test: RETRY,
-    find: "chance * Math.min(backoff.capMs,",
-    replace: "chance + Math.min(backoff.capMs,",
+    find: "backoff.baseMs * 2 ** (attempts - 1)) - told",
+    replace: "backoff.baseMs * 2 ** (attempts - 1))",
   },
   {
     item: "52", test: RETRY,
@@ -104,7 +104,7 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "63", test: "end-to-end",
-    find: "(waitMs || MIN_WAIT_MS) + chance *",
-    replace: "(waitMs || MIN_WAIT_MS) - 1 + 0 * chance *",
+    find: "Math.ceil(told + fraction *",
+    replace: "Math.ceil(told - 1 + 0 * fraction *",
   },
 ];

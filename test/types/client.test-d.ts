@@ -37,7 +37,7 @@ createFetch({
   merge: false,
   retryBudget: { tokens: 20 },
   traffic: createTraffic(),
-  onRetry: ({ attempts, waitMs, status, url, method }) => void [attempts.toFixed(), waitMs.toFixed(), status.toFixed(), url.trim(), method.trim()],
+  onWait: ({ attempts, waitMs, status, url, method, until, reason }) => void [attempts.toFixed(), waitMs.toFixed(), status?.toFixed(), until.getTime(), reason, url.trim(), method.trim()],
   clock: () => performance.now(),
   wallClock: Date.now,
   sleep: (ms, signal) => (expectTypeOf(signal).toEqualTypeOf<AbortSignal | null | undefined>(), new Promise((resolve) => void setTimeout(resolve, ms))),

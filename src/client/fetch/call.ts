@@ -3,7 +3,7 @@ import type { ClientInit, TrafficCall } from "./options.js";
 import { checkAgainst, type Settings } from "./settings.js";
 
 /** One call: its request, and the settings that apply to it. */
-export interface ClientCall extends TrafficCall, Settings {
+export interface ClientCall extends Omit<TrafficCall, "onQueued">, Settings {
   readonly input: string | URL | Request;
   /** What the wrapped `fetch` gets, except for the signal. */
   readonly init: RequestInit;
@@ -12,6 +12,8 @@ export interface ClientCall extends TrafficCall, Settings {
   /** Whether the request may be sent again, and its body can be. */
   readonly repeatable: boolean;
   readonly identity: string;
+  /** The `Request` whose body is copied for each attempt. Null when there is nothing to copy. */
+  readonly source: Request | null;
   /** Equal for calls that may share one request. Null for a call that shares with none. */
   readonly mergeKey: string | null;
 }
@@ -25,12 +27,12 @@ const ONE_SHOT = ["getReader", Symbol.asyncIterator];
 
 /** Parses a call. Throws a TypeError or RangeError for wrong options, and what `Request` throws for a wrong request. */
 export function parseCall(input: string | URL | Request, init: ClientInit, settings: Settings): ClientCall {
-  const { sensitive, merge, retry, maxAttempts, maxWaitMs, ...given } = ownMembers(init);
+  const { sensitive, merge, retry, maxAttempts, maxWaitMs, onWait, ...given } = ownMembers(init);
   // `fetch` ignores undefined members. They must not override those of a `Request`.
   const plain = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as RequestInit;
   const { signal, body, ...head } = ownMembers(plain);
   const request = typeof input === "object" && "url" in input ? input : null;
-  // A copy of a request with a body would use the body up. So only its URL, method and headers are copied.
+  // Only the URL, method and headers of a request with a body are copied here: a copy of all would use the body up.
   const withBody = request && !isReadMethod(request.method) ? request : null;
   const copyHead = (at: typeof input): Request =>
     new Request(at, { method: request?.method, headers: request?.headers, ...head, signal: null } as RequestInit);
@@ -49,7 +51,7 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
   checkAgainst("identity()", "", identity);
   // The client's settings are the defaults of the call's options.
   const defaults = { ...settings, sensitive: false, retry: settings.methods.some((each) => each.toUpperCase() === method) };
-  const options = checkAgainst("init", defaults, { sensitive, merge, retry, maxAttempts, maxWaitMs });
+  const options = checkAgainst("init", defaults, { sensitive, merge, retry, maxAttempts, maxWaitMs, onWait });
 
   const extras = { ...head, method: undefined, headers: undefined };
   // Objects such as a `dispatcher` cannot be compared, so a call that has one shares with none.
@@ -60,8 +62,8 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
   const facts = [method, url, identity, ...about.headers, extras, ...modes, options.maxAttempts, options.maxWaitMs, options.retry];
   // Not `URL`: React Native implements only a part of it.
   const [, origin = "", path = ""] = /^([^/?#]*\/\/[^/?#]*)?([^?#]*)/.exec(url) as RegExpExecArray;
-  // Firefox has no `body` on a `Request`: undefined may be a stream. Null means no body.
-  const isOneShot = body ? ONE_SHOT.some((name) => name in Object(body)) : withBody && withBody.body !== null;
+  const isOneShot = body ? ONE_SHOT.some((name) => name in Object(body)) : withBody?.bodyUsed;
+  const repeatable = options.retry && !isOneShot;
   return {
     ...options,
     input,
@@ -72,7 +74,8 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
     method,
     identity,
     signal: signal === undefined ? (request?.signal ?? null) : signal,
-    repeatable: options.retry && !isOneShot,
+    repeatable,
+    source: repeatable && !body ? withBody : null,
     mergeKey: mergeable ? JSON.stringify(facts) : null,
   };
 }

@@ -1,20 +1,24 @@
+import { SluiceError } from "../../core/errors.js";
+import { toRetryAfter } from "../../http/retry-after/retry-after.js";
 import { parseCall } from "./call.js";
 import { RateLimitedError } from "./error.js";
 import { createMerger } from "./merge.js";
 import type { ClientFetch, ClientOptions } from "./options.js";
-import { createPendingLimit } from "./pending.js";
 import { createRetryBudget } from "./retry-budget.js";
 import { sendWithRetries } from "./send.js";
 import { parseSettings } from "./settings.js";
 
 /**
  * Creates a `fetch` that obeys a 429. It waits as long as the server says, retries, and gives up with a
- * {@link RateLimitedError} when a retry makes no sense.
+ * {@link RateLimitedError} when a retry makes no sense, or returns the 429 with `giveUp: "return"`.
  *
- * - Other statuses come back as responses. Network errors and aborts reject as they do with `fetch`.
- * - Identical `GET` and `HEAD` calls that are pending at the same time share one request.
- * - A body is sent again if it can be read again: text, bytes, `Blob`, `FormData` or `URLSearchParams` in `init.body`.
- *   A stream, or the body of a `Request`, is sent once.
+ * - A 503 with `Retry-After` is waited out and retried, too. Network errors are retried with backoff. When the retries
+ *   end, the call returns that response or rejects with that error.
+ * - Only repeatable calls are retried: those of `methods`, or with `retry: true`. Other statuses come back as
+ *   responses, and an abort rejects, as with `fetch`.
+ * - Where `merge` is on, identical `GET` and `HEAD` calls that are pending at the same time share one request.
+ * - A body is sent again if it can be read again: text, bytes, `Blob`, `FormData`, `URLSearchParams`, or the body of a
+ *   `Request`, which is copied. A stream in `init.body` is sent once.
  * - A call that waits keeps a Node process alive, as a pending request does.
  * - A call beyond `maxPending` rejects at once with a `SluiceError` of the code `"ERR_TOO_MANY_CALLS"`.
  *
@@ -28,14 +32,33 @@ import { parseSettings } from "./settings.js";
  */
 export function createFetch(options: ClientOptions = {}): ClientFetch {
   const settings = parseSettings(options);
+  const { maxPending, giveUp } = settings;
   const merge = createMerger();
   const budget = createRetryBudget(settings.retryBudget);
-  const limit = createPendingLimit(settings.maxPending);
-  return (input, init) =>
-    limit(async () => {
+  let pending = 0;
+  return async (input, init) => {
+    if (pending >= maxPending) {
+      throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls, got one more. Await some first, or raise \`maxPending\``);
+    }
+    pending++;
+    try {
       const call = parseCall(input, init ?? {}, settings);
-      const result = await merge(call, (signal) => sendWithRetries({ ...call, signal }, budget));
-      if ("reason" in result) throw new RateLimitedError(result);
-      return result;
-    });
+      const result = await merge(call, (signal, onWait) => sendWithRetries({ ...call, signal }, budget, onWait));
+      if (!("reason" in result)) return result;
+      const error = new RateLimitedError(result);
+      if (giveUp === "throw") throw error;
+      return error.response ?? toResponse(error);
+    } finally {
+      pending--;
+    }
+  };
+}
+
+/** The 429 for a call that was not sent, because the wait is known. */
+function toResponse({ message, waitMs }: RateLimitedError): Response {
+  const seconds = toRetryAfter(Number(waitMs));
+  const headers = new Headers({ "Content-Type": "application/problem+json" });
+  // An endless wait cannot be written.
+  if (seconds < Infinity) headers.set("Retry-After", `${seconds}`);
+  return new Response(JSON.stringify({ status: 429, code: "rate_limited", message, retry_after: seconds }), { status: 429, headers });
 }

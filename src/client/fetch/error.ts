@@ -2,7 +2,7 @@ import { SluiceError } from "../../core/errors.js";
 import type { RateLimitReason } from "./retry.js";
 
 /** The members that a {@link RateLimitedError} is made from. Four have a default. */
-export interface RateLimitedFacts extends Pick<RateLimitedError, "reason" | "waitMs" | "retryAt" | "attempts"> {
+export interface RateLimitedFacts extends Pick<RateLimitedError, "method" | "url" | "reason" | "waitMs" | "retryAt" | "attempts"> {
   /** Default null. */
   readonly serverCode?: string | null | undefined;
   /** Default null. */
@@ -19,8 +19,9 @@ const DAY_MS = 86_400_000;
 /**
  * The error of a call that the server limited and the client gave up. It carries the wait, for a screen to show.
  *
- * Thrown only for a 429, or for a wait that is known from an earlier 429. Other statuses come back as responses, and
- * network errors reject as `fetch` rejects.
+ * Thrown only for a refusal, or for a wait that is known from an earlier one. A refusal is a 429, or what the `refusal`
+ * option says below a status of 500. Other statuses come back as responses, and network errors reject as `fetch`
+ * rejects.
  * @example
  * if (error instanceof RateLimitedError && error.waitMs !== null) {
  *   console.log(`Try again in ${Math.ceil(error.waitMs / 1000)} s`);
@@ -32,6 +33,10 @@ export class RateLimitedError extends SluiceError<"ERR_RATE_LIMITED"> {
   declare readonly serverCode: string | null;
   /** The server's text for people, up to 300 characters. Null when the body has none. It is text, not markup. */
   declare readonly serverMessage: string | null;
+  /** The request's method, in capitals. */
+  declare readonly method: string;
+  /** The request's absolute URL, with its query. A secret in it belongs into no log. */
+  declare readonly url: string;
   /** Why the call was not sent again. */
   declare readonly reason: RateLimitReason;
   /** Milliseconds from the refusal until a new call makes sense: at least 0, possibly Infinity. Null when unknown. */
@@ -42,7 +47,7 @@ export class RateLimitedError extends SluiceError<"ERR_RATE_LIMITED"> {
   declare readonly attempts: number;
   /** The names of the policies that refused. Empty when the server names none. */
   declare readonly policies: readonly string[];
-  /** The last 429, with its body unread. Null when the wait was known and no request was sent for it. */
+  /** The last refusal, with its body unread. Null when the wait was known and no request was sent for it. */
   declare readonly response: Response | null;
 
   /** @internal Made by the client. */

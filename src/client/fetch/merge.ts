@@ -1,23 +1,29 @@
 import { abortReason, onAbort, throwIfAborted } from "./abort.js";
 import { isReadMethod, type ClientCall } from "./call.js";
 import type { RateLimitedFacts } from "./error.js";
+import type { WaitInfo } from "./options.js";
 
 /** How a call ended: a response, or the facts of its error. */
 export type CallResult = Response | RateLimitedFacts;
 
+type OnWait = (wait: WaitInfo) => void;
+
 /** Sends a call, or joins it to a pending request with the same `mergeKey`. */
-export type Merger = (call: ClientCall, send: (signal: AbortSignal | null) => Promise<CallResult>) => Promise<CallResult>;
+export type Merger = (call: ClientCall, send: (signal: AbortSignal | null, onWait: OnWait) => Promise<CallResult>) => Promise<CallResult>;
 
 /** A pending request and the calls that share it. */
 interface SharedRequest {
   /** The first call. */
   readonly call: ClientCall;
-  readonly result: Promise<CallResult>;
+  /** Null only until it is sent. */
+  result: Promise<CallResult> | null;
   readonly stop: AbortController;
   /** Calls that have not aborted. */
   active: number;
-  /** The `resolve` of each active call that has no result yet. */
-  readonly waiting: Set<unknown>;
+  /** The `onWait` of each active call that has no result yet, by the call's own `resolve`. */
+  readonly waiting: Map<unknown, OnWait>;
+  /** The last wait that began. */
+  wait: WaitInfo | null;
 }
 
 /**
@@ -27,10 +33,11 @@ interface SharedRequest {
 export function createMerger(): Merger {
   const pending = new Map<string, SharedRequest>();
   return async (call, send) => {
-    const { mergeKey, signal } = call;
+    const { mergeKey, signal, wallClock } = call;
+    const onWait = (wait: WaitInfo): void => void (async () => call.onWait(wait))().catch(console.error);
     throwIfAborted(signal);
     if (mergeKey === null) {
-      if (isReadMethod(call.method)) return send(signal);
+      if (isReadMethod(call.method)) return send(signal, onWait);
       // A read after a write must not get a response from before the write.
       const endSharing = (): void => {
         for (const [key, { call: other }] of pending) {
@@ -38,25 +45,33 @@ export function createMerger(): Merger {
         }
       };
       endSharing();
-      return send(signal).finally(endSharing);
+      return send(signal, onWait).finally(endSharing);
     }
     let shared = pending.get(mergeKey);
     if (!shared) {
-      const stop = new AbortController();
-      shared = { call, result: send(stop.signal), stop, active: 0, waiting: new Set() };
-      pending.set(mergeKey, shared);
+      const fresh: SharedRequest = { call, stop: new AbortController(), active: 0, waiting: new Map(), wait: null, result: null };
+      pending.set(mergeKey, (shared = fresh));
+      // May tell of a wait before it returns.
+      fresh.result = send(fresh.stop.signal, (wait) => {
+        fresh.wait = wait;
+        for (const tell of fresh.waiting.values()) tell(wait);
+      });
     }
+    const { wait } = shared;
+    // What is left of a wait that began before this call joined.
+    const leftMs = wait ? +wait.until - wallClock() : 0;
+    if (wait && leftMs > 0) onWait({ ...wait, waitMs: leftMs });
     const joined = shared;
     // After a write, a newer request may be pending under this key. That one stays.
-    return joinRequest(joined, signal, () => pending.get(mergeKey) === joined && pending.delete(mergeKey));
+    return joinRequest(joined, signal, onWait, () => pending.get(mergeKey) === joined && pending.delete(mergeKey));
   };
 }
 
-function joinRequest(shared: SharedRequest, signal: AbortSignal | null, close: () => unknown): Promise<CallResult> {
+function joinRequest(shared: SharedRequest, signal: AbortSignal | null, onWait: OnWait, close: () => unknown): Promise<CallResult> {
   shared.active++;
   const { waiting } = shared;
   return new Promise((resolve, reject) => {
-    waiting.add(resolve);
+    waiting.set(resolve, onWait);
     const release =
       signal &&
       onAbort(signal, () => {
@@ -76,7 +91,7 @@ function joinRequest(shared: SharedRequest, signal: AbortSignal | null, close: (
       // An abort still ends a body that is arriving.
       release?.("body" in own ? own.body : null);
     };
-    shared.result.then(deliver).catch((error: unknown) => {
+    shared.result?.then(deliver).catch((error: unknown) => {
       close();
       release?.();
       reject(error);

@@ -1,4 +1,4 @@
-import type { RateLimit } from "../reading/rate-limit.js";
+import type { LimitsParser, RateLimit } from "../reading/rate-limit.js";
 
 /** The options of `createFetch`. Each has a default. */
 export interface ClientOptions {
@@ -30,27 +30,55 @@ export interface ClientOptions {
    */
   readonly methods?: readonly string[] | undefined;
   /**
-   * Statuses to retry besides 429, such as `[503]`, by the same rules. When the retries end, the call returns the
-   * response. Default `[]`.
+   * Statuses to retry besides 429 and a 503 with `Retry-After`, such as `[502, 504]`, by the same rules. When the
+   * retries end, the call returns the response. Default `[]`.
    */
   readonly retryStatuses?: readonly number[] | undefined;
   /**
    * Whether identical `GET` and `HEAD` calls that are pending at the same time share one request. Use false for bodies
-   * that are large or never end. Calls that accept `text/event-stream` never share. Default true.
+   * that are large or never end. Calls that accept `text/event-stream` never share.
+   *
+   * Default: true with an `identity`; true with the platform's own `fetch` in a browser's page or in React Native;
+   * false everywhere else. There, a wrapped `fetch` may sign requests for several users, and one user would get
+   * another's response.
    */
   readonly merge?: boolean | undefined;
   /**
+   * How a call ends that the server has refused for good. `"throw"`: with a `RateLimitedError`. `"return"`: with the
+   * last refusal as a response, as `fetch` would, for code that expects statuses. When no request was sent because the
+   * wait was known, that is a 429 made by the client, with `Retry-After`. Default `"throw"`.
+   */
+  readonly giveUp?: "throw" | "return" | undefined;
+  /**
+   * Decides whether a response is a refusal, for services that do not use 429 alone. Called for each response with a
+   * status of 400 or more. Default: 429 is a refusal.
+   */
+  readonly refusal?: RefusalHook | undefined;
+  /**
+   * The longest time from sending an attempt to the header of its response, in milliseconds. A later attempt fails with
+   * a `SluiceError` of the code `"ERR_ATTEMPT_TIMEOUT"` and, like a network error, is retried if the call is
+   * repeatable. At least 1. Default Infinity.
+   */
+  readonly attemptTimeoutMs?: number | undefined;
+  /**
+   * Reads more header fields: `parseVendorLimits` of `sluice/client/vendors`. Default: the fields of {@link parseWait}.
+   */
+  readonly vendorLimits?: LimitsParser | undefined;
+  /**
    * Stops retries to an origin that keeps failing. Each failure takes one of `tokens`, and each success returns
-   * `perSuccess`. With half of the tokens or fewer left there are no retries. A 429 that names a wait takes no token.
-   * `false` for no budget. Default 10 and 0.1.
+   * `perSuccess`. With half of the tokens or fewer left there are no retries. A refusal that names a wait takes no
+   * token. `false` for no budget. Default 10 and 0.1.
    *
    * Source: gRPC, proposal A6, "Throttling retry attempts".
    */
   readonly retryBudget?: false | { readonly tokens?: number | undefined; readonly perSuccess?: number | undefined } | undefined;
   /** Queues and paces calls, from `createTraffic` of `sluice/client/traffic`. Default: each call waits on its own. */
   readonly traffic?: Traffic | undefined;
-  /** Called before the wait of every retry. An error that it throws rejects the call. */
-  readonly onRetry?: ((retry: RetryInfo) => void) | undefined;
+  /**
+   * Called at the beginning of every wait: before a retry, and when `traffic` queues the call. Merged calls are all
+   * told. An error that it throws goes to `console.error` and changes nothing.
+   */
+  readonly onWait?: ((wait: WaitInfo) => void) | undefined;
   /** A monotonic clock, in milliseconds. Default: `performance.now`. */
   readonly clock?: (() => number) | undefined;
   /** The wall clock, in milliseconds since 1970, for dates in header fields. Default: `Date.now`. */
@@ -82,6 +110,8 @@ export interface CallOptions {
   readonly retry?: boolean | undefined;
   /** Overrides the client's `merge`. */
   readonly merge?: boolean | undefined;
+  /** Overrides the client's `onWait`. */
+  readonly onWait?: ((wait: WaitInfo) => void) | undefined;
 }
 
 /** The second argument of a call: `RequestInit` and the {@link CallOptions}. */
@@ -90,18 +120,47 @@ export interface ClientInit extends RequestInit, CallOptions {}
 /** A `fetch` that obeys a 429. It is assignable to `typeof fetch`. */
 export type ClientFetch = (input: string | URL | Request, init?: ClientInit) => Promise<Response>;
 
-/** A retry, before its wait. */
-export interface RetryInfo {
+/**
+ * Decides what a response is.
+ *
+ * `body` is the parsed JSON, or the text if it is no JSON: at most 64 KB, null without a body. Leave the body of
+ * `response` unread. The result is one of these; any other rejects the call with a TypeError:
+ *
+ * - `undefined`: as without the hook.
+ * - `null`: no refusal. The response is returned as it is.
+ * - `{ waitMs }`: a refusal, and the wait in milliseconds. Infinity if waiting does not help. Null for the wait that the
+ *   header fields or the body state, or backoff if they state none.
+ *
+ * A status of 500 or more never becomes a `RateLimitedError`: after the last attempt, the response is returned.
+ */
+export type RefusalHook = (response: Response, body: unknown) => { readonly waitMs: number | null } | null | undefined;
+
+/**
+ * Why a call waits:
+ *
+ * - `"limited"`: the server refused it, with 429 or as the `refusal` option says.
+ * - `"unavailable"`: the server answered 503 with `Retry-After`, or a status of `retryStatuses`.
+ * - `"network_error"`: there was no response.
+ * - `"queued"`: `traffic` holds it back.
+ */
+export type WaitReason = "limited" | "unavailable" | "network_error" | "queued";
+
+/** A wait, as it begins. */
+export interface WaitInfo {
   /** The request's method. */
   readonly method: string;
   /** The request's absolute URL. */
   readonly url: string;
-  /** The response's status: 429, or one of `retryStatuses`. */
-  readonly status: number;
-  /** The number of requests sent so far, at least 1. */
+  /** Why the call waits. */
+  readonly reason: WaitReason;
+  /** The status of the last response. Null when the last attempt had none, and before the first. */
+  readonly status: number | null;
+  /** The number of requests sent so far. 0 for a call that is queued before its first. */
   readonly attempts: number;
-  /** Milliseconds until the next request, jitter included. */
+  /** Milliseconds until the next request, jitter included. For a queued call: at least so long. */
   readonly waitMs: number;
+  /** The end of the wait by the wall clock. */
+  readonly until: Date;
 }
 
 /** The clocks, timer and random numbers of a client. */
@@ -145,12 +204,16 @@ export interface TrafficCall {
   readonly signal: AbortSignal | null;
   /** Whether the call must not be queued. */
   readonly sensitive: boolean;
+  /** Call this when the call is queued, with the least wait in milliseconds, and again when that becomes longer. */
+  onQueued(waitMs: number): void;
 }
 
 /** A response, as {@link Traffic} gets it. */
 export interface TrafficResponse {
   /** The response's status. */
   readonly status: number;
+  /** Whether the server refused the call: with 429, or as the `refusal` option says. */
+  readonly isRefusal: boolean;
   /**
    * Milliseconds that the server asks for, without jitter, counted from this call of `observe`. Reading the body may
    * delay that call, so the wait may end late but never early. Null when the server names no wait.
@@ -158,6 +221,6 @@ export interface TrafficResponse {
   readonly waitMs: number | null;
   /** The limits that the response reports. Null when it reports none. */
   readonly limits: readonly RateLimit[] | null;
-  /** The policies that refused, if a 429 names them. */
+  /** The policies that refused, if a refusal names them. */
   readonly policies: readonly string[];
 }

@@ -4,7 +4,7 @@
  * - `"sensitive"`: the call is sensitive, so it is sent at most once.
  * - `"not_repeatable"`: its method is not one of `methods`, or its body can be read only once.
  * - `"attempts"`: the server refused all `maxAttempts` requests.
- * - `"wait_too_long"`: the server asks for a wait longer than `maxWaitMs`.
+ * - `"wait_too_long"`: the server asks for a wait longer than `maxWaitMs`, or `maxWaitMs` is below 100.
  * - `"budget"`: the retry budget of its origin is spent.
  */
 export type RateLimitReason = "sensitive" | "not_repeatable" | "attempts" | "wait_too_long" | "budget";
@@ -24,12 +24,13 @@ export interface RefusedCall {
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
 
-// The wait when the server asks for 0. Its jitter is as long again.
+// No request is repeated sooner, whatever the server or `backoff` says. It is also the least jitter of a server's wait.
 const MIN_WAIT_MS = 100;
+const MAX_JITTER_MS = 1_000;
 
 /**
- * Returns the milliseconds to wait before the request is sent again, or the reason to give up. `random` is at least 0
- * and below 1. Jitter lengthens the server's wait and never shortens it.
+ * Returns the milliseconds to wait before the request is sent again, at least 100, or the reason to give up. `random`
+ * is at least 0 and below 1. Jitter lengthens the wait and never shortens it.
  *
  * Source: RFC 9110, section 10.2.3, for additive jitter. Without a wait: "full jitter" of the AWS architecture blog.
  */
@@ -38,8 +39,13 @@ export function decideRetry(call: RefusedCall, random: number): number | RateLim
   if (call.sensitive) return "sensitive";
   if (!call.repeatable) return "not_repeatable";
   if (attempts >= call.maxAttempts) return "attempts";
-  if (waitMs !== null && waitMs > maxWaitMs) return "wait_too_long";
-  const chance = Math.min(Math.max(random, 0), 1) || 0;
-  if (waitMs === null) return Math.ceil(chance * Math.min(backoff.capMs, maxWaitMs, backoff.baseMs * 2 ** (attempts - 1)));
-  return Math.ceil((waitMs || MIN_WAIT_MS) + chance * Math.min(waitMs / 10 || MIN_WAIT_MS, 1_000));
+  const told = Math.max(waitMs ?? 0, MIN_WAIT_MS);
+  if (told > maxWaitMs) return "wait_too_long";
+  const jitterMs =
+    waitMs === null
+      ? Math.min(backoff.capMs, maxWaitMs, backoff.baseMs * 2 ** (attempts - 1)) - told
+      : Math.min(Math.max(told / 10, MIN_WAIT_MS), MAX_JITTER_MS);
+  const fraction = Math.min(Math.max(random, 0), 1) || 0;
+  // A backoff may be shorter than the minimum, and 0 times an infinite power is NaN.
+  return Math.ceil(told + fraction * (Math.max(jitterMs, 0) || 0));
 }

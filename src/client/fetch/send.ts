@@ -1,59 +1,79 @@
-import { parseRateLimit } from "../reading/rate-limit-fields.js";
-import { parseRefusal } from "../reading/refusal-body.js";
-import { parseWait } from "../reading/wait.js";
+import { isNetworkError, sendAttempt } from "./attempt.js";
 import { throwIfAborted } from "./abort.js";
 import type { ClientCall } from "./call.js";
 import type { RateLimitedFacts } from "./error.js";
 import type { CallResult } from "./merge.js";
+import type { TrafficCall, WaitInfo } from "./options.js";
+import { readReply, type Reply } from "./reply.js";
 import { decideRetry, type RateLimitReason } from "./retry.js";
 import type { RetryBudget } from "./retry-budget.js";
 
-/** Sends a call and retries it as {@link decideRetry} says. Rejects as the wrapped `fetch` does. */
-export async function sendWithRetries(call: ClientCall, budget: RetryBudget): Promise<CallResult> {
-  const { fetch, traffic, signal } = call;
-  for (let attempts = 1; ; attempts++) {
-    const queueMs = await traffic?.schedule(call, call);
-    if (queueMs) return giveUp(call.sensitive ? "sensitive" : "wait_too_long", queueMs, attempts - 1);
-    let response: Response;
-    try {
+/**
+ * Sends a call and retries it as {@link decideRetry} says. Rejects as the wrapped `fetch` does. Calls `onWait` at the
+ * beginning of every wait.
+ */
+export async function sendWithRetries(given: ClientCall, budget: RetryBudget, onWait: (wait: WaitInfo) => void): Promise<CallResult> {
+  const { method, url, origin, traffic, signal, sensitive } = given;
+  let status: number | null = null;
+  let attempts = 0;
+  const tell = (reason: WaitInfo["reason"], waitMs: number): void => onWait({ method, url, reason, status, attempts, waitMs, until: endOf(waitMs) });
+  const call: ClientCall & TrafficCall = { ...given, onQueued: (waitMs) => tell("queued", waitMs) };
+  try {
+    for (;;) {
+      const queueMs = await traffic?.schedule(call, call);
+      if (queueMs) return giveUp(sensitive ? "sensitive" : "wait_too_long", queueMs);
+      attempts++;
+
+      let reply: Reply | null = null;
+      let failure: unknown;
+      try {
+        const response = await sendAttempt(call, attempts).catch((error: unknown) => {
+          if (signal?.aborted || !isNetworkError(error)) throw error;
+          failure = error;
+        });
+        if (response) reply = await readReply(response, call);
+      } finally {
+        traffic?.observe(call, reply && reply.told, call);
+      }
+      // The signal may have aborted while the body was read.
       throwIfAborted(signal);
-      response = await fetch(call.input, signal ? { ...call.init, signal } : call.init);
-    } catch (error) {
-      traffic?.observe(call, null, call);
-      throw error;
-    }
 
-    const now = call.wallClock();
-    const { status, headers } = response;
-    const isLimited = status === 429;
-    const isFailure = isLimited || call.retryStatuses.includes(status);
-    const waitMs = isFailure ? (parseWait(headers, now)?.waitMs ?? null) : null;
-    const limits = isLimited || traffic ? parseRateLimit(headers, now) : null;
-    const body = isLimited ? await parseRefusal(response) : null;
-    // The policies that refused. Without their names: the policies of a 429 with nothing left.
-    const policies = body?.policies ?? (limits ?? []).flatMap(({ policy, remaining }) => (isLimited && remaining === 0 && policy) || []);
-    traffic?.observe(call, { status, waitMs, limits, policies }, call);
-    // The signal may have aborted while the body was read.
-    throwIfAborted(signal);
-
-    // A server that names a wait is healthy and expects the retry, so the budget is not charged.
-    const isInvited = isLimited && waitMs !== null;
-    const mayRetry = isInvited || (status >= 400 && !isFailure) || budget(call.origin, isFailure);
-    if (!isFailure) return response;
-    let verdict = decideRetry({ ...call, attempts, waitMs }, call.random());
-    if (!mayRetry && typeof verdict === "number") verdict = "budget";
-    if (typeof verdict === "string") {
-      const { serverCode, serverMessage } = body ?? {};
-      return isLimited ? { ...giveUp(verdict, waitMs, attempts), serverCode, serverMessage, policies, response } : response;
+      const reason = reply ? reply.reason : "network_error";
+      const waitMs = reply && reply.told.waitMs;
+      status = reply && reply.response.status;
+      const isLimited = reason === "limited";
+      // A server that names a wait is healthy and expects the retry, so the budget is not charged.
+      const isInvited = isLimited && waitMs !== null;
+      const mayRetry = isInvited || (!reason && Number(status) >= 400) || budget(origin, reason !== null);
+      if (reply && !reason) return reply.response;
+      let verdict = decideRetry({ ...call, attempts, waitMs }, call.random());
+      if (!mayRetry && typeof verdict === "number") verdict = "budget";
+      if (typeof verdict === "string") {
+        if (!reply) throw failure;
+        const { response, told, body } = reply;
+        const { serverCode, serverMessage } = body ?? {};
+        return isLimited ? { ...giveUp(verdict, waitMs), serverCode, serverMessage, policies: told.policies, response } : response;
+      }
+      // Frees the connection. Most often the body has been read to its end.
+      release(reply?.response);
+      tell(reason as WaitInfo["reason"], verdict);
+      await call.sleep(verdict, signal);
     }
-    // Frees the connection. Most often the body has been read to its end.
-    (response.body as Partial<ReadableStream> | null)?.cancel?.().catch(() => undefined);
-    call.onRetry({ method: call.method, url: call.url, status, attempts, waitMs: verdict });
-    await call.sleep(verdict, signal);
+  } finally {
+    // What is left of a body that was copied.
+    release(call.source);
   }
 
-  function giveUp(reason: RateLimitReason, waitMs: number | null, attempts: number): RateLimitedFacts {
-    // 8.64e15 is the latest instant that a Date can hold.
-    return { reason, waitMs, retryAt: waitMs === null ? null : new Date(Math.min(call.wallClock() + waitMs, 8.64e15)), attempts };
+  function giveUp(reason: RateLimitReason, waitMs: number | null): RateLimitedFacts {
+    return { method, url, reason, waitMs, retryAt: waitMs === null ? null : endOf(waitMs), attempts };
   }
+
+  function endOf(waitMs: number): Date {
+    // The latest instant that a Date can hold.
+    return new Date(Math.min(given.wallClock() + waitMs, 8.64e15));
+  }
+}
+
+function release(message?: Request | Response | null): void {
+  (message?.body as Partial<ReadableStream> | null)?.cancel?.().catch(() => undefined);
 }

@@ -1,5 +1,4 @@
-import { checkNames, expected } from "../../core/check.js";
-import { monotonicClock } from "../../core/clock.js";
+import { expected, ownMembers } from "../../core/check.js";
 import type { ClientOptions, Timing } from "./options.js";
 import { sleep } from "./sleep.js";
 
@@ -19,22 +18,36 @@ const defaultSettings = (): Settings => ({
   maxAttempts: 3,
   maxWaitMs: 60_000,
   maxPending: 10_000,
+  attemptTimeoutMs: Infinity,
   backoff: { baseMs: 1_000, capMs: 30_000 },
   methods: ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"],
   retryStatuses: [429],
-  merge: true,
+  merge: false,
+  giveUp: "throw",
+  refusal: ignore,
+  vendorLimits: () => [],
   retryBudget: { tokens: 10, perSuccess: 0.1 },
   traffic: undefined,
-  onRetry: () => undefined,
-  clock: monotonicClock,
+  onWait: ignore,
+  clock: () => performance.now(),
   wallClock: Date.now,
   sleep,
   random: Math.random,
 });
 
+/** The default of `refusal` and `onWait`. */
+export const ignore = (): undefined => undefined;
+
 /** Fills in the defaults. Throws a TypeError or RangeError for the first option that is wrong or misspelt. */
 export function parseSettings(options: ClientOptions): Settings {
-  return checkAgainst("options", defaultSettings(), options);
+  const { fetch, identity } = ownMembers(options);
+  const merge = identity !== undefined || (fetch === undefined && hasOneUser());
+  return checkAgainst("options", { ...defaultSettings(), merge }, options);
+}
+
+// On a server, and in a worker, a patched `fetch` may sign requests for several users.
+function hasOneUser(): boolean {
+  return "document" in globalThis || globalThis.navigator?.product === "ReactNative";
 }
 
 /**
@@ -47,14 +60,15 @@ export function checkAgainst<T>(name: string, example: T, value: unknown): T {
   if (kindOf(value) !== kind) throw new TypeError(expected(name, kind, value));
   if (Array.isArray(example)) for (const each of value as unknown[]) checkAgainst(name, example[0], each);
   const isWhole = Number.isInteger(example);
-  const least = Number(name === "maxAttempts" || name === "maxPending");
+  const least = Number(/^max[AP]|Timeout/.test(name));
   if (typeof value === "number" && (!(value >= least) || (isWhole && !Number.isSafeInteger(value)))) {
     throw new RangeError(expected(name, `${isWhole ? "a whole number of " : ""}at least ${least}`, value));
   }
+  if (name === "giveUp" && value !== "throw" && value !== "return") throw new RangeError(expected(name, '"throw" or "return"', value));
   if (kind !== OBJECT) return value as T;
-  checkNames(value as object, Object.keys(example as object));
   const all = { ...example } as Record<string, unknown>;
   for (const [key, each] of Object.entries(value as object)) {
+    if (!Object.hasOwn(all, key)) throw new TypeError(`Unknown option \`${key}\`. Known options: ${Object.keys(all).join(", ")}`);
     if (each === undefined) continue;
     if (key === "traffic") checkAgainst("traffic.schedule", checkAgainst, Object(each).schedule);
     const isSpecial = key === "traffic" || (key === "retryBudget" && each === false) || (key === "identity" && typeof each === "function");

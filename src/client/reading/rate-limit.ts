@@ -1,3 +1,5 @@
+import type { HeaderSource } from "../../http/retry-after/retry-after.js";
+
 /** One limit, as a response reports it. */
 export interface RateLimit {
   /** The policy's name. Null when the fields do not name one. */
@@ -11,3 +13,6 @@ export interface RateLimit {
   /** Milliseconds in which `limit` may be used up. Null when not stated. */
   readonly windowMs: number | null;
 }
+
+/** Parses the limits that a response reports; empty when it reports none. `now` is in milliseconds since 1970. */
+export type LimitsParser = (headers: HeaderSource, now: number) => readonly RateLimit[];

@@ -86,7 +86,7 @@ export function observeResponse(caller: Caller, call: TrafficCall, response: Tra
 function updateThrottles(caller: Caller, pending: PendingCall, response: TrafficResponse, { timing, pace, hasQueue }: ObserveContext): void {
   const { number, route } = pending;
   const now = timing.clock();
-  const isRefused = response.status === 429;
+  const isRefused = response.isRefusal;
   const limits = response.limits ?? [];
   const pause = (throttle: Throttle, waitMs: number): void => pauseThrottle(throttle, waitMs, caller.sent, now, timing.random);
   if (isRefused) for (const throttle of throttlesOf(caller, route)) uncountRefused(throttle, now);

@@ -15,6 +15,8 @@ export interface QueuedCall {
   readonly position: number;
   /** When the call is dropped. */
   readonly deadline: number;
+  /** When the call may be sent, as its caller was last told. */
+  toldUntil: number;
   /** Ends the wait: with 0 to send the call, or with the milliseconds that are too long. */
   readonly settle: (waitMs: number) => void;
 }
@@ -76,7 +78,7 @@ export function enqueue(
       remove();
       reject(abortReason(signal as AbortSignal));
     };
-    const queued: QueuedCall = { ...waiting, deadline: timing.clock() + call.maxWaitMs + MAX_JITTER_MS, settle };
+    const queued: QueuedCall = { ...waiting, deadline: timing.clock() + call.maxWaitMs + MAX_JITTER_MS, toldUntil: -Infinity, settle };
     calls.splice(countAhead(routeQueue, position), 0, queued);
     signal?.addEventListener("abort", abort, { once: true });
     onQueued(queued, routeQueue);

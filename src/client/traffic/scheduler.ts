@@ -86,13 +86,24 @@ function dropLate({ caller, queue }: Scheduler, now: number): void {
   queue.nextDropAt = Math.max(soonest, now + DROP_INTERVAL_MS);
 }
 
-/** Settles a call that would wait too long behind the calls ahead of it on each throttle. Returns whether it did. */
+/**
+ * Settles a call that would wait too long behind the calls ahead of it on each throttle, and returns true. Tells
+ * another call of its wait.
+ */
 function dropIfTooLong(queued: QueuedCall, throttles: Throttle[], ahead: ReadonlyMap<Throttle, number>, now: number): boolean {
   const { call, deadline, settle } = queued;
   const waitMs = Math.max(0, ...throttles.map((throttle) => leastWait(throttle, ahead.get(throttle) ?? 0, now)));
   const isTooLong = waitMs > call.maxWaitMs || now + waitMs >= deadline;
   if (isTooLong) settle(Math.max(1, Math.ceil(waitMs)));
+  else tellWait(queued, Math.max(waitMs, ...throttles.map((throttle) => throttleWait(throttle, queued.isRetry, now))), now);
   return isTooLong;
+}
+
+/** Tells the caller of a wait that is new, or longer than it was told. */
+function tellWait(queued: QueuedCall, waitMs: number, now: number): void {
+  if (now + waitMs < queued.toldUntil + DROP_INTERVAL_MS) return;
+  queued.toldUntil = now + waitMs;
+  queued.call.onQueued(Math.ceil(waitMs));
 }
 
 /** Milliseconds until the first call of a route may be sent. */

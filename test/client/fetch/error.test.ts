@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { SluiceError } from "sluice";
 import { RateLimitedError, type RateLimitedFacts } from "sluice/client";
 
-const facts: RateLimitedFacts = { reason: "attempts", waitMs: 3_000, retryAt: new Date(3_000), attempts: 3 };
+const facts: RateLimitedFacts = { method: "GET", url: "https://api.example.com/inbox", reason: "attempts", waitMs: 3_000, retryAt: new Date(3_000), attempts: 3 };
 
 test.each([
   [1, "Too many requests, try again in 1 s"],

@@ -13,7 +13,7 @@ function held(options: ClientOptions = {}) {
       signal?.addEventListener("abort", () => fail(signal.reason as Error), { once: true });
       requests.push({ signal, answer, fail });
     });
-  return { requests, fetch: createFetch({ fetch: wire, ...options }) };
+  return { requests, fetch: createFetch({ fetch: wire, merge: true, ...options }) };
 }
 
 const request = ({ requests }: ReturnType<typeof held>, i = 0) => requests[i] as (typeof requests)[number];
@@ -62,7 +62,7 @@ describe("54 · once it has ended, a new call is a new request:", () => {
 
   test("54 · after a failure, which all callers get", async () => {
     const cause = new TypeError("fetch failed");
-    const { fetch, sent } = talk([cause]);
+    const { fetch, sent } = talk([cause], { maxAttempts: 1 });
     const calls = [fetch(URL_A), fetch(URL_A)];
     for (const call of calls) await expect(call).rejects.toBe(cause);
     expect(await (await fetch(URL_A)).text()).toBe("answer 2");

@@ -11,11 +11,14 @@ const refusal = (act: () => unknown): string => {
   return "accepted";
 };
 
+const KNOWN =
+  "Known options: fetch, identity, maxAttempts, maxWaitMs, maxPending, attemptTimeoutMs, backoff, methods, retryStatuses, merge, giveUp, refusal, vendorLimits, retryBudget, traffic, onWait, clock, wallClock, sleep, random";
+
 const wrong: [options: unknown, message: string][] = [
   [null, "TypeError: Expected `options` to be an object, got null"],
   ["fast", 'TypeError: Expected `options` to be an object, got "fast"'],
-  [{ maxAttempt: 3 }, "TypeError: Unknown option `maxAttempt`. Did you mean `maxAttempts`?"],
-  [{ sensitive: true }, "TypeError: Unknown option `sensitive`. Known options: `fetch`, `identity`, `maxAttempts`, `maxWaitMs`, `maxPending`, `backoff`, `methods`, `retryStatuses`, `merge`, `retryBudget`, `traffic`, `onRetry`, `clock`, `wallClock`, `sleep`, `random`"],
+  [{ maxAttempt: 3 }, `TypeError: Unknown option \`maxAttempt\`. ${KNOWN}`],
+  [{ sensitive: true }, `TypeError: Unknown option \`sensitive\`. ${KNOWN}`],
   [[], "TypeError: Expected `options` to be an object, got an array of 0"],
   [{ backoff: [5] }, "TypeError: Expected `backoff` to be an object, got an array of 1"],
   [{ methods: {} }, "TypeError: Expected `methods` to be an array, got an object"],
@@ -30,7 +33,7 @@ const wrong: [options: unknown, message: string][] = [
   [{ maxWaitMs: Infinity }, "RangeError: Expected `maxWaitMs` to be a whole number of at least 0, got Infinity"],
   [{ maxWaitMs: null }, "TypeError: Expected `maxWaitMs` to be a number, got null"],
   [{ backoff: 5 }, "TypeError: Expected `backoff` to be an object, got 5"],
-  [{ backoff: { base: 5 } }, "TypeError: Unknown option `base`. Did you mean `baseMs`?"],
+  [{ backoff: { base: 5 } }, "TypeError: Unknown option `base`. Known options: baseMs, capMs"],
   [{ backoff: { baseMs: NaN } }, "RangeError: Expected `baseMs` to be a whole number of at least 0, got NaN"],
   [{ methods: "GET" }, 'TypeError: Expected `methods` to be an array, got "GET"'],
   [{ methods: ["GET", 5] }, "TypeError: Expected `methods` to be a string, got 5"],
@@ -42,7 +45,13 @@ const wrong: [options: unknown, message: string][] = [
   [{ retryBudget: { perSuccess: NaN } }, "RangeError: Expected `perSuccess` to be at least 0, got NaN"],
   [{ traffic: {} }, "TypeError: Expected `traffic.schedule` to be a function, got undefined"],
   [{ traffic: null }, "TypeError: Expected `traffic.schedule` to be a function, got undefined"],
-  [{ onRetry: true }, "TypeError: Expected `onRetry` to be a function, got true"],
+  [{ onWait: true }, "TypeError: Expected `onWait` to be a function, got true"],
+  [{ giveUp: true }, "TypeError: Expected `giveUp` to be a string, got true"],
+  [{ giveUp: "reject" }, 'RangeError: Expected `giveUp` to be "throw" or "return", got "reject"'],
+  [{ refusal: [429] }, "TypeError: Expected `refusal` to be a function, got an array of 1"],
+  [{ vendorLimits: true }, "TypeError: Expected `vendorLimits` to be a function, got true"],
+  [{ attemptTimeoutMs: 0 }, "RangeError: Expected `attemptTimeoutMs` to be at least 1, got 0"],
+  [{ attemptTimeoutMs: NaN }, "RangeError: Expected `attemptTimeoutMs` to be at least 1, got NaN"],
   [{ clock: 5 }, "TypeError: Expected `clock` to be a function, got 5"],
   [{ wallClock: 5 }, "TypeError: Expected `wallClock` to be a function, got 5"],
   [{ sleep: 5 }, "TypeError: Expected `sleep` to be a function, got 5"],
@@ -87,11 +96,11 @@ test("a relative URL is left to the wrapped fetch, which may know what it is rel
   const got: unknown[] = [];
   const told: string[] = [];
   const wire = async (input: unknown): Promise<Response> => (got.push(input), got.length > 1 ? new Response("here") : limited());
-  const { fetch, time } = talk([], { fetch: wire, identity: ({ url }) => (told.push(url), ""), onRetry: ({ url }) => void told.push(url) });
+  const { fetch, time } = talk([], { fetch: wire, identity: ({ url }) => (told.push(url), ""), onWait: ({ url }) => void told.push(url) });
   const [a, b] = await time.run(Promise.all([fetch("/inbox?page=1"), fetch("/inbox?page=1")]));
   expect([await a.text(), await b.text()]).toEqual(["here", "here"]);
   expect(got).toEqual(["/inbox?page=1", "/inbox?page=1"]);
-  expect(told.slice(1)).toEqual(["http://relative.invalid/inbox?page=1", "/inbox?page=1"]);
+  expect(told).toEqual([...Array(2).fill("http://relative.invalid/inbox?page=1"), ...Array(2).fill("/inbox?page=1")]);
 });
 
 test("a URL that is none rejects as it does with fetch", async () => {

@@ -76,7 +76,7 @@ const answers: [onStoreError: OnStoreError, told: Told[]][] = [
 describe.each(rows)("$name", (row) => {
   describe.each(answers)("onStoreError: %s", (onStoreError, expected) => {
     test("L11 · tells so with 200 and 503 alone, and a 503 comes back as the response that it is", async () => {
-      const { store, told, waits, ask } = await meet(row, onStoreError);
+      const { store, told, waits, ask } = await meet(row, onStoreError, { maxAttempts: 1 });
       store.health = "down";
       const responses = await repeat(4, ask);
       expect([told, waits]).toEqual([expected, []]);
@@ -89,20 +89,20 @@ describe.each(rows)("$name", (row) => {
 
     test("L11 · tells nothing that keeps calls back, and all is as before when the store is back", async () => {
       const { traffic, observed } = watchedTraffic();
-      const { store, told, waits, ask } = await meet(row, onStoreError, { traffic });
+      const { store, told, waits, ask } = await meet(row, onStoreError, { traffic, maxAttempts: 1 });
       await ask();
       store.health = "down";
       await repeat(4, ask);
       store.health = "up";
       await ask();
       expect([told.slice(1, -1), waits]).toEqual([expected, []]);
-      expect(observed.slice(1, -1)).toEqual(expected.map(([status]) => ({ status, waitMs: null, limits: null, policies: [] })));
+      expect(observed.slice(1, -1)).toEqual(expected.map(([status, seconds]) => ({ status, isRefusal: false, waitMs: seconds && Number(seconds) * 1_000, limits: null, policies: [] })));
       expect([observed[0], observed.at(-1)].map((response) => response?.limits?.[0]?.remaining)).toEqual([5, 4]);
     });
   });
 
-  test("L11 · with retryStatuses: [503], a call comes back after the wait for the local share", async () => {
-    const { store, told, waits, ask } = await meet(row, "local", { retryStatuses: [503] });
+  test("L11 · a call comes back after the wait for the local share", async () => {
+    const { store, told, waits, ask } = await meet(row, "local");
     store.health = "down";
     const responses = await repeat(5, ask);
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
@@ -110,8 +110,8 @@ describe.each(rows)("$name", (row) => {
     expect(waits).toEqual([2_000, 2_000]);
   });
 
-  test("L11 · with retryStatuses: [503], the last answer is a response still when the retries end", async () => {
-    const { store, told, waits, ask } = await meet(row, "unavailable", { retryStatuses: [503] });
+  test("L11 · the last answer is a response still when the retries end", async () => {
+    const { store, told, waits, ask } = await meet(row, "unavailable");
     store.health = "down";
     expect((await ask()).status).toBe(503);
     expect([told, waits]).toEqual([[away(1), away(1), away(1)], [1_000, 1_000]]);

@@ -25,15 +25,15 @@ test("`schedule` precedes every attempt, `observe` gets every response, both wit
   expect(new Set([...scheduled, ...observed.map(([call]) => call)]).size).toBe(1);
   const limit = { policy: "a", limit: null, windowMs: null };
   expect(observed.map(([, response]) => response)).toEqual([
-    { status: 429, waitMs: 2_000, limits: [{ ...limit, remaining: 0, resetMs: 2_000 }], policies: ["a"] },
-    { status: 200, waitMs: null, limits: [{ ...limit, remaining: 4, resetMs: 1_000 }], policies: [] },
+    { status: 429, isRefusal: true, waitMs: 2_000, limits: [{ ...limit, remaining: 0, resetMs: 2_000 }], policies: ["a"] },
+    { status: 200, isRefusal: false, waitMs: null, limits: [{ ...limit, remaining: 4, resetMs: 1_000 }], policies: [] },
   ]);
 });
 
 test("`observe` gets null for a request that failed", async () => {
   const { observed, traffic } = recordingTraffic();
   const cause = new TypeError("fetch failed");
-  await expect(talk([cause], { traffic }).fetch(URL_A)).rejects.toBe(cause);
+  await expect(talk([cause], { traffic, maxAttempts: 1 }).fetch(URL_A)).rejects.toBe(cause);
   expect(observed.map(([, response]) => response)).toEqual([null]);
 });
 

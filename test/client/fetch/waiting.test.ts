@@ -119,7 +119,7 @@ const bodies: [string, string | null][] = [["without bodies", null], ["with bodi
 test.each(bodies)("58 · one signal for many calls %s has one listener, one after the other and all at once", async (_, body) => {
   const stop = new AbortController();
   const wire = async (): Promise<Response> => new Response(body);
-  const fetch = createFetch({ fetch: wire });
+  const fetch = createFetch({ fetch: wire, merge: true });
   for (let i = 0; i < 50; i++) await (await fetch(URL_A, { signal: stop.signal })).text();
   expect(getEventListeners(stop.signal, "abort")).toHaveLength(1);
   await Promise.all(Array.from({ length: 50 }, (__, i) => fetch(`${URL_A}/${i}`, { signal: stop.signal })));

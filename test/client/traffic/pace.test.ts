@@ -129,7 +129,7 @@ describe("pace", () => {
           await desk.time.run(desk.schedule(call));
           const response = await server(new Request("https://x.test/a"));
           expect(response.status).toBe(200);
-          desk.observe(call, { status: 200, waitMs: null, limits: parseRateLimit(response.headers, 0), policies: [] });
+          desk.observe(call, { status: 200, isRefusal: false, waitMs: null, limits: parseRateLimit(response.headers, 0), policies: [] });
         }
       }),
       { numRuns: 25 },

@@ -2,11 +2,12 @@
 import { createTraffic, type RateLimit, type TrafficCall, type TrafficOptions, type TrafficResponse } from "../../../src/client/traffic/traffic.js";
 import { FakeTime } from "../fake-time.js";
 
-export const refused = (waitMs: number | null, ...policies: string[]): TrafficResponse => ({ status: 429, waitMs, limits: null, policies });
+export const refused = (waitMs: number | null, ...policies: string[]): TrafficResponse => ({ status: 429, isRefusal: true, waitMs, limits: null, policies });
 
 /** A response that reports what is left of a limit. */
 export const reporting = (told: Partial<RateLimit> = {}, status = 200): TrafficResponse => ({
   status,
+  isRefusal: status === 429,
   waitMs: null,
   limits: [{ policy: "api", limit: 100, remaining: 99, resetMs: null, windowMs: null, ...told }],
   policies: [],
@@ -26,7 +27,7 @@ export class Desk {
 
   /** Makes a call: `GET /a` without an identity, unless `facts` differ. */
   call(facts: Partial<TrafficCall> = {}): TrafficCall {
-    return { origin: "https://x.test", path: "/a", method: "GET", identity: "", maxWaitMs: 60_000, signal: null, sensitive: false, ...facts };
+    return { origin: "https://x.test", path: "/a", method: "GET", identity: "", maxWaitMs: 60_000, signal: null, sensitive: false, onQueued: () => undefined, ...facts };
   }
 
   /** Schedules a call. When it may be sent, its name (default: its path) is added to `sent`. */

@@ -1,0 +1,41 @@
+import { SluiceError } from "../../core/errors.js";
+import { abortReason, onAbort, throwIfAborted } from "./abort.js";
+import type { ClientCall } from "./call.js";
+
+/** Sends attempt `number` of a call. Rejects as the wrapped `fetch` does, or with the code `"ERR_ATTEMPT_TIMEOUT"`. */
+export async function sendAttempt(call: ClientCall, number: number): Promise<Response> {
+  const { fetch, init, signal, attemptTimeoutMs, source } = call;
+  throwIfAborted(signal);
+  // A body can be read once. So a copy is sent as long as another attempt may follow.
+  const input = source && number < call.maxAttempts ? source.clone() : call.input;
+  if (attemptTimeoutMs === Infinity) return fetch(input, signal ? { ...init, signal } : init);
+  const stop = new AbortController();
+  const release = signal && onAbort(signal, () => stop.abort(abortReason(signal)));
+  const timer = new AbortController();
+  const timeout = async (): Promise<never> => {
+    await call.sleep(attemptTimeoutMs, timer.signal);
+    const late = new SluiceError("ERR_ATTEMPT_TIMEOUT", `No response to ${call.method} ${call.url} within ${attemptTimeoutMs} ms`);
+    // The name that code around a `fetch` looks for.
+    late.name = "TimeoutError";
+    stop.abort(late);
+    throw late;
+  };
+  let response: Response | undefined;
+  try {
+    // A wrapped `fetch` may ignore its signal.
+    return (response = await Promise.race([fetch(input, { ...init, signal: stop.signal }), timeout()]));
+  } finally {
+    timer.abort();
+    // An abort still ends a body that is arriving.
+    release?.(response?.body);
+  }
+}
+
+/**
+ * Whether `fetch` failed without a response. Such errors are TypeErrors, and those of a timeout or of the package
+ * node-fetch. So is the error of a wrong URL, whose message says so on every platform.
+ */
+export function isNetworkError(error: unknown): boolean {
+  const { name, message } = Object(error) as Error;
+  return /^(TypeError(?!.*URL)|TimeoutError|FetchError)/.test(`${name}: ${message}`);
+}

@@ -1,0 +1,166 @@
+/** Requests without a response: network errors, timeouts of one attempt, and bodies that are sent again. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createFetch, type ClientInit } from "sluice/client";
+import { limited, talk, URL_A, type Answer } from "../fake-server.js";
+import { FakeTime } from "../fake-time.js";
+
+const failed = new TypeError("fetch failed");
+const half = (): FakeTime => new FakeTime({ random: () => 0.5 });
+
+describe("a network error", () => {
+  const named = (name: string): Error => Object.assign(new Error("lost"), { name });
+  test.each([failed, named("TimeoutError"), named("FetchError")])("%s of a repeatable call is retried with backoff", async (error) => {
+    const { fetch, sent, time } = talk([error, error], {}, half());
+    expect(await (await time.run(fetch(URL_A))).text()).toBe("answer 3");
+    expect(sent.map(({ at }) => at)).toEqual([0, 550, 550 + 1_050]);
+  });
+
+  test("53 · rejects unchanged when the attempts end", async () => {
+    const { fetch, sent, time } = talk(Array<Answer>(3).fill(failed));
+    await expect(time.run(fetch(URL_A))).rejects.toBe(failed);
+    expect(sent).toHaveLength(3);
+  });
+
+  const once: [why: string, init: ClientInit][] = [
+    ["POST", { method: "POST", body: "a" }],
+    ["sensitive call", { sensitive: true }],
+    ["call with `retry: false`", { retry: false }],
+    ["stream", { method: "PUT", body: new Blob(["a"]).stream(), duplex: "half" } as ClientInit],
+    ["call with one attempt", { maxAttempts: 1 }],
+  ];
+  test.each(once)("53 · of a %s rejects unchanged and at once", async (_, init) => {
+    const { fetch, sent, time } = talk([failed]);
+    await expect(fetch(URL_A, init)).rejects.toBe(failed);
+    expect([sent.length, time.sleeps]).toEqual([1, []]);
+  });
+
+  const others: Error[] = [new Error("not signed in"), new RangeError("no"), new TypeError("Failed to parse URL from /inbox"), new DOMException("Aborted", "AbortError")];
+  test.each(others)("53 · is not %s, which rejects at once", async (error) => {
+    const { fetch, sent } = talk([error]);
+    await expect(fetch(URL_A)).rejects.toBe(error);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("58 · is not an abort, even if it looks like one", async () => {
+    const stop = new AbortController();
+    const { fetch, sent } = talk([() => (stop.abort(failed), Promise.reject(failed))]);
+    await expect(fetch(URL_A, { signal: stop.signal })).rejects.toBe(failed);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("takes a token of the retry budget, as refusals do", async () => {
+    const { fetch, sent, time } = talk(Array<Answer>(20).fill(failed), { retryBudget: { tokens: 4 } });
+    for (let call = 0; call < 4; call++) await expect(time.run(fetch(`${URL_A}?${call}`))).rejects.toBe(failed);
+    // The second failure leaves half of the tokens.
+    expect(sent).toHaveLength(2 + 3);
+  });
+
+  test("of a connection that a real server drops is retried", async () => {
+    let requests = 0;
+    const server = createServer((request, response) => {
+      if (++requests === 1) request.socket.destroy();
+      else response.end("here");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const fetch = createFetch({ sleep: () => Promise.resolve() });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    expect(await (await fetch(url, { headers: { Connection: "close" } })).text()).toBe("here");
+    expect(requests).toBe(2);
+  });
+});
+
+describe("`attemptTimeoutMs`", () => {
+  const never = (): Promise<Response> => new Promise(() => undefined);
+
+  test("ends an attempt without a response, and the next is sent after backoff", async () => {
+    const { fetch, sent, time } = talk([never], { attemptTimeoutMs: 5_000 }, half());
+    expect(await (await time.run(fetch(URL_A))).text()).toBe("answer 2");
+    expect(sent.map(({ at }) => at)).toEqual([0, 5_550]);
+    expect(sent.map(({ init }) => init?.signal?.aborted)).toEqual([true, false]);
+    expect(time.sleeping).toBe(0);
+  });
+
+  test("of all attempts rejects with its code, and says of what", async () => {
+    const { fetch, time } = talk([never, never, never], { attemptTimeoutMs: 5_000 });
+    const error = await time.run(fetch(URL_A, { method: "PUT" }).catch((reason: unknown) => reason));
+    expect(error).toMatchObject({ code: "ERR_ATTEMPT_TIMEOUT", name: "TimeoutError", message: `No response to PUT ${URL_A} within 5000 ms` });
+  });
+
+  test("is of no concern to a response that has begun", async () => {
+    const { fetch, time } = talk([], { attemptTimeoutMs: 5_000 });
+    const response = await fetch(URL_A);
+    await time.advance(60_000);
+    expect(await response.text()).toBe("answer 1");
+    expect(time.sleeping).toBe(0);
+  });
+
+  test.each([true, false])("58 · an abort by the caller counts as ever (merged: %s)", async (merge) => {
+    const stop = new AbortController();
+    const aborted = (init?: RequestInit): Promise<Response> =>
+      new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error)));
+    const { fetch, time } = talk([], { attemptTimeoutMs: 5_000, merge, fetch: (_, init) => aborted(init) });
+    const call = fetch(URL_A, { signal: stop.signal });
+    await time.advance(1_000);
+    const reason = new Error("left");
+    stop.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    expect(time.sleeping).toBe(0);
+  });
+});
+
+describe("57 · a Request with a body", () => {
+  const put = (init?: RequestInit): Request => new Request(URL_A, { method: "PUT", body: "hello", ...init });
+
+  const inputs: [name: string, input: () => Request, init: ClientInit][] = [
+    ["of text", put, {}],
+    ["with options", put, { headers: { "X-A": "1" } }],
+    ["of a stream", () => put({ body: new Blob(["hello"]).stream(), duplex: "half" } as RequestInit), {}],
+    ["that is a POST with `retry`", () => put({ method: "POST" }), { retry: true }],
+  ];
+  test.each(inputs)("%s is sent again, whole", async (_, input, init) => {
+    const { fetch, sent, time } = talk([limited(), failed]);
+    expect((await time.run(fetch(input(), init))).status).toBe(200);
+    expect(sent.map(({ body }) => body)).toEqual(["hello", "hello", "hello"]);
+  });
+
+  test("is itself sent last, so that no copy is left over", async () => {
+    const got: unknown[] = [];
+    const { fetch, time } = talk([], { fetch: async (input) => (got.push(input), limited()), giveUp: "return" });
+    const request = put();
+    await time.run(fetch(request));
+    expect(got.map((each) => each === request)).toEqual([false, false, true]);
+  });
+
+  test("is itself sent where it is not repeated", async () => {
+    const got: unknown[] = [];
+    const options = { fetch: async (input: unknown) => (got.push(input), new Response()) };
+    const post = put({ method: "POST" });
+    await talk([], options).fetch(post);
+    const once = put();
+    await talk([], options).fetch(once, { maxAttempts: 1 });
+    expect(got).toEqual([post, once]);
+  });
+
+  test("counts as used afterwards, and keeps no copy of its body", async () => {
+    const request = put();
+    await talk().fetch(request);
+    expect(request.bodyUsed).toBe(true);
+  });
+
+  test("whose body was read before rejects as with fetch", async () => {
+    const request = put();
+    await request.text();
+    const { fetch, sent, time } = talk();
+    await expect(fetch(request)).rejects.toBeInstanceOf(TypeError);
+    expect([sent.length, time.sleeps]).toEqual([0, []]);
+  });
+
+  test("is of no concern where the options bring a body", async () => {
+    const { fetch, sent, time } = talk([limited()]);
+    await time.run(fetch(put(), { body: "other" }));
+    expect(sent.map(({ body }) => body)).toEqual(["other", "other"]);
+  });
+});
