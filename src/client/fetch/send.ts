@@ -50,9 +50,7 @@ export async function sendWithRetries(given: ClientCall, budget: RetryBudget, on
       if (!mayRetry && typeof verdict === "number") verdict = "budget";
       if (typeof verdict === "string") {
         if (!reply) throw failure;
-        const { response, told, body } = reply;
-        const { serverCode, serverMessage } = body ?? {};
-        return isLimited ? { ...giveUp(verdict, waitMs), serverCode, serverMessage, policies: told.policies, response } : response;
+        return isLimited ? giveUp(verdict, waitMs, reply) : reply.response;
       }
       // Frees the connection. Most often the body has been read to its end.
       release(reply?.response);
@@ -64,8 +62,11 @@ export async function sendWithRetries(given: ClientCall, budget: RetryBudget, on
     release(call.source);
   }
 
-  function giveUp(reason: RateLimitReason, waitMs: number | null): RateLimitedFacts {
-    return { method, url, reason, waitMs, retryAt: waitMs === null ? null : endOf(waitMs), attempts };
+  function giveUp(reason: RateLimitReason, waitMs: number | null, reply?: Reply): RateLimitedFacts {
+    const { response = null, told, body } = reply ?? {};
+    const { serverCode = null, serverMessage = null } = body ?? {};
+    const retryAt = waitMs === null ? null : endOf(waitMs);
+    return { method, url, reason, waitMs, retryAt, attempts, serverCode, serverMessage, policies: told?.policies ?? [], response };
   }
 
   function endOf(waitMs: number): Date {
