@@ -3,11 +3,9 @@
  *
  *   const http = ky.create(obeyRateLimits());
  *
- * If you can set ky's `fetch`, one line gives you the whole client, with `RateLimitedError` and merging:
+ * If you can set ky's `fetch`, one line gives you the whole client, with `RateLimitedError`:
  *
  *   const http = ky.create({ fetch: createFetch(), retry: 0 });
- *
- * That line does not retry requests with a body, because ky turns the body into a stream. The hook does.
  */
 import ky, { type AfterResponseHook, type Options } from "ky";
 import { parseWait } from "sluice/client";

@@ -41,7 +41,7 @@ function openApp({ url, user, say, timing = {} }: Surroundings): App {
     },
     identity: user,
     // A spinner, in a real app.
-    onWait: ({ waitMs }) => say(`    too fast for the server; it gets ${seconds(waitMs)} of peace`),
+    onWait: ({ waitMs }) => say(`    refused; waits ${seconds(waitMs)}`),
     ...timing,
   });
   const headers = { Authorization: `Bearer ${user}` };
@@ -61,7 +61,7 @@ async function comeToForeground({ ask, sent, say }: App): Promise<void> {
       return (await response.json()) as { messages: unknown[] };
     })),
   );
-  say(`  ${answers.length} answers, ${sent()} requests. Equal ones that were under way at once became one.`);
+  say(`  ${answers.length} answers, ${sent()} requests. Identical ones that were pending became one.`);
 }
 
 /** The user pulls the list down again and again. */

@@ -36,7 +36,7 @@ test("the story is the one that the documentation tells", async () => {
       random: () => 0.5,
     },
   });
-  expect(lines).toContain("  12 answers, 3 requests. Equal ones that were under way at once became one.");
+  expect(lines).toContain("  12 answers, 3 requests. Identical ones that were pending became one.");
   expect(lines).toContain("  10 answers, 12 requests. No error reached the user.");
   expect(readFileSync("docs/client.md", "utf8")).toContain(`\`\`\`text\n${lines.join("\n")}\n\`\`\``);
 });

@@ -1,7 +1,7 @@
 import { SluiceError } from "../../core/errors.js";
 import { toRetryAfter } from "../../http/retry-after/retry-after.js";
 import { parseCall } from "./call.js";
-import { RateLimitedError, type RateLimitedFacts } from "./error.js";
+import { RateLimitedError } from "./error.js";
 import { createMerger } from "./merge.js";
 import type { ClientFetch, ClientOptions } from "./options.js";
 import { createRetryBudget } from "./retry-budget.js";
@@ -38,15 +38,16 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   let pending = 0;
   return async (input, init) => {
     if (pending >= maxPending) {
-      throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls, got one more. Await some first, or raise \`maxPending\``);
+      throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls. Await some first, or raise \`maxPending\``);
     }
     pending++;
     try {
       const call = parseCall(input, init ?? {}, settings);
       const result = await merge(call, (signal, onWait) => sendWithRetries({ ...call, signal }, budget, onWait));
       if (!("reason" in result)) return result;
-      if (giveUp === "throw") throw new RateLimitedError(result);
-      return result.response ?? toResponse(result);
+      const error = new RateLimitedError(result);
+      if (giveUp === "throw") throw error;
+      return error.response ?? toResponse(error);
     } finally {
       pending--;
     }
@@ -54,9 +55,10 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
 }
 
 /** The 429 for a call that was not sent, because the wait is known. */
-function toResponse({ waitMs }: RateLimitedFacts): Response {
+function toResponse({ message, waitMs }: RateLimitedError): Response {
   const seconds = toRetryAfter(Number(waitMs));
-  const body = { title: "Too Many Requests", status: 429, code: "rate_limited", message: "Too many requests", retry_after: seconds };
-  const headers = { "Content-Type": "application/problem+json", ...(seconds < Infinity && { "Retry-After": `${seconds}` }) };
-  return new Response(JSON.stringify(body), { status: 429, headers });
+  const headers = new Headers({ "Content-Type": "application/problem+json" });
+  // An endless wait cannot be written.
+  if (seconds < Infinity) headers.set("Retry-After", `${seconds}`);
+  return new Response(JSON.stringify({ status: 429, code: "rate_limited", message, retry_after: seconds }), { status: 429, headers });
 }

@@ -32,7 +32,7 @@ export async function readReply(response: Response, { refusal, retryStatuses, tr
   else if (decided !== undefined) {
     const given = (Object(decided) as { waitMs?: unknown }).waitMs;
     if (given !== null && !(typeof given === "number" && given >= 0)) {
-      throw new TypeError(expected("refusal()", "undefined, null, or an object with `waitMs`: at least 0, or null", decided));
+      throw new TypeError(expected("refusal()", "undefined, null or { waitMs }", decided));
     }
     waitMs = given ?? waitMs;
     reason = status < 500 ? "limited" : "unavailable";

@@ -1,4 +1,3 @@
-import { monotonicClock } from "../../core/clock.js";
 import { abortReason } from "./abort.js";
 
 // A longer timer fires at once.
@@ -10,7 +9,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * A platform's timer may fire up to 1 ms early and holds at most 24.8 days, so each timer is checked against the clock.
  */
 export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
-  const end = monotonicClock() + ms;
+  const end = performance.now() + ms;
   return new Promise((resolve, reject) => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = (): void => {
@@ -18,7 +17,7 @@ export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
       reject(abortReason(signal as AbortSignal));
     };
     const rest = (): void => {
-      const left = end - monotonicClock();
+      const left = end - performance.now();
       if (left > 0) return void (timer = setTimeout(rest, Math.min(Math.ceil(left), MAX_TIMER_MS)));
       signal?.removeEventListener("abort", stop);
       resolve();

@@ -11,11 +11,14 @@ const refusal = (act: () => unknown): string => {
   return "accepted";
 };
 
+const KNOWN =
+  "Known options: fetch, identity, maxAttempts, maxWaitMs, maxPending, attemptTimeoutMs, backoff, methods, retryStatuses, merge, giveUp, refusal, vendorLimits, retryBudget, traffic, onWait, clock, wallClock, sleep, random";
+
 const wrong: [options: unknown, message: string][] = [
   [null, "TypeError: Expected `options` to be an object, got null"],
   ["fast", 'TypeError: Expected `options` to be an object, got "fast"'],
-  [{ maxAttempt: 3 }, "TypeError: Unknown option `maxAttempt`. Did you mean `maxAttempts`?"],
-  [{ sensitive: true }, "TypeError: Unknown option `sensitive`. Known options: `fetch`, `identity`, `maxAttempts`, `maxWaitMs`, `maxPending`, `attemptTimeoutMs`, `backoff`, `methods`, `retryStatuses`, `merge`, `giveUp`, `refusal`, `vendorLimits`, `retryBudget`, `traffic`, `onWait`, `clock`, `wallClock`, `sleep`, `random`"],
+  [{ maxAttempt: 3 }, `TypeError: Unknown option \`maxAttempt\`. ${KNOWN}`],
+  [{ sensitive: true }, `TypeError: Unknown option \`sensitive\`. ${KNOWN}`],
   [[], "TypeError: Expected `options` to be an object, got an array of 0"],
   [{ backoff: [5] }, "TypeError: Expected `backoff` to be an object, got an array of 1"],
   [{ methods: {} }, "TypeError: Expected `methods` to be an array, got an object"],
@@ -30,7 +33,7 @@ const wrong: [options: unknown, message: string][] = [
   [{ maxWaitMs: Infinity }, "RangeError: Expected `maxWaitMs` to be a whole number of at least 0, got Infinity"],
   [{ maxWaitMs: null }, "TypeError: Expected `maxWaitMs` to be a number, got null"],
   [{ backoff: 5 }, "TypeError: Expected `backoff` to be an object, got 5"],
-  [{ backoff: { base: 5 } }, "TypeError: Unknown option `base`. Did you mean `baseMs`?"],
+  [{ backoff: { base: 5 } }, "TypeError: Unknown option `base`. Known options: baseMs, capMs"],
   [{ backoff: { baseMs: NaN } }, "RangeError: Expected `baseMs` to be a whole number of at least 0, got NaN"],
   [{ methods: "GET" }, 'TypeError: Expected `methods` to be an array, got "GET"'],
   [{ methods: ["GET", 5] }, "TypeError: Expected `methods` to be a string, got 5"],
