@@ -1,8 +1,9 @@
-import type { RateLimit } from "../../src/client/reading/rate-limit.js";
 import { parseRateLimit } from "../../src/client/reading/rate-limit-fields.js";
-import { parseWait, type Wait } from "../../src/client/reading/wait.js";
+import { parseRefusal } from "../../src/client/reading/refusal-body.js";
+import { parseWait } from "../../src/client/reading/wait.js";
 import { parseHttpDate } from "../../src/http/retry-after/http-date.js";
 import { parseRetryAfter } from "../../src/http/retry-after/retry-after.js";
+import bodiesJson from "../vectors/bodies.json" with { type: "json" };
 import decisionsJson from "../vectors/decisions.json" with { type: "json" };
 import httpDateJson from "../vectors/http-date.json" with { type: "json" };
 import rateLimitJson from "../vectors/rate-limit.json" with { type: "json" };
@@ -10,7 +11,7 @@ import retryAfterJson from "../vectors/retry-after.json" with { type: "json" };
 import waitJson from "../vectors/wait.json" with { type: "json" };
 
 /** Header fields of a vector; several values are several lines of one field. */
-type Fields = Readonly<Record<string, string | readonly string[]>>;
+export type Fields = Readonly<Record<string, string | readonly string[]>>;
 
 /** What our functions make of one vector, beside what the vector expects. */
 export interface Outcome {
@@ -19,31 +20,61 @@ export interface Outcome {
   readonly expected: unknown;
 }
 
-type Dated = { readonly why: string; readonly text: string; readonly now: number; readonly expectedMs: number | null };
-type Timed = { readonly why: string; readonly headers: Fields; readonly now: number; readonly expectedMs?: number | null; readonly atLeastMs?: number };
-type Told<T> = { readonly why: string; readonly headers: Fields; readonly now: number; readonly expected: T | null };
+interface Timed {
+  readonly headers: Fields;
+  readonly now: number;
+}
+
+/** The inputs of each file's vectors. */
+export interface Inputs {
+  readonly "http-date": { readonly text: string; readonly now: number };
+  readonly "retry-after": Timed;
+  readonly "rate-limit": Timed;
+  readonly wait: Timed;
+  readonly bodies: { readonly text: string };
+}
+
+/** What our own functions make of a vector's inputs. */
+export const ours: { readonly [File in keyof Inputs]: (input: Inputs[File]) => unknown } = {
+  "http-date": ({ text, now }) => parseHttpDate(text, now),
+  "retry-after": ({ headers, now }) => parseRetryAfter(headers, now),
+  "rate-limit": ({ headers, now }) => parseRateLimit(headers, now),
+  wait: ({ headers, now }) => parseWait(headers, now),
+  bodies: async ({ text }) => {
+    const { serverCode, serverMessage, waitMs, policies } = await parseRefusal(new Response(text, { status: 429 }));
+    return { serverCode, serverMessage, waitMs, policies: policies ?? null };
+  },
+};
+
+interface Told {
+  readonly why: string;
+  readonly expected?: unknown;
+  readonly expectedMs?: number | null;
+  readonly atLeastMs?: number;
+}
 
 /** All vectors that need no client, by the name of their file. */
-export function runVectors(): Readonly<Record<"http-date" | "retry-after" | "rate-limit" | "wait", readonly Outcome[]>> {
+export async function runVectors(): Promise<Readonly<Record<keyof Inputs, readonly Outcome[]>>> {
+  const run = <File extends keyof Inputs>(file: File, vectors: unknown): Promise<Outcome[]> =>
+    Promise.all(
+      (vectors as readonly (Inputs[File] & Told)[]).map(async (vector) => {
+        const { why, atLeastMs, expectedMs, expected = expectedMs } = vector;
+        const got = await ours[file](vector);
+        return atLeastMs === undefined ? { why, got, expected } : { why, got: Number(got) >= atLeastMs, expected: true };
+      }),
+    );
   return {
-    "http-date": (httpDateJson as Dated[]).map(({ why, text, now, expectedMs: expected }) => ({ why, got: parseHttpDate(text, now), expected })),
-    "retry-after": (retryAfterJson as unknown as Timed[]).map(({ why, headers, now, expectedMs, atLeastMs }) => {
-      const got = parseRetryAfter(headers, now);
-      return atLeastMs === undefined ? { why, got, expected: expectedMs } : { why, got: (got ?? 0) >= atLeastMs, expected: true };
-    }),
-    "rate-limit": (rateLimitJson as unknown as Told<RateLimit[]>[]).map(({ why, headers, now, expected }) => ({
-      why,
-      got: parseRateLimit(headers, now),
-      expected,
-    })),
-    wait: (waitJson as unknown as Told<Wait>[]).map(({ why, headers, now, expected }) => ({ why, got: parseWait(headers, now), expected })),
+    "http-date": await run("http-date", httpDateJson),
+    "retry-after": await run("retry-after", retryAfterJson),
+    "rate-limit": await run("rate-limit", rateLimitJson),
+    wait: await run("wait", waitJson),
+    bodies: await run("bodies", bodiesJson),
   };
 }
 
-/** What a client does after an answer: nothing is left out that the rule depends on. */
-export interface DecisionVector {
-  readonly why: string;
-  /** `retry` is what the caller says about this one call; `body` is none, a text, or a stream, which is gone once sent. */
+/** The inputs of a decision: an attempt, its answer and all that the rules depend on. */
+export interface DecisionInput {
+  /** `retry` is what the caller says about this one call. `body` is none, a text, or a stream, which is gone once sent. */
   readonly request: { readonly method: string; readonly sensitive?: boolean; readonly retry?: boolean; readonly body?: "text" | "stream" };
   /** What differs from the defaults. */
   readonly settings?: {
@@ -55,15 +86,22 @@ export interface DecisionVector {
   };
   /** Requests sent so far, at least 1. */
   readonly attempt: number;
-  readonly status: number;
+  /** Null for a network error. */
+  readonly status: number | null;
   readonly headers: Fields;
+  /** The response's body. Empty when absent. */
+  readonly body?: string;
   readonly now: number;
   readonly random: number;
-  /** The request is sent again after a wait; or it is given up, with the server's wait; or the response is the answer. */
-  readonly expected:
-    | { readonly retry: true; readonly waitMs: number }
-    | { readonly error: string; readonly waitMs: number | null }
-    | { readonly retry: false };
+}
+
+/** The request is sent again after a wait. Or it is given up, with the server's wait. Or the caller gets the answer as it is. */
+export type Decision = { readonly retry: true; readonly waitMs: number } | { readonly error: string; readonly waitMs: number | null } | { readonly retry: false };
+
+/** A vector of `decisions.json`. */
+export interface DecisionVector extends DecisionInput {
+  readonly why: string;
+  readonly expected: Decision;
 }
 
 /** The vectors of `decisions.json`. */

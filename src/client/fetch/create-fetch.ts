@@ -38,7 +38,7 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   let pending = 0;
   return async (input, init) => {
     if (pending >= maxPending) {
-      throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls. Await some first, or raise \`maxPending\``);
+      throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls, got one more. Await some first, or raise \`maxPending\``);
     }
     pending++;
     try {

@@ -132,7 +132,7 @@ describe("`refusal`", () => {
   const wrong: unknown[] = [{}, { waitMs: -1 }, { waitMs: NaN }, { waitMs: "5" }, true, 5, "no", Promise.resolve(null)];
   test.each(wrong)("that gives %j rejects the call", async (given) => {
     const { fetch, sent } = talk([limited()], { refusal: (() => given) as RefusalHook });
-    await expect(fetch(URL_A)).rejects.toThrow(/^Expected `refusal\(\)` to be undefined, null, or an object with `waitMs`: at least 0, or null, got /);
+    await expect(fetch(URL_A)).rejects.toThrow(/^Expected `refusal\(\)` to be undefined, null or \{ waitMs \}, got /);
     expect(sent).toHaveLength(1);
   });
 
