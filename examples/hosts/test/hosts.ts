@@ -2,7 +2,7 @@
 import type { RequestListener } from "node:http";
 import { environmentManager, MutationObserver, QueryObserver } from "@tanstack/react-query";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
-import type { ClientOptions } from "sluice/client";
+import type { ClientOptions, HeaderSource } from "sluice/client";
 import { createAnthropic } from "../anthropic.js";
 import { createHttp } from "../ky.js";
 import { createOctokit } from "../octokit.js";
@@ -28,7 +28,7 @@ export interface Host {
   /** The class of what a refused call gives. */
   readonly refusal: string;
   /** Where the host keeps the refusal's response. */
-  responseOf(refusal: never): { readonly status: number; readonly headers: HeadersInit };
+  responseOf(refusal: never): { readonly status: number; readonly headers: HeaderSource };
   /** The class of the error of an aborted call. */
   readonly aborted: string;
 }

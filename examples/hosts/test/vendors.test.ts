@@ -1,4 +1,5 @@
 // Refusals that are a service's own, and a server that does not answer: what recipes say beside `giveUp`.
+import { InternalServerError } from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
 import { createAnthropic } from "../anthropic.js";
 import { createHttp } from "../ky.js";
@@ -26,7 +27,9 @@ test("OpenAI: another 429 without a wait is repeated", async () => {
 test("Anthropic: an overloaded service is asked three times, and its last answer is the error", async () => {
   const { url, arrived, limits } = await startWorld(null, always({ type: "error", error: { type: "overloaded_error" } }, 529));
   const anthropic = createAnthropic({ apiKey: "none", baseURL: url }, limits);
-  expect(await outcomeOf(anthropic.messages.create({ model: "small", max_tokens: 1, messages }))).toMatchObject({ status: 529 });
+  const outcome = await outcomeOf(anthropic.messages.create({ model: "small", max_tokens: 1, messages }));
+  expect(outcome).toBeInstanceOf(InternalServerError);
+  expect(outcome).toMatchObject({ status: 529 });
   expect(arrived).toHaveLength(3);
 });
 

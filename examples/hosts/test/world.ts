@@ -10,6 +10,7 @@ import { listen } from "../../../test/adapters/rows/listen.js";
 /** A request that reached the server. The status is 0 while there is no answer. */
 export interface Arrived {
   readonly method: string;
+  body: string;
   status: number;
 }
 
@@ -39,8 +40,9 @@ export async function startWorld(everyMs: number | null, listener: RequestListen
   const limited = everyMs === null ? listener : oneToken(everyMs, clock, listener);
   const arrived: Arrived[] = [];
   const server = createServer((request, response) => {
-    const one: Arrived = { method: String(request.method), status: 0 };
+    const one: Arrived = { method: String(request.method), body: "", status: 0 };
     arrived.push(one);
+    request.on("data", (chunk) => (one.body += chunk));
     response.once("finish", () => (one.status = response.statusCode));
     limited(request, response);
   });
