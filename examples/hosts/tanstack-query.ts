@@ -14,9 +14,8 @@ export function createQueries(limits: ClientOptions = {}) {
   const fetch = createFetch(limits);
   return {
     queryClient: new QueryClient({ defaultOptions: { queries: { retry: false } } }),
-    // The signal ends the wait when no component needs the query any more.
-    read: <T>(url: string) =>
-      queryOptions({ queryKey: [url], queryFn: ({ signal }) => json<T>(fetch(url, { signal })) }),
+    // The signal ends the wait when no component needs the query anymore.
+    read: <T>(url: string) => queryOptions({ queryKey: [url], queryFn: ({ signal }) => json<T>(fetch(url, { signal })) }),
     send: <T>(url: string) =>
       mutationOptions({ mutationFn: (body: object) => json<T>(fetch(url, { method: "POST", body: JSON.stringify(body) })) }),
   };
