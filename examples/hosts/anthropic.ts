@@ -7,12 +7,14 @@
  */
 import Anthropic, { type ClientOptions as AnthropicOptions } from "@anthropic-ai/sdk";
 import { createFetch, type ClientOptions } from "sluice/client";
+import { openaiRefusal } from "sluice/client/vendors";
 
 /** Makes the SDK's client. `limits` are options of `createFetch`. */
 export function createAnthropic(options: AnthropicOptions, limits: ClientOptions = {}): Anthropic {
   const fetch = createFetch({
     giveUp: "return",
     methods: ["GET", "POST", "DELETE"], // almost every call is a POST; the SDK repeats them too
+    refusal: openaiRefusal, // obeys `x-should-retry`, which Anthropic sends, too
     retryStatuses: [529], // overloaded
     ...limits,
   });

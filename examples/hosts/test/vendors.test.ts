@@ -1,5 +1,5 @@
 // Refusals that are a service's own, and a server that does not answer: what recipes say beside `giveUp`.
-import { InternalServerError } from "@anthropic-ai/sdk";
+import { InternalServerError, RateLimitError } from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
 import { createAnthropic } from "../anthropic.js";
 import { createHttp } from "../ky.js";
@@ -31,6 +31,13 @@ test("Anthropic: an overloaded service is asked three times, and its last answer
   expect(outcome).toBeInstanceOf(InternalServerError);
   expect(outcome).toMatchObject({ status: 529 });
   expect(arrived).toHaveLength(3);
+});
+
+test("Anthropic: a 429 that says not to retry is given up after one request", async () => {
+  const { url, arrived, limits } = await startWorld(null, always({ type: "error" }, 429, { "x-should-retry": "false" }));
+  const anthropic = createAnthropic({ apiKey: "none", baseURL: url }, limits);
+  expect(await outcomeOf(anthropic.models.list())).toBeInstanceOf(RateLimitError);
+  expect(arrived).toHaveLength(1);
 });
 
 const reset = { "X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": String(NOON / 1_000 + 12), Date: new Date(NOON).toUTCString() };
