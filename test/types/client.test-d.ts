@@ -20,6 +20,8 @@ const client = createFetch();
 
 expectTypeOf(client).toExtend<typeof fetch>();
 expectTypeOf<ClientFetch>().toExtend<(input: string, init?: RequestInit) => Promise<Response>>();
+// Libraries such as tRPC pass on a signal that they may not have.
+expectTypeOf<ClientFetch>().toExtend<(input: string, init?: { signal?: AbortSignal | undefined }) => Promise<Response>>();
 createFetch({ fetch });
 createFetch({ fetch: globalThis.fetch.bind(globalThis) });
 createFetch({ fetch: async () => new Response() });

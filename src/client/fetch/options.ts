@@ -117,7 +117,10 @@ export interface CallOptions {
 }
 
 /** The second argument of a call: `RequestInit` and the {@link CallOptions}. */
-export interface ClientInit extends RequestInit, CallOptions {}
+export interface ClientInit extends Omit<RequestInit, "signal">, CallOptions {
+  /** Ends the call and its waits. Undefined is as good as null, for code that passes on a signal it may not have. */
+  readonly signal?: AbortSignal | null | undefined;
+}
 
 /** A `fetch` that obeys a 429. It is assignable to `typeof fetch`. */
 export type ClientFetch = (input: string | URL | Request, init?: ClientInit) => Promise<Response>;
