@@ -9,10 +9,13 @@ import {
   parseWait,
   RateLimitedError,
   type ClientFetch,
+  type LimitsParser,
   type RateLimit,
+  type RefusalHook,
   type Traffic,
 } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
+import { awsRefusal, geminiRefusal, githubRefusal, openaiRefusal, parseVendorLimits, type VendorVerdict } from "sluice/client/vendors";
 
 const client = createFetch();
 
@@ -105,3 +108,15 @@ const traffic: Traffic = {
   observe: (_, response) => void response?.limits?.[0]?.remaining,
 };
 createFetch({ traffic });
+
+// What reads the fields and refusals of single services.
+
+createFetch({ refusal: githubRefusal, vendorLimits: parseVendorLimits });
+createFetch({ refusal: (response, body) => awsRefusal(response, body) ?? geminiRefusal(response, body) ?? openaiRefusal(response, body) });
+expectTypeOf(githubRefusal).toExtend<RefusalHook>();
+expectTypeOf<VendorVerdict>().toEqualTypeOf<ReturnType<RefusalHook>>();
+expectTypeOf(parseVendorLimits).toExtend<LimitsParser>();
+expectTypeOf(parseRateLimit(new Headers(), 0, parseVendorLimits)).toEqualTypeOf<RateLimit[] | null>();
+parseWait({ "retry-after": "3" }, 0, () => []);
+// @ts-expect-error
+parseWait({}, 0, () => [{ remaining: 0 }]);
