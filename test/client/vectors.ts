@@ -13,7 +13,7 @@ import vendorLimitsJson from "../vectors/vendor-limits.json" with { type: "json"
 import waitJson from "../vectors/wait.json" with { type: "json" };
 
 /** Header fields of a vector; several values are several lines of one field. */
-export type Fields = Readonly<Record<string, string | readonly string[]>>;
+type Fields = Readonly<Record<string, string | readonly string[]>>;
 
 /** What our functions make of one vector, beside what the vector expects. */
 export interface Outcome {
@@ -38,7 +38,7 @@ export interface Inputs {
 }
 
 /** What our own functions make of a vector's inputs. */
-export const ours: { readonly [File in keyof Inputs]: (input: Inputs[File]) => unknown } = {
+const ours: { readonly [File in keyof Inputs]: (input: Inputs[File]) => unknown } = {
   "http-date": ({ text, now }) => parseHttpDate(text, now),
   "retry-after": ({ headers, now }) => parseRetryAfter(headers, now),
   "rate-limit": ({ headers, now }) => parseRateLimit(headers, now),

@@ -67,12 +67,12 @@ export const clientMutants: readonly Mutant[] = [
   },
   {
     item: "60", test: "services",
-    find: 'yield ["vendor", vendorLimits(headers, now)]',
+    find: 'yield ["vendor", readVendors(headers, now) ?? []]',
     replace: 'yield ["vendor", []]',
   },
   {
     item: "61", test: FIELDS,
-    find: 'Number(headerOf(headers, "age")) > 0) return;',
-    replace: 'Number(headerOf(headers, "age")) > 1) return;',
+    find: 'return Number(headerOf(headers, "age")) > 0;',
+    replace: 'return Number(headerOf(headers, "age")) > 1;',
   },
 ];

@@ -111,12 +111,13 @@ createFetch({ traffic });
 
 // What reads the fields and refusals of single services.
 
-createFetch({ refusal: githubRefusal, vendorLimits: parseVendorLimits });
+createFetch({ refusal: githubRefusal, limits: parseVendorLimits });
 createFetch({ refusal: (response, body) => awsRefusal(response, body) ?? geminiRefusal(response, body) ?? openaiRefusal(response, body) });
 expectTypeOf(githubRefusal).toExtend<RefusalHook>();
 expectTypeOf<VendorVerdict>().toEqualTypeOf<ReturnType<RefusalHook>>();
 expectTypeOf(parseVendorLimits).toExtend<LimitsParser>();
-expectTypeOf(parseRateLimit(new Headers(), 0, parseVendorLimits)).toEqualTypeOf<RateLimit[] | null>();
+createFetch({ limits: parseRateLimit });
+parseWait(new Headers(), 0, parseVendorLimits);
 parseWait({ "retry-after": "3" }, 0, () => []);
 // @ts-expect-error
 parseWait({}, 0, () => [{ remaining: 0 }]);

@@ -16,7 +16,7 @@ export interface Reply {
 }
 
 /** Reads the header fields of a response, and the body of a refusal. Rejects with what the `refusal` option throws. */
-export async function readReply(response: Response, call: ClientCall): Promise<Reply> {
+export async function parseReply(response: Response, call: ClientCall): Promise<Reply> {
   const { refusal, retryStatuses, traffic } = call;
   const { status, headers } = response;
   const now = call.wallClock();

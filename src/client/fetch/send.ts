@@ -4,7 +4,7 @@ import type { ClientCall } from "./call.js";
 import type { RateLimitedFacts } from "./error.js";
 import type { CallResult } from "./merge.js";
 import type { TrafficCall, WaitInfo } from "./options.js";
-import { readReply, type Reply } from "./reply.js";
+import { parseReply, type Reply } from "./reply.js";
 import { decideRetry, type RateLimitReason } from "./retry.js";
 import type { RetryBudget } from "./retry-budget.js";
 
@@ -31,7 +31,7 @@ export async function sendWithRetries(given: ClientCall, budget: RetryBudget, on
           if (signal?.aborted || !isNetworkError(error)) throw error;
           failure = error;
         });
-        if (response) reply = await readReply(response, call);
+        if (response) reply = await parseReply(response, call);
       } finally {
         traffic?.observe(call, reply && reply.told, call);
       }

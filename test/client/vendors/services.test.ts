@@ -1,6 +1,6 @@
 /** Checklist items 51 and 60 of the HTTP contract: the waits and limits in refusals as known services send them. */
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parseRateLimit, parseWait, type RateLimit } from "sluice/client";
 import { parseVendorLimits } from "sluice/client/vendors";
 import { parseVendorReset } from "../../../src/client/vendors/vendor-reset.js";
