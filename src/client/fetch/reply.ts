@@ -20,12 +20,13 @@ export interface Reply {
 export async function readReply(response: Response, { refusal, retryStatuses, traffic, wallClock }: ClientCall): Promise<Reply> {
   const now = wallClock();
   const { status, headers } = response;
-  const wait = status < 400 ? null : parseWait(headers, now);
-  let reason: WaitReason | null = null;
-  if (retryStatuses.includes(status) || (status === 503 && wait?.source.startsWith("retry"))) reason = "unavailable";
+  let reason: WaitReason | null = retryStatuses.includes(status) ? "unavailable" : null;
+  const wait = reason || status >= 400 ? parseWait(headers, now) : null;
+  if (status === 503 && wait?.source.startsWith("retry")) reason = "unavailable";
   if (status === 429) reason = "limited";
   // Not the body of each 404: most clients have no hook that wants to see it.
-  const body = reason === "limited" || (status >= 400 && refusal !== ignore) ? await parseRefusal(response) : null;
+  const isBodyRead = reason === "limited" || (reason && !wait) || (status >= 400 && refusal !== ignore);
+  const body = isBodyRead ? await parseRefusal(response) : null;
   let waitMs = wait?.waitMs ?? body?.waitMs ?? null;
   const decided = status < 400 ? undefined : refusal(response, body?.value);
   if (decided === null) reason = null;
