@@ -131,7 +131,9 @@ def parse_refusal(text: str) -> Refusal:
     error, policies = body.get("error"), body.get("violated-policies")
     inner = error if isinstance(error, dict) else {}
     codes = [each for each in (body.get("code"), inner.get("code"), error) if is_code(each)]
-    said = (body.get("message"), body.get("detail"), inner.get("message"), None if is_code(error) else error, body.get("title"))
+    # A text in `error` is a message when it has a character that no code has, such as a space.
+    prose = error if isinstance(error, str) and re.search(r"[^\w.:-]", error, re.ASCII) else None
+    said = (body.get("message"), body.get("detail"), inner.get("message"), prose, body.get("title"))
     messages = [plain for plain in map(without_controls, said) if plain]
     wait_ms = seconds_to_ms(body.get("retry_after"))
     return Refusal(
