@@ -13,7 +13,7 @@ import vendorLimitsJson from "../vectors/vendor-limits.json" with { type: "json"
 import waitJson from "../vectors/wait.json" with { type: "json" };
 
 /** Header fields of a vector; several values are several lines of one field. */
-export type Fields = Readonly<Record<string, string | readonly string[]>>;
+type Fields = Readonly<Record<string, string | readonly string[]>>;
 
 /** What our functions make of one vector, beside what the vector expects. */
 export interface Outcome {
