@@ -38,7 +38,7 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   let pending = 0;
   return async (input, init) => {
     if (pending >= maxPending) {
-      throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls, got one more. Await some first, or raise \`maxPending\``);
+      throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls, got one more. Await some, or raise \`maxPending\``);
     }
     pending++;
     try {
@@ -60,5 +60,5 @@ function toResponse({ message, waitMs }: RateLimitedError): Response {
   const headers = new Headers({ "Content-Type": "application/problem+json" });
   // An endless wait cannot be written.
   if (seconds < Infinity) headers.set("Retry-After", `${seconds}`);
-  return new Response(JSON.stringify({ status: 429, code: "rate_limited", message, retry_after: seconds }), { status: 429, headers });
+  return new Response(JSON.stringify({ code: "rate_limited", message, retry_after: seconds }), { status: 429, headers });
 }

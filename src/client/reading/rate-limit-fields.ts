@@ -1,21 +1,19 @@
 import { headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
-import { parseCounters, scaledInteger } from "./counters.js";
+import { isCached, parseCounter } from "./counters.js";
 import type { LimitsParser, RateLimit } from "./rate-limit.js";
-import { parseDictionary, parseList, type Member } from "./structured-field.js";
+import { parseDictionary, parseList, type ItemValue, type Member } from "./structured-field.js";
 
 /** The limits of one family of fields. None when the family is absent or malformed. */
 type LimitFamily = readonly [source: "ratelimit" | "ratelimit-reset" | "vendor", limits: readonly RateLimit[]];
 
 /**
- * Parses the limits that a response reports, at least one. Null when it reports none. Never throws, unless
- * `vendorLimits` does.
+ * Parses the limits that a response reports, at least one. Null when it reports none. Never throws.
  *
  * The first of these families that is present wins:
  *
  * 1. `RateLimit` of the drafts 07 to 11, completed from `RateLimit-Policy`.
  * 2. `RateLimit-Limit`, `-Remaining` and `-Reset` of the earlier drafts.
- * 3. What `vendorLimits` reads, such as `parseVendorLimits` of `sluice/client/vendors`. Default: nothing.
- * 4. `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
+ * 3. `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
  *
  * A malformed field counts as absent. A response from a cache (`Age` above 0) reports no limits. `now` is in
  * milliseconds since 1970. A reset instant is compared with the response's `Date`, or with `now` if there is none.
@@ -26,23 +24,47 @@ type LimitFamily = readonly [source: "ratelimit" | "ratelimit-reset" | "vendor",
  * parseRateLimit(new Headers({ RateLimit: '"default";r=0;t=3' }), Date.now());
  * // [{ policy: "default", limit: null, remaining: 0, resetMs: 3000, windowMs: null }]
  */
-export function parseRateLimit(headers: HeaderSource, now: number, vendorLimits?: LimitsParser): RateLimit[] | null {
-  for (const [, limits] of limitFamilies(headers, now, vendorLimits)) if (limits.length > 0) return [...limits];
+export function parseRateLimit(headers: HeaderSource, now: number): RateLimit[] | null {
+  return firstFamily(limitFamilies(headers, now));
+}
+
+/** The limits of the first family that has any. Null when none has. */
+export function firstFamily(families: Iterable<LimitFamily>): RateLimit[] | null {
+  for (const [, limits] of families) if (limits.length > 0) return [...limits];
   return null;
 }
 
-/** The limits of each family of fields, strongest first. Reads a family only when the caller asks for it. */
-export function* limitFamilies(headers: HeaderSource, now: number, vendorLimits: LimitsParser = () => []): Generator<LimitFamily> {
-  if (Number(headerOf(headers, "age")) > 0) return;
+/**
+ * The limits of each family of fields, strongest first. Reads a family only when the caller asks for it. The fields
+ * that `readVendors` reads are stronger than `X-RateLimit-*`.
+ */
+export function* limitFamilies(headers: HeaderSource, now: number, readVendors: LimitsParser = () => null): Generator<LimitFamily> {
+  if (isCached(headers)) return;
   const policies = parseList(headerOf(headers, "ratelimit-policy")) ?? [];
   const text = headerOf(headers, "ratelimit");
   const members = parseList(text);
   const sent = sentAt(headers, now);
   yield ["ratelimit", members ? namedLimits(members, policies) : dictionaryLimits(parseDictionary(text) ?? [], policies, sent)];
-  const readCounters = (prefix: string, known?: readonly Member[]): RateLimit[] => parseCounters((name) => headerOf(headers, prefix + name), sent, known);
-  yield ["ratelimit-reset", readCounters("ratelimit-", policies)];
-  yield ["vendor", vendorLimits(headers, now)];
-  yield ["vendor", readCounters("x-ratelimit-")];
+  const read = (prefix: string, known?: readonly Member[]): RateLimit[] => sizedCounter((name) => headerOf(headers, prefix + name), sent, known);
+  yield ["ratelimit-reset", read("ratelimit-", policies)];
+  yield ["vendor", readVendors(headers, now) ?? []];
+  yield ["vendor", read("x-ratelimit-")];
+}
+
+/** The limit of {@link parseCounter} with its size, from the field `limit`. Empty without the limit. */
+export function sizedCounter(field: (name: string) => string, sent: number, policies: readonly Member[] = []): RateLimit[] {
+  const counter = parseCounter(field, sent);
+  if (!counter) return [];
+  const limits = parseList(field("limit")) ?? [];
+  const limit = scaledInteger(limits[0]?.value);
+  // Drafts 03 to 07 name a policy by its number of requests: 100;w=60.
+  const policy = limit === null ? undefined : [...policies, ...limits].find(({ value, params }) => value === limit && "w" in params);
+  return [{ ...counter, limit, windowMs: scaledInteger(policy?.params["w"], 1_000) || null }];
+}
+
+/** An Integer of at least 0, times `scale`. Null for every other value. */
+function scaledInteger(value: ItemValue | undefined, scale = 1): number | null {
+  return typeof value === "number" && value >= 0 ? value * scale : null;
 }
 
 // Drafts 08 to 11: "name";r=50;t=30. One malformed member makes the whole field malformed.
@@ -65,6 +87,6 @@ function namedLimits(members: readonly Member[], policies: readonly Member[]): R
 // little.
 function dictionaryLimits(members: readonly Member[], policies: readonly Member[], sent: number): RateLimit[] {
   const values = new Map(members.map(({ key, value }) => [key, scaledInteger(value)]));
-  const limits = parseCounters((name) => String(values.get(name)), sent, policies);
+  const limits = sizedCounter((name) => String(values.get(name)), sent, policies);
   return limits.filter(({ limit, resetMs }) => limit !== null && resetMs !== null);
 }

@@ -35,8 +35,8 @@ const THROTTLING_CODES: readonly string[] = [
  * JSON 1.0 protocol", sections "Operation error serialization"; "Retry behavior" of the AWS SDKs and Tools Reference
  * Guide.
  * @example
- * const fetch = createFetch({ fetch: signedFetch, refusal: awsRefusal });
- * const object = await fetch("https://bucket.s3.amazonaws.com/key");
+ * const fetch = createFetch({ refusal: awsRefusal });
+ * const object = await fetch("https://bucket.s3.eu-central-1.amazonaws.com/key");
  */
 export function awsRefusal(response: Response, body: unknown): VendorVerdict {
   const { status, headers } = response;

@@ -15,8 +15,8 @@ const MIN_DAILY_WAIT_MS = 3_600_000;
  * Source: ai.google.dev, "Rate limits" of the Gemini API; google.rpc.RetryInfo and google.rpc.QuotaFailure in
  * google/rpc/error_details.proto.
  * @example
- * const fetch = createFetch({ refusal: geminiRefusal, methods: ["GET", "POST"] });
- * const answer = await fetch(`https://generativelanguage.googleapis.com/v1beta/models/${model}:generateContent`, request);
+ * const fetch = createFetch({ refusal: geminiRefusal });
+ * const models = await fetch("https://generativelanguage.googleapis.com/v1beta/models");
  */
 export function geminiRefusal(response: Response, body: unknown): VendorVerdict {
   const { status } = response;

@@ -16,7 +16,7 @@ const UNTOLD_WAIT_MS = 60_000;
  *
  * Source: docs.github.com, "Rate limits for the REST API", section "Exceeding the rate limit".
  * @example
- * const fetch = createFetch({ refusal: githubRefusal, vendorLimits: parseVendorLimits });
+ * const fetch = createFetch({ refusal: githubRefusal, limits: parseVendorLimits });
  * const issues = await fetch("https://api.github.com/repos/nodejs/node/issues");
  */
 export function githubRefusal(response: Response, body: unknown): VendorVerdict {

@@ -11,7 +11,8 @@ import { memberOf, textMember, type VendorVerdict } from "./verdict.js";
  *
  * Source: platform.openai.com, "Error codes"; `shouldRetry` in the clients openai-node and anthropic-sdk-typescript.
  * @example
- * const client = new OpenAI({ maxRetries: 0, fetch: createFetch({ refusal: openaiRefusal, methods: ["GET", "POST"], giveUp: "return" }) });
+ * const fetch = createFetch({ refusal: openaiRefusal, giveUp: "return" });
+ * const models = await fetch("https://api.openai.com/v1/models");
  */
 export function openaiRefusal(response: Response, body: unknown): VendorVerdict {
   const { status, headers } = response;

@@ -1,5 +1,5 @@
 import { decimal, headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
-import { parseCounters } from "../reading/counters.js";
+import { firstFamily, limitFamilies, sizedCounter } from "../reading/rate-limit-fields.js";
 import type { RateLimit } from "../reading/rate-limit.js";
 import { parseVendorReset } from "./vendor-reset.js";
 
@@ -23,7 +23,9 @@ const COUNTER_NAMES: readonly CounterNames[] = [
 const DAILY_WINDOW_MS = 86_400_000;
 
 /**
- * Parses the limits in the fields of known services. Empty when the response has none of them. Never throws.
+ * Parses the limits in the fields of known services, at least one. Null when the response reports none. Never throws.
+ *
+ * The fields of the drafts (`RateLimit`, `RateLimit-Remaining`) are stronger, as in `parseRateLimit`.
  *
  * | service | fields |
  * | --- | --- |
@@ -43,12 +45,15 @@ const DAILY_WINDOW_MS = 86_400_000;
  *
  * Source: each service's own documentation of its rate limits.
  * @example
- * const fetch = createFetch({ vendorLimits: parseVendorLimits });
+ * const fetch = createFetch({ limits: parseVendorLimits });
  * parseVendorLimits(new Headers({ "X-Shopify-Shop-Api-Call-Limit": "32/40" }), Date.now());
  * // [{ policy: null, limit: 40, remaining: 8, resetMs: null, windowMs: null }]
  */
-export function parseVendorLimits(headers: HeaderSource, now: number): RateLimit[] {
-  if (Number(headerOf(headers, "age")) > 0) return [];
+export function parseVendorLimits(headers: HeaderSource, now: number): RateLimit[] | null {
+  return firstFamily(limitFamilies(headers, now, readVendors));
+}
+
+function readVendors(headers: HeaderSource, now: number): RateLimit[] {
   const sent = sentAt(headers, now);
   return [...COUNTER_NAMES.flatMap((names) => namedCounters(headers, sent, names)), ...shopifyLimits(headers), ...hubspotLimits(headers)];
 }
@@ -56,7 +61,7 @@ export function parseVendorLimits(headers: HeaderSource, now: number): RateLimit
 function namedCounters(headers: HeaderSource, sent: number, [before, after, policy]: CounterNames): RateLimit[] {
   const field = (name: string): string => headerOf(headers, before + name + after);
   const resetMs = (name: string): number | null => parseVendorReset(field(name), sent);
-  return parseCounters(field, sent).map((limit) => ({
+  return sizedCounter(field, sent).map((limit) => ({
     ...limit,
     policy: policy ?? (field("resource") || field("bucket") || null), // GitHub, Discord
     // Discord's `reset-after` is the most exact. Atlassian Data Center states only the interval of refills.

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createFetch } from "sluice/client";
+import { createFetch, parseRateLimit } from "sluice/client";
 import { givenUp, limited, talk, URL_A } from "../fake-server.js";
 
 const ours = "Too many requests, try again in 3 s";
@@ -49,7 +49,7 @@ const refusals: [from: string, body: object, field: string, policies: string[]][
   ["nowhere, without any", {}, "", []],
 ];
 test.each(refusals)("59 · the policies come from %s", async (_, body, field, policies) => {
-  const { fetch } = talk([limited({ "Retry-After": "3", ...(field && { RateLimit: field }) }, body)]);
+  const { fetch } = talk([limited({ "Retry-After": "3", ...(field && { RateLimit: field }) }, body)], { limits: parseRateLimit });
   expect((await givenUp(fetch(URL_A, { maxAttempts: 1 }))).policies).toEqual(policies);
 });
 

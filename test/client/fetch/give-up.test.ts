@@ -40,7 +40,7 @@ test.each([
   expect(parseRetryAfter(response.headers, 0)).toBeGreaterThanOrEqual(waitMs);
   expect(response.headers.get("Content-Type")).toBe("application/problem+json");
   expect(await response.json()).toEqual({
-    status: 429, code: "rate_limited", message: expect.stringMatching(/^Too many requests/), retry_after: Number(seconds),
+    code: "rate_limited", message: expect.stringMatching(/^Too many requests/), retry_after: Number(seconds),
   });
 });
 

@@ -160,7 +160,7 @@ describe("57 · a Request with a body", () => {
 
   test("is of no concern where the options bring a body", async () => {
     const { fetch, sent, time } = talk([limited()]);
-    await time.run(fetch(put(), { body: "other" }));
+    await time.run(fetch(put(), { method: "PUT", body: "other" }));
     expect(sent.map(({ body }) => body)).toEqual(["other", "other"]);
   });
 });

@@ -161,7 +161,7 @@ describe("in a client", () => {
   const answer = (status: number, headers: Record<string, string>, body: unknown) => () => new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers });
 
   test("GitHub's 403 is waited out for a minute, and a 403 for a permission comes back", async () => {
-    const { fetch, sent, time } = talk([answer(403, {}, { message: "You have exceeded a secondary rate limit." })], { refusal: githubRefusal, vendorLimits: parseVendorLimits });
+    const { fetch, sent, time } = talk([answer(403, {}, { message: "You have exceeded a secondary rate limit." })], { refusal: githubRefusal, limits: parseVendorLimits });
     expect(await (await time.run(fetch(URL_A))).text()).toBe("answer 2");
     expect(sent.map(({ at }) => at)).toEqual([0, 60_000]);
     const forbidden = talk([answer(403, {}, { message: "Resource not accessible by integration" })], { refusal: githubRefusal });
