@@ -38,7 +38,7 @@ export interface Inputs {
 }
 
 /** What our own functions make of a vector's inputs. */
-const ours: { readonly [File in keyof Inputs]: (input: Inputs[File]) => unknown } = {
+export const ours: { readonly [File in keyof Inputs]: (input: Inputs[File]) => unknown } = {
   "http-date": ({ text, now }) => parseHttpDate(text, now),
   "retry-after": ({ headers, now }) => parseRetryAfter(headers, now),
   "rate-limit": ({ headers, now }) => parseRateLimit(headers, now),
