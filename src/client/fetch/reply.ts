@@ -39,7 +39,6 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   const isRefusal = reason === "limited";
   const limits = reason || traffic ? call.limits(headers, now) : null;
   const waitMs = reason && ((decidedMs as number | null) ?? told ?? waitForLimits(limits) ?? body?.waitMs ?? null);
-  // Without their names in the body: the policies with nothing left.
-  const policies = isRefusal ? (body?.policies ?? (limits ?? []).flatMap(({ policy, remaining }) => (remaining === 0 && policy) || [])) : [];
+  const policies = (isRefusal && body?.policies) || [];
   return { response, reason, told: { status, isRefusal, waitMs, limits, policies }, body };
 }

@@ -41,11 +41,13 @@ export async function sendWithRetries(given: ClientCall, budget: RetryBudget, on
       const reason = reply ? reply.reason : "network_error";
       const waitMs = reply && reply.told.waitMs;
       status = reply && reply.response.status;
+      if (reply && !reason) {
+        if (reply.response.status < 400) budget(origin, false);
+        return reply.response;
+      }
       const isLimited = reason === "limited";
       // A server that names a wait is healthy and expects the retry, so the budget is not charged.
-      const isInvited = isLimited && waitMs !== null;
-      const mayRetry = isInvited || (!reason && Number(status) >= 400) || budget(origin, reason !== null);
-      if (reply && !reason) return reply.response;
+      const mayRetry = (isLimited && waitMs !== null) || budget(origin, true);
       let verdict = decideRetry({ ...call, attempts, waitMs }, call.random());
       if (!mayRetry && typeof verdict === "number") verdict = "budget";
       if (typeof verdict === "string") {
