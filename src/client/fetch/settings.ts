@@ -69,9 +69,9 @@ export function checkAgainst<T>(name: string, example: T, value: unknown): T {
   }
   if (name === "giveUp" && value !== "throw" && value !== "return") throw new RangeError(expected(name, '"throw" or "return"', value));
   if (kind !== OBJECT) return value as T;
-  const all = ownMembers(example) as Record<string, unknown>;
+  const all = { ...example } as Record<string, unknown>;
   for (const [key, each] of Object.entries(value as object)) {
-    if (!(key in all)) throw new TypeError(`Unknown option \`${key}\`. Known options: ${Object.keys(all).join(", ")}`);
+    if (!Object.hasOwn(all, key)) throw new TypeError(`Unknown option \`${key}\`. Known options: ${Object.keys(all).join(", ")}`);
     if (each === undefined) continue;
     if (key === "traffic") checkAgainst("traffic.schedule", checkAgainst, Object(each).schedule);
     const isSpecial = key === "traffic" || (key === "retryBudget" && each === false) || (key === "identity" && typeof each === "function");
