@@ -14,7 +14,7 @@ export class SluiceError<Code extends string = string> extends Error {
   /** The class's name, safe from minifiers. Becomes the error's `name`. */
   static readonly kind: string = "SluiceError";
   /** Says what failed. Stable across versions; starts with `ERR_`. */
-  readonly code: Code;
+  declare readonly code: Code;
 
   /** @internal Made by sluice and by stores. */
   constructor(code: Code, message: string, options?: { readonly cause?: unknown }) {
@@ -26,10 +26,9 @@ export class SluiceError<Code extends string = string> extends Error {
 
   /** Whether `value` is an error of this class, from any copy of the package. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+    if (super[Symbol.hasInstance](value)) return true;
     const error = Object(value) as { readonly name?: unknown };
-    if (!(Symbol.for("sluice.error") in error)) return false;
     // A subclass defined by an application inherits `kind`. It must not match instances of its base class.
-    return Object.hasOwn(this, "kind") && (this.kind === "SluiceError" || error.name === this.kind);
+    return Symbol.for("sluice.error") in error && Object.hasOwn(this, "kind") && [error.name, "SluiceError"].includes(this.kind);
   }
 }

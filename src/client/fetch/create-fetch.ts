@@ -44,7 +44,7 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
     try {
       const call = parseCall(input, init ?? {}, settings);
       const result = await merge(call, (signal, onWait) => sendWithRetries(call, signal, budget, onWait));
-      if (!("reason" in result)) return result;
+      if ("clone" in result) return result;
       const error = new RateLimitedError(result);
       if (giveUp === "throw") throw error;
       return error.response ?? toResponse(error);
@@ -54,12 +54,10 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   };
 }
 
-// 68 years stand for an endless wait, which cannot be written.
-const MAX_RETRY_AFTER = 2 ** 31 - 1;
-
 /** The 429 for a call that was not sent, because the wait is known. */
 function toResponse({ message, waitMs }: RateLimitedError): Response {
-  const seconds = Math.min(toRetryAfter(Number(waitMs)), MAX_RETRY_AFTER);
+  // 68 years stand for an endless wait, which cannot be written.
+  const seconds = Math.min(toRetryAfter(Number(waitMs)), 2 ** 31 - 1);
   const headers = { "Content-Type": "application/problem+json", "Retry-After": `${seconds}` };
   return new Response(JSON.stringify({ code: "rate_limited", message, retry_after: seconds }), { status: 429, headers });
 }
