@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createLimiter, perHour } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Deadlines, type Deadline } from "../../src/guard/deadlines.js";
+import { createDeadlines, type Deadline } from "../../src/guard/deadlines.js";
 import { UnsteadyStore, type Health } from "../helpers/unsteady-store.js";
 
 describe("L12 · a loop that stalled is not a dead store", () => {
@@ -122,7 +122,7 @@ describe("L12 · a loop that stalled is not a dead store", () => {
 test("L12 · nothing outlives a request: one that is never answered keeps none of those after it", async () => {
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void;
-  const deadlines = new Deadlines(100_000);
+  const deadlines = createDeadlines(100_000);
   const begun = (): Deadline => {
     const entry: Deadline = { since: 0, before: null, after: null, over: false, expire: () => undefined };
     deadlines.begin(entry);
