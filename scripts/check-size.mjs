@@ -19,6 +19,7 @@ const budgets = {
   "./cas": 8_750,
   "./http": 14_250,
   "./client": 6_150,
+  "./client/vendors": 3_250,
   "./client/traffic": 4_150,
   "./testing": 38_450, // never in production
   "createLimiter only": 7_600,
