@@ -40,9 +40,12 @@ export async function atLocalShare(request: Request) {
   return told(await local.consume(query(request, "key")));
 }
 
+/** Each key is a bucket of its own; its first word says what the store does. */
+const byFirstWord: AsyncStore = { ...slow, consume: (policy, key, cost) => slow.consume(policy, key.split(" ")[0] as string, cost) };
+
 const probed = createLimiter({
   policy: { name: "probed", capacity: 1_000, refill: perDay(1_000) },
-  store: { ...slow, consume: (policy, key, cost) => slow.consume(policy, key.split(" ")[0] as string, cost) },
+  store: byFirstWord,
   onStoreError: "unavailable",
   storeTimeoutMs: Infinity,
   breaker: { failures: 5, probeEveryMs: 1 },

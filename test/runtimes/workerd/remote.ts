@@ -88,7 +88,12 @@ export async function atPostgres(request: Request) {
 }
 
 const refunding = createLimiter({ policy: { name: "refunded", ...FIFTY }, store: redis, ...EXACT });
-const withRefund = rateLimit({ limiter: refunding, key: keyOf, refundWhen: ({ status }) => status === 200 })(() => Response.json({}));
+const withRefund = rateLimit({
+  limiter: refunding,
+  key: keyOf,
+  // Long after the response.
+  refundWhen: ({ status }) => new Promise((resolve) => setTimeout(() => resolve(status === 200), 50)),
+})((_request: Request, _bindings: unknown, _context: ExecutionContext) => Response.json({}));
 
 /** Each request gets its token back; with `left` the answer is what is left. */
 export async function refunded(request: Request, bindings: unknown, context: ExecutionContext) {
@@ -103,13 +108,12 @@ interface Tier {
 const free = definePolicy({ name: "tiers", ...FIFTY });
 const limited = rateLimit({
   policy: () => free,
-  key: (_request, bindings: Tier) => bindings.FREE,
-  cost: (_request, bindings: Tier) => bindings.FREE.length,
+  key: (_request: Request, bindings: Tier) => bindings.FREE,
+  cost: (_request: Request, bindings: Tier) => bindings.FREE.length,
 });
 const tiers = limited(() => Response.json({}));
 
 /** The key and the cost come from the Worker's bindings. */
 export function inTiers(request: Request, bindings: Readonly<Record<string, string>>, context: ExecutionContext) {
-  void context;
-  return tiers(request, bindings as unknown as Tier);
+  return tiers(request, bindings as unknown as Tier, context);
 }
