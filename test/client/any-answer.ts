@@ -87,7 +87,8 @@ const resets = fc.oneof({ weight: 3, arbitrary: numbers }, dates, isoDates);
 // Seconds as servers send them, and milliseconds around them.
 const seconds = fc.constantFrom("0", "1", "2", "3", "3", "7", "10", "11", "30", "60", "61", "2.5", "0.05");
 const retryAfter = fc.oneof({ weight: 3, arbitrary: seconds }, numbers, severalNumbers, severalNumbers.map((each) => each.join(", ")), dates);
-const exact = fc.oneof({ weight: 3, arbitrary: fc.constantFrom("0", "1", "50", "1000", "1001", "1999", "2000", "2001", "2999.5", "3000", "3001", "9000", "60001") }, numbers);
+// Not so many digits that both fields could be infinite: then each of them is the source.
+const exact = fc.oneof({ weight: 3, arbitrary: fc.constantFrom("0", "1", "50", "1000", "1001", "1999", "2000", "2001", "2999.5", "3000", "3001", "9000", "60001") }, numbers.filter((each) => each.length < 300));
 
 // Structured fields: whole members, and items and halves of them.
 const names = fc.constantFrom('"a"', '"b"', "a", "b", "100", '"two words"');

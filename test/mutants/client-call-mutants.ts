@@ -49,8 +49,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "53", test: "network",
-    find: "if (signal?.aborted || !isNetworkError(error)) throw error;",
-    replace: "if (signal?.aborted) throw error;",
+    find: "if (!isNetworkError(error)) throw error;",
+    replace: "",
   },
   {
     item: "54", test: "merge-default",
@@ -106,11 +106,6 @@ export const clientCallMutants: readonly Mutant[] = [
     item: "57", test: "network",
     find: "source && number < call.maxAttempts ? source.clone() : call.input",
     replace: "call.input",
-  },
-  {
-    item: "58", test: "network",
-    find: "if (signal?.aborted || !isNetworkError(error)) throw error;",
-    replace: "if (!isNetworkError(error)) throw error;",
   },
   {
     item: "58", test: WAITING,

@@ -105,11 +105,10 @@ def parse_wait(headers: Headers, now: float) -> Wait | None:
         return Wait(exact, "retry-after-ms")
     if wait is not None:
         return Wait(wait, "retry-after")
-    for source, limits in limit_families(headers, now):
-        waits = [limit.reset_ms for limit in limits if limit.remaining == 0 and limit.reset_ms is not None]
-        if waits:
-            return Wait(max(waits), source)
-    return None
+    # The first family that states a limit counts alone.
+    source, limits = next(((source, limits) for source, limits in limit_families(headers, now) if limits), ("", []))
+    waits = [limit.reset_ms for limit in limits if limit.remaining == 0 and limit.reset_ms is not None]
+    return Wait(max(waits), source) if waits else None
 
 
 # Rules 5 and 14: the body. It may hold anything.

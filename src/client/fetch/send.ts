@@ -28,7 +28,7 @@ export async function sendWithRetries(given: ClientCall, budget: RetryBudget, on
       let failure: unknown;
       try {
         const response = await sendAttempt(call, attempts).catch((error: unknown) => {
-          if (signal?.aborted || !isNetworkError(error)) throw error;
+          if (!isNetworkError(error)) throw error;
           failure = error;
         });
         if (response) reply = await parseReply(response, call);

@@ -18,8 +18,9 @@ export interface Wait {
  * Parses the wait that a refusal asks for. Null when no field states one. `now` is in milliseconds since 1970.
  *
  * The strongest field counts: `Retry-After`, then `RateLimit`, then `RateLimit-Reset`, then `X-RateLimit-Reset`. A
- * limit asks for a wait only when nothing of it remains. The longest wait of several such limits counts. With `limits`,
- * such as `parseVendorLimits` of `sluice/client/vendors`, that function reads the limits.
+ * limit asks for a wait only when nothing of it remains. The longest wait of several such limits counts. The first
+ * family of fields that states a limit counts alone, as in `parseRateLimit`. With `limits`, such as `parseVendorLimits`
+ * of `sluice/client/vendors`, that function reads the limits.
  *
  * `retry-after-ms` and `x-ms-retry-after-ms` replace a `Retry-After` that was rounded up from them. If they are a
  * second or more earlier than `Retry-After`, the two disagree and the later one counts.
@@ -32,7 +33,8 @@ export function parseWait(headers: HeaderSource, now: number, limits?: LimitsPar
   if (told !== null) return { waitMs: told, source: told === parseExactWait(headers) ? "retry-after-ms" : "retry-after" };
   for (const [source, found] of limits ? ([["vendor", limits(headers, now)]] as const) : limitFamilies(headers, now)) {
     const waitMs = waitForLimits(found);
-    if (waitMs !== null) return { waitMs, source };
+    // As a client does, which gets the limits of one family.
+    if (found?.length) return waitMs === null ? null : { waitMs, source };
   }
   return null;
 }
