@@ -8,8 +8,6 @@ interface NodeProcess {
 interface Globals {
   readonly process?: NodeProcess;
   readonly console?: { warn(message: string): void };
-  readonly navigator?: { readonly userAgent?: string };
-  readonly EdgeRuntime?: string;
 }
 
 /** The platform's globals. Read when needed, since each may be missing. */
@@ -22,7 +20,7 @@ export const platform = globalThis as unknown as Globals;
  * Ask it when something is made that several requests use: a store, a limiter, a queue.
  */
 export function sharesWork(): boolean {
-  return platform.EdgeRuntime === undefined && platform.navigator?.userAgent !== "Cloudflare-Workers";
+  return !("EdgeRuntime" in globalThis || globalThis.navigator?.userAgent === "Cloudflare-Workers");
 }
 
 /**

@@ -3,9 +3,8 @@ export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (typeof value === "bigint") return `${value}n`;
   if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (typeof value === "object" && value !== null) return "an object";
   if (typeof value === "function") return "a function";
-  return String(value);
+  return Object(value) === value ? "an object" : String(value);
 }
 
 /** The message for a wrong value: what was expected, then what came. */

@@ -21,15 +21,16 @@ export class SluiceError<Code extends string = string> extends Error {
     super(message, options);
     this.name = new.target.kind;
     this.code = code;
-    Object.defineProperty(this, Symbol.for("sluice.error"), { value: true });
   }
+
+  /** @internal Recognizes errors of other copies of this package. */
+  [Symbol.for("sluice.error")](): void {}
 
   /** Whether `value` is an error of this class, from any copy of the package. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+    if (super[Symbol.hasInstance](value)) return true;
     const error = Object(value) as { readonly name?: unknown };
-    if (!(Symbol.for("sluice.error") in error)) return false;
     // A subclass defined by an application inherits `kind`. It must not match instances of its base class.
-    return Object.hasOwn(this, "kind") && (this.kind === "SluiceError" || error.name === this.kind);
+    return Symbol.for("sluice.error") in error && Object.hasOwn(this, "kind") && [error.name, "SluiceError"].includes(this.kind);
   }
 }

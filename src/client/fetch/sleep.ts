@@ -1,8 +1,5 @@
 import { abortReason } from "./abort.js";
 
-// A longer timer fires at once.
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 /**
  * Resolves after `ms`, never before by `performance.now`; rejects with the signal's reason once it aborts.
  *
@@ -18,7 +15,7 @@ export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
     };
     const rest = (): void => {
       const left = end - performance.now();
-      if (left > 0) return void (timer = setTimeout(rest, Math.min(Math.ceil(left), MAX_TIMER_MS)));
+      if (left > 0) return void (timer = setTimeout(rest, Math.min(Math.ceil(left), 2 ** 31 - 1)));
       signal?.removeEventListener("abort", stop);
       resolve();
     };

@@ -13,5 +13,6 @@ async function told(answer: Promise<Response>) {
 /** Equal calls of many requests. */
 export const callOfClient = (_request: Request, { ORIGIN }: Readonly<Record<string, string>>) => told(merging(`${ORIGIN}/same`));
 
-/** Calls of many requests after a 429. */
-export const callOfTraffic = (_request: Request, { ORIGIN }: Readonly<Record<string, string>>) => told(scheduled(`${ORIGIN}/limited`));
+/** Calls of many requests after a 429. The origin is told when a call waits. */
+export const callOfTraffic = (_request: Request, { ORIGIN }: Readonly<Record<string, string>>) =>
+  told(scheduled(`${ORIGIN}/limited`, { onWait: ({ reason }) => void fetch(`${ORIGIN}/waits/${reason}`) }));

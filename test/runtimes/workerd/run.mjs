@@ -20,12 +20,14 @@ const eachOnce = (answers, capacity) =>
 
 /** A server that Workers ask: it never answers /hang, and refuses the first calls of /limited. */
 async function withOrigin(use) {
-  const state = { url: "", hanging: () => {}, asked: 0, sql: null };
+  const state = { url: "", hanging: () => {}, limited: () => {}, asked: 0, sql: null };
   const server = createServer(async (request, response) => {
     if (request.url === "/hang") return state.hanging();
     if (request.url === "/sql") return answerSql(state.sql, request, response);
     state.asked++;
-    if (request.url === "/limited" && state.asked <= 3) return response.writeHead(429, { "Retry-After": "1" }).end();
+    if (request.url === "/limited" && state.asked === 1) return response.writeHead(429, { "Retry-After": "2" }).end();
+    if (request.url === "/waits/limited") state.limited();
+    if (request.url === "/waits/queued") state.hanging();
     response.end("ok");
   });
   server.keepAliveTimeout = 0;
@@ -194,8 +196,12 @@ await runTests("workerd", {
     }),
 
   "L15 · calls that were held back by a 429 are all sent": () =>
-    inWorker(async (worker) => {
+    inWorker(async (worker, origin) => {
+      const waits = new Promise((resolve) => (origin.limited = resolve));
+      const first = ask(worker, "/traffic");
+      await waits;
+      await cancelled(worker, "/traffic", origin);
       for (const answer of await askAtOnce(worker, "/traffic", 10)) assert.deepEqual(answer, { status: 200, text: "ok" });
-      assert.equal((await ask(worker, "/traffic")).status, 200);
+      assert.equal((await first).status, 200);
     }),
 });
