@@ -4,7 +4,7 @@ import { expected, wholeNumber } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import { makeLimit, perSecond } from "../core/limit.js";
-import { isPolicy, Policy } from "../core/policy.js";
+import { isPolicy, makePolicy, type Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { isShadow } from "../limiter/internals.js";
 import { createLimiter } from "../limiter/create-limiter.js";
@@ -34,7 +34,7 @@ export type Gate<Request, Rest extends readonly unknown[] = []> = (request: Requ
 const SKIP: Skip = { outcome: "skip" };
 
 // Placeholder policy of a limiter whose policy is picked per request; never charged.
-const PICKED = new Policy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
+const PICKED = makePolicy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
 
 /**
  * Makes a gate: the middleware without a framework. `reader` reads the framework's request.

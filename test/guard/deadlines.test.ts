@@ -6,10 +6,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createDeadlines, type Deadline } from "../../src/guard/deadlines.js";
 import { UnsteadyStore, type Health } from "../helpers/unsteady-store.js";
 
-describe("L12 · a loop that stalled is not a dead store", () => {
+// A timer for all calls, and one for each where requests share none (law L15).
+describe.each(["Node", "Cloudflare-Workers"])("L12 · a loop that stalled is not a dead store, on %s", (userAgent) => {
   let stalledMs = 0;
 
   beforeEach(() => {
+    vi.stubGlobal("navigator", { userAgent });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
     const turning = performance.now.bind(performance);
     stalledMs = 0;
@@ -17,6 +19,7 @@ describe("L12 · a loop that stalled is not a dead store", () => {
   });
   afterEach(() => {
     vi.restoreAllMocks();
+    vi.unstubAllGlobals();
     vi.useRealTimers();
   });
 

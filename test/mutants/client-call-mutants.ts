@@ -19,7 +19,7 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "48", test: WAITING,
-    find: "Math.min(Math.ceil(left), MAX_TIMER_MS)",
+    find: "Math.min(Math.ceil(left), 2 ** 31 - 1)",
     replace: "Math.ceil(left)",
   },
   {
