@@ -14,17 +14,15 @@ export class SluiceError<Code extends string = string> extends Error {
   /** The class's name, safe from minifiers. Becomes the error's `name`. */
   static readonly kind: string = "SluiceError";
   /** Says what failed. Stable across versions; starts with `ERR_`. */
-  readonly code: Code;
+  declare readonly code: Code;
 
   /** @internal Made by sluice and by stores. */
   constructor(code: Code, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.name = new.target.kind;
     this.code = code;
+    Object.defineProperty(this, Symbol.for("sluice.error"), { value: true });
   }
-
-  /** @internal Recognizes errors of other copies of this package. */
-  [Symbol.for("sluice.error")](): void {}
 
   /** Whether `value` is an error of this class, from any copy of the package. */
   static override [Symbol.hasInstance](value: unknown): boolean {

@@ -17,7 +17,7 @@ const DATE = /^[A-Z][a-z]+, (\d\d?)[ -]([A-Z][a-z]{2})[ -]([1-9]\d{3}|\d\d) ([01
  */
 export function parseHttpDate(text: string, now: number): number | null {
   const parts = DATE.exec(text.replace(ASCTIME, "$1, $3 $2 $5 $4 GMT"));
-  if (parts === null) return null;
+  if (!parts) return null;
   const month = MONTHS.indexOf(parts[2] as string) / 3;
   const [, day, , written, ...time] = parts.map(Number) as [number, number, number, number, number, number, number];
   let year = written;
@@ -25,7 +25,7 @@ export function parseHttpDate(text: string, now: number): number | null {
     const latest = new Date(now);
     latest.setUTCFullYear(latest.getUTCFullYear() + 50);
     year += Math.floor((latest.getUTCFullYear() - year) / 100) * 100;
-    if (Date.UTC(year, month, day, ...time) > latest.getTime()) year -= 100;
+    if (Date.UTC(year, month, day, ...time) > +latest) year -= 100;
   }
   // Date.UTC turns 31 April into 1 May.
   const exists = month >= 0 && new Date(Date.UTC(year, month, day)).getUTCDate() === day;
