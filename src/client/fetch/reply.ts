@@ -20,9 +20,10 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   const { refusal, retryStatuses, traffic } = call;
   const { status, headers } = response;
   const now = call.wallClock();
-  const told = parseToldWait(headers, now);
   const isError = status >= 400;
-  let reason: WaitReason | null = retryStatuses.includes(status) || (status === 503 && told !== null) ? "unavailable" : null;
+  let reason: WaitReason | null = retryStatuses.includes(status) ? "unavailable" : null;
+  const told = reason || isError ? parseToldWait(headers, now) : null;
+  if (status === 503 && told !== null) reason = "unavailable";
   if (status === 429) reason = "limited";
   // Not the body of each 404: most clients have no hook that wants to see it.
   const body = reason || (isError && refusal !== ignore) ? await parseRefusal(response) : null;

@@ -9,15 +9,20 @@ import { decideRetry, type RateLimitReason } from "./retry.js";
 import type { RetryBudget } from "./retry-budget.js";
 
 /**
- * Sends a call and retries it as {@link decideRetry} says. Rejects as the wrapped `fetch` does. Calls `onWait` at the
- * beginning of every wait.
+ * Sends a call and retries it as {@link decideRetry} says, until `signal` aborts. Rejects as the wrapped `fetch` does.
+ * Calls `onWait` at the beginning of every wait.
  */
-export async function sendWithRetries(given: ClientCall, budget: RetryBudget, onWait: (wait: WaitInfo) => void): Promise<CallResult> {
-  const { method, url, origin, traffic, signal, sensitive } = given;
+export async function sendWithRetries(
+  given: ClientCall,
+  signal: AbortSignal | null,
+  budget: RetryBudget,
+  onWait: (wait: WaitInfo) => void,
+): Promise<CallResult> {
+  const { method, url, origin, traffic, sensitive } = given;
   let status: number | null = null;
   let attempts = 0;
   const tell = (reason: WaitInfo["reason"], waitMs: number): void => onWait({ method, url, reason, status, attempts, waitMs, until: endOf(waitMs) });
-  const call: ClientCall & TrafficCall = { ...given, onQueued: (waitMs) => tell("queued", waitMs) };
+  const call: ClientCall & TrafficCall = { ...given, signal, onQueued: (waitMs) => tell("queued", waitMs) };
   try {
     for (;;) {
       const queueMs = await traffic?.schedule(call, call);
