@@ -57,8 +57,8 @@ export const clientMutants: readonly Mutant[] = [
   },
   {
     item: "60", test: RETRY_AFTER,
-    find: "text.length > MAX_VALUE_CHARACTERS",
-    replace: "text.length > 2 * MAX_VALUE_CHARACTERS",
+    find: "text.length > 4_096",
+    replace: "text.length > 8_192",
   },
   {
     item: "60", test: "structured-field",

@@ -13,9 +13,6 @@ export type HeaderSource =
     }
   | Readonly<Record<string, unknown>>;
 
-// Bounds the time that every parser takes. `RateLimit-Policy` of sluice fits with 24 limits of the longest names.
-const MAX_VALUE_CHARACTERS = 4_096;
-
 /** The trimmed value of the field `name`, which is in lower case; empty when it is absent. */
 export function headerOf(headers: HeaderSource, name: string): string {
   let value: unknown;
@@ -23,7 +20,8 @@ export function headerOf(headers: HeaderSource, name: string): string {
   else for (const [key, found] of Object.entries(headers)) if (key.toLowerCase() === name) value ??= found;
   if (Array.isArray(value)) value = value.join();
   const text = typeof value === "string" || typeof value === "number" ? String(value) : "";
-  return text.length > MAX_VALUE_CHARACTERS ? "" : text.trim();
+  // Bounds the time that every parser takes. `RateLimit-Policy` of sluice fits with 24 limits of the longest names.
+  return text.length > 4_096 ? "" : text.trim();
 }
 
 /** When the response was sent: its own `Date`, so that clock skew cancels out, or `now` without one. */
