@@ -5,23 +5,24 @@ import ts from "typescript";
 /** What each room may import, from the inside outwards. A room is the longest of these paths that a file's own path begins with. */
 const HOUSE: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  guard: ["core"],
-  "stores/shared": ["core"],
+  platform: [], // one file: the globals that a platform may lack, and the flag of law L15
+  guard: ["core", "platform"],
+  "stores/shared": ["core", "platform"],
   "stores/memory": ["core", "diagnostics"], // counts policy names: it alone sees those of single calls
-  "stores/redis": ["core", "guard", "stores/shared"],
-  "stores/postgres": ["core", "guard", "stores/shared"],
-  "stores/cas": ["core", "guard", "stores/shared"],
-  warnings: ["core"],
-  diagnostics: ["core", "warnings"], // reached by its conditional name alone
-  limiter: ["core", "stores/memory", "warnings", "diagnostics"], // the default store
-  composed: ["core", "limiter"],
+  "stores/redis": ["core", "platform", "guard", "stores/shared"],
+  "stores/postgres": ["core", "platform", "guard", "stores/shared"],
+  "stores/cas": ["core", "platform", "guard", "stores/shared"],
+  warnings: ["core", "platform"],
+  diagnostics: ["core", "platform", "warnings"], // reached by its conditional name alone
+  limiter: ["core", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
+  composed: ["core", "platform", "limiter"],
   "http/retry-after": [],
   http: ["core", "limiter", "warnings", "diagnostics", "http/retry-after"],
   adapters: ["core", "http"],
   "client/reading": ["core", "http/retry-after"],
   "client/vendors": ["http/retry-after", "client/reading"],
-  "client/fetch": ["core", "http/retry-after", "client/reading"],
-  "client/traffic": ["core", "client/reading", "client/fetch"],
+  "client/fetch": ["core", "platform", "http/retry-after", "client/reading"],
+  "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/fetch"],
   testing: ["core", "guard", "http"],
   index: ["core", "guard", "stores/memory", "stores/shared", "limiter", "composed", "warnings"],

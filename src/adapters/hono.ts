@@ -44,10 +44,20 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
       applyToHono(c, verdict);
       status = c.res.status;
     } finally {
-      // Not awaited, so that a slow store delays no response.
-      void verdict.settle?.({ status, aborted: c.req.raw.signal.aborted });
+      settle(c, verdict, status);
     }
   };
+}
+
+function settle<E extends Env>(c: Context<E>, verdict: Pass, status: number): void {
+  // Not awaited, so that a slow store delays no response.
+  const settled = verdict.settle?.({ status, aborted: c.req.raw.signal.aborted });
+  if (settled === undefined) return;
+  try {
+    c.executionCtx.waitUntil(settled); // a Worker ends with its response otherwise
+  } catch {
+    // Other platforms have no such context, and Hono throws.
+  }
 }
 
 function applyToHono<E extends Env>(c: Context<E>, verdict: Pass): void {

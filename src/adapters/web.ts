@@ -8,8 +8,11 @@ import type { GateOptions } from "../http/options/options.js";
 import { applyToResponse, refusalResponse, webReader } from "../http/responses/web.js";
 import type { Pass, Verdict } from "../http/verdict.js";
 
-/** The options of {@link rateLimit}. Their functions get the request, of a subclass if you name one. */
-export type WebRateLimitOptions<Req extends Request = Request> = GateOptions<Req>;
+/**
+ * The options of {@link rateLimit}. Their functions get the request, of a subclass if you name one. `key`, `policy`,
+ * `cost` and `skip` also get the other arguments of the handler, such as the bindings of a Worker.
+ */
+export type WebRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []> = GateOptions<Req, Rest>;
 
 /** A request handler. It may take more arguments after the request, such as the bindings of a Worker. */
 export type Handler<Rest extends readonly unknown[] = [], Req extends Request = Request> = (
@@ -23,6 +26,9 @@ export type Handler<Rest extends readonly unknown[] = [], Req extends Request = 
  * Handlers that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. What
  * `key`, the other functions or the handler throw comes out of the wrapped handler; a response that is made outside of
  * it has no fields.
+ *
+ * With `refundWhen` on Cloudflare Workers and in Next.js, pass the handler's last argument: its `waitUntil` gives the
+ * refund the time it takes.
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
@@ -30,34 +36,45 @@ export type Handler<Rest extends readonly unknown[] = [], Req extends Request = 
  * });
  * export default { fetch: limited(() => new Response("hello")) };
  */
-export function rateLimit<Req extends Request = Request>(
-  options: WebRateLimitOptions<Req>,
-): <Rest extends readonly unknown[], Sub extends Req = Req>(handler: Handler<Rest, Sub>) => Handler<Rest, Sub> {
-  const gate = createGate<Req>(options, webReader);
+export function rateLimit<Req extends Request = Request, Rest extends readonly unknown[] = []>(
+  options: WebRateLimitOptions<Req, Rest>,
+): <More extends readonly [...Rest, ...unknown[]], Sub extends Req = Req>(handler: Handler<More, Sub>) => Handler<More, Sub> {
+  const gate = createGate<Req, Rest>(options, webReader);
 
   return (handler) =>
     function rateLimited(request, ...rest) {
-      const verdict = gate(request);
+      const verdict = gate(request, rest as readonly unknown[] as Rest);
       return "outcome" in verdict ? proceed(verdict) : verdict.then(proceed);
 
       function proceed(known: Verdict): Response | Promise<Response> {
         if (known.outcome === "refuse") return refusalResponse(known, request);
         if (known.outcome === "skip") return handler(request, ...rest);
-        if (known.settle !== null) return settleAfter(request, known, () => handler(request, ...rest));
+        if (known.settle !== null) return settleAfter(request, known, rest, () => handler(request, ...rest));
         const response = handler(request, ...rest);
         return isPromise(response) ? response.then((later) => applyToResponse(later, known)) : applyToResponse(response, known);
       }
     };
 }
 
-async function settleAfter(request: Request, verdict: Pass, respond: () => Response | Promise<Response>): Promise<Response> {
+/** The context of a Worker's request, and the event of Next.js's middleware. */
+interface RequestContext {
+  waitUntil?(work: void | Promise<void>): void;
+}
+
+async function settleAfter(
+  request: Request,
+  verdict: Pass,
+  rest: readonly unknown[],
+  respond: () => Response | Promise<Response>,
+): Promise<Response> {
   let status = 500; // Servers answer 500 when a handler throws.
   try {
     const response = applyToResponse(await respond(), verdict);
     status = response.status;
     return response;
   } finally {
-    // Not awaited, so that a slow store delays no response.
-    void verdict.settle?.({ status, aborted: request.signal.aborted });
+    // Not awaited, so that a slow store delays no response. Without `waitUntil` a Worker would end with its response.
+    const settled = verdict.settle?.({ status, aborted: request.signal.aborted });
+    for (const each of rest) (each as RequestContext | null | undefined)?.waitUntil?.(settled);
   }
 }

@@ -18,7 +18,8 @@ export interface AbortSignalLike {
  */
 export class Cancellations<T> {
   readonly #cancel: (items: ReadonlySet<T>, reason: unknown) => void;
-  readonly #bySignal = new Map<AbortSignalLike, { readonly items: Set<T>; readonly listener: () => void }>();
+  // Weak: on some platforms a request ends without an abort, and so do its waits.
+  readonly #bySignal = new WeakMap<AbortSignalLike, { readonly items: Set<T>; readonly listener: () => void }>();
 
   /** `cancel` gets all items of an aborted signal at once. */
   constructor(cancel: (items: ReadonlySet<T>, reason: unknown) => void) {

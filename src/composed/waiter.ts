@@ -4,6 +4,7 @@ import { encodeKey, type Key } from "../core/key.js";
 import { costOf, policyOf, type ConsumeOptions } from "../limiter/arguments.js";
 import { isShadow } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
+import { sharesWork } from "../platform.js";
 import { Cancellations, type AbortSignalLike } from "./abort.js";
 import { nextMillisecond } from "./forecast.js";
 import { neverFits, queueFull } from "./wait-error.js";
@@ -49,7 +50,7 @@ export interface Waiter {
    * is sent, and as much again for its answer. A limiter with `shadow: true` lets every caller through at once.
    */
   wait(key: Key, asked?: number | WaitOptions): Promise<Decision>;
-  /** The number of callers that wait now, for all keys. */
+  /** The number of callers that wait now, for all keys. On Cloudflare Workers also those whose request ended early. */
   readonly waiting: number;
 }
 
@@ -60,6 +61,9 @@ export interface Waiter {
  * Each key has a queue in this process, which belongs to the waiter: make one waiter for a limiter and share it.
  * Several processes on one store have a queue each and compete for the tokens. The process stays alive while a caller
  * waits.
+ *
+ * On Cloudflare Workers and in edge runtimes a request must not need another one. There each caller waits by itself and
+ * competes with the others, `maxWaiters` and `maxWaitersPerKey` bound nothing, and `jitterMs` spreads the attempts.
  *
  * Throws a TypeError or RangeError that names the wrong option.
  * @example
@@ -89,6 +93,7 @@ type Resolve = (decision: Decision | Promise<Decision>) => void;
 class QueueingWaiter implements Waiter {
   readonly #limiter: Limiter;
   readonly #options: Required<WaiterOptions>;
+  readonly #isShared = sharesWork();
   readonly #queues = new Map<string, WaitQueue>();
   readonly #cancellations = new Cancellations<Cancellable>((all, reason) => {
     // All leave before any queue moves on: the next caller may be one of them.
@@ -150,11 +155,12 @@ class QueueingWaiter implements Waiter {
 
   #queueOf(name: string, key: Key): WaitQueue {
     const { maxWaiters, maxWaitersPerKey, jitterMs } = this.#options;
-    if (this.#waiting >= maxWaiters) throw queueFull("maxWaiters", maxWaiters);
+    if (this.#isShared && this.#waiting >= maxWaiters) throw queueFull("maxWaiters", maxWaiters);
     let queue = this.#queues.get(name);
     if (queue === undefined) {
       queue = new WaitQueue(this.#limiter, typeof key === "string" ? key : [...key], jitterMs, () => this.#queues.delete(name));
-      this.#queues.set(name, queue);
+      // Otherwise a queue of one caller: no other request may need it (law L15).
+      if (this.#isShared) this.#queues.set(name, queue);
     }
     if (queue.length >= maxWaitersPerKey) throw queueFull("maxWaitersPerKey", maxWaitersPerKey);
     return queue;

@@ -1,4 +1,4 @@
-import { checkOptions, expected, positiveInteger } from "./check.js";
+import { expected, positiveInteger } from "./check.js";
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {
@@ -21,7 +21,8 @@ export interface LimitOptions {
 /**
  * A checked limit, reduced to whole units so that no rate is ever rounded.
  *
- * A token is `unitsPerToken` units and every millisecond refills `unitsPerMs`: `refill` in lowest terms.
+ * A token is `unitsPerToken` units and every millisecond refills `unitsPerMs`: `refill` in lowest terms. A copy holds
+ * what the user wrote: it lacks these and the other computed numbers.
  */
 export interface Limit {
   /** Unique within its policy. */
@@ -71,11 +72,6 @@ export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000
 /** The options of a limit, and of a policy, which may be one limit. */
 export const LIMIT_OPTIONS = ["name", "capacity", "refill", "limits"];
 
-/** Returns the own members of a limit's options. Throws a TypeError when it is no object or has an unknown member. */
-export function checkLimit(options: LimitOptions): LimitOptions {
-  return checkOptions(options, LIMIT_OPTIONS, "an object with `capacity` and `refill`", undefined, "limit");
-}
-
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
  *
@@ -100,7 +96,13 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     throw new RangeError(`${expected("capacity", `at most ${most} at this refill`, capacity)}. Lower it, or shorten \`refill.everyMs\`.`);
   }
   const fullMs = Math.ceil(size / unitsPerMs);
-  return Object.freeze({ name, capacity, refill: Object.freeze({ tokens, everyMs }), unitsPerMs, unitsPerToken, size, fullMs });
+  return withComputed({ name, capacity, refill: Object.freeze({ tokens, everyMs }) }, { unitsPerMs, unitsPerToken, size, fullMs });
+}
+
+/** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */
+export function withComputed<Written extends object, Computed extends object>(written: Written, computed: Computed): Readonly<Written & Computed> {
+  for (const name of Reflect.ownKeys(computed)) Object.defineProperty(written, name, { value: computed[name as keyof Computed] });
+  return Object.freeze(written) as Written & Computed;
 }
 
 function greatestCommonDivisor(a: number, b: number): number {

@@ -1,5 +1,5 @@
 import { checkOptions, expected } from "./check.js";
-import { checkLimit, LIMIT_OPTIONS, makeLimit, type Limit, type LimitOptions, type Refill } from "./limit.js";
+import { LIMIT_OPTIONS, makeLimit, withComputed, type Limit, type LimitOptions, type Refill } from "./limit.js";
 
 /** A policy as a user writes it: one limit, or several limits that a caller must satisfy together. */
 export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;
@@ -28,24 +28,23 @@ export interface ManyLimitsPolicy {
   readonly refill?: undefined;
 }
 
-/** A checked, frozen policy, made by {@link definePolicy}. */
-export class Policy {
+/**
+ * A checked, frozen policy, made by {@link definePolicy}. It is plain data: what `structuredClone`, JSON or RPC make of
+ * it, {@link definePolicy} takes back.
+ */
+export interface Policy {
   /** Unique among the policies of one store. */
   readonly name: string;
   /** One or more limits, in the order they were written. */
   readonly limits: readonly [Limit, ...Limit[]];
   /** The smallest capacity among the limits. A request that costs more can never succeed. */
   readonly maxCost: number;
+}
 
-  /** @internal Use {@link definePolicy}. */
-  constructor(name: string, limits: readonly [Limit, ...Limit[]]) {
-    this.name = name;
-    this.limits = limits;
-    this.maxCost = Math.min(...limits.map((limit) => limit.capacity));
-    Object.freeze(limits);
-    Object.defineProperty(this, Symbol.for("sluice.policy"), { value: true });
-    Object.freeze(this);
-  }
+/** Makes a policy of checked limits. */
+export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): Policy {
+  const maxCost = Math.min(...limits.map((limit) => limit.capacity));
+  return withComputed({ name, limits: Object.freeze(limits) }, { maxCost, [Symbol.for("sluice.policy")]: true });
 }
 
 /** Whether {@link definePolicy} made `value`, here or in another copy of this package. */
@@ -56,7 +55,8 @@ export function isPolicy(value: unknown): value is Policy {
 /**
  * Returns a checked, frozen policy. Define each policy once, not per request: checking costs more than deciding.
  *
- * Returns a policy that is already defined unchanged. Throws a TypeError or RangeError that names the wrong part.
+ * Returns a policy that is already defined unchanged, and defines a copy of one anew, such as a message to another
+ * worker. Throws a TypeError or RangeError that names the wrong part.
  * @example
  * const interactive = definePolicy({ name: "interactive", capacity: 30, refill: perSecond(5) });
  * const api = definePolicy({
@@ -72,14 +72,14 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   const own = checkOptions(options, LIMIT_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy");
   const name = checkName("policy.name", own.name === undefined ? "default" : own.name);
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
-  if (own.limits === undefined) return new Policy(name, [makeLimit(own, name)]);
+  if (own.limits === undefined) return makePolicy(name, [makeLimit(own, name)]);
 
   if (own.capacity !== undefined || own.refill !== undefined) {
     throw new TypeError("Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.");
   }
   const written: readonly LimitOptions[] = Array.isArray(own.limits) ? own.limits : [];
   const [first, ...others] = written.map((each, i) => {
-    const limit = checkLimit(each);
+    const limit = checkOptions(each, LIMIT_OPTIONS, "an object with `capacity` and `refill`", undefined, "limit");
     return makeLimit(limit, checkName("limit.name", limit.name === undefined ? String(i + 1) : limit.name));
   });
   if (first === undefined) throw new TypeError(expected("policy.limits", "a list of at least one limit", own.limits));
@@ -87,7 +87,7 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   if (new Set(names).size !== names.length) {
     throw new RangeError(`Expected the limits of policy "${name}" to have different names, got ${names.join(", ")}. Give each a \`name\`.`);
   }
-  return new Policy(name, [first, ...others]);
+  return makePolicy(name, [first, ...others]);
 }
 
 /** Whether two policies have the same name, and the same names and numbers of limits in the same order. */

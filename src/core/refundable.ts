@@ -1,6 +1,5 @@
 import { readings, type Decision } from "./decision.js";
-import type { Limit } from "./limit.js";
-import { Policy } from "./policy.js";
+import { makePolicy, type Policy } from "./policy.js";
 
 /** Tokens to give back, and the limits to give them back to. */
 export interface RefundPart {
@@ -25,10 +24,8 @@ export function refundable(decision: Decision, policy: Policy, tokens: number, a
     const units = (resetMs - 1 - ageMs) * unitsPerMs + 1;
     return ageMs > 0 ? Math.min(tokens, Math.ceil(units / unitsPerToken)) : resetMs > 0 ? tokens : 0;
   });
-  return [...new Set(lefts)].filter((left) => left > 0).map((left) => ({ tokens: left, policy: partOf(policy, (i) => lefts[i] === left) }));
-}
-
-function partOf(policy: Policy, isIn: (i: number) => boolean): Policy {
-  const limits = policy.limits.filter((_, i) => isIn(i));
-  return limits.length === policy.limits.length ? policy : new Policy(policy.name, limits as [Limit, ...Limit[]]);
+  return [...new Set(lefts)].filter((left) => left > 0).map((left) => {
+    const limits = policy.limits.filter((_, i) => lefts[i] === left) as unknown as Policy["limits"];
+    return { tokens: left, policy: limits.length === policy.limits.length ? policy : makePolicy(policy.name, limits) };
+  });
 }

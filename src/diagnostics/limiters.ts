@@ -1,7 +1,7 @@
 import { monotonicClock } from "../core/clock.js";
 import type { Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
-import { builtin, platform } from "../warnings/platform.js";
+import { builtin, withProcess } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 import { checkPolicyName } from "./policy-names.js";
 
@@ -49,6 +49,6 @@ function isOneOfMany(policy: Policy): boolean {
 
 function isClusterWorker(): boolean {
   // Only a process with a channel to its parent can be a worker, and no other process should load the module.
-  if (platform.process?.send === undefined || isQuiet("SLUICE_MEMORY_IN_CLUSTER")) return false;
+  if (withProcess(({ send }) => send) === undefined || isQuiet("SLUICE_MEMORY_IN_CLUSTER")) return false;
   return builtin<{ readonly isWorker: boolean }>("node:cluster")?.isWorker === true;
 }

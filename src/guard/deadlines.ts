@@ -1,6 +1,7 @@
 import { monotonicClock } from "../core/clock.js";
+import { sharesWork } from "../platform.js";
 
-/** An entry of the queue of deadlines. */
+/** A call that has to end in time. */
 export interface Deadline {
   /** When the wait began. */
   since: number;
@@ -12,30 +13,41 @@ export interface Deadline {
 }
 
 /**
- * One timeout for many calls, with one timer for all of them: each call has the same time, so they expire in the order
- * they began. The timer keeps no process alive, and none is set while no call is pending.
+ * One timeout for many calls. No timer keeps a process alive.
  *
  * A timeout first gives the event loop one poll phase: after a blocked loop the answer is often in the socket already.
  * If the timer fires 5 ms late or more, the loop was blocked. Pending calls then get that much extra time, once,
  * because their request may not have been sent yet.
  */
-export class Deadlines {
+export interface Deadlines {
+  /** When the event loop was last found to have been blocked, by the monotonic clock. */
+  readonly stalledAt: number;
+  /** Starts the time of `entry`, which expires unless `end` comes first. With a timeout of Infinity it never does. */
+  begin(entry: Deadline): void;
+  /** Ends the time of `entry`. False when it ended or expired before. */
+  end(entry: Deadline): boolean;
+}
+
+/** Makes a timeout of `afterMs`. */
+export function createDeadlines(afterMs: number): Deadlines {
+  return sharesWork() ? new SharedDeadlines(afterMs) : new OwnDeadlines(afterMs);
+}
+
+/**
+ * One timer for all calls: each call has the same time, so they expire in the order they began. No timer is set while
+ * no call is pending.
+ */
+class SharedDeadlines implements Deadlines {
   readonly #afterMs: number;
   #first: Deadline | null = null;
   #last: Deadline | null = null;
   #armed = false;
-  #stalledAt = -Infinity;
+  stalledAt = -Infinity;
 
   constructor(afterMs: number) {
     this.#afterMs = afterMs;
   }
 
-  /** When the event loop was last found to have been blocked, by the monotonic clock. */
-  get stalledAt(): number {
-    return this.#stalledAt;
-  }
-
-  /** Starts the time of `entry`, which expires unless `end` comes first. With a timeout of Infinity it never does. */
   begin(entry: Deadline): void {
     entry.since = monotonicClock();
     if (this.#afterMs === Infinity) return;
@@ -46,7 +58,6 @@ export class Deadlines {
     if (!this.#armed) this.#arm();
   }
 
-  /** Takes `entry` out of the queue. False when it ended or expired before. */
   end(entry: Deadline): boolean {
     if (entry.over) return false;
     entry.over = true;
@@ -63,7 +74,7 @@ export class Deadlines {
     if (this.#first === null) return;
     this.#armed = true;
     const due = this.#first.since + this.#afterMs;
-    startTimer(() => this.#onTimer(due, -Infinity), Math.max(1, Math.ceil(due - monotonicClock())));
+    startTimer(() => this.#onTimer(due, -Infinity), due - monotonicClock());
   }
 
   /** Runs when a timer fires that was set to `dueAt`. Entries due by `extendedUntil` have had their extra time. */
@@ -71,7 +82,7 @@ export class Deadlines {
     const now = monotonicClock();
     if (!this.#isDue(now)) return this.#rearm();
     const lateMs = now - dueAt >= LATE_MS ? now - dueAt : 0;
-    if (lateMs > 0) this.#stalledAt = now;
+    if (lateMs > 0) this.stalledAt = now;
     afterOnePoll(() => {
       this.#expire(lateMs === 0 ? now : extendedUntil);
       if (lateMs === 0 || !this.#isDue(now)) return this.#rearm();
@@ -99,15 +110,54 @@ export class Deadlines {
   }
 }
 
+/** A timer for each call, where requests share none (law L15). */
+class OwnDeadlines implements Deadlines {
+  readonly #afterMs: number;
+  readonly #timers = new WeakMap<Deadline, unknown>();
+  stalledAt = -Infinity;
+
+  constructor(afterMs: number) {
+    this.#afterMs = afterMs;
+  }
+
+  begin(entry: Deadline): void {
+    entry.since = monotonicClock();
+    if (this.#afterMs < Infinity) this.#wait(entry, this.#afterMs, true);
+  }
+
+  end(entry: Deadline): boolean {
+    if (entry.over) return false;
+    clearTimeout(this.#timers.get(entry) as number);
+    return (entry.over = true);
+  }
+
+  #wait(entry: Deadline, ms: number, mayExtend: boolean): void {
+    const due = monotonicClock() + ms;
+    const onTimer = (): void => {
+      const now = monotonicClock();
+      // A fraction early, or the longest timer of several.
+      if (now < due) return this.#wait(entry, due - now, mayExtend);
+      const lateMs = now - due;
+      if (lateMs >= LATE_MS) this.stalledAt = now;
+      afterOnePoll(() => {
+        if (mayExtend && lateMs >= LATE_MS && !entry.over) this.#wait(entry, Math.min(lateMs, this.#afterMs), false);
+        else if (this.end(entry)) entry.expire();
+      });
+    };
+    this.#timers.set(entry, startTimer(onTimer, ms));
+  }
+}
+
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 // Timers of a loop that is not blocked fire up to two milliseconds late, or a fraction of one early.
 const LATE_MS = 5;
 
-function startTimer(then: () => void, ms: number): void {
-  const timer: unknown = setTimeout(then, Math.min(ms, LONGEST_TIMER_MS));
+function startTimer(then: () => void, ms: number): unknown {
+  const timer: unknown = setTimeout(then, Math.min(Math.max(1, Math.ceil(ms)), LONGEST_TIMER_MS));
   // A number in browsers, an object elsewhere.
   (timer as { unref?(): void }).unref?.();
+  return timer;
 }
 
 // Node runs timers, then sockets, then immediates. Platforms without immediates get the next timer instead.

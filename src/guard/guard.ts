@@ -4,7 +4,7 @@ import type { Decision } from "../core/decision.js";
 import { checkDecision, type AsyncStore, type GuardedStore, type GuardSetup, type Store, type StoreMethods } from "../core/store.js";
 import { ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
 import { CircuitBreaker, type BreakerCall } from "./circuit-breaker.js";
-import { Deadlines } from "./deadlines.js";
+import { createDeadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
 import { Fallback } from "./fallback.js";
 import { ServerClock } from "./server-clock.js";
@@ -57,7 +57,7 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
 
   function guardedLater(): Pick<GuardedStore, "consume" | "call"> {
     const send: StartConsume = start ?? ((policy, key, cost, sent) => sent.follow(store.consume(policy, key, cost) as Promise<Decision>));
-    const calls: CallSetup = { timeoutMs, breaker, deadlines: new Deadlines(timeoutMs), fallback, serverClock, warnings, send };
+    const calls: CallSetup = { timeoutMs, breaker, deadlines: createDeadlines(timeoutMs), fallback, serverClock, warnings, send };
     const { recall } = store as AsyncStore;
     return {
       consume: (policy, key, cost) =>

@@ -4,7 +4,7 @@ import { expected, wholeNumber } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import { makeLimit, perSecond } from "../core/limit.js";
-import { isPolicy, Policy } from "../core/policy.js";
+import { isPolicy, makePolicy, type Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { isShadow } from "../limiter/internals.js";
 import { createLimiter } from "../limiter/create-limiter.js";
@@ -26,14 +26,15 @@ import type { Outcome, Pass, Skip, Verdict } from "./verdict.js";
 
 /**
  * Decides about a request. Returns the verdict at once when the store and all functions of the options answer at once,
- * otherwise a promise. `"outcome" in result` tells the two apart; `await` takes both.
+ * otherwise a promise. `"outcome" in result` tells the two apart; `await` takes both. `rest` is what `key`, `policy`,
+ * `cost` and `skip` get after the request.
  */
-export type Gate<Request> = (request: Request) => Verdict | Promise<Verdict>;
+export type Gate<Request, Rest extends readonly unknown[] = []> = (request: Request, rest?: Rest) => Verdict | Promise<Verdict>;
 
 const SKIP: Skip = { outcome: "skip" };
 
 // Placeholder policy of a limiter whose policy is picked per request; never charged.
-const PICKED = new Policy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
+const PICKED = makePolicy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
 
 /**
  * Makes a gate: the middleware without a framework. `reader` reads the framework's request.
@@ -49,10 +50,13 @@ const PICKED = new Policy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, 
  * );
  * const verdict = await gate(new Request("http://localhost/inbox"));
  */
-export function createGate<Request>(given: GateOptions<Request>, reader: RequestReader<Request>): Gate<Request> {
+export function createGate<Request, Rest extends readonly unknown[] = []>(
+  given: GateOptions<Request, Rest>,
+  reader: RequestReader<Request>,
+): Gate<Request, Rest> {
   const options = checkGateOptions(given);
   const { cost: costOption = 1, onDecision, refundWhen, partitionKey, unidentified = "share", functionTimeoutMs = 5_000 } = options;
-  const run = <Input, T>(name: string, fn: (input: Input) => T | Promise<T>) => contain(name, fn, functionTimeoutMs);
+  const run = <T>(name: string, fn: (request: Request, ...rest: Rest) => T | Promise<T>) => contain(name, fn, functionTimeoutMs);
   const skip = options.skip && run("skip", options.skip);
   const keyOf = run("key", options.key);
   const costOf = typeof costOption === "function" ? run("cost", costOption) : null;
@@ -74,38 +78,38 @@ export function createGate<Request>(given: GateOptions<Request>, reader: Request
   const checkRequest = createRequestCheck(limiter.store ?? limiter);
   const checkIdentity = createIdentityCheck(unidentified, limiter.policy.name);
   const checkAddress = createAddressCheck(reader);
-  return (request) => (preflights.isPlain(request) ? onPreflight(request) : gate(request));
+  return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest));
 
   // One step each: skip, caller, cost, policy, decision, verdict. A step is asynchronous only if its function is.
 
-  function gate(request: Request, known?: MaybeKey): Verdict | Promise<Verdict> {
-    const skipped = skip?.(request) ?? false;
-    if (isPromise(skipped)) return skipped.then((yes) => (isSkip(yes) ? SKIP : findCaller(request, known)));
-    return isSkip(skipped) ? SKIP : findCaller(request, known);
+  function gate(request: Request, rest?: Rest, known?: MaybeKey): Verdict | Promise<Verdict> {
+    const skipped = skip?.(request, rest) ?? false;
+    if (isPromise(skipped)) return skipped.then((yes) => (isSkip(yes) ? SKIP : findCaller(request, rest, known)));
+    return isSkip(skipped) ? SKIP : findCaller(request, rest, known);
   }
 
-  function findCaller(request: Request, known: MaybeKey): Verdict | Promise<Verdict> {
-    const key = known === undefined ? keyOf(request) : known;
-    return isPromise(key) ? key.then((later) => findCost(request, later)) : findCost(request, key);
+  function findCaller(request: Request, rest: Rest | undefined, known: MaybeKey): Verdict | Promise<Verdict> {
+    const key = known === undefined ? keyOf(request, rest) : known;
+    return isPromise(key) ? key.then((later) => findCost(request, rest, later)) : findCost(request, rest, key);
   }
 
-  function findCost(request: Request, key: MaybeKey): Verdict | Promise<Verdict> {
+  function findCost(request: Request, rest: Rest | undefined, key: MaybeKey): Verdict | Promise<Verdict> {
     const caller = callerOf(key);
     checkIdentity(caller);
     if (caller === UNIDENTIFIED && unidentified === "skip") return SKIP;
     if (caller === UNIDENTIFIED && unidentified === "refuse") {
       return shadow ? SKIP : refusals.forMissingKey({ request, crossOrigin: isCrossOrigin(request) });
     }
-    if (costOf === null) return findPolicy(request, caller, costOption as number);
-    const cost = costOf(request);
+    if (costOf === null) return findPolicy(request, rest, caller, costOption as number);
+    const cost = costOf(request, rest);
     return isPromise(cost)
-      ? cost.then((known) => findPolicy(request, caller, wholeNumber("cost()", known)))
-      : findPolicy(request, caller, wholeNumber("cost()", cost));
+      ? cost.then((known) => findPolicy(request, rest, caller, wholeNumber("cost()", known)))
+      : findPolicy(request, rest, caller, wholeNumber("cost()", cost));
   }
 
-  function findPolicy(request: Request, caller: Key, cost: number): Verdict | Promise<Verdict> {
+  function findPolicy(request: Request, rest: Rest | undefined, caller: Key, cost: number): Verdict | Promise<Verdict> {
     if (pickPolicy === null) return consume(request, caller, cost, limiter.policy);
-    const policy = pickPolicy(request);
+    const policy = pickPolicy(request, rest);
     return isPromise(policy)
       ? policy.then((known) => consume(request, caller, cost, checkPolicy(known)))
       : consume(request, caller, cost, checkPolicy(policy));
@@ -150,19 +154,19 @@ export function createGate<Request>(given: GateOptions<Request>, reader: Request
   }
 
   // A plain preflight costs its caller nothing. With a key, or beyond the bucket, it is an ordinary request.
-  function onPreflight(request: Request): Verdict | Promise<Verdict> {
-    const key = keyOfPreflight(request);
+  function onPreflight(request: Request, rest: Rest | undefined): Verdict | Promise<Verdict> {
+    const key = keyOfPreflight(request, rest);
     return isPromise(key) ? key.then(decide, () => decide(undefined)) : decide(key);
 
     function decide(known: MaybeKey): Verdict | Promise<Verdict> {
-      return callerOf(known) === UNIDENTIFIED && preflights.take() ? SKIP : gate(request, known);
+      return callerOf(known) === UNIDENTIFIED && preflights.take() ? SKIP : gate(request, rest, known);
     }
   }
 
   // Browsers send preflights without credentials, so a function that expects a signed-in user fails for them.
-  function keyOfPreflight(request: Request): MaybeKey | Promise<MaybeKey> {
+  function keyOfPreflight(request: Request, rest: Rest | undefined): MaybeKey | Promise<MaybeKey> {
     try {
-      return keyOf(request);
+      return keyOf(request, rest);
     } catch {
       return undefined;
     }
@@ -185,7 +189,7 @@ function isSkip(skipped: unknown): boolean {
   return skipped === true;
 }
 
-function ownLimiter<Request>(options: GateOptions<Request>): Limiter {
+function ownLimiter<Request, Rest extends readonly unknown[]>(options: GateOptions<Request, Rest>): Limiter {
   const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, options[name]])) as Partial<LimiterOptions<Store>>;
   return createLimiter<Store>({ ...own, policy: typeof options.policy === "function" ? PICKED : (options.policy as Policy) });
 }

@@ -7,10 +7,15 @@ import { isPromise } from "./is-promise.js";
  * A function of the options as the gate calls it: it throws and rejects with Errors only, and its promise settles
  * within `timeoutMs`. Frameworks take some thrown values, such as undefined or "route", for "no error" (law L17).
  */
-export function contain<Input, T>(name: string, fn: (input: Input) => T | Promise<T>, timeoutMs: number): (input: Input) => T | Promise<T> {
-  return (input) => {
+export function contain<Input, T, Rest extends readonly unknown[] = []>(
+  name: string,
+  fn: (input: Input, ...rest: Rest) => T | Promise<T>,
+  timeoutMs: number,
+): (input: Input, rest?: Rest) => T | Promise<T> {
+  return (input, rest) => {
     try {
-      const result = fn(input);
+      // A spread costs time, and most frameworks have nothing to spread.
+      const result = rest === undefined ? (fn as unknown as (input: Input) => T | Promise<T>)(input) : fn(input, ...rest);
       return isPromise(result) ? settleWithin(name, result, timeoutMs) : result;
     } catch (error) {
       throw asError(error, name);

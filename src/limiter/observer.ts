@@ -1,5 +1,5 @@
 import { expected } from "../core/check.js";
-import { builtin } from "../warnings/platform.js";
+import { builtin } from "../platform.js";
 import { textOf, warnOnce } from "../warnings/warnings.js";
 import type { LimiterEvent, Observer } from "./events.js";
 

@@ -10,6 +10,7 @@ import type { Limit } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
 import type { AsyncStore } from "../core/store.js";
 import { guard } from "../guard/guard.js";
+import { sharesWork } from "../platform.js";
 import { bucketName } from "./shared/bucket-name.js";
 import { decodeRecords, encodeRecords } from "./shared/records.js";
 import { StoreError } from "./shared/store-error.js";
@@ -78,6 +79,8 @@ interface Job {
  * nothing. When the backend rejects, the calls of the round that depend on it reject with the same error. A value that
  * this store did not write is never overwritten: calls reject with `"ERR_STORE_FOREIGN_VALUE"`.
  *
+ * On Cloudflare Workers and in edge runtimes requests share no work, and each call is a round of its own.
+ *
  * Throws a TypeError or RangeError that names the wrong option.
  * @example
  * const kept = new Map<string, string>();
@@ -106,6 +109,7 @@ class CasStore<Version> implements AsyncStore {
   readonly #attempts: number;
   readonly #random: () => number;
   readonly #sleep: (ms: number) => Promise<void>;
+  readonly #isShared = sharesWork();
   /** The jobs of the next round, by key. A key has an entry while one of its rounds is in progress. */
   readonly #waiting = new Map<string, Job[]>();
 
@@ -152,6 +156,7 @@ class CasStore<Version> implements AsyncStore {
     return new Promise<T>((resolve, reject) => {
       const name = bucketName(policy, key);
       const job: Job = { policy, step, resolve: resolve as (answer: unknown) => void, reject };
+      if (!this.#isShared) return void this.#runRound(name, [job]);
       const next = this.#waiting.get(name);
       if (next !== undefined) return void next.push(job);
       this.#waiting.set(name, [job]);
@@ -164,14 +169,18 @@ class CasStore<Version> implements AsyncStore {
   async #runRounds(name: string): Promise<void> {
     for (let round = this.#waiting.get(name); round !== undefined && round.length > 0; round = this.#waiting.get(name)) {
       this.#waiting.set(name, []);
-      const open = new Set(round);
-      try {
-        await this.#compete(name, open);
-      } catch (error) {
-        for (const { reject } of open) reject(error);
-      }
+      await this.#runRound(name, round);
     }
     this.#waiting.delete(name);
+  }
+
+  async #runRound(name: string, round: readonly Job[]): Promise<void> {
+    const open = new Set(round);
+    try {
+      await this.#compete(name, open);
+    } catch (error) {
+      for (const { reject } of open) reject(error);
+    }
   }
 
   /** Does all jobs of a round, and removes each job from `open` when it is answered. */

@@ -1,7 +1,7 @@
 import { expected, show } from "../core/check.js";
 import { DOCS } from "./docs.js";
 import { processWide } from "../core/process-wide.js";
-import { platform } from "./platform.js";
+import { platform, withProcess } from "../platform.js";
 
 /** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
 export type WarningCode =
@@ -77,7 +77,10 @@ export function warnOnce(code: WarningCode, message: string, cause = ""): void {
   if (isQuiet(code)) return;
   quiet().add(code);
   const detail = `${cause && `${cause}\n`}See ${DOCS}/guides/warnings.md#${code.toLowerCase()}`;
-  const { process, console } = platform;
-  if (process?.emitWarning === undefined) console?.warn(`[${code}] ${message}\n${detail}`);
-  else process.emitWarning(message, { type: "Warning", code, detail });
+  const isTold = withProcess((process) => {
+    if (process.emitWarning === undefined) return false;
+    process.emitWarning(message, { type: "Warning", code, detail });
+    return true;
+  });
+  if (!isTold) platform.console?.warn(`[${code}] ${message}\n${detail}`);
 }

@@ -3,13 +3,15 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createLimiter, perHour } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Deadlines, type Deadline } from "../../src/guard/deadlines.js";
+import { createDeadlines, type Deadline } from "../../src/guard/deadlines.js";
 import { UnsteadyStore, type Health } from "../helpers/unsteady-store.js";
 
-describe("L12 · a loop that stalled is not a dead store", () => {
+// A timer for all calls, and one for each where requests share none (law L15).
+describe.each(["Node", "Cloudflare-Workers"])("L12 · a loop that stalled is not a dead store, on %s", (userAgent) => {
   let stalledMs = 0;
 
   beforeEach(() => {
+    vi.stubGlobal("navigator", { userAgent });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
     const turning = performance.now.bind(performance);
     stalledMs = 0;
@@ -17,6 +19,7 @@ describe("L12 · a loop that stalled is not a dead store", () => {
   });
   afterEach(() => {
     vi.restoreAllMocks();
+    vi.unstubAllGlobals();
     vi.useRealTimers();
   });
 
@@ -122,7 +125,7 @@ describe("L12 · a loop that stalled is not a dead store", () => {
 test("L12 · nothing outlives a request: one that is never answered keeps none of those after it", async () => {
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void;
-  const deadlines = new Deadlines(100_000);
+  const deadlines = createDeadlines(100_000);
   const begun = (): Deadline => {
     const entry: Deadline = { since: 0, before: null, after: null, over: false, expire: () => undefined };
     deadlines.begin(entry);

@@ -65,8 +65,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "12", test: WIRE,
-    find: "const skipped = skip?.(request) ?? false;",
-    replace: 'const skipped = skip?.(request) ?? reader.method(request) === "HEAD";',
+    find: "const skipped = skip?.(request, rest) ?? false;",
+    replace: 'const skipped = skip?.(request, rest) ?? reader.method(request) === "HEAD";',
   },
   {
     item: "13", test: REFUSAL,
@@ -195,8 +195,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "38", test: CALLERS,
-    find: "preflights.isPlain(request) ? onPreflight(request) : gate(request)",
-    replace: "gate(request)",
+    find: "preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest)",
+    replace: "gate(request, rest)",
   },
   {
     item: "39", test: WIRE,
@@ -235,7 +235,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "43", test: CALLERS,
-    find: 'return isSkip(skipped) ? SKIP : findCaller(request, known);',
-    replace: 'return findCaller(request, known);',
+    find: 'return isSkip(skipped) ? SKIP : findCaller(request, rest, known);',
+    replace: 'return findCaller(request, rest, known);',
   },
 ];

@@ -149,8 +149,13 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L12", test: "deadlines",
-    find: "Math.min(lateMs, this.#afterMs)",
-    replace: "lateMs",
+    find: "const extraMs = Math.min(lateMs, this.#afterMs);",
+    replace: "const extraMs = lateMs;",
+  },
+  {
+    item: "L12", test: "deadlines",
+    find: "this.#wait(entry, Math.min(lateMs, this.#afterMs), false);",
+    replace: "this.#wait(entry, lateMs, false);",
   },
   {
     item: "L12", test: "stalled-loop",
@@ -171,6 +176,61 @@ export const lawMutants: readonly Mutant[] = [
     item: "L14", test: "memory",
     find: "const decision = consume(entry.buckets, policy, all ? cost : policy.maxCost + 1, now);",
     replace: "if (!all) return would[i] as Decision; const decision = consume(entry.buckets, policy, cost, now);",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "return sharesWork() ? new SharedDeadlines(afterMs) : new OwnDeadlines(afterMs);",
+    replace: "return new SharedDeadlines(afterMs);",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "if (!this.#isShared) return void this.#runRound(name, [job]);",
+    replace: "",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "batch && sharesWork() ? LARGEST_BATCH : 1",
+    replace: "batch ? LARGEST_BATCH : 1",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "if (isShared) sha ??= sha1(script);",
+    replace: "sha ??= sha1(script);",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "if (this.#isShared) denial.newer = {",
+    replace: "denial.newer = {",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "if (this.#isShared) for (const name of names) this.#last.set(name, turn);",
+    replace: "for (const name of names) this.#last.set(name, turn);",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "if (this.#isShared) this.#queues.set(name, queue);",
+    replace: "this.#queues.set(name, queue);",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "if (this.#isShared && this.#waiting >= maxWaiters)",
+    replace: "if (this.#waiting >= maxWaiters)",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "const mergeable = sharesWork() && options.merge",
+    replace: "const mergeable = options.merge",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "if (pending >= maxPending && sharesWork()) {",
+    replace: "if (pending >= maxPending) {",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "const queue = isShared ? scheduler.queue : createCallQueue();",
+    replace: "const queue = scheduler.queue;",
   },
   {
     item: "L16", test: "memory",

@@ -14,7 +14,7 @@ const KNOWN: readonly string[] = [
  * Returns the options without a prototype, so that a polluted `Object.prototype` adds none (CWE-1321). Throws a
  * TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another.
  */
-export function checkGateOptions<Request>(given: GateOptions<Request>): GateOptions<Request> {
+export function checkGateOptions<Request, Rest extends readonly unknown[]>(given: GateOptions<Request, Rest>): GateOptions<Request, Rest> {
   const options = checkOptions(given, KNOWN, "an object with a `policy` and a `key`", replacementOf);
   if (typeof options.key !== "function") throw new TypeError(expected("key", "a function of the request", options.key));
   for (const name of FUNCTIONS) {
@@ -34,7 +34,7 @@ export function checkGateOptions<Request>(given: GateOptions<Request>): GateOpti
   return options;
 }
 
-function checkBesideLimiter<Request>(options: GateOptions<Request>): void {
+function checkBesideLimiter<Request, Rest extends readonly unknown[]>(options: GateOptions<Request, Rest>): void {
   for (const name of LIMITER_OPTIONS) {
     const value: unknown = options[name];
     if (value === undefined || (name === "policy" && typeof value === "function")) continue;

@@ -11,15 +11,19 @@ import type { HeaderStyle } from "../headers/writer.js";
 import type { Problem } from "../refusal/problem.js";
 import type { Outcome } from "../verdict.js";
 
-/** The options of every adapter. `Request` is the framework's own request type. */
-export type GateOptions<Request> = SharedOptions<Request> & (OwnLimiter<Request> | GivenLimiter<Request>);
+/**
+ * The options of every adapter. `Request` is the framework's own request type. `Rest` is what else the framework gives
+ * a handler, such as the bindings of a Worker: `key`, `policy`, `cost` and `skip` get it after the request.
+ */
+export type GateOptions<Request, Rest extends readonly unknown[] = []> = SharedOptions<Request, Rest> &
+  (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>);
 
 type Behavior = Omit<LimiterOptions<Store>, "policy" | "store" | "clock">;
 
 /** The options with `policy`, from which the gate makes a limiter. */
-export interface OwnLimiter<Request> extends Behavior {
+export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> extends Behavior {
   /** The limits of each key: an object, or a function that picks a policy made by `definePolicy` for a request. */
-  readonly policy: PolicyOptions | Policy | ((request: Request) => Policy | Promise<Policy>);
+  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Policy | Promise<Policy>);
   /** Where the buckets are kept. Default: a memory store of the gate's own. */
   readonly store?: Store | undefined;
   /** The clock of the default store: milliseconds, monotonic by default. */
@@ -28,11 +32,11 @@ export interface OwnLimiter<Request> extends Behavior {
 }
 
 /** The options with `limiter`, which you also use outside of HTTP. */
-export interface GivenLimiter<Request> extends LimiterMembers {
+export interface GivenLimiter<Request, Rest extends readonly unknown[] = []> extends LimiterMembers {
   /** A limiter from `createLimiter`. */
   readonly limiter: Limiter;
   /** Picks a policy made by `definePolicy` for a request. Default: the limiter's own. */
-  readonly policy?: ((request: Request) => Policy | Promise<Policy>) | undefined;
+  readonly policy?: ((request: Request, ...rest: Rest) => Policy | Promise<Policy>) | undefined;
 }
 
 /** The type of an option that does not go beside `limiter`. Its text appears in the compile error. */
@@ -41,7 +45,7 @@ export type BelongsToLimiter = "belongs to the limiter: pass it to createLimiter
 type LimiterMembers = { readonly [Name in "store" | "clock" | keyof Behavior]?: BelongsToLimiter | undefined };
 
 /** The options that go beside a `policy` and beside a `limiter`. */
-export interface SharedOptions<Request> {
+export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
   /**
    * Returns who is calling: a signed-in user or a device, as a string or a tuple such as `["user", 42]`. May return a
    * promise.
@@ -50,17 +54,17 @@ export interface SharedOptions<Request> {
    * fails the request, the framework's own way. A list from a query string is not a key, because its sender would
    * choose all parts: write `["client", String(value)]`.
    */
-  readonly key: (request: Request) => MaybeKey | Promise<MaybeKey>;
+  readonly key: (request: Request, ...rest: Rest) => MaybeKey | Promise<MaybeKey>;
   /**
    * Whole tokens that a request costs: a number or a function. Default 1. A number above the capacity throws a
    * RangeError when the gate is made. A function's result above the capacity gets a 400.
    */
-  readonly cost?: number | ((request: Request) => number | Promise<number>) | undefined;
+  readonly cost?: number | ((request: Request, ...rest: Rest) => number | Promise<number>) | undefined;
   /**
    * True for requests without a limit: they cost nothing and get no header fields. May return a promise. CORS
    * preflights need no `skip`: see `preflights`.
    */
-  readonly skip?: ((request: Request) => boolean | Promise<boolean>) | undefined;
+  readonly skip?: ((request: Request, ...rest: Rest) => boolean | Promise<boolean>) | undefined;
   /**
    * The families of header fields on every limited response. Default `["triple", "draft-11"]`; `[]` for none. Others
    * are imported from `sluice/http`. A 429 has `Retry-After` in any case.

@@ -11,17 +11,17 @@ export type Fingerprinter = (text: string, out: Fingerprint) => void;
  * Makes a keyed hash function of strings: HalfSipHash-1-3 with 64 bits of output, over UTF-16 code units.
  *
  * Callers choose their own keys. Without a secret, an attacker could search for two keys that share a bucket, or for
- * many that collide in one part of a table. Each store draws its own random secret.
+ * many that collide in one part of a table. Each store draws its own random secret, with its first key: Cloudflare
+ * Workers give no random numbers before the first request.
  *
  * Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012), and its reference code's 32-bit variant.
  */
-export function makeFingerprinter(secret: Uint32Array = crypto.getRandomValues(new Uint32Array(2))): Fingerprinter {
-  const k0 = (secret[0] as number) | 0;
-  const k1 = (secret[1] as number) | 0;
-
+export function makeFingerprinter(secret?: Uint32Array): Fingerprinter {
   return function fingerprint(text, out) {
-    // `| 0` tells V8 that the captured number is an integer. Without it, V8 computes in floating point from here on.
-    let v0 = k0 | 0;
+    secret ??= crypto.getRandomValues(new Uint32Array(2));
+    const k0 = (secret[0] as number) | 0;
+    const k1 = (secret[1] as number) | 0;
+    let v0 = k0;
     let v1 = k1 ^ 0xee;
     let v2 = k0 ^ 0x6c796765;
     let v3 = k1 ^ 0x74656462;

@@ -1,4 +1,5 @@
-import { Deadlines, type Deadline } from "../../guard/deadlines.js";
+import { createDeadlines, type Deadline, type Deadlines } from "../../guard/deadlines.js";
+import { sharesWork } from "../../platform.js";
 
 /** Milliseconds after which a statement without an answer counts as lost. */
 const LOST_AFTER_MS = 1_000;
@@ -52,10 +53,13 @@ export class QueueTurn<Item> {
  *
  * The queue saves statements; the lock in the database keeps decisions exact. So a turn also ends when one of its
  * statements has no answer after 1,000 ms. A connection may stay silent for hours.
+ *
+ * Where requests share no work (law L15), no turn waits for another, and each decision is a batch of its own.
  */
 export class KeyQueue<Item> {
   readonly #last = new Map<string, QueueTurn<Item>>();
-  readonly #deadlines = new Deadlines(LOST_AFTER_MS);
+  readonly #deadlines = createDeadlines(LOST_AFTER_MS);
+  readonly #isShared = sharesWork();
   readonly #abandon: (item: Item) => void;
 
   /** `abandon` gets each item that a lost turn has not sent. */
@@ -94,7 +98,7 @@ export class KeyQueue<Item> {
       for (const item of turn.items) this.#abandon(item);
       turn.items = [];
     });
-    for (const name of names) this.#last.set(name, turn);
+    if (this.#isShared) for (const name of names) this.#last.set(name, turn);
     // Always deferred, so that the items of one tick share a batch.
     const result = (before.length === 0 ? Promise.resolve() : Promise.all(before)).then(() => {
       turn.isOpen = false;

@@ -1,3 +1,4 @@
+import { sharesWork } from "../../platform.js";
 import { checkClient } from "./check-client.js";
 
 /** The methods of ioredis and iovalkey clients, single or cluster, that the store calls. */
@@ -86,13 +87,16 @@ const QUOTED_COMMAND = /, (?:with args beginning with|command was):.*/s;
 /** Returns the function that runs `script` with `client`. Throws a TypeError when `client` is not a known client. */
 export function scriptRunner(client: RedisClient, script: string): RunScript {
   const run = callsOf(client);
+  const isShared = sharesWork();
   let sha: string | Promise<string> | undefined;
 
   return async (keys, args) => {
-    sha ??= sha1(script);
+    // One promise, so that calls keep their order. Requests that share none (law L15) compute the hash until one knows
+    // it.
+    if (isShared) sha ??= sha1(script);
     try {
       // Awaits the hash only until it is known: each await costs a single call one turn of the microtask queue.
-      if (typeof sha !== "string") sha = await sha;
+      if (typeof sha !== "string") sha = await (sha ?? sha1(script));
       return await run.bySha(sha, keys, args);
     } catch (error) {
       // Servers forget scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so this run is the

@@ -8,6 +8,7 @@ import { checkClock, checkOptions, expected, wholeNumber } from "../../core/chec
 import type { Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge, Guard, Store } from "../../core/store.js";
 import { guard } from "../../guard/guard.js";
+import { sharesWork } from "../../platform.js";
 import type { PendingConsume } from "../../guard/call.js";
 import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
@@ -28,7 +29,10 @@ export interface RedisStoreOptions {
   readonly prefix?: string | undefined;
   /** Milliseconds for which a denial is repeated without asking the server. 0 asks every time. Default 1000. */
   readonly denyCacheMs?: number | undefined;
-  /** Whether calls of one tick share a request to the server, up to 128 buckets in each. Default true. */
+  /**
+   * Whether calls of one tick share a request to the server, up to 128 buckets in each. Default true. Without effect on
+   * Cloudflare Workers and in edge runtimes, where requests share no work.
+   */
   readonly batch?: boolean | undefined;
   /** Whether the client talks to a cluster. Default: detected from the client. */
   readonly cluster?: boolean | undefined;
@@ -98,7 +102,8 @@ export class RedisStore implements AsyncStore {
     const ownPrefix = keyPrefixOf(client);
     this.#slotPrefix = cluster && !hasHashTag(ownPrefix + this.#prefix) ? ownPrefix : null;
     if (this.#slotPrefix === null) this.consumeTogether = (charges) => this.#consumeTogether(charges);
-    this.#largest = batch ? LARGEST_BATCH : 1;
+    // Requests that share no work (law L15) share no call.
+    this.#largest = batch && sharesWork() ? LARGEST_BATCH : 1;
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
   }
 

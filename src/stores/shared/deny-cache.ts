@@ -1,6 +1,7 @@
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
 import { peek, type Decision } from "../../core/decision.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
+import { sharesWork } from "../../platform.js";
 import { bucketName, nameOfShort, shortKey } from "./bucket-name.js";
 import type { Snapshot } from "./snapshot.js";
 
@@ -37,6 +38,7 @@ interface Denial {
 export class DenyCache {
   readonly #now: () => number;
   readonly #forMs: number;
+  readonly #isShared = sharesWork();
   // By the policy's name, then the short key, so that a lookup concatenates no strings.
   readonly #denials = new Map<string, Map<string, Denial>>();
   readonly #oldestFirst = new Set<Denial>();
@@ -78,12 +80,16 @@ export class DenyCache {
     return this.#decide(denial, policy, cost) ?? (newer !== null && this.#now() - newer.askedAt < this.#forMs ? newer.answer : null);
   }
 
-  /** Announces a reply in flight about a refused key. Other calls about the key then await it instead of asking too. */
+  /**
+   * Announces a reply in flight about a refused key. Other calls about the key then await it instead of asking too,
+   * except where requests share no promises (law L15).
+   */
   expect(policy: Policy, key: string, answer: Promise<unknown>): void {
     const denial = this.#find(policy, key);
     if (denial === undefined) return;
     // The reply replaces this denial, also when it is an error.
-    denial.newer = { answer: answer.catch(() => undefined).then(() => this.#delete(denial)), askedAt: this.#now() };
+    const replaced = answer.catch(() => undefined).then(() => this.#delete(denial));
+    if (this.#isShared) denial.newer = { answer: replaced, askedAt: this.#now() };
   }
 
   /** The moment to pass to `remember` later. Call it when a call is sent. */

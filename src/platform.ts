@@ -1,0 +1,41 @@
+/** The parts of Node's `process` that are used. Other runtimes have some of them. */
+interface NodeProcess {
+  getBuiltinModule?(id: string): unknown;
+  emitWarning?(message: string, options: { readonly type: string; readonly code: string; readonly detail: string }): void;
+  readonly send?: unknown;
+}
+
+interface Globals {
+  readonly process?: NodeProcess;
+  readonly console?: { warn(message: string): void };
+}
+
+/** The platform's globals. Read when needed, since each may be missing. */
+export const platform = globalThis as unknown as Globals;
+
+/**
+ * Whether a request may need a timer or a promise that another request made. False on Cloudflare Workers and in edge
+ * runtimes: there both end with the request that made them, and what waits for them never goes on (law L15).
+ *
+ * Ask it when something is made that several requests use: a store, a limiter, a queue.
+ */
+export function sharesWork(): boolean {
+  return !("EdgeRuntime" in globalThis || globalThis.navigator?.userAgent === "Cloudflare-Workers");
+}
+
+/**
+ * What `use` returns for Node's `process`. Undefined on platforms without it, and in Next.js's edge runtime, where its
+ * functions throw.
+ */
+export function withProcess<T>(use: (process: NodeProcess) => T): T | undefined {
+  try {
+    return platform.process && use(platform.process);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One of Node's modules; undefined on other platforms, where an import would fail to load. */
+export function builtin<T>(id: string): T | undefined {
+  return withProcess((process) => process.getBuiltinModule?.(id)) as T | undefined;
+}

@@ -1,0 +1,50 @@
+// Runs tests inside other runtimes: where these are installed, and how a result is told.
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The root of the repository. */
+export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The folder that holds the runtimes' packages: they are too large for `npm ci`, and some own the name `node`. */
+export const RUNTIMES = resolve(process.env["SLUICE_RUNTIMES"] ?? join(ROOT, ".runtimes/node_modules"));
+
+/** Loads a package of that folder. Ends this process with a line that says what is missing. */
+export function requireRuntime(name) {
+  try {
+    return createRequire(join(RUNTIMES, "none.cjs"))(name);
+  } catch (error) {
+    if (error.code !== "MODULE_NOT_FOUND") throw error;
+    console.error(`Expected the package ${name} in ${RUNTIMES}, got none. Install it there, or name its folder in SLUICE_RUNTIMES.`);
+    process.exit(1);
+  }
+}
+
+/** The tests of one runtime: runs them one after the other, prints a line for each, and fails this process if one failed. */
+export async function runTests(runtime, tests) {
+  const chosen = process.argv.slice(2);
+  let failed = 0;
+  for (const [name, run] of Object.entries(tests)) {
+    if (chosen.length > 0 && !chosen.some((part) => name.includes(part))) continue;
+    try {
+      const skipped = await within(LIMIT_MS, run());
+      console.log(`${skipped === undefined ? "ok     " : "skipped"} ${runtime}: ${name}${skipped === undefined ? "" : ` (${skipped})`}`);
+    } catch (error) {
+      failed++;
+      console.log(`FAILED  ${runtime}: ${name}\n${error instanceof Error ? error.stack : error}`);
+    }
+  }
+  console.log(failed === 0 ? `${runtime}: all passed` : `${runtime}: ${failed} FAILED`);
+  process.exit(failed === 0 ? 0 : 1); // a test that hangs must not keep this process
+}
+
+// No test takes a tenth of it. Where requests wait for each other, some never end.
+const LIMIT_MS = 60_000;
+
+function within(ms, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Expected the test to end within ${ms} ms`)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,48 @@
+// Durable Objects of the Worker under test: cells to compare and set, and buckets that decide by themselves.
+import { DurableObject } from "cloudflare:workers";
+import { definePolicy, monotonicClock, type PolicyOptions } from "sluice";
+import type { Versioned } from "sluice/cas";
+import { consumeBuckets, fullBucket, type Bucket, type Decision } from "sluice/store";
+
+/** What one Worker asks of another, by name. */
+export interface Namespace<Stub> {
+  getByName(name: string): Stub;
+}
+
+/** One value and its version. */
+export class Cell extends DurableObject {
+  #held: Versioned<number> | null = null;
+  #writes = 0;
+
+  read(): Versioned<number> | null {
+    return this.#held;
+  }
+
+  write(value: string, version: number | null): boolean {
+    if ((this.#held?.version ?? null) !== version) return false;
+    this.#held = { value, version: ++this.#writes };
+    return true;
+  }
+}
+
+/** The buckets of one key: the policy comes with each call. */
+export class Buckets extends DurableObject {
+  #buckets: Bucket[] | null = null;
+
+  consume(sent: PolicyOptions, cost: number): Decision {
+    const policy = definePolicy(sent);
+    this.#buckets ??= policy.limits.map(fullBucket);
+    return consumeBuckets(this.#buckets, policy, cost, Math.floor(monotonicClock()));
+  }
+}
+
+/** A cell as its callers see it. */
+export interface CellStub {
+  read(): Promise<Versioned<number> | null>;
+  write(value: string, version: number | null): Promise<boolean>;
+}
+
+/** Buckets as their callers see them. */
+export interface BucketsStub {
+  consume(policy: PolicyOptions, cost: number): Promise<Decision>;
+}

@@ -1,0 +1,207 @@
+// The tests in workerd, the runtime of Cloudflare Workers: `node test/runtimes/workerd/run.mjs [part of a title …]`.
+// In workerd a timer, a promise and a socket belong to the request that made them and end with it, so each test sends a
+// request first that is over before fifty others come at once (law L15).
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { PGlite } from "@electric-sql/pglite";
+import { tsImport } from "tsx/esm/api";
+import { runTests } from "../runtimes.mjs";
+import { ask, askAtOnce, cancelled, withWorker } from "./start.mjs";
+
+const { startRedis, hasRedisProgram } = await tsImport("../../helpers/own-redis.ts", import.meta.url);
+const { startUpstash } = await tsImport("../../helpers/upstash-rest.ts", import.meta.url);
+
+const WORKER = "test/runtimes/workerd/worker.ts";
+const count = (answers, member) => answers.filter((answer) => answer[member]).length;
+const range = (length) => Array.from({ length }, (_, i) => i);
+/** What is left after each of the calls that take all of `capacity` one by one. */
+const eachOnce = (answers, capacity) =>
+  assert.deepEqual(answers.filter(({ allowed }) => allowed).map(({ remaining }) => remaining).sort((a, b) => a - b), range(capacity));
+
+/** A server that Workers ask: it never answers /hang, and refuses the first calls of /limited. */
+async function withOrigin(use) {
+  const state = { url: "", hanging: () => {}, limited: () => {}, asked: 0, sql: null };
+  const server = createServer(async (request, response) => {
+    if (request.url === "/hang") return state.hanging();
+    if (request.url === "/sql") return answerSql(state.sql, request, response);
+    state.asked++;
+    if (request.url === "/limited" && state.asked === 1) return response.writeHead(429, { "Retry-After": "2" }).end();
+    if (request.url === "/waits/limited") state.limited();
+    if (request.url === "/waits/queued") state.hanging();
+    response.end("ok");
+  });
+  server.keepAliveTimeout = 0;
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  state.url = `http://127.0.0.1:${server.address().port}`;
+  try {
+    return await use(state);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+async function answerSql(database, request, response) {
+  let text = "";
+  for await (const chunk of request) text += chunk;
+  const { text: statement, values } = JSON.parse(text);
+  try {
+    response.end(JSON.stringify({ rows: (await database.query(statement, values)).rows }));
+  } catch (error) {
+    response.writeHead(500).end(String(error));
+  }
+}
+
+/** Starts the Worker under test. `bindings` are added to its environment. */
+const inWorker = (use, bindings = {}) =>
+  withOrigin((origin) =>
+    withWorker(WORKER, (worker) => use(worker, origin), {
+      bindings: { ORIGIN: origin.url, POSTGRES_URL: `${origin.url}/sql`, ...bindings },
+      durableObjects: { CELLS: "Cell", BUCKETS: "Buckets" },
+    }),
+  );
+
+async function inWorkerWithRedis(use) {
+  if (!hasRedisProgram() && process.env["SLUICE_REQUIRE_SERVICES"] !== "1") return "there is no redis-server";
+  const redis = await startRedis();
+  const upstash = await startUpstash(redis.url);
+  try {
+    await inWorker((worker) => use(worker, upstash), { UPSTASH_URL: upstash.url, UPSTASH_TOKEN: upstash.token });
+  } finally {
+    await upstash.stop();
+    await redis.stop();
+  }
+}
+
+await runTests("workerd", {
+  "L15 · the smallest example: a burst, a 429 whose wait is right, a refill": () =>
+    withWorker("examples/minimal/web.ts", async (worker) => {
+      const asAnn = { headers: { authorization: "Bearer token-of-ann" } };
+      const get = () => worker.fetch("/", asAnn);
+      const start = performance.now();
+      const first = await get();
+      assert.deepEqual([first.status, first.headers.get("ratelimit-remaining")], [200, "9"]);
+      const responses = await Promise.all(range(50).map(get));
+      const served = responses.filter(({ status }) => status === 200).length;
+      const refilled = Math.ceil(((performance.now() - start) / 1_000) * 2);
+      assert.ok(served >= 9 && served <= 9 + refilled, `${served} of 50 were served`);
+      const refused = responses.find(({ status }) => status === 429);
+      const { code, retry_after: seconds } = await refused.json();
+      assert.deepEqual([code, refused.headers.get("retry-after")], ["rate_limited", String(seconds)]);
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+      assert.equal((await get()).status, 200);
+      assert.equal((await worker.fetch("/")).status, 401);
+    }),
+
+  "L15 · a store that hangs is left after its timeout, in every request": () =>
+    inWorker(async (worker) => {
+      assert.equal((await ask(worker, "/hanging?key=fast")).degraded, false);
+      for (const answer of await askAtOnce(worker, "/hanging?key=hangs")) {
+        assert.deepEqual([answer.allowed, answer.code], [true, "ERR_STORE_TIMEOUT"]);
+        assert.ok(answer.ms >= 99 && answer.ms < 30_000, `${answer.ms} ms`);
+      }
+      assert.equal((await ask(worker, "/hanging?key=fast")).degraded, false);
+    }),
+
+  "L15 · the local share of a store that hangs or fails is exact": () =>
+    inWorker(async (worker) => {
+      await ask(worker, "/local?key=fast");
+      for (const key of ["fails", "hangs"]) {
+        const answers = await askAtOnce(worker, `/local?key=${key}`);
+        assert.equal(count(answers, "degraded"), 50);
+        eachOnce(answers, 10);
+      }
+    }),
+
+  "L15 · a probe whose request is cancelled does not keep the circuit open": () =>
+    inWorker(async (worker, origin) => {
+      for (const i of range(5)) assert.equal((await ask(worker, `/probe?key=fails+${i}`)).allowed, false);
+      await cancelled(worker, "/probe?key=hangs", origin);
+      const end = Date.now() + 30_000;
+      while (!(await ask(worker, "/probe?key=works")).allowed) assert.ok(Date.now() < end, "the circuit stays open");
+      assert.equal(count(await askAtOnce(worker, "/probe?key=works"), "allowed"), 50);
+    }),
+
+  "L15 · all who wait for one key are served, and so are those who come later": () =>
+    inWorker(async (worker, origin) => {
+      await ask(worker, "/wait?key=a&cost=5");
+      assert.equal(count(await askAtOnce(worker, "/wait?key=a"), "allowed"), 50);
+      await cancelled(worker, "/wait?key=b&then=hangs", origin);
+      assert.equal(count(await askAtOnce(worker, "/wait?key=b"), "allowed"), 50);
+    }),
+
+  "L15 · one hot key of a cas store is exact": () =>
+    inWorker(async (worker, origin) => {
+      await ask(worker, "/cas?key=fast");
+      eachOnce(await askAtOnce(worker, "/cas?key=hot"), 50);
+      assert.deepEqual(await ask(worker, "/cas?key=hot"), { allowed: false, remaining: 0, reason: "limited" });
+      await cancelled(worker, "/cas?key=stuck", origin);
+      eachOnce(await askAtOnce(worker, "/cas?key=stuck"), 50);
+    }),
+
+  "L15 · Redis over REST is exact": () =>
+    inWorkerWithRedis(async (worker, upstash) => {
+      await ask(worker, "/redis?key=fast");
+      eachOnce((await askAtOnce(worker, "/redis?key=hot")).flat(), 50);
+      for (const answer of (await askAtOnce(worker, "/redis?key=hot")).flat()) assert.deepEqual(answer, { allowed: false, remaining: 0, reason: "limited" });
+      eachOnce((await askAtOnce(worker, "/redis?key=several&calls=5", 10)).flat(), 50);
+      upstash.fault = "silence";
+      const before = upstash.requests.length;
+      await cancelled(worker, "/redis?key=silent", { whenReached: () => upstash.requests.length > before });
+      upstash.fault = "none";
+      assert.equal((await askAtOnce(worker, "/redis?key=after")).flat().length, 50);
+    }),
+
+  "L15 · a refund goes on after the response": () =>
+    inWorkerWithRedis(async (worker) => {
+      await ask(worker, "/refunded?key=fast");
+      await askAtOnce(worker, "/refunded?key=ann");
+      const end = Date.now() + 30_000;
+      for (let left = 0; left < 50; ({ left } = await ask(worker, "/refunded?key=ann&left"))) assert.ok(Date.now() < end, `${left} of 50 came back`);
+    }),
+
+  "L15 · Postgres over HTTP is exact": () =>
+    inWorker(async (worker, origin) => {
+      const { PostgresStore } = await tsImport("../../../src/stores/postgres/postgres.ts", import.meta.url);
+      origin.sql = await PGlite.create();
+      await new PostgresStore(origin.sql).migrate();
+      await ask(worker, "/postgres?key=fast");
+      eachOnce(await askAtOnce(worker, "/postgres?key=hot"), 50);
+      assert.equal((await ask(worker, "/postgres?key=hot")).allowed, false);
+      await origin.sql.close();
+    }),
+
+  "a policy crosses to a Durable Object, and decides the same there": () =>
+    inWorker(async (worker) => {
+      await ask(worker, "/buckets?key=fast");
+      eachOnce(await askAtOnce(worker, "/buckets?key=one"), 50);
+      assert.deepEqual(await ask(worker, "/buckets?key=one"), { allowed: false, remaining: 0, limit: "object", limits: null });
+      eachOnce(await askAtOnce(worker, "/buckets?key=several"), 50);
+      assert.deepEqual(await ask(worker, "/buckets?key=several"), { allowed: false, remaining: 0, limit: "burst", limits: ["burst", "2"] });
+    }),
+
+  "key and cost read the Worker's bindings": () =>
+    inWorker(
+      async (worker) => {
+        const response = await worker.fetch("/tiers");
+        assert.equal(response.headers.get("ratelimit-remaining"), "46");
+      },
+      { FREE: "free" },
+    ),
+
+  "L15 · equal calls of many requests are sent by each of them": () =>
+    inWorker(async (worker, origin) => {
+      for (const answer of await askAtOnce(worker, "/client")) assert.deepEqual(answer, { status: 200, text: "ok" });
+      assert.equal(origin.asked, 50);
+    }),
+
+  "L15 · calls that were held back by a 429 are all sent": () =>
+    inWorker(async (worker, origin) => {
+      const waits = new Promise((resolve) => (origin.limited = resolve));
+      const first = ask(worker, "/traffic");
+      await waits;
+      await cancelled(worker, "/traffic", origin);
+      for (const answer of await askAtOnce(worker, "/traffic", 10)) assert.deepEqual(answer, { status: 200, text: "ok" });
+      assert.equal((await first).status, 200);
+    }),
+});
