@@ -33,6 +33,8 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
   });
 
   return async function rateLimit(c, next) {
+    // Deno's signal knows only what happens after it was first read.
+    const signal = options.refundWhen && c.req.raw.signal;
     const asked = gate(c);
     const verdict = "outcome" in asked ? asked : await asked;
     if (verdict.outcome === "refuse") return refuseOnHono(c, verdict);
@@ -45,7 +47,7 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
       status = c.res.status;
     } finally {
       // Not awaited, so that a slow store delays no response.
-      void verdict.settle?.({ status, aborted: c.req.raw.signal.aborted });
+      void verdict.settle?.({ status, aborted: signal?.aborted === true });
     }
   };
 }

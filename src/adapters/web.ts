@@ -37,20 +37,22 @@ export function rateLimit<Req extends Request = Request>(
 
   return (handler) =>
     function rateLimited(request, ...rest) {
+      // Deno's signal knows only what happens after it was first read.
+      const signal = options.refundWhen && request.signal;
       const verdict = gate(request);
       return "outcome" in verdict ? proceed(verdict) : verdict.then(proceed);
 
       function proceed(known: Verdict): Response | Promise<Response> {
         if (known.outcome === "refuse") return refusalResponse(known, request);
         if (known.outcome === "skip") return handler(request, ...rest);
-        if (known.settle !== null) return settleAfter(request, known, () => handler(request, ...rest));
+        if (known.settle !== null) return settleAfter(signal, known, () => handler(request, ...rest));
         const response = handler(request, ...rest);
         return isPromise(response) ? response.then((later) => applyToResponse(later, known)) : applyToResponse(response, known);
       }
     };
 }
 
-async function settleAfter(request: Request, verdict: Pass, respond: () => Response | Promise<Response>): Promise<Response> {
+async function settleAfter(signal: AbortSignal | undefined, verdict: Pass, respond: () => Response | Promise<Response>): Promise<Response> {
   let status = 500; // Servers answer 500 when a handler throws.
   try {
     const response = applyToResponse(await respond(), verdict);
@@ -58,6 +60,6 @@ async function settleAfter(request: Request, verdict: Pass, respond: () => Respo
     return response;
   } finally {
     // Not awaited, so that a slow store delays no response.
-    void verdict.settle?.({ status, aborted: request.signal.aborted });
+    void verdict.settle?.({ status, aborted: signal?.aborted === true });
   }
 }

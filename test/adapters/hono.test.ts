@@ -23,6 +23,23 @@ describe("without Node, by request and fetch", () => {
     expect([head.status, await head.text()]).toEqual([429, ""]);
   });
 
+  test("reads the request's signal before the gate decides, as Deno needs it, and only for `refundWhen`", async () => {
+    const read: string[] = [];
+    class Watched extends Request {
+      override get signal(): AbortSignal {
+        read.push("signal");
+        return super.signal;
+      }
+    }
+    const key = async () => (read.push("key"), "ann");
+    const ask = (options: { refundWhen?: () => boolean }) =>
+      new Hono().use(rateLimit({ ...oneToken(), key, ...options })).get("/", (c) => c.text("ok")).fetch(new Watched("http://localhost/"));
+    await ask({ refundWhen: () => false });
+    expect(read).toEqual(["signal", "key"]);
+    await ask({});
+    expect(read).toEqual(["signal", "key", "key"]);
+  });
+
   test("settles an outcome", async () => {
     const outcomes: unknown[] = [];
     const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: (outcome) => outcomes.push(outcome) > 0 });
