@@ -53,7 +53,10 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
 }
 
 function applyToHono<E extends Env>(c: Context<E>, verdict: Pass): void {
-  const response = applyToResponse(c.res, verdict);
+  let response = c.res;
+  // @hono/node-server 1.14.2 to 2.0 loses what is set on a response to HEAD, unless it was made with a Headers.
+  if (c.req.method === "HEAD") response = new Response(null, { status: response.status, headers: new Headers(response.headers) });
+  response = applyToResponse(response, verdict);
   if (response === c.res) return;
   // Without this, Hono copies the old response's headers onto the new one.
   c.res = undefined;

@@ -136,6 +136,17 @@ describe("responses", () => {
     }
   });
 
+  test("18 · are on the response to a HEAD on every server, also where no earlier middleware sets a field", async () => {
+    for (const create of [createAdaptorServer, createAdaptorServer1]) {
+      const app = new Hono().use(rateLimit({ ...oneToken(), key: () => "ann" })).get("/", (c) => c.text("ok"));
+      const server = await listen(create({ fetch: app.fetch }) as Server);
+      onTestFinished(() => void server.close());
+      const { headers, status } = await fetch(`http://127.0.0.1:${server.port}/`, { method: "HEAD" });
+      expect([status, headers.get("ratelimit-remaining")]).toEqual([200, "0"]);
+      expect(headers.get("content-type")).toMatch(/^text\/plain; ?charset=utf-8$/i);
+    }
+  });
+
   test("of a refusal keep each of several cookies that were set before", async () => {
     const app = new Hono();
     app.use(async (c, next) => {
