@@ -47,6 +47,11 @@ export default defineConfig({
         extends: true,
         test: { name: "services", include: services, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
       },
+      // The recipes of examples/hosts, with packages of their own: `npm run check:hosts` installs them first.
+      {
+        extends: true,
+        test: { name: "hosts", include: ["examples/hosts/test/*.test.ts"], setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
+      },
       // What is published, not what is written: needs `npm run build`.
       { test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
     ],

@@ -18,8 +18,9 @@ const budgets = {
   "./postgres": 14_400,
   "./cas": 8_750,
   "./http": 14_250,
-  "./client": 6_150,
-  "./client/traffic": 4_150,
+  "./client": 7_050,
+  "./client/vendors": 3_350,
+  "./client/traffic": 5_650,
   "./testing": 38_450, // never in production
   "createLimiter only": 7_600,
   "rateLimit of express only": 13_500,
@@ -27,7 +28,7 @@ const budgets = {
   "createFetch only": 6_000,
   "createWaiter beside createLimiter": 2_500,
   "TokenBucket only": 2_700,
-  "parseRetryAfter only": 900,
+  "parseRetryAfter only": 800,
 };
 
 /** Bytes of what a bundler makes of `code`. */

@@ -19,6 +19,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   http: ["core", "limiter", "warnings", "diagnostics", "http/retry-after"],
   adapters: ["core", "http"],
   "client/reading": ["core", "http/retry-after"],
+  "client/vendors": ["http/retry-after", "client/reading"],
   "client/fetch": ["core", "http/retry-after", "client/reading"],
   "client/traffic": ["core", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/fetch"],

@@ -35,8 +35,13 @@ test("snippets that are an example's file are the same as it", () => {
   expect(copies.filter(({ argument, text }) => readFileSync(join(ROOT, argument), "utf8").trim() !== text).map(where)).toEqual([]);
 });
 
+test("snippets that are a part of an example's file are in it, word for word", () => {
+  const parts = fences.filter(({ mark }) => mark === "part");
+  expect(parts.filter(({ argument, text }) => !readFileSync(join(ROOT, argument), "utf8").includes(text)).map(where)).toEqual([]);
+});
+
 test("no sample knows its caller by a header that the caller makes up", () => {
-  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !file.includes("node_modules"));
   const programs = files.map((file) => [`examples/${file}`, readFileSync(join(ROOT, "examples", file), "utf8")] as const);
   const snippets = [...fences, ...examples()].filter(({ language }) => language === "ts").map((fence) => [where(fence), fence.text] as const);
   const madeUp = [...programs, ...snippets].filter(([, text]) => /["'](?:x-[\w-]*(?:id|user|client|ip|for)|forwarded)["']/i.test(text));
@@ -45,7 +50,7 @@ test("no sample knows its caller by a header that the caller makes up", () => {
 });
 
 test("marks are known and in their place", () => {
-  const languages: Readonly<Record<string, readonly string[]>> = { run: ["ts"], with: ["ts"], file: ["ts"], answer: ["http"] };
+  const languages: Readonly<Record<string, readonly string[]>> = { run: ["ts"], with: ["ts"], file: ["ts"], part: ["ts", "tsx", "html"], answer: ["http"] };
   expect(fences.filter(({ mark, language }) => mark !== "" && !languages[mark]?.includes(language)).map(where)).toEqual([]);
 });
 

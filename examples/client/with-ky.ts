@@ -3,9 +3,7 @@
  *
  *   const http = ky.create(obeyRateLimits());
  *
- * If you can set ky's `fetch`, one line gives you the whole client, with `RateLimitedError`:
- *
- *   const http = ky.create({ fetch: createFetch(), retry: 0 });
+ * If you can set ky's `fetch`, examples/hosts/ky.ts gives you the whole client.
  */
 import ky, { type AfterResponseHook, type Options } from "ky";
 import { parseWait } from "sluice/client";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { countdown, RateLimitedError } from "sluice/client";
 import { FakeTime, settle } from "./fake-time.js";
 
-const request = { method: "POST", url: "https://api.example.com/login/code" };
+const request = { method: "POST", url: "https://api.example.com/login/code", serverCode: null, serverMessage: null, policies: [], response: null };
 const time = () => new FakeTime({ wall: 1_000_000 });
 const refused = (waitMs: number | null): RateLimitedError =>
   new RateLimitedError({ ...request, reason: "sensitive", waitMs, retryAt: waitMs === null ? null : new Date(1_000_000 + waitMs), attempts: 1 });

@@ -1,5 +1,5 @@
 /** What our client does after an answer. */
-import { createFetch, RateLimitedError } from "sluice/client";
+import { createFetch, parseRateLimit, RateLimitedError } from "sluice/client";
 import { expect } from "vitest";
 import type { Decision, DecisionInput } from "./vectors.js";
 
@@ -11,6 +11,7 @@ export async function decide({ request, settings, attempt, status, headers, body
   let sent = 0;
   const fetch = createFetch({
     ...settings,
+    limits: parseRateLimit,
     retryBudget: false,
     clock: () => 0,
     wallClock: () => now,

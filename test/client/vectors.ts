@@ -1,6 +1,7 @@
 import { parseRateLimit } from "../../src/client/reading/rate-limit-fields.js";
 import { parseRefusal } from "../../src/client/reading/refusal-body.js";
 import { parseWait } from "../../src/client/reading/wait.js";
+import { parseVendorLimits } from "../../src/client/vendors/vendor-limits.js";
 import { parseHttpDate } from "../../src/http/retry-after/http-date.js";
 import { parseRetryAfter } from "../../src/http/retry-after/retry-after.js";
 import bodiesJson from "../vectors/bodies.json" with { type: "json" };
@@ -8,10 +9,11 @@ import decisionsJson from "../vectors/decisions.json" with { type: "json" };
 import httpDateJson from "../vectors/http-date.json" with { type: "json" };
 import rateLimitJson from "../vectors/rate-limit.json" with { type: "json" };
 import retryAfterJson from "../vectors/retry-after.json" with { type: "json" };
+import vendorLimitsJson from "../vectors/vendor-limits.json" with { type: "json" };
 import waitJson from "../vectors/wait.json" with { type: "json" };
 
 /** Header fields of a vector; several values are several lines of one field. */
-export type Fields = Readonly<Record<string, string | readonly string[]>>;
+type Fields = Readonly<Record<string, string | readonly string[]>>;
 
 /** What our functions make of one vector, beside what the vector expects. */
 export interface Outcome {
@@ -30,6 +32,7 @@ export interface Inputs {
   readonly "http-date": { readonly text: string; readonly now: number };
   readonly "retry-after": Timed;
   readonly "rate-limit": Timed;
+  readonly "vendor-limits": Timed;
   readonly wait: Timed;
   readonly bodies: { readonly text: string };
 }
@@ -39,6 +42,7 @@ export const ours: { readonly [File in keyof Inputs]: (input: Inputs[File]) => u
   "http-date": ({ text, now }) => parseHttpDate(text, now),
   "retry-after": ({ headers, now }) => parseRetryAfter(headers, now),
   "rate-limit": ({ headers, now }) => parseRateLimit(headers, now),
+  "vendor-limits": ({ headers, now }) => parseVendorLimits(headers, now),
   wait: ({ headers, now }) => parseWait(headers, now),
   bodies: async ({ text }) => {
     const { serverCode, serverMessage, waitMs, policies } = await parseRefusal(new Response(text, { status: 429 }));
@@ -67,6 +71,7 @@ export async function runVectors(): Promise<Readonly<Record<keyof Inputs, readon
     "http-date": await run("http-date", httpDateJson),
     "retry-after": await run("retry-after", retryAfterJson),
     "rate-limit": await run("rate-limit", rateLimitJson),
+    "vendor-limits": await run("vendor-limits", vendorLimitsJson),
     wait: await run("wait", waitJson),
     bodies: await run("bodies", bodiesJson),
   };

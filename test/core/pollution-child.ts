@@ -21,7 +21,7 @@ const NAMES = [
   "identity", "maxAttempts", "backoff", "baseMs", "capMs", "retryStatuses", "merge", "retryBudget", "tokens", "perSuccess",
   // the gate
   "skip", "unidentified", "key", "retryAfter", "onDecision", "refundWhen", "partitionKey", "limiter", "functionTimeoutMs", "preflights",
-  "traffic", "onWait", "giveUp", "refusal", "vendorLimits", "attemptTimeoutMs", "wallClock", "sensitive", "retry", "pace", "route",
+  "traffic", "onWait", "giveUp", "refusal", "limits", "attemptTimeoutMs", "wallClock", "sensitive", "retry", "pace", "route",
 ];
 /** The gate's options that the platform's own `Request` and `Response` read through the prototype. */
 const OF_THE_PLATFORM = ["headers", "body"];

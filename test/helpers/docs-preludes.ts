@@ -1,6 +1,7 @@
 // What snippets may leave out: an application that is there already, and for docstrings the imports as well.
 import * as client from "../../src/client/index.js";
 import * as traffic from "../../src/client/traffic/traffic.js";
+import * as vendors from "../../src/client/vendors/index.js";
 import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
 import * as cas from "../../src/stores/cas.js";
@@ -54,6 +55,7 @@ const entries = {
   "sluice/cas": cas,
   "sluice/client": client,
   "sluice/client/traffic": traffic,
+  "sluice/client/vendors": vendors,
   "sluice/http": http,
   "sluice/postgres": postgres,
   "sluice/redis": redis,

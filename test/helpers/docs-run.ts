@@ -19,6 +19,7 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/fastify": () => import("../../src/adapters/fastify.js"),
   "sluice/testing": () => import("../../src/testing/index.js"),
   "sluice/client": () => import("../../src/client/index.js"),
+  "sluice/client/vendors": () => import("../../src/client/vendors/index.js"),
 };
 
 /** What `code` prints with `console.log`, a line for each call, as a terminal would show it. */

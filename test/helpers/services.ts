@@ -1,8 +1,8 @@
 // The servers that tests need: where they are, and whether they are there.
 import { connect } from "node:net";
-import { describe, test } from "vitest";
 import { chromiumProgram } from "./chromium.js";
 import { hasRedisProgram } from "./own-redis.js";
+import { describeUnless } from "./skip.js";
 
 /** A server that is there already, or a program that starts one: `redis-server` is for tests that harm their server. */
 export type Service = "redis" | "postgres" | "nats" | "redis-server" | "chromium";
@@ -35,16 +35,7 @@ const present: Readonly<Record<Service, boolean>> = {
  * `SLUICE_REQUIRE_SERVICES=1` it fails instead.
  */
 export function describeWith(service: Service, name: string, fn: () => void): void {
-  if (present[service]) return void describe(name, fn);
-  const missing = `needs ${service}: ${howToGet[service]}`;
-  if (process.env["SLUICE_REQUIRE_SERVICES"] === "1") {
-    describe(name, () => {
-      test(missing, () => Promise.reject(new Error(missing)));
-    });
-  } else {
-    console.warn(`SKIPPED: ${name} ${missing}`);
-    describe.skip(`${name} (skipped: ${missing})`, fn);
-  }
+  describeUnless(present[service] ? null : `needs ${service}: ${howToGet[service]}`, name, fn);
 }
 
 function answers(url: string, defaultPort: number): Promise<boolean> {

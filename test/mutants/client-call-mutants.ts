@@ -29,7 +29,7 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "49", test: WAITING,
-    find: "const left = end - monotonicClock();",
+    find: "const left = end - performance.now();",
     replace: "const left = timer === undefined ? ms : 0;",
   },
   {
@@ -43,9 +43,24 @@ export const clientCallMutants: readonly Mutant[] = [
     replace: "if (attempts > call.maxAttempts)",
   },
   {
-    item: "53", test: RETRY,
-    find: "const isLimited = status === 429;",
-    replace: "const isLimited = status === 429 || status === 503;",
+    item: "53", test: "reply",
+    find: 'reason = status < 500 ? "limited" : "unavailable";',
+    replace: 'reason = "limited";',
+  },
+  {
+    item: "53", test: "network",
+    find: "if (!isNetworkError(error)) throw error;",
+    replace: "",
+  },
+  {
+    item: "54", test: "merge-default",
+    find: "identity !== undefined || (fetch === undefined && hasOneUser())",
+    replace: "true",
+  },
+  {
+    item: "55", test: "merge-default",
+    find: "(fetch === undefined && hasOneUser())",
+    replace: "fetch === undefined",
   },
   {
     item: "54", test: MERGE,
@@ -64,8 +79,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "55", test: MERGE,
-    find: "return send(signal).finally(endSharing);",
-    replace: "return send(signal);",
+    find: "return send(signal, onWait).finally(endSharing);",
+    replace: "return send(signal, onWait);",
   },
   {
     item: "55", test: MERGE,
@@ -79,13 +94,18 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "57", test: RETRY,
-    find: "repeatable: options.retry && !isOneShot,",
-    replace: "repeatable: options.retry,",
+    find: "const repeatable = options.retry && !isOneShot;",
+    replace: "const repeatable = options.retry;",
   },
   {
     item: "58", test: WAITING,
     find: "void (timer = setTimeout(rest,",
     replace: "void (setTimeout(rest,",
+  },
+  {
+    item: "57", test: "network",
+    find: "source && number < call.maxAttempts ? source.clone() : call.input",
+    replace: "call.input",
   },
   {
     item: "58", test: WAITING,
@@ -99,8 +119,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "62", test: RETRY,
-    find: "const isLimited = status === 429;",
-    replace: 'const isLimited = status === 429 && !(Number(response.headers.get("ratelimit-remaining")) > 0);',
+    find: 'if (status === 429) reason = "limited";',
+    replace: 'if (status === 429 && !(Number(headers.get("ratelimit-remaining")) > 0)) reason = "limited";',
   },
   {
     item: "63", test: "end-to-end",

@@ -7,8 +7,8 @@ const FIELDS = "rate-limit";
 export const clientMutants: readonly Mutant[] = [
   {
     item: "44", test: RETRY_AFTER,
-    find: "String(value).trim()",
-    replace: "String(value)",
+    find: '"" : text.trim()',
+    replace: '"" : text',
   },
   {
     item: "45", test: RETRY_AFTER,
@@ -51,13 +51,28 @@ export const clientMutants: readonly Mutant[] = [
     replace: "w: t }",
   },
   {
+    item: "59", test: "refusal-body",
+    find: 'text.replace(CONTROLS, " ")',
+    replace: "text",
+  },
+  {
+    item: "60", test: RETRY_AFTER,
+    find: "text.length > MAX_VALUE_CHARACTERS",
+    replace: "text.length > 2 * MAX_VALUE_CHARACTERS",
+  },
+  {
     item: "60", test: "structured-field",
-    find: "(?:,[ \\\\t]*(?!$)|$)",
-    replace: "(?:,[ \\\\t]*|$)",
+    find: "if (hasKey ? !KEY.test(key)",
+    replace: 'if (hasKey ? key === ""',
+  },
+  {
+    item: "60", test: "services",
+    find: 'yield ["vendor", readVendors(headers, now) ?? []]',
+    replace: 'yield ["vendor", []]',
   },
   {
     item: "61", test: FIELDS,
-    find: 'Number(headerOf(headers, "age")) > 0',
-    replace: 'Number(headerOf(headers, "age")) > 1',
+    find: 'return Number(headerOf(headers, "age")) > 0;',
+    replace: 'return Number(headerOf(headers, "age")) > 1;',
   },
 ];

@@ -9,10 +9,13 @@ import {
   parseWait,
   RateLimitedError,
   type ClientFetch,
+  type LimitsParser,
   type RateLimit,
+  type RefusalHook,
   type Traffic,
 } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
+import { awsRefusal, geminiRefusal, githubRefusal, openaiRefusal, parseVendorLimits, type VendorVerdict } from "sluice/client/vendors";
 
 const client = createFetch();
 
@@ -20,6 +23,8 @@ const client = createFetch();
 
 expectTypeOf(client).toExtend<typeof fetch>();
 expectTypeOf<ClientFetch>().toExtend<(input: string, init?: RequestInit) => Promise<Response>>();
+// Libraries such as tRPC pass on a signal that they may not have.
+expectTypeOf<ClientFetch>().toExtend<(input: string, init?: { signal?: AbortSignal | undefined }) => Promise<Response>>();
 createFetch({ fetch });
 createFetch({ fetch: globalThis.fetch.bind(globalThis) });
 createFetch({ fetch: async () => new Response() });
@@ -103,3 +108,16 @@ const traffic: Traffic = {
   observe: (_, response) => void response?.limits?.[0]?.remaining,
 };
 createFetch({ traffic });
+
+// What reads the fields and refusals of single services.
+
+createFetch({ refusal: githubRefusal, limits: parseVendorLimits });
+createFetch({ refusal: (response, body) => awsRefusal(response, body) ?? geminiRefusal(response, body) ?? openaiRefusal(response, body) });
+expectTypeOf(githubRefusal).toExtend<RefusalHook>();
+expectTypeOf<VendorVerdict>().toEqualTypeOf<ReturnType<RefusalHook>>();
+expectTypeOf(parseVendorLimits).toExtend<LimitsParser>();
+createFetch({ limits: parseRateLimit });
+parseWait(new Headers(), 0, parseVendorLimits);
+parseWait({ "retry-after": "3" }, 0, () => []);
+// @ts-expect-error
+parseWait({}, 0, () => [{ remaining: 0 }]);

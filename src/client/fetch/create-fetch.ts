@@ -38,12 +38,12 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   let pending = 0;
   return async (input, init) => {
     if (pending >= maxPending) {
-      throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls, got one more. Await some first, or raise \`maxPending\``);
+      throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls, got one more. Await some, or raise \`maxPending\``);
     }
     pending++;
     try {
       const call = parseCall(input, init ?? {}, settings);
-      const result = await merge(call, (signal, onWait) => sendWithRetries({ ...call, signal }, budget, onWait));
+      const result = await merge(call, (signal, onWait) => sendWithRetries(call, signal, budget, onWait));
       if (!("reason" in result)) return result;
       const error = new RateLimitedError(result);
       if (giveUp === "throw") throw error;
@@ -54,11 +54,12 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   };
 }
 
+// 68 years stand for an endless wait, which cannot be written.
+const MAX_RETRY_AFTER = 2 ** 31 - 1;
+
 /** The 429 for a call that was not sent, because the wait is known. */
 function toResponse({ message, waitMs }: RateLimitedError): Response {
-  const seconds = toRetryAfter(Number(waitMs));
-  const headers = new Headers({ "Content-Type": "application/problem+json" });
-  // An endless wait cannot be written.
-  if (seconds < Infinity) headers.set("Retry-After", `${seconds}`);
-  return new Response(JSON.stringify({ status: 429, code: "rate_limited", message, retry_after: seconds }), { status: 429, headers });
+  const seconds = Math.min(toRetryAfter(Number(waitMs)), MAX_RETRY_AFTER);
+  const headers = { "Content-Type": "application/problem+json", "Retry-After": `${seconds}` };
+  return new Response(JSON.stringify({ code: "rate_limited", message, retry_after: seconds }), { status: 429, headers });
 }

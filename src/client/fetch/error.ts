@@ -1,17 +1,11 @@
 import { SluiceError } from "../../core/errors.js";
 import type { RateLimitReason } from "./retry.js";
 
-/** The members that a {@link RateLimitedError} is made from. Four have a default. */
-export interface RateLimitedFacts extends Pick<RateLimitedError, "method" | "url" | "reason" | "waitMs" | "retryAt" | "attempts"> {
-  /** Default null. */
-  readonly serverCode?: string | null | undefined;
-  /** Default null. */
-  readonly serverMessage?: string | null | undefined;
-  /** Default `[]`. */
-  readonly policies?: readonly string[] | undefined;
-  /** Default null. */
-  readonly response?: Response | null | undefined;
-}
+/** The members that a {@link RateLimitedError} is made from: all of its own. */
+export type RateLimitedFacts = Pick<
+  RateLimitedError,
+  "method" | "url" | "reason" | "waitMs" | "retryAt" | "attempts" | "serverCode" | "serverMessage" | "policies" | "response"
+>;
 
 // A longer wait is hard to read in seconds, so the message omits it.
 const DAY_MS = 86_400_000;
@@ -52,9 +46,9 @@ export class RateLimitedError extends SluiceError<"ERR_RATE_LIMITED"> {
 
   /** @internal Made by the client. */
   constructor(facts: RateLimitedFacts) {
-    const { serverCode = null, serverMessage = null, policies = [], response = null, waitMs } = facts;
+    const { serverMessage, waitMs } = facts;
     const cure = waitMs === null || waitMs > DAY_MS ? "" : `, try again in ${Math.ceil(waitMs / 1_000)} s`;
     super("ERR_RATE_LIMITED", serverMessage ?? `Too many requests${cure}`);
-    Object.assign(this, facts, { serverCode, serverMessage, policies, response });
+    Object.assign(this, facts);
   }
 }

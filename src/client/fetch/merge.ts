@@ -34,6 +34,7 @@ export function createMerger(): Merger {
   const pending = new Map<string, SharedRequest>();
   return async (call, send) => {
     const { mergeKey, signal, wallClock } = call;
+    // oxlint-disable-next-line no-console -- a failing screen must not fail the call, and must not be silent
     const onWait = (wait: WaitInfo): void => void (async () => call.onWait(wait))().catch(console.error);
     throwIfAborted(signal);
     if (mergeKey === null) {

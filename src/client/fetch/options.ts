@@ -61,9 +61,11 @@ export interface ClientOptions {
    */
   readonly attemptTimeoutMs?: number | undefined;
   /**
-   * Reads more header fields: `parseVendorLimits` of `sluice/client/vendors`. Default: the fields of {@link parseWait}.
+   * Parses the limits that a response reports. They name the wait when `Retry-After` is missing. `parseRateLimit` reads
+   * the field `RateLimit`, too, and `parseVendorLimits` of `sluice/client/vendors` those of more services. Default: the
+   * traffic's parser; without a traffic, `RateLimit-Remaining` and `-Reset`, or `X-RateLimit-Remaining` and `-Reset`.
    */
-  readonly vendorLimits?: LimitsParser | undefined;
+  readonly limits?: LimitsParser | undefined;
   /**
    * Stops retries to an origin that keeps failing. Each failure takes one of `tokens`, and each success returns
    * `perSuccess`. With half of the tokens or fewer left there are no retries. A refusal that names a wait takes no
@@ -115,7 +117,10 @@ export interface CallOptions {
 }
 
 /** The second argument of a call: `RequestInit` and the {@link CallOptions}. */
-export interface ClientInit extends RequestInit, CallOptions {}
+export interface ClientInit extends Omit<RequestInit, "signal">, CallOptions {
+  /** Ends the call and its waits. Undefined is as good as null, for code that passes on a signal it may not have. */
+  readonly signal?: AbortSignal | null | undefined;
+}
 
 /** A `fetch` that obeys a 429. It is assignable to `typeof fetch`. */
 export type ClientFetch = (input: string | URL | Request, init?: ClientInit) => Promise<Response>;
@@ -177,6 +182,8 @@ export interface Timing {
 
 /** Schedules the attempts of many calls by the limits that responses report. */
 export interface Traffic {
+  /** Parses the limits, unless the client's option `limits` does. Default: that option's default. */
+  readonly limits?: LimitsParser | undefined;
   /**
    * Called before every attempt, with the same object for all attempts of a call.
    *

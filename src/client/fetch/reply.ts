@@ -1,7 +1,6 @@
 import { expected } from "../../core/check.js";
-import { parseRateLimit } from "../reading/rate-limit-fields.js";
 import { parseRefusal, type RefusalBody } from "../reading/refusal-body.js";
-import { parseWait } from "../reading/wait.js";
+import { parseToldWait, waitForLimits } from "../reading/told-wait.js";
 import type { ClientCall } from "./call.js";
 import type { TrafficResponse, WaitReason } from "./options.js";
 import { ignore } from "./settings.js";
@@ -12,34 +11,35 @@ export interface Reply {
   /** Why the call has to wait. Null for a response that is the call's result. */
   readonly reason: WaitReason | null;
   readonly told: TrafficResponse;
-  /** Null when it was not read. */
+  /** Null only when it was not read, which needs a `reason` of null. */
   readonly body: RefusalBody | null;
 }
 
 /** Reads the header fields of a response, and the body of a refusal. Rejects with what the `refusal` option throws. */
-export async function readReply(response: Response, { refusal, retryStatuses, traffic, wallClock }: ClientCall): Promise<Reply> {
-  const now = wallClock();
+export async function parseReply(response: Response, call: ClientCall): Promise<Reply> {
+  const { refusal, retryStatuses, traffic } = call;
   const { status, headers } = response;
-  const wait = status < 400 ? null : parseWait(headers, now);
-  let reason: WaitReason | null = null;
-  if (retryStatuses.includes(status) || (status === 503 && wait?.source.startsWith("retry"))) reason = "unavailable";
+  const now = call.wallClock();
+  const isError = status >= 400;
+  let reason: WaitReason | null = retryStatuses.includes(status) ? "unavailable" : null;
+  const told = reason || isError ? parseToldWait(headers, now) : null;
+  if (status === 503 && told !== null) reason = "unavailable";
   if (status === 429) reason = "limited";
   // Not the body of each 404: most clients have no hook that wants to see it.
-  const body = reason === "limited" || (status >= 400 && refusal !== ignore) ? await parseRefusal(response) : null;
-  let waitMs = wait?.waitMs ?? body?.waitMs ?? null;
-  const decided = status < 400 ? undefined : refusal(response, body?.value);
+  const body = reason || (isError && refusal !== ignore) ? await parseRefusal(response) : null;
+  const decided = isError ? refusal(response, body?.value) : undefined;
+  let decidedMs: unknown = null;
   if (decided === null) reason = null;
   else if (decided !== undefined) {
-    const given = (Object(decided) as { waitMs?: unknown }).waitMs;
-    if (given !== null && !(typeof given === "number" && given >= 0)) {
+    decidedMs = (Object(decided) as { waitMs?: unknown }).waitMs;
+    if (decidedMs !== null && !(typeof decidedMs === "number" && decidedMs >= 0)) {
       throw new TypeError(expected("refusal()", "undefined, null or { waitMs }", decided));
     }
-    waitMs = given ?? waitMs;
     reason = status < 500 ? "limited" : "unavailable";
   }
-  const isLimited = reason === "limited";
-  const limits = isLimited || traffic ? parseRateLimit(headers, now) : null;
-  // Without their names in the body: the policies of a refusal with nothing left.
-  const policies = body?.policies ?? (limits ?? []).flatMap(({ policy, remaining }) => (isLimited && remaining === 0 && policy) || []);
-  return { response, reason, told: { status, isRefusal: isLimited, waitMs: reason && waitMs, limits, policies: isLimited ? policies : [] }, body };
+  const isRefusal = reason === "limited";
+  const limits = reason || traffic ? call.limits(headers, now) : null;
+  const waitMs = reason && ((decidedMs as number | null) ?? told ?? waitForLimits(limits) ?? body?.waitMs ?? null);
+  const policies = (isRefusal && body?.policies) || [];
+  return { response, reason, told: { status, isRefusal, waitMs, limits, policies }, body };
 }

@@ -4,20 +4,25 @@ import type { ClientCall } from "./call.js";
 import type { RateLimitedFacts } from "./error.js";
 import type { CallResult } from "./merge.js";
 import type { TrafficCall, WaitInfo } from "./options.js";
-import { readReply, type Reply } from "./reply.js";
+import { parseReply, type Reply } from "./reply.js";
 import { decideRetry, type RateLimitReason } from "./retry.js";
 import type { RetryBudget } from "./retry-budget.js";
 
 /**
- * Sends a call and retries it as {@link decideRetry} says. Rejects as the wrapped `fetch` does. Calls `onWait` at the
- * beginning of every wait.
+ * Sends a call and retries it as {@link decideRetry} says, until `signal` aborts. Rejects as the wrapped `fetch` does.
+ * Calls `onWait` at the beginning of every wait.
  */
-export async function sendWithRetries(given: ClientCall, budget: RetryBudget, onWait: (wait: WaitInfo) => void): Promise<CallResult> {
-  const { method, url, origin, traffic, signal, sensitive } = given;
+export async function sendWithRetries(
+  given: ClientCall,
+  signal: AbortSignal | null,
+  budget: RetryBudget,
+  onWait: (wait: WaitInfo) => void,
+): Promise<CallResult> {
+  const { method, url, origin, traffic, sensitive } = given;
   let status: number | null = null;
   let attempts = 0;
   const tell = (reason: WaitInfo["reason"], waitMs: number): void => onWait({ method, url, reason, status, attempts, waitMs, until: endOf(waitMs) });
-  const call: ClientCall & TrafficCall = { ...given, onQueued: (waitMs) => tell("queued", waitMs) };
+  const call: ClientCall & TrafficCall = { ...given, signal, onQueued: (waitMs) => tell("queued", waitMs) };
   try {
     for (;;) {
       const queueMs = await traffic?.schedule(call, call);
@@ -28,10 +33,10 @@ export async function sendWithRetries(given: ClientCall, budget: RetryBudget, on
       let failure: unknown;
       try {
         const response = await sendAttempt(call, attempts).catch((error: unknown) => {
-          if (signal?.aborted || !isNetworkError(error)) throw error;
+          if (!isNetworkError(error)) throw error;
           failure = error;
         });
-        if (response) reply = await readReply(response, call);
+        if (response) reply = await parseReply(response, call);
       } finally {
         traffic?.observe(call, reply && reply.told, call);
       }
@@ -41,18 +46,18 @@ export async function sendWithRetries(given: ClientCall, budget: RetryBudget, on
       const reason = reply ? reply.reason : "network_error";
       const waitMs = reply && reply.told.waitMs;
       status = reply && reply.response.status;
+      if (reply && !reason) {
+        if (reply.response.status < 400) budget(origin, false);
+        return reply.response;
+      }
       const isLimited = reason === "limited";
       // A server that names a wait is healthy and expects the retry, so the budget is not charged.
-      const isInvited = isLimited && waitMs !== null;
-      const mayRetry = isInvited || (!reason && Number(status) >= 400) || budget(origin, reason !== null);
-      if (reply && !reason) return reply.response;
+      const mayRetry = (isLimited && waitMs !== null) || budget(origin, true);
       let verdict = decideRetry({ ...call, attempts, waitMs }, call.random());
       if (!mayRetry && typeof verdict === "number") verdict = "budget";
       if (typeof verdict === "string") {
         if (!reply) throw failure;
-        const { response, told, body } = reply;
-        const { serverCode, serverMessage } = body ?? {};
-        return isLimited ? { ...giveUp(verdict, waitMs), serverCode, serverMessage, policies: told.policies, response } : response;
+        return isLimited ? giveUp(verdict, waitMs, reply) : reply.response;
       }
       // Frees the connection. Most often the body has been read to its end.
       release(reply?.response);
@@ -64,8 +69,11 @@ export async function sendWithRetries(given: ClientCall, budget: RetryBudget, on
     release(call.source);
   }
 
-  function giveUp(reason: RateLimitReason, waitMs: number | null): RateLimitedFacts {
-    return { method, url, reason, waitMs, retryAt: waitMs === null ? null : endOf(waitMs), attempts };
+  function giveUp(reason: RateLimitReason, waitMs: number | null, reply?: Reply): RateLimitedFacts {
+    const { response = null, told, body } = reply ?? {};
+    const { serverCode = null, serverMessage = null } = body ?? {};
+    const retryAt = waitMs === null ? null : endOf(waitMs);
+    return { method, url, reason, waitMs, retryAt, attempts, serverCode, serverMessage, policies: told?.policies ?? [], response };
   }
 
   function endOf(waitMs: number): Date {

@@ -1,5 +1,6 @@
 import { expected, ownMembers } from "../../core/check.js";
-import type { ClientOptions, Timing } from "./options.js";
+import type { ClientOptions, Timing, Traffic } from "./options.js";
+import { parseCounters } from "../reading/counters.js";
 import { sleep } from "./sleep.js";
 
 type Complete<T> = { readonly [Name in keyof T]-?: Exclude<T[Name], undefined> };
@@ -25,7 +26,7 @@ const defaultSettings = (): Settings => ({
   merge: false,
   giveUp: "throw",
   refusal: ignore,
-  vendorLimits: () => [],
+  limits: parseCounters,
   retryBudget: { tokens: 10, perSuccess: 0.1 },
   traffic: undefined,
   onWait: ignore,
@@ -40,9 +41,11 @@ export const ignore = (): undefined => undefined;
 
 /** Fills in the defaults. Throws a TypeError or RangeError for the first option that is wrong or misspelt. */
 export function parseSettings(options: ClientOptions): Settings {
-  const { fetch, identity } = ownMembers(options);
+  const { fetch, identity, traffic } = ownMembers(options);
+  const defaults = defaultSettings();
   const merge = identity !== undefined || (fetch === undefined && hasOneUser());
-  return checkAgainst("options", { ...defaultSettings(), merge }, options);
+  const limits = (Object(traffic) as Partial<Traffic>).limits ?? defaults.limits;
+  return checkAgainst("options", { ...defaults, merge, limits }, options);
 }
 
 // On a server, and in a worker, a patched `fetch` may sign requests for several users.

@@ -1,9 +1,10 @@
-import { headerOf, type HeaderSource } from "../../http/retry-after/retry-after.js";
-import type { RateLimit } from "./rate-limit.js";
-import { parseDictionary, parseList, type Member } from "./structured-field.js";
-import { parseCounters, parseVendorLimits, scaledInteger, windowOf } from "./vendor-fields.js";
+import { headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
+import { isCached, parseCounter } from "./counters.js";
+import type { LimitsParser, RateLimit } from "./rate-limit.js";
+import { parseDictionary, parseList, type ItemValue, type Member } from "./structured-field.js";
 
-type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
+/** The limits of one family of fields. None when the family is absent or malformed. */
+type LimitFamily = readonly [source: "ratelimit" | "ratelimit-reset" | "vendor", limits: readonly RateLimit[]];
 
 /**
  * Parses the limits that a response reports, at least one. Null when it reports none. Never throws.
@@ -12,7 +13,7 @@ type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
  *
  * 1. `RateLimit` of the drafts 07 to 11, completed from `RateLimit-Policy`.
  * 2. `RateLimit-Limit`, `-Remaining` and `-Reset` of the earlier drafts.
- * 3. Vendors' fields, such as `X-RateLimit-Remaining`.
+ * 3. `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
  *
  * A malformed field counts as absent. A response from a cache (`Age` above 0) reports no limits. `now` is in
  * milliseconds since 1970. A reset instant is compared with the response's `Date`, or with `now` if there is none.
@@ -24,42 +25,68 @@ type LimitSource = "ratelimit" | "ratelimit-reset" | "vendor";
  * // [{ policy: "default", limit: null, remaining: 0, resetMs: 3000, windowMs: null }]
  */
 export function parseRateLimit(headers: HeaderSource, now: number): RateLimit[] | null {
-  return limitsBySource(headers, now).find(([, limits]) => limits.length > 0)?.[1] ?? null;
+  return firstFamily(limitFamilies(headers, now));
 }
 
-/** The limits of each family of fields, strongest first. An absent or malformed family has no limits. */
-export function limitsBySource(headers: HeaderSource, now: number): (readonly [LimitSource, RateLimit[]])[] {
-  if (Number(headerOf(headers, "age")) > 0) return [];
+/** The limits of the first family that has any. Null when none has. */
+export function firstFamily(families: Iterable<LimitFamily>): RateLimit[] | null {
+  for (const [, limits] of families) if (limits.length > 0) return [...limits];
+  return null;
+}
+
+/**
+ * The limits of each family of fields, strongest first. Reads a family only when the caller asks for it. The fields
+ * that `readVendors` reads are stronger than `X-RateLimit-*`.
+ */
+export function* limitFamilies(headers: HeaderSource, now: number, readVendors: LimitsParser = () => null): Generator<LimitFamily> {
+  if (isCached(headers)) return;
   const policies = parseList(headerOf(headers, "ratelimit-policy")) ?? [];
   const text = headerOf(headers, "ratelimit");
   const members = parseList(text);
-  return [
-    ["ratelimit", members === null ? dictionaryLimits(parseDictionary(text) ?? [], policies) : namedLimits(members, policies)],
-    ["ratelimit-reset", parseCounters(headers, now, "ratelimit-", "", policies)],
-    ["vendor", parseVendorLimits(headers, now)],
-  ];
+  const sent = sentAt(headers, now);
+  yield ["ratelimit", members ? namedLimits(members, policies) : dictionaryLimits(parseDictionary(text) ?? [], policies, sent)];
+  const read = (prefix: string, known?: readonly Member[]): RateLimit[] => sizedCounter((name) => headerOf(headers, prefix + name), sent, known);
+  yield ["ratelimit-reset", read("ratelimit-", policies)];
+  yield ["vendor", readVendors(headers, now) ?? []];
+  yield ["vendor", read("x-ratelimit-")];
+}
+
+/** The limit of {@link parseCounter} with its size, from the field `limit`. Empty without the limit. */
+export function sizedCounter(field: (name: string) => string, sent: number, policies: readonly Member[] = []): RateLimit[] {
+  const counter = parseCounter(field, sent);
+  if (!counter) return [];
+  const limits = parseList(field("limit")) ?? [];
+  const limit = scaledInteger(limits[0]?.value);
+  // Drafts 03 to 07 name a policy by its number of requests: 100;w=60.
+  const policy = limit === null ? undefined : [...policies, ...limits].find(({ value, params }) => value === limit && "w" in params);
+  return [{ ...counter, limit, windowMs: scaledInteger(policy?.params["w"], 1_000) || null }];
+}
+
+/** An Integer of at least 0, times `scale`. Null for every other value. */
+function scaledInteger(value: ItemValue | undefined, scale = 1): number | null {
+  return typeof value === "number" && value >= 0 ? value * scale : null;
 }
 
 // Drafts 08 to 11: "name";r=50;t=30. One malformed member makes the whole field malformed.
 function namedLimits(members: readonly Member[], policies: readonly Member[]): RateLimit[] {
   const limits: RateLimit[] = [];
+  // A search through all policies for each member would take quadratic time.
+  const byName = new Map(policies.map(({ value, params }) => [value, params]));
   for (const { value: policy, params } of members) {
     const { a, r = a, w, t = w } = params;
     const remaining = scaledInteger(r);
     const resetMs = scaledInteger(t, 1_000);
     if (typeof policy !== "string" || remaining === null || (t !== undefined && resetMs === null)) return [];
-    const quota = policies.find(({ value }) => value === policy)?.params["q"];
-    limits.push({ policy, limit: scaledInteger(quota), remaining, resetMs, windowMs: windowOf(policies, policy) });
+    const { q, w: window } = byName.get(policy) ?? {};
+    limits.push({ policy, limit: scaledInteger(q), remaining, resetMs, windowMs: scaledInteger(window, 1_000) || null });
   }
   return limits;
 }
 
-// Draft 07: limit=100, remaining=50, reset=5. `remaining` is optional there; without it the field says too little.
-function dictionaryLimits(members: readonly Member[], policies: readonly Member[]): RateLimit[] {
-  const values: Member["params"] = Object.fromEntries(members.map(({ key, value }) => [key, value]));
-  const limit = scaledInteger(values["limit"]);
-  const remaining = scaledInteger(values["remaining"]);
-  const resetMs = scaledInteger(values["reset"], 1_000);
-  if (limit === null || remaining === null || resetMs === null) return [];
-  return [{ policy: null, limit, remaining, resetMs, windowMs: windowOf(policies, limit) }];
+// Draft 07: limit=100, remaining=50, reset=5. The draft does not require `remaining`, but a limit without it says too
+// little.
+function dictionaryLimits(members: readonly Member[], policies: readonly Member[], sent: number): RateLimit[] {
+  const values = new Map(members.map(({ key, value }) => [key, scaledInteger(value)]));
+  const limits = sizedCounter((name) => String(values.get(name)), sent, policies);
+  return limits.filter(({ limit, resetMs }) => limit !== null && resetMs !== null);
 }

@@ -14,5 +14,7 @@ export interface RateLimit {
   readonly windowMs: number | null;
 }
 
-/** Parses the limits that a response reports; empty when it reports none. `now` is in milliseconds since 1970. */
-export type LimitsParser = (headers: HeaderSource, now: number) => readonly RateLimit[];
+/**
+ * Parses the limits that a response reports. Null or empty when it reports none. `now` is in milliseconds since 1970.
+ */
+export type LimitsParser = (headers: HeaderSource, now: number) => readonly RateLimit[] | null;

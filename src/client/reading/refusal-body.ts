@@ -28,46 +28,44 @@ export interface RefusalBody {
  * `{ error: "code or message" }`. Never rejects: other bodies give null. Reads up to 64 KiB for up to 1 second.
  */
 export async function parseRefusal(response: Response): Promise<RefusalBody> {
-  const value = await readValue(response);
+  let value: unknown = null;
+  try {
+    const text = (await readText(response)).slice(0, MAX_BODY_CHARACTERS);
+    value = text || null;
+    value = JSON.parse(text);
+  } catch {
+    // HTML, an empty body, JSON that is cut off, or a connection that broke.
+  }
   const body = Object(value) as Record<string, unknown>;
   const { error, "violated-policies": policies } = body;
   const inner = Object(error) as typeof body;
-  const prose = firstMatch(/\S\s+\S|[^\s\w.:-]/, error);
-  const messages = [body["message"], body["detail"], inner["message"], prose, body["title"]].map(
-    (text) => typeof text === "string" && text.replace(CONTROLS, " ").trim(),
-  );
+  const prose = typeof error === "string" && /[^\w.:-]/.test(error) && error;
+  const messages = [body["message"], body["detail"], inner["message"], prose, body["title"]].map((text) => withoutControls(text).trim());
   return {
     value,
     waitMs: secondsToMs(body["retry_after"]) ?? secondsToMs(inner["retry_after"]),
-    serverCode: firstMatch(/^[\w.:-]{1,64}$/, body["code"], inner["code"], error) ?? null,
+    serverCode: [body["code"], inner["code"], error].find(isCode) ?? null,
     // A cut between the two halves of a character would leave an invalid one.
-    serverMessage: firstMatch(/./, ...messages)?.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\ud800-\udbff]$/, "") ?? null,
+    serverMessage: messages.find(Boolean)?.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\ud800-\udbff]$/, "") ?? null,
     policies: Array.isArray(policies) ? policies.filter(isPolicyName).slice(0, MAX_POLICIES) : undefined,
   };
 }
 
+function isCode(code: unknown): code is string {
+  return typeof code === "string" && /^[\w.:-]{1,64}$/.test(code);
+}
+
 function isPolicyName(name: unknown): name is string {
-  return typeof name === "string" && name.length <= MAX_POLICY_CHARACTERS && name.search(CONTROLS) < 0;
+  return withoutControls(name) === name && name.length <= MAX_POLICY_CHARACTERS;
+}
+
+function withoutControls(text: unknown): string {
+  return typeof text === "string" ? text.replace(CONTROLS, " ") : "";
 }
 
 // `toFixed`, because 16.1 * 1000 is a little more than 16100.
 function secondsToMs(seconds: unknown): number | null {
   return Number.isFinite(seconds) && (seconds as number) >= 0 ? Math.ceil(+((seconds as number) * 1_000).toFixed(3)) : null;
-}
-
-function firstMatch(pattern: RegExp, ...values: readonly unknown[]): string | undefined {
-  return values.find((value): value is string => typeof value === "string" && pattern.test(value));
-}
-
-async function readValue(response: Response): Promise<unknown> {
-  let text: string | undefined;
-  try {
-    text = (await readText(response)).slice(0, MAX_BODY_CHARACTERS);
-    return JSON.parse(text);
-  } catch {
-    // HTML, an empty body, JSON that is cut off, or a connection that broke.
-    return text || null;
-  }
 }
 
 async function readText(response: Response): Promise<string> {

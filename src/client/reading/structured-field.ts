@@ -8,21 +8,15 @@ export interface Member {
 /** A String or Token as text, an Integer as a number. Null for all other types, which rate-limit fields do not use. */
 export type ItemValue = string | number | null;
 
-const KEY = "[a-z*][a-z0-9_.*-]*";
-const ITEM =
-  "-?\\d{1,12}\\.\\d{1,3}" + // Decimal
-  "|@?-?\\d{1,15}" + // Integer, Date
-  '|"(?:[ !#-[\\]-~]|\\\\["\\\\])*"' + // String
-  "|[A-Za-z*][!#$%&'*+.^_`|~\\w:/-]*" + // Token
-  "|:[A-Za-z\\d+/=]*:" + // Byte Sequence
-  "|\\?[01]" + // Boolean
-  '|%"(?:[ !#$&-~]|%[\\da-f]{2})*"'; // Display String
-const PAIR = `(${KEY})(?:=(${ITEM}))?`;
-const PARAM = `; *${PAIR}`;
+// A comma or semicolon, then an item that may have a key. A key without an item looks like a Token. The items: Decimal,
+// Integer or Date, String, Token, Byte Sequence, Boolean, Display String.
+const PART =
+  /(; *|[ \t]*,[ \t]*)(?:([\w.*-]+)=)?(-?\d{1,12}\.\d{1,3}|@?-?\d{1,15}|"(?:[ !#-[\]-~]|\\["\\])*"|[A-Za-z*][!#$%&'*+.^_`|~\w:/-]*|:[A-Za-z\d+/=]*:|\?[01]|%"(?:[ !#$&-~]|%[\da-f]{2})*")/y;
+const KEY = /^[a-z*][a-z0-9_.*-]*$/;
 
 /** Parses a List of Items. Null when `text` is malformed, or contains an inner list. */
 export function parseList(text: string): Member[] | null {
-  return parseMembers(text, `()(${ITEM})`);
+  return parseMembers(text, true);
 }
 
 /**
@@ -31,24 +25,29 @@ export function parseList(text: string): Member[] | null {
  * Source, also of {@link parseList}: RFC 9651, section 4.2. One mistake makes the whole field malformed.
  */
 export function parseDictionary(text: string): Member[] | null {
-  return parseMembers(text, PAIR);
+  return parseMembers(text, false);
 }
 
-function parseMembers(text: string, head: string): Member[] | null {
-  const member = new RegExp(`${head}((?:${PARAM})*)[ \\t]*(?:,[ \\t]*(?!$)|$)`, "y");
+// Each character is read a fixed number of times: `PART` goes on where its last match ended.
+function parseMembers(text: string, isList: boolean): Member[] | null {
+  const line = text && `,${text}`;
   const members: Member[] = [];
-  while (member.lastIndex < text.length) {
-    const found = member.exec(text);
-    if (found === null) return null;
-    const [, key = "", value, params = ""] = found;
-    // The last of several parameters with one name counts: `fromEntries` keeps the last.
-    const pairs = [...params.matchAll(new RegExp(PARAM, "g"))];
-    members.push({ key, value: parseItem(value), params: Object.fromEntries(pairs.map(([, name, given]) => [name, parseItem(given)])) });
+  let params: Record<string, ItemValue> = {};
+  for (PART.lastIndex = 0; PART.lastIndex < line.length; ) {
+    const [, separator = "", named, item = ""] = PART.exec(line) ?? [];
+    const isParam = separator[0] === ";";
+    const hasKey = isParam || !isList;
+    const key = named ?? item;
+    if (hasKey ? !KEY.test(key) : named !== undefined || item === "") return null;
+    const value = hasKey && named === undefined ? null : parseItem(item);
+    // The last of several parameters with one name counts.
+    if (isParam) params[key] = value;
+    else members.push({ key: hasKey ? key : "", value, params: (params = {}) });
   }
   return members;
 }
 
-function parseItem(text = ""): ItemValue {
+function parseItem(text: string): ItemValue {
   if (/^-?\d+$/.test(text)) return Number(text);
   if (text[0] === '"') return text.slice(1, -1).replace(/\\(.)/g, "$1");
   return /^[A-Za-z*]/.test(text) ? text : null;

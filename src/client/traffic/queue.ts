@@ -3,7 +3,7 @@ import type { Timing, TrafficCall } from "../fetch/options.js";
 import type { Route } from "./caller.js";
 
 // A call may wait this much longer than its `maxWaitMs`, because jitter comes on top of the server's wait.
-const MAX_JITTER_MS = 1_000;
+const MAX_QUEUE_JITTER_MS = 1_000;
 
 /** A call that waits to be sent. */
 export interface QueuedCall {
@@ -78,7 +78,7 @@ export function enqueue(
       remove();
       reject(abortReason(signal as AbortSignal));
     };
-    const queued: QueuedCall = { ...waiting, deadline: timing.clock() + call.maxWaitMs + MAX_JITTER_MS, toldUntil: -Infinity, settle };
+    const queued: QueuedCall = { ...waiting, deadline: timing.clock() + call.maxWaitMs + MAX_QUEUE_JITTER_MS, toldUntil: -Infinity, settle };
     calls.splice(countAhead(routeQueue, position), 0, queued);
     signal?.addEventListener("abort", abort, { once: true });
     onQueued(queued, routeQueue);

@@ -8,6 +8,7 @@
  */
 import { checkOptions, expected } from "../../core/check.js";
 import type { Traffic, TrafficCall } from "../fetch/options.js";
+import { parseRateLimit } from "../reading/rate-limit-fields.js";
 import { recordCall, routeOf, routePause } from "./caller.js";
 import { getOrCreate } from "./lru.js";
 import { createScheduler, observeCall, scheduleCall, type Scheduler } from "./scheduler.js";
@@ -65,6 +66,7 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
   let position = 0;
 
   return {
+    limits: parseRateLimit,
     async schedule(call, timing) {
       const isRetry = tickets.has(call);
       const ticket = tickets.get(call) ?? { scheduler: schedulerOf(call), position: position++ };

@@ -4,7 +4,7 @@ import { parseHttpDate } from "./http-date.js";
  * Header fields to read from: a `Headers`, another object with `get` (axios), or a record of names and values (Node).
  *
  * Names of a record match in any case. A list of values is joined by commas. A value that is not a string, a number or
- * a list counts as absent.
+ * a list counts as absent. So does a value of more than 4,096 characters.
  */
 export type HeaderSource =
   | {
@@ -13,13 +13,17 @@ export type HeaderSource =
     }
   | Readonly<Record<string, unknown>>;
 
+// Bounds the time that every parser takes. `RateLimit-Policy` of sluice fits with 24 limits of the longest names.
+const MAX_VALUE_CHARACTERS = 4_096;
+
 /** The trimmed value of the field `name`, which is in lower case; empty when it is absent. */
 export function headerOf(headers: HeaderSource, name: string): string {
   let value: unknown;
   if (typeof headers.get === "function") value = (headers as { get(name: string): unknown }).get(name);
   else for (const [key, found] of Object.entries(headers)) if (key.toLowerCase() === name) value ??= found;
   if (Array.isArray(value)) value = value.join();
-  return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
+  const text = typeof value === "string" || typeof value === "number" ? String(value) : "";
+  return text.length > MAX_VALUE_CHARACTERS ? "" : text.trim();
 }
 
 /** When the response was sent: its own `Date`, so that clock skew cancels out, or `now` without one. */

@@ -40,16 +40,14 @@ test("59 · a message without a wait", async () => {
   expect((await givenUp(fetch(URL_A, { maxAttempts: 1 }))).message).toBe("Too many requests");
 });
 
-const refusals: [from: string, body: object, field: string, policies: string[]][] = [
-  ["the body", { "violated-policies": ["a", "b"] }, '"c";r=0;t=3', ["a", "b"]],
-  ["the body, without what is no text", { "violated-policies": ["a", 1, null] }, "", ["a"]],
-  ["RateLimit where nothing is left, when the body has no list", { "violated-policies": "a" }, '"c";r=0;t=3, "d";r=4;t=1', ["c"]],
-  ["RateLimit, when the body names none", {}, '"c";r=0;t=3', ["c"]],
-  ["nowhere, when RateLimit has no names", {}, "limit=9, remaining=0, reset=3", []],
-  ["nowhere, without any", {}, "", []],
+const refusals: [from: string, body: object, policies: string[]][] = [
+  ["the body", { "violated-policies": ["a", "b"] }, ["a", "b"]],
+  ["the body, without what is no text", { "violated-policies": ["a", 1, null] }, ["a"]],
+  ["nowhere, when the body has no list", { "violated-policies": "a" }, []],
+  ["nowhere, without any", {}, []],
 ];
-test.each(refusals)("59 · the policies come from %s", async (_, body, field, policies) => {
-  const { fetch } = talk([limited({ "Retry-After": "3", ...(field && { RateLimit: field }) }, body)]);
+test.each(refusals)("59 · the policies come from %s", async (_, body, policies) => {
+  const { fetch } = talk([limited({ "Retry-After": "3", RateLimit: '"c";r=0;t=3' }, body)]);
   expect((await givenUp(fetch(URL_A, { maxAttempts: 1 }))).policies).toEqual(policies);
 });
 

@@ -32,7 +32,6 @@ test.each([
   [90_000, "90"],
   [90_001, "91"],
   [1, "1"],
-  [2 ** 31 * 1_000, "2147483648"],
 ])("without a request, a wait of %i ms becomes a 429 with Retry-After: %s", async (waitMs, seconds) => {
   const { fetch, sent } = talk([], { giveUp: "return", traffic: plugged(waitMs) });
   const response = await fetch(URL_A);
@@ -40,7 +39,7 @@ test.each([
   expect(parseRetryAfter(response.headers, 0)).toBeGreaterThanOrEqual(waitMs);
   expect(response.headers.get("Content-Type")).toBe("application/problem+json");
   expect(await response.json()).toEqual({
-    status: 429, code: "rate_limited", message: expect.stringMatching(/^Too many requests/), retry_after: Number(seconds),
+    code: "rate_limited", message: expect.stringMatching(/^Too many requests/), retry_after: Number(seconds),
   });
 });
 
@@ -50,10 +49,9 @@ test("merged calls that were not sent get a 429 each", async () => {
   for (const response of responses) expect(await response.json()).toMatchObject({ retry_after: 90 });
 });
 
-test("an endless wait names no Retry-After", async () => {
+test("an endless wait becomes the longest Retry-After that clients have to read", async () => {
   const response = await talk([], { giveUp: "return", traffic: plugged(Infinity) }).fetch(URL_A);
-  expect([response.status, response.headers.has("Retry-After")]).toEqual([429, false]);
-  expect(await response.json()).toMatchObject({ code: "rate_limited", retry_after: null });
+  expect([response.status, response.headers.get("Retry-After")]).toEqual([429, String(2 ** 31 - 1)]);
 });
 
 test("what is not a refusal ends as ever: a network error and an abort reject", async () => {

@@ -52,7 +52,7 @@ async function requestsOf(given: ClientOptions, wrapped: boolean): Promise<numbe
   return sent;
 }
 
-describe("55 · three equal calls are", () => {
+describe("three equal calls are", () => {
   const rows: [requests: number, platform: string, wrapped: boolean, options: ClientOptions][] = [
     [3, "a server", false, {}],
     [3, "a server", true, {}],
@@ -66,7 +66,7 @@ describe("55 · three equal calls are", () => {
     [1, "a server", true, { identity: () => "ann" }],
     [1, "a server", true, { merge: true }],
   ];
-  test.each(rows)("%i requests on %s, with a fetch of its own: %s, %j", async (requests, platform, wrapped, given) => {
+  test.each(rows)("55 · %i requests on %s, with a fetch of its own: %s, %j", async (requests, platform, wrapped, given) => {
     pretend(platform);
     expect(await requestsOf(given, wrapped)).toBe(requests);
   });

@@ -113,7 +113,7 @@ describe("`attemptTimeoutMs`", () => {
   });
 });
 
-describe("57 · a Request with a body", () => {
+describe("a Request with a body", () => {
   const put = (init?: RequestInit): Request => new Request(URL_A, { method: "PUT", body: "hello", ...init });
 
   const inputs: [name: string, input: () => Request, init: ClientInit][] = [
@@ -122,13 +122,13 @@ describe("57 · a Request with a body", () => {
     ["of a stream", () => put({ body: new Blob(["hello"]).stream(), duplex: "half" } as RequestInit), {}],
     ["that is a POST with `retry`", () => put({ method: "POST" }), { retry: true }],
   ];
-  test.each(inputs)("%s is sent again, whole", async (_, input, init) => {
+  test.each(inputs)("57 · %s is sent again, whole", async (_, input, init) => {
     const { fetch, sent, time } = talk([limited(), failed]);
     expect((await time.run(fetch(input(), init))).status).toBe(200);
     expect(sent.map(({ body }) => body)).toEqual(["hello", "hello", "hello"]);
   });
 
-  test("is itself sent last, so that no copy is left over", async () => {
+  test("57 · is itself sent last, so that no copy is left over", async () => {
     const got: unknown[] = [];
     const { fetch, time } = talk([], { fetch: async (input) => (got.push(input), limited()), giveUp: "return" });
     const request = put();
@@ -162,7 +162,7 @@ describe("57 · a Request with a body", () => {
 
   test("is of no concern where the options bring a body", async () => {
     const { fetch, sent, time } = talk([limited()]);
-    await time.run(fetch(put(), { body: "other" }));
+    await time.run(fetch(put(), { method: "PUT", body: "other" }));
     expect(sent.map(({ body }) => body)).toEqual(["other", "other"]);
   });
 });

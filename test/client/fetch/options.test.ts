@@ -12,7 +12,7 @@ const refusal = (act: () => unknown): string => {
 };
 
 const KNOWN =
-  "Known options: fetch, identity, maxAttempts, maxWaitMs, maxPending, attemptTimeoutMs, backoff, methods, retryStatuses, merge, giveUp, refusal, vendorLimits, retryBudget, traffic, onWait, clock, wallClock, sleep, random";
+  "Known options: fetch, identity, maxAttempts, maxWaitMs, maxPending, attemptTimeoutMs, backoff, methods, retryStatuses, merge, giveUp, refusal, limits, retryBudget, traffic, onWait, clock, wallClock, sleep, random";
 
 const wrong: [options: unknown, message: string][] = [
   [null, "TypeError: Expected `options` to be an object, got null"],
@@ -49,7 +49,7 @@ const wrong: [options: unknown, message: string][] = [
   [{ giveUp: true }, "TypeError: Expected `giveUp` to be a string, got true"],
   [{ giveUp: "reject" }, 'RangeError: Expected `giveUp` to be "throw" or "return", got "reject"'],
   [{ refusal: [429] }, "TypeError: Expected `refusal` to be a function, got an array of 1"],
-  [{ vendorLimits: true }, "TypeError: Expected `vendorLimits` to be a function, got true"],
+  [{ limits: true }, "TypeError: Expected `limits` to be a function, got true"],
   [{ attemptTimeoutMs: 0 }, "RangeError: Expected `attemptTimeoutMs` to be at least 1, got 0"],
   [{ attemptTimeoutMs: NaN }, "RangeError: Expected `attemptTimeoutMs` to be at least 1, got NaN"],
   [{ clock: 5 }, "TypeError: Expected `clock` to be a function, got 5"],

@@ -4,7 +4,7 @@ import { SluiceError } from "sluice";
 import { limited, talk, URL_A } from "../fake-server.js";
 
 const tooMany = (most: number) => ({
-  name: "SluiceError", code: "ERR_TOO_MANY_CALLS", message: `Expected at most ${most} pending calls, got one more. Await some first, or raise \`maxPending\``,
+  name: "SluiceError", code: "ERR_TOO_MANY_CALLS", message: `Expected at most ${most} pending calls, got one more. Await some, or raise \`maxPending\``,
 });
 
 /** A client whose server answers when told to. */

@@ -1,6 +1,6 @@
 /** How the client calls the `Traffic` that it is given. */
 import { expect, test } from "vitest";
-import type { Traffic, TrafficCall, TrafficResponse } from "sluice/client";
+import { parseRateLimit, type Traffic, type TrafficCall, type TrafficResponse } from "sluice/client";
 import { givenUp, limited, talk, URL_A } from "../fake-server.js";
 
 /** A traffic that records its calls. Attempt n gets the nth of `waits`. */
@@ -18,7 +18,7 @@ test("`schedule` precedes every attempt, `observe` gets every response, both wit
   const { scheduled, observed, traffic } = recordingTraffic();
   const first = limited({ "Retry-After": "2", RateLimit: '"a";r=0;t=2' }, { "violated-policies": ["a"] });
   const second = new Response("here", { headers: { RateLimit: '"a";r=4;t=1' } });
-  const { fetch, time } = talk([first, second], { traffic, identity: "ann", maxWaitMs: 9_000 });
+  const { fetch, time } = talk([first, second], { traffic, limits: parseRateLimit, identity: "ann", maxWaitMs: 9_000 });
   await time.run(fetch(`${URL_A}?page=1#top`, { merge: false }));
 
   expect(scheduled[0]).toMatchObject({ origin: "https://api.example.com", path: "/inbox", method: "GET", identity: "ann", maxWaitMs: 9_000, signal: null, sensitive: false });

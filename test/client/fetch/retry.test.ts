@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SluiceError } from "sluice";
-import { RateLimitedError, type WaitInfo } from "sluice/client";
+import { parseRateLimit, RateLimitedError, type ClientOptions } from "sluice/client";
+import { createTraffic } from "sluice/client/traffic";
 import { decideRetry } from "../../../src/client/fetch/retry.js";
 import { FakeTime } from "../fake-time.js";
 import { givenUp, limited, talk, URL_A } from "../fake-server.js";
@@ -136,17 +137,24 @@ test("50 · a thousand clients that were refused at once do not come back in loc
   expect(Math.max(...perTenth)).toBeLessThan(140);
 }, 120_000);
 
-test("51 · the strongest field that states a wait decides when the retry is sent", async () => {
-  const all = { "Retry-After": "7", RateLimit: '"a";r=0;t=3', "RateLimit-Remaining": "0", "RateLimit-Reset": "5" };
-  const { "Retry-After": _, ...weaker } = all;
-  const { RateLimit: __, ...weakest } = weaker;
+const every = {
+  "Retry-After": "7", RateLimit: '"a";r=0;t=3', "RateLimit-Remaining": "0", "RateLimit-Reset": "5", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "6",
+};
+const sources: [reads: string, options: () => ClientOptions, waits: (number | null)[]][] = [
+  ["the default", () => ({}), [7_000, 5_000, 5_000, 6_000, null]],
+  ["parseRateLimit", () => ({ limits: parseRateLimit }), [7_000, 3_000, 5_000, 6_000, null]],
+  ["a traffic", () => ({ traffic: createTraffic() }), [7_000, 3_000, 5_000, 6_000, null]],
+  ["a parser beside a traffic", () => ({ traffic: createTraffic(), limits: () => null }), [7_000, null, null, null, null]],
+];
+test.each(sources)("51 · the strongest field that %s reads decides when the retry is sent", async (_, options, expected) => {
+  const fields = Object.entries(every);
+  const weaker = [fields, fields.slice(1), fields.slice(2), fields.slice(4), [["RateLimit", '"a";r=4;t=3']]] as [string, string][][];
   const waits: unknown[] = [];
-  for (const headers of [all, weaker, weakest, { RateLimit: '"a";r=4;t=3' }] as Record<string, string>[]) {
-    const { fetch, time } = talk([limited(headers)]);
-    const error = await time.run(givenUp(fetch(URL_A, { maxAttempts: 1 })));
-    waits.push(error.waitMs);
+  for (const headers of weaker) {
+    const { fetch, time } = talk([limited(Object.fromEntries(headers))], options());
+    waits.push((await time.run(givenUp(fetch(URL_A, { maxAttempts: 1 })))).waitMs);
   }
-  expect(waits).toEqual([7_000, 3_000, 5_000, null]);
+  expect(waits).toEqual(expected);
 });
 
 test("52 · three attempts mean three requests on the wire, then the error", async () => {

@@ -5,7 +5,10 @@ import { draft6, draft7, vendorHeaders, xRateLimit, type HeaderStyle } from "slu
 import { definePolicy, perSecond } from "sluice";
 import type { RateLimit } from "../../../src/client/reading/rate-limit.js";
 import { parseRateLimit } from "../../../src/client/reading/rate-limit-fields.js";
+import { parseReset } from "../../../src/client/reading/reset.js";
+import { parseDictionary, parseList } from "../../../src/client/reading/structured-field.js";
 import { parseWait } from "../../../src/client/reading/wait.js";
+import { parseHttpDate } from "../../../src/http/retry-after/http-date.js";
 import { toHttpDate } from "../../../src/http/retry-after/retry-after.js";
 import { histories, type History } from "../../http/arbitrary.js";
 import { exhaust, open, type Answer } from "../../http/asking.js";
@@ -116,6 +119,21 @@ test("60 · every limit of a policy is read, with its own name", () => {
   ]);
 });
 
+test("60 · the longest fields of our own fit: 24 limits of the longest names and numbers", () => {
+  const long = (head: number): string => String(head).padStart(64, "n");
+  const limits = Array.from({ length: 24 }, (_, i) => ({ name: long(i), capacity: 1e15 - 1, refill: { tokens: 1e15 - 1, everyMs: 1 } }));
+  const answer = open({ policy: definePolicy({ name: long(0), limits }) }).ask();
+  expect(answer.field("RateLimit-Policy")?.length).toBeGreaterThan(3_600);
+  const found = parseRateLimit(headersOf(answer), NOW);
+  expect(found?.map(({ policy, limit }) => [policy, limit])).toEqual(limits.map(({ name, capacity }) => [`${long(0)}:${name}`, capacity]));
+});
+
+test("60 · a policy's numbers are found by its name among hundreds", () => {
+  const names = Array.from({ length: 200 }, (_, i) => `p${i}`);
+  const headers = { RateLimit: names.map((name) => `${name};r=1`).join(), "RateLimit-Policy": [...names].reverse().map((name) => `${name};q=5;w=${name.slice(1)}`).join() };
+  expect(parseRateLimit(headers, NOW)).toEqual(names.map((policy, i) => ({ policy, limit: 5, remaining: 1, resetMs: null, windowMs: i * 1_000 || null })));
+});
+
 test("61 · limits that come out of a cache are not read; a wait of Retry-After is", () => {
   const refusal = headersOf(exhaust(open()));
   expect(parseRateLimit(refusal, NOW)).not.toBeNull();
@@ -172,4 +190,23 @@ test("60 · no fields make it throw, or give NaN or a negative number", () => {
     { numRuns: 500 },
   );
   expect(read).toBeGreaterThan(100);
+});
+
+test("60 · no text makes any parser throw", () => {
+  const piece = fc.oneof(fc.constantFrom("1", "a", '"', ";a=1", ", ", "T", "2026-08-15T", "GMT", "1s", "\\", "(", "limit=1", ";r=0"), fc.string({ unit: "binary", maxLength: 3 }));
+  const text = fc.tuple(fc.array(piece, { maxLength: 6 }), piece, fc.constantFrom(0, 1, 70, 5_000)).map(([head, one, times]) => head.join("") + one.repeat(times));
+  const names = ["age", "date", "retry-after", "retry-after-ms", "ratelimit", "ratelimit-policy", "ratelimit-limit", "ratelimit-reset", "x-ratelimit-limit", "x-ratelimit-reset"];
+  fc.assert(
+    fc.property(text, (value) => {
+      for (const name of names) {
+        const headers = { "ratelimit-remaining": "0", "x-ratelimit-remaining": "0", [name]: value };
+        parseRateLimit(headers, NOW);
+        parseWait(headers, NOW);
+      }
+      expect([parseReset(value, NOW) ?? 0, parseHttpDate(value, NOW) ?? 0]).not.toContain(Number.NaN);
+      parseList(value);
+      parseDictionary(value);
+    }),
+    { numRuns: 100 },
+  );
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toHttpDate, toRetryAfter } from "sluice/http";
 import { parseHttpDate } from "../../../src/http/retry-after/http-date.js";
-import { headerOf, parseRetryAfter } from "../../../src/http/retry-after/retry-after.js";
+import { headerOf, parseRetryAfter, type HeaderSource } from "../../../src/http/retry-after/retry-after.js";
 
 const NOW = Date.UTC(2026, 7, 15, 12);
 const HOUR = 3_600_000;
@@ -151,4 +151,16 @@ describe("header fields are found", () => {
   test("with an undefined one in another case passed over", () => {
     expect(headerOf({ "Retry-After": undefined, "retry-after": "3" }, "retry-after")).toBe("3");
   });
+});
+
+test("60 · a value of more than 4,096 characters counts as absent, whatever holds it", () => {
+  const longest = "1".repeat(4_096);
+  const sources = (value: string): HeaderSource[] => [{ Name: value }, { Name: [value] }, { Name: value.split(",") }, new Headers({ Name: value }), { get: () => value }];
+  for (const source of sources(longest)) expect(headerOf(source, "name")).toBe(longest);
+  for (const source of sources("1,".repeat(2_048))) expect(headerOf(source, "name")).toBe("1,".repeat(2_048));
+  for (const source of [...sources(`${longest}1`), ...sources("1,".repeat(500_000))]) expect(headerOf(source, "name")).toBe("");
+  expect(parseRetryAfter({ "Retry-After": longest }, NOW)).toBe(Infinity);
+  expect(parseRetryAfter({ "Retry-After": `${longest}1` }, NOW)).toBeNull();
+  // A spread of so many arguments would overflow the stack.
+  expect(parseRetryAfter({ "Retry-After": `${"1,".repeat(500_000)}1` }, NOW)).toBeNull();
 });

@@ -16,7 +16,7 @@ describe("503", () => {
     expect(sent.map(({ at }) => at)).toEqual([0, field === "Retry-After" ? 2_000 : 100]);
   });
 
-  test("is never an error: the last one is returned when the retries end", async () => {
+  test("53 · is never an error: the last one is returned when the retries end", async () => {
     const { fetch, sent, time } = talk([down, down, down]);
     const response = await time.run(fetch(URL_A));
     expect([response.status, await response.text(), sent.length]).toEqual([503, "down", 3]);
@@ -122,7 +122,7 @@ describe("`refusal`", () => {
     expect(sent).toHaveLength(1);
   });
 
-  test("a status of 500 or more is returned in the end, whatever the hook says", async () => {
+  test("53 · a status of 500 or more is returned in the end, whatever the hook says", async () => {
     const overloaded = answer(529, "overloaded");
     const { fetch, sent, time } = talk(Array(3).fill(overloaded), { refusal: () => ({ waitMs: 200 }) });
     const response = await time.run(fetch(URL_A));

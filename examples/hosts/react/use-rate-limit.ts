@@ -1,0 +1,58 @@
+/**
+ * A React hook for a button that obeys a rate limit: "Try again in 12 s".
+ *
+ *   const { state, start } = useRateLimit((call) => fetch("/login/code", { method: "POST", sensitive: true, ...call }));
+ *
+ * `start` does nothing unless the state is idle. When the component is unmounted, the call and all waits end.
+ */
+import { useEffect, useRef, useState } from "react";
+import { countdown, RateLimitedError, type WaitInfo } from "sluice/client";
+
+/** What the button shows. */
+export type SendState =
+  /** `error` is what the last call threw, if it was no refusal. */
+  | { readonly phase: "idle"; readonly error: unknown }
+  /** With `seconds` above 0, the client waits before it sends the request again. */
+  | { readonly phase: "sending"; readonly seconds: number }
+  /** The call was refused and given up. A new one makes sense in `seconds`; Infinity for never. */
+  | { readonly phase: "waiting"; readonly seconds: number };
+
+/** Sends the request. Add `call` to the options of your `fetch`. */
+export type Send = (call: { readonly signal: AbortSignal; readonly onWait: (wait: WaitInfo) => void }) => Promise<unknown>;
+
+/** The state of one action, and a function that starts it. */
+export function useRateLimit(send: Send): { readonly state: SendState; readonly start: () => Promise<void> } {
+  const [state, setState] = useState<SendState>({ phase: "idle", error: null });
+  const running = useRef<AbortController>(null);
+  useEffect(() => () => running.current?.abort(), []);
+
+  const start = async (): Promise<void> => {
+    if (running.current !== null) return; // a second click before the first one was drawn
+    const { signal } = (running.current = new AbortController());
+    setState({ phase: "sending", seconds: 0 });
+    const error = await attempt(send, signal, setState);
+    running.current = null;
+    setState({ phase: "idle", error });
+  };
+  return { state, start };
+}
+
+/** Sends, then counts down the wait of a refusal. Resolves with any other error, and with null after an abort. */
+async function attempt(send: Send, signal: AbortSignal, show: (state: SendState) => void): Promise<unknown> {
+  const sent = new AbortController();
+  const onWait = ({ until }: WaitInfo): void => {
+    countdown({ retryAt: until }, (seconds) => show({ phase: "sending", seconds }), { signal: sent.signal }).catch(() => undefined);
+  };
+  try {
+    try {
+      await send({ signal, onWait });
+    } finally {
+      sent.abort();
+    }
+  } catch (error) {
+    if (signal.aborted) return null;
+    if (!(error instanceof RateLimitedError)) return error;
+    await countdown(error, (seconds) => show({ phase: "waiting", seconds }), { signal }).catch(() => undefined);
+  }
+  return null;
+}

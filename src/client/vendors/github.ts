@@ -1,0 +1,29 @@
+import { parseWait } from "../reading/wait.js";
+import { textMember, type VendorVerdict } from "./verdict.js";
+
+// What GitHub asks for when it refuses without naming a wait.
+const UNTOLD_WAIT_MS = 60_000;
+
+/**
+ * Recognizes GitHub's refusals, which have the status 403 or 429. For the option `refusal` of `createFetch`.
+ *
+ * - The wait is `Retry-After`, or `X-RateLimit-Reset` when nothing remains (the primary limit).
+ * - Without either, it is one minute: for a 429, and for a 403 whose message names a rate limit (the secondary limit).
+ * - Undefined for all other responses, such as a 403 for a missing permission.
+ *
+ * The primary limit resets once an hour, so a call often gives up at once: raise `maxWaitMs` to wait longer. GraphQL
+ * reports a spent budget with status 200, which no hook sees.
+ *
+ * Source: docs.github.com, "Rate limits for the REST API", section "Exceeding the rate limit".
+ * @example
+ * const fetch = createFetch({ refusal: githubRefusal, limits: parseVendorLimits });
+ * const issues = await fetch("https://api.github.com/repos/nodejs/node/issues");
+ */
+export function githubRefusal(response: Response, body: unknown): VendorVerdict {
+  const { status, headers } = response;
+  if (status !== 403 && status !== 429) return undefined;
+  // Only whether there is a wait: the client itself counts it from its own clock.
+  if (parseWait(headers, 0) !== null) return { waitMs: null };
+  // Older versions of GitHub Enterprise Server speak of an abuse detection mechanism.
+  return status === 429 || /rate limit|abuse detection/i.test(textMember(body, "message")) ? { waitMs: UNTOLD_WAIT_MS } : undefined;
+}

@@ -1,0 +1,91 @@
+import { decimal, headerOf, sentAt, type HeaderSource } from "../../http/retry-after/retry-after.js";
+import { firstFamily, limitFamilies, sizedCounter } from "../reading/rate-limit-fields.js";
+import type { RateLimit } from "../reading/rate-limit.js";
+import { parseVendorReset } from "./vendor-reset.js";
+
+/** Fields with the names `<before>limit<after>`, `<before>remaining<after>` and `<before>reset<after>`. */
+type CounterNames = readonly [before: string, after: string, policy: string | null];
+
+const COUNTER_NAMES: readonly CounterNames[] = [
+  ["x-ratelimit-", "", null], // GitHub, Discord, Reddit, Atlassian and most others
+  ["x-rate-limit-", "", null], // X, Okta
+  ["x-ratelimit-", "-requests", "requests"], // OpenAI, Groq
+  ["x-ratelimit-", "-tokens", "tokens"],
+  ["anthropic-ratelimit-requests-", "", "requests"],
+  ["anthropic-ratelimit-tokens-", "", "tokens"],
+  ["anthropic-ratelimit-input-tokens-", "", "input-tokens"],
+  ["anthropic-ratelimit-output-tokens-", "", "output-tokens"],
+  ["x-ratelimit-requests-", "", "requests"], // Linear
+  ["x-ratelimit-complexity-", "", "complexity"],
+  ["x-ratelimit-endpoint-requests-", "", "endpoint-requests"],
+];
+
+const DAILY_WINDOW_MS = 86_400_000;
+
+/**
+ * Parses the limits in the fields of known services, at least one. Null when the response reports none. Never throws.
+ *
+ * The fields of the drafts (`RateLimit`, `RateLimit-Remaining`) are stronger, as in `parseRateLimit`.
+ *
+ * | service | fields |
+ * | --- | --- |
+ * | GitHub, Reddit, Atlassian and many others | `X-RateLimit-Limit`, `-Remaining`, `-Reset`, and the policy's name in `-Resource` |
+ * | Discord | the same, with the name in `-Bucket` and the exact wait in `-Reset-After` |
+ * | Atlassian Data Center | the same, with `X-RateLimit-Interval-Seconds` in place of `-Reset` |
+ * | X, Okta | `X-Rate-Limit-Limit`, `-Remaining`, `-Reset` |
+ * | OpenAI, Groq | `x-ratelimit-limit-requests`, `x-ratelimit-remaining-requests`, `x-ratelimit-reset-requests`, and `-tokens` |
+ * | Anthropic | `anthropic-ratelimit-requests-limit`, `-remaining`, `-reset`, and so for `tokens`, `input-tokens`, `output-tokens` |
+ * | Linear | `X-RateLimit-Requests-Limit`, `-Remaining`, `-Reset`, and so for `Complexity` and `Endpoint-Requests` |
+ * | Shopify | `X-Shopify-Shop-Api-Call-Limit` |
+ * | HubSpot | `X-HubSpot-RateLimit-Max`, `-Remaining`, `-Interval-Milliseconds`, and `-Daily`, `-Daily-Remaining` |
+ *
+ * A reset may be seconds, seconds or milliseconds since 1970, ISO 8601, an HTTP-date, a duration such as `6m0s`, or a
+ * JavaScript `Date` as text. A malformed field counts as absent. A response from a cache (`Age` above 0) reports no
+ * limits. `now` is in milliseconds since 1970.
+ *
+ * Source: each service's own documentation of its rate limits.
+ * @example
+ * const fetch = createFetch({ limits: parseVendorLimits });
+ * parseVendorLimits(new Headers({ "X-Shopify-Shop-Api-Call-Limit": "32/40" }), Date.now());
+ * // [{ policy: null, limit: 40, remaining: 8, resetMs: null, windowMs: null }]
+ */
+export function parseVendorLimits(headers: HeaderSource, now: number): RateLimit[] | null {
+  return firstFamily(limitFamilies(headers, now, readVendors));
+}
+
+function readVendors(headers: HeaderSource, now: number): RateLimit[] {
+  const sent = sentAt(headers, now);
+  return [...COUNTER_NAMES.flatMap((names) => namedCounters(headers, sent, names)), ...shopifyLimits(headers), ...hubspotLimits(headers)];
+}
+
+function namedCounters(headers: HeaderSource, sent: number, [before, after, policy]: CounterNames): RateLimit[] {
+  const field = (name: string): string => headerOf(headers, before + name + after);
+  const resetMs = (name: string): number | null => parseVendorReset(field(name), sent);
+  return sizedCounter(field, sent).map((limit) => ({
+    ...limit,
+    policy: policy ?? (field("resource") || field("bucket") || null), // GitHub, Discord
+    // Discord's `reset-after` is the most exact. Atlassian Data Center states only the interval of refills.
+    resetMs: resetMs("reset-after") ?? resetMs("reset") ?? resetMs("interval-seconds"),
+  }));
+}
+
+function shopifyLimits(headers: HeaderSource): RateLimit[] {
+  const [, used, size] = /^(\d{1,15})\/(\d{1,15})$/.exec(headerOf(headers, "x-shopify-shop-api-call-limit")) ?? [];
+  const limit = Number(size);
+  return size ? [{ policy: null, limit, remaining: Math.max(0, limit - Number(used)), resetMs: null, windowMs: null }] : [];
+}
+
+// The daily limit resets at midnight in the account's time zone, which no field states. The other one is a rolling
+// window, so at its end everything is there again.
+function hubspotLimits(headers: HeaderSource): RateLimit[] {
+  const count = (name: string): number | null => {
+    const text = headerOf(headers, `x-hubspot-ratelimit-${name}`);
+    return text.length > 15 ? null : decimal(text, 0);
+  };
+  const windowMs = count("interval-milliseconds") || null;
+  const limits = [
+    { policy: "interval", limit: count("max"), remaining: count("remaining"), resetMs: windowMs, windowMs },
+    { policy: "daily", limit: count("daily"), remaining: count("daily-remaining"), resetMs: null, windowMs: DAILY_WINDOW_MS },
+  ];
+  return limits.filter((limit): limit is typeof limit & RateLimit => limit.remaining !== null);
+}

@@ -1,0 +1,201 @@
+/** The hooks for the option `refusal`: what each makes of responses as its service sends them. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { RefusalHook } from "sluice/client";
+import { awsRefusal, geminiRefusal, githubRefusal, openaiRefusal, parseVendorLimits } from "sluice/client/vendors";
+import { givenUp, talk, URL_A } from "../fake-server.js";
+import { FakeTime } from "../fake-time.js";
+
+type Row = readonly [what: string, status: number, headers: Readonly<Record<string, string>>, body: unknown, verdict: ReturnType<RefusalHook>];
+
+const check = (hook: RefusalHook, rows: readonly Row[]): void =>
+  test.each(rows)("%s", (_, status, headers, body, verdict) => {
+    expect(hook(new Response(null, { status, headers }), body)).toEqual(verdict);
+  });
+const byFields = { waitMs: null };
+const never = { waitMs: Infinity };
+
+describe("githubRefusal", () => {
+  const docs = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api";
+  const primary = { message: "API rate limit exceeded for user ID 1.", documentation_url: docs };
+  const secondary = { message: "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.", documentation_url: docs };
+  const left = { "x-ratelimit-limit": "5000", "x-ratelimit-remaining": "4987", "x-ratelimit-reset": "1786797000", "x-ratelimit-resource": "core" };
+  const spent = { ...left, "x-ratelimit-remaining": "0" };
+  check(githubRefusal, [
+    ["the primary limit, as 403", 403, spent, primary, byFields],
+    ["the primary limit, as 429", 429, spent, primary, byFields],
+    ["the secondary limit with Retry-After, as 403", 403, { ...left, "retry-after": "60" }, secondary, byFields],
+    ["the secondary limit with Retry-After, as 429", 429, { ...left, "retry-after": "60" }, secondary, byFields],
+    ["the secondary limit without a wait, as 403: a minute", 403, left, secondary, { waitMs: 60_000 }],
+    ["the secondary limit without a wait, as 429: a minute", 429, left, secondary, { waitMs: 60_000 }],
+    ["a wait that cannot be read: a minute", 403, { ...left, "retry-after": "soon" }, secondary, { waitMs: 60_000 }],
+    ["the secondary limit with nothing left: until the reset", 403, spent, secondary, byFields],
+    ["abuse detection of older servers: a minute", 403, left, { message: "You have triggered an abuse detection mechanism." }, { waitMs: 60_000 }],
+    ["a 429 without anything: a minute", 429, {}, "<html>Too many requests</html>", { waitMs: 60_000 }],
+    ["nothing left, and no reset: a minute", 403, { "x-ratelimit-remaining": "0" }, primary, { waitMs: 60_000 }],
+    ["a missing permission", 403, left, { message: "Resource not accessible by integration", documentation_url: docs }, undefined],
+    ["a blocked repository", 403, left, { message: "Repository access blocked" }, undefined],
+    ["a 403 of a proxy", 403, {}, "<html>Forbidden</html>", undefined],
+    ["a 403 without a body", 403, left, null, undefined],
+    ["a wrong request", 400, spent, { message: "Problems parsing JSON" }, undefined],
+    ["a page that does not exist", 404, spent, { message: "Not Found" }, undefined],
+    ["an error of the server", 502, left, { message: "Server Error" }, undefined],
+    ["an answer", 200, spent, { id: 1 }, undefined],
+  ]);
+});
+
+describe("awsRefusal", () => {
+  const xml = (code: string): string => `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>Please reduce your request rate.</Message><RequestId>1</RequestId></Error>`;
+  check(awsRefusal, [
+    ["DynamoDB", 400, {}, { __type: "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException", message: "The level of configured provisioned throughput was exceeded." }, byFields],
+    ["SQS over JSON", 403, {}, { __type: "com.amazonaws.sqs#RequestThrottled", message: "Request is throttled." }, byFields],
+    ["Bedrock", 429, { "x-amzn-errortype": "ThrottlingException:http://internal.amazon.com/coral/com.amazon.bedrock/" }, { message: "Too many requests" }, byFields],
+    ["API Gateway", 429, { "x-amzn-errortype": "TooManyRequestsException" }, { message: "Too Many Requests" }, byFields],
+    ["a usage plan that is used up", 429, { "x-amzn-errortype": "LimitExceededException" }, { message: "Limit Exceeded" }, byFields],
+    ["a code of REST JSON in the body", 400, {}, { code: "ThrottledException" }, byFields],
+    ["S3", 503, {}, xml("SlowDown"), byFields],
+    ["EC2", 503, {}, "<Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>Request limit exceeded.</Message></Error></Errors></Response>", byFields],
+    ["IAM and STS", 400, {}, '<ErrorResponse xmlns="https://iam.amazonaws.com/doc/2010-05-08/"><Error><Type>Sender</Type><Code>Throttling</Code></Error></ErrorResponse>', byFields],
+    ["a wait in milliseconds", 400, { "x-amz-retry-after": "1500" }, { __type: "ThrottlingException" }, { waitMs: 1_500 }],
+    ["a wait that cannot be read", 400, { "x-amz-retry-after": "soon" }, { __type: "ThrottlingException" }, byFields],
+    ["a request that does not validate", 400, { "x-amzn-errortype": "ValidationException:" }, { message: "1 validation error detected" }, undefined],
+    ["a condition that failed", 400, {}, { __type: "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException" }, undefined],
+    ["a missing permission", 403, { "x-amzn-errortype": "AccessDeniedException" }, { Message: "User is not authorized" }, undefined],
+    ["a wrong signature", 403, {}, xml("SignatureDoesNotMatch"), undefined],
+    ["an expired token", 400, {}, { __type: "ExpiredTokenException" }, undefined],
+    ["an outage", 503, {}, xml("ServiceUnavailable"), undefined],
+    ["a code that only contains one", 400, {}, { __type: "NotThrottlingException", code: "SlowDownPlease" }, undefined],
+    ["a 429 of something else", 429, {}, "", undefined],
+    ["no body", 400, {}, null, undefined],
+    ["a status that AWS does not use for it", 404, { "x-amzn-errortype": "ThrottlingException" }, null, undefined],
+    ["an answer", 200, {}, { __type: "ThrottlingException" }, undefined],
+  ]);
+
+  test("codes of a long body take no time", () => {
+    // Reading that took quadratic time would run into the timeout.
+    for (const body of ["<Code>".repeat(1_000_000), "<Code>" + "a".repeat(5_000_000), "<Code>a</Code".repeat(500_000)]) {
+      expect(awsRefusal(new Response(null, { status: 503 }), body)).toBeUndefined();
+    }
+    expect(awsRefusal(new Response(null, { status: 400 }), { __type: "#:".repeat(2_000_000) })).toBeUndefined();
+  });
+});
+
+describe("geminiRefusal", () => {
+  const retryInfo = (retryDelay: unknown): object => ({ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay });
+  const quota = (...quotaIds: string[]): object => ({
+    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+    violations: quotaIds.map((quotaId) => ({ quotaMetric: "generativelanguage.googleapis.com/generate_content_free_tier_requests", quotaId, quotaValue: "15" })),
+  });
+  const error = (...details: object[]): object => ({ error: { code: 429, message: "You exceeded your current quota.", status: "RESOURCE_EXHAUSTED", details } });
+  const perMinute = quota("GenerateRequestsPerMinutePerProjectPerModel-FreeTier");
+  const perDay = quota("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "GenerateRequestsPerDayPerProjectPerModel-FreeTier");
+  check(geminiRefusal, [
+    ["a quota per minute", 429, {}, error(perMinute, retryInfo("27s")), { waitMs: 27_000 }],
+    ["half a second", 429, {}, error(retryInfo("0.5s")), { waitMs: 500 }],
+    ["nanoseconds, rounded up", 429, {}, error(perMinute, retryInfo("10.689924287s")), { waitMs: 10_690 }],
+    ["0 seconds", 429, {}, error(retryInfo("0s")), { waitMs: 0 }],
+    ["a stream, whose error is in a list", 429, {}, [error(perMinute, retryInfo("27s"))], { waitMs: 27_000 }],
+    ["an overloaded model", 503, {}, { error: { code: 503, status: "UNAVAILABLE", details: [retryInfo("4s")] } }, { waitMs: 4_000 }],
+    ["a quota per day, with the delay of a minute", 429, {}, error(perDay, retryInfo("22s")), never],
+    ["a quota per day, without a delay", 429, {}, error(perDay), never],
+    ["a quota per day, with the delay of the day", 429, {}, error(perDay, retryInfo("36925s")), { waitMs: 36_925_000 }],
+    ["a delay in other forms", 429, {}, error(retryInfo("27"), retryInfo("27s")), undefined],
+    ["a negative delay", 429, {}, error(retryInfo("-1s")), undefined],
+    ["a delay that is a number", 429, {}, error(retryInfo(27)), undefined],
+    ["a quota without a delay", 429, {}, error(perMinute), undefined],
+    ["no details", 429, {}, { error: { code: 429, status: "RESOURCE_EXHAUSTED" } }, undefined],
+    ["details that are none", 429, {}, { error: { details: "many" } }, undefined],
+    ["an outage without a delay", 503, {}, { error: { code: 503, status: "UNAVAILABLE" } }, undefined],
+    ["no JSON", 429, {}, "<html></html>", undefined],
+    ["a wrong request", 400, {}, { error: { code: 400, status: "INVALID_ARGUMENT", details: [retryInfo("27s")] } }, undefined],
+    ["a missing permission", 403, {}, { error: { code: 403, status: "PERMISSION_DENIED" } }, undefined],
+    ["an answer", 200, {}, error(retryInfo("27s")), undefined],
+  ]);
+});
+
+describe("openaiRefusal", () => {
+  const rate = { error: { message: "Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM).", type: "tokens", param: null, code: "rate_limit_exceeded" } };
+  const unpaid = { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", param: null, code: "insufficient_quota" } };
+  const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+  const yes = { "x-should-retry": "true" };
+  const no = { "x-should-retry": "false" };
+  check(openaiRefusal, [
+    ["a limit", 429, { "retry-after-ms": "820", "x-ratelimit-remaining-tokens": "0" }, rate, undefined],
+    ["a limit that may be retried", 429, { ...yes, "retry-after": "9" }, rate, byFields],
+    ["a limit that may not be retried", 429, no, rate, never],
+    ["a credit that is used up", 429, {}, unpaid, never],
+    ["a credit that is used up, by its type alone", 429, {}, { error: { type: "insufficient_quota", code: null } }, never],
+    ["a credit that is used up, whatever the field says", 429, yes, unpaid, never],
+    ["a server that is overloaded", 529, yes, overloaded, byFields],
+    ["a conflict that may be retried", 409, yes, { error: { code: "conflict" } }, byFields],
+    ["a pause that may not be waited out", 503, { ...no, "retry-after": "5" }, { error: { message: "down" } }, null],
+    ["an error of the server that may not be retried", 500, no, { error: { message: "down" } }, null],
+    ["an error of the server", 500, {}, { error: { message: "down" } }, undefined],
+    ["a wrong request", 400, no, { error: { type: "invalid_request_error", code: null } }, undefined],
+    ["a wrong key", 401, no, { error: { code: "invalid_api_key" } }, undefined],
+    ["a country without the service", 403, no, { error: { code: "unsupported_country_region_territory" } }, undefined],
+    ["another status with that code", 400, {}, unpaid, undefined],
+    ["no JSON", 429, {}, "Too many requests", undefined],
+    ["an answer", 200, yes, { id: "chatcmpl-1" }, undefined],
+  ]);
+});
+
+test("no response makes a hook throw or give a wait that is none", () => {
+  const name = fc.constantFrom("message", "__type", "code", "error", "type", "details", "@type", "retryDelay", "violations", "quotaId", "toString", "__proto__");
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 5 }, fc.constantFrom(null, 5, true, "27s", "SlowDown", "google.rpc.RetryInfo", "PerDay", "rate limit"), fc.string(), fc.array(tie("value"), { maxLength: 3 }), fc.dictionary(name, tie("value"), { maxKeys: 4 })),
+  }));
+  const header = fc.dictionary(fc.constantFrom("x-should-retry", "retry-after", "x-amzn-errortype", "x-amz-retry-after", "x-ratelimit-remaining"), fc.constantFrom("true", "false", "0", "5", "SlowDown", ":#"));
+  fc.assert(
+    fc.property(fc.constantFrom(400, 403, 429, 500, 503), header, value, (status, headers, body) => {
+      for (const hook of [awsRefusal, geminiRefusal, githubRefusal, openaiRefusal]) {
+        const verdict = hook(new Response(null, { status, headers }), body);
+        expect(verdict?.waitMs ?? 0).toBeGreaterThanOrEqual(0);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+describe("in a client", () => {
+  const answer = (status: number, headers: Record<string, string>, body: unknown) => () => new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers });
+
+  test("GitHub's 403 is waited out for a minute, and a 403 for a permission comes back", async () => {
+    const { fetch, sent, time } = talk([answer(403, {}, { message: "You have exceeded a secondary rate limit." })], { refusal: githubRefusal, limits: parseVendorLimits });
+    expect(await (await time.run(fetch(URL_A))).text()).toBe("answer 2");
+    expect(sent.map(({ at }) => at)).toEqual([0, 60_000]);
+    const forbidden = talk([answer(403, {}, { message: "Resource not accessible by integration" })], { refusal: githubRefusal });
+    expect((await forbidden.fetch(URL_A)).status).toBe(403);
+  });
+
+  test("GitHub's spent hour gives up with its wait", async () => {
+    const time = new FakeTime();
+    const reset = `${Math.ceil(time.wallClock() / 1_000) + 1_800}`;
+    const { fetch, sent } = talk([answer(403, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset }, {})], { refusal: githubRefusal }, time);
+    const error = await givenUp(fetch(URL_A));
+    expect(error.reason).toBe("wait_too_long");
+    expect(error.waitMs).toBeGreaterThan(1_790_000);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("throttling by AWS is waited out: a POST only when the call says so", async () => {
+    const throttled = answer(400, { "x-amz-retry-after": "1500" }, { __type: "com.amazonaws.dynamodb.v20120810#ThrottlingException" });
+    const { fetch, sent, time } = talk([throttled], { refusal: awsRefusal });
+    expect(await (await time.run(fetch(URL_A, { method: "POST", body: "{}", retry: true }))).text()).toBe("answer 2");
+    expect(sent.map(({ at }) => at)).toEqual([0, 1_500]);
+    expect((await givenUp(talk([throttled], { refusal: awsRefusal }).fetch(URL_A, { method: "POST" }))).reason).toBe("not_repeatable");
+  });
+
+  test("a credit that is used up gives up at once", async () => {
+    const unpaid = answer(429, { "retry-after": "1" }, { error: { code: "insufficient_quota", message: "You exceeded your current quota." } });
+    const { fetch, sent } = talk([unpaid], { refusal: openaiRefusal });
+    expect(await givenUp(fetch(URL_A))).toMatchObject({ reason: "wait_too_long", waitMs: Infinity, serverCode: "insufficient_quota" });
+    expect(sent).toHaveLength(1);
+  });
+
+  test("Gemini's delay is waited", async () => {
+    const { fetch, sent, time } = talk([answer(429, {}, { error: { details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "2.5s" }] } })], { refusal: geminiRefusal });
+    await time.run(fetch(URL_A));
+    expect(sent.map(({ at }) => at)).toEqual([0, 2_500]);
+  });
+});

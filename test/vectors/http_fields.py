@@ -1,0 +1,78 @@
+"""Numbers, dates and Retry-After in header fields, for clients in other languages.
+
+Waits are in milliseconds from the response's arrival and may be infinite. `now` is the wall clock in milliseconds since
+1970. None means "not stated".
+"""
+from __future__ import annotations
+
+import calendar
+import math
+import re
+import time
+from typing import Mapping, Sequence, Union
+
+Headers = Mapping[str, Union[str, Sequence[str]]]
+
+
+def header(headers: Headers, name: str) -> str:
+    """The value of the field `name`, given in lower case. "" when it is absent. Several lines are joined by commas."""
+    for key, value in headers.items():
+        if key.lower() == name:
+            return (value if isinstance(value, str) else ",".join(value)).strip(" \t")
+    return ""
+
+
+def match_all(pattern: str, text: str) -> re.Match[str] | None:
+    """Matches the whole text. Without re.ASCII, \\d would match the digits of every script."""
+    return re.fullmatch(pattern, text, re.ASCII)
+
+
+def round_up(number: float) -> float:
+    return number if math.isinf(number) else math.ceil(number)
+
+
+def decimal(text: str, exponent: int) -> float | None:
+    """Digits with an optional fraction, times 10^exponent, rounded up. float("16.1e3") is exact, 16.1 * 1000 is not."""
+    return round_up(float(f"{text}e{exponent}")) if match_all(r"\d+(\.\d+)?", text) else None
+
+
+# RFC 9110, section 5.6.7. The first pattern also reads the mixtures of IMF-fixdate and rfc850 in old cookies.
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+TIME = r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d):(?P<second>[0-5]\d|60)"
+IMF_FIXDATE_OR_RFC850 = rf"[A-Z][a-z]+, (?P<day>\d\d?)[ -](?P<month>[A-Z][a-z][a-z])[ -](?P<year>[1-9]\d\d\d|\d\d) {TIME} GMT"
+ASCTIME = rf"[A-Z][a-z][a-z] (?P<month>[A-Z][a-z][a-z]) +(?P<day>\d\d?) {TIME} (?P<year>[1-9]\d\d\d)"
+
+
+def parse_http_date(text: str, now: float) -> float | None:
+    """The instant in milliseconds since 1970, always as UTC. The weekday is not checked."""
+    found = match_all(IMF_FIXDATE_OR_RFC850, text) or match_all(ASCTIME, text)
+    if found is None or found["month"] not in MONTHS:
+        return None
+    month, day, year = MONTHS.index(found["month"]) + 1, int(found["day"]), int(found["year"])
+    clock = int(found["hour"]), int(found["minute"]), int(found["second"])
+    if len(found["year"]) == 2:
+        # The latest year with these two digits whose date is at most 50 years after `now`.
+        today = time.gmtime(now // 1_000)
+        latest = calendar.timegm((today.tm_year + 50, *today[1:6])) + now % 1_000 / 1_000
+        year = today.tm_year + 50 - (today.tm_year + 50 - year) % 100
+        if calendar.timegm((year, month, day, *clock)) > latest:
+            year -= 100
+    exists = 1 <= day <= calendar.monthrange(year, month)[1]
+    # timegm makes second 60 the first second of the next minute.
+    return calendar.timegm((year, month, day, *clock)) * 1_000 if exists else None
+
+
+def sent_at(headers: Headers, now: float) -> float:
+    """The response's own `Date`, so that a wrong clock of the phone cancels out. `now` without one."""
+    date = parse_http_date(header(headers, "date"), now)
+    return now if date is None else date
+
+
+def parse_retry_after(headers: Headers, now: float) -> float | None:
+    """The wait that `Retry-After` states. Of several numbers it is the largest."""
+    text = header(headers, "retry-after")
+    date = parse_http_date(text, now)
+    if date is not None:
+        return max(0, date - sent_at(headers, now))
+    waits = [decimal(each.strip(" \t"), 3) for each in text.split(",")]
+    return None if None in waits else max(wait for wait in waits if wait is not None)

@@ -1,0 +1,164 @@
+"""The RateLimit fields, for clients in other languages: what remains of each limit, and until when.
+
+Leave this file out if your server sends `Retry-After` with every 429. Then limit_families is an empty list.
+"""
+from __future__ import annotations
+
+import re
+from calendar import timegm
+from datetime import datetime
+from typing import Callable, NamedTuple, Sequence, Union
+
+from http_fields import Headers, decimal, header, match_all, parse_http_date, round_up, sent_at
+
+# RFC 9651, section 4.2, without inner lists. One mistake makes the whole field malformed.
+
+Item = Union[str, int, None]  # a String or Token, an Integer; None for the types that these fields do not use
+KEY = r"[a-z*][a-z0-9_.*-]*"
+STRING = r'"(?:[ !#-\[\]-~]|\\["\\])*"'
+TOKEN = r"[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*"
+NUMBER = r"-?(?:\d{1,12}\.\d{1,3}(?!\d)|\d{1,15}(?![\d.]))"
+OTHER = r':[A-Za-z0-9+/=]*:|\?[01]|@-?\d{1,15}|%"(?:[ !#$&-~]|%[0-9a-f]{2})*"'  # bytes, Boolean, Date, Display String
+
+
+class Member(NamedTuple):
+    key: str  # "" in a List
+    value: Item
+    params: dict[str, Item]
+
+
+class Reader:
+    """A field, and how far it was read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def take(self, pattern: str) -> str | None:
+        found = re.compile(pattern, re.ASCII).match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return found and found.group()
+
+    def need(self, pattern: str) -> str:
+        found = self.take(pattern)
+        if found is None:
+            raise ValueError(f"Expected {pattern} at character {self.at} of {self.text!r}")
+        return found
+
+    def item(self) -> Item:
+        text = self.need(f"{STRING}|{TOKEN}|{NUMBER}|{OTHER}")
+        if text[0] == '"':
+            return re.sub(r"\\(.)", r"\1", text[1:-1])
+        if match_all(r"-?\d+", text):
+            return int(text)
+        return text if match_all(TOKEN, text) else None
+
+    def member(self, is_dictionary: bool) -> Member:
+        key = self.need(KEY) if is_dictionary else ""
+        value = self.item() if not is_dictionary or self.take("=") else None
+        params: dict[str, Item] = {}
+        while self.take("; *"):
+            name = self.need(KEY)
+            params[name] = self.item() if self.take("=") else None  # the last of several with one name counts
+        return Member(key, value, params)
+
+
+def parse_members(text: str, is_dictionary: bool = False) -> list[Member] | None:
+    """The members of a List or Dictionary. None when the text is malformed."""
+    reader, members = Reader(text), []
+    try:
+        while reader.at < len(text):
+            members.append(reader.member(is_dictionary))
+            if reader.at < len(text):
+                reader.need(r"[ \t]*,[ \t]*(?=.)")
+        return members
+    except ValueError:
+        return None
+
+
+class RateLimit(NamedTuple):
+    policy: str | None
+    limit: int | None
+    remaining: int
+    reset_ms: float | None
+    window_ms: int | None
+
+
+def scaled(value: Item, scale: int = 1) -> int | None:
+    return value * scale if isinstance(value, int) and value >= 0 else None
+
+
+def named_limits(members: Sequence[Member], policies: Sequence[Member]) -> list[RateLimit]:
+    """`RateLimit` of the drafts 08 to 11: `"name";r=50;t=30`. One malformed member makes the whole field malformed."""
+    by_name = {policy.value: policy.params for policy in policies}
+    limits = []
+    for _, name, params in members:
+        has_reset = "t" in params or "w" in params
+        remaining, reset_ms = scaled(params.get("r", params.get("a"))), scaled(params.get("t", params.get("w")), 1_000)
+        if not isinstance(name, str) or remaining is None or (has_reset and reset_ms is None):
+            return []
+        policy = by_name.get(name, {})
+        limits.append(RateLimit(name, scaled(policy.get("q")), remaining, reset_ms, scaled(policy.get("w"), 1_000) or None))
+    return limits
+
+
+def counters(field: Callable[[str], str], sent: float, policies: Sequence[Member] = ()) -> list[RateLimit]:
+    """A limit, what remains of it and its reset, in three fields. Empty without a well-formed `remaining`."""
+    remaining = field("remaining")
+    if not match_all(r"\d{1,15}(\.\d+)?", remaining):
+        return []
+    limits = parse_members(field("limit")) or []
+    limit = scaled(limits[0].value) if limits else None
+    # The drafts 03 to 07 name a policy by its number of requests: 100;w=60.
+    windows = [each.params["w"] for each in [*policies, *limits] if limit is not None and each.value == limit and "w" in each.params]
+    window_ms = scaled(windows[0], 1_000) if windows else None
+    return [RateLimit(None, limit, int(float(remaining)), parse_reset(field("reset"), sent), window_ms or None)]
+
+
+def dictionary_limits(members: Sequence[Member], policies: Sequence[Member], sent: float) -> list[RateLimit]:
+    """`RateLimit` of draft 07: `limit=100, remaining=50, reset=5`."""
+    values = {key: scaled(value) for key, value, _ in members}
+    limits = counters(lambda name: str(values.get(name)), sent, policies)
+    return [each for each in limits if each.limit is not None and each.reset_ms is not None]
+
+
+def parse_reset(text: str, sent: float) -> float | None:
+    """A reset field. No service names its unit, so the value decides: seconds, an instant in numbers, or a date."""
+    number = decimal(text, 3)
+    if number is not None and number < 1e12:
+        return number
+    at = parse_date(text, sent) if number is None else number if number < 1e15 else number / 1_000
+    return None if at is None or len(text) > 64 else max(0, round_up(at - sent))
+
+
+def parse_date(text: str, now: float) -> float | None:
+    """ISO 8601 with a time zone, or an HTTP-date. Digits beyond milliseconds round up."""
+    found = match_all(r"(\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d)(?:(:\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)", text)
+    if found is None:
+        return parse_http_date(text, now)
+    minute, second, digits, zone = (group or "" for group in found.groups())
+    try:
+        at = datetime.fromisoformat(minute + second + ("+00:00" if zone == "Z" else zone))
+    except ValueError:
+        return None
+    return timegm(at.utctimetuple()) * 1_000 + int(digits.ljust(3, "0")[:3]) + (len(digits) > 3)
+
+
+def limit_families(headers: Headers, now: float) -> list[tuple[str, list[RateLimit]]]:
+    """The limits of each family of fields, the strongest family first."""
+    if decimal(header(headers, "age"), 0):  # a cache kept the response that long
+        return []
+    policies = parse_members(header(headers, "ratelimit-policy")) or []
+    text, sent = header(headers, "ratelimit"), sent_at(headers, now)
+    members = parse_members(text)
+    named = dictionary_limits(parse_members(text, True) or [], policies, sent) if members is None else named_limits(members, policies)
+    return [
+        ("ratelimit", named),
+        ("ratelimit-reset", counters(lambda name: header(headers, f"ratelimit-{name}"), sent, policies)),
+        ("vendor", counters(lambda name: header(headers, f"x-ratelimit-{name}"), sent)),
+    ]
+
+
+def parse_rate_limit(headers: Headers, now: float) -> list[RateLimit] | None:
+    """The limits of the strongest family that has any."""
+    return next((limits for _, limits in limit_families(headers, now) if limits), None)
