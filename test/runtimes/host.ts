@@ -53,5 +53,7 @@ interface MiniflareServer {
 const host = hosts[process.argv[2] ?? ""];
 if (host === undefined) throw new RangeError(`Expected one of ${Object.keys(hosts).join(", ")}, got ${process.argv[2]}`);
 const { addresses } = await startServers();
-for (const ended of await host({ addresses, seed: Number(process.env["FC_SEED"] ?? "20261101") })) console.log(JSON.stringify(ended));
-process.exit(0);
+const all = await host({ addresses, seed: Number(process.env["FC_SEED"] ?? "20261101") });
+const lines = [...all, { tests: all.length }].map((line) => `${JSON.stringify(line)}\n`);
+// Not before all of it is written: a browser and a server are still open.
+process.stdout.write(lines.join(""), () => process.exit(0));

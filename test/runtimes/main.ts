@@ -24,6 +24,10 @@ silenceWarnings("SLUICE_LIMITER_PER_REQUEST", "SLUICE_COUNTED_TWICE", "SLUICE_HE
 process.emitWarning = () => undefined;
 
 for (const name of process.argv.slice(2)) await suites[name]?.();
-await runTests((ended) => console.log(JSON.stringify(ended)));
-// Clients that are still connected do not keep the program alive.
-process.exit(0);
+let tests = 0;
+await runTests((ended) => {
+  tests += 1;
+  console.log(JSON.stringify(ended));
+});
+// A program that ends early tells of no number. Clients that are still connected do not keep this one alive.
+process.stdout.write(`${JSON.stringify({ tests })}\n`, () => process.exit(0));

@@ -18,6 +18,8 @@ const lacks: { readonly [Name in typeof runtime]?: Readonly<Record<string, strin
 /** Runs the laws of the core and the client's suite, whose calls go to `addresses`. */
 export async function runPortable(addresses: Addresses, seed: number): Promise<Ended[]> {
   configureGlobal({ seed });
+  // The tests make a limiter each, on purpose.
+  silenceWarnings("SLUICE_LIMITER_PER_REQUEST");
   // Virtual time lets promises settle between its steps.
   if (runtime !== "node") Object.assign(globalThis, { setImmediate: (run: () => void) => setTimeout(run, 0) });
   // Loaded here, because a Worker can make no signals and random numbers outside of a request.
