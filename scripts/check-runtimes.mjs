@@ -1,6 +1,7 @@
 // `npm run check:runtimes`: the packed package under the suites, inside every runtime that the documentation names, and on
 // the lowest version of every peer. Fetches the runtimes from npm into .runtimes. With names, such as `-- Bun Deno`, only those.
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
@@ -21,15 +22,17 @@ const isStrict = process.env["SLUICE_REQUIRE_SERVICES"] === "1";
 const began = performance.now();
 const seconds = (since) => `${((performance.now() - since) / 1_000).toFixed(0)} s`;
 
-step("runtimes", installRuntimes);
-step("build", () => run("npm", ["run", "--silent", "build"], "."));
-step("install the package", installPackage);
+await Promise.all([step("install the runtimes", installRuntimes), step("build", () => run("npm", ["run", "--silent", "build"], "."))]);
+await step("install the package", installPackage);
 await bundlePrograms(PROJECT);
 writeTypesProject();
 
 const wanted = process.argv.slice(2);
 const jobs = listJobs(MODULES).filter(({ runtime }) => wanted.length === 0 || wanted.some((name) => runtime.toLowerCase().includes(name.toLowerCase())));
-const waiting = [...jobs];
+// The longest first, so that none is left alone at the end.
+const LONGEST = ["lowest", "stores", "requests at once"];
+const rank = ({ column }) => (LONGEST.includes(column) ? LONGEST.indexOf(column) : LONGEST.length);
+const waiting = jobs.toSorted((a, b) => rank(a) - rank(b));
 await Promise.all(Array.from({ length: LANES }, async () => {
   for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await runJob(job);
 }));
@@ -44,20 +47,21 @@ if (failed.length === 0 && isWhole) writeReport(report);
 console.log(`\ncheck:runtimes ${failed.length === 0 ? "passed" : "FAILED"} in ${seconds(began)}\n${passed.length} passed, ${failed.length} failed`);
 process.exitCode = failed.length === 0 ? 0 : 1;
 
-function step(name, work) {
+async function step(name, work) {
   const start = performance.now();
-  work();
+  await work();
   console.log(`${name}: ${seconds(start)}`);
 }
 
-function run(command, args, cwd) {
+async function run(command, args, cwd) {
   // `npm publish --dry-run` would make `npm pack` a dry run.
-  const { status } = spawnSync(command, args, { cwd, stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, npm_config_dry_run: "false" } });
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${status}`);
+  const child = spawn(command, args, { cwd, stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, npm_config_dry_run: "false" } });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${code}`);
 }
 
 /** Installs what test/runtimes/package-lock.json names, unless it is there. No scripts: some of them download programs. */
-function installRuntimes() {
+async function installRuntimes() {
   const lock = "package-lock.json";
   const isThere = existsSync(join(MODULES, ".package-lock.json")) && existsSync(join(RUNTIMES, lock));
   if (isThere && readFileSync(join(RUNTIMES, lock), "utf8") === readFileSync(join(SOURCE, lock), "utf8")) return;
@@ -66,7 +70,7 @@ function installRuntimes() {
   rmSync(join(RUNTIMES, lock), { force: true });
   for (const file of ["package.json", lock]) cpSync(join(SOURCE, file), join(RUNTIMES, file));
   try {
-    run("npm", ["ci", "--ignore-scripts", "--no-bin-links", "--no-audit", "--no-fund", "--prefer-offline"], RUNTIMES);
+    await run("npm", ["ci", "--ignore-scripts", "--no-bin-links", "--no-audit", "--no-fund", "--prefer-offline"], RUNTIMES);
   } catch (error) {
     rmSync(join(RUNTIMES, lock));
     throw error;
@@ -74,14 +78,14 @@ function installRuntimes() {
 }
 
 /** Packs the package and installs it into an empty project, as a user does. */
-function installPackage() {
+async function installPackage() {
   rmSync(PROJECT, { recursive: true, force: true });
   mkdirSync(PROJECT);
   for (const file of readdirSync(RUNTIMES).filter((name) => name.endsWith(".tgz"))) rmSync(join(RUNTIMES, file));
-  run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", RUNTIMES], ".");
+  await run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", RUNTIMES], ".");
   const [tarball] = readdirSync(RUNTIMES).filter((name) => name.endsWith(".tgz"));
   writeFileSync(join(PROJECT, "package.json"), '{ "private": true, "type": "module" }\n');
-  run("npm", ["install", "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--offline", join(RUNTIMES, tarball)], PROJECT);
+  await run("npm", ["install", "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--offline", join(RUNTIMES, tarball)], PROJECT);
 }
 
 /** A Worker in TypeScript, with the types of Workers and no others. */
