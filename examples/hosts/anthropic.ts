@@ -15,7 +15,7 @@ export function createAnthropic(options: AnthropicOptions, limits: ClientOptions
     giveUp: "return",
     methods: ["GET", "POST", "DELETE"], // almost every call is a POST; the SDK repeats them too
     refusal: openaiRefusal, // obeys `x-should-retry`, which Anthropic sends, too
-    retryStatuses: [529], // overloaded
+    retryStatuses: [408, 409, 500, 502, 503, 504, 529], // as the SDK does; 529 means overloaded
     ...limits,
   });
   return new Anthropic({ ...options, fetch, maxRetries: 0 });

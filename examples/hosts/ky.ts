@@ -11,6 +11,6 @@ import { createFetch, type ClientOptions } from "sluice/client";
 
 /** Makes a ky. `limits` are options of `createFetch`. */
 export function createHttp(options: Options = {}, limits: ClientOptions = {}): KyInstance {
-  const fetch = createFetch({ giveUp: "return", attemptTimeoutMs: 10_000, ...limits });
+  const fetch = createFetch({ giveUp: "return", attemptTimeoutMs: 10_000, retryStatuses: [408, 500, 502, 503, 504], ...limits });
   return ky.create({ ...options, fetch, retry: 0, timeout: false });
 }

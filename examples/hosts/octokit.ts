@@ -16,6 +16,6 @@ const WithPlugins = Octokit.plugin(retry, throttling);
 
 /** Makes an Octokit. `limits` are options of `createFetch`. */
 export function createOctokit(options: { auth?: string; baseUrl?: string }, limits: ClientOptions = {}): Octokit {
-  const fetch = createFetch({ giveUp: "return", refusal: githubRefusal, ...limits });
+  const fetch = createFetch({ giveUp: "return", refusal: githubRefusal, retryStatuses: [500, 502, 503, 504], ...limits });
   return new WithPlugins({ ...options, request: { fetch }, retry: { enabled: false }, throttle: { enabled: false } });
 }

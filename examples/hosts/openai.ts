@@ -15,6 +15,7 @@ export function createOpenAI(options: OpenAIOptions, limits: ClientOptions = {})
     giveUp: "return",
     methods: ["GET", "POST", "DELETE"], // almost every call is a POST; the SDK repeats them too
     refusal: openaiRefusal,
+    retryStatuses: [408, 409, 500, 502, 503, 504], // as the SDK does
     ...limits,
   });
   return new OpenAI({ ...options, fetch, maxRetries: 0 });

@@ -72,9 +72,15 @@ describe.each(Object.entries(hosts))("%s", (_, host) => {
     expect(waits).toEqual([100, 100]);
   });
 
-  test("a 500 is the host's, after one request", async () => {
-    const { read, arrived } = await open(host, null, always({ message: "Something went wrong." }, 500));
+  test("a 501 is the host's, after one request", async () => {
+    const { read, arrived } = await open(host, null, always({ message: "Something went wrong." }, 501));
     expect(await outcomeOf(read(stays))).not.toMatchObject(host.answer);
     expect(arrived).toHaveLength(1);
+  });
+
+  test("a 500 is the host's, after as many requests as its own retries send", async () => {
+    const { read, arrived } = await open(host, null, always({ message: "Something went wrong." }, 500));
+    expect(await outcomeOf(read(stays))).not.toMatchObject(host.answer);
+    expect(arrived).toHaveLength(host.repeatsServerErrors ? 3 : 1);
   });
 });

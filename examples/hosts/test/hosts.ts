@@ -31,6 +31,8 @@ export interface Host {
   responseOf(refusal: never): { readonly status: number; readonly headers: HeaderSource };
   /** The class of the error of an aborted call. */
   readonly aborted: string;
+  /** Whether the recipe repeats a 500, as the host does by itself. */
+  readonly repeatsServerErrors?: true;
 }
 
 // TanStack Query retries in browsers alone, unless told.
@@ -61,6 +63,7 @@ export const hosts: Readonly<Record<string, Host>> = {
     refusal: "RateLimitError",
     responseOf: (error: { status: number; headers: Headers }) => error,
     aborted: "APIUserAbortError",
+    repeatsServerErrors: true,
   },
   "@anthropic-ai/sdk": {
     listener: always({ type: "message", content: [] }),
@@ -72,6 +75,7 @@ export const hosts: Readonly<Record<string, Host>> = {
     refusal: "RateLimitError",
     responseOf: (error: { status: number; headers: Headers }) => error,
     aborted: "APIUserAbortError",
+    repeatsServerErrors: true,
   },
   "@octokit/core": {
     listener: always({ login: "ada" }),
@@ -86,6 +90,7 @@ export const hosts: Readonly<Record<string, Host>> = {
     refusal: "RequestError",
     responseOf: (error: { status: number; response: { headers: Record<string, string> } }) => ({ ...error.response, status: error.status }),
     aborted: "DOMException",
+    repeatsServerErrors: true,
   },
   ky: {
     listener: always(inbox),
@@ -100,6 +105,7 @@ export const hosts: Readonly<Record<string, Host>> = {
     refusal: "HTTPError",
     responseOf: (error: { response: Response }) => error.response,
     aborted: "DOMException",
+    repeatsServerErrors: true,
   },
   "openapi-fetch": {
     listener: always(inbox),

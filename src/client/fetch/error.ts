@@ -1,4 +1,5 @@
 import { SluiceError } from "../../core/errors.js";
+import { toRetryAfter } from "../../http/retry-after/retry-after.js";
 import type { RateLimitReason } from "./retry.js";
 
 /** The members that a {@link RateLimitedError} is made from: all of its own. */
@@ -47,7 +48,7 @@ export class RateLimitedError extends SluiceError<"ERR_RATE_LIMITED"> {
   /** @internal Made by the client. */
   constructor(facts: RateLimitedFacts) {
     const { serverMessage, waitMs } = facts;
-    const cure = waitMs === null || waitMs > DAY_MS ? "" : `, try again in ${Math.ceil(waitMs / 1_000)} s`;
+    const cure = waitMs === null || waitMs > DAY_MS ? "" : `, try again in ${toRetryAfter(waitMs)} s`;
     super("ERR_RATE_LIMITED", serverMessage ?? `Too many requests${cure}`);
     Object.assign(this, facts);
   }

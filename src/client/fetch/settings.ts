@@ -59,6 +59,7 @@ function hasOneUser(): boolean {
  * Members and elements are checked the same way. A number must be at least 0, and whole if the example is whole.
  */
 export function checkAgainst<T>(name: string, example: T, value: unknown): T {
+  if (name === "giveUp" && value !== "throw" && value !== "return") throw new RangeError(expected(name, '"throw" or "return"', value));
   const kind = kindOf(example);
   if (kindOf(value) !== kind) throw new TypeError(expected(name, kind, value));
   if (Array.isArray(example)) for (const each of value as unknown[]) checkAgainst(name, example[0], each);
@@ -67,7 +68,6 @@ export function checkAgainst<T>(name: string, example: T, value: unknown): T {
   if (typeof value === "number" && (!(value >= least) || (isWhole && !Number.isSafeInteger(value)))) {
     throw new RangeError(expected(name, `${isWhole ? "a whole number of " : ""}at least ${least}`, value));
   }
-  if (name === "giveUp" && value !== "throw" && value !== "return") throw new RangeError(expected(name, '"throw" or "return"', value));
   if (kind !== OBJECT) return value as T;
   const all = { ...example } as Record<string, unknown>;
   for (const [key, each] of Object.entries(value as object)) {

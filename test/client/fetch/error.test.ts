@@ -7,6 +7,7 @@ import { RateLimitedError, type RateLimitedFacts } from "sluice/client";
 const facts: RateLimitedFacts = { method: "GET", url: "https://api.example.com/inbox", reason: "attempts", waitMs: 3_000, retryAt: new Date(3_000), attempts: 3, serverCode: null, serverMessage: null, policies: [], response: null };
 
 test.each([
+  [0, "Too many requests, try again in 1 s"],
   [1, "Too many requests, try again in 1 s"],
   [86_400_000, "Too many requests, try again in 86400 s"],
   [86_400_001, "Too many requests"],

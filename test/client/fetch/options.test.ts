@@ -46,7 +46,7 @@ const wrong: [options: unknown, message: string][] = [
   [{ traffic: {} }, "TypeError: Expected `traffic.schedule` to be a function, got undefined"],
   [{ traffic: null }, "TypeError: Expected `traffic.schedule` to be a function, got undefined"],
   [{ onWait: true }, "TypeError: Expected `onWait` to be a function, got true"],
-  [{ giveUp: true }, "TypeError: Expected `giveUp` to be a string, got true"],
+  [{ giveUp: true }, 'RangeError: Expected `giveUp` to be "throw" or "return", got true'],
   [{ giveUp: "reject" }, 'RangeError: Expected `giveUp` to be "throw" or "return", got "reject"'],
   [{ refusal: [429] }, "TypeError: Expected `refusal` to be a function, got an array of 1"],
   [{ limits: true }, "TypeError: Expected `limits` to be a function, got true"],
