@@ -25,3 +25,13 @@ test.each(Object.entries(peerDependencies))("%s %s: each major is installed, pin
 test("every client of a database that a page names is a peer", () => {
   expect(Object.keys(peerDependencies)).toEqual(expect.arrayContaining(["@upstash/redis", "ioredis", "iovalkey", "pg", "redis"]));
 });
+
+test("the lowest version of each range is what `npm run check:runtimes` runs", () => {
+  const { dependencies } = JSON.parse(readFileSync("test/runtimes/package.json", "utf8")) as { readonly dependencies: Readonly<Record<string, string>> };
+  const run = Object.entries(dependencies).filter(([alias]) => alias.endsWith("-lowest"));
+  const ranges = Object.entries(peerDependencies).flatMap(([name, range]) => range.split(" || ").map((each) => `npm:${name}@${each.slice(1)}`));
+  // Hono's server on Node is no peer: an application may use another, or none.
+  expect(run.flatMap(([alias, version]) => (alias === "hono-node-server-lowest" ? [] : version)).sort()).toEqual(ranges.sort());
+  const suite = readFileSync("test/runtimes/suites/lowest.ts", "utf8");
+  expect(run.filter(([alias]) => !suite.includes(`"${alias}"`))).toEqual([]);
+});

@@ -65,7 +65,7 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
   app.addHook("onRoute", (route) => void gateOf(ownLimitOf(route.config)));
 
   app.addHook("onRequest", function rateLimit(request, reply, next) {
-    const own = ownLimitOf(request.routeOptions.config);
+    const own = ownLimitOf(configOf(request));
     const isInnermost = (request.server as { [INNERMOST]?: unknown })[INNERMOST] === gate;
     const chosen = own === false || isInnermost ? gateOf(own) : gate;
     if (chosen === null) return next();
@@ -88,6 +88,12 @@ async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Pro
     if (made === undefined) gates.set(own, (made = createGate(overlayOptions(options, own), fastifyReader)));
     return made;
   }
+}
+
+// Fastify before 4.23 has a route's config on the request itself. Later versions warn of that, and 5 has none.
+function configOf(request: FastifyRequest & { readonly routeConfig?: FastifyRequest["routeOptions"]["config"] }): FastifyRequest["routeOptions"]["config"] | undefined {
+  const { routeOptions } = request;
+  return "config" in routeOptions ? routeOptions.config : request.routeConfig;
 }
 
 // A polluted `Object.prototype` must not switch the limit of every route off (CWE-1321).

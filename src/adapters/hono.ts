@@ -33,6 +33,8 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
   });
 
   return async function rateLimit(c, next) {
+    // Deno's signal knows only what happens after it was first read.
+    const signal = options.refundWhen && c.req.raw.signal;
     const asked = gate(c);
     const verdict = "outcome" in asked ? asked : await asked;
     if (verdict.outcome === "refuse") return refuseOnHono(c, verdict);
@@ -44,14 +46,14 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
       applyToHono(c, verdict);
       status = c.res.status;
     } finally {
-      settle(c, verdict, status);
+      settle(c, verdict, status, signal);
     }
   };
 }
 
-function settle<E extends Env>(c: Context<E>, verdict: Pass, status: number): void {
+function settle<E extends Env>(c: Context<E>, verdict: Pass, status: number, signal: AbortSignal | undefined): void {
   // Not awaited, so that a slow store delays no response.
-  const settled = verdict.settle?.({ status, aborted: c.req.raw.signal.aborted });
+  const settled = verdict.settle?.({ status, aborted: signal?.aborted === true });
   if (settled === undefined) return;
   try {
     c.executionCtx.waitUntil(settled); // a Worker ends with its response otherwise
@@ -61,7 +63,10 @@ function settle<E extends Env>(c: Context<E>, verdict: Pass, status: number): vo
 }
 
 function applyToHono<E extends Env>(c: Context<E>, verdict: Pass): void {
-  const response = applyToResponse(c.res, verdict);
+  let response = c.res;
+  // @hono/node-server 1.14.2 to 2.0 loses what is set on a response to HEAD, unless it was made with a Headers.
+  if (c.req.method === "HEAD") response = new Response(null, { status: response.status, headers: new Headers(response.headers) });
+  response = applyToResponse(response, verdict);
   if (response === c.res) return;
   // Without this, Hono copies the old response's headers onto the new one.
   c.res = undefined;

@@ -43,13 +43,15 @@ export function rateLimit<Req extends Request = Request, Rest extends readonly u
 
   return (handler) =>
     function rateLimited(request, ...rest) {
+      // Deno's signal knows only what happens after it was first read.
+      const signal = options.refundWhen && request.signal;
       const verdict = gate(request, rest as readonly unknown[] as Rest);
       return "outcome" in verdict ? proceed(verdict) : verdict.then(proceed);
 
       function proceed(known: Verdict): Response | Promise<Response> {
         if (known.outcome === "refuse") return refusalResponse(known, request);
         if (known.outcome === "skip") return handler(request, ...rest);
-        if (known.settle !== null) return settleAfter(request, known, rest, () => handler(request, ...rest));
+        if (known.settle !== null) return settleAfter(signal, known, rest, () => handler(request, ...rest));
         const response = handler(request, ...rest);
         return isPromise(response) ? response.then((later) => applyToResponse(later, known)) : applyToResponse(response, known);
       }
@@ -62,7 +64,7 @@ interface RequestContext {
 }
 
 async function settleAfter(
-  request: Request,
+  signal: AbortSignal | undefined,
   verdict: Pass,
   rest: readonly unknown[],
   respond: () => Response | Promise<Response>,
@@ -74,7 +76,7 @@ async function settleAfter(
     return response;
   } finally {
     // Not awaited, so that a slow store delays no response. Without `waitUntil` a Worker would end with its response.
-    const settled = verdict.settle?.({ status, aborted: request.signal.aborted });
+    const settled = verdict.settle?.({ status, aborted: signal?.aborted === true });
     for (const each of rest) (each as RequestContext | null | undefined)?.waitUntil?.(settled);
   }
 }

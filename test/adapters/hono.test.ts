@@ -23,6 +23,23 @@ describe("without Node, by request and fetch", () => {
     expect([head.status, await head.text()]).toEqual([429, ""]);
   });
 
+  test("reads the request's signal before the gate decides, as Deno needs it, and only for `refundWhen`", async () => {
+    const read: string[] = [];
+    class Watched extends Request {
+      override get signal(): AbortSignal {
+        read.push("signal");
+        return super.signal;
+      }
+    }
+    const key = async () => (read.push("key"), "ann");
+    const ask = (options: { refundWhen?: () => boolean }) =>
+      new Hono().use(rateLimit({ ...oneToken(), key, ...options })).get("/", (c) => c.text("ok")).fetch(new Watched("http://localhost/"));
+    await ask({ refundWhen: () => false });
+    expect(read).toEqual(["signal", "key"]);
+    await ask({});
+    expect(read).toEqual(["signal", "key", "key"]);
+  });
+
   test("settles an outcome", async () => {
     const outcomes: unknown[] = [];
     const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: (outcome) => outcomes.push(outcome) > 0 });
@@ -116,6 +133,17 @@ describe("responses", () => {
       expect([refused.status, refused.all("content-length"), refused.field("retry-after")]).toEqual([429, [String(refused.body.length)], "1"]);
       const head = await send(server.port, "HEAD");
       expect([head.status, head.all("content-length"), head.body]).toEqual([429, [String(refused.body.length)], ""]);
+    }
+  });
+
+  test("18 · are on the response to a HEAD on every server, also where no earlier middleware sets a field", async () => {
+    for (const create of [createAdaptorServer, createAdaptorServer1]) {
+      const app = new Hono().use(rateLimit({ ...oneToken(), key: () => "ann" })).get("/", (c) => c.text("ok"));
+      const server = await listen(create({ fetch: app.fetch }) as Server);
+      onTestFinished(() => void server.close());
+      const { headers, status } = await fetch(`http://127.0.0.1:${server.port}/`, { method: "HEAD" });
+      expect([status, headers.get("ratelimit-remaining")]).toEqual([200, "0"]);
+      expect(headers.get("content-type")).toMatch(/^text\/plain; ?charset=utf-8$/i);
     }
   });
 

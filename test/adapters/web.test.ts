@@ -17,6 +17,22 @@ describe("a wrapped handler", () => {
     expect(await (await limited(asAnn(), { greeting: "hello" }, 7)).text()).toBe("hello 7 GET");
   });
 
+  test("reads the request's signal before the gate decides, as Deno needs it, and only for `refundWhen`", async () => {
+    const read: string[] = [];
+    class Watched extends Request {
+      override get signal(): AbortSignal {
+        read.push("signal");
+        return super.signal;
+      }
+    }
+    const key = async () => (read.push("key"), "ann");
+    const ask = (options: { refundWhen?: () => boolean }) => rateLimit({ ...oneToken(), key, ...options })(() => new Response("ok"))(new Watched("http://localhost/"));
+    await ask({ refundWhen: () => false });
+    expect(read).toEqual(["signal", "key"]);
+    await ask({});
+    expect(read).toEqual(["signal", "key", "key"]);
+  });
+
   test("returns a Response, not a promise, when store and options are synchronous", () => {
     const limited = one()(() => new Response("ok"));
     expect(limited(asAnn())).toBeInstanceOf(Response);

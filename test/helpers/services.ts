@@ -43,7 +43,7 @@ function answers(url: string, defaultPort: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port || defaultPort) });
     const end = (result: boolean) => (socket.destroy(), resolve(result));
-    socket.setTimeout(1_000, () => end(false));
+    socket.setTimeout(5_000, () => end(false)); // a busy one answers late; none at all refuses at once
     socket.once("connect", () => end(true));
     socket.once("error", () => end(false));
   });

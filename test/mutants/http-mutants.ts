@@ -215,7 +215,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "39", test: "unread-body",
-    find: "socket.destroySoon = undefined;",
+    find: "socket.destroySoon = () => socket.end();",
     replace: "",
   },
   {

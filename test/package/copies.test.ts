@@ -1,12 +1,13 @@
-// Two copies of the package in one process: the ES modules, and the CommonJS files that Jest, Bun and Yarn PnP load beside them.
+// Two copies of the package in one process, as two installed programs on Node see them.
 import { afterAll, expect, test } from "vitest";
 import { Consumer } from "./consumer.js";
+import { HELPERS, PROGRAMS } from "./copies.js";
 
 const consumer = new Consumer();
 afterAll(() => consumer.remove());
 
-/** What a program prints that has both copies: `esm`, `cjs` and, for each, `of(copy)("stores/cas")` and the like. */
-async function printed(program: string): Promise<unknown> {
+/** What a program returns, by way of a process that prints it. */
+async function returned(program: string): Promise<unknown> {
   consumer.write(
     "copies.mjs",
     `import { createRequire } from "node:module";
@@ -18,88 +19,10 @@ async function printed(program: string): Promise<unknown> {
      const file = (name) => require("./node_modules/sluice/dist/cjs/" + name + ".cjs");
      const esm = { ...front, ...store, casStore, createGate, webReader };
      const cjs = { ...file("index"), ...file("store"), ...file("stores/cas"), ...file("http/index") };
-     const refill = { tokens: 1, everyMs: 60_000 };
-     const down = { read: () => Promise.reject(new Error("down")), write: () => Promise.reject(new Error("down")) };
-     const both = (use) => [use(esm, cjs), use(cjs, esm)];
+     ${HELPERS}
      console.log(JSON.stringify(await (async () => { ${program} })()));`,
   );
   return JSON.parse(await consumer.node("copies.mjs"));
 }
 
-test("the two copies are two", async () => {
-  expect(await printed("return [esm.createLimiter === cjs.createLimiter, esm.SluiceError === cjs.SluiceError]")).toEqual([false, false]);
-});
-
-test("each accepts the other's policies", async () => {
-  const program = `return both((one, other) => {
-    const policy = other.definePolicy({ name: "api", capacity: 2, refill });
-    const pro = other.definePolicy({ name: "api", capacity: 5, refill });
-    return [one.definePolicy(policy) === policy, one.createLimiter({ policy }).consume("ann", { policy: pro }).capacity];
-  });`;
-  expect(await printed(program)).toEqual([[true, 5], [true, 5]]);
-});
-
-test("each accepts the other's stores, also one with a guard that fails", async () => {
-  const program = `return Promise.all(both(async (one, other) => {
-    const policy = { name: "api", capacity: 2, refill };
-    const memory = one.createLimiter({ policy, store: new other.MemoryStore() }).consume("ann");
-    const failed = await one.createLimiter({ policy, store: other.casStore(down), onStoreError: "unavailable" }).consume("ann");
-    return [memory.remaining, failed.reason, failed.error.message];
-  }));`;
-  expect(await printed(program)).toEqual([[1, "store_unavailable", "down"], [1, "store_unavailable", "down"]]);
-});
-
-test("each accepts the other's limiters", async () => {
-  const program = `return Promise.all(both(async (one, other) => {
-    const limiter = other.createLimiter({ policy: { name: "api", capacity: 9, refill } });
-    const tenant = one.createLimiter({ policy: { name: "tenant", capacity: 9, refill } });
-    const waited = await one.createWaiter(limiter).wait("ann");
-    const reserved = one.createReservations(limiter).reserve("ann", 2);
-    const together = one.combine([limiter, tenant]).consume(["ann", "acme"]);
-    const verdict = await one.createGate({ limiter, key: () => "ann" }, one.webReader)(new Request("http://localhost/"));
-    return [waited.remaining, reserved.decision.remaining, reserved.settle(1), together.allowed, verdict.decision.remaining];
-  }));`;
-  expect(await printed(program)).toEqual([[8, 6, true, true, 4], [8, 6, true, true, 4]]);
-});
-
-test("`instanceof` knows the other's errors, by class and by base", async () => {
-  const program = `return both((one, other) => {
-    const errors = [
-      new other.StoreError("ERR_STORE_REPLY", "x"),
-      new other.StoreUnavailableError("ERR_STORE_TIMEOUT", "x"),
-      new other.WaitError("ERR_WAIT_NEVER", "x", null),
-    ];
-    const classes = [one.StoreError, one.StoreUnavailableError, one.WaitError];
-    class Mine extends one.StoreError {}
-    return [
-      errors.map((error) => classes.map((type) => Number(error instanceof type)).join("")),
-      errors.every((error) => error instanceof one.SluiceError && !(error instanceof Mine)),
-      new Mine("ERR_STORE_REPLY", "x") instanceof one.StoreError,
-      new Error("x") instanceof one.SluiceError || {} instanceof one.StoreError || null instanceof one.SluiceError,
-    ];
-  });`;
-  const each = [["100", "010", "001"], true, true, false];
-  expect(await printed(program)).toEqual([each, each]);
-});
-
-test("both know what the other has refunded, claimed and silenced", async () => {
-  const program = `const store = new esm.MemoryStore();
-    const [one, other] = [esm, cjs].map(({ createLimiter }) => createLimiter({ policy: { name: "api", capacity: 5, refill }, store }));
-    const decision = one.consume("ann", 3);
-    one.consume("ann", 2);
-    other.refund("ann", decision);
-    one.refund("ann", decision);
-    let refusal = null;
-    try {
-      cjs.createLimiter({ policy: { name: "api", capacity: 6, refill }, store });
-    } catch (error) {
-      refusal = error.name;
-    }
-    esm.silenceWarnings("SLUICE_OBSERVER_FAILED");
-    const warnings = [];
-    process.emitWarning = (message) => warnings.push(message);
-    const observe = cjs.createObserver(() => { throw new Error("x"); });
-    cjs.createLimiter({ policy: { name: "api", capacity: 5, refill }, observe }).consume("ann");
-    return [one.peek("ann").remaining, refusal, warnings];`;
-  expect(await printed(program)).toEqual([3, "RangeError", []]);
-});
+test.each(PROGRAMS)("$title", async ({ program, expected }) => expect(await returned(program)).toEqual(expected));

@@ -57,6 +57,15 @@ describe("TypeScript", () => {
     expect(await consumer.tsc("plain", bare)).toBe("");
   });
 
+  // Of these four, the declarations name Node's or a framework's types. What has Workers' own types is in check:runtimes.
+  const portable = specifiers.filter((specifier) => !/\/(node|express|fastify|hono)$/.test(specifier));
+  consumer.write("portable/a.ts", `${portable.map((specifier, i) => `import * as m${i} from "${specifier}";`).join("\n")}\nexport const all = [${portable.map((_, i) => `m${i}`).join()}];\n`);
+  consumer.write("portable/package.json", '{"type":"module"}');
+
+  test.each([["a web worker", "webworker"], ["a page", "dom"]])("every portable subpath compiles with the types of %s and no others", async (_, lib) => {
+    expect(await consumer.tsc("portable", { lib: ["es2022", lib], types: [], skipLibCheck: false, module: "node16", noEmit: true })).toBe("");
+  });
+
   beforeAll(() => consumer.link("@types/node", "@types/express", "fastify", "hono"));
 
   const all = `${specifiers.map((specifier, i) => `import * as m${i} from "${specifier}";`).join("\n")}

@@ -12,7 +12,7 @@ interface UnreadRequest {
 /** The part of Node's sockets that is used here. */
 interface UnreadSocket {
   readonly writable: boolean;
-  destroySoon?: undefined;
+  destroySoon?: () => unknown;
   end(): unknown;
   destroy(): unknown;
   once(event: "close", listener: () => void): unknown;
@@ -50,8 +50,9 @@ export function boundUnreadBody(response: object, maxBytes = 4_000_000, maxMs = 
 // Closing a socket with unread data sends a reset, which can overtake the response at the client.
 function discardBody(request: UnreadRequest, left: number, maxMs: number): void {
   const { socket } = request;
-  // Node calls this method to destroy a connection that is not kept. Without it, Node ends only the server's half.
-  socket.destroySoon = undefined;
+  // Node calls this method to destroy a connection that is not kept, and @hono/node-server when a body takes 500 ms.
+  // Now it ends only the server's half.
+  socket.destroySoon = () => socket.end();
   const timer = setTimeout(() => socket.destroy(), maxMs);
   timer.unref();
   const over = (): void => {

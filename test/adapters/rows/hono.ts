@@ -13,16 +13,26 @@ export const lacks = {
   earlyHead: "a Response is sent only when it is returned",
 };
 
+/** What the routes take from Hono, of whichever version. */
+export interface HonoParts {
+  readonly Hono: typeof Hono;
+  readonly cors: typeof cors;
+  readonly stream: typeof stream;
+  readonly streamSSE: typeof streamSSE;
+}
+
+const newest: HonoParts = { Hono, cors, stream, streamSSE };
+
 /** The suite's routes on Hono. */
-function honoApp(setup: AdapterSetup): Hono {
+export function honoApp(setup: AdapterSetup, hono = newest): Hono {
   const read = (c: Context) => ({ method: c.req.method, path: c.req.path, header: (name: string) => c.req.header(name) });
-  const app = new Hono();
+  const app = new hono.Hono();
 
   app.use(async (c, next) => {
     c.header("Cache-Control", "public, max-age=60");
     await next();
   });
-  app.use("/cors", cors({ origin: "*", exposeHeaders: ["X-Request-Id"] }));
+  app.use("/cors", hono.cors({ origin: "*", exposeHeaders: ["X-Request-Id"] }));
   app.get("/bulk", rateLimit(setup.bulk(read)), (c) => {
     setup.entered(c.req.path);
     return c.text("bulk");
@@ -39,13 +49,13 @@ function honoApp(setup: AdapterSetup): Hono {
   app.get("/empty", (c) => c.body(null, 204));
   app.get("/same", (c) => c.body(null, 304));
   app.get("/chunks", (c) =>
-    stream(c, async (out) => {
+    hono.stream(c, async (out) => {
       await out.write("one, ");
       await out.write("two");
     }),
   );
   app.get("/events", (c) =>
-    streamSSE(c, async (out) => {
+    hono.streamSSE(c, async (out) => {
       await out.writeSSE({ data: "1" });
       await setup.held();
       await out.writeSSE({ data: "2" });
@@ -67,11 +77,6 @@ function honoApp(setup: AdapterSetup): Hono {
 }
 
 /** The same on Node. */
-export function serveHono(setup: AdapterSetup): Promise<RunningServer> {
-  return listen(serverOf(honoApp(setup).fetch));
-}
-
-/** A server on Node, not yet listening, for a web-standard handler. */
-export function serverOf(fetch: (request: Request) => Response | Promise<Response>): Server {
-  return createAdaptorServer({ fetch }) as Server;
+export function serveHono(setup: AdapterSetup, hono = newest, create = createAdaptorServer): Promise<RunningServer> {
+  return listen(create({ fetch: honoApp(setup, hono).fetch }) as Server);
 }

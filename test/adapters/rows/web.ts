@@ -1,13 +1,14 @@
+import type { Server } from "node:http";
+import { createAdaptorServer } from "@hono/node-server";
 import type { AdapterSetup, RunningServer } from "sluice/testing";
 import { rateLimit } from "sluice/web";
-import { serverOf } from "./hono.js";
 import { listen } from "./listen.js";
 
 // The platform's own, not what @hono/node-server puts in its place.
 const { Response } = globalThis;
 
 /** The suite's routes as one function from Request to Response. */
-function webHandler(setup: AdapterSetup): (request: Request) => Promise<Response> {
+export function webHandler(setup: AdapterSetup): (request: Request) => Promise<Response> {
   const pathOf = (request: Request) => new URL(request.url).pathname;
   const read = (request: Request) => ({ method: request.method, path: pathOf(request), header: (name: string) => request.headers.get(name) });
   const limited = rateLimit(setup.options(read))(answer);
@@ -71,7 +72,7 @@ function webHandler(setup: AdapterSetup): (request: Request) => Promise<Response
 
 /** The same on a real server. */
 export function serveWeb(setup: AdapterSetup): Promise<RunningServer> {
-  return listen(serverOf(webHandler(setup)));
+  return listen(createAdaptorServer({ fetch: webHandler(setup) }) as Server);
 }
 
 function streamOf(...pieces: Array<string | Promise<string>>): ReadableStream<Uint8Array> {

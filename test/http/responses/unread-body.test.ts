@@ -49,6 +49,17 @@ describe("a body that does not end", () => {
     await once(server, "client left");
   });
 
+  test("39 · leaves the socket the methods that a server calls on it: @hono/node-server ends it by `destroySoon`", async () => {
+    const { port, sockets } = await listen(refuse(MB, NEVER));
+    const client = await open(port);
+    client.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx");
+    await client.until(BODY);
+    await vi.waitFor(() => expect(Object.hasOwn(sockets[0] as Socket, "destroySoon")).toBe(true));
+    (sockets[0] as Socket).destroySoon();
+    await client.ended();
+    expect(client.text()).toMatch(/^HTTP\/1\.1 429 [^]*\{"status":429\}$/);
+  });
+
   test("leaves no timer behind when the client disconnects", async () => {
     const timers = spyOnTimers(NEVER);
     const { port, server } = await listen(refuse(MB, NEVER));

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { assert, assertEqual } from "../../assert.js";
 import { STORE_KINDS } from "./faults.js";
 import { checkFields } from "../response-checks.js";
@@ -41,21 +41,25 @@ export const responseHookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([k
  * each RateLimit field, writeHead once.
  */
 async function withHook(method: "setHeader" | "writeHead", thrown: unknown, run: () => Promise<void>): Promise<void> {
-  const channel = (await import("node:diagnostics_channel")).channel("http.server.request.start");
-  const hook = (message: unknown): void => {
-    const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
-    if (request.headers["x-hook"] === undefined) return;
-    const own = response[method].bind(response) as (...args: unknown[]) => unknown;
-    let heads = 0;
-    response[method] = ((...args: unknown[]) => {
-      if (method === "writeHead" ? heads++ === 0 : String(args[0]).toLowerCase().startsWith("ratelimit")) throw thrown;
-      return own(...args);
-    }) as never;
+  // On the prototype: Bun does not publish its requests on Node's diagnostics channel.
+  const { prototype } = (await import("node:http")).ServerResponse as { readonly prototype: HookedResponse };
+  const own = Object.getOwnPropertyDescriptor(prototype, method);
+  const original = prototype[method];
+  const begun = new WeakSet<object>();
+  prototype[method] = function (...args) {
+    const isFirst = !begun.has(this);
+    begun.add(this);
+    const isHooked = this.req.headers["x-hook"] !== undefined;
+    if (isHooked && (method === "writeHead" ? isFirst : String(args[0]).toLowerCase().startsWith("ratelimit"))) throw thrown;
+    return Reflect.apply(original, this, args);
   };
-  channel.subscribe(hook);
   try {
     await run();
   } finally {
-    channel.unsubscribe(hook);
+    if (own === undefined) Reflect.deleteProperty(prototype, method);
+    else Object.defineProperty(prototype, method, own);
   }
 }
+
+/** The part of a response's prototype that is hooked. */
+type HookedResponse = { readonly req: IncomingMessage } & Record<"setHeader" | "writeHead", (this: HookedResponse, ...args: unknown[]) => unknown>;

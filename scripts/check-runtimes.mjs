@@ -1,0 +1,134 @@
+// `npm run check:runtimes`: the packed package under the suites, inside every runtime that the documentation names, and on
+// the lowest version of every peer. Fetches the runtimes from npm into .runtimes. With names, such as `-- Bun Deno`, only those.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
+import { bundlePrograms } from "../test/runtimes/bundle.mjs";
+import { listJobs } from "../test/runtimes/jobs.mjs";
+import { formatReport, readOutput, writeReport } from "../test/runtimes/report.mjs";
+
+const SOURCE = resolve("test/runtimes");
+const RUNTIMES = resolve(".runtimes");
+const MODULES = join(RUNTIMES, "node_modules");
+/** An empty project, with nothing but the packed package. What else it loads is in the folder above it. */
+const PROJECT = join(RUNTIMES, "project");
+// Most of a job's time is waiting for timers. So twice as many run as there are processors.
+const LANES = 2 * availableParallelism();
+const JOB_MS = 600_000;
+const isStrict = process.env["SLUICE_REQUIRE_SERVICES"] === "1";
+
+const began = performance.now();
+const seconds = (since) => `${((performance.now() - since) / 1_000).toFixed(0)} s`;
+
+await Promise.all([step("install the runtimes", installRuntimes), step("build", () => run("npm", ["run", "--silent", "build"], "."))]);
+await step("install the package", installPackage);
+await bundlePrograms(PROJECT);
+writeTypesProject();
+
+const wanted = process.argv.slice(2);
+const jobs = listJobs(MODULES).filter(({ runtime }) => wanted.length === 0 || wanted.some((name) => runtime.toLowerCase().includes(name.toLowerCase())));
+// The longest first, so that none is left alone at the end.
+const LONGEST = ["lowest", "stores", "requests at once"];
+const rank = ({ column }) => (LONGEST.includes(column) ? LONGEST.indexOf(column) : LONGEST.length);
+const waiting = jobs.toSorted((a, b) => rank(a) - rank(b));
+await Promise.all(Array.from({ length: LANES }, async () => {
+  for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await runJob(job);
+}));
+
+const report = formatReport(jobs);
+const failed = jobs.flatMap(({ tests }) => tests.filter(({ outcome }) => outcome === "failed"));
+const passed = jobs.flatMap(({ tests }) => tests.filter(({ outcome }) => outcome === "passed"));
+console.log(`\n${report}`);
+// A run that left something out is no answer to what works where.
+const isWhole = wanted.length === 0 && jobs.every(({ missing, tests }) => missing === null && !tests.some(({ name }) => name.includes("(skipped: needs ")));
+if (failed.length === 0 && isWhole) writeReport(report);
+console.log(`\ncheck:runtimes ${failed.length === 0 ? "passed" : "FAILED"} in ${seconds(began)}\n${passed.length} passed, ${failed.length} failed`);
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+async function step(name, work) {
+  const start = performance.now();
+  await work();
+  console.log(`${name}: ${seconds(start)}`);
+}
+
+async function run(command, args, cwd) {
+  // `npm publish --dry-run` would make `npm pack` a dry run.
+  const child = spawn(command, args, { cwd, stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, npm_config_dry_run: "false" } });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${code}`);
+}
+
+/** Installs what test/runtimes/package-lock.json names, unless it is there. No scripts: some of them download programs. */
+async function installRuntimes() {
+  const lock = "package-lock.json";
+  const isThere = existsSync(join(MODULES, ".package-lock.json")) && existsSync(join(RUNTIMES, lock));
+  if (isThere && readFileSync(join(RUNTIMES, lock), "utf8") === readFileSync(join(SOURCE, lock), "utf8")) return;
+  mkdirSync(RUNTIMES, { recursive: true });
+  // The lock goes last, as the mark of an installation that is complete.
+  rmSync(join(RUNTIMES, lock), { force: true });
+  for (const file of ["package.json", lock]) cpSync(join(SOURCE, file), join(RUNTIMES, file));
+  try {
+    await run("npm", ["ci", "--ignore-scripts", "--no-bin-links", "--no-audit", "--no-fund", "--prefer-offline"], RUNTIMES);
+  } catch (error) {
+    rmSync(join(RUNTIMES, lock));
+    throw error;
+  }
+}
+
+/** Packs the package and installs it into an empty project, as a user does. */
+async function installPackage() {
+  rmSync(PROJECT, { recursive: true, force: true });
+  mkdirSync(PROJECT);
+  for (const file of readdirSync(RUNTIMES).filter((name) => name.endsWith(".tgz"))) rmSync(join(RUNTIMES, file));
+  await run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", RUNTIMES], ".");
+  const [tarball] = readdirSync(RUNTIMES).filter((name) => name.endsWith(".tgz"));
+  writeFileSync(join(PROJECT, "package.json"), '{ "private": true, "type": "module" }\n');
+  await run("npm", ["install", "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--offline", join(RUNTIMES, tarball)], PROJECT);
+}
+
+/** A Worker in TypeScript, with the types of Workers and no others. */
+function writeTypesProject() {
+  const subpaths = Object.keys(JSON.parse(readFileSync("entries.json", "utf8"))).filter((name) => !/node|express|fastify/.test(name));
+  const imports = subpaths.map((name, i) => `import * as m${i} from "${name.replace(/^\./, "sluice")}";\n`);
+  cpSync("examples/minimal/web.ts", join(PROJECT, "types/worker.ts"));
+  writeFileSync(join(PROJECT, "types/all.ts"), `${imports.join("")}export const all = [${subpaths.map((_, i) => `m${i}`).join()}];\n`);
+  const compilerOptions = { target: "es2022", lib: ["es2022"], types: ["@cloudflare/workers-types"], module: "esnext", moduleResolution: "bundler", strict: true, noEmit: true };
+  writeFileSync(join(PROJECT, "types/tsconfig.json"), JSON.stringify({ compilerOptions }));
+}
+
+/** Runs a job, and puts its tests into it. A job that cannot run here is told loudly, and fails where services are required. */
+async function runJob(job) {
+  const name = `${job.runtime} ${job.version}: ${job.command.slice(-1)}`;
+  if (job.missing !== null) {
+    console.log(`${isStrict ? "FAILED " : "SKIPPED"} ${name}: ${job.missing}`);
+    job.tests = [{ name: `${name} (${job.missing})`, outcome: isStrict ? "failed" : "skipped" }];
+    return;
+  }
+  const start = performance.now();
+  const [code, output, complaints] = await spawned(job);
+  job.tests = readOutput(job, code, output);
+  for (const line of new Set(complaints.split("\n").filter((each) => each.startsWith("SKIPPED")))) console.log(`${job.runtime}: ${line}`);
+  const failures = job.tests.filter(({ outcome }) => outcome === "failed");
+  const skips = job.tests.filter(({ outcome }) => outcome === "skipped").length;
+  console.log(`${failures.length === 0 ? "ok     " : "FAILED "} ${name}, ${job.tests.length - skips - failures.length} passed, ${skips} skipped, ${failures.length} failed in ${seconds(start)}`);
+  for (const { name: test, error = "" } of failures) console.log(`\n  ${test}\n${error.replace(/^/gm, "    ")}`);
+  if (failures.length > 0) console.log(complaints.slice(-2_000));
+}
+
+function spawned({ command: [file, ...args], cwd }) {
+  const child = spawn(file, args, { cwd: cwd ?? PROJECT, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, SLUICE_RUNTIMES: MODULES, NO_COLOR: "1" } });
+  const texts = [child.stdout, child.stderr].map((stream) => {
+    const chunks = [];
+    stream.on("data", (chunk) => chunks.push(chunk));
+    return () => Buffer.concat(chunks).toString();
+  });
+  const timer = setTimeout(() => child.kill("SIGKILL"), JOB_MS);
+  return new Promise((done) => {
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      done([code ?? signal, ...texts.map((text) => text())]);
+    });
+  });
+}

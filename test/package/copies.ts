@@ -1,0 +1,95 @@
+// Programs that have both copies of the package: the ES modules, and the CommonJS files that Jest, Bun and Yarn PnP load beside them.
+
+/** One program, and what it returns. It is the body of an async function of `esm`, `cjs` and the rest of {@link HELPERS}. */
+export interface CopiesProgram {
+  readonly title: string;
+  readonly program: string;
+  readonly expected: unknown;
+}
+
+/** Statements that define what the programs share, beside `esm` and `cjs`. */
+export const HELPERS = `
+  const refill = { tokens: 1, everyMs: 60_000 };
+  const down = { read: () => Promise.reject(new Error("down")), write: () => Promise.reject(new Error("down")) };
+  const both = (use) => [use(esm, cjs), use(cjs, esm)];`;
+
+export const PROGRAMS: readonly CopiesProgram[] = [
+  {
+    title: "the two copies are two",
+    program: "return [esm.createLimiter === cjs.createLimiter, esm.SluiceError === cjs.SluiceError]",
+    expected: [false, false],
+  },
+  {
+    title: "each accepts the other's policies",
+    program: `return both((one, other) => {
+      const policy = other.definePolicy({ name: "api", capacity: 2, refill });
+      const pro = other.definePolicy({ name: "api", capacity: 5, refill });
+      return [one.definePolicy(policy) === policy, one.createLimiter({ policy }).consume("ann", { policy: pro }).capacity];
+    });`,
+    expected: [[true, 5], [true, 5]],
+  },
+  {
+    title: "each accepts the other's stores, also one with a guard that fails",
+    program: `return Promise.all(both(async (one, other) => {
+      const policy = { name: "api", capacity: 2, refill };
+      const memory = one.createLimiter({ policy, store: new other.MemoryStore() }).consume("ann");
+      const failed = await one.createLimiter({ policy, store: other.casStore(down), onStoreError: "unavailable" }).consume("ann");
+      return [memory.remaining, failed.reason, failed.error.message];
+    }));`,
+    expected: [[1, "store_unavailable", "down"], [1, "store_unavailable", "down"]],
+  },
+  {
+    title: "each accepts the other's limiters",
+    program: `return Promise.all(both(async (one, other) => {
+      const limiter = other.createLimiter({ policy: { name: "api", capacity: 9, refill } });
+      const tenant = one.createLimiter({ policy: { name: "tenant", capacity: 9, refill } });
+      const waited = await one.createWaiter(limiter).wait("ann");
+      const reserved = one.createReservations(limiter).reserve("ann", 2);
+      const together = one.combine([limiter, tenant]).consume(["ann", "acme"]);
+      const verdict = await one.createGate({ limiter, key: () => "ann" }, one.webReader)(new Request("http://localhost/"));
+      return [waited.remaining, reserved.decision.remaining, reserved.settle(1), together.allowed, verdict.decision.remaining];
+    }));`,
+    expected: [[8, 6, true, true, 4], [8, 6, true, true, 4]],
+  },
+  {
+    title: "`instanceof` knows the other's errors, by class and by base",
+    program: `return both((one, other) => {
+      const errors = [
+        new other.StoreError("ERR_STORE_REPLY", "x"),
+        new other.StoreUnavailableError("ERR_STORE_TIMEOUT", "x"),
+        new other.WaitError("ERR_WAIT_NEVER", "x", null),
+      ];
+      const classes = [one.StoreError, one.StoreUnavailableError, one.WaitError];
+      class Mine extends one.StoreError {}
+      return [
+        errors.map((error) => classes.map((type) => Number(error instanceof type)).join("")),
+        errors.every((error) => error instanceof one.SluiceError && !(error instanceof Mine)),
+        new Mine("ERR_STORE_REPLY", "x") instanceof one.StoreError,
+        new Error("x") instanceof one.SluiceError || {} instanceof one.StoreError || null instanceof one.SluiceError,
+      ];
+    });`,
+    expected: [[["100", "010", "001"], true, true, false], [["100", "010", "001"], true, true, false]],
+  },
+  {
+    title: "both know what the other has refunded, claimed and silenced",
+    program: `const store = new esm.MemoryStore();
+      const [one, other] = [esm, cjs].map(({ createLimiter }) => createLimiter({ policy: { name: "api", capacity: 5, refill }, store }));
+      const decision = one.consume("ann", 3);
+      one.consume("ann", 2);
+      other.refund("ann", decision);
+      one.refund("ann", decision);
+      let refusal = null;
+      try {
+        cjs.createLimiter({ policy: { name: "api", capacity: 6, refill }, store });
+      } catch (error) {
+        refusal = error.name;
+      }
+      esm.silenceWarnings("SLUICE_OBSERVER_FAILED");
+      const warnings = [];
+      process.emitWarning = (message) => warnings.push(message);
+      const observe = cjs.createObserver(() => { throw new Error("x"); });
+      cjs.createLimiter({ policy: { name: "api", capacity: 5, refill }, observe }).consume("ann");
+      return [one.peek("ann").remaining, refusal, warnings];`,
+    expected: [3, "RangeError", []],
+  },
+];
