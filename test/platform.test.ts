@@ -14,7 +14,16 @@ import { Snapshot } from "../src/stores/shared/snapshot.js";
 import { UnsteadyStore } from "./helpers/unsteady-store.js";
 
 const onWorkers = (): unknown => vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
-const onEdge = (): unknown => vi.stubGlobal("EdgeRuntime", "edge-runtime");
+const turn = setImmediate;
+
+function onEdge(): void {
+  vi.stubGlobal("EdgeRuntime", "edge-runtime");
+  vi.stubGlobal("setImmediate", refuse); // Next.js has it there, and it throws
+}
+
+function refuse(): never {
+  throw new Error("A Node.js API is used which is not supported in the Edge Runtime.");
+}
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => {
@@ -47,7 +56,7 @@ const never = (): Promise<never> => new Promise(() => undefined);
 /** Lets time pass, with turns of the real loop. */
 async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
-  for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+  for (let i = 0; i < 5; i++) await new Promise(turn);
 }
 
 /** The first request ends, and its timers with it. */
@@ -236,9 +245,6 @@ test("L15 · a waiter on Workers refuses nobody for those whose request ended", 
 });
 
 describe("an edge runtime whose `process` throws", () => {
-  const refuse = (): never => {
-    throw new Error("A Node.js API is used which is not supported in the Edge Runtime.");
-  };
   const warn = vi.fn();
 
   beforeEach(() => {

@@ -139,10 +139,11 @@ class OwnDeadlines implements Deadlines {
       if (now < due) return this.#wait(entry, due - now, mayExtend);
       const lateMs = now - due;
       if (lateMs >= LATE_MS) this.stalledAt = now;
-      afterOnePoll(() => {
+      // Not an immediate: Next.js's edge runtime has one that throws.
+      startTimer(() => {
         if (mayExtend && lateMs >= LATE_MS && !entry.over) this.#wait(entry, Math.min(lateMs, this.#afterMs), false);
         else if (this.end(entry)) entry.expire();
-      });
+      }, 0);
     };
     this.#timers.set(entry, startTimer(onTimer, ms));
   }

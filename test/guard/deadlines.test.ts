@@ -118,7 +118,8 @@ describe.each(["Node", "Cloudflare-Workers"])("L12 · a loop that stalled is not
     ask("a");
     stall(50);
     await pass(101);
-    expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([false, false]);
+    const kept = timers.mock.results.filter(({ value }) => (value as NodeJS.Timeout).hasRef());
+    expect([timers.mock.results.length > 1, kept]).toEqual([true, []]);
   });
 });
 

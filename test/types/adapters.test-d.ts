@@ -227,6 +227,37 @@ expectTypeOf(handleNext).parameters.toEqualTypeOf<[request: NextRequest, context
 // @ts-expect-error
 void handleNext(new Request("http://localhost/"), { id: "42" });
 
+// web: key, policy, cost and skip get the other arguments of the handler, such as a Worker's bindings.
+
+interface Bindings {
+  tier: "free" | "pro";
+}
+interface RequestEvent {
+  waitUntil(work: Promise<unknown>): void;
+}
+const inWorker = forWeb.rateLimit({
+  policy: async (request: Request, bindings: Bindings) => definePolicy({ ...policy, capacity: bindings.tier === "pro" ? 60 : request.url.length }),
+  key: (_request: Request, bindings: Bindings) => ["tier", bindings.tier],
+  cost: (_request: Request, bindings: Bindings) => bindings.tier.length,
+  skip: (request: Request) => request.url.endsWith("/health"),
+  refundWhen: ({ status }, request) => status === 304 && request.method === "GET",
+});
+const handleInWorker = inWorker((_request, bindings, context: RequestEvent) => (context.waitUntil(Promise.resolve()), new Response(bindings.tier)));
+expectTypeOf(handleInWorker).parameters.toEqualTypeOf<[request: Request, bindings: Bindings, context: RequestEvent]>();
+void inWorker(() => new Response())(new Request("http://localhost/"), { tier: "free" }, "and more");
+// @ts-expect-error
+void inWorker(() => new Response())(new Request("http://localhost/"));
+// @ts-expect-error
+inWorker((_request, bindings: { other: string }) => new Response(bindings.other));
+const inMiddleware = forWeb.rateLimit<NextRequest, [event: RequestEvent]>({
+  policy,
+  key: (request, event) => (expectTypeOf(event).toEqualTypeOf<RequestEvent>(), request.nextUrl.pathname),
+});
+expectTypeOf(inMiddleware((request, event) => (expectTypeOf(event).toEqualTypeOf<RequestEvent>(), new Response(request.url))))
+  .parameter(1).toEqualTypeOf<RequestEvent>();
+// @ts-expect-error
+forWeb.rateLimit<NextRequest>({ policy, key: (request, event) => [request.url, event] });
+
 // The adapter suite takes any runner's `test` and any adapter.
 
 declare function test(name: string, run: () => Promise<void>): void;
