@@ -39,6 +39,5 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
  * Source: the Fetch Standard, section 4.1; for Workers, github.com/cloudflare/workerd/issues/7195.
  */
 export function isNetworkError(error: unknown): boolean {
-  const { name, message } = Object(error) as Error;
-  return /^(TypeError(?!.*URL)|TimeoutError|FetchError|Error: (Network connection lost|internal error; ref))/.test(`${name}: ${message}`);
+  return /^(TypeError(?!.*URL)|TimeoutError|FetchError|Error: (Network connection|internal error;))/.test(String(error));
 }
