@@ -32,12 +32,9 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
 
 /**
  * Whether `fetch` failed without a response. Such errors are TypeErrors, and those of a timeout or of the package
- * node-fetch. So is the error of a wrong URL, whose message says so on every platform. Cloudflare Workers throw plain
- * Errors: the first for a connection, the second for a name that cannot be resolved.
- *
- * Source: the Fetch Standard, section 4.1; for Workers, github.com/cloudflare/workerd/issues/7195.
+ * node-fetch. So is the error of a wrong URL, whose message says so on every platform.
  */
 export function isNetworkError(error: unknown): boolean {
   const { name, message } = Object(error) as Error;
-  return /^(TypeError(?!.*\bURL\b)|TimeoutError|FetchError|Error: (Network connection lost|internal error; ref))/.test(`${name}: ${message}`);
+  return /^(TypeError(?!.*\bURL\b)|TimeoutError|FetchError)/.test(`${name}: ${message}`);
 }

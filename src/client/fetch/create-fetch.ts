@@ -1,5 +1,4 @@
 import { SluiceError } from "../../core/errors.js";
-import { sharesWork } from "../../platform.js";
 import { toRetryAfter } from "../../http/retry-after/retry-after.js";
 import { parseCall } from "./call.js";
 import { RateLimitedError } from "./error.js";
@@ -38,8 +37,7 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   const budget = createRetryBudget(settings.retryBudget);
   let pending = 0;
   return async (input, init) => {
-    // A request that ended early on Cloudflare Workers never counts its calls down (law L15).
-    if (pending >= maxPending && sharesWork()) {
+    if (pending >= maxPending) {
       throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls, got one more. Await some, or raise \`maxPending\``);
     }
     pending++;

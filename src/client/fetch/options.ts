@@ -17,8 +17,7 @@ export interface ClientOptions {
   readonly maxWaitMs?: number | undefined;
   /**
    * The most calls that are pending at the same time, those that wait for a retry or in a queue included. A further
-   * call rejects at once with `"ERR_TOO_MANY_CALLS"`. At least 1. Default 10 000. Without effect on Cloudflare Workers
-   * and in edge runtimes, where a request may end before its calls do.
+   * call rejects at once with `"ERR_TOO_MANY_CALLS"`. At least 1. Default 10 000.
    */
   readonly maxPending?: number | undefined;
   /**
@@ -41,8 +40,7 @@ export interface ClientOptions {
    *
    * Default: true with an `identity`; true with the platform's own `fetch` in a browser's page or in React Native;
    * false everywhere else. There, a wrapped `fetch` may sign requests for several users, and one user would get
-   * another's response. Without effect on Cloudflare Workers and in edge runtimes: there no request may wait for
-   * another.
+   * another's response.
    */
   readonly merge?: boolean | undefined;
   /**
