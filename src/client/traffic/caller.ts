@@ -9,6 +9,8 @@ import {
 const MAX_ROUTES = 200;
 const MAX_THROTTLES = 200;
 const MAX_POLICIES_PER_ROUTE = 16;
+// A request that ends early on Cloudflare Workers never reports its response.
+const MAX_PENDING = 10_000;
 
 /** What responses reported to one identity at one origin. */
 export interface Caller {
@@ -61,6 +63,7 @@ export function recordCall(caller: Caller, route: Route, call: TrafficCall, now:
   const throttles = throttlesOf(caller, route);
   const number = ++caller.sent;
   caller.pending.set(call, { number, route, responses: new Map(throttles.map((throttle) => [throttle, throttle.responses])) });
+  if (caller.pending.size > MAX_PENDING) caller.pending.delete(caller.pending.keys().next().value as TrafficCall);
   for (const throttle of throttles) recordSent(throttle, number, now);
 }
 

@@ -9,8 +9,10 @@
 import { checkOptions, expected } from "../../core/check.js";
 import type { Traffic, TrafficCall } from "../fetch/options.js";
 import { parseRateLimit } from "../reading/rate-limit-fields.js";
+import { sharesWork } from "../../platform.js";
 import { recordCall, routeOf, routePause } from "./caller.js";
 import { getOrCreate } from "./lru.js";
+import { createCallQueue } from "./queue.js";
 import { createScheduler, observeCall, scheduleCall, type Scheduler } from "./scheduler.js";
 
 export type { Timing, Traffic, TrafficCall, TrafficResponse } from "../fetch/options.js";
@@ -45,6 +47,9 @@ const MAX_CALLERS = 1_000;
  *   that would have to wait at all.
  * - **One call is sent as a probe** after an hour without a response, even if the server asked for a longer wait.
  *
+ * On Cloudflare Workers and in edge runtimes a call must not wait for another request. There each call waits by itself
+ * for what the responses reported, in no order.
+ *
  * Memory is bounded: 1000 callers (an identity at an origin), each with 200 routes and 200 policies. All clients of one
  * traffic need the same clock. Throws a TypeError for a wrong option.
  *
@@ -60,6 +65,7 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
   if (typeof pace !== "boolean") throw new TypeError(expected("pace", "true or false", pace));
   if (typeof route !== "function") throw new TypeError(expected("route", "a function that names a call's route", route));
 
+  const isShared = sharesWork();
   const schedulers = new Map<string, Scheduler>();
   // The scheduler and position of each call's first attempt: its retries keep both.
   const tickets = new WeakMap<TrafficCall, { readonly scheduler: Scheduler; readonly position: number }>();
@@ -74,7 +80,9 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
       const { scheduler } = ticket;
       const { caller } = scheduler;
       const known = routeOf(caller, route(call));
-      if (!call.sensitive) return scheduleCall(scheduler, { call, route: known, isRetry, position: ticket.position }, timing);
+      // A queue of one call where requests share no timers (law L15).
+      const queue = isShared ? scheduler.queue : createCallQueue();
+      if (!call.sensitive) return scheduleCall({ caller, queue }, { call, route: known, isRetry, position: ticket.position }, timing);
       const waitMs = routePause(caller, known, timing.clock());
       if (waitMs === 0) recordCall(caller, known, call, timing.clock());
       return waitMs;
