@@ -10,7 +10,7 @@ import { countdown, RateLimitedError, type WaitInfo } from "sluice/client";
 
 /** What the button shows. */
 export type SendState =
-  /** `error` is what the last call threw, if it was no refusal. */
+  /** `error` is what the last call threw, unless it was a refusal with a known wait. */
   | { readonly phase: "idle"; readonly error: unknown }
   /** With `seconds` above 0, the client waits before it sends the request again. */
   | { readonly phase: "sending"; readonly seconds: number }
@@ -37,21 +37,23 @@ export function useRateLimit(send: Send): { readonly state: SendState; readonly 
   return { state, start };
 }
 
-/** Sends, then counts down the wait of a refusal. Resolves with any other error, and with null after an abort. */
+/** Sends, then counts down a known wait. Resolves with any other error, and with null after an abort. */
 async function attempt(send: Send, signal: AbortSignal, show: (state: SendState) => void): Promise<unknown> {
-  const sent = new AbortController();
+  let counting = new AbortController();
   const onWait = ({ until }: WaitInfo): void => {
-    countdown({ retryAt: until }, (seconds) => show({ phase: "sending", seconds }), { signal: sent.signal }).catch(() => undefined);
+    counting.abort(); // a queue may tell of a longer wait
+    counting = new AbortController();
+    countdown({ retryAt: until }, (seconds) => show({ phase: "sending", seconds }), { signal: counting.signal }).catch(() => undefined);
   };
   try {
     try {
       await send({ signal, onWait });
     } finally {
-      sent.abort();
+      counting.abort();
     }
   } catch (error) {
     if (signal.aborted) return null;
-    if (!(error instanceof RateLimitedError)) return error;
+    if (!(error instanceof RateLimitedError) || error.retryAt === null) return error; // there is no wait to show
     await countdown(error, (seconds) => show({ phase: "waiting", seconds }), { signal }).catch(() => undefined);
   }
   return null;

@@ -36,7 +36,7 @@ export function onAbort(signal: AbortSignal, handler: AbortHandler): (body?: obj
     if (!body) return;
     dropCollected(handlers);
     handlerOfBody.set(body, handler);
-    handlers.add(new WeakRef(handler));
+    handlers.add(globalThis.WeakRef ? new WeakRef(handler) : pending);
   };
 }
 

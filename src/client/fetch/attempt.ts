@@ -16,9 +16,7 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
     await call.sleep(attemptTimeoutMs, timer.signal);
     const late = new SluiceError("ERR_ATTEMPT_TIMEOUT", `No response to ${call.method} ${call.url} within ${attemptTimeoutMs} ms`);
     // The name that code around a `fetch` looks for.
-    late.name = "TimeoutError";
-    stop.abort(late);
-    throw late;
+    throw Object.assign(late, { name: "TimeoutError" });
   };
   let response: Response | undefined;
   try {
@@ -26,6 +24,7 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
     return (response = await Promise.race([fetch(input, { ...init, signal: stop.signal }), timeout()]));
   } finally {
     timer.abort();
+    if (!response) stop.abort();
     // An abort still ends a body that is arriving.
     release?.(response?.body);
   }
@@ -37,5 +36,5 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
  */
 export function isNetworkError(error: unknown): boolean {
   const { name, message } = Object(error) as Error;
-  return /^(TypeError(?!.*URL)|TimeoutError|FetchError)/.test(`${name}: ${message}`);
+  return /^(TypeError(?!.*\bURL\b)|TimeoutError|FetchError)/.test(`${name}: ${message}`);
 }

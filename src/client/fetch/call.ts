@@ -28,6 +28,8 @@ const ONE_SHOT = ["getReader", Symbol.asyncIterator];
 
 /** Parses a call. Throws a TypeError or RangeError for wrong options, and what `Request` throws for a wrong request. */
 export function parseCall(input: string | URL | Request, init: ClientInit, settings: Settings): ClientCall {
+  // `fetch(url, request)`: what a `Request` holds are no members of its own.
+  if ("url" in init) return parseCall(new Request(input, init as RequestInit), {}, settings);
   const { sensitive, merge, retry, maxAttempts, maxWaitMs, onWait, ...given } = ownMembers(init);
   // `fetch` ignores undefined members. They must not override those of a `Request`.
   const plain = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as RequestInit;

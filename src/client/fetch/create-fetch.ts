@@ -46,7 +46,7 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
     try {
       const call = parseCall(input, init ?? {}, settings);
       const result = await merge(call, (signal, onWait) => sendWithRetries(call, signal, budget, onWait));
-      if (!("reason" in result)) return result;
+      if ("clone" in result) return result;
       const error = new RateLimitedError(result);
       if (giveUp === "throw") throw error;
       return error.response ?? toResponse(error);

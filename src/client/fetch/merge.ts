@@ -35,16 +35,13 @@ export function createMerger(): Merger {
   return async (call, send) => {
     const { mergeKey, signal, wallClock } = call;
     // oxlint-disable-next-line no-console -- a failing screen must not fail the call, and must not be silent
-    const onWait = (wait: WaitInfo): void => void (async () => call.onWait(wait))().catch(console.error);
+    const onWait = (wait: WaitInfo): void => void Promise.resolve(wait).then((each) => signal?.aborted || call.onWait(each)).catch(console.error);
     throwIfAborted(signal);
     if (mergeKey === null) {
       if (isReadMethod(call.method)) return send(signal, onWait);
       // A read after a write must not get a response from before the write.
-      const endSharing = (): void => {
-        for (const [key, { call: other }] of pending) {
-          if (other.origin === call.origin && other.identity === call.identity) pending.delete(key);
-        }
-      };
+      const endSharing = (): void =>
+        pending.forEach(({ call: other }, key) => other.origin === call.origin && other.identity === call.identity && pending.delete(key));
       endSharing();
       return send(signal, onWait).finally(endSharing);
     }

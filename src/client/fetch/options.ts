@@ -57,9 +57,9 @@ export interface ClientOptions {
    */
   readonly refusal?: RefusalHook | undefined;
   /**
-   * The longest time from sending an attempt to the header of its response, in milliseconds. A later attempt fails with
-   * a `SluiceError` of the code `"ERR_ATTEMPT_TIMEOUT"` and, like a network error, is retried if the call is
-   * repeatable. At least 1. Default Infinity.
+   * The longest time from sending an attempt to the header of its response, in milliseconds. An attempt without it by
+   * then fails with a `SluiceError` of the code `"ERR_ATTEMPT_TIMEOUT"` and, like a network error, is retried if the
+   * call is repeatable. At least 1. Default Infinity.
    */
   readonly attemptTimeoutMs?: number | undefined;
   /**

@@ -36,7 +36,7 @@ export async function sendWithRetries(
           if (!isNetworkError(error)) throw error;
           failure = error;
         });
-        if (response) reply = await parseReply(response, call);
+        if (!failure) reply = await parseReply(response as Response, call);
       } finally {
         traffic?.observe(call, reply && reply.told, call);
       }

@@ -71,8 +71,9 @@ function secondsToMs(seconds: unknown): number | null {
 async function readText(response: Response): Promise<string> {
   const copy = response.clone();
   const reader = (copy.body as Partial<ReadableStream<Uint8Array<ArrayBuffer>>> | null)?.getReader?.();
-  // React Native has no streams: the whole body has arrived.
-  if (!reader) return copy.text();
+  // React Native has no streams: the whole body has arrived. The copy of node-fetch stalls when the other one is
+  // unread.
+  if (!reader) return Promise.race([copy.text(), new Promise<string>((resolve) => setTimeout(resolve, MAX_READ_MS, ""))]);
   const timeout = setTimeout(stop, MAX_READ_MS);
   const decoder = new TextDecoder();
   let text = "";

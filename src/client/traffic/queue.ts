@@ -65,7 +65,10 @@ export function enqueue(
     const { calls } = routeQueue;
     const remove = (): void => {
       signal?.removeEventListener("abort", abort);
-      calls.splice(countAhead(routeQueue, position), 1);
+      const at = countAhead(routeQueue, position);
+      // The caller may abort it while it is settled.
+      if (calls[at] !== queued) return;
+      calls.splice(at, 1);
       if (calls.length === 0) queue.routes.delete(routeQueue);
       if (queue.routes.size === 0) stopTimer(queue);
     };

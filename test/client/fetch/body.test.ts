@@ -105,6 +105,12 @@ test("59 · a response without streams, as in React Native, is read as text", as
   expect(await givenUp(talk([asText()]).fetch(URL_A, { maxAttempts: 1 }))).toMatchObject({ serverCode: "too_fast", waitMs: 3_000 });
 });
 
+test("59 · a body that is no stream and never ends does not hold the error back", async () => {
+  const stalled = { status: 429, headers: new Headers({ "Retry-After": "600" }), clone: () => ({ body: {}, text: () => new Promise(() => undefined) }) };
+  const { fetch } = talk([() => stalled as unknown as Response]);
+  expect(await givenUp(fetch(URL_A))).toMatchObject({ waitMs: 600_000, serverMessage: null });
+});
+
 test("58 · a 429 is read to its end before the retry, so that the retry goes over the same socket", async () => {
   const ports: unknown[] = [];
   const server = createServer((request, response) => {

@@ -115,6 +115,7 @@ test.each<[string, [string | URL | Request, ClientInit?], [string | URL | Reques
   ["Accept", [URL_A, { headers: { Accept: "text/html" } }], [URL_A, { headers: { Accept: "application/json" } }]],
   ["Authorization", [URL_A, { headers: { Authorization: "a" } }], [URL_A, { headers: { Authorization: "b" } }]],
   ["a header of its own", [URL_A, { headers: { "X-Trace": "1" } }], [URL_A]],
+  ["a Request's credentials", [new Request(URL_A, { credentials: "omit" })], [new Request(URL_A, { credentials: "include" })]],
   ["credentials", [URL_A, { credentials: "omit" }], [URL_A, { credentials: "include" }]],
   ["cache", [URL_A, { cache: "no-store" }], [URL_A]],
   ["a Request's cache", [new Request(URL_A, { cache: "no-store" })], [new Request(URL_A)]],

@@ -72,6 +72,19 @@ describe("a network error", () => {
   });
 });
 
+test("a `fetch` that resolves with nothing is a mistake, which is not repeated", async () => {
+  let sent = 0;
+  const { fetch } = talk([], { fetch: (async () => void sent++) as unknown as typeof globalThis.fetch });
+  await expect(fetch(URL_A)).rejects.toBeInstanceOf(TypeError);
+  expect(sent).toBe(1);
+});
+
+test("a Request as the second argument counts, whole", async () => {
+  const { fetch, sent, time } = talk([limited()]);
+  await time.run(fetch(`${URL_A}/b`, new Request(URL_A, { method: "PUT", body: "hello", headers: { Authorization: "Bearer a" } })));
+  expect(sent.map(({ url, method, body }) => [url, method, body])).toEqual(Array(2).fill([`${URL_A}/b`, "PUT", "hello"]));
+});
+
 describe("`attemptTimeoutMs`", () => {
   const never = (): Promise<Response> => new Promise(() => undefined);
 
@@ -87,6 +100,27 @@ describe("`attemptTimeoutMs`", () => {
     const { fetch, time } = talk([never, never, never], { attemptTimeoutMs: 5_000 });
     const error = await time.run(fetch(URL_A, { method: "PUT" }).catch((reason: unknown) => reason));
     expect(error).toMatchObject({ code: "ERR_ATTEMPT_TIMEOUT", name: "TimeoutError", message: `No response to PUT ${URL_A} within 5000 ms` });
+  });
+
+  test("counts where `fetch` rejects as soon as its signal aborts, as node-fetch does", async () => {
+    let sent = 0;
+    const rejecting = (_: unknown, init?: RequestInit): Promise<Response> =>
+      ++sent > 1
+        ? Promise.resolve(new Response("here"))
+        : new Promise((__, reject) => init?.signal?.addEventListener("abort", () => reject(new DOMException("Aborted", "AbortError"))));
+    const { fetch, time } = talk([], { fetch: rejecting, attemptTimeoutMs: 5_000 });
+    expect(await (await time.run(fetch(URL_A))).text()).toBe("here");
+  });
+
+  test.each([true, false])("needs no WeakRef, which some platforms lack (merged: %s)", async (merge) => {
+    const { WeakRef: kept } = globalThis;
+    onTestFinished(() => void Object.assign(globalThis, { WeakRef: kept }));
+    Object.assign(globalThis, { WeakRef: undefined });
+    let sent = 0;
+    const answer = new Response();
+    const { fetch } = talk([], { attemptTimeoutMs: 5_000, merge, fetch: async () => (sent++, answer) });
+    expect(await fetch(URL_A, { signal: new AbortController().signal })).toBe(answer);
+    expect(sent).toBe(1);
   });
 
   test("is of no concern to a response that has begun", async () => {

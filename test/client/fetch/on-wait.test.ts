@@ -64,6 +64,22 @@ describe("merged calls", () => {
     expect(late.told).toEqual([]);
   });
 
+  test.each(["the first", "a later one"])("an abort inside `onWait` counts at once, in %s", async (which) => {
+    const stop = new AbortController();
+    const reason = new Error("left");
+    const { fetch, time } = talk([limited()]);
+    const aborting = { signal: stop.signal, onWait: () => stop.abort(reason) };
+    const outcomes: Promise<unknown>[] = [];
+    const ask = (init: object): void => void outcomes.push(fetch(URL_A, init).then(({ status }) => status, (error: unknown) => error));
+    ask(which === "the first" ? aborting : {});
+    await time.advance(500);
+    ask(which === "the first" ? {} : aborting);
+    await time.advance(0);
+    // It does not wait until the others are sent again.
+    expect(await outcomes[which === "the first" ? 0 : 1]).toBe(reason);
+    expect(await time.run(Promise.all(outcomes))).toEqual(which === "the first" ? [reason, 200] : [200, reason]);
+  });
+
   test("that have aborted are told no more", async () => {
     const [left, stays] = [list(), list()];
     const leaving = new AbortController();
@@ -114,6 +130,21 @@ describe("a traffic", () => {
     await time.advance(1_000);
     await time.run(Promise.all([first, fetch(`${URL_A}?2`, { onWait: a.onWait }), fetch(`${URL_A}?2`, { onWait: b.onWait })]));
     expect([a.told[0]?.waitMs, b.told[0]?.waitMs]).toEqual([4_000, 4_000]);
+  });
+
+  test("goes on with the other calls when `onWait` aborts some of them", async () => {
+    const { fetch, sent, time } = talk([limited({ "Retry-After": "5" }), limited({ "Retry-After": "20" })], queue());
+    const first = fetch(`${URL_A}?a`);
+    await time.advance(1_000);
+    const [c, e] = [new AbortController(), new AbortController()];
+    let longer = 0;
+    const onWait = (): void => { if (++longer === 2) for (const each of [c, e]) each.abort(); };
+    const others = ["b", "c", "d", "e", "f"].map((name) =>
+      fetch(`${URL_A}?${name}`, { ...(name === "b" && { onWait }), signal: name === "c" ? c.signal : name === "e" ? e.signal : null }),
+    );
+    const settled = Promise.allSettled([first, ...others]);
+    expect((await time.run(settled)).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled", "rejected", "fulfilled"]);
+    expect(sent.filter(({ url }) => /[ce]$/.test(url))).toEqual([]);
   });
 
   test("tells nobody who need not wait", async () => {
