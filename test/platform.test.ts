@@ -1,6 +1,6 @@
 // The flag of law L15 and its two sides, without a Worker: test/runtimes/workerd has the real ones. Here a request ends as
 // it does there: its timers are gone, and what it waited for never comes.
-import { createLimiter, createObserver, createWaiter, definePolicy, perSecond, type Decision } from "sluice";
+import { createLimiter, createWaiter, definePolicy, perSecond, type Decision } from "sluice";
 import { casStore } from "sluice/cas";
 import { createFetch } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";

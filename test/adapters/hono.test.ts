@@ -49,6 +49,17 @@ describe("without Node, by request and fetch", () => {
   });
 });
 
+test("gives a refund the time it takes, where the platform has a context for it", async () => {
+  const kept: unknown[] = [];
+  const context = { waitUntil: (work: Promise<unknown>) => void kept.push(work), passThroughOnException: () => undefined, props: {} };
+  const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: async () => true });
+  const app = new Hono().use(limited).get("/", (c) => c.text("ok"));
+  expect((await app.fetch(new Request("http://localhost/"), {}, context)).status).toBe(200);
+  expect(kept).toHaveLength(1);
+  await kept[0];
+  expect((await app.fetch(new Request("http://localhost/"), {}, context)).status).toBe(200);
+});
+
 describe("errors", () => {
   test("17 · the answer of onError carries the fields, and so does an HTTPException's", async () => {
     const app = new Hono().use(one());

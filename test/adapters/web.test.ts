@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { MemoryStore, type AsyncStore } from "sluice";
+import { definePolicy, MemoryStore, type AsyncStore } from "sluice";
 import { createGate, refusalResponse, webReader, type Refuse } from "sluice/http";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
@@ -81,6 +81,49 @@ describe("a wrapped handler", () => {
     });
     await limited(asAnn({ signal: client.signal }));
     expect(outcomes).toEqual([{ status: 200, aborted: true }]);
+  });
+});
+
+describe("the other arguments of the handler", () => {
+  test("go to skip, key, policy and cost as well", async () => {
+    interface Bindings {
+      readonly name: string;
+    }
+    const seen: unknown[] = [];
+    const see = (what: string, ...got: unknown[]): void => void seen.push([what, ...got.slice(1)]);
+    const { clock, policy } = oneToken();
+    const defined = definePolicy(policy);
+    const limited = rateLimit({
+      clock,
+      skip: async (...got: [Request, Bindings, number]) => (see("skip", ...got), false),
+      key: async (...got: [Request, Bindings, number]) => (see("key", ...got), got[1].name),
+      policy: (...got: [Request, Bindings, number]) => (see("policy", ...got), defined),
+      cost: (...got: [Request, Bindings, number]) => (see("cost", ...got), 1),
+    })(() => new Response("ok"));
+    const bindings = { name: "ann" };
+    expect(told(await limited(asAnn(), bindings, 7))).toEqual([200, "0", null]);
+    expect(seen).toEqual(["skip", "key", "cost", "policy"].map((what) => [what, bindings, 7]));
+    expect((await limited(asAnn(), { name: "bob" }, 7)).status).toBe(200);
+  });
+
+  test("reach the key of a plain preflight", async () => {
+    const keys: unknown[] = [];
+    const limited = rateLimit({ ...oneToken(), key: (_request: Request, name: string) => void keys.push(name) })(() => new Response("ok"));
+    const headers = { origin: "https://app.example", "access-control-request-method": "PUT" };
+    await limited(new Request("http://localhost/", { method: "OPTIONS", headers }), "ann");
+    expect(keys).toEqual(["ann"]);
+  });
+
+  test("give a refund the time it takes, by waitUntil", async () => {
+    const kept: unknown[] = [];
+    const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: async () => true })(
+      (_request: Request, _bindings: unknown, _context: { waitUntil(work: Promise<unknown>): void }) => new Response("ok"),
+    );
+    const ask = () => limited(asAnn(), null, { waitUntil: (work) => void kept.push(work) });
+    expect((await ask()).status).toBe(200);
+    expect(kept).toHaveLength(1);
+    await kept[0];
+    expect((await ask()).status).toBe(200);
   });
 });
 

@@ -30,7 +30,8 @@ describe("a copy of a policy", () => {
           one.clock.set(now);
           other.clock.set(now);
           if (call === "consume" || call === "peek") expect(other[call](cost)).toStrictEqual(one[call](cost));
-          else for (const bucket of [one, other]) call === "reset" ? bucket.reset() : bucket.refund(Math.max(1, cost));
+          else if (call === "reset") [one, other].forEach((bucket) => bucket.reset());
+          else [one, other].forEach((bucket) => bucket.refund(Math.max(1, cost)));
         }
       }),
       { numRuns: 200 },

@@ -58,7 +58,7 @@ export const clientMutants: readonly Mutant[] = [
   {
     item: "60", test: RETRY_AFTER,
     find: "text.length > 4_096",
-    replace: "text.length > 8_192",
+    replace: "text.length > 2 * 4_096",
   },
   {
     item: "60", test: "structured-field",
