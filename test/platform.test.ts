@@ -224,8 +224,23 @@ test("L15 · a waiter on Workers refuses nobody for those whose request ended", 
 
 describe("an edge runtime whose `process` throws", () => {
   const warn = vi.fn();
+  // What was warned of once in this process: neither a row nor a file may leave that to the next.
+  const warned = Object.getOwnPropertyDescriptors(globalThis) as unknown as Record<symbol, PropertyDescriptor>;
+  const forget = (): void => {
+    for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+      if (symbol.description?.startsWith("sluice.")) Reflect.deleteProperty(globalThis, symbol);
+    }
+  };
+  afterEach(() => {
+    forget();
+    for (const symbol of Object.getOwnPropertySymbols(warned)) {
+      if (symbol.description?.startsWith("sluice.")) Object.defineProperty(globalThis, symbol, warned[symbol] as PropertyDescriptor);
+    }
+  });
 
   beforeEach(() => {
+    warn.mockClear();
+    forget();
     onEdge();
     vi.stubGlobal("console", { ...console, warn });
   });
