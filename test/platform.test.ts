@@ -180,6 +180,28 @@ const works: Readonly<Record<string, { readonly run: () => Promise<unknown>; rea
       return outcomeOf(reasonOf(waiter.wait("ann")));
     },
   },
+  "an equal call of a client": {
+    shared: "nothing",
+    own: "ok",
+    async run() {
+      let asked = 0;
+      const call = createFetch({ identity: "ann", fetch: async () => (asked++ === 0 ? never() : new Response("ok")) });
+      void call("http://localhost/");
+      await end();
+      return outcomeOf(call("http://localhost/").then((response) => response.text()));
+    },
+  },
+  "the count of a client's calls": {
+    shared: "ERR_TOO_MANY_CALLS",
+    own: "ok",
+    async run() {
+      let asked = 0;
+      const call = createFetch({ maxPending: 1, fetch: async () => (asked++ === 0 ? never() : new Response("ok")) });
+      void call("http://localhost/");
+      await end();
+      return outcomeOf(call("http://localhost/").then((response) => response.text(), (error: unknown) => (error as { code: string }).code));
+    },
+  },
   "a queued call of a client": {
     shared: "nothing",
     own: "ok",

@@ -219,6 +219,16 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L15", test: "platform",
+    find: "const mergeable = sharesWork() && options.merge",
+    replace: "const mergeable = options.merge",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "if (pending >= maxPending && sharesWork()) {",
+    replace: "if (pending >= maxPending) {",
+  },
+  {
+    item: "L15", test: "platform",
     find: "const queue = isShared ? scheduler.queue : createCallQueue();",
     replace: "const queue = scheduler.queue;",
   },

@@ -32,9 +32,9 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
 
 /**
  * Whether `fetch` failed without a response. Such errors are TypeErrors, and those of a timeout or of the package
- * node-fetch. So is the error of a wrong URL, whose message says so on every platform.
+ * node-fetch; Cloudflare Workers throw plain errors with these texts. The error of a wrong URL is a TypeError too,
+ * whose message says so on every platform.
  */
 export function isNetworkError(error: unknown): boolean {
-  const { name, message } = Object(error) as Error;
-  return /^(TypeError(?!.*\bURL\b)|TimeoutError|FetchError)/.test(`${name}: ${message}`);
+  return /^(TypeError(?!.*\bURL\b)|TimeoutError|FetchError|Error: (Network connection|internal error;))/.test(String(error));
 }

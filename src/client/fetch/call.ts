@@ -1,4 +1,5 @@
 import { ownMembers } from "../../core/check.js";
+import { sharesWork } from "../../platform.js";
 import type { ClientInit, TrafficCall } from "./options.js";
 import { checkAgainst, type Settings } from "./settings.js";
 
@@ -59,7 +60,7 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
   // Objects such as a `dispatcher` cannot be compared, so a call that has one shares with none.
   const hasObjects = Object.values<unknown>(extras).some((value) => Object(value) === value);
   const isEventStream = /event-stream/i.test(about.headers.get("accept") ?? "");
-  const mergeable = options.merge && !options.sensitive && isReadMethod(method) && !isEventStream && !hasObjects;
+  const mergeable = sharesWork() && options.merge && !options.sensitive && isReadMethod(method) && !isEventStream && !hasObjects;
   const modes = [about.credentials, about.cache, about.redirect, about.mode, about.integrity];
   const facts = [method, url, identity, ...about.headers, extras, ...modes, options.maxAttempts, options.maxWaitMs, options.retry];
   // Not `URL`: React Native implements only a part of it.

@@ -1,4 +1,5 @@
 import { SluiceError } from "../../core/errors.js";
+import { sharesWork } from "../../platform.js";
 import { toRetryAfter } from "../../http/retry-after/retry-after.js";
 import { parseCall } from "./call.js";
 import { RateLimitedError } from "./error.js";
@@ -37,7 +38,8 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   const budget = createRetryBudget(settings.retryBudget);
   let pending = 0;
   return async (input, init) => {
-    if (pending >= maxPending) {
+    // A request that is cancelled there never counts its call down.
+    if (pending >= maxPending && sharesWork()) {
       throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls, got one more. Await some, or raise \`maxPending\``);
     }
     pending++;

@@ -57,8 +57,8 @@ export function createMerger(): Merger {
     }
     const { wait } = shared;
     // What is left of a wait that began before this call joined.
-    const leftMs = wait ? +wait.until - wallClock() : 0;
-    if (wait && leftMs > 0) onWait({ ...wait, waitMs: leftMs });
+    const leftMs = Number(wait?.until) - wallClock();
+    if (leftMs > 0) onWait({ ...(wait as WaitInfo), waitMs: leftMs });
     const joined = shared;
     // After a write, a newer request may be pending under this key. That one stays.
     return joinRequest(joined, signal, onWait, () => pending.get(mergeKey) === joined && pending.delete(mergeKey));
@@ -87,7 +87,7 @@ function joinRequest(shared: SharedRequest, signal: AbortSignal | null, onWait: 
       const own = waiting.size > 0 ? cloneResult(result) : result;
       resolve(own);
       // An abort still ends a body that is arriving.
-      release?.("body" in own ? own.body : null);
+      release?.((own as Partial<Response>).body);
     };
     shared.result?.then(deliver).catch((error: unknown) => {
       close();

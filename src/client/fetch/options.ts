@@ -17,7 +17,8 @@ export interface ClientOptions {
   readonly maxWaitMs?: number | undefined;
   /**
    * The most calls that are pending at the same time, those that wait for a retry or in a queue included. A further
-   * call rejects at once with `"ERR_TOO_MANY_CALLS"`. At least 1. Default 10 000.
+   * call rejects at once with `"ERR_TOO_MANY_CALLS"`. At least 1. Default 10 000. Not counted on Cloudflare Workers and
+   * in edge runtimes, where a cancelled request would count forever.
    */
   readonly maxPending?: number | undefined;
   /**
@@ -36,7 +37,8 @@ export interface ClientOptions {
   readonly retryStatuses?: readonly number[] | undefined;
   /**
    * Whether identical `GET` and `HEAD` calls that are pending at the same time share one request. Use false for bodies
-   * that are large or never end. Calls that accept `text/event-stream` never share.
+   * that are large or never end. Calls that accept `text/event-stream` never share, and none do on Cloudflare Workers
+   * and in edge runtimes.
    *
    * Default: true with an `identity`; true with the platform's own `fetch` in a browser's page or in React Native;
    * false everywhere else. There, a wrapped `fetch` may sign requests for several users, and one user would get

@@ -11,7 +11,9 @@ const half = (): FakeTime => new FakeTime({ random: () => 0.5 });
 
 describe("a network error", () => {
   const named = (name: string): Error => Object.assign(new Error("lost"), { name });
-  test.each([failed, named("TimeoutError"), named("FetchError")])("%s of a repeatable call is retried with backoff", async (error) => {
+  // `npm run check:runtimes` meets the errors of every runtime. These are those of Cloudflare Workers, which throw plain Errors.
+  const ofWorkers = [new Error("Network connection lost."), new Error("internal error; reference = 51f50be")];
+  test.each([failed, named("TimeoutError"), named("FetchError"), ...ofWorkers])("%s of a repeatable call is retried with backoff", async (error) => {
     const { fetch, sent, time } = talk([error, error], {}, half());
     expect(await (await time.run(fetch(URL_A))).text()).toBe("answer 3");
     expect(sent.map(({ at }) => at)).toEqual([0, 550, 550 + 1_050]);
