@@ -4,6 +4,8 @@
  * @module sluice
  */
 export { monotonicClock, type Clock } from "./core/clock.js";
+export { type Cost } from "./core/cost.js";
+export { type Costs } from "./core/costs.js";
 export { readings, type Allowed, type Decision, type DecisionFacts, type Reading, type Refused } from "./core/decision.js";
 export { SluiceError } from "./core/errors.js";
 export { type BreakerOptions, type FailureOptions, type OnStoreError } from "./core/failure-options.js";

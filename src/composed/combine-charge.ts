@@ -1,9 +1,11 @@
 import { expected } from "../core/check.js";
+import type { Costs } from "../core/costs.js";
 import { monotonicClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import { bucketId, type Policy } from "../core/policy.js";
 import { checkDecision, type Charge, type Store } from "../core/store.js";
+import type { ConsumeArgument } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { tookNothing } from "../limiter/refund.js";
@@ -13,7 +15,9 @@ export interface LimiterCharge {
   readonly limiter: Limiter;
   readonly key: Key;
   readonly policy: Policy;
-  readonly cost: number;
+  readonly cost: Costs;
+  /** What its `consume` is asked. */
+  readonly asked: ConsumeArgument;
   /** The key as the store knows it. */
   readonly encoded: string;
 }
@@ -45,8 +49,8 @@ export function groupsOf(limiters: readonly Limiter[]): number[][] {
  * the shortest timeout.
  */
 export function chargeGroup(group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
-  const [{ limiter, key, policy, cost }] = group as [LimiterCharge];
-  if (group.length === 1) return thenOne(limiter.consume(key, { cost, policy }), (decision) => [decision]);
+  const [{ limiter, key, asked }] = group as [LimiterCharge];
+  if (group.length === 1) return thenOne(limiter.consume(key, asked), (decision) => [decision]);
   const send = (): readonly Decision[] | Promise<readonly Decision[]> => chargeTogether(limiter.store, group);
   return limiter.store.sync ? chargeNow(group, send as () => readonly Decision[]) : chargeLater(group, send);
 }
@@ -127,10 +131,10 @@ export function undoCharge({ limiter, key, policy }: LimiterCharge, decision: De
 }
 
 /** What the limiter would decide; null when its store cannot say. */
-export function peekCharge({ limiter, key, policy, cost }: LimiterCharge): Decision | null | Promise<Decision | null> {
+export function peekCharge({ limiter, key, asked }: LimiterCharge): Decision | null | Promise<Decision | null> {
   if (limiter.store.peek === undefined) return null;
   try {
-    const decision = limiter.peek(key, { cost, policy });
+    const decision = limiter.peek(key, asked);
     return decision instanceof Promise ? decision.catch(() => null) : decision;
   } catch {
     return null;

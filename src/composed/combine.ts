@@ -56,7 +56,7 @@ const MOST_LIMITERS = 128;
  *
  * A limiter with `shadow: true` counts and never refuses. A store that fails is handled as each limiter's
  * `onStoreError` says. When all allow, the decision is degraded if one of theirs is. Throws a TypeError for an object
- * that is not a limiter, and for a store that would have to give tokens back and has no `refund`.
+ * that is not a limiter, and for a store that would have to give tokens back and has no `adjust`.
  * @example
  * const user = createLimiter({ policy: { name: "user", capacity: 10, refill: perSecond(2) } });
  * const tenant = createLimiter({ policy: { name: "tenant", capacity: 100, refill: perSecond(20) }, store: user.store });
@@ -69,7 +69,7 @@ export function combine<const L extends readonly Limiter[]>(limiters: L): Combin
     throw new TypeError(expected("limiters", `a list of 1 to ${MOST_LIMITERS} limiters`, limiters));
   }
   const groups = groupsOf(limiters);
-  for (const group of groups.slice(0, -1)) for (const i of group) requireMethod((limiters[i] as Limiter).store, "refund");
+  for (const group of groups.slice(0, -1)) for (const i of group) requireMethod((limiters[i] as Limiter).store, "adjust");
   const sync = limiters.every(({ store }: Limiter) => store.sync);
   const charged = new WeakMap<object, readonly LimiterCharge[]>(); // an empty list for a refusal
 
@@ -100,14 +100,14 @@ export function combine<const L extends readonly Limiter[]>(limiters: L): Combin
   }
 }
 
-function chargesFor(limiters: readonly Limiter[], keys: readonly Key[], costs: number | readonly (number | ConsumeOptions)[] = 1): LimiterCharge[] {
+function chargesFor(limiters: readonly Limiter[], keys: readonly Key[], costs?: number | readonly (number | ConsumeOptions)[]): LimiterCharge[] {
   checkEach("keys", keys, limiters);
-  if (typeof costs !== "number") checkEach("costs", costs, limiters);
+  if (typeof costs === "object") checkEach("costs", costs, limiters);
   const names = new Map<Store, Set<string>>();
   return limiters.map((limiter, i) => {
-    const asked = typeof costs === "number" ? costs : costs[i];
+    const asked = typeof costs === "object" ? costs[i] : costs;
     const policy = policyOf(asked, limiter.policy);
-    const charge = { limiter, key: keys[i] as Key, policy, cost: costOf(asked), encoded: encodeKey(keys[i] as Key) };
+    const charge = { limiter, key: keys[i] as Key, policy, cost: costOf(asked, policy), asked, encoded: encodeKey(keys[i] as Key) };
     const known = names.get(limiter.store) ?? new Set();
     const name = `${policy.name} ${charge.encoded}`;
     if (known.has(name)) throw new TypeError("Expected `keys` to name each bucket once, got one twice");

@@ -1,4 +1,5 @@
 import { charge, fullBucket, lagAt, spentAt, waitFor, type Bucket } from "../core/bucket.js";
+import { costAt, type Costs } from "../core/costs.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import { readings, type Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
@@ -31,24 +32,36 @@ export function forecastAfter(decision: Decision, policy: Policy, now: number): 
   }));
 }
 
-/** Gives `tokens` back to the buckets of `policy`. Changes the forecast. */
-export function refundForecast(forecast: Forecast, policy: Policy, tokens: number, now: number): void {
-  for (const limit of policy.limits) {
+/** Gives `costs` back to the buckets of `policy`. Changes the forecast. */
+export function refundForecast(forecast: Forecast, policy: Policy, costs: Costs, now: number): void {
+  policy.limits.forEach((limit, i) => {
     const bucket = forecast.get(limit.name);
-    if (bucket !== undefined) charge(bucket, limit, now, -tokens * limit.unitsPerToken);
-  }
+    if (bucket !== undefined) charge(bucket, limit, now, -costAt(costs, i) * limit.unitsPerToken);
+  });
+}
+
+/** What several callers want together: tokens by the names of limits. */
+export type Wanted = Map<string, number>;
+
+/** Adds what a caller wants, or takes it away with a `sign` of -1. */
+export function want(wanted: Wanted, { policy, costs }: { readonly policy: Policy; readonly costs: Costs }, sign: 1 | -1 = 1): Wanted {
+  policy.limits.forEach(({ name }, i) => wanted.set(name, (wanted.get(name) ?? 0) + sign * costAt(costs, i)));
+  return wanted;
 }
 
 /**
- * Milliseconds from `now` until `tokens` have come, all taken as soon as they come. They may exceed the capacity.
+ * Milliseconds from `now` until `wanted` has come under `policy`, all taken as soon as it comes. It may exceed the
+ * capacity.
  *
  * Never too long, unless other callers refund tokens. It can be short by less than 1 ms for each caller before.
  */
-export function expectedWait(forecast: Forecast, policy: Policy, tokens: number, now: number): number {
+export function expectedWait(forecast: Forecast, policy: Policy, wanted: Wanted, now: number): number {
   let longest = 0;
   for (const limit of policy.limits) {
     const bucket = forecast.get(limit.name) ?? fullBucket(limit);
-    const wait = waitFor(tokens, spentAt(bucket, limit, now), limit);
+    const tokens = wanted.get(limit.name) ?? 0;
+    // A cost of 0 fits even when more is spent than a new, smaller capacity holds.
+    const wait = tokens === 0 ? 0 : waitFor(tokens, spentAt(bucket, limit, now), limit);
     if (wait > 0) longest = Math.max(longest, wait + lagAt(bucket, limit, now));
   }
   return longest;

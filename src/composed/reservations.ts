@@ -1,5 +1,7 @@
-import { checkNames, checkOptions, positiveInteger, wholeNumber } from "../core/check.js";
+import { checkNames, checkOptions, expected, positiveInteger } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
+import { mapCosts, parseCost, parseTokens, type Cost } from "../core/cost.js";
+import { costAt, type Costs } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { bucketId, type Policy } from "../core/policy.js";
@@ -8,7 +10,7 @@ import type { LocalCharge, MaybePromise, Store } from "../core/store.js";
 import { policyOf, requireMethod, throwOrReject } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { refundParts, tookNothing } from "../limiter/refund.js";
+import { tookNothing } from "../limiter/refund.js";
 
 /** How {@link createReservations} behaves. */
 export interface ReservationsOptions {
@@ -26,9 +28,10 @@ export interface Reservation<S extends Store = Store> {
   /** The decision on the estimate. A refusal says how long to wait, as any other. */
   readonly decision: Decision;
   /**
-   * Corrects the estimate to the actual cost, a whole number of at least 0. Gives back the rest of the estimate, as far
-   * as it has not refilled by itself. Takes what the work cost beyond the estimate, and later calls wait until that has
-   * refilled.
+   * Corrects the estimate to the actual cost in one step: whole numbers of at least 0, for every limit or by the names of
+   * limits. A limit that is left out stays as estimated. Gives back the rest of an estimate, as far as it has not refilled
+   * by itself. Takes what the work cost beyond an estimate, at most one capacity of each limit, and later calls wait until
+   * that has refilled.
    *
    * Answers true when the bucket is correct afterwards. Answers false when there was nothing to settle: after a
    * refusal, after a decision that `onStoreError: "allow"` made, or when the reservation was over. Only the first call
@@ -38,7 +41,7 @@ export interface Reservation<S extends Store = Store> {
    * is thrown too, and the estimate stays taken. Only after the code `"ERR_STORE_OPEN"`, when the store was not asked,
    * may you settle again.
    */
-  settle(actual: number): MaybePromise<S["sync"], boolean>;
+  settle(actual: Cost): MaybePromise<S["sync"], boolean>;
   /** Gives the whole estimate back when nothing was done: `settle(0)`. */
   cancel(): MaybePromise<S["sync"], boolean>;
 }
@@ -46,13 +49,14 @@ export interface Reservation<S extends Store = Store> {
 /** Makes reservations on one limiter. Made by {@link createReservations}. */
 export interface Reservations<S extends Store = Store> {
   /**
-   * Takes `estimate` tokens for `key` if they are there, and nothing otherwise. An estimate above the capacity can
-   * never succeed. `policy` gives this reservation other numbers, such as a tier's.
+   * Takes the estimate for `key` if its tokens are there, and nothing otherwise: so many tokens of every limit, or of each
+   * limit by its name. A limit that is left out costs its own `cost`. An estimate above a capacity can never succeed.
+   * `policy` gives this reservation other numbers, such as a tier's.
    *
-   * Throws a TypeError for a key that identifies no caller, and a RangeError for an estimate that is not a whole number
-   * of at least 1.
+   * Throws a TypeError for a key that identifies no caller or for the name of no limit, and a RangeError for an estimate
+   * that is not whole or takes nothing.
    */
-  reserve(key: Key, estimate: number, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], Reservation<S>>;
+  reserve(key: Key, estimate: Cost, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], Reservation<S>>;
 }
 
 /**
@@ -60,12 +64,11 @@ export interface Reservations<S extends Store = Store> {
  * export.
  *
  * The estimate is taken before the work and settled after it. Work that costs more than its estimate takes the rest, up
- * to one capacity below empty; a cost beyond that is not charged. So over any time `t` a key is charged for at most
- * `2 * capacity + rate * t`. A reservation lives in this process only: it holds no timer, and an abandoned one costs
+ * to one capacity of each limit; a cost beyond that is not charged. So a reservation is charged for at most its estimate
+ * and one capacity. A reservation lives in this process only: it holds no timer, and an abandoned one costs
  * nothing.
  *
- * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store lacks `refund` or
- * `debit`.
+ * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store lacks `adjust`.
  * @example
  * const budget = createReservations(limiter, { expiresMs: 120_000 });
  * const reservation = budget.reserve(["user", "42"], 2_000);
@@ -76,8 +79,7 @@ export function createReservations<S extends Store>(limiter: Limiter<S>, options
   const { policy: ownPolicy, store, guarded } = internalsOf(limiter);
   const own = checkOptions(options, ["expiresMs"]);
   const expiresMs = positiveInteger("expiresMs", own.expiresMs ?? 300_000);
-  requireMethod(store, "refund");
-  requireMethod(store, "debit");
+  requireMethod(store, "adjust");
   const clock = typeof store.clock === "function" ? store.clock : monotonicClock;
 
   const made: Reservations = {
@@ -85,37 +87,38 @@ export function createReservations<S extends Store>(limiter: Limiter<S>, options
       throwOrReject(store, () => {
         if (asked !== undefined) checkNames(asked, ["policy"]);
         const policy = policyOf(asked, ownPolicy);
-        const cost = positiveInteger("estimate", estimate);
+        const costs = parseCost(policy, estimate, "estimate");
+        if (costs === 0) throw new RangeError(expected("estimate", "at least 1 token", estimate));
         const encoded = encodeKey(key);
         // Read before the call is sent: a reservation that seems older gives back less, never more.
         const at = readClock(clock);
-        const make = (decision: Decision): Reservation => reservationOf(decision, policy, encoded, at);
-        const decided = limiter.consume(key, { cost, policy });
+        const make = (decision: Decision): Reservation => reservationOf(decision, policy, costs, encoded, at);
+        const decided = limiter.consume(key, { cost: estimate, policy });
         return decided instanceof Promise ? decided.then(make) : make(decided as Decision);
       }),
   };
   return made as unknown as Reservations<S>;
 
-  function reservationOf(decision: Decision, policy: Policy, key: string, at: number): Reservation {
+  function reservationOf(decision: Decision, policy: Policy, estimate: Costs, key: string, at: number): Reservation {
     const charge = decision.degraded ? guarded.localChargeOf(decision) : wasCharged(decision) ? { store, policy } : null;
     // From here on only the reservation gives back what the decision took.
     tookNothing(decision);
     let outcome: boolean | Promise<boolean> | undefined;
 
-    const settle = (actual: number): boolean | Promise<boolean> =>
+    const settle = (actual: Cost): boolean | Promise<boolean> =>
       throwOrReject(store, () => {
-        const used = wholeNumber("actual", actual);
+        const used = parseTokens(policy, actual, "actual", estimate);
         if (outcome !== undefined) return outcome;
         // Set first, so that a failure below does not settle twice.
         outcome = false;
         const ageMs = readClock(clock) - at;
         if (charge === null || ageMs >= expiresMs) return false;
-        const correct = correctionOf(charge, decision, key, used, ageMs);
+        const changes = correctionOf(charge, decision, estimate, used, ageMs);
         // An exact estimate needs no call, and so says nothing about the store.
-        if (correct === null) return (outcome = true);
+        if (changes === 0) return (outcome = true);
+        const correct = (): boolean | Promise<boolean> => requireMethod(charge.store, "adjust").call(charge.store, charge.policy, key, changes);
         let wasAsked = true;
-        const done = charge.store === store ? guarded.call([bucketId(policy, key)], correct, () => void (wasAsked = false)) : correct();
-        const settled = done instanceof Promise ? done.then(() => true) : true;
+        const settled = charge.store === store ? guarded.call([bucketId(policy, key)], correct, () => void (wasAsked = false)) : correct();
         // A call that failed otherwise may have been carried out, so only this one may be repeated.
         outcome = wasAsked ? settled : undefined;
         return settled;
@@ -129,13 +132,11 @@ function wasCharged(decision: Decision): boolean {
   return decision.allowed && !Object.hasOwn(decision, "shadow");
 }
 
-/** The call that makes `used` tokens of the decision's cost, which was taken `ageMs` ago; null when none is needed. */
-function correctionOf(
-  { store, policy }: LocalCharge | { readonly store: Store; readonly policy: Policy },
-  decision: Decision, key: string, used: number, ageMs: number,
-): (() => void | Promise<void>) | null {
-  const { cost } = decision;
-  if (used > cost) return () => requireMethod(store, "debit").call(store, policy, key, used - cost);
-  const parts = refundable(decision, policy, cost - used, ageMs);
-  return parts.length === 0 ? null : () => refundParts(store, parts, key);
+/** What makes `used` of an estimate that was taken `ageMs` ago: tokens to take, or below 0 to give back, for each limit. */
+function correctionOf({ policy }: { readonly policy: Policy }, decision: Decision, estimate: Costs, used: Costs, ageMs: number): Costs {
+  const left = refundable(decision, policy, mapCosts(policy, estimate, (cost, i) => Math.max(0, cost - costAt(used, i))), ageMs);
+  return mapCosts(policy, used, (cost, i) => {
+    const over = cost - costAt(estimate, i);
+    return over > 0 ? Math.min(over, policy.limits[i]?.capacity ?? 0) : 0 - costAt(left, i);
+  });
 }

@@ -1,19 +1,23 @@
 import { monotonicClock, readClock } from "../core/clock.js";
+import { sameCosts, type Costs } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
+import type { ConsumeOptions } from "../limiter/arguments.js";
 import { storeTimeoutOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { expectedWait, forecastAfter, FULL, refundForecast, type Forecast } from "./forecast.js";
-import { neverFits, storeFailed, tooLate } from "./wait-error.js";
+import { expectedWait, forecastAfter, FULL, refundForecast, want, type Forecast, type Wanted } from "./forecast.js";
+import { storeFailed, tooLarge, tooLate } from "./wait-error.js";
 
 // The longest timer that platforms hold. A longer wait takes several.
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /** One caller of a {@link WaitQueue}. */
 export interface QueuedWait {
-  readonly cost: number;
+  readonly costs: Costs;
   readonly policy: Policy;
+  /** What `consume` of the limiter takes for these. */
+  readonly asked: ConsumeOptions;
   /** The latest instant of the monotonic clock at which its tokens may come. */
   readonly until: number;
   /** The instant that a refusal named: no call before it. -Infinity at first. */
@@ -47,7 +51,7 @@ export class WaitQueue {
   readonly #onEmpty: () => void;
   readonly #waits = new Set<QueuedWait>();
   /** Tokens that all callers want. */
-  #wanted = 0;
+  readonly #wanted: Wanted = new Map();
   /** No caller has an `until` before it. */
   #soonest = Infinity;
   /** Null while nothing is known: before the first decision, and while a fallback answers. */
@@ -75,7 +79,7 @@ export class WaitQueue {
   /** Adds a caller, or rejects it when its tokens are known to come too late. */
   join(wait: QueuedWait, now: number): void {
     this.#waits.add(wait);
-    this.#wanted += wait.cost;
+    want(this.#wanted, wait);
     const { notBefore } = this.#first ?? wait;
     if (this.#rejectIfLate(wait, this.#knownWait(wait, this.#wanted, notBefore, now), now, 0)) return;
     this.#soonest = Math.min(this.#soonest, wait.until);
@@ -84,7 +88,7 @@ export class WaitQueue {
 
   /** Removes a caller, wherever it stands; call {@link step} afterwards. */
   leave(wait: QueuedWait): void {
-    if (this.#waits.delete(wait)) this.#wanted -= wait.cost;
+    if (this.#waits.delete(wait)) want(this.#wanted, wait, -1);
   }
 
   /** Begins a round if tokens should be there, and sets the timer if not. Does nothing during a round. */
@@ -94,7 +98,7 @@ export class WaitQueue {
     const now = readClock(monotonicClock);
     if (now - this.#soonest > this.#storeTimeoutMs) this.#rejectLate(now, this.#storeTimeoutMs);
     for (const first of this.#waits) {
-      const waitMs = this.#knownWait(first, first.cost, first.notBefore, now);
+      const waitMs = this.#knownWait(first, want(new Map(), first), first.notBefore, now);
       // A forecast that was early is no reason to reject: hence the grace.
       if (this.#rejectIfLate(first, waitMs, now, this.#storeTimeoutMs)) continue;
       if (waitMs > 0) this.#timer = setTimeout(() => this.step(), Math.min(waitMs, LONGEST_DELAY_MS));
@@ -124,19 +128,18 @@ export class WaitQueue {
   #affordable(): QueuedWait[] {
     const decidedAt = readClock(monotonicClock) + this.#tripMs;
     const asked: QueuedWait[] = [];
-    let tokens = 0;
+    const wanted: Wanted = new Map();
     for (const wait of this.#waits) {
-      tokens += wait.cost;
-      if (asked.length > 0 && (this.#isDegraded || expectedWait(this.#forecast ?? FULL, wait.policy, tokens, decidedAt) > 0)) break;
+      want(wanted, wait);
+      if (asked.length > 0 && (this.#isDegraded || expectedWait(this.#forecast ?? FULL, wait.policy, wanted, decidedAt) > 0)) break;
       asked.push(wait);
     }
     return asked;
   }
 
   async #ask(asked: QueuedWait, grants: Set<Answer>): Promise<Answer | null> {
-    const { cost, policy } = asked;
     try {
-      const decision = await this.#limiter.consume(this.#key, { cost, policy });
+      const decision = await this.#limiter.consume(this.#key, asked.asked);
       const answer = { asked, decision, receivedAt: monotonicClock() };
       if (decision.allowed) this.#handOut(grants.add(answer));
       return answer;
@@ -167,7 +170,7 @@ export class WaitQueue {
     this.#tripMs = Math.floor(last.receivedAt - sentAt);
     this.#isDegraded = degraded;
     this.#forecast = degraded ? null : forecastAfter(last.decision, last.asked.policy, now);
-    for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.policy, asked.cost, now);
+    for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.policy, asked.costs, now);
     // The forecast knows nothing of a fallback's bucket, but its next token is known.
     if (degraded && remaining === 0) this.#delayFirst(now + nextTokenMs);
     for (const refusal of refusals) this.#refuse(refusal, refunded.size > 0);
@@ -179,10 +182,10 @@ export class WaitQueue {
   }
 
   #refuse({ asked, decision, receivedAt }: Answer, isRefunded: boolean): void {
-    const { retryAfterMs, resetMs, capacity, degraded, error } = decision;
+    const { retryAfterMs, resetMs, cost, capacity, degraded, error } = decision;
     // The refusal may count tokens that are refunded now: then the forecast alone tells the wait.
     asked.notBefore = Math.ceil(receivedAt) + (isRefunded ? 1 : Math.max(1, retryAfterMs));
-    if (retryAfterMs === Infinity) this.#reject(asked, neverFits(asked.cost, capacity));
+    if (retryAfterMs === Infinity) this.#reject(asked, tooLarge(cost, capacity));
     // No bucket refused, so there is none to wait for.
     else if (degraded && resetMs === 0) this.#reject(asked, storeFailed(error));
   }
@@ -202,12 +205,15 @@ export class WaitQueue {
   #rejectLate(now: number, graceMs: number): void {
     if (this.#soonest === Infinity) return;
     this.#soonest = Infinity;
-    let tokens = 0;
+    const wanted: Wanted = new Map();
     let notBefore = -Infinity;
     for (const wait of this.#waits) {
       notBefore = Math.max(notBefore, wait.notBefore);
-      if (this.#rejectIfLate(wait, this.#knownWait(wait, tokens + wait.cost, notBefore, now), now, graceMs)) continue;
-      tokens += wait.cost;
+      want(wanted, wait);
+      if (this.#rejectIfLate(wait, this.#knownWait(wait, wanted, notBefore, now), now, graceMs)) {
+        want(wanted, wait, -1);
+        continue;
+      }
       this.#soonest = Math.min(this.#soonest, wait.until);
     }
   }
@@ -220,8 +226,8 @@ export class WaitQueue {
   }
 
   // That an unknown bucket is full is an assumption, and rejects no caller.
-  #knownWait({ policy }: QueuedWait, tokens: number, notBefore: number, now: number): number {
-    const waitMs = this.#forecast === null ? 0 : expectedWait(this.#forecast, policy, tokens, now);
+  #knownWait({ policy }: QueuedWait, wanted: Wanted, notBefore: number, now: number): number {
+    const waitMs = this.#forecast === null ? 0 : expectedWait(this.#forecast, policy, wanted, now);
     return Math.max(waitMs, notBefore - now);
   }
 
@@ -230,7 +236,7 @@ export class WaitQueue {
   }
 }
 
-function matchingGrant(grants: Set<Answer>, { cost, policy }: QueuedWait): Answer | undefined {
-  for (const grant of grants) if (grant.asked.cost === cost && grant.asked.policy === policy) return grant;
+function matchingGrant(grants: Set<Answer>, { costs, policy }: QueuedWait): Answer | undefined {
+  for (const grant of grants) if (sameCosts(grant.asked.costs, costs) && grant.asked.policy === policy) return grant;
   return undefined;
 }

@@ -1,4 +1,5 @@
 import { checkOptions, expected, ownMembers, positiveInteger, wholeNumber } from "../core/check.js";
+import { costAt } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { costOf, policyOf, type ConsumeOptions } from "../limiter/arguments.js";
@@ -7,7 +8,7 @@ import type { Limiter } from "../limiter/limiter.js";
 import { sharesWork } from "../platform.js";
 import { Cancellations, type AbortSignalLike } from "./abort.js";
 import { nextMillisecond } from "./forecast.js";
-import { neverFits, queueFull } from "./wait-error.js";
+import { queueFull, tooLarge } from "./wait-error.js";
 import { WaitQueue, type QueuedWait } from "./wait-queue.js";
 
 /** Bounds of a {@link Waiter}. */
@@ -124,20 +125,23 @@ class QueueingWaiter implements Waiter {
     if (typeof options !== "object" || options === null) throw new TypeError(expected("asked", "a cost or an object", options));
     const { maxWaitMs = this.#options.maxWaitMs, signal, ...asked } = ownMembers(options);
     const policy = policyOf(asked, this.#limiter.policy);
-    const cost = costOf(asked);
+    const costs = costOf(asked, policy);
     const name = `${policy.name} ${encodeKey(key)}`;
     checkMaxWait(maxWaitMs);
     if (signal !== undefined && typeof signal?.addEventListener !== "function") throw new TypeError(expected("signal", "an AbortSignal", signal));
     if (signal?.aborted) return reject(signal.reason);
-    if (isShadow(this.#limiter)) return resolve(this.#limiter.consume(key, { cost, policy }));
-    if (cost > policy.maxCost) throw neverFits(cost, policy.maxCost);
+    if (isShadow(this.#limiter)) return resolve(this.#limiter.consume(key, asked));
+    policy.limits.forEach(({ capacity }, i) => {
+      if (costAt(costs, i) > capacity) throw tooLarge(costAt(costs, i), capacity);
+    });
 
     // Read once: a `maxWaitMs` of 0 must not be over at the next reading.
     const now = nextMillisecond();
     const queue = this.#queueOf(name, key);
     const wait: QueuedWait = {
-      cost,
+      costs,
       policy,
+      asked,
       until: now + maxWaitMs,
       notBefore: -Infinity,
       resolve: (decision) => (settled(), resolve(decision)),

@@ -29,7 +29,7 @@ export function fullBucket(limit: Limit): Bucket {
  * Exact although the elapsed time is not capped: a product beyond 2^53 is rounded, but exceeds all that can be spent.
  */
 export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
-  if (bucket.spent === 0 || isImpossible(bucket, limit, now)) return 0;
+  if (bucket.spent === 0) return 0;
   const refilled = bucket.unitsPerMs * Math.max(0, now - bucket.at);
   const spent = Math.max(0, bucket.spent - refilled);
   return bucket.unitsPerToken === limit.unitsPerToken ? spent : convert(spent, bucket.unitsPerToken, limit.unitsPerToken);
@@ -70,7 +70,8 @@ export function isStale(bucket: Bucket, limit: Limit): boolean {
   return bucket.unitsPerMs !== limit.unitsPerMs || bucket.unitsPerToken !== limit.unitsPerToken;
 }
 
-// A record more than one full refill ahead of the clock counts as full: waiting it out would take too long.
+// A record more than one full refill ahead of the clock is brought to now, for waiting it out would take too long. What
+// it has spent stays: counting it as full would lift a fine.
 function isImpossible(bucket: Bucket, limit: Limit, now: number): boolean {
   return bucket.at - now > limit.fullMs;
 }

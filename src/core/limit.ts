@@ -1,4 +1,4 @@
-import { expected, positiveInteger } from "./check.js";
+import { expected, positiveInteger, wholeNumber } from "./check.js";
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {
@@ -16,6 +16,11 @@ export interface LimitOptions {
   readonly capacity: number;
   /** The sustained rate, such as `perSecond(5)`. */
   readonly refill: Refill;
+  /**
+   * Whole tokens of this limit that a request costs unless it says otherwise. At most the capacity; 0 for a limit that
+   * only named costs draw on. Default 1.
+   */
+  readonly cost?: number | undefined;
 }
 
 /**
@@ -31,6 +36,8 @@ export interface Limit {
   readonly capacity: number;
   /** The sustained rate, as the user wrote it. */
   readonly refill: Refill;
+  /** Whole tokens that a request costs unless it says otherwise. */
+  readonly cost: number;
   /** `p` of the arithmetic: units that refill each millisecond. */
   readonly unitsPerMs: number;
   /** `q` of the arithmetic: units in one token. */
@@ -69,8 +76,8 @@ export const perHour = (tokens: number): Refill => ({ tokens, everyMs: 3_600_000
  */
 export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000 });
 
-/** The options of a limit, and of a policy, which may be one limit. */
-export const LIMIT_OPTIONS = ["name", "capacity", "refill", "limits"];
+/** The names of all {@link LimitOptions}. */
+export const LIMIT_OPTIONS = ["name", "capacity", "refill", "cost"] as const satisfies readonly (keyof LimitOptions)[];
 
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
@@ -96,7 +103,9 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     throw new RangeError(`${expected("capacity", `at most ${most} at this refill`, capacity)}. Lower it, or shorten \`refill.everyMs\`.`);
   }
   const fullMs = Math.ceil(size / unitsPerMs);
-  return withComputed({ name, capacity, refill: Object.freeze({ tokens, everyMs }) }, { unitsPerMs, unitsPerToken, size, fullMs });
+  const cost = options.cost === undefined ? 1 : wholeNumber("cost", options.cost);
+  if (cost > capacity) throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
+  return withComputed({ name, capacity, refill: Object.freeze({ tokens, everyMs }), cost }, { unitsPerMs, unitsPerToken, size, fullMs });
 }
 
 /** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */

@@ -1,6 +1,7 @@
 import { createIdentityCheck, createRequestCheck } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
 import { expected, wholeNumber } from "../core/check.js";
+import { neverFits, parseCost, type Cost } from "../core/cost.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import { makeLimit, perSecond } from "../core/limit.js";
@@ -55,7 +56,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   reader: RequestReader<Request>,
 ): Gate<Request, Rest> {
   const options = checkGateOptions(given);
-  const { cost: costOption = 1, onDecision, refundWhen, partitionKey, unidentified = "share", functionTimeoutMs = 5_000 } = options;
+  const { cost: costOption, onDecision, refundWhen, partitionKey, unidentified = "share", functionTimeoutMs = 5_000 } = options;
   const run = <T>(name: string, fn: (request: Request, ...rest: Rest) => T | Promise<T>) => contain(name, fn, functionTimeoutMs);
   const skip = options.skip && run("skip", options.skip);
   const keyOf = run("key", options.key);
@@ -70,7 +71,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   const limiter = options.limiter ?? ownLimiter(options);
   if (pickPolicy === null) {
     checkPolicy(limiter.policy);
-    if (typeof costOption === "number" && costOption > limiter.policy.maxCost) {
+    if (typeof costOption !== "function" && neverFits(limiter.policy, parseCost(limiter.policy, costOption))) {
       throw new RangeError(expected("cost", `at most the capacity, ${limiter.policy.maxCost}`, costOption));
     }
   }
@@ -100,14 +101,14 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
     if (caller === UNIDENTIFIED && unidentified === "refuse") {
       return shadow ? SKIP : refusals.forMissingKey({ request, crossOrigin: isCrossOrigin(request) });
     }
-    if (costOf === null) return findPolicy(request, rest, caller, costOption as number);
+    if (costOf === null) return findPolicy(request, rest, caller, costOption as Cost | undefined);
     const cost = costOf(request, rest);
     return isPromise(cost)
-      ? cost.then((known) => findPolicy(request, rest, caller, wholeNumber("cost()", known)))
-      : findPolicy(request, rest, caller, wholeNumber("cost()", cost));
+      ? cost.then((known) => findPolicy(request, rest, caller, checkCost(known)))
+      : findPolicy(request, rest, caller, checkCost(cost));
   }
 
-  function findPolicy(request: Request, rest: Rest | undefined, caller: Key, cost: number): Verdict | Promise<Verdict> {
+  function findPolicy(request: Request, rest: Rest | undefined, caller: Key, cost: Cost | undefined): Verdict | Promise<Verdict> {
     if (pickPolicy === null) return consume(request, caller, cost, limiter.policy);
     const policy = pickPolicy(request, rest);
     return isPromise(policy)
@@ -115,8 +116,8 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
       : consume(request, caller, cost, checkPolicy(policy));
   }
 
-  function consume(request: Request, caller: Key, cost: number, policy: Policy): Verdict | Promise<Verdict> {
-    const decision = limiter.consume(caller, policy === limiter.policy ? cost : { cost, policy });
+  function consume(request: Request, caller: Key, cost: Cost | undefined, policy: Policy): Verdict | Promise<Verdict> {
+    const decision = limiter.consume(caller, policy === limiter.policy && typeof cost !== "object" ? cost : { cost, policy });
     // Faster than isPromise here, which is called with too many shapes of objects to be optimized.
     return "allowed" in decision
       ? verdictOf(request, caller, policy, decision)
@@ -181,6 +182,11 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   function isCrossOrigin(request: Request): boolean {
     return (reader.header(request, "origin") ?? null) !== null;
   }
+}
+
+// The limiter checks tokens by the names of limits.
+function checkCost(cost: unknown): Cost {
+  return typeof cost === "object" && cost !== null ? (cost as Cost) : wholeNumber("cost()", cost);
 }
 
 // Only true skips. Another value that JavaScript takes for true is a mistake, such as a forgotten call or comparison.

@@ -55,7 +55,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: ()
   function write(policy: Policy, decision: Decision, partition?: Uint8Array): FieldList {
     if (decision.degraded || fields.length === 0) return [];
     const readings = readingsOf(decision);
-    const shown = readings.length === 1 ? (readings[0] as Reading) : readings.reduce((a, b) => (b.remaining < a.remaining ? b : a));
+    const shown = readings.length === 1 ? (readings[0] as Reading) : (readings.find(({ limit }) => limit === decision.limit) ?? decision);
     const refused = decision.reason === "limited";
     const resetMs = refused ? decision.retryAfterMs : shown.remaining === 0 ? shown.nextTokenMs : shown.resetMs;
     const facts = {

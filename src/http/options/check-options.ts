@@ -22,7 +22,8 @@ export function checkGateOptions<Request, Rest extends readonly unknown[]>(given
       throw new TypeError(expected(name, "a function", options[name]));
     }
   }
-  if (typeof options.cost !== "function" && options.cost !== undefined) wholeNumber("cost", options.cost);
+  // By the names of limits, the limiter checks it.
+  if (!["function", "object", "undefined"].includes(typeof options.cost) || options.cost === null) wholeNumber("cost", options.cost);
   checkChoice("retryAfter", ["seconds", "http-date"], options.retryAfter);
   checkChoice("unidentified", ["share", "refuse", "skip"], options.unidentified);
   if (options.limiter !== undefined) checkBesideLimiter(options);

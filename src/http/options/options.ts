@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.js";
+import type { Cost } from "../../core/cost.js";
 import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import type { Refill } from "../../core/limit.js";
@@ -56,10 +57,11 @@ export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
    */
   readonly key: (request: Request, ...rest: Rest) => MaybeKey | Promise<MaybeKey>;
   /**
-   * Whole tokens that a request costs: a number or a function. Default 1. A number above the capacity throws a
-   * RangeError when the gate is made. A function's result above the capacity gets a 400.
+   * What a request costs: whole tokens of every limit, or of each limit by its name, such as `{ tokens: 2_000 }`; or a
+   * function that returns them. A limit that is left out costs its own `cost`, which is 1 by default. A cost above the
+   * capacity throws a RangeError when the gate is made; from a function it gets a 400.
    */
-  readonly cost?: number | ((request: Request, ...rest: Rest) => number | Promise<number>) | undefined;
+  readonly cost?: Cost | ((request: Request, ...rest: Rest) => Cost | Promise<Cost>) | undefined;
   /**
    * True for requests without a limit: they cost nothing and get no header fields. May return a promise. CORS
    * preflights need no `skip`: see `preflights`.

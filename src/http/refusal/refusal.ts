@@ -37,7 +37,10 @@ export function createRefusals<Request>(options: RefusalOptions<Request>): Refus
 
   return {
     forDecision(to, policy, decision, fields) {
-      if (decision.reason === "cost_above_capacity") return withProblem(to, costTooHigh(decision.cost, policy.maxCost), decision, fields);
+      if (decision.reason === "cost_above_capacity") {
+        const { cost, capacity } = readings(decision).reduce((a, b) => (b.cost > b.capacity && b.capacity < a.capacity ? b : a), decision);
+        return withProblem(to, costTooHigh(cost, capacity), decision, fields);
+      }
       const seconds = toRetryAfter(decision.retryAfterMs);
       const wait = ["retry-after", retryAfter === "http-date" ? toHttpDate(wallClock() + decision.retryAfterMs) : String(seconds)];
       if (decision.reason === "store_unavailable") return withProblem(to, storeUnavailable(seconds), decision, wait);

@@ -5,7 +5,9 @@
 import { checkPolicyName } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
-import { consume, debit, peek, refund, type Decision } from "../../core/decision.js";
+import { BLOCK_LIMIT, blockLeft, extendBlock } from "../../core/block.js";
+import type { Costs } from "../../core/costs.js";
+import { adjust, consume, peek, settle, whileBlocked, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Charge, SyncStore } from "../../core/store.js";
@@ -79,6 +81,9 @@ export class MemoryStore implements SyncStore {
   readonly #table: MemoryTable;
   readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
   /** The entry of the last policy, since most stores serve one policy. */
+  /** The blocks, as buckets of a limit. While there are none, no call looks for one. */
+  readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0 };
+  readonly #block: Bucket = fullBucket(BLOCK_LIMIT);
   #last: StoredPolicy = { policy: null, salt: { high: 0, low: 0 }, limits: [], buckets: [] };
 
   /** Throws a TypeError or RangeError that names the wrong option. */
@@ -90,10 +95,10 @@ export class MemoryStore implements SyncStore {
     this.#table = new MemoryTable(maxKeys);
   }
 
-  consume(policy: Policy, key: string, cost: number): Decision {
+  consume(policy: Policy, key: string, costs: Costs): Decision {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
-    const decision = consume(entry.buckets, policy, cost, now);
+    const decision = this.#blocks.buckets > 0 && this.#blockMs(now) > 0 ? this.#refuse(entry, policy, costs, now) : consume(entry.buckets, policy, costs, now);
     this.#save(entry, now);
     return decision;
   }
@@ -104,33 +109,36 @@ export class MemoryStore implements SyncStore {
       throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
     }
     const now = readClock(this.clock);
-    const would = charges.map(({ policy, key, cost }) => peek(this.#load(policy, key).buckets, policy, cost, now));
+    const would = charges.map(({ policy, key, cost }) => this.#peek(policy, key, cost, now));
     const all = would.every(({ allowed }) => allowed);
     return charges.map(({ policy, key, cost }, i) => {
       const entry = this.#load(policy, key);
-      // A cost above the capacity takes nothing. Like any refusal, it settles records in old numbers (law L14).
-      const decision = consume(entry.buckets, policy, all ? cost : policy.maxCost + 1, now);
+      const decision = all ? consume(entry.buckets, policy, cost, now) : (would[i] as Decision);
+      if (!all) settle(entry.buckets, policy, now);
       this.#save(entry, now);
-      return all ? decision : (would[i] as Decision);
+      return decision;
     });
   }
 
-  peek(policy: Policy, key: string, cost: number): Decision {
-    return peek(this.#load(policy, key).buckets, policy, cost, readClock(this.clock));
+  peek(policy: Policy, key: string, costs: Costs): Decision {
+    return this.#peek(policy, key, costs, readClock(this.clock));
   }
 
-  refund(policy: Policy, key: string, tokens: number): void {
+  adjust(policy: Policy, key: string, changes: Costs): boolean {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
-    refund(entry.buckets, policy, tokens, now);
+    const done = adjust(entry.buckets, policy, changes, now);
     this.#save(entry, now);
+    return done;
   }
 
-  debit(policy: Policy, key: string, tokens: number): void {
+  /** A block takes the place of one bucket. */
+  block(policy: Policy, key: string, forMs: number): void {
     const now = readClock(this.clock);
-    const entry = this.#load(policy, key);
-    debit(entry.buckets, policy, tokens, now);
-    this.#save(entry, now);
+    this.#load(policy, key);
+    this.#table.get(this.#bucketKey, this.#blocks, this.#block);
+    extendBlock(this.#block, forMs, now);
+    this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);
   }
 
   reset(policy: Policy, key: string): void {
@@ -143,6 +151,24 @@ export class MemoryStore implements SyncStore {
   stats(): MemoryStats {
     const { size: buckets, evictedBusy } = this.#table;
     return { buckets, evictedBusy };
+  }
+
+  #peek(policy: Policy, key: string, costs: Costs, now: number): Decision {
+    const decision = peek(this.#load(policy, key).buckets, policy, costs, now);
+    const blockMs = this.#blockMs(now);
+    return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
+  }
+
+  /** What a block of the loaded key has left. */
+  #blockMs(now: number): number {
+    this.#table.get(this.#bucketKey, this.#blocks, this.#block);
+    return blockLeft(this.#block, now);
+  }
+
+  #refuse({ buckets }: StoredPolicy, policy: Policy, costs: Costs, now: number): Decision {
+    const decision = whileBlocked(peek(buckets, policy, costs, now), this.#blockMs(now));
+    settle(buckets, policy, now);
+    return decision;
   }
 
   #load(policy: Policy, key: string): StoredPolicy {

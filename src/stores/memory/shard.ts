@@ -152,12 +152,11 @@ export class MemoryShard {
     return slot;
   }
 
-  // A record more than one full refill ahead of the clock counts as full, so that it blocks no other bucket (law L6).
+  // A record more than one full refill ahead of the clock is brought to now (law L6).
   #fullAt(slot: number, now: number): number {
     const { limit } = this.#limits.get(this.#words[WORDS * slot + LIMIT] as number);
     const at = this.#bytes.getFloat64(4 * WORDS * slot + AT, true);
-    if (at - now > limit.fullMs) return now;
-    return at + Math.ceil(this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true) / limit.unitsPerMs);
+    return (at - now > limit.fullMs ? now : at) + Math.ceil(this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true) / limit.unitsPerMs);
   }
 
   // Closes the gap (backward shift), so that no probe stops early and no tombstones pile up.

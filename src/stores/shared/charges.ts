@@ -1,4 +1,5 @@
 import { expected, wholeNumber } from "../../core/check.js";
+import { costAt } from "../../core/costs.js";
 import type { Charge } from "../../core/store.js";
 
 // The most parts in one call to Redis. Postgres has the same limit, so that a change of store breaks no call.
@@ -11,8 +12,8 @@ const MOST_CHARGES = 128;
 export function checkCharges(charges: readonly Charge[]): void {
   if (!Array.isArray(charges)) throw new TypeError(expected("charges", "a list", charges));
   if (charges.length > MOST_CHARGES) throw new RangeError(expected("charges", `a list of at most ${MOST_CHARGES}`, charges));
-  for (const { key, cost } of charges as readonly Charge[]) {
+  for (const { policy, key, cost } of charges as readonly Charge[]) {
     if (typeof key !== "string" || key === "") throw new TypeError(expected("key", "a non-empty string", key));
-    wholeNumber("cost", cost);
+    policy.limits.forEach((_, i) => wholeNumber("cost", costAt(cost, i)));
   }
 }

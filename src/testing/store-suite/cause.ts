@@ -1,3 +1,4 @@
+import { BLOCK } from "../../core/block.js";
 import { isStale, type Bucket } from "../../core/bucket.js";
 import type { Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
@@ -52,6 +53,10 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
     if (stale.length > 0) {
       yield { state: without(state, stale), cause: "This is the answer of a bucket that new numbers of the policy made full. Convert its record to the new numbers." };
       yield { state: reinterpreted(state, stale), cause: "This is the answer of a record in old numbers that was read as if it were in the new ones. Convert it first." };
+    }
+    if (state.has(BLOCK)) {
+      const rest = new Map([...state].filter(([name]) => name !== BLOCK));
+      yield { state: rest, cause: "This is the answer without the block. Keep the block beside the buckets until it ends, whatever the policy's numbers are." };
     }
     yield { state: new Map(), cause: fullBucketCause(past.at(-1), state, now) };
     for (const limit of limits) {

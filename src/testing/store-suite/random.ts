@@ -1,4 +1,6 @@
+import { simplest, type Costs } from "../../core/costs.js";
 import type { Limit, LimitOptions } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
 
 /** Random numbers that repeat for the same seed (mulberry32). */
 export class Random {
@@ -60,6 +62,27 @@ export function randomCost(random: Random, { capacity }: Limit): number {
   if (kind < 0.8) return random.between(0, capacity);
   return random.pick([0, capacity, Math.min(LARGEST, capacity + 1), LARGEST]);
 }
+
+/** Returns a cost for `policy`: half of the time with a cost of its own for each limit. */
+export function randomCosts(random: Random, { limits }: Policy): Costs {
+  return random.next() < 0.5 ? randomCost(random, random.pick(limits)) : simplest(limits.map((limit) => randomCost(random, limit)));
+}
+
+/** Returns a change of `adjust`: tokens to take or give back, sometimes more than can be taken. */
+export function randomChanges(random: Random, { limits }: Policy, sign: 1 | -1 | null): Costs {
+  return simplest(limits.map((limit) => {
+    const tokens = random.next() < 0.95 ? Math.min(random.between(0, limit.capacity), LARGEST / 4) : randomCost(random, limit);
+    return (sign ?? random.pick([1, -1, 0])) * tokens + 0;
+  }));
+}
+
+/** Returns the milliseconds of a block. */
+export function randomBlock(random: Random, limit: Limit): number {
+  return Math.min(1 + Math.abs(Math.round(randomMove(random, limit, false))), LONGEST_BLOCK_MS);
+}
+
+// The longest that a limiter asks a store for: 68 years.
+const LONGEST_BLOCK_MS = 2_147_483_647_000;
 
 /** Returns a move of the clock in ms, scaled to `limit`. It may be a fraction, and negative if `back` is true. */
 export function randomMove(random: Random, limit: Limit, back: boolean): number {

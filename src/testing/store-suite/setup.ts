@@ -6,9 +6,9 @@ import type { TestFunction } from "../runner.js";
 export type StoreTrait =
   /** The optional methods of the port. */
   | "peek"
-  | "refund"
+  | "adjust"
+  | "block"
   | "reset"
-  | "debit"
   | "consumeTogether"
   | "close"
   /** Stores that the factory makes with the same clock setting share their buckets, like several processes. */

@@ -31,10 +31,12 @@ interface NamedBucket {
  */
 async function checkApart(trial: Trial, buckets: readonly NamedBucket[]): Promise<void> {
   const each = (method: StoreCall["method"], part = 1): StoreCall[] =>
-    buckets.map(({ policy, key }, i) => ({ method, policy, key, tokens: Math.ceil((1 + (i % 37)) / part) }));
+    buckets.map(({ policy, key }, i) => ({ method, policy, key, tokens: Math.trunc((2 + (i % 37)) / part) }));
   await trial.callAll(...each("consume"));
-  if (trial.has("refund")) await trial.callAll(...each("refund", 2));
-  if (trial.has("debit")) await trial.callAll(...each("debit"));
+  if (trial.has("adjust")) {
+    await trial.callAll(...each("adjust", -2));
+    await trial.callAll(...each("adjust"));
+  }
   await trial.callAll(...each("consume").reverse());
   if (trial.has("reset")) await checkResetsApart(trial, buckets.slice(0, RESET_BUCKETS));
 }

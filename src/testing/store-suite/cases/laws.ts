@@ -112,14 +112,14 @@ export const lawCases: readonly StoreCase[] = [
   },
   {
     name: "L4 · a debt is kept until it is paid back, to the millisecond",
-    cause: "Expiry assumes that a bucket holds at most its capacity. After a debit, spent can be twice that.",
-    needs: ["debit"],
+    cause: "Expiry assumes that a bucket holds at most its capacity. After a debit, spent can be more than that.",
+    needs: ["adjust"],
     async run(trial) {
       await trial.openStores("mixed");
       await eachLimit(trial, HOSTILE_LIMITS.slice(0, 6), async (limit, name) => {
         const policy = trial.policy(name, limit);
         await trial.consume(policy, "caller", limit.capacity);
-        await trial.callAll({ method: "debit", policy, key: "caller", tokens: limit.capacity });
+        await trial.callAll({ method: "adjust", policy, key: "caller", tokens: limit.capacity });
         const { allowed, retryAfterMs } = await trial.consume(policy, "caller", limit.capacity);
         assert(!allowed, "Expected a key that owes a whole capacity to be refused, got allowed");
         for (const ms of [Math.ceil(retryAfterMs / 2), retryAfterMs - Math.ceil(retryAfterMs / 2) - 1]) {

@@ -1,12 +1,13 @@
+import type { Costs } from "../../../core/costs.js";
 import type { Policy } from "../../../core/policy.js";
 import type { Charge } from "../../../core/store.js";
 import { assert, AssertionError } from "../../assert.js";
 import type { StoreCall } from "../states.js";
 import type { StoreCase, Trial } from "../trial.js";
 
-const OPTIONAL_METHODS = ["peek", "refund", "reset", "debit", "consumeTogether", "close"] as const;
+const OPTIONAL_METHODS = ["peek", "adjust", "block", "reset", "consumeTogether", "close"] as const;
 
-/** The optional methods of the port. The random schedules test peek, refund, reset and debit as well. */
+/** The optional methods of the port. The random schedules test peek, adjust, block and reset as well. */
 export const optionalMethodCases: readonly StoreCase[] = [
   {
     name: "port · the store has exactly the optional methods that `lacks` does not list",
@@ -21,8 +22,8 @@ export const optionalMethodCases: readonly StoreCase[] = [
       }
     },
   },
-  ...(["refund", "reset", "debit"] as const).map((tested): StoreCase => ({
-    name: `${tested} · takes effect at once, even for a key that was just refused`,
+  ...([["adjust", "refund", -3], ["adjust", "debit", 3], ["reset", "reset", 0], ["block", "block", 700]] as const).map(([tested, name, tokens]): StoreCase => ({
+    name: `${name} · takes effect at once, even for a key that was just refused`,
     cause: `The store answers a refusal from memory. \`${tested}\` must clear that memory.`,
     needs: [tested],
     async run(trial) {
@@ -30,12 +31,12 @@ export const optionalMethodCases: readonly StoreCase[] = [
       const policy = trial.policy("p", { capacity: 5, refill: { tokens: 1, everyMs: 1_000 } });
       for (let turn = 0; turn < 4; turn++) {
         const key = `caller ${turn}`;
-        const call = (method: StoreCall["method"], tokens: number): Promise<unknown> =>
-          trial.callThrough(method === tested ? turn >> 1 : turn, { method, policy, key, tokens });
+        const call = (method: StoreCall["method"], amount: number): Promise<unknown> =>
+          trial.callThrough(method === tested ? turn >> 1 : turn, { method, policy, key, tokens: amount });
         await call("consume", 5);
         for (let round = 0; round < 3; round++) {
           await call("consume", 3);
-          await call(tested, 3);
+          await call(tested, tokens);
           await call("consume", 3);
         }
       }
@@ -134,7 +135,7 @@ function togetherCase(name: string, moves: readonly number[], changing = false):
         trial.move(random.pick(moves));
         const charges: Charge[] = [
           { policy: one(user), key: `user ${round % 3}`, cost: random.between(0, 4) },
-          { policy: one(tenant), key: "tenant", cost: random.pick([0, 1, 2, 7, 16]) },
+          { policy: one(tenant), key: "tenant", cost: random.pick([0, 1, 2, 7, 16, [1, 9], [3, 0]]) },
           { policy: one(user), key: "device", cost: random.between(0, 2) },
         ];
         await chargeAndCompare(trial, random.next() < 0.5 ? charges : charges.reverse());
@@ -155,6 +156,6 @@ async function chargeAndCompare(trial: Trial, charges: readonly Charge[]): Promi
   if (!all) for (const { policy, key } of charges) trial.oracle.assume(consumeCall(policy, key, policy.maxCost + 1), trial.now);
 }
 
-function consumeCall(policy: Charge["policy"], key: string, tokens: number): StoreCall {
+function consumeCall(policy: Charge["policy"], key: string, tokens: Costs): StoreCall {
   return { method: "consume", policy, key, tokens };
 }

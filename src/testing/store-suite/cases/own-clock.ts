@@ -81,7 +81,7 @@ export const ownClockCases: readonly StoreCase[] = [
       const call = (method: StoreCall["method"], tokens: number): StoreCall => ({ method, policy, key: "caller", tokens });
       let last = await store.consume(policy, "caller", 900);
       trial.compareAtItsTime(call("consume", 900), last);
-      for (const [method, tokens] of [["refund", 90], ["debit", 70], ["peek", 5], ["refund", 60], ["debit", 80]] as const) {
+      for (const [method, tokens] of [["adjust", -90], ["adjust", 70], ["peek", 5], ["adjust", -60], ["adjust", 80]] as const) {
         if (!trial.has(method)) continue;
         await waitMs(20);
         const answer = await callStore(other, call(method, tokens));
@@ -136,11 +136,11 @@ export const ownClockCases: readonly StoreCase[] = [
         const answers = await store.consumeTogether(charges);
         const left = answers.map(({ allowed, remaining }) => (allowed ? remaining : "refused")).join(" and ");
         assert(left === "1 and 9", `Expected \`consumeTogether\` to leave 1 and 9 tokens, got ${left}`);
-        if (store.refund !== undefined) await store.refund(policy, "caller", 1);
+        if (store.adjust !== undefined) await store.adjust(policy, "caller", -1);
         else await store.consume(policy, "caller", 0);
       }
-      if (store.refund !== undefined) {
-        await store.refund(policy, "caller", 4);
+      if (store.adjust !== undefined) {
+        await store.adjust(policy, "caller", -4);
         await expectNext(store, 5, true, 1);
       }
       if (store.reset !== undefined) {

@@ -1,6 +1,6 @@
 import type { Policy } from "../../../core/policy.js";
 import type { StoreCall } from "../states.js";
-import { HOSTILE_LIMITS, randomCost, randomLimit, randomMove } from "../random.js";
+import { HOSTILE_LIMITS, randomBlock, randomChanges, randomCosts, randomLimit, randomMove } from "../random.js";
 import type { StoreTrait } from "../setup.js";
 import type { StoreCase, Trial } from "../trial.js";
 
@@ -11,7 +11,7 @@ interface Schedule {
   /** Whether the clock can step back. Default false. */
   readonly back?: boolean;
   /** The methods to call. List a method twice to make it twice as likely. */
-  readonly methods: ReadonlyArray<StoreCall["method"]>;
+  readonly methods: ReadonlyArray<StoreCall["method"] | "refund" | "debit">;
   /** Concurrent calls per caller and tick. Default 1. */
   readonly concurrent?: number;
 }
@@ -31,8 +31,10 @@ async function play(trial: Trial, { ticks, callers, back = false, methods, concu
       Array.from({ length: concurrent }, (): StoreCall => {
         const policy = random.pick(policies);
         const method = random.pick(methods);
-        const cost = randomCost(random, random.pick(policy.limits));
-        return { method, policy, key, tokens: method === "refund" || method === "debit" ? Math.max(1, cost) : cost };
+        if (method === "refund") return { method: "adjust", policy, key, tokens: randomChanges(random, policy, -1) };
+        if (method === "debit") return { method: "adjust", policy, key, tokens: randomChanges(random, policy, 1) };
+        if (method === "adjust") return { method, policy, key, tokens: randomChanges(random, policy, null) };
+        return { method, policy, key, tokens: method === "block" ? randomBlock(random, policy.limits[0]) : randomCosts(random, policy) };
       }),
     );
     await trial.callAll(...calls);
@@ -115,7 +117,7 @@ export const scheduleCases: readonly StoreCase[] = [
   scheduleCase("refund · returns tokens, up to full and no further", {
     cause: "A refund makes spent negative, or returns another number of tokens.",
     ticks: 40, callers: severalLimits, methods: ["consume", "consume", "refund"],
-  }, "refund"),
+  }, "adjust"),
   scheduleCase("reset · makes the bucket full", {
     cause: "`reset` leaves the record of a limit behind.",
     ticks: 20, callers: severalLimits, methods: ["consume", "consume", "consume", "reset"],
@@ -126,12 +128,20 @@ export const scheduleCases: readonly StoreCase[] = [
   }, "reset"),
   scheduleCase("L8 · concurrent consume, peek, refund and reset are exact under any clock", {
     cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "consume", "peek", "refund", "reset"], concurrent: 3,
-  }, "peek", "refund", "reset"),
-  scheduleCase("debit · takes missing tokens, up to twice the capacity and no further", {
-    cause: "A debit is refused, or not limited to twice the capacity.",
-    ticks: 40, callers: changingLimits, methods: ["consume", "consume", "debit"],
-  }, "debit"),
-  scheduleCase("L8 · concurrent calls of all methods with debit are exact under any clock", {
-    cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "debit", "peek", "refund", "reset"], concurrent: 3,
-  }, "debit", "peek", "refund", "reset"),
+  }, "peek", "adjust", "reset"),
+  scheduleCase("debit · takes missing tokens, exactly as many as it is told", {
+    cause: "A debit is refused or cut although the tokens fit into 2^53 - 1 units, or taken although they do not.",
+    ticks: 40, callers: changingLimits, methods: ["consume", "consume", "debit", "refund"],
+  }, "adjust"),
+  scheduleCase("adjust · changes each limit by its own tokens, all in one step", {
+    cause: "One number is applied to all limits, or some limits are changed although another cannot be.",
+    ticks: 40, callers: severalLimits, back: true, methods: ["consume", "adjust"], concurrent: 2,
+  }, "adjust"),
+  scheduleCase("block · refuses everything until it ends, through new numbers, refunds and debits", {
+    cause: "The block is kept in a limit's units, is shortened by a later block, or ends with the buckets.",
+    ticks: 40, callers: changingLimits, methods: ["consume", "consume", "consume", "adjust", "peek", "block"],
+  }, "block", "adjust", "peek"),
+  scheduleCase("L8 · concurrent calls of all methods are exact under any clock", {
+    cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "adjust", "peek", "block", "reset"], concurrent: 3,
+  }, "adjust", "block", "peek", "reset"),
 ];

@@ -1,0 +1,27 @@
+import type { Bucket } from "./bucket.js";
+import type { Limit } from "./limit.js";
+
+/** The name of a block among the records of a key. No limit has it. */
+export const BLOCK = "!";
+
+/** The numbers of a block: one unit is one millisecond. A block has no capacity. */
+export const BLOCK_LIMIT: Limit = Object.freeze({
+  name: BLOCK, capacity: 0, refill: Object.freeze({ tokens: 1, everyMs: 1 }), cost: 0, unitsPerMs: 1, unitsPerToken: 1, size: 0, fullMs: 0,
+});
+
+/**
+ * Milliseconds that a block has left. A clock that stepped back leaves the block's end where it was, unless the record is
+ * further ahead than the block is long: then it is brought to now.
+ */
+export function blockLeft({ spent, at }: Bucket, now: number): number {
+  const ahead = at - now;
+  return ahead > spent ? spent : Math.max(0, spent + ahead);
+}
+
+/** Makes the block end `forMs` after `now`, or when it would have ended, whichever is later. */
+export function extendBlock(block: Bucket, forMs: number, now: number): void {
+  block.spent = Math.max(blockLeft(block, now), forMs);
+  block.at = now;
+  block.unitsPerMs = BLOCK_LIMIT.unitsPerMs;
+  block.unitsPerToken = BLOCK_LIMIT.unitsPerToken;
+}

@@ -1,0 +1,78 @@
+import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock } from "./block.js";
+import { fullBucket, isStale, type Bucket } from "./bucket.js";
+import type { Costs } from "./costs.js";
+import { adjust, consume, peek, settle, whileBlocked, type Decision } from "./decision.js";
+import type { Limit } from "./limit.js";
+import type { Policy } from "./policy.js";
+
+/**
+ * All that is stored about one key under one policy name: a bucket for each limit that is not full, by the limit's name,
+ * and a block under `"!"`. A limit without a bucket is full. Limits that a policy lacks belong to another version of it;
+ * their buckets stay.
+ */
+export type Records = Map<string, Bucket>;
+
+/** A decision, and whether the records changed: only then must they be stored. */
+export interface RecordsDecision {
+  readonly decision: Decision;
+  readonly changed: boolean;
+}
+
+/**
+ * What `consume` of a store does: decides, and changes `records` in place. While a block lasts, everything is refused.
+ *
+ * A refusal changes only records that were counted in other numbers than those of `policy` (law L14).
+ */
+export function consumeRecords(records: Records, policy: Policy, costs: Costs, now: number): RecordsDecision {
+  const buckets = bucketsOf(records, policy);
+  const blockMs = blockOf(records, now);
+  const isStaleRecord = policy.limits.some((limit, i) => isStale(buckets[i] as Bucket, limit));
+  const decision = blockMs > 0 ? whileBlocked(peek(buckets, policy, costs, now), blockMs) : consume(buckets, policy, costs, now);
+  if (blockMs > 0) settle(buckets, policy, now);
+  const changed = decision.allowed || isStaleRecord;
+  if (changed) keep(records, policy, buckets);
+  return { decision, changed };
+}
+
+/** The decision that {@link consumeRecords} would make. Changes nothing. */
+export function peekRecords(records: Records, policy: Policy, costs: Costs, now: number): Decision {
+  const decision = peek(bucketsOf(records, policy), policy, costs, now);
+  const blockMs = blockOf(records, now);
+  return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
+}
+
+/**
+ * Takes so many tokens of each limit, or gives back those below 0. Returns false and changes nothing when a limit would
+ * have more than 2^53 - 1 units spent.
+ */
+export function adjustRecords(records: Records, policy: Policy, changes: Costs, now: number): boolean {
+  const buckets = bucketsOf(records, policy);
+  const done = adjust(buckets, policy, changes, now);
+  if (done) keep(records, policy, buckets);
+  return done;
+}
+
+/** Blocks the key for `forMs`, or for what an earlier block has left if that is more. */
+export function blockRecords(records: Records, forMs: number, now: number): void {
+  const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+  extendBlock(block, forMs, now);
+  records.set(BLOCK, block);
+}
+
+function blockOf(records: Records, now: number): number {
+  const block = records.get(BLOCK);
+  return block === undefined ? 0 : blockLeft(block, now);
+}
+
+// Copies, because `consume` changes its buckets in place.
+function bucketsOf(records: Records, policy: Policy): Bucket[] {
+  return policy.limits.map((limit) => ({ ...(records.get(limit.name) ?? fullBucket(limit)) }));
+}
+
+function keep(records: Records, { limits }: Policy, buckets: readonly Bucket[]): void {
+  limits.forEach(({ name }: Limit, i) => {
+    const bucket = buckets[i] as Bucket;
+    if (bucket.spent === 0) records.delete(name);
+    else records.set(name, bucket);
+  });
+}
