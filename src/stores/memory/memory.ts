@@ -128,7 +128,7 @@ export class MemoryStore implements SyncStore {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
     const done = adjust(entry.buckets, policy, changes, now);
-    this.#save(entry, now);
+    if (done) this.#save(entry, now);
     return done;
   }
 

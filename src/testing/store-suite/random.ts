@@ -71,7 +71,7 @@ export function randomCosts(random: Random, { limits }: Policy): Costs {
 /** Returns a change of `adjust`: tokens to take or give back, sometimes more than can be taken. */
 export function randomChanges(random: Random, { limits }: Policy, sign: 1 | -1 | null): Costs {
   return simplest(limits.map((limit) => {
-    const tokens = random.next() < 0.95 ? Math.min(random.between(0, limit.capacity), LARGEST / 4) : randomCost(random, limit);
+    const tokens = random.next() < 0.95 ? Math.min(random.between(0, limit.capacity), Math.floor(LARGEST / 4)) : randomCost(random, limit);
     return (sign ?? random.pick([1, -1, 0])) * tokens + 0;
   }));
 }
