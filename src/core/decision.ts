@@ -156,7 +156,8 @@ function readingOf({ limit, capacity, remaining, retryAfterMs, nextTokenMs, rese
   return { limit, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
 }
 
-function bindsMore(a: Reading, b: Reading): boolean {
+/** Whether `a` binds more than `b`: the longer wait, or else the fewer tokens left, or else the later next token. */
+export function bindsMore(a: Reading, b: Reading): boolean {
   if (a.retryAfterMs !== b.retryAfterMs) return a.retryAfterMs > b.retryAfterMs;
   if (a.remaining !== b.remaining) return a.remaining < b.remaining;
   return a.nextTokenMs > b.nextTokenMs;
