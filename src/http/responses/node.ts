@@ -1,4 +1,5 @@
 import { warnOnce } from "../../warnings/warnings.js";
+import type { FieldList } from "../headers/field.js";
 import type { RequestReader } from "../reader.js";
 import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
@@ -50,7 +51,7 @@ export const nodeReader: RequestReader<NodeRequest> = {
 export function applyToNode(response: NodeResponse, verdict: Pass): void {
   const { fields, settle } = verdict;
   if (!response.headersSent) {
-    for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
+    setFields(response, fields);
     exposeOn(response, verdict);
   } else if (fields.length > 0) warnOfSentHeaders();
   if (settle === null) return;
@@ -93,8 +94,7 @@ function sendRefusal(response: NodeResponse, verdict: Refuse): void {
 
 function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Responder, request: object): void {
   const earlier = response.getHeaders();
-  const fields = withoutContent(verdict.fields);
-  for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
+  setFields(response, withoutContent(verdict.fields));
   response.statusCode = verdict.status;
   watchRespond(response, respond, call, sendStandard);
 
@@ -110,6 +110,10 @@ function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Respond
     sendRefusal(response, verdict);
     ignoreLateWrites(response);
   }
+}
+
+function setFields(response: NodeResponse, fields: FieldList): void {
+  for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
 }
 
 function exposeOn(response: NodeResponse, { expose }: Pass | Refuse): void {
