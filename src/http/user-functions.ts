@@ -84,7 +84,7 @@ export async function runAside<T>(name: string, fn: () => T | Promise<T>): Promi
 
 /** Warns that `name` failed, once in the process. Its errors change no response. */
 export function reportFailure(name: string, error: unknown): void {
-  warnOnce("SLUICE_FUNCTION_FAILED", `\`${name}\` failed. No response depends on it. This error and all later ones are dropped`, textOf(error));
+  warnOnce("SLUICE_FUNCTION_FAILED", `\`${name}\` failed. The request goes on without it. This error and all later ones are dropped`, textOf(error));
 }
 
 function unrefTimer(then: () => void, ms: number): unknown {

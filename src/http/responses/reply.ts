@@ -29,18 +29,20 @@ export function refuseOnReply(reply: SendingReply, verdict: Refuse): void {
 }
 
 function sendOnReply(reply: SendingReply, verdict: Refuse): void {
-  setOnReply(reply, verdict, verdict.fields);
+  setOnReply(reply, verdict.fields);
+  reply.code(verdict.status);
   void reply.send(verdict.body);
 }
 
-function setOnReply(reply: SendingReply, { status }: Refuse, fields: FieldList): void {
+function setOnReply(reply: SendingReply, fields: FieldList): void {
   for (let i = 0; i < fields.length; i += 2) reply.header(fields[i] as string, fields[i + 1]);
-  reply.code(status);
 }
 
 function respondOnReply(reply: SendingReply, verdict: Refuse, respond: Responder): void {
   const earlier = reply.getHeaders();
-  setOnReply(reply, verdict, withoutContent(verdict.fields));
+  setOnReply(reply, withoutContent(verdict.fields));
+  // Not by `code`, or else `redirect` would send this status.
+  reply.raw.statusCode = verdict.status;
   // While hooks hold a reply back it does not count as sent, and a second `send` would end the process.
   const send = reply.send.bind(reply);
   let isSending = false;
