@@ -18,7 +18,7 @@ import type { Outcome } from "../verdict.js";
  * a handler, such as the bindings of a Worker: `key`, `policy`, `cost` and `skip` get it after the request.
  */
 export type GateOptions<Request, Rest extends readonly unknown[] = []> = SharedOptions<Request, Rest> &
-  (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>);
+  ((OneCharge<Request, Rest> & (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>)) | SeveralCharges<Request, Rest>);
 
 type Behavior = Omit<LimiterOptions<Store>, "policy" | "store" | "clock">;
 
@@ -31,6 +31,7 @@ export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> exten
   /** The clock of the default store: milliseconds, monotonic by default. */
   readonly clock?: Clock | undefined;
   readonly limiter?: undefined;
+  readonly charges?: undefined;
 }
 
 /** The options with `limiter`, which you also use outside of HTTP. */
@@ -39,6 +40,35 @@ export interface GivenLimiter<Request, Rest extends readonly unknown[] = []> ext
   readonly limiter: Limiter;
   /** Picks a policy made by `definePolicy` for a request. Default: the limiter's own. */
   readonly policy?: ((request: Request, ...rest: Rest) => Policy | Promise<Policy>) | undefined;
+  readonly charges?: undefined;
+}
+
+/** The options with `charges`, for requests that are charged under several policies together or not at all. */
+export interface SeveralCharges<Request, Rest extends readonly unknown[] = []> extends Behavior {
+  /**
+   * What each request takes, such as tokens of a user and of their tenant: from all of them in one step of the store, or
+   * from none. The response shows every limit, and a refusal the longest wait.
+   */
+  readonly charges: ReadonlyArray<GateCharge<Request, Rest>>;
+  /** Where all buckets are kept; it must have `consumeTogether`. Default: a memory store of the gate's own. */
+  readonly store?: Store | undefined;
+  /** The clock of the default store: milliseconds, monotonic by default. */
+  readonly clock?: Clock | undefined;
+  readonly limiter?: undefined;
+  readonly policy?: undefined;
+  readonly key?: undefined;
+  readonly cost?: undefined;
+  readonly wait?: undefined;
+}
+
+/** One of the `charges` of a request. */
+export interface GateCharge<Request, Rest extends readonly unknown[] = []> {
+  /** The limits of each key: an object, or a function that picks a policy made by `definePolicy` for a request. */
+  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Policy | Promise<Policy>);
+  /** Who pays: see {@link OneCharge.key}. With `unidentified: "skip"` only this charge is left out when it is missing. */
+  readonly key: (request: Request, ...rest: Rest) => MaybeKey | Promise<MaybeKey>;
+  /** See {@link OneCharge.cost}. */
+  readonly cost?: Cost | ((request: Request, ...rest: Rest) => Cost | Promise<Cost>) | undefined;
 }
 
 /** The type of an option that does not go beside `limiter`. Its text appears in the compile error. */
@@ -46,8 +76,8 @@ export type BelongsToLimiter = "belongs to the limiter: pass it to createLimiter
 
 type LimiterMembers = { readonly [Name in "store" | "clock" | keyof Behavior]?: BelongsToLimiter | undefined };
 
-/** The options that go beside a `policy` and beside a `limiter`. */
-export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
+/** Who pays for a request, how much, and whether it may wait. */
+export interface OneCharge<Request, Rest extends readonly unknown[] = []> {
   /**
    * Returns who is calling: a signed-in user or a device, as a string or a tuple such as `["user", 42]`. May return a
    * promise.
@@ -63,6 +93,22 @@ export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
    * capacity throws a RangeError when the gate is made; from a function it gets a 400.
    */
   readonly cost?: Cost | ((request: Request, ...rest: Rest) => Cost | Promise<Cost>) | undefined;
+  /**
+   * Holds a request until its tokens are there, instead of refusing it: a waiter on `limiter`, made by `createWaiter`. A
+   * request that would wait longer than the waiter's `maxWaitMs` is refused at once. A client that disconnects leaves the
+   * queue. Only beside `limiter`, whose store needs `peek`.
+   */
+  readonly wait?: RequestWaiter | undefined;
+}
+
+/** The part of a waiter that a gate uses. */
+export interface RequestWaiter {
+  /** Resolves with the decision that took the tokens. Rejects with an error whose `code` begins with `"ERR_WAIT_"`. */
+  wait(key: Key, asked: { readonly cost?: Cost | undefined; readonly policy?: Policy | undefined; readonly signal?: AbortSignal | undefined }): Promise<Decision>;
+}
+
+/** The options that go beside a `policy`, a `limiter` and `charges`. */
+export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
   /**
    * True for requests without a limit: they cost nothing and get no header fields. May return a promise. CORS
    * preflights need no `skip`: see `preflights`.
