@@ -26,4 +26,5 @@ export { combine, type Combined, type CombinedDecision, type Each } from "./comp
 export { createReservations, type Reservation, type Reservations, type ReservationsOptions } from "./composed/reservations.js";
 export { createWaiter, type Waiter, type WaiterOptions, type WaitOptions } from "./composed/waiter.js";
 export { WaitError, type WaitErrorCode } from "./composed/wait-error.js";
+export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address-key.js";
 export { silenceWarnings, type WarningCode } from "./warnings/warnings.js";
