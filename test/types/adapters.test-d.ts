@@ -190,6 +190,29 @@ app.get("/same", { config: { rateLimit: { cost: undefined, key: undefined, polic
 app.get("/wrong", { config: { rateLimit: { cost: "5" } } }, () => "ok");
 // Fastify takes config's own type from the value, so a misspelt option compiles; registering the route fails.
 
+// Fastify: the hook that the limit runs in, and a hook for one route, whose functions may name their own request.
+
+void app.register(forFastify.rateLimit, { policy, key: () => "ann", hook: "preHandler", global: false });
+app.post("/hook", { config: { rateLimit: { hook: "preValidation" } } }, () => "ok");
+app.get("/none", { onRequest: app.rateLimit(), preValidation: [app.rateLimit({ cost: 2 })] }, () => "ok");
+app.post("/any", { preHandler: app.rateLimit({ key: (request) => (expectTypeOf(request).toEqualTypeOf<FastifyRequest>(), request.ip) }) }, () => "ok");
+type Login = FastifyRequest<{ Body: { account: string } }>;
+const byAccount = app.rateLimit({ policy, key: (request: Login) => ["account", request.body.account] });
+expectTypeOf(byAccount).toEqualTypeOf<forFastify.FastifyRateLimitHandler<Login>>();
+app.post<{ Body: { account: string } }>("/login", { preHandler: byAccount }, () => "ok");
+app.post("/login2", { preHandler: app.rateLimit<Login>({ policy, key: (request) => request.body.account, refundWhen: (_, request) => request.body.account === "ann" }) }, () => "ok");
+app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => "nothing");
+// @ts-expect-error
+void app.register(forFastify.rateLimit, { policy, key: () => "ann", hook: "preParsing" });
+// @ts-expect-error
+void app.register(forFastify.rateLimit, { policy, key: () => "ann", global: "no" });
+// @ts-expect-error
+app.get("/hook", { preHandler: app.rateLimit({ hook: "preHandler" }) }, () => "ok");
+// @ts-expect-error
+app.get("/hook", { onSend: app.rateLimit() }, () => "ok");
+// @ts-expect-error
+app.post<{ Body: { other: string } }>("/login", { preHandler: byAccount }, () => "ok");
+
 // Hono: an app's Env is named, as for every middleware that is made by a function; without one, middleware fits any app.
 
 interface AppEnv {

@@ -45,7 +45,8 @@ function checkBesideLimiter<Request, Rest extends readonly unknown[]>(options: G
   }
 }
 
-function checkChoice(name: string, choices: readonly string[], value: unknown): void {
+/** Throws a RangeError unless `value` is undefined or one of `choices`. */
+export function checkChoice(name: string, choices: readonly string[], value: unknown): void {
   if (value === undefined || choices.includes(value as string)) return;
   throw new RangeError(expected(name, choices.map((choice) => JSON.stringify(choice)).join(" or "), value));
 }
