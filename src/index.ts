@@ -27,4 +27,5 @@ export { createReservations, type Reservation, type Reservations, type Reservati
 export { createWaiter, type Waiter, type WaiterOptions, type WaitOptions } from "./composed/waiter.js";
 export { WaitError, type WaitErrorCode } from "./composed/wait-error.js";
 export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address-key.js";
+export { type Tier } from "./http/options/options.js";
 export { silenceWarnings, type WarningCode } from "./warnings/warnings.js";

@@ -16,7 +16,7 @@ import { NONE, type FieldList } from "./headers/field.js";
 import { perPolicy } from "./headers/per-policy.js";
 import { createHeaderWriter, DEFAULT_STYLES } from "./headers/writer.js";
 import { isPromise } from "./is-promise.js";
-import type { GateOptions } from "./options/options.js";
+import type { GateOptions, Tier } from "./options/options.js";
 import { createPreflights } from "./preflights.js";
 import { createAddressCheck } from "./address-check.js";
 import type { RequestReader } from "./reader.js";
@@ -109,10 +109,14 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
 
   function findPolicy(request: Request, rest: Rest | undefined, caller: Key, cost: number): Verdict | Promise<Verdict> {
     if (pickPolicy === null) return consume(request, caller, cost, limiter.policy);
-    const policy = pickPolicy(request, rest);
-    return isPromise(policy)
-      ? policy.then((known) => consume(request, caller, cost, checkPolicy(known)))
-      : consume(request, caller, cost, checkPolicy(policy));
+    const tier = pickPolicy(request, rest);
+    return isPromise(tier) ? tier.then((known) => followTier(request, caller, cost, known)) : followTier(request, caller, cost, tier);
+  }
+
+  function followTier(request: Request, caller: Key, cost: number, tier: Tier): Verdict | Promise<Verdict> {
+    if (tier === "unlimited") return SKIP;
+    if (tier !== "blocked") return consume(request, caller, cost, checkPolicy(tier));
+    return shadow ? SKIP : refusals.forBlocked({ request, crossOrigin: isCrossOrigin(request) });
   }
 
   function consume(request: Request, caller: Key, cost: number, policy: Policy): Verdict | Promise<Verdict> {
@@ -173,7 +177,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   }
 
   function checkPolicy(policy: Policy): Policy {
-    if (!isPolicy(policy)) throw new TypeError(expected("policy()", "made by definePolicy", policy));
+    if (!isPolicy(policy)) throw new TypeError(expected("policy()", 'made by definePolicy, "unlimited" or "blocked"', policy));
     checkOnce(policy);
     return policy;
   }

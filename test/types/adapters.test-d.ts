@@ -6,11 +6,11 @@ import { expectTypeOf } from "expect-type";
 import express, { type Request as ExpressRequest, type RequestHandler } from "express";
 import { fastify, type FastifyRequest } from "fastify";
 import { Hono, type Context } from "hono";
-import { createLimiter, createObserver, definePolicy, perSecond } from "sluice";
+import { createLimiter, createObserver, definePolicy, perSecond, type Tier } from "sluice";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
-import { draft7, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter } from "sluice/http";
+import { draft7, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Refuse } from "sluice/http";
 import * as forNode from "sluice/node";
 import { adapterSuite, type AdapterSetup, type RunningServer } from "sluice/testing";
 import * as forWeb from "sluice/web";
@@ -118,6 +118,21 @@ forExpress.rateLimit({ limiter, onStoreError: "allow", key: () => "ann" });
 forExpress.rateLimit({ limiter, clock: () => 0, key: () => "ann" });
 // @ts-expect-error
 forExpress.rateLimit({ limiter, shadow: true, key: () => "ann" });
+
+// A function picks a tier: a policy, or one of two words.
+
+const pro = definePolicy({ ...policy, name: "pro" });
+const tiers = { pro, enterprise: "unlimited", banned: "blocked" } satisfies Record<string, Tier>;
+forExpress.rateLimit({ policy: (request) => tiers[request.path === "/" ? "pro" : "banned"], key: () => "ann" });
+forHono.rateLimit({ policy: async (c) => (c.req.path === "/" ? "unlimited" : pro), key: () => "ann" });
+forNode.rateLimit({ limiter, policy: () => "blocked", key: () => "ann" });
+// @ts-expect-error
+forNode.rateLimit({ policy: () => "free", key: () => "ann" });
+// @ts-expect-error
+forNode.rateLimit({ policy: "unlimited", key: () => "ann" });
+// @ts-expect-error
+({ pro, banned: "banned" }) satisfies Record<string, Tier>;
+expectTypeOf<Refuse["status"]>().toEqualTypeOf<400 | 401 | 403 | 429 | 500 | 503>();
 
 // Undefined is the same as left out.
 

@@ -18,12 +18,22 @@ import type { Outcome } from "../verdict.js";
 export type GateOptions<Request, Rest extends readonly unknown[] = []> = SharedOptions<Request, Rest> &
   (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>);
 
+/**
+ * What a caller's plan may be: a policy made by `definePolicy`, or one of two words. `"unlimited"` lets the request
+ * pass as `skip` does: nothing is charged, and there are no header fields. `"blocked"` refuses it with a 403, for as
+ * long as the plan says so.
+ */
+export type Tier = Policy | "unlimited" | "blocked";
+
 type Behavior = Omit<LimiterOptions<Store>, "policy" | "store" | "clock">;
 
 /** The options with `policy`, from which the gate makes a limiter. */
 export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> extends Behavior {
-  /** The limits of each key: an object, or a function that picks a policy made by `definePolicy` for a request. */
-  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Policy | Promise<Policy>);
+  /**
+   * The limits of each key: an object, or a function that picks a policy made by `definePolicy` for a request, or
+   * `"unlimited"` or `"blocked"`.
+   */
+  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Tier | Promise<Tier>);
   /** Where the buckets are kept. Default: a memory store of the gate's own. */
   readonly store?: Store | undefined;
   /** The clock of the default store: milliseconds, monotonic by default. */
@@ -35,8 +45,11 @@ export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> exten
 export interface GivenLimiter<Request, Rest extends readonly unknown[] = []> extends LimiterMembers {
   /** A limiter from `createLimiter`. */
   readonly limiter: Limiter;
-  /** Picks a policy made by `definePolicy` for a request. Default: the limiter's own. */
-  readonly policy?: ((request: Request, ...rest: Rest) => Policy | Promise<Policy>) | undefined;
+  /**
+   * Picks a policy made by `definePolicy`, `"unlimited"` or `"blocked"` for a request. Default: the limiter's own
+   * policy.
+   */
+  readonly policy?: ((request: Request, ...rest: Rest) => Tier | Promise<Tier>) | undefined;
 }
 
 /** The type of an option that does not go beside `limiter`. Its text appears in the compile error. */

@@ -8,7 +8,7 @@ import type { GateOptions } from "../options/options.js";
 import { toHttpDate, toRetryAfter } from "../retry-after/retry-after.js";
 import { reportFailure, settleWithin } from "../user-functions.js";
 import type { Refuse } from "../verdict.js";
-import { costTooHigh, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
+import { blockedCaller, costTooHigh, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
 
 /** Makes the responses to refused requests. */
 export interface Refusals<Request> {
@@ -16,6 +16,8 @@ export interface Refusals<Request> {
   forDecision(to: Addressee<Request>, policy: Policy, decision: Refused, fields: FieldList): Refuse | Promise<Refuse>;
   /** 401. */
   forMissingKey(to: Addressee<Request>): Refuse | Promise<Refuse>;
+  /** 403. */
+  forBlocked(to: Addressee<Request>): Refuse | Promise<Refuse>;
 }
 
 /** The request to refuse, and whether it has an `Origin`. */
@@ -48,6 +50,7 @@ export function createRefusals<Request>(options: RefusalOptions<Request>): Refus
     },
     // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
     forMissingKey: (to) => withProblem(to, unidentifiedCaller(), null, ["www-authenticate", "Bearer"]),
+    forBlocked: (to) => withProblem(to, blockedCaller(), null, NONE),
   };
 
   function withProblem(to: Addressee<Request>, problem: Problem, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
