@@ -7,18 +7,21 @@ import { chargeGroup, chargeOf, thenAll, thenOne } from "../limiter/charge.js";
 import { isShadow } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { callerOf, type MaybeKey } from "./caller.js";
-import type { GateCharge } from "./options/options.js";
+import type { GateCharge, Tier } from "./options/options.js";
 import type { Judged } from "./verdicts.js";
 
 /** What one charge of a gate takes from a request. */
 interface Part {
   readonly caller: Key;
   readonly cost: Cost | undefined;
-  readonly policy: Policy;
+  readonly tier: Tier;
 }
 
 /** How a gate with `charges` treats a request: the decision of each charge, in their order, of which some may be left out. */
-export type ChargeAll<Request, Rest> = (request: Request, rest?: Rest) => readonly Judged[] | "unidentified" | Promise<readonly Judged[] | "unidentified">;
+export type ChargeAll<Request, Rest> = (request: Request, rest?: Rest) => readonly Judged[] | Unpaid | Promise<readonly Judged[] | Unpaid>;
+
+/** Why nothing was charged. */
+type Unpaid = "unidentified" | "blocked";
 
 interface ChargesSetup<Request, Rest extends readonly unknown[]> {
   readonly charges: ReadonlyArray<GateCharge<Request, Rest>>;
@@ -50,7 +53,7 @@ export function createCharges<Request, Rest extends readonly unknown[]>(setup: C
       limiter: makeLimiter(fixed),
       key: contain<MaybeKey>("key", key),
       cost: typeof cost === "function" ? contain<Cost>("cost", cost) : () => cost,
-      policy: typeof policy === "function" ? contain<Policy>("policy", policy) : () => fixed as Policy,
+      policy: typeof policy === "function" ? contain<Tier>("policy", policy) : () => fixed as Policy,
     };
   });
   const limiters = readers.map(({ limiter }) => limiter);
@@ -65,8 +68,8 @@ export function createCharges<Request, Rest extends readonly unknown[]>(setup: C
     const parts = readers.map(({ key, cost, policy }) =>
       thenOne<MaybeKey, Part>(key(request, rest), (found) =>
         thenOne<Cost | undefined, Part>(cost(request, rest), (asked) =>
-          thenOne<Policy, Part>(policy(request, rest), (picked) => ({
-            caller: callerOf(found), cost: asked === undefined ? undefined : checkCost(asked), policy: picked,
+          thenOne<Tier, Part>(policy(request, rest), (tier) => ({
+            caller: callerOf(found), cost: asked === undefined ? undefined : checkCost(asked), tier,
           })),
         ),
       ),
@@ -74,15 +77,14 @@ export function createCharges<Request, Rest extends readonly unknown[]>(setup: C
     return thenAll(parts, take);
   }
 
-  function take(parts: readonly Part[]): readonly Judged[] | "unidentified" | Promise<readonly Judged[]> {
-    const missing = parts.some(({ caller }) => caller === UNIDENTIFIED);
-    if (missing && unidentified === "refuse") return "unidentified";
-    const kept = [...parts.keys()].filter((i) => unidentified !== "skip" || parts[i]?.caller !== UNIDENTIFIED);
-    if (kept.length === 0) return [];
-    const group = kept.map((i) => {
-      const { caller, cost, policy } = parts[i] as Part;
-      return chargeOf(limiters[i] as Limiter, caller, { cost, policy });
+  function take(parts: readonly Part[]): readonly Judged[] | Unpaid | Promise<readonly Judged[]> {
+    if (unidentified === "refuse" && parts.some(({ caller }) => caller === UNIDENTIFIED)) return "unidentified";
+    if (parts.some(({ tier }) => tier === "blocked")) return "blocked";
+    const group = parts.flatMap(({ caller, cost, tier }, i) => {
+      const isLeftOut = tier === "unlimited" || (unidentified === "skip" && caller === UNIDENTIFIED);
+      return isLeftOut ? [] : [chargeOf(limiters[i] as Limiter, caller, { cost, policy: tier as Policy })];
     });
+    if (group.length === 0) return [];
     // In shadow mode one that would refuse must not hold up the others.
     const decided = isShadow(first) ? thenAll(group.map(({ limiter, key, asked }) => limiter.consume(key, asked)), (all) => all) : chargeGroup(group);
     return thenOne(decided, (decisions) =>

@@ -14,7 +14,7 @@ import { checkCost, createCharges } from "./charges.js";
 import { checkGateOptions } from "./options/check-options.js";
 import { perPolicy } from "./headers/per-policy.js";
 import { isPromise } from "./is-promise.js";
-import type { AnyRespond, GateCharge, GateOptions } from "./options/options.js";
+import type { AnyRespond, GateCharge, GateOptions, Tier } from "./options/options.js";
 import { createPreflights } from "./preflights.js";
 import type { RequestReader } from "./reader.js";
 import { contain } from "./user-functions.js";
@@ -83,8 +83,9 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
     return several === undefined ? findCaller(request, rest, known) : thenOne(several.chargeAll(request, rest), (judged) => judge(request, judged));
   }
 
-  function judge(request: Request, judged: readonly Judged[] | "unidentified"): Verdict | Promise<Verdict> {
+  function judge(request: Request, judged: readonly Judged[] | "unidentified" | "blocked"): Verdict | Promise<Verdict> {
     if (judged === "unidentified") return verdicts.onMissingKey(request);
+    if (judged === "blocked") return verdicts.onBlocked(request);
     for (const { caller, policy } of judged) {
       verdicts.checkIdentity(caller);
       checkPolicy(policy);
@@ -111,10 +112,14 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
 
   function findPolicy(request: Request, rest: Rest | undefined, caller: Key, cost: Cost | undefined): Verdict | Promise<Verdict> {
     if (pickPolicy === null) return consume(request, caller, cost, limiter.policy);
-    const policy = pickPolicy(request, rest);
-    return isPromise(policy)
-      ? policy.then((known) => consume(request, caller, cost, checkPolicy(known)))
-      : consume(request, caller, cost, checkPolicy(policy));
+    const tier = pickPolicy(request, rest);
+    return isPromise(tier) ? tier.then((known) => followTier(request, caller, cost, known)) : followTier(request, caller, cost, tier);
+  }
+
+  function followTier(request: Request, caller: Key, cost: Cost | undefined, tier: Tier): Verdict | Promise<Verdict> {
+    if (tier === "unlimited") return SKIP;
+    if (tier !== "blocked") return consume(request, caller, cost, checkPolicy(tier));
+    return verdicts.onBlocked(request);
   }
 
   function consume(request: Request, caller: Key, cost: Cost | undefined, policy: Policy): Verdict | Promise<Verdict> {
@@ -146,7 +151,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   }
 
   function checkPolicy(policy: Policy): Policy {
-    if (!isPolicy(policy)) throw new TypeError(expected("policy()", "made by definePolicy", policy));
+    if (!isPolicy(policy)) throw new TypeError(expected("policy()", 'made by definePolicy, "unlimited" or "blocked"', policy));
     checkOnce(policy);
     return policy;
   }

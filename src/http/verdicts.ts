@@ -36,6 +36,8 @@ export interface Verdicts<Request> {
   onDecisions(request: Request, judged: readonly Judged[]): Verdict | Promise<Verdict>;
   /** The verdict on a request without a key, when `unidentified` is `"refuse"`. */
   onMissingKey(request: Request): Verdict | Promise<Verdict>;
+  /** The verdict on a request whose tier is `"blocked"`. */
+  onBlocked(request: Request): Verdict | Promise<Verdict>;
 }
 
 /** Makes the {@link Verdicts} of one gate. The options are checked already, apart from `headers`. */
@@ -57,6 +59,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     checkPolicy: writer.check,
     checkIdentity,
     onMissingKey: (request) => (shadow ? SKIP : refusals.forMissingKey({ request, crossOrigin: isCrossOrigin(request) })),
+    onBlocked: (request) => (shadow ? SKIP : refusals.forBlocked({ request, crossOrigin: isCrossOrigin(request) })),
     onDecision(request, caller, policy, decision) {
       const fields = rememberDecision(request, writer, decision, fieldsOf(request, caller, policy, decision));
       const crossOrigin = isCrossOrigin(request);

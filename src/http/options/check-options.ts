@@ -73,7 +73,8 @@ function checkWait({ wait, limiter }: Readonly<Record<string, unknown>>): void {
   if (store?.peek === undefined) throw new TypeError("Expected the store of a limiter with `wait` to have `peek`, got one without it");
 }
 
-function checkChoice(name: string, choices: readonly string[], value: unknown): void {
+/** Throws a RangeError unless `value` is undefined or one of `choices`. */
+export function checkChoice(name: string, choices: readonly string[], value: unknown): void {
   if (value === undefined || choices.includes(value as string)) return;
   throw new RangeError(expected(name, choices.map((choice) => JSON.stringify(choice)).join(" or "), value));
 }

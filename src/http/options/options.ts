@@ -20,12 +20,22 @@ import type { Outcome } from "../verdict.js";
 export type GateOptions<Request, Rest extends readonly unknown[] = []> = SharedOptions<Request, Rest> &
   ((OneCharge<Request, Rest> & (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>)) | SeveralCharges<Request, Rest>);
 
+/**
+ * What a caller's plan may be: a policy made by `definePolicy`, or one of two words. `"unlimited"` lets the request
+ * pass as `skip` does: nothing is charged, and there are no header fields. `"blocked"` refuses it with a 403, for as
+ * long as the plan says so.
+ */
+export type Tier = Policy | "unlimited" | "blocked";
+
 type Behavior = Omit<LimiterOptions<Store>, "policy" | "store" | "clock">;
 
 /** The options with `policy`, from which the gate makes a limiter. */
 export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> extends Behavior {
-  /** The limits of each key: an object, or a function that picks a policy made by `definePolicy` for a request. */
-  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Policy | Promise<Policy>);
+  /**
+   * The limits of each key: an object, or a function that picks a policy made by `definePolicy` for a request, or
+   * `"unlimited"` or `"blocked"`.
+   */
+  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Tier | Promise<Tier>);
   /** Where the buckets are kept. Default: a memory store of the gate's own. */
   readonly store?: Store | undefined;
   /** The clock of the default store: milliseconds, monotonic by default. */
@@ -38,8 +48,11 @@ export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> exten
 export interface GivenLimiter<Request, Rest extends readonly unknown[] = []> extends LimiterMembers {
   /** A limiter from `createLimiter`. */
   readonly limiter: Limiter;
-  /** Picks a policy made by `definePolicy` for a request. Default: the limiter's own. */
-  readonly policy?: ((request: Request, ...rest: Rest) => Policy | Promise<Policy>) | undefined;
+  /**
+   * Picks a policy made by `definePolicy`, `"unlimited"` or `"blocked"` for a request. Default: the limiter's own
+   * policy.
+   */
+  readonly policy?: ((request: Request, ...rest: Rest) => Tier | Promise<Tier>) | undefined;
   readonly charges?: undefined;
 }
 
@@ -55,16 +68,26 @@ export interface SeveralCharges<Request, Rest extends readonly unknown[] = []> e
   /** The clock of the default store: milliseconds, monotonic by default. */
   readonly clock?: Clock | undefined;
   readonly limiter?: undefined;
-  readonly policy?: undefined;
-  readonly key?: undefined;
-  readonly cost?: undefined;
   readonly wait?: undefined;
+  readonly policy?: Belongs<GateCharge<Request, Rest>["policy"]>;
+  readonly key?: Belongs<GateCharge<Request, Rest>["key"]>;
+  readonly cost?: Belongs<GateCharge<Request, Rest>["cost"]>;
 }
+
+// Nothing has such a type. The function in it is what TypeScript infers the parameters of a written one from, whichever
+// of the options' forms it has in mind.
+type Belongs<T> = (Extract<T, (...args: never) => unknown> & BelongsToCharge) | undefined;
+
+/** The type of an option that does not go beside `charges`. Its text appears in the compile error. */
+export type BelongsToCharge = "belongs to a charge: write charges: [{ policy, key, cost }]";
 
 /** One of the `charges` of a request. */
 export interface GateCharge<Request, Rest extends readonly unknown[] = []> {
-  /** The limits of each key: an object, or a function that picks a policy made by `definePolicy` for a request. */
-  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Policy | Promise<Policy>);
+  /**
+   * The limits of each key: an object, or a function that picks a {@link Tier} for a request. `"unlimited"` leaves out
+   * this charge; `"blocked"` refuses the request.
+   */
+  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Tier | Promise<Tier>);
   /** Who pays: see {@link OneCharge.key}. With `unidentified: "skip"` only this charge is left out when it is missing. */
   readonly key: (request: Request, ...rest: Rest) => MaybeKey | Promise<MaybeKey>;
   /** See {@link OneCharge.cost}. */

@@ -7,7 +7,7 @@ import { toHttpDate, toRetryAfter } from "../retry-after/retry-after.js";
 import { useOrElse } from "../user-functions.js";
 import type { Refuse, Responder } from "../verdict.js";
 import { PROBLEM_TYPE, toContent, toRefusal, type Refusal } from "./own-answer.js";
-import { costTooHigh, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
+import { blockedCaller, costTooHigh, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
 
 /** Makes the responses to refused requests. */
 export interface Refusals<Request> {
@@ -15,6 +15,8 @@ export interface Refusals<Request> {
   forDecision(to: Addressee<Request>, parts: Parts, decision: Refused, fields: FieldList): Refuse | Promise<Refuse>;
   /** 401. */
   forMissingKey(to: Addressee<Request>): Refuse | Promise<Refuse>;
+  /** 403. */
+  forBlocked(to: Addressee<Request>): Refuse | Promise<Refuse>;
 }
 
 /** The policies that a request was charged under, each followed by its decision. */
@@ -55,6 +57,7 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
     },
     // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
     forMissingKey: (to) => withProblem(to, unidentifiedCaller(), null, ["www-authenticate", "Bearer"]),
+    forBlocked: (to) => withProblem(to, blockedCaller(), null, NONE),
   };
 
   function withProblem(to: Addressee<Request>, problem: Problem, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {

@@ -86,6 +86,8 @@ export type AdapterTrait =
   | "disconnects"
   /** A client can send several requests on one connection before the first response. */
   | "pipelining"
+  /** The limiter runs before the body is read. */
+  | "earlyLimit"
   /** The adapter can reach the connection of a refused request, and so close it when the body does not end. */
   | "unreadBodies"
   /** The adapter has a `respond` option. */
