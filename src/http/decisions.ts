@@ -21,8 +21,8 @@ class Itself {
   }
 }
 
-// The private field costs a tenth of Object.defineProperty. It appears in no list of properties and no log, and no other
-// code can read or set it.
+// The private field costs a tenth of Object.defineProperty. It appears in no list of properties and no log, and no
+// other code can read or set it.
 function createDecisionField() {
   return class DecidedRequest extends Itself {
     #last: Decided;

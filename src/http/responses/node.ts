@@ -1,9 +1,9 @@
 import { warnOnce } from "../../warnings/warnings.js";
-import type { FieldList } from "../headers/field.js";
+import { withoutContent, type FieldList } from "../headers/field.js";
 import type { RequestReader } from "../reader.js";
 import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
-import { fieldRecord, withoutContent } from "./field-record.js";
+import { fieldRecord } from "./field-record.js";
 import { ignoreLateWrites, watchRespond } from "./respond-on-node.js";
 import { boundUnreadBody } from "./unread-body.js";
 
