@@ -47,6 +47,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/http/retry-after/http-date.ts": "import { parseHttpDate } from './src/http/retry-after/http-date.js'",
   "src/http/address-key.ts": `import { rateLimit } from "sluice/express"; ${EXPRESS}`,
   "src/http/gate.ts": "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
+  "src/http/decisions.ts": "declare const request: Request",
   "src/http/headers/writer.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
 };
 

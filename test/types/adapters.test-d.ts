@@ -6,11 +6,11 @@ import { expectTypeOf } from "expect-type";
 import express, { type Request as ExpressRequest, type RequestHandler } from "express";
 import { fastify, type FastifyRequest } from "fastify";
 import { Hono, type Context } from "hono";
-import { createLimiter, createObserver, definePolicy, perSecond, type Tier } from "sluice";
+import { createLimiter, createObserver, definePolicy, perSecond, type Decision, type Tier } from "sluice";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
-import { draft7, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Refuse } from "sluice/http";
+import { createGate, draft7, vendorHeaders, webReader, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Refuse } from "sluice/http";
 import * as forNode from "sluice/node";
 import { adapterSuite, type AdapterSetup, type RunningServer } from "sluice/testing";
 import * as forWeb from "sluice/web";
@@ -73,6 +73,41 @@ forWeb.rateLimit({
 forWeb.rateLimit({ policy, key: () => "ann", refundWhen: async () => "yes" });
 // @ts-expect-error
 forWeb.rateLimit({ policy, key: () => "ann", preflights: 100 });
+
+// A refusal's body is an object, or a media type and text.
+
+forExpress.rateLimit({ policy, key: () => "ann", body: (problem, _decision, request) => (request.accepts("html") ? ["text/html", `<p>${problem.message}</p>`] : problem) });
+forWeb.rateLimit({ policy, key: () => "ann", body: async ({ message }) => ["text/plain", message] });
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: () => "ann", body: () => "slow down" });
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: () => "ann", body: () => ["slow down"] });
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: () => "ann", body: () => [{ message: "slow down" }] });
+
+// `respond` gets the refusal and what the framework gives a handler.
+
+forNode.rateLimit({ policy, key: () => "ann", respond: (refusal, request, response) => response.end(`${refusal.message} ${request.url} ${refusal.retryAfter?.toFixed()}`) });
+forNode.rateLimit<Http2ServerRequest, Http2ServerResponse>({ policy, key: () => "ann", respond: (_refusal, request, response) => response.stream.respond({ authority: request.authority }) });
+forExpress.rateLimit({ policy, key: () => "ann", respond: (refusal, request, response) => response.status(refusal.status).render("slow-down", { ...refusal, user: request.user }) });
+forHono.rateLimit<AppEnv>({ policy, key: () => "ann", respond: (refusal, c) => c.html(`${refusal.title} ${c.var.userId}`, 429) });
+forWeb.rateLimit({ policy, key: (_request: Request, tenant: string) => tenant, respond: async (refusal, request, tenant) => Response.json({ ...refusal.problem, tenant: tenant.length }, { status: refusal.status, headers: { from: request.url } }) });
+void fastify().register(forFastify.rateLimit, { policy, key: () => "ann", respond: (refusal, request, reply) => reply.code(429).send(`${refusal.decision?.policy} ${request.url}`) });
+// @ts-expect-error
+forHono.rateLimit({ policy, key: () => "ann", respond: () => "slow down" });
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: () => "ann", respond: (refusal) => refusal.problem });
+// @ts-expect-error
+createGate({ policy, key: () => "ann", respond: 42 }, webReader);
+
+// What was decided is typed, in any handler.
+
+express().get("/inbox/:id", (request) => void forExpress.decisionOf(request)?.remaining.toFixed());
+new Hono<AppEnv>().get("/", (c) => c.json(forHono.decisionsOf(c)));
+fastify().get("/", (request) => forFastify.decisionsOf(request).map((decision) => (expectTypeOf(decision).toEqualTypeOf<Decision>(), decision.reason)));
+expectTypeOf(forWeb.decisionOf(new Request("http://localhost/"))).toEqualTypeOf<Decision | undefined>();
+// @ts-expect-error
+forNode.decisionOf("request");
 
 // It cannot be left out, and must say who is calling.
 

@@ -201,5 +201,6 @@ export interface RespondOption<Args extends unknown[], Answer = unknown> {
 
 /** A {@link RespondOption} of any adapter. */
 export interface AnyRespond {
+  /** See {@link RespondOption}. */
   readonly respond?: ((...args: never) => unknown) | undefined;
 }
