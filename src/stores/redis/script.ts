@@ -37,9 +37,10 @@ import { LONG_WAY } from "./script-long.js";
  * they are full. A block is a record like those of limits, named "!": the ms it has left, at, 1 and 1. It is kept until
  * it is over. No limit has that name, so a value with a block always takes the long way.
  *
- * A new expiry is the instant at which all limits are full and a block is over, plus the time that filling takes: at least 10 s, at most 60
- * s. A key never expires before that instant. So most writes can leave the expiry unchanged, which halves their cost. An
- * expiry further ahead than that, as after a step back of the server's clock, is set anew by the long way.
+ * A new expiry is the instant at which all limits are full and a block is over, plus the time that filling takes: at
+ * least 10 s, at most 60 s. A key never expires before that instant. So most writes can leave the expiry unchanged,
+ * which halves their cost. An expiry further ahead than that, as after a step back of the server's clock, is set anew
+ * by the long way.
  *
  * Most requests consume from one limit whose record is absent, or has the same numbers and is not ahead of the clock.
  * The script decides these without creating a table or a function, which would be most of the cost of a single call.
