@@ -1,5 +1,4 @@
 import { expected, wholeNumber } from "../../core/check.js";
-import { costAt } from "../../core/costs.js";
 import type { Charge } from "../../core/store.js";
 
 // The most parts in one call to Redis. Postgres has the same limit, so that a change of store breaks no call.
@@ -14,6 +13,7 @@ export function checkCharges(charges: readonly Charge[]): void {
   if (charges.length > MOST_CHARGES) throw new RangeError(expected("charges", `a list of at most ${MOST_CHARGES}`, charges));
   for (const { policy, key, cost } of charges as readonly Charge[]) {
     if (typeof key !== "string" || key === "") throw new TypeError(expected("key", "a non-empty string", key));
-    policy.limits.forEach((_, i) => wholeNumber("cost", costAt(cost, i)));
+    const isList = Array.isArray(cost) && cost.length === policy.limits.length;
+    for (const each of isList ? cost : [cost]) wholeNumber("cost", each);
   }
 }
