@@ -11,12 +11,16 @@ export type Cost = number | Readonly<Record<string, number>>;
  */
 export function parseCost(policy: Policy, cost: Cost | undefined, name = "cost"): Costs {
   if (cost === undefined) return policy.ownCosts;
-  return typeof cost === "object" && cost !== null ? byName(policy, cost, name, policy.ownCosts) : wholeNumber(name, cost);
+  return isByName(cost) ? byName(policy, cost, name, policy.ownCosts) : wholeNumber(name, cost);
 }
 
 /** Checks tokens like {@link parseCost}. A limit that is not named gets those of `others`, by default 0. */
 export function parseTokens(policy: Policy, tokens: Cost, name: string, others: Costs = 0): Costs {
-  return typeof tokens === "object" && tokens !== null ? byName(policy, tokens, name, others) : wholeNumber(name, tokens);
+  return isByName(tokens) ? byName(policy, tokens, name, others) : wholeNumber(name, tokens);
+}
+
+function isByName(cost: Cost): cost is Readonly<Record<string, number>> {
+  return typeof cost === "object" && cost !== null && !Array.isArray(cost);
 }
 
 function byName(policy: Policy, given: Readonly<Record<string, number>>, name: string, others: Costs): Costs {

@@ -105,7 +105,9 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const fullMs = Math.ceil(size / unitsPerMs);
   const cost = options.cost === undefined ? 1 : wholeNumber("cost", options.cost);
   if (cost > capacity) throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
-  return withComputed({ name, capacity, refill: Object.freeze({ tokens, everyMs }), cost }, { unitsPerMs, unitsPerToken, size, fullMs });
+  const written = { name, capacity, refill: Object.freeze({ tokens, everyMs }) };
+  const computed = { unitsPerMs, unitsPerToken, size, fullMs };
+  return options.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed);
 }
 
 /** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */

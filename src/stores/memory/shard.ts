@@ -101,7 +101,8 @@ export class MemoryShard {
       slot = (slot + 1) & this.#mask;
       if (!this.#isTaken(slot)) continue;
       examined += 1;
-      const fullAt = this.#fullAt(slot, now);
+      // Records of a clock that stepped back go first: they would never be full, and crowd out live ones.
+      const fullAt = this.#fullAt(slot, now, now);
       if (fullAt < soonest || victim < 0) {
         soonest = fullAt;
         victim = slot;
@@ -152,11 +153,13 @@ export class MemoryShard {
     return slot;
   }
 
-  // A record more than one full refill ahead of the clock is brought to now (law L6).
-  #fullAt(slot: number, now: number): number {
+  // A record more than one full refill ahead of the clock is brought to now (law L6). `ifImpossible` stands for it.
+  #fullAt(slot: number, now: number, ifImpossible: number | null = null): number {
     const { limit } = this.#limits.get(this.#words[WORDS * slot + LIMIT] as number);
     const at = this.#bytes.getFloat64(4 * WORDS * slot + AT, true);
-    return (at - now > limit.fullMs ? now : at) + Math.ceil(this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true) / limit.unitsPerMs);
+    const isImpossible = at - now > limit.fullMs;
+    if (isImpossible && ifImpossible !== null) return ifImpossible;
+    return (isImpossible ? now : at) + Math.ceil(this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true) / limit.unitsPerMs);
   }
 
   // Closes the gap (backward shift), so that no probe stops early and no tombstones pile up.

@@ -70,11 +70,11 @@ describe("who has a bucket", () => {
     left("asks");
     take("refused", 11);
     take("free", 0);
-    store.refund(policy, "gives", 5);
+    store.adjust(policy, "gives", -5);
     store.reset(policy, "forgotten");
     expect(store.stats().buckets).toBe(0);
     take("alice", 4);
-    store.refund(policy, "alice", 4);
+    store.adjust(policy, "alice", -4);
     take("bob", 4);
     clock.advance(2_000);
     take("bob", 0);
