@@ -124,10 +124,12 @@ BEGIN
       AND 0 <= ALL (kept.spent) AND most >= ALL (kept.spent) AND -most <= ALL (kept.at) AND most >= ALL (kept.at)
       AND 1 <= ALL (kept.p) AND most >= ALL (kept.p) AND 1 <= ALL (kept.q) AND most >= ALL (kept.q)) IS NOT TRUE;
     any_foreign := any_foreign OR foreign_row;
-    -- The record of a block counts milliseconds. One that is further ahead of the clock than it is long begins now.
-    place := CASE WHEN NOT foreign_row THEN array_position(kept.names, '!') END;
-    block_ms := CASE WHEN place IS NULL THEN 0 ELSE greatest(0, kept.spent[place] +
-      CASE WHEN kept.at[place] - now_ms <= kept.spent[place] THEN kept.at[place] - now_ms ELSE 0 END) END;
+    -- A block is the record '!' and counts milliseconds. One further ahead of the clock than it is long begins now.
+    block_ms := 0;
+    IF kept.names <> limits AND NOT foreign_row AND '!' = ANY (kept.names) THEN
+      place := array_position(kept.names, '!');
+      block_ms := greatest(0, kept.spent[place] + CASE WHEN kept.at[place] - now_ms <= kept.spent[place] THEN kept.at[place] - now_ms ELSE 0 END);
+    END IF;
     WHILE part[k] = i LOOP
       spent_before := CASE WHEN NOT foreign_row THEN 0 END;
       lag := 0;
