@@ -5,7 +5,7 @@
 import type { Context, Env, MiddlewareHandler } from "hono";
 import { createGate } from "../http/gate.js";
 import type { GateOptions } from "../http/options/options.js";
-import { fieldRecord } from "../http/responses/field-record.js";
+import { recordOf } from "../http/responses/field-record.js";
 import { boundUnreadBody } from "../http/responses/unread-body.js";
 import { applyToResponse, refusalHeaders } from "../http/responses/web.js";
 import type { Pass, Refuse } from "../http/verdict.js";
@@ -83,7 +83,7 @@ function refuseOnHono<E extends Env>(c: Context<E>, verdict: Refuse): Response {
   const fields = isHead ? verdict.fields : verdict.fields.filter((_, i, all) => all[i - (i % 2)] !== "content-length");
   // Servers on Node handle a plain record faster than Headers.
   const isFirst = earlier.keys().next().done === true && verdict.expose.length === 0;
-  const headers = isFirst ? fieldRecord(fields) : refusalHeaders({ ...verdict, fields }, earlier);
+  const headers = isFirst ? recordOf(fields) : refusalHeaders({ ...verdict, fields }, earlier);
   const response = new Response(isHead ? null : verdict.body, { status: verdict.status, headers });
   c.res = undefined;
   return (c.res = response);

@@ -11,8 +11,9 @@ export { createHeaderWriter, type HeaderStyle, type HeaderWriter } from "./heade
 export { type BelongsToLimiter, type GateOptions, type GivenLimiter, type OwnLimiter, type SharedOptions } from "./options/options.js";
 export { type RequestReader } from "./reader.js";
 export { type Problem } from "./refusal/problem.js";
+export { fieldRecord } from "./responses/field-record.js";
 export { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./responses/node.js";
 export { boundUnreadBody } from "./responses/unread-body.js";
 export { applyToResponse, refusalResponse, webReader } from "./responses/web.js";
-export { toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
+export { retryAfterSeconds, toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
 export { type Outcome, type Pass, type Refuse, type Skip, type Verdict } from "./verdict.js";

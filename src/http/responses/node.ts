@@ -2,7 +2,7 @@ import { warnOnce } from "../../warnings/warnings.js";
 import type { RequestReader } from "../reader.js";
 import type { Pass, Refuse } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
-import { fieldRecord } from "./field-record.js";
+import { recordOf } from "./field-record.js";
 import { boundUnreadBody } from "./unread-body.js";
 
 /** The part of Node's HTTP/1 and HTTP/2 requests that a gate reads. */
@@ -77,7 +77,7 @@ export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
   exposeOn(response, verdict);
   // One writeHead costs half as much as a setHeader for each field. Middleware that changes fields late hooks
   // writeHead.
-  response.writeHead(verdict.status, fieldRecord(verdict.fields));
+  response.writeHead(verdict.status, recordOf(verdict.fields));
   response.end(verdict.body);
 }
 
