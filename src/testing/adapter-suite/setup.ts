@@ -70,6 +70,8 @@ export type AdapterTrait =
   | "disconnects"
   /** A client can send several requests on one connection before the first response. */
   | "pipelining"
+  /** The limiter runs before the framework reads the body of a request. Without it, `unreadBodies` is lacking, too. */
+  | "beforeBodies"
   /** The adapter can reach the connection of a refused request, and so close it when the body does not end. */
   | "unreadBodies";
 

@@ -134,6 +134,14 @@ describe("a trait in `lacks`", () => {
     expect(ran.filter((name) => name.includes("(skipped: "))).toEqual([]);
   });
 
+  test("skips what a limiter behind the body parser cannot do, and nothing else", () => {
+    const reasons = { beforeBodies: "after the parser", unreadBodies: "after the parser" };
+    const [all, some] = [casesOf(rateLimit), casesOf(rateLimit, reasons)];
+    const skipped = [...some.keys()].filter((name) => name.endsWith(" (skipped: after the parser)")).map((name) => name.replace(/ \(skipped.*/, ""));
+    expect([...all.keys()].filter((name) => !some.has(name))).toEqual(skipped);
+    expect(skipped.map((name) => /refused upload|small refused body|large body arrives|unread body/.exec(name)?.[0]).sort()).toEqual(["large body arrives", "refused upload", "small refused body", "unread body"]);
+  });
+
   test("registers empty tests if the runner has no `skip`", async () => {
     const cases = casesOf(rateLimit, lacks);
     const skipped = [...cases].filter(([name]) => name.includes("(skipped: "));
