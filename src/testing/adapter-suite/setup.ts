@@ -64,6 +64,12 @@ export type AdapterTrait =
   | "earlyHead"
   /** The framework answers a handler's error where the limiter can still add fields. */
   | "errorFields"
+  /** A field that the handler sets replaces the limiter's. */
+  | "handlerFields"
+  /** The limiter learns with which status the handler answered. */
+  | "outcomes"
+  /** The Content-Length of a response is sent. */
+  | "contentLength"
   /** If no function is asynchronous, the handler runs without a microtask in between. */
   | "synchronous"
   /** The framework reports that a client has disconnected. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createGate, nodeReader, applyToNode, refuseOnNode, type Pass, type Refuse, type Verdict } from "sluice/http";
+import { createGate, fieldRecord, nodeReader, applyToNode, refuseOnNode, type Pass, type Refuse, type Verdict } from "sluice/http";
 import { rateLimit } from "sluice/node";
 import { adapterSuite, type AdapterTrait } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -106,6 +106,14 @@ describe("a wrong adapter fails the case that names its mistake", () => {
     ],
     ["uses the address as the key", (options) => rateLimit({ ...options, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · each key has its own bucket"],
     ["sends 429 while the store fails", refusing((response, verdict) => refuseOnNode(response, { ...verdict, status: 429 })), '40 · `onStoreError: "unavailable"`'],
+    [
+      "sends refusals in chunks",
+      refusing((response, verdict) => {
+        const { "content-length": _length, ...fields } = fieldRecord(verdict);
+        response.writeHead(verdict.status, fields).end(verdict.body);
+      }),
+      "every kind of refusal has the Content-Length",
+    ],
     [
       "writes a second head",
       refusing((response, verdict) => {
