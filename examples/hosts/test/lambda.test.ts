@@ -16,7 +16,7 @@ function eventOf(user: string | undefined, { method = "GET", headers = {} }: { m
     rawPath: "/inbox",
     rawQueryString: "",
     cookies: ["theme=dark"],
-    headers: { accept: "*/*", "content-length": "0", host: "abc123.execute-api.eu-central-1.amazonaws.com", "x-forwarded-for": "192.0.2.1", ...headers },
+    headers: { accept: "*/*", "content-length": "0", host: "abc123.execute-api.eu-central-1.amazonaws.com", ...headers },
     requestContext: {
       accountId: "123456789012",
       apiId: "abc123",

@@ -45,17 +45,31 @@ export interface NextApp {
 export async function startNext(): Promise<NextApp> {
   // Beside node_modules, so that Next.js finds its packages.
   const dir = await mkdtemp(`${HOSTS}.next-app-`);
+  const remove = (): Promise<void> => rm(dir, { recursive: true, force: true, maxRetries: 5 });
+  try {
+    await writeApp(dir);
+    await buildApp(dir);
+    return await startApp(dir, remove);
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function writeApp(dir: string): Promise<void> {
   await cp(`${HOSTS}test/next-app`, dir, { recursive: true });
   await cp(`${HOSTS}servers/next/app`, `${dir}/app`, { recursive: true });
   await cp(`${HOSTS}servers/next/proxy.ts`, `${dir}/example-proxy.ts`);
   await writeFile(`${dir}/next.config.mjs`, CONFIG);
   await writeFile(`${dir}/tsconfig.json`, JSON.stringify({ compilerOptions: { module: "esnext", moduleResolution: "bundler" } }));
   await bundleSluice(`${dir}/node_modules/sluice`);
-  await buildApp(dir);
+}
 
+async function startApp(dir: string, remove: () => Promise<void>): Promise<NextApp> {
   const app = next({ dev: false, dir, hostname: "127.0.0.1", port: 0 });
   await app.prepare();
   const handle = app.getRequestHandler();
+  // Next.js runs in this process, and each request carries the server that it reached.
   const suites = ((globalThis as { sluiceSuite?: AsyncLocalStorage<SuiteServer> }).sluiceSuite ??= new AsyncLocalStorage());
 
   return {
@@ -71,7 +85,7 @@ export async function startNext(): Promise<NextApp> {
     },
     async close() {
       await app.close();
-      await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+      await remove();
     },
   };
 }
