@@ -1,13 +1,17 @@
 // Next.js, built: a route handler and the proxy under the adapter suite, and the examples as they are.
 import { adapterSuite } from "sluice/testing";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { proxyLacks, routeLacks, startNext, type NextApp } from "./servers/next.js";
 
 let app: NextApp | undefined;
 beforeAll(async () => {
   app = await startNext();
+  vi.spyOn(console, "error").mockReturnValue(); // Next.js prints what the suite throws on purpose
 }, 180_000);
-afterAll(() => app?.close());
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await app?.close();
+});
 
 describe("a route handler", () => adapterSuite({ test, serve: (setup) => running().serve(setup, "route"), lacks: routeLacks }));
 describe("the proxy", () => adapterSuite({ test, serve: (setup) => running().serve(setup, "proxy"), lacks: proxyLacks }));
