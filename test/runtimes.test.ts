@@ -1,6 +1,8 @@
 // docs/runtimes.md shows the last run of `npm run check:runtimes`. No page of the front names a runtime that it does not have.
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { readOutput } from "./runtimes/report.mjs";
 
 const text = (file: string): string => readFileSync(file, "utf8");
 const [, lastRun = ""] = text("docs/runtimes.md").split(/<!-- (?:begin|end) of the last run -->/);
@@ -29,4 +31,28 @@ test("the README and the package's metadata name no other runtime", () => {
   const named = new Set(Array.from(front.matchAll(known), ([name]) => name.toLowerCase()));
   const run = cells.map(([name = ""]) => name.toLowerCase()).join("\n");
   expect([...named].filter((name) => !run.includes(name))).toEqual([]);
+});
+
+/** What the report reads in the output of a program that runs these tests, as those of Next.js and Workers do. `edit` changes the output. */
+function reportOf(tests: string, edit = (output: string) => output): unknown {
+  const program = `import { runTests } from "./test/runtimes/runtimes.mjs"; await runTests("next 15.5.28", ${tests});`;
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+  return readOutput({ column: "requests at once", command: ["node", "run.mjs"] }, status, edit(stdout));
+}
+
+test("the report reads the tests of a program, whatever digits its runtime's name has", () => {
+  const passed = { name: "a: one", outcome: "passed" };
+  const skipped = { name: "b (needs a server)", outcome: "skipped" };
+  const failed = { name: "c", outcome: "failed", error: expect.stringContaining("Error: broken\n    at ") as string };
+  expect(reportOf('{ "a: one": async () => {}, b: async () => "needs a server" }')).toEqual([passed, skipped]);
+  expect(reportOf('{ "a: one": async () => {}, c: async () => { throw new Error("broken"); }, b: async () => "needs a server" }')).toEqual([passed, failed, skipped]);
+});
+
+test("a program that tells of no number of tests, of another, or of none is a failed one", () => {
+  const early = expect.objectContaining({ name: "node run.mjs ended early, with 0", outcome: "failed" }) as unknown;
+  const two = "{ a: async () => {}, b: async () => {} }";
+  const [a, b] = ["a", "b"].map((name) => ({ name, outcome: "passed" }));
+  expect(reportOf(two, (output) => output.replace(/next.*passed\n$/, ""))).toEqual([a, b, early]);
+  expect(reportOf(two, (output) => output.replace(/^ok.*\n/, ""))).toEqual([b, early]);
+  expect(reportOf("{}")).toEqual([early]);
 });
