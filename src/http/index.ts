@@ -13,8 +13,9 @@ export { type AnyRespond, type BelongsToCharge, type BelongsToLimiter, type Gate
 export { type RequestReader } from "./reader.js";
 export { type Refusal, type OwnBody } from "./refusal/own-answer.js";
 export { type Problem } from "./refusal/problem.js";
+export { fieldRecord } from "./responses/field-record.js";
 export { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./responses/node.js";
 export { boundUnreadBody } from "./responses/unread-body.js";
 export { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./responses/web.js";
-export { toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
+export { retryAfterSeconds, toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
 export { type Outcome, type Pass, type Refuse, type Responder, type Skip, type Verdict } from "./verdict.js";

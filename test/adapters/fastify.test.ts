@@ -1,4 +1,4 @@
-import { fastify } from "fastify";
+import { fastify, type FastifyRequest } from "fastify";
 import { fastify as fastify4 } from "fastify4";
 import { definePolicy } from "sluice";
 import { rateLimit, type FastifyRateLimitOptions } from "sluice/fastify";

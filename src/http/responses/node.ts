@@ -3,7 +3,7 @@ import { withoutContent, type FieldList } from "../headers/field.js";
 import type { RequestReader } from "../reader.js";
 import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
-import { fieldRecord } from "./field-record.js";
+import { recordOf } from "./field-record.js";
 import { ignoreLateWrites, watchRespond } from "./respond-on-node.js";
 import { boundUnreadBody } from "./unread-body.js";
 
@@ -89,7 +89,7 @@ export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: 
 function sendRefusal(response: NodeResponse, verdict: Refuse): void {
   // One writeHead costs half as much as a setHeader for each field. Middleware that changes fields late hooks
   // writeHead.
-  response.writeHead(verdict.status, fieldRecord(verdict.fields));
+  response.writeHead(verdict.status, recordOf(verdict.fields));
   response.end(verdict.body);
 }
 
