@@ -19,7 +19,10 @@ export class RateLimitGuard implements CanActivate {
     const verdict = await this.#gate(http.getRequest<Request>());
     if (verdict.outcome === "skip") return true;
     if (verdict.outcome === "pass") return applyToNode(response, verdict), true;
-    for (let i = 0; i < verdict.fields.length; i += 2) response.setHeader(verdict.fields[i] as string, verdict.fields[i + 1] as string);
+    for (let i = 0; i < verdict.fields.length; i += 2) {
+      const [name, value] = verdict.fields.slice(i, i + 2) as [string, string];
+      if (!name.startsWith("content-")) response.setHeader(name, value); // Nest sends the body and describes it
+    }
     throw new HttpException(JSON.parse(verdict.body) as object, verdict.status);
   }
 }
