@@ -1,6 +1,9 @@
 import { DOCS } from "../warnings/docs.js";
 
-/** Options of other packages, and what to write here instead. `gate` options belong to a middleware, others to a policy or limiter. */
+/**
+ * Options of other packages, and what to write here instead. `gate` options belong to a middleware, others to a policy
+ * or limiter.
+ */
 interface Replacement {
   /** The packages that have these options. */
   readonly of: readonly string[];
