@@ -1,9 +1,9 @@
 // What the guides say of single options, before and after, on real servers.
 import fastifyRateLimit from "@fastify/rate-limit";
-import { Controller, Get, Injectable, Module, SetMetadata, type CanActivate, type ExecutionContext } from "@nestjs/common";
+import { Controller, Get, Module, SetMetadata } from "@nestjs/common";
 import { APP_GUARD, Reflector } from "@nestjs/core";
 import { ThrottlerGuard, ThrottlerModule } from "@nestjs/throttler";
-import express, { type Request, type RequestHandler, type Response } from "express";
+import express, { type RequestHandler } from "express";
 import { rateLimit as expressRateLimit } from "express-rate-limit";
 import fastify, { type FastifyInstance } from "fastify";
 import { Hono } from "hono";
@@ -12,8 +12,9 @@ import { definePolicy, type Policy } from "sluice";
 import { rateLimit as onExpress } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import { rateLimit as onHono } from "sluice/hono";
-import { applyToNode, createGate, draft6, nodeReader, refuseOnNode, vendorHeaders, xRateLimit } from "sluice/http";
+import { draft6, vendorHeaders, xRateLimit } from "sluice/http";
 import { describe, expect, test } from "vitest";
+import { RateLimitGuard } from "../moving/nestjs-throttler/rate-limit-guard.js";
 import { limitFields, NOON, start, stopTime } from "./moving.js";
 
 const policy = { name: "api", capacity: 100, refill: { tokens: 100, everyMs: 900_000 } };
@@ -104,23 +105,11 @@ describe("@nestjs/throttler", () => {
 
   test("after: a decorator picks a route's policy, through the gate's second argument", async () => {
     const standard = definePolicy(policy);
-    @Injectable()
-    class Guard implements CanActivate {
-      readonly #reflector = new Reflector();
-      readonly #gate = createGate<Request, [ExecutionContext]>(
-        { policy: (_, context) => this.#reflector.get<Policy | undefined>("policy", context.getHandler()) ?? standard, key },
-        nodeReader,
-      );
-
-      async canActivate(context: ExecutionContext): Promise<boolean> {
-        const http = context.switchToHttp();
-        const verdict = await this.#gate(http.getRequest<Request>(), [context]);
-        if (verdict.outcome === "pass") applyToNode(http.getResponse<Response>(), verdict);
-        if (verdict.outcome === "refuse") refuseOnNode(http.getResponse<Response>(), verdict);
-        return verdict.outcome !== "refuse";
-      }
-    }
-    @Module({ controllers: [Routes], providers: [{ provide: APP_GUARD, useClass: Guard }] })
+    const guard = new RateLimitGuard({
+      policy: (_, context) => new Reflector().get<Policy | undefined>("policy", context.getHandler()) ?? standard,
+      key,
+    });
+    @Module({ controllers: [Routes], providers: [{ provide: APP_GUARD, useValue: guard }] })
     class AppModule {}
     const app = await start("nest", AppModule);
     expect(await app.send(2, "/export")).toMatchObject({ served: 1, last: { status: 429 } });

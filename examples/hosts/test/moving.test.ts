@@ -1,5 +1,7 @@
 // Each app before and after its move, with the real packages on real servers. Time is moved by hand.
-import { expect, describe, test, vi } from "vitest";
+import type { ArgumentsHost, HttpException } from "@nestjs/common";
+import { BaseExceptionFilter } from "@nestjs/core";
+import { describe, expect, test, vi } from "vitest";
 import * as expressAfter from "../moving/express-rate-limit/after.js";
 import * as expressBefore from "../moving/express-rate-limit/before.js";
 import * as fastifyAfter from "../moving/fastify-rate-limit/after.js";
@@ -80,7 +82,7 @@ const moves: Readonly<Record<string, Move>> = {
       mediaType: "application/json; charset=utf-8",
       body: '{"statusCode":429,"message":"ThrottlerException: Too Many Requests"}',
     },
-    mediaType: "application/json; charset=utf-8",
+    mediaType: "application/problem+json",
   },
 };
 
@@ -151,5 +153,20 @@ test("@nestjs/throttler has a budget for each route, sluice one for each policy"
     const app = await start("nest", AppModule);
     await app.send(100, "/hello");
     expect(await app.get("/bye")).toMatchObject({ status });
+  }
+});
+
+test("@nestjs/throttler and sluice tell an exception filter of a 429", async () => {
+  for (const AppModule of [nestBefore.AppModule, nestAfter.AppModule]) {
+    const seen: number[] = [];
+    class Recording extends BaseExceptionFilter {
+      override catch(exception: HttpException, host: ArgumentsHost): void {
+        seen.push(exception.getStatus());
+        super.catch(exception, host);
+      }
+    }
+    const app = await start("nest", AppModule, (nest) => nest.useGlobalFilters(new Recording(nest.getHttpAdapter())));
+    expect((await app.send(101, "/hello")).last).toMatchObject({ status: 429 });
+    expect(seen).toEqual([429]);
   }
 });

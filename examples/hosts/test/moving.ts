@@ -4,6 +4,7 @@ import "reflect-metadata";
 import { createServer, request, type IncomingHttpHeaders, type RequestListener } from "node:http";
 import { text } from "node:stream/consumers";
 import { getRequestListener } from "@hono/node-server";
+import type { INestApplication } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import type { Express } from "express";
 import type { FastifyInstance } from "fastify";
@@ -37,8 +38,9 @@ const listenerOf = {
     return ready.routing;
   },
   hono: (app: Hono): RequestListener => getRequestListener(app.fetch) as RequestListener,
-  nest: async (AppModule: new () => object): Promise<RequestListener> => {
+  nest: async (AppModule: new () => object, prepare: (app: INestApplication) => unknown): Promise<RequestListener> => {
     const app = await NestFactory.create(AppModule, { logger: false });
+    prepare(app);
     onTestFinished(() => app.close());
     await app.init();
     return app.getHttpAdapter().getInstance() as RequestListener;
@@ -47,9 +49,9 @@ const listenerOf = {
 
 export type Framework = keyof typeof listenerOf;
 
-/** Starts an app, which ends with the test. */
-export async function start(framework: Framework, app: unknown): Promise<RunningApp> {
-  const listener = await listenerOf[framework](app as never);
+/** Starts an app, which ends with the test. `prepare` gets an application of Nest first. */
+export async function start(framework: Framework, app: unknown, prepare: (app: INestApplication) => unknown = () => undefined): Promise<RunningApp> {
+  const listener = await listenerOf[framework](app as never, prepare);
   const { port, close } = await listen(createServer(listener));
   onTestFinished(async () => void (await close()));
 

@@ -1,6 +1,6 @@
 import express, { type Express } from "express";
-import { rateLimit } from "sluice/express";
 import { addressKey } from "../address-key.js";
+import { rateLimit } from "sluice/express";
 
 export function createApp(): Express {
   const app = express();

@@ -1,7 +1,7 @@
 import express, { type Express } from "express";
+import { addressKey } from "../address-key.js";
 import { createLimiter, createWaiter, perSecond, WaitError } from "sluice";
 import { toRetryAfter } from "sluice/http";
-import { addressKey } from "../address-key.js";
 
 export function createApp(): Express {
   const app = express();

@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance } from "fastify";
-import { rateLimit } from "sluice/fastify";
 import { addressKey } from "../address-key.js";
+import { rateLimit } from "sluice/fastify";
 
 export async function createApp(): Promise<FastifyInstance> {
   const app = fastify();

@@ -1,7 +1,7 @@
 import { getConnInfo } from "@hono/node-server/conninfo";
 import { Hono } from "hono";
-import { rateLimit } from "sluice/hono";
 import { addressKey } from "../address-key.js";
+import { rateLimit } from "sluice/hono";
 
 export function createApp(): Hono {
   const app = new Hono();

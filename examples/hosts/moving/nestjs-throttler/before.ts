@@ -1,16 +1,7 @@
-import { Controller, Get, Module } from "@nestjs/common";
+import { Module } from "@nestjs/common";
 import { APP_GUARD } from "@nestjs/core";
 import { ThrottlerGuard, ThrottlerModule } from "@nestjs/throttler";
-
-@Controller()
-class HelloController {
-  @Get("hello") hello(): string {
-    return "hello";
-  }
-  @Get("bye") bye(): string {
-    return "bye";
-  }
-}
+import { HelloController } from "./hello.js";
 
 @Module({
   imports: [ThrottlerModule.forRoot([{ ttl: 15 * 60 * 1000, limit: 100 }])],

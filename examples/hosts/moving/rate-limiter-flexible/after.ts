@@ -1,8 +1,8 @@
 import express, { type Express } from "express";
 import type { Redis } from "ioredis";
+import { addressKey } from "../address-key.js";
 import { rateLimit } from "sluice/express";
 import { RedisStore } from "sluice/redis";
-import { addressKey } from "../address-key.js";
 
 export function createApp(redis: Redis, prefix: string): Express {
   const app = express();
