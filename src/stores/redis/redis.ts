@@ -212,9 +212,7 @@ export class RedisStore implements AsyncStore {
       if (requests.length === 1 || !isTryAgain(error)) throw withoutCommand(error);
       return this.#sendApart(requests);
     }
-    return readReply(reply, requests).map((snapshots, i) =>
-      snapshots instanceof Error ? snapshots : this.#resultOf(requests[i] as BatchedRequest, snapshots, start),
-    );
+    return readReply(reply, requests).map((each, i) => (each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start)));
   }
 
   // While a slot moves, its keys are on two nodes. Only calls with one key are certain to reach the right node.
