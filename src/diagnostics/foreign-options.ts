@@ -13,7 +13,9 @@ const NAME_TEXT = "a `name` in the policy; `prefix` of RedisStore for all of a s
 const STORE_TEXT = "`store: new RedisStore(client)`, from sluice/redis";
 const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";
 const FIELDS_TEXT = '`headers: ["triple", "draft-11"]`, the default, or `[]` for none';
-const BODY_TEXT = '`body: (problem) => ({ ...problem, message: "Slow down" })`; a refusal is 429';
+const BODY_TEXT = '`body: (problem) => ({ ...problem, message: "Slow down" })`';
+const RESPOND_TEXT = "`respond: (refusal, request, response) => …`, which sends any response; the header fields are set already";
+const DECISION_TEXT = "`decisionOf(request)`, from the same module";
 const FALLBACK_TEXT = '`onStoreError: "local"`, the default, `"allow"` or `"unavailable"`';
 const OBSERVE_TEXT = "`onDecision: (decision, request) => void`, and look at `decision.allowed`";
 const NONE_TEXT = "there is no such option";
@@ -48,18 +50,18 @@ const FOREIGN: Readonly<Record<string, Replacement>> = {
   keyGenerator: { of: `${EXPRESS}, ${FASTIFY}, ${HONO}`, here: KEY_TEXT, gate: true },
   ipv6Subnet: { of: EXPRESS, here: "`key`; an address is never the default key", gate: true },
   identifier: { of: EXPRESS, here: NAME_TEXT },
-  requestPropertyName: { of: EXPRESS, here: OBSERVE_TEXT, gate: true },
+  requestPropertyName: { of: EXPRESS, here: DECISION_TEXT, gate: true },
   validate: { of: EXPRESS, here: "`silenceWarnings(code)`" },
-  global: { of: FASTIFY, here: "`config: { rateLimit: false }` on the routes without a limit", gate: true },
-  hook: { of: FASTIFY, here: `${NONE_TEXT} yet: the limit runs on onRequest`, gate: true },
+  global: { of: FASTIFY, here: "`global` of the plugin in sluice/fastify, or `config: { rateLimit: false }` on the routes without a limit" },
+  hook: { of: FASTIFY, here: "`hook` in sluice/fastify, for the plugin or a route" },
   standardHeaders: { of: `${EXPRESS}, ${HONO}`, here: FIELDS_TEXT, gate: true },
   enableDraftSpec: { of: FASTIFY, here: FIELDS_TEXT, gate: true },
   legacyHeaders: { of: EXPRESS, here: X_FIELDS_TEXT, gate: true },
   addHeaders: { of: FASTIFY, here: X_FIELDS_TEXT, gate: true },
   addHeadersOnExceeding: { of: FASTIFY, here: X_FIELDS_TEXT, gate: true },
   message: { of: `${EXPRESS}, ${HONO}`, here: BODY_TEXT, gate: true },
-  statusCode: { of: `${EXPRESS}, ${HONO}`, here: BODY_TEXT, gate: true },
-  handler: { of: `${EXPRESS}, ${HONO}`, here: BODY_TEXT, gate: true },
+  statusCode: { of: `${EXPRESS}, ${HONO}`, here: RESPOND_TEXT, gate: true },
+  handler: { of: `${EXPRESS}, ${HONO}`, here: RESPOND_TEXT, gate: true },
   errorResponseBuilder: { of: FASTIFY, here: BODY_TEXT, gate: true },
   skipFailedRequests: { of: `${EXPRESS}, ${HONO}`, here: "`refundWhen: (outcome) => outcome.status >= 400`", gate: true },
   skipSuccessfulRequests: { of: `${EXPRESS}, ${HONO}`, here: "`refundWhen: (outcome) => outcome.status < 400`", gate: true },

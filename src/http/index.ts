@@ -9,7 +9,7 @@ export { createGate, type Gate } from "./gate.js";
 export { type FieldList, type HeaderFamily } from "./headers/field.js";
 export { draft6, draft7, vendorHeaders, xRateLimit, type ResetFormat, type VendorHeaders } from "./headers/other-styles.js";
 export { createHeaderWriter, type HeaderStyle, type HeaderWriter } from "./headers/writer.js";
-export { type BelongsToLimiter, type GateOptions, type GivenLimiter, type OwnLimiter, type RespondOption, type SharedOptions } from "./options/options.js";
+export { type AnyRespond, type BelongsToCharge, type BelongsToLimiter, type GateCharge, type GateOptions, type GivenLimiter, type OneCharge, type OwnLimiter, type RequestWaiter, type RespondOption, type SeveralCharges, type SharedOptions, type Tier } from "./options/options.js";
 export { type RequestReader } from "./reader.js";
 export { type Refusal, type OwnBody } from "./refusal/own-answer.js";
 export { type Problem } from "./refusal/problem.js";

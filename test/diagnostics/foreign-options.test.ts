@@ -31,7 +31,7 @@ describe("an option of another library", () => {
     ["legacyHeaders", "headers: [xRateLimit]"],
     ["addHeaders", "headers: [xRateLimit]"],
     ["message", "body: (problem) =>"],
-    ["handler", "body: (problem) =>"],
+    ["handler", "respond: (refusal, request, response) =>"],
     ["skipFailedRequests", "refundWhen: (outcome) => outcome.status >= 400"],
     ["skipSuccessfulRequests", "refundWhen: (outcome) => outcome.status < 400"],
     ["passOnStoreError", 'onStoreError: "local"'],

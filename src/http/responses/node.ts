@@ -1,9 +1,9 @@
 import { warnOnce } from "../../warnings/warnings.js";
-import type { FieldList } from "../headers/field.js";
+import { withoutContent, type FieldList } from "../headers/field.js";
 import type { RequestReader } from "../reader.js";
 import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
-import { fieldRecord, withoutContent } from "./field-record.js";
+import { fieldRecord } from "./field-record.js";
 import { ignoreLateWrites, watchRespond } from "./respond-on-node.js";
 import { boundUnreadBody } from "./unread-body.js";
 
@@ -25,6 +25,7 @@ export interface NodeResponse {
   getHeader(name: string): unknown;
   /** The fields that are set, by name. */
   getHeaders(): Readonly<Record<string, unknown>>;
+  /** Takes a field away. */
   removeHeader(name: string): unknown;
   /** Sets a field, in place of its earlier value. */
   setHeader(name: string, value: string): unknown;
@@ -70,8 +71,8 @@ function isClosed({ destroyed, stream }: NodeResponse): boolean {
 }
 
 /**
- * Sends a refusal on a Node response, by the `respond` option if there is one and `request` is given. Of a body that was
- * not read, at most 4 MB are discarded, for at most 1,000 ms; then the connection closes. A response with headers
+ * Sends a refusal on a Node response, by the `respond` option if there is one and `request` is given. Of a body that
+ * was not read, at most 4 MB are discarded, for at most 1,000 ms; then the connection closes. A response with headers
  * already sent is only ended, with one process warning.
  */
 export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: object): void {

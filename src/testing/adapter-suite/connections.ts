@@ -40,6 +40,7 @@ export const connectionCases: readonly AdapterCase[] = [
   },
   {
     name: "39 · a 429 is sent before a large body arrives, and the body is not parsed",
+    needs: "earlyLimit",
     cause: "The limiter runs after the body parser, or the adapter waits for the body.",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });
@@ -54,6 +55,7 @@ export const connectionCases: readonly AdapterCase[] = [
   },
   {
     name: "39 · after a 429 with an unread body, the connection is closed or still usable",
+    needs: "earlyLimit",
     cause: "The rest of the body is parsed as the next request. Discard it or close the connection.",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });

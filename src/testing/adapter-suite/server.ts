@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/clock.js";
 import type { PolicyOptions, Policy } from "../../core/policy.js";
 import type { Store } from "../../core/store.js";
-import type { GateOptions, OwnLimiter, SharedOptions } from "../../http/index.js";
+import type { GateOptions, OwnLimiter, SharedOptions, Tier } from "../../http/index.js";
 import { eventually, explainFailure } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import type { AdapterSetup, AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./setup.js";
@@ -23,7 +23,7 @@ export type StartServer = (options?: CaseOptions) => Promise<ServerUnderTest>;
 
 /** The limiter's options that a case changes. */
 export interface CaseOptions extends Partial<SharedOptions<SuiteRequest>> {
-  readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Policy);
+  readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Tier);
   readonly store?: Store;
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
   readonly storeTimeoutMs?: number;
