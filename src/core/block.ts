@@ -10,12 +10,21 @@ export const BLOCK_LIMIT: Limit = Object.freeze({
 });
 
 /**
- * Milliseconds that a block has left. A clock that stepped back leaves the block's end where it was, unless the record is
- * further ahead than the block is long: then it is brought to now.
+ * Milliseconds that a block has left. A clock that stepped back leaves the block's end where it was, unless the record
+ * is further ahead than the block is long: then it is brought to now.
  */
 export function blockLeft({ spent, at }: Bucket, now: number): number {
   const ahead = at - now;
   return ahead > spent ? spent : Math.max(0, spent + ahead);
+}
+
+/**
+ * Brings the record to now if it is further ahead than the block is long. Returns whether it was: a refusal must do so.
+ */
+export function settleBlock(block: Bucket, now: number): boolean {
+  const isImpossible = block.at - now > block.spent;
+  if (isImpossible && block.spent > 0) block.at = now;
+  return isImpossible && block.spent > 0;
 }
 
 /** Makes the block end `forMs` after `now`, or when it would have ended, whichever is later. */

@@ -27,8 +27,8 @@ export interface DecisionFacts extends Reading {
   readonly policy: string;
   /**
    * One reading for each limit of a policy of several, in its order; null for a policy of one. The decision's own
-   * numbers are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest requests of
-   * this cost left.
+   * numbers are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest requests of this
+   * cost left.
    */
   readonly limits: readonly Reading[] | null;
   /** When it was decided, in milliseconds of the store's clock. A refund uses it to omit what has refilled since. */
@@ -90,10 +90,10 @@ export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Cost
   return !tooMuch;
 }
 
-/** Brings the records that were counted in old numbers to those of `policy` (law L14). */
+/** Brings the records that were counted in old numbers to those of `policy` (law L14), and impossible ones to now. */
 export function settle(buckets: readonly Bucket[], policy: Policy, now: number): void {
   for (let i = 0; i < buckets.length; i++) {
-    if (isStale(buckets[i] as Bucket, policy.limits[i] as Limit)) chargeAt(buckets, policy, i, 0, now);
+    if (isStale(buckets[i] as Bucket, policy.limits[i] as Limit, now)) chargeAt(buckets, policy, i, 0, now);
   }
 }
 

@@ -46,13 +46,12 @@ end
 local function read(part, key)
   local limits = part.limits
   part.ours, part.expires = true, 0        -- whether the value is ours or none; when it expires, or 0
-  part.spent, part.lag = {}, {}            -- for each limit: units spent now, in its own units; ms until they begin to refill
-  part.ahead = {}                          -- for each limit: ms that the record is ahead of the clock
-  part.stale = false                       -- the limits whose records are counted in other numbers, or false
+  part.spent, part.lag = {}, {}            -- for each limit: units spent now, in its own units; ms that the record is ahead of the clock
+  part.stale = false                       -- the limits whose records are in other numbers or too far ahead, or false
   part.others, part.othersMs = '', 0       -- records of other limits, as they are; ms until they are full
   part.block, part.blockMs = '', 0         -- the record of a block, as it is; what it has left
-  part.blockEndMs = 0                      -- ms until it is over: later, if its record is too far ahead to count in full
-  for j = 1, #limits do part.spent[j], part.lag[j], part.ahead[j] = 0, 0, 0 end
+  part.blockEndMs = 0                      -- ms until it is over: later, if its record is too far ahead
+  for j = 1, #limits do part.spent[j], part.lag[j] = 0, 0 end
   local value = get('GET', key)
   if not value then return end
 
@@ -70,16 +69,17 @@ local function read(part, key)
     end
     if known then
       local limit = limits[known]
-      if p ~= limit.p or q ~= limit.q then
+      local lag = at - now
+      if p ~= limit.p or q ~= limit.q or lag > limit.fullMs then
         part.stale = part.stale or {}
         table.insert(part.stale, limit)
       end
-      local ahead = at - now
-      if ahead < 0 then spent, ahead = spent + p * ahead, 0 end
+      if lag < 0 then spent = spent + p * lag end
+      -- A record further ahead than one whole refill is brought to now, and keeps what was spent.
+      if lag < 0 or lag > limit.fullMs then lag = 0 end
       if spent > 0 then
         if q ~= limit.q then spent = convert(spent, limit.q, q) end
-        -- A record further ahead than one whole refill is brought to now, and keeps what was spent.
-        part.spent[known], part.lag[known], part.ahead[known] = spent, ahead <= limit.fullMs and ahead or 0, ahead
+        part.spent[known], part.lag[known] = spent, lag
       end
     elseif name == BLOCK then
       local lag = at - now
@@ -125,6 +125,11 @@ local function write(part, key, tokens)
   end
 end
 
+local function blockFor(part, ms)
+  -- A record of nothing would not be ours.
+  if ms > 0 then part.block, part.blockEndMs = pack(RECORD, ms, now, 1, 1, BLOCK), ms end
+end
+
 -- A number as every client can read it.
 local function plain(number)
   if number > PLAIN or number < -PLAIN then return format('%.0f', number) end
@@ -144,12 +149,12 @@ local function judge(part, length, what)
     end
   end
   for j = 1, #limits do
-    local spent, ahead = part.spent[j], part.ahead[j]
+    local spent, lag = part.spent[j], part.lag[j]
     spent = plain(fits and spent or -1 - spent)
     if blockMs > 0 then
-      spent = { spent, plain(ahead), plain(blockMs) }
-    elseif ahead > 0 then
-      spent = { spent, plain(ahead) }
+      spent = { spent, plain(lag), plain(blockMs) }
+    elseif lag > 0 then
+      spent = { spent, plain(lag) }
     end
     reply[length + j] = part.ours and spent
   end
@@ -193,16 +198,15 @@ long = function(run, done, length)
       -- The limits stay as they are.
       local blocked = { limits = {} }
       read(blocked, key)
-      local ms = max(part.blockMs, part.tokens[1])
-      -- A record of nothing would not be ours.
-      if ms > 0 then blocked.block, blocked.blockEndMs = pack(RECORD, ms, now, 1, 1, BLOCK), ms end
+      blockFor(blocked, max(part.blockMs, part.tokens[1]))
       write(blocked, key, {})
     elseif allFit then
       write(part, key, part.tokens)
-    elseif what == 'c' and part.stale then
-      -- Refused; but what was counted in old numbers is settled once, and that alone.
-      local settled = { limits = part.stale }
+    elseif what == 'c' and (part.stale or part.blockEndMs > 2 * part.blockMs) then
+      -- Refused; but what was counted in old numbers, or is too far ahead of the clock, is settled once, and that alone.
+      local settled = { limits = part.stale or {} }
       read(settled, key)
+      if part.blockEndMs > 2 * part.blockMs then blockFor(settled, part.blockMs) end
       write(settled, key, {})
     end
   end

@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { definePolicy, type Decision, type Policy } from "sluice";
 import { bucketName } from "sluice/store";
-import { BLOCK, BLOCK_LIMIT, blockLeft } from "../../../src/core/block.js";
-import { charge, fullBucket, isStale, spentAt, type Bucket } from "../../../src/core/bucket.js";
+import { BLOCK, BLOCK_LIMIT, blockLeft, settleBlock } from "../../../src/core/block.js";
+import { charge, fullBucket, isStale, lagAt, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import type { Costs } from "../../../src/core/costs.js";
 import { peek, whileBlocked } from "../../../src/core/decision.js";
 import type { Limit } from "../../../src/core/limit.js";
@@ -124,7 +124,9 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
         if (what === "d") kept.delete(name);
         if (what === "a" && all) adjustRecords(after, policy, tokens, now);
         if (what === "x") blockRecords(after, tokens as number, now);
-        const stale = policy.limits.filter((limit) => records.has(limit.name) && isStale(records.get(limit.name) as Bucket, limit));
+        const stale = policy.limits.filter((limit) => records.has(limit.name) && isStale(records.get(limit.name) as Bucket, limit, now));
+        const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+        if (settleBlock(block, now)) stale.push(BLOCK_LIMIT);
         if (what === "c" && !all) settleStale(after, stale, now);
         const written = what === "x" ? [BLOCK_LIMIT] : (what === "a" || what === "c") && all ? policy.limits : what === "c" ? stale : [];
         if (written.length > 0) keep(name, after, written, now);
@@ -204,7 +206,7 @@ function seen(records: Records, policy: Policy, now: number): Bucket[] {
     const bucket = records.get(limit.name) ?? fullBucket(limit);
     const { unitsPerMs, unitsPerToken } = limit;
     const spent = spentAt(bucket, limit, now);
-    return { spent, at: spent > 0 ? Math.max(now, bucket.at) : now, unitsPerMs, unitsPerToken };
+    return { spent, at: now + lagAt(bucket, limit, now), unitsPerMs, unitsPerToken };
   });
 }
 
@@ -223,7 +225,8 @@ function remember({ denials }: { denials: Map<string, Denial[]> }, denial: Denia
 function settleStale(records: Records, stale: readonly Limit[], now: number): void {
   for (const limit of stale) {
     const bucket = { ...(records.get(limit.name) as Bucket) };
-    charge(bucket, limit, now, 0);
+    if (limit === BLOCK_LIMIT) settleBlock(bucket, now);
+    else charge(bucket, limit, now, 0);
     records.set(limit.name, bucket);
   }
 }
