@@ -49,12 +49,12 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
       applyToHono(c, verdict);
       status = c.res.status;
     } finally {
-      settle(c, verdict, status, signal);
+      settleHono(c, verdict, status, signal);
     }
   };
 }
 
-function settle<E extends Env>(c: Context<E>, verdict: Pass, status: number, signal: AbortSignal | undefined): void {
+function settleHono<E extends Env>(c: Context<E>, verdict: Pass, status: number, signal: AbortSignal | undefined): void {
   // Not awaited, so that a slow store delays no response.
   const settled = verdict.settle?.({ status, aborted: signal?.aborted === true });
   if (settled === undefined) return;

@@ -5,6 +5,7 @@ import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { MaybePromise, Store } from "../core/store.js";
 import { policyOf, requireMethod, throwOrReject, type ConsumeOptions } from "../limiter/arguments.js";
+import { thenAll } from "../limiter/charge.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import type { Combined, CombinedDecision, Each } from "./combined.js";
@@ -120,8 +121,7 @@ export function createReservations(given: Limiter | Combined, options: Reservati
               const list = one === null ? checkActual(actual, limiters) : [actual];
               // All are checked before any is settled.
               const used = settlements.map(({ parse }, i) => parse(list[i] as Cost));
-              const done = settlements.map((settlement, i) => settlement.settle(used[i] as number));
-              return sync ? done.every(Boolean) : Promise.all(done).then((all) => all.every(Boolean));
+              return thenAll(settlements.map((settlement, i) => settlement.settle(used[i] as number)), (done) => done.every(Boolean));
             });
           return { allowed: decision.allowed, decision, settle, cancel: () => settle(one === null ? limiters.map(() => 0) : 0) };
         }

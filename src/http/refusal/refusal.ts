@@ -20,7 +20,7 @@ export interface Refusals<Request> {
 }
 
 /** The policies that a request was charged under, each followed by its decision. */
-export type Parts = ReadonlyArray<Policy | Decision>;
+type Parts = ReadonlyArray<Policy | Decision>;
 
 /** The request to refuse, and whether it has an `Origin`. */
 interface Addressee<Request> {
