@@ -169,7 +169,7 @@ export function checkDecision(answer: unknown, method: string): Decision {
   if (isDecision(answer)) return answer;
   Promise.resolve(answer).catch(() => undefined); // its rejection would end the process
   const got = typeof answer === "object" && answer !== null ? membersOf(answer) : show(answer);
-  throw new TypeError(`Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeBuckets\` of sluice/store returns.`);
+  throw new TypeError(`Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeRecords\` of sluice/store returns.`);
 }
 
 function isDecision(answer: unknown): answer is Decision {
