@@ -101,9 +101,9 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
   ],
   [
     "loses refunds",
-    wrongStore({ refund: async () => undefined }),
+    wrongStore({ adjust: async () => true }),
     "refund · takes effect",
-    /Likely cause: This is the answer without `refund 3`, 0 ms before: that change was lost/,
+    /Likely cause: This is the answer without `adjust -3`, 0 ms before: that change was lost/,
   ],
   [
     "trims keys",
