@@ -5,16 +5,18 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { expected } from "../core/check.js";
 import { createGate, type Gate } from "../http/gate.js";
-import type { GateOptions } from "../http/options/options.js";
+import type { GateOptions, RespondOption } from "../http/options/options.js";
 import { EXPOSE, exposing } from "../http/responses/cors.js";
-import { applyToNode, refuseOnNode } from "../http/responses/node.js";
-import { boundUnreadBody } from "../http/responses/unread-body.js";
+import { applyToNode } from "../http/responses/node.js";
+import { refuseOnReply } from "../http/responses/reply.js";
 import { overlayOptions, shareStore } from "../http/options/route-options.js";
 import { asError } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
 
+export { decisionOf, decisionsOf } from "../http/decisions.js";
+
 /** The options of the plugin. Their functions get Fastify's request. */
-export type FastifyRateLimitOptions = GateOptions<FastifyRequest>;
+export type FastifyRateLimitOptions = GateOptions<FastifyRequest> & RespondOption<[request: FastifyRequest, reply: FastifyReply]>;
 
 /** The value of a route's `config.rateLimit`: options in place of the plugin's, or false for no limit. */
 export type RouteRateLimit<Options = FastifyRateLimitOptions> = false | { readonly [Name in keyof Options]?: Options[Name] | undefined };
@@ -119,12 +121,6 @@ function applyToFastify(verdict: Verdict, reply: FastifyReply): "sent" | "passed
     applyToNode(reply.raw, verdict.expose.length > 0 ? { ...verdict, expose: [] } : verdict);
     return "passed";
   }
-  // With the headers sent, `reply.send` would throw.
-  if (reply.raw.headersSent) refuseOnNode(reply.hijack().raw, verdict);
-  else {
-    boundUnreadBody(reply.raw);
-    for (let i = 0; i < verdict.fields.length; i += 2) reply.header(verdict.fields[i] as string, verdict.fields[i + 1]);
-    void reply.code(verdict.status).send(verdict.body);
-  }
+  refuseOnReply(reply, verdict);
   return "sent";
 }

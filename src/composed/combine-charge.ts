@@ -1,26 +1,12 @@
 import { expected } from "../core/check.js";
-import type { Costs } from "../core/costs.js";
 import { monotonicClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import type { Key } from "../core/key.js";
-import { bucketId, type Policy } from "../core/policy.js";
+import { bucketId } from "../core/policy.js";
 import { checkDecision, type Charge, type Store } from "../core/store.js";
-import type { ConsumeArgument } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { tookNothing } from "../limiter/refund.js";
-
-/** What one of several limiters is asked. */
-export interface LimiterCharge {
-  readonly limiter: Limiter;
-  readonly key: Key;
-  readonly policy: Policy;
-  readonly cost: Costs;
-  /** What its `consume` is asked. */
-  readonly asked: ConsumeArgument;
-  /** The key as the store knows it. */
-  readonly encoded: string;
-}
+import type { LimiterCharge } from "./subject.js";
 
 /**
  * The positions of limiters that are charged in one step, in the order of the first of each group. Limiters that share

@@ -1,16 +1,15 @@
 import { checkNames, checkOptions, expected, positiveInteger } from "../core/check.js";
-import { monotonicClock, readClock } from "../core/clock.js";
-import { mapCosts, parseCost, parseTokens, type Cost } from "../core/cost.js";
-import { costAt, type Costs } from "../core/costs.js";
+import { parseCost, type Cost } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
-import { bucketId, type Policy } from "../core/policy.js";
-import { refundable } from "../core/refundable.js";
-import type { LocalCharge, MaybePromise, Store } from "../core/store.js";
-import { policyOf, requireMethod, throwOrReject } from "../limiter/arguments.js";
+import type { Key } from "../core/key.js";
+import type { Policy } from "../core/policy.js";
+import type { MaybePromise, Store } from "../core/store.js";
+import { policyOf, requireMethod, throwOrReject, type ConsumeOptions } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { tookNothing } from "../limiter/refund.js";
+import type { Combined, CombinedDecision, Each } from "./combined.js";
+import { settlementOf, timeOf } from "./settlement.js";
+import { subjectOf } from "./subject.js";
 
 /** How {@link createReservations} behaves. */
 export interface ReservationsOptions {
@@ -21,12 +20,12 @@ export interface ReservationsOptions {
   readonly expiresMs?: number | undefined;
 }
 
-/** An estimated cost that was taken before the work. */
-export interface Reservation<S extends Store = Store> {
+/** An estimated cost that was taken before the work. On {@link combine}, a list: one cost for each limiter. */
+export interface Reservation<S extends Store = Store, Actual = Cost, Made extends Decision = Decision> {
   /** Whether to begin the work: `decision.allowed`. */
   readonly allowed: boolean;
   /** The decision on the estimate. A refusal says how long to wait, as any other. */
-  readonly decision: Decision;
+  readonly decision: Made;
   /**
    * Corrects the estimate to the actual cost in one step: whole numbers of at least 0, for every limit or by the names of
    * limits. A limit that is left out stays as estimated. Gives back the rest of an estimate, as far as it has not refilled
@@ -41,8 +40,8 @@ export interface Reservation<S extends Store = Store> {
    * is thrown too, and the estimate stays taken. Only after the code `"ERR_STORE_OPEN"`, when the store was not asked,
    * may you settle again.
    */
-  settle(actual: Cost): MaybePromise<S["sync"], boolean>;
-  /** Gives the whole estimate back when nothing was done: `settle(0)`. */
+  settle(actual: Actual): MaybePromise<S["sync"], boolean>;
+  /** Gives the whole estimate back when nothing was done: a cost of 0 for every limit. */
   cancel(): MaybePromise<S["sync"], boolean>;
 }
 
@@ -59,14 +58,25 @@ export interface Reservations<S extends Store = Store> {
   reserve(key: Key, estimate: Cost, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], Reservation<S>>;
 }
 
+/** Makes reservations on several limiters together. Made by {@link createReservations}. */
+export interface ReservationsTogether<L extends readonly Limiter[]> {
+  /**
+   * Takes the estimates from all limiters, each for its own key, or from none: one number, or the options of `consume`,
+   * for each limiter. `settle` takes the actual cost of each limiter, and corrects each in one step of its own.
+   */
+  reserve(
+    keys: Each<L, Key>,
+    estimates: Each<L, number | ConsumeOptions>,
+  ): MaybePromise<L[number]["store"]["sync"], Reservation<L[number]["store"], Each<L, Cost>, CombinedDecision>>;
+}
+
 /**
  * Reservations on a limiter, for work whose cost is known only afterwards: tokens of a language model, bytes of an
  * export.
  *
  * The estimate is taken before the work and settled after it. Work that costs more than its estimate takes the rest, up
  * to one capacity of each limit; a cost beyond that is not charged. So a reservation is charged for at most its estimate
- * and one capacity. A reservation lives in this process only: it holds no timer, and an abandoned one costs
- * nothing.
+ * and one capacity. A reservation lives in this process only: it holds no timer, and an abandoned one costs nothing.
  *
  * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store lacks `adjust`.
  * @example
@@ -75,68 +85,58 @@ export interface Reservations<S extends Store = Store> {
  * if (reservation.allowed) reservation.settle(1_450);
  * else console.log(`try again in ${reservation.decision.retryAfterMs} ms`);
  */
-export function createReservations<S extends Store>(limiter: Limiter<S>, options: ReservationsOptions = {}): Reservations<S> {
-  const { policy: ownPolicy, store, guarded } = internalsOf(limiter);
+export function createReservations<S extends Store>(limiter: Limiter<S>, options?: ReservationsOptions): Reservations<S>;
+/**
+ * Reservations on several limiters, such as those of a user and of a team: all are reserved or none.
+ * @example
+ * const budget = createReservations(combine([perUser, perTeam]));
+ * const reservation = budget.reserve([["user", "42"], ["team", "7"]], [2_000, 2_000]);
+ * if (reservation.allowed) reservation.settle([1_450, 1_450]);
+ */
+export function createReservations<const L extends readonly Limiter[]>(limiter: Combined<L>, options?: ReservationsOptions): ReservationsTogether<L>;
+export function createReservations(given: Limiter | Combined, options: ReservationsOptions = {}): unknown {
+  const subject = subjectOf(given);
+  const { limiters } = subject;
+  const one = limiters[0] === given ? given : null;
   const own = checkOptions(options, ["expiresMs"]);
   const expiresMs = positiveInteger("expiresMs", own.expiresMs ?? 300_000);
-  requireMethod(store, "adjust");
-  const clock = typeof store.clock === "function" ? store.clock : monotonicClock;
-
-  const made: Reservations = {
-    reserve: (key, estimate, asked) =>
-      throwOrReject(store, () => {
-        if (asked !== undefined) checkNames(asked, ["policy"]);
-        const policy = policyOf(asked, ownPolicy);
-        const costs = parseCost(policy, estimate, "estimate");
-        if (costs === 0) throw new RangeError(expected("estimate", "at least 1 token", estimate));
-        const encoded = encodeKey(key);
+  for (const limiter of limiters) requireMethod(internalsOf(limiter).store, "adjust");
+  const sync = limiters.every(({ store }) => store.sync);
+  return {
+    reserve: (key: unknown, estimate: unknown, asked?: { readonly policy?: Policy | undefined }) =>
+      throwOrReject({ sync }, () => {
+        const charges = subject.parse(key, one === null ? { costs: estimate } : checkEstimate(one, estimate as Cost, asked));
+        if (charges.every(({ cost }) => cost === 0)) throw new RangeError(expected("estimate", "at least 1 token", estimate));
         // Read before the call is sent: a reservation that seems older gives back less, never more.
-        const at = readClock(clock);
-        const make = (decision: Decision): Reservation => reservationOf(decision, policy, costs, encoded, at);
-        const decided = limiter.consume(key, { cost: estimate, policy });
-        return decided instanceof Promise ? decided.then(make) : make(decided as Decision);
+        const instants = limiters.map(timeOf);
+        const decided = subject.consume(charges);
+        return decided instanceof Promise ? decided.then(make) : make(decided);
+
+        function make(decision: Decision): Reservation<Store, unknown> {
+          const parts = subject.partsOf(decision);
+          const settlements = charges.map((charge, i) => settlementOf(charge, decision.allowed ? (parts[i] ?? null) : null, instants[i] as number, expiresMs));
+          const settle = (actual: unknown): boolean | Promise<boolean> =>
+            throwOrReject({ sync }, () => {
+              const list = one === null ? checkActual(actual, limiters) : [actual];
+              // All are checked before any is settled.
+              const used = settlements.map(({ parse }, i) => parse(list[i] as Cost));
+              const done = settlements.map((settlement, i) => settlement.settle(used[i] as number));
+              return sync ? done.every(Boolean) : Promise.all(done).then((all) => all.every(Boolean));
+            });
+          return { allowed: decision.allowed, decision, settle, cancel: () => settle(one === null ? limiters.map(() => 0) : 0) };
+        }
       }),
   };
-  return made as unknown as Reservations<S>;
-
-  function reservationOf(decision: Decision, policy: Policy, estimate: Costs, key: string, at: number): Reservation {
-    const charge = decision.degraded ? guarded.localChargeOf(decision) : wasCharged(decision) ? { store, policy } : null;
-    // From here on only the reservation gives back what the decision took.
-    tookNothing(decision);
-    let outcome: boolean | Promise<boolean> | undefined;
-
-    const settle = (actual: Cost): boolean | Promise<boolean> =>
-      throwOrReject(store, () => {
-        const used = parseTokens(policy, actual, "actual", estimate);
-        if (outcome !== undefined) return outcome;
-        // Set first, so that a failure below does not settle twice.
-        outcome = false;
-        const ageMs = readClock(clock) - at;
-        if (charge === null || ageMs >= expiresMs) return false;
-        const changes = correctionOf(charge, decision, estimate, used, ageMs);
-        // An exact estimate needs no call, and so says nothing about the store.
-        if (changes === 0) return (outcome = true);
-        const correct = (): boolean | Promise<boolean> => requireMethod(charge.store, "adjust").call(charge.store, charge.policy, key, changes);
-        let wasAsked = true;
-        const settled = charge.store === store ? guarded.call([bucketId(policy, key)], correct, () => void (wasAsked = false)) : correct();
-        // A call that failed otherwise may have been carried out, so only this one may be repeated.
-        outcome = wasAsked ? settled : undefined;
-        return settled;
-      });
-    return { allowed: decision.allowed, decision, settle, cancel: () => settle(0) } as Reservation;
-  }
 }
 
-// A shadow limiter's refusal took nothing, though it says allowed.
-function wasCharged(decision: Decision): boolean {
-  return decision.allowed && !Object.hasOwn(decision, "shadow");
+function checkEstimate(limiter: Limiter, estimate: Cost, asked: { readonly policy?: Policy | undefined } = {}): ConsumeOptions {
+  checkNames(asked, ["policy"]);
+  if (estimate === undefined) throw new TypeError(expected("estimate", "tokens", estimate));
+  parseCost(policyOf(asked, limiter.policy), estimate, "estimate");
+  return { ...asked, cost: estimate };
 }
 
-/** What makes `used` of an estimate that was taken `ageMs` ago: tokens to take, or below 0 to give back, for each limit. */
-function correctionOf({ policy }: { readonly policy: Policy }, decision: Decision, estimate: Costs, used: Costs, ageMs: number): Costs {
-  const left = refundable(decision, policy, mapCosts(policy, estimate, (cost, i) => Math.max(0, cost - costAt(used, i))), ageMs);
-  return mapCosts(policy, used, (cost, i) => {
-    const over = cost - costAt(estimate, i);
-    return over > 0 ? Math.min(over, policy.limits[i]?.capacity ?? 0) : 0 - costAt(left, i);
-  });
+function checkActual(actual: unknown, limiters: readonly Limiter[]): readonly Cost[] {
+  if (Array.isArray(actual) && actual.length === limiters.length) return actual as readonly Cost[];
+  throw new TypeError(expected("actual", `a list of ${limiters.length}, one for each limiter`, actual));
 }

@@ -1,12 +1,9 @@
 import { monotonicClock, readClock } from "../core/clock.js";
-import { sameCosts, type Costs } from "../core/costs.js";
+import { sameCosts } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
-import type { Key } from "../core/key.js";
-import type { Policy } from "../core/policy.js";
-import type { ConsumeOptions } from "../limiter/arguments.js";
 import { storeTimeoutOf } from "../limiter/internals.js";
-import type { Limiter } from "../limiter/limiter.js";
 import { expectedWait, forecastAfter, FULL, refundForecast, want, type Forecast, type Wanted } from "./forecast.js";
+import type { LimiterCharge, Subject } from "./subject.js";
 import { storeFailed, tooLarge, tooLate } from "./wait-error.js";
 
 // The longest timer that platforms hold. A longer wait takes several.
@@ -14,10 +11,7 @@ const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /** One caller of a {@link WaitQueue}. */
 export interface QueuedWait {
-  readonly costs: Costs;
-  readonly policy: Policy;
-  /** What `consume` of the limiter takes for these. */
-  readonly asked: ConsumeOptions;
+  readonly charges: readonly LimiterCharge[];
   /** The latest instant of the monotonic clock at which its tokens may come. */
   readonly until: number;
   /** The instant that a refusal named: no call before it. -Infinity at first. */
@@ -36,7 +30,7 @@ interface Answer {
 }
 
 /**
- * The callers that wait for one key, served in order of arrival.
+ * The callers that wait for one key, or for the same keys of several limiters, served in order of arrival.
  *
  * The queue asks the store in rounds. A round sends one call for each of the first callers, as many as the expected
  * tokens serve. Granted tokens go to the first caller of the queue if it wants as many under the same policy. A round
@@ -44,8 +38,7 @@ interface Answer {
  * tokens are expected.
  */
 export class WaitQueue {
-  readonly #limiter: Limiter;
-  readonly #key: Key;
+  readonly #subject: Subject;
   readonly #jitterMs: number;
   readonly #storeTimeoutMs: number;
   readonly #onEmpty: () => void;
@@ -63,11 +56,11 @@ export class WaitQueue {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `onEmpty` is called once, when no caller and no call is left. */
-  constructor(limiter: Limiter, key: Key, jitterMs: number, onEmpty: () => void) {
-    this.#limiter = limiter;
-    this.#key = key;
+  constructor(subject: Subject, jitterMs: number, onEmpty: () => void) {
+    this.#subject = subject;
     this.#jitterMs = jitterMs;
-    this.#storeTimeoutMs = storeTimeoutOf(limiter);
+    // Several limiters may be asked one after another.
+    this.#storeTimeoutMs = subject.limiters.reduce((sum, limiter) => sum + storeTimeoutOf(limiter), 0);
     this.#onEmpty = onEmpty;
   }
 
@@ -79,7 +72,7 @@ export class WaitQueue {
   /** Adds a caller, or rejects it when its tokens are known to come too late. */
   join(wait: QueuedWait, now: number): void {
     this.#waits.add(wait);
-    want(this.#wanted, wait);
+    want(this.#wanted, wait.charges);
     const { notBefore } = this.#first ?? wait;
     if (this.#rejectIfLate(wait, this.#knownWait(wait, this.#wanted, notBefore, now), now, 0)) return;
     this.#soonest = Math.min(this.#soonest, wait.until);
@@ -88,7 +81,7 @@ export class WaitQueue {
 
   /** Removes a caller, wherever it stands; call {@link step} afterwards. */
   leave(wait: QueuedWait): void {
-    if (this.#waits.delete(wait)) want(this.#wanted, wait, -1);
+    if (this.#waits.delete(wait)) want(this.#wanted, wait.charges, -1);
   }
 
   /** Begins a round if tokens should be there, and sets the timer if not. Does nothing during a round. */
@@ -98,7 +91,7 @@ export class WaitQueue {
     const now = readClock(monotonicClock);
     if (now - this.#soonest > this.#storeTimeoutMs) this.#rejectLate(now, this.#storeTimeoutMs);
     for (const first of this.#waits) {
-      const waitMs = this.#knownWait(first, want(new Map(), first), first.notBefore, now);
+      const waitMs = this.#knownWait(first, want(new Map(), first.charges), first.notBefore, now);
       // A forecast that was early is no reason to reject: hence the grace.
       if (this.#rejectIfLate(first, waitMs, now, this.#storeTimeoutMs)) continue;
       if (waitMs > 0) this.#timer = setTimeout(() => this.step(), Math.min(waitMs, LONGEST_DELAY_MS));
@@ -116,7 +109,7 @@ export class WaitQueue {
     const grants = new Set<Answer>();
     const answers = (await Promise.all(asked.map((wait) => this.#ask(wait, grants)))).filter((answer) => answer !== null);
     // These tokens have no caller, or would let one overtake. If the store fails here, less is granted, not more.
-    const refunds = [...grants].map(async ({ asked: { policy }, decision }) => this.#limiter.refund(this.#key, decision, { policy }));
+    const refunds = [...grants].map(async ({ asked, decision }) => this.#subject.refund(asked.charges, decision));
     if (answers.length > 0) this.#learn(answers, grants, sentAt);
     await Promise.allSettled(refunds);
     this.#isInRound = false;
@@ -130,8 +123,8 @@ export class WaitQueue {
     const asked: QueuedWait[] = [];
     const wanted: Wanted = new Map();
     for (const wait of this.#waits) {
-      want(wanted, wait);
-      if (asked.length > 0 && (this.#isDegraded || expectedWait(this.#forecast ?? FULL, wait.policy, wanted, decidedAt) > 0)) break;
+      want(wanted, wait.charges);
+      if (asked.length > 0 && (this.#isDegraded || expectedWait(this.#forecast ?? FULL, wait.charges, wanted, decidedAt) > 0)) break;
       asked.push(wait);
     }
     return asked;
@@ -139,7 +132,7 @@ export class WaitQueue {
 
   async #ask(asked: QueuedWait, grants: Set<Answer>): Promise<Answer | null> {
     try {
-      const decision = await this.#limiter.consume(this.#key, asked.asked);
+      const decision = await this.#subject.consume(asked.charges);
       const answer = { asked, decision, receivedAt: monotonicClock() };
       if (decision.allowed) this.#handOut(grants.add(answer));
       return answer;
@@ -169,8 +162,8 @@ export class WaitQueue {
     const mayBeLate = refusals.length > 0 || this.#forecast === null;
     this.#tripMs = Math.floor(last.receivedAt - sentAt);
     this.#isDegraded = degraded;
-    this.#forecast = degraded ? null : forecastAfter(last.decision, last.asked.policy, now);
-    for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.policy, asked.costs, now);
+    this.#forecast = degraded ? null : forecastAfter(this.#subject.partsOf(last.decision), last.asked.charges, now);
+    for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.charges, now);
     // The forecast knows nothing of a fallback's bucket, but its next token is known.
     if (degraded && remaining === 0) this.#delayFirst(now + nextTokenMs);
     for (const refusal of refusals) this.#refuse(refusal, refunded.size > 0);
@@ -209,9 +202,9 @@ export class WaitQueue {
     let notBefore = -Infinity;
     for (const wait of this.#waits) {
       notBefore = Math.max(notBefore, wait.notBefore);
-      want(wanted, wait);
+      want(wanted, wait.charges);
       if (this.#rejectIfLate(wait, this.#knownWait(wait, wanted, notBefore, now), now, graceMs)) {
-        want(wanted, wait, -1);
+        want(wanted, wait.charges, -1);
         continue;
       }
       this.#soonest = Math.min(this.#soonest, wait.until);
@@ -226,8 +219,8 @@ export class WaitQueue {
   }
 
   // That an unknown bucket is full is an assumption, and rejects no caller.
-  #knownWait({ policy }: QueuedWait, wanted: Wanted, notBefore: number, now: number): number {
-    const waitMs = this.#forecast === null ? 0 : expectedWait(this.#forecast, policy, wanted, now);
+  #knownWait({ charges }: QueuedWait, wanted: Wanted, notBefore: number, now: number): number {
+    const waitMs = this.#forecast === null ? 0 : expectedWait(this.#forecast, charges, wanted, now);
     return Math.max(waitMs, notBefore - now);
   }
 
@@ -236,7 +229,7 @@ export class WaitQueue {
   }
 }
 
-function matchingGrant(grants: Set<Answer>, { costs, policy }: QueuedWait): Answer | undefined {
-  for (const grant of grants) if (sameCosts(grant.asked.costs, costs) && grant.asked.policy === policy) return grant;
+function matchingGrant(grants: Set<Answer>, { charges }: QueuedWait): Answer | undefined {
+  for (const grant of grants) if (grant.asked.charges.every(({ policy, cost }, i) => policy === charges[i]?.policy && sameCosts(cost, charges[i].cost))) return grant;
   return undefined;
 }

@@ -182,7 +182,8 @@ function readingOf({ limit, cost, capacity, remaining, retryAfterMs, nextTokenMs
   return { limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
 }
 
-function bindsMore(a: Reading, b: Reading): boolean {
+/** Whether `a` binds more than `b`: the longer wait, or else the fewer tokens left, or else the later next token. */
+export function bindsMore(a: Reading, b: Reading): boolean {
   if (a.retryAfterMs !== b.retryAfterMs) return a.retryAfterMs > b.retryAfterMs;
   const [left, other] = a.cost === b.cost ? [a.remaining, b.remaining] : [requestsLeft(a), requestsLeft(b)];
   if (left !== other) return left < other;

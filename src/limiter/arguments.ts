@@ -42,7 +42,7 @@ export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy {
 const INHERITED: ConsumeOptions = {};
 
 /** Runs `make`. Over an asynchronous store the limiter rejects where it would throw over a synchronous one. */
-export function throwOrReject<T>(store: Store, make: () => T | Promise<T>): T | Promise<T> {
+export function throwOrReject<T>(store: { readonly sync: boolean }, make: () => T | Promise<T>): T | Promise<T> {
   if (store.sync) return make();
   try {
     return Promise.resolve(make());

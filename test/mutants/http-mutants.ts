@@ -50,8 +50,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "9", test: REFUSAL,
-    find: "new TextEncoder().encode(own).length",
-    replace: "own.length",
+    find: "new TextEncoder().encode(text).length",
+    replace: "text.length",
   },
   {
     item: "10", test: REFUSAL,
@@ -200,8 +200,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "39", test: WIRE,
-    find: "refuseOnNode(response, known);",
-    replace: "refuseOnNode(response, known), request.destroy();",
+    find: "refuseOnNode(response, known, request);",
+    replace: "refuseOnNode(response, known, request), request.destroy();",
   },
   {
     item: "39", test: "unread-body",

@@ -2,19 +2,25 @@ import { replacementOf } from "#diagnostics";
 import { checkOptions, expected, positiveInteger, wholeNumber } from "../../core/check.js";
 import type { Limiter } from "../../limiter/limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
-import type { GateOptions } from "./options.js";
+import type { AnyRespond, GateOptions } from "./options.js";
 
-const FUNCTIONS = ["skip", "body", "onDecision", "refundWhen", "partitionKey", "wallClock"] as const;
+const FUNCTIONS = ["skip", "body", "respond", "onDecision", "refundWhen", "partitionKey", "wallClock"] as const;
 
 const KNOWN: readonly string[] = [
   ...FUNCTIONS, ...LIMITER_OPTIONS, "limiter", "key", "cost", "headers", "retryAfter", "unidentified", "functionTimeoutMs", "preflights",
 ];
 
+/** The options of a gate, checked, with `functionTimeoutMs` filled in. */
+export type CheckedOptions<Request, Rest extends readonly unknown[]> = GateOptions<Request, Rest> &
+  AnyRespond & { readonly functionTimeoutMs: number };
+
 /**
  * Returns the options without a prototype, so that a polluted `Object.prototype` adds none (CWE-1321). Throws a
  * TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another.
  */
-export function checkGateOptions<Request, Rest extends readonly unknown[]>(given: GateOptions<Request, Rest>): GateOptions<Request, Rest> {
+export function checkGateOptions<Request, Rest extends readonly unknown[]>(
+  given: GateOptions<Request, Rest> & AnyRespond,
+): CheckedOptions<Request, Rest> {
   const options = checkOptions(given, KNOWN, "an object with a `policy` and a `key`", replacementOf);
   if (typeof options.key !== "function") throw new TypeError(expected("key", "a function of the request", options.key));
   for (const name of FUNCTIONS) {
@@ -30,9 +36,12 @@ export function checkGateOptions<Request, Rest extends readonly unknown[]>(given
   if (options.partitionKey !== undefined && Array.isArray(options.headers) && !options.headers.includes("draft-11")) {
     throw new TypeError('Expected `headers` to include "draft-11", the only style with a partition key, got `partitionKey` without it');
   }
-  const { functionTimeoutMs = Infinity } = options;
+  if (options.body !== undefined && options.respond !== undefined) {
+    throw new TypeError("Expected `body` or `respond`, got both. `respond` sends a body of its own, so leave out `body`");
+  }
+  const { functionTimeoutMs = 5_000 } = options;
   if (functionTimeoutMs !== Infinity) positiveInteger("functionTimeoutMs", functionTimeoutMs);
-  return options;
+  return Object.assign(options, { functionTimeoutMs });
 }
 
 function checkBesideLimiter<Request, Rest extends readonly unknown[]>(options: GateOptions<Request, Rest>): void {

@@ -10,6 +10,7 @@ import type { LimiterOptions } from "../../limiter/options.js";
 import type { MaybeKey } from "../caller.js";
 import type { HeaderStyle } from "../headers/writer.js";
 import type { Problem } from "../refusal/problem.js";
+import type { Refusal, OwnBody } from "../refusal/own-answer.js";
 import type { Outcome } from "../verdict.js";
 
 /**
@@ -75,10 +76,11 @@ export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
   /** The form of `Retry-After`. Default `"seconds"`. `"http-date"` depends on the clocks of server and client. */
   readonly retryAfter?: "seconds" | "http-date" | undefined;
   /**
-   * Returns the object to send as the body of a refusal, or a promise of it. Gets a copy of the problem document that
-   * is sent by default, also when this function fails. `decision` is null for a caller without a key.
+   * Returns the body of a refusal, or a promise of it: an object, which is sent as JSON, or a media type and a text,
+   * such as `["text/html", "<p>Slow down</p>"]`. Gets a copy of the problem document that is sent by default, also when
+   * this function fails. `decision` is null for a caller without a key.
    */
-  readonly body?: ((problem: Problem, decision: Decision | null, request: Request) => object | Promise<object>) | undefined;
+  readonly body?: ((problem: Problem, decision: Decision | null, request: Request) => OwnBody | Promise<OwnBody>) | undefined;
   /**
    * Called with every decision, before the response. Changes no response and nothing waits for it. Its first failure in
    * the process is reported by a process warning.
@@ -96,8 +98,8 @@ export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
    */
   readonly refundWhen?: ((outcome: Outcome, request: Request) => boolean | Promise<boolean>) | undefined;
   /**
-   * Milliseconds after which an asynchronous `key`, `cost`, `policy`, `skip` or `body` counts as failed. A positive
-   * integer or Infinity, default 5000.
+   * Milliseconds after which an asynchronous `key`, `cost`, `policy`, `skip`, `body` or `respond` counts as failed. A
+   * positive integer or Infinity, default 5000.
    */
   readonly functionTimeoutMs?: number | undefined;
   /**
@@ -114,4 +116,21 @@ export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
   readonly partitionKey?: ((key: Key) => Uint8Array) | undefined;
   /** The clock of header fields that hold an instant, in milliseconds since 1970. Default `Date.now`. */
   readonly wallClock?: (() => number) | undefined;
+}
+
+/** The `respond` option of an adapter. `Args` is what its framework gives a handler. */
+export interface RespondOption<Args extends unknown[], Answer = unknown> {
+  /**
+   * Sends the response to a refused request, in place of the problem document: a page, a redirect, another status. The
+   * status and the header fields of the limit are set already. Not together with `body`.
+   *
+   * If it fails, sends nothing, or takes longer than `functionTimeoutMs`, the problem document is sent. Its first
+   * failure in the process is reported by a process warning.
+   */
+  readonly respond?: ((refusal: Refusal, ...args: Args) => Answer) | undefined;
+}
+
+/** A {@link RespondOption} of any adapter. */
+export interface AnyRespond {
+  readonly respond?: ((...args: never) => unknown) | undefined;
 }

@@ -9,3 +9,8 @@ export function fieldRecord(fields: FieldList): Record<string, string> {
   for (let i = 0; i < fields.length; i += 2) record[fields[i] as string] = fields[i + 1] as string;
   return record;
 }
+
+/** The fields of a refusal without those that describe its body. */
+export function withoutContent(fields: FieldList): FieldList {
+  return fields.filter((_, i) => !(fields[i - (i % 2)] as string).startsWith("content-"));
+}

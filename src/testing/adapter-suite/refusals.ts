@@ -1,7 +1,8 @@
 import { draft7, vendorHeaders } from "../../http/headers/other-styles.js";
 import { assert, assertEqual } from "../assert.js";
-import { checkFields, checkRefusal } from "./response-checks.js";
+import { checkFields, checkRefusal, DEFAULT_FIELDS } from "./response-checks.js";
 import type { AdapterCase } from "./server.js";
+import type { WireResponse } from "./wire.js";
 
 /** The fields count down on every response, and a 429 states everything it must. */
 export const refusalCases: readonly AdapterCase[] = [
@@ -128,6 +129,23 @@ export const refusalCases: readonly AdapterCase[] = [
       const response = await server.get("/ok");
       checkFields(response, 200, { remaining: 3, reset: 0 });
       assertEqual(response.field("RateLimit"), '"suite";r=3', "RateLimit");
+    },
+  },
+  {
+    name: "the lists of draft 11 of two limiters add up, and the other fields are those of the limiter that binds",
+    cause: "The adapter appends fields instead of setting them, or drops fields that are set already.",
+    async run(start) {
+      const told = ({ field }: WireResponse): readonly unknown[] => DEFAULT_FIELDS.map((name) => field(name));
+      const server = await start({ policy: { name: "suite", capacity: 9, refill: { tokens: 1, everyMs: 1_000 } } });
+      const policies = '"suite";q=9;w=9, "bulk";q=2;w=20';
+      assertEqual(told(await server.get("/both")), ["2", "1", "10", policies, '"suite";r=8;t=1, "bulk";r=1;t=10'], "the fields of an allowed request");
+      await server.get("/both");
+      const refused = await server.get("/both");
+      assertEqual([refused.status, refused.field("Retry-After")], [429, "10"], "the status and Retry-After");
+      assertEqual(told(refused), ["2", "0", "10", policies, '"suite";r=6, "bulk";r=0;t=10'], "the fields of a refusal by the second limiter");
+      const tight = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });
+      assertEqual(told(await tight.get("/both")), ["1", "0", "1", '"suite";q=1;w=1, "bulk";q=2;w=20', '"suite";r=0;t=1, "bulk";r=1;t=10'], "the fields when the first limiter binds");
+      assertEqual(told(await tight.get("/both")), ["1", "0", "1", '"suite";q=1;w=1', '"suite";r=0;t=1'], "the fields of a refusal by the first limiter");
     },
   },
 ];

@@ -4,7 +4,7 @@ import type { Store } from "../../core/store.js";
 import type { GateOptions, OwnLimiter, SharedOptions } from "../../http/index.js";
 import { eventually, explainFailure } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
-import type { AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./setup.js";
+import type { AdapterSetup, AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./setup.js";
 import { openConnection, requestOnce, type RawConnection, type WireRequest, type WireResponse } from "./wire.js";
 
 /** One test of the suite. */
@@ -28,6 +28,8 @@ export interface CaseOptions extends Partial<SharedOptions<SuiteRequest>> {
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
   readonly storeTimeoutMs?: number;
   readonly shadow?: boolean;
+  /** What `respond` must send; see `AdapterSetup`. */
+  readonly answer?: NonNullable<AdapterSetup["answer"]>;
 }
 
 /** The server under test, with a client for it. */
@@ -59,7 +61,7 @@ export const userKey = (request: SuiteRequest): readonly [string, string | null 
 /** Runs one case with its own servers, then stops them. */
 export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuiteOptions, { cause, run }: AdapterCase): Promise<void> {
   const stops: Array<() => unknown> = [];
-  const start: StartServer = async (options = {}) => {
+  const start: StartServer = async ({ answer = null, ...options } = {}) => {
     const clock = new ManualClock(1_000_000);
     const entered: string[] = [];
     let release = (): void => {};
@@ -68,6 +70,7 @@ export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuite
     const { port, close } = await serve({
       options: (read) => translateOptions(withDefaults(options, clock.now), read),
       bulk: (read) => translateOptions(withDefaults({ policy: BULK_POLICY, ...(options.store && { store: options.store }) }, clock.now), read),
+      answer,
       entered: (path) => void entered.push(path),
       held: () => held,
     });
@@ -91,7 +94,7 @@ export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuite
   }
 }
 
-function withDefaults(options: CaseOptions, clock: Clock): GateOptions<SuiteRequest> {
+function withDefaults(options: Omit<CaseOptions, "answer">, clock: Clock): GateOptions<SuiteRequest> {
   const own = options.store === undefined ? { clock } : {};
   return { policy: DEFAULT_POLICY, key: userKey, ...own, ...options };
 }

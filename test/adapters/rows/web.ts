@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
-import type { AdapterSetup, RunningServer } from "sluice/testing";
+import type { Refusal } from "sluice/http";
+import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import { rateLimit } from "sluice/web";
 import { listen } from "./listen.js";
 
@@ -11,12 +12,19 @@ const { Response } = globalThis;
 export function webHandler(setup: AdapterSetup): (request: Request) => Promise<Response> {
   const pathOf = (request: Request) => new URL(request.url).pathname;
   const read = (request: Request) => ({ method: request.method, path: pathOf(request), header: (name: string) => request.headers.get(name) });
-  const limited = rateLimit(setup.options(read))(answer);
-  const limitedBulk = rateLimit(setup.bulk(read))(answer);
+  const respond = (refusal: Refusal, request: Request): Response | Promise<Response> => {
+    // Nonsense where the suite wants no response.
+    const send = (known: SuiteAnswer | undefined): Response => (known === undefined ? undefined : new Response(known.body, { status: known.status, headers: known.fields })) as Response;
+    const given = setup.answer?.(refusal, read(request));
+    return given instanceof Promise ? given.then(send) : send(given);
+  };
+  const limit = rateLimit({ ...setup.options(read), ...(setup.answer && { respond }) });
+  const limitBulk = rateLimit(setup.bulk(read));
+  const [limited, limitedBulk, limitedTwice] = [limit(answer), limitBulk(answer), limit(limitBulk(answer))];
 
   return async function handle(request) {
     const path = pathOf(request);
-    const response = await (path === "/bulk" ? limitedBulk : limited)(request);
+    const response = await (path === "/bulk" ? limitedBulk : path === "/both" ? limitedTwice : limited)(request);
     if (!response.headers.has("Cache-Control")) response.headers.set("Cache-Control", "public, max-age=60");
     if (path === "/cors") {
       response.headers.set("Access-Control-Allow-Origin", "*");
