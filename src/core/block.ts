@@ -10,8 +10,8 @@ export const BLOCK_LIMIT: Limit = Object.freeze({
 });
 
 /**
- * Milliseconds that a block has left. A clock that stepped back leaves the block's end where it was, unless the record is
- * further ahead than the block is long: then it is brought to now.
+ * Milliseconds that a block has left. A clock that stepped back leaves the block's end where it was, unless the record
+ * is further ahead than the block is long: then it is brought to now.
  */
 export function blockLeft({ spent, at }: Bucket, now: number): number {
   const ahead = at - now;

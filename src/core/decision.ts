@@ -27,8 +27,8 @@ export interface DecisionFacts extends Reading {
   readonly policy: string;
   /**
    * One reading for each limit of a policy of several, in its order; null for a policy of one. The decision's own
-   * numbers are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest requests of
-   * this cost left.
+   * numbers are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest requests of this
+   * cost left.
    */
   readonly limits: readonly Reading[] | null;
   /** When it was decided, in milliseconds of the store's clock. A refund uses it to omit what has refilled since. */
@@ -185,9 +185,13 @@ function readingOf({ limit, cost, capacity, remaining, retryAfterMs, nextTokenMs
 /** Whether `a` binds more than `b`: the longer wait, or else the fewer tokens left, or else the later next token. */
 export function bindsMore(a: Reading, b: Reading): boolean {
   if (a.retryAfterMs !== b.retryAfterMs) return a.retryAfterMs > b.retryAfterMs;
-  const [left, other] = a.cost === b.cost ? [a.remaining, b.remaining] : [requestsLeft(a), requestsLeft(b)];
-  if (left !== other) return left < other;
+  if (hasFewerLeft(a, b) || hasFewerLeft(b, a)) return hasFewerLeft(a, b);
   return a.nextTokenMs > b.nextTokenMs;
+}
+
+/** Whether fewer requests of its cost fit beside what remains of the first limit than of the second. */
+export function hasFewerLeft(a: Reading, b: Reading): boolean {
+  return a.cost === b.cost ? a.remaining < b.remaining : requestsLeft(a) < requestsLeft(b);
 }
 
 // How often the cost fits beside what remains: for ever when the limit costs nothing.

@@ -6,9 +6,9 @@ import type { Limit } from "./limit.js";
 import type { Policy } from "./policy.js";
 
 /**
- * All that is stored about one key under one policy name: a bucket for each limit that is not full, by the limit's name,
- * and a block under `"!"`. A limit without a bucket is full. Limits that a policy lacks belong to another version of it;
- * their buckets stay.
+ * All that is stored about one key under one policy name: a bucket for each limit that is not full, by the limit's
+ * name, and a block under `"!"`. A limit without a bucket is full. Limits that a policy lacks belong to another version
+ * of it; their buckets stay.
  */
 export type Records = Map<string, Bucket>;
 

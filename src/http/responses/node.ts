@@ -70,8 +70,8 @@ function isClosed({ destroyed, stream }: NodeResponse): boolean {
 }
 
 /**
- * Sends a refusal on a Node response, by the `respond` option if there is one and `request` is given. Of a body that was
- * not read, at most 4 MB are discarded, for at most 1,000 ms; then the connection closes. A response with headers
+ * Sends a refusal on a Node response, by the `respond` option if there is one and `request` is given. Of a body that
+ * was not read, at most 4 MB are discarded, for at most 1,000 ms; then the connection closes. A response with headers
  * already sent is only ended, with one process warning.
  */
 export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: object): void {
