@@ -68,7 +68,7 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
       const cause = state.has(BLOCK) ? "This is the answer of one of several blocks. Keep the later of the two ends." : "This is the answer of a block that is over. `reset` ends a block, and the clock does.";
       yield { state: new Map([...rest, [BLOCK, block]]), cause };
     }
-    for (const most of [1, 2]) {
+    for (const most of wasAdjusted(past) ? [1, 2] : []) {
       const cut = [...state].map(([name, bucket]) => [name, cutTo(most, bucket, limits.find((limit) => limit.name === name))] as const);
       yield { state: new Map(cut), cause: `This is the answer of a debt that ends at ${most === 1 ? "the capacity" : "twice the capacity"}. \`adjust\` takes exactly what it is told.` };
     }
@@ -108,6 +108,10 @@ function* blocksOf(past: readonly PastState[]): Generator<Bucket> {
   for (const { changedBy, changedAt: at } of past) {
     for (const { call } of changedBy) if (call.method === "block") yield { spent: call.tokens as number, at, unitsPerMs: 1, unitsPerToken: 1 };
   }
+}
+
+function wasAdjusted(past: readonly PastState[]): boolean {
+  return past.some(({ changedBy }) => changedBy.some(({ call }) => call.method === "adjust"));
 }
 
 function cutTo(most: number, bucket: Bucket, limit: Limit | undefined): Bucket {

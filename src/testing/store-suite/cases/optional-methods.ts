@@ -101,6 +101,7 @@ export const optionalMethodCases: readonly StoreCase[] = [
           trial.move(ms);
           await chargeAndCompare(trial, turn === 1 ? charges(1).reverse() : charges(1));
         }
+        for (const key of keys) await trial.consume(policies[0], key, 1);
       }
     },
   },
