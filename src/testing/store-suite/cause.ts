@@ -64,14 +64,17 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
     if (rest.length < state.size) {
       yield { state: new Map(rest), cause: "This is the answer without the block. Keep the block beside the buckets until it ends, whatever the policy's numbers are, and refuse a cost of 0 as well." };
     }
-    for (const block of blocksOf(past)) {
-      const cause = state.has(BLOCK) ? "This is the answer of one of several blocks. Keep the later of the two ends." : "This is the answer of a block that is over. `reset` ends a block, and the clock does.";
+    for (const [block, wasReset] of blocksOf(past)) {
+      const isOver = wasReset || !state.has(BLOCK);
+      const cause = isOver ? "This is the answer of a block that is over. `reset` ends a block, and the clock does." : "This is the answer of one of several blocks. Keep the later of the two ends.";
       yield { state: new Map([...rest, [BLOCK, block]]), cause };
     }
     for (const most of wasAdjusted(past) ? [1, 2] : []) {
       const cut = [...state].map(([name, bucket]) => [name, cutTo(most, bucket, limits.find((limit) => limit.name === name))] as const);
       yield { state: new Map(cut), cause: `This is the answer of a debt that ends at ${most === 1 ? "the capacity" : "twice the capacity"}. \`adjust\` takes exactly what it is told.` };
     }
+    const last = past.at(-1);
+    if (last !== undefined && isConversion(last)) yield lostChange(last, now);
     yield { state: new Map(), cause: fullBucketCause(past.at(-1), state, now) };
     for (const limit of limits) {
       for (const full of [[limit], limits.filter((other) => other !== limit)]) {
@@ -87,14 +90,16 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
       if (policy !== call.policy) yield { state, call: { ...call, policy }, cause: "This is the answer under other numbers of the policy, from an earlier call. Use the policy of the call." };
     }
   }
-  for (const { state, changedBy, changedAt } of [...past].reverse()) {
-    yield { state, cause: `This is the answer without ${describeChange(changedBy)}, ${now - changedAt} ms before: that change was lost, or another write replaced it.` };
-  }
+  for (const change of [...past].reverse()) yield lostChange(change, now);
   for (const [owner, { states: theirs }] of others) {
     for (const state of theirs) {
       if (state.size > 0) yield { state, cause: `This is the answer for the key ${owner}: the two keys share a record.` };
     }
   }
+}
+
+function lostChange({ state, changedBy, changedAt }: PastState, now: number): Suspicion {
+  return { state, cause: `This is the answer without ${describeChange(changedBy)}, ${now - changedAt} ms before: that change was lost, or another write replaced it.` };
 }
 
 function fullBucketCause(last: PastState | undefined, state: PossibleState, now: number): string {
@@ -103,10 +108,11 @@ function fullBucketCause(last: PastState | undefined, state: PossibleState, now:
   return `This is the answer of a full bucket: was the record forgotten, or not written? It was written ${now - changedAt} ms ago and must be kept for ${ttlMs} ms (the right \`ttlMs\`).`;
 }
 
-/** The blocks of earlier calls, each as if it were the only one. */
-function* blocksOf(past: readonly PastState[]): Generator<Bucket> {
-  for (const { changedBy, changedAt: at } of past) {
-    for (const { call } of changedBy) if (call.method === "block") yield { spent: call.tokens as number, at, unitsPerMs: 1, unitsPerToken: 1 };
+/** The blocks of earlier calls, each as if it were the only one, and whether a reset came later. */
+function* blocksOf(past: readonly PastState[]): Generator<readonly [block: Bucket, wasReset: boolean]> {
+  for (const [i, { changedBy, changedAt: at }] of past.entries()) {
+    const wasReset = past.slice(i + 1).some((later) => later.changedBy.some(({ call }) => call.method === "reset"));
+    for (const { call } of changedBy) if (call.method === "block") yield [{ spent: call.tokens as number, at, unitsPerMs: 1, unitsPerToken: 1 }, wasReset];
   }
 }
 
@@ -131,6 +137,14 @@ function reinterpreted(state: PossibleState, limits: readonly Limit[]): Possible
 function describeChange(calls: readonly AnsweredCall[]): string {
   const [first] = calls as [AnsweredCall];
   if (calls.length > 1) return `${calls.length} concurrent calls`;
-  const refused = (first.answer as { allowed?: unknown } | null | undefined)?.allowed === false;
-  return `\`${describeCall(first.call)}\`${refused ? ", a refusal that converted the record to new numbers" : ""}`;
+  return `\`${describeCall(first.call)}\`${isRefusal(first) ? ", a refusal that converted the record to new numbers" : ""}`;
+}
+
+/** A refusal changes a record only by bringing it to new numbers. */
+function isConversion({ changedBy }: PastState): boolean {
+  return changedBy.length === 1 && isRefusal(changedBy[0] as AnsweredCall);
+}
+
+function isRefusal({ answer }: AnsweredCall): boolean {
+  return (answer as { allowed?: unknown } | null | undefined)?.allowed === false;
 }

@@ -121,7 +121,7 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
   [
     "ends debts at twice the capacity",
     wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, changes, now) && cut(buckets, policy, 2) }),
-    "debit · takes missing tokens",
+    "L4 · a debt is kept",
     /Likely cause: This is the answer of a debt that ends at twice the capacity\. `adjust` takes exactly what it is told\.$/,
   ],
   [
@@ -155,7 +155,7 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
   [
     "lets a later block shorten an earlier one",
     wrongStore({ extend: (block, forMs, now) => void Object.assign(block, { spent: forMs, at: now, unitsPerMs: 1, unitsPerToken: 1 }) }),
-    "block · refuses everything",
+    "block · of two blocks",
     /Likely cause: This is the answer of one of several blocks\. Keep the later of the two ends\.$/,
   ],
   [

@@ -148,9 +148,9 @@ export const wrongBlocks: readonly WrongStore[] = [
       const block = this.row(policy, key)?.get(BLOCK);
       return block === undefined ? 0 : Math.ceil(spentAt({ ...block, unitsPerMs: limit.unitsPerMs, unitsPerToken: limit.unitsPerToken }, limit, now) / limit.unitsPerMs);
     } }), REFUSES],
-  ["lets a later block shorten an earlier one", wrongStore({ extend: (block, forMs, now) => void Object.assign(block, fullBucket(BLOCK_LIMIT), { spent: forMs, at: now }) }), REFUSES],
-  ["adds a later block to an earlier one", wrongStore({ extend: (block, forMs, now) => void Object.assign(block, fullBucket(BLOCK_LIMIT), { spent: blockLeft(block, now) + forMs, at: now }) }), REFUSES],
-  ["keeps the first of two blocks", wrongStore({ extend(block, forMs, now) { if (blockLeft(block, now) === 0) right.extend.call(this, block, forMs, now); } }), REFUSES],
+  ["counts the end of the latest of two blocks", wrongStore({ extend: (block, forMs, now) => void Object.assign(block, fullBucket(BLOCK_LIMIT), { spent: forMs, at: now }) }), "block · of two blocks"],
+  ["adds a later block to an earlier one", wrongStore({ extend: (block, forMs, now) => void Object.assign(block, fullBucket(BLOCK_LIMIT), { spent: blockLeft(block, now) + forMs, at: now }) }), "block · of two blocks"],
+  ["keeps the first of two blocks", wrongStore({ extend(block, forMs, now) { if (blockLeft(block, now) === 0) right.extend.call(this, block, forMs, now); } }), "block · of two blocks"],
   ["lets a cost of 0 through while a block lasts", wrongStore({
       refuse(buckets, policy, costs, now, blockMs) {
         return listOf(policy, costs).every((each) => each === 0) ? consume(buckets, policy, costs, now) : right.refuse.call(this, buckets, policy, costs, now, blockMs);

@@ -119,9 +119,9 @@ export const lawCases: readonly StoreCase[] = [
       await eachLimit(trial, HOSTILE_LIMITS.slice(0, 6), async (limit, name) => {
         const policy = trial.policy(name, limit);
         await trial.consume(policy, "caller", limit.capacity);
-        await trial.callAll({ method: "adjust", policy, key: "caller", tokens: limit.capacity });
+        await trial.callAll({ method: "adjust", policy, key: "caller", tokens: 2 * limit.capacity });
         const { allowed, retryAfterMs } = await trial.consume(policy, "caller", limit.capacity);
-        assert(!allowed, "Expected a key that owes a whole capacity to be refused, got allowed");
+        assert(!allowed, "Expected a key that owes two whole capacities to be refused, got allowed");
         for (const ms of [Math.ceil(retryAfterMs / 2), retryAfterMs - Math.ceil(retryAfterMs / 2) - 1]) {
           trial.move(ms);
           await callOthers(trial, policy, 30);

@@ -85,6 +85,29 @@ export const optionalMethodCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "block · of two blocks the later end counts, and its wait is exact",
+    cause: "A later block replaces an earlier one, or is added to it. Keep the later of the two ends.",
+    needs: ["block"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const policy = trial.policy("p", { capacity: 5, refill: { tokens: 5, everyMs: 1_000 } });
+      for (const [first, second] of [[10_000, 4_000], [4_000, 10_000], [7_000, 7_000], [86_400_000, 1]] as const) {
+        const key = `caller ${first}`;
+        await trial.callAll({ method: "block", policy, key, tokens: first });
+        await trial.consume(policy, key, 0);
+        trial.move(500);
+        await trial.callAll({ method: "block", policy, key, tokens: second });
+        const { retryAfterMs } = await trial.consume(policy, key, 0);
+        assert(retryAfterMs > 1, "Expected a blocked key to be refused, got allowed");
+        trial.move(retryAfterMs - 1);
+        await trial.consume(policy, key, 0);
+        trial.move(1);
+        const { allowed } = await trial.consume(policy, key, 5);
+        assert(allowed, "Expected a key to be allowed when its block has ended, got refused");
+      }
+    },
+  },
+  {
     name: "L10 · consumeTogether refuses all charges while one of the keys is blocked",
     cause: "`consumeTogether` reads the limits and not the block.",
     needs: ["consumeTogether", "block"],

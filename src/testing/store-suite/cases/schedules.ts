@@ -105,7 +105,7 @@ export const scheduleCases: readonly StoreCase[] = [
   }),
   scheduleCase("L19 · each limit of a policy is judged and charged by its own cost", {
     cause: "One cost is used for all limits, or the costs are read in another order than that of the policy's limits.",
-    ticks: 30, callers: severalLimits, methods: ["consume"], concurrent: 2,
+    ticks: 30, callers: severalLimits, methods: ["consume"],
   }),
   scheduleCase("L14 · spent tokens still count while limits change, appear and disappear", {
     cause: "The record starts again under new numbers, or its units are not converted. Store it by the limit's name.",
