@@ -62,7 +62,7 @@ describe("debit", () => {
     expect(limiter.peek("ann").remaining).toBe(10);
   });
 
-  test("beyond 2^53 - 1 units throws a RangeError and changes nothing, at once or together with what is spent", () => {
+  test("L10 · beyond 2^53 - 1 units throws a RangeError and changes nothing, at once or together with what is spent", () => {
     const { limiter, store } = limiterOf(several);
     const most = Number.MAX_SAFE_INTEGER; // a token of `requests` is 1,000 units, one of `tokens` 10
     for (const tokens of [most, { tokens: most }, { requests: Math.ceil(most / 1_000), tokens: 1 }]) expect(() => limiter.debit("ann", tokens)).toThrow(RangeError);
@@ -77,7 +77,7 @@ describe("debit", () => {
     expect(limiter.peek("ann").limits?.map(({ remaining }) => remaining)).toEqual([0, 993]);
   });
 
-  test("is exact for any limit up to 2^53 - 1 units, and nothing beyond", () => {
+  test("L9 · is exact for any limit up to 2^53 - 1 units, and nothing beyond", () => {
     fc.assert(
       fc.property(limits, fc.nat(100), fc.double({ min: 0, max: 1, noNaN: true }), (limit, spent, share) => {
         const { limiter } = limiterOf(limit);
@@ -109,7 +109,7 @@ describe("debit", () => {
     expect(limiter.consume("bob").retryAfterMs).toBe(10_500);
   });
 
-  test("over a store that answers later rejects, and never throws", async () => {
+  test("L9 · over a store that answers later rejects, and never throws", async () => {
     const limiter = createLimiter({ policy, store: new LaterStore(() => 0) });
     await limiter.debit("ann", 30);
     expect((await limiter.peek("ann")).retryAfterMs).toBe(10_500);
@@ -128,7 +128,7 @@ describe("block", () => {
     ["a cas store", (clock) => createLimiter({ policy: several, store: casOver(clock) })],
   ];
 
-  test.each(kinds)("over %s refuses every cost until its end, 0 too, and L2 every wait is exact", async (_name, make) => {
+  test.each(kinds)("L2 · over %s refuses every cost until its end, 0 too, and every wait is exact", async (_name, make) => {
     const clock = new ManualClock(1_000);
     const limiter = make(clock);
     await limiter.consume("ann", 3);
@@ -147,7 +147,7 @@ describe("block", () => {
     expect(await limiter.consume("ann", 5)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  test.each(kinds)("over %s waits for the limits too when they take longer", async (_name, make) => {
+  test.each(kinds)("L2 · over %s waits for the limits too when they take longer", async (_name, make) => {
     const clock = new ManualClock();
     const limiter = make(clock);
     await limiter.debit("ann", { requests: 5, tokens: 5_000 });
@@ -159,7 +159,7 @@ describe("block", () => {
     expect((await limiter.consume("ann")).allowed).toBe(true);
   });
 
-  test.each(kinds)("over %s keeps the later of two ends", async (_name, make) => {
+  test.each(kinds)("L2 · over %s keeps the later of two ends", async (_name, make) => {
     const clock = new ManualClock();
     const limiter = make(clock);
     await limiter.block("ann", 10_000);
@@ -172,7 +172,7 @@ describe("block", () => {
     expect((await limiter.peek("ann")).retryAfterMs).toBe(4_000);
   });
 
-  test.each(kinds)("over %s stays through refunds, debits, settlements and other versions of the policy, and ends with a reset", async (_name, make) => {
+  test.each(kinds)("L14 · over %s stays through refunds, debits, settlements and other versions of the policy, and ends with a reset", async (_name, make) => {
     const clock = new ManualClock();
     const limiter = make(clock);
     const other = definePolicy({ name: "chat", limits: [{ name: "images", capacity: 3, refill: perSecond(1) }] });
@@ -232,20 +232,34 @@ describe("block", () => {
     expect(limiter.peek("ann").retryAfterMs).toBe(15_000);
   });
 
-  test("L3, L14 · what it refuses takes nothing and is converted to new numbers", () => {
-    const { clock, limiter } = limiterOf();
-    const fast = definePolicy({ ...policy, refill: perSecond(20) });
-    limiter.consume("ann", 10);
-    limiter.block("ann", 10_000);
-    clock.advance(1_000); // two tokens at the old rate
-    for (let i = 0; i < 3; i++) limiter.consume("ann", { cost: 8, policy: fast });
-    clock.advance(100); // two at the new one
-    expect(limiter.peek("ann", { policy: fast })).toMatchObject({ remaining: 0, resetMs: 8_900 });
-    limiter.block("ann", 1);
-    const { limits: _, ...left } = limiter.peek("ann", { policy: fast, cost: 0 });
-    expect(left.retryAfterMs).toBe(8_900);
-    clock.advance(-1_000);
-    expect(limiter.consume("ann", { policy: fast, cost: 0 }).retryAfterMs).toBe(9_900);
+  test.each(kinds)("L3, L14 · over %s what it refuses takes nothing and is converted to new numbers", async (_name, make) => {
+    const clock = new ManualClock();
+    const limiter = make(clock);
+    const [requests, tokens] = several.limits;
+    const fast = definePolicy({ name: "chat", limits: [{ ...requests, refill: perSecond(10) }, { ...tokens }] });
+    await limiter.consume("ann", 5);
+    await limiter.block("ann", 10_000);
+    clock.advance(1_000); // one request at the old rate
+    for (let i = 0; i < 3; i++) await limiter.consume("ann", { cost: 4, policy: fast });
+    clock.advance(100); // one at the new one
+    expect((await limiter.peek("ann", { policy: fast })).resetMs).toBe(8_900);
+    await limiter.refund("ann", { tokens: 1 }, { policy: fast });
+    clock.advance(8_899);
+    expect((await limiter.consume("ann", { policy: fast, cost: 0 })).retryAfterMs).toBe(1);
+  });
+
+  test("L14 · what it refuses is converted at the instant of the refusal", async () => {
+    for (const make of kinds.map(([, each]) => each)) {
+      const clock = new ManualClock();
+      const limiter = make(clock);
+      const slow = definePolicy({ name: "chat", limits: [{ name: "requests", capacity: 5, refill: { tokens: 1, everyMs: 60_000 } }] });
+      await limiter.consume("ann", 5);
+      await limiter.block("ann", 2_000);
+      clock.advance(1_000); // one request at the old rate
+      await limiter.consume("ann", { cost: 0, policy: slow });
+      clock.advance(1_000); // a sixtieth at the new one
+      expect((await limiter.consume("ann", { cost: 0, policy: slow })).resetMs).toBe(4 * 60_000 - 1_000);
+    }
   });
 
   test("in shadow mode blocks for real, and lets through what it would refuse", () => {
