@@ -26,7 +26,7 @@ export function refundable(decision: Decision, policy: Policy, tokens: Costs, ag
     // `resetMs` is rounded up, so this is the least that can have been spent. At the instant itself nothing has
     // refilled.
     const units = (resetMs - 1 - ageMs) * unitsPerMs + 1;
-    const left = ageMs > 0 ? Math.ceil(units / unitsPerToken) : resetMs > 0 ? cost : 0;
+    const left = ageMs > 0 ? Math.ceil(units / unitsPerToken) : cost;
     return Math.max(0, Math.min(cost, left));
   });
 }

@@ -120,11 +120,6 @@ export const lawMutants: readonly Mutant[] = [
     replace: "Math.max(1, retryAfterMs)",
   },
   {
-    item: "L1", test: "refund",
-    find: "resetMs > 0 ? cost : 0;",
-    replace: "cost;",
-  },
-  {
     item: "L11", test: "fetch/outage",
     find: "decision.degraded || fields.length === 0",
     replace: "fields.length === 0",
