@@ -1,4 +1,4 @@
-import { expected, wholeNumber } from "./check.js";
+import { wholeNumber } from "./check.js";
 import { costAt, simplest, type Costs } from "./costs.js";
 import type { Policy } from "./policy.js";
 

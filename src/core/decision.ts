@@ -69,7 +69,7 @@ export type Decision = Allowed | Refused;
  */
 export function consume(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number): Decision {
   const decision = decide(buckets, policy, costs, now, true);
-  if (!decision.allowed) settle(buckets, policy, now);
+  if (!decision.allowed) settleStale(buckets, policy, now);
   else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);
   return decision;
 }
@@ -91,7 +91,7 @@ export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Cost
 }
 
 /** Brings the records that were counted in old numbers to those of `policy` (law L14). */
-export function settle(buckets: readonly Bucket[], policy: Policy, now: number): void {
+export function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
   for (let i = 0; i < buckets.length; i++) {
     if (isStale(buckets[i] as Bucket, policy.limits[i] as Limit)) chargeAt(buckets, policy, i, 0, now);
   }

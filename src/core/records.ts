@@ -1,7 +1,7 @@
 import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock } from "./block.js";
 import { fullBucket, isStale, type Bucket } from "./bucket.js";
 import type { Costs } from "./costs.js";
-import { adjust, consume, peek, settle, whileBlocked, type Decision } from "./decision.js";
+import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "./decision.js";
 import type { Limit } from "./limit.js";
 import type { Policy } from "./policy.js";
 
@@ -28,7 +28,7 @@ export function consumeRecords(records: Records, policy: Policy, costs: Costs, n
   const blockMs = blockOf(records, now);
   const isStaleRecord = policy.limits.some((limit, i) => isStale(buckets[i] as Bucket, limit));
   const decision = blockMs > 0 ? whileBlocked(peek(buckets, policy, costs, now), blockMs) : consume(buckets, policy, costs, now);
-  if (blockMs > 0) settle(buckets, policy, now);
+  if (blockMs > 0) settleStale(buckets, policy, now);
   const changed = decision.allowed || isStaleRecord;
   if (changed) keep(records, policy, buckets);
   return { decision, changed };

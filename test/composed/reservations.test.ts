@@ -255,9 +255,9 @@ describe("while the store is away", () => {
 });
 
 describe("misuse", () => {
-  test.each([
+  test.each<[estimate: unknown, wanted: string]>([
     [0, "at least 1 token, got 0"], [{ llm: 0 }, "at least 1 token, got an object"], [undefined, "tokens, got undefined"],
-    ...[-1, 1.5, NaN, Infinity, "7", null, [7]].map((wrong) => [wrong, "a whole number of at least 0, got "] as const),
+    ...[-1, 1.5, NaN, Infinity, "7", null, [7]].map((wrong) => [wrong, "a whole number of at least 0, got "] as [unknown, string]),
   ])("an estimate of %j is refused, and takes nothing", (estimate, wanted) => {
     const { reserve, left } = budgetOf();
     expect(() => reserve("alice", estimate as number)).toThrow(`Expected \`estimate\` to be ${wanted}`);

@@ -235,8 +235,8 @@ describe("block", () => {
   test.each(kinds)("L3, L14 · over %s what it refuses takes nothing and is converted to new numbers", async (_name, make) => {
     const clock = new ManualClock();
     const limiter = make(clock);
-    const [requests, tokens] = several.limits;
-    const fast = definePolicy({ name: "chat", limits: [{ ...requests, refill: perSecond(10) }, { ...tokens }] });
+    const [requests] = several.limits;
+    const fast = definePolicy({ name: "chat", limits: [{ name: requests.name, capacity: 5, refill: perSecond(10) }, { name: "tokens", capacity: 1_000, refill: perSecond(100) }] });
     await limiter.consume("ann", 5);
     await limiter.block("ann", 10_000);
     clock.advance(1_000); // one request at the old rate

@@ -171,7 +171,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L14", test: "memory",
-    find: "if (!all) settle(entry.buckets, policy, now);",
+    find: "if (!all) settleStale(entry.buckets, policy, now);",
     replace: "",
   },
   {
@@ -331,7 +331,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L14", test: FINES,
-    find: "if (blockMs > 0) settle(buckets, policy, now);",
+    find: "if (blockMs > 0) settleStale(buckets, policy, now);",
     replace: "",
   },
 ];

@@ -7,7 +7,7 @@ import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
 import { BLOCK_LIMIT, blockLeft, extendBlock } from "../../core/block.js";
 import type { Costs } from "../../core/costs.js";
-import { adjust, consume, peek, settle, whileBlocked, type Decision } from "../../core/decision.js";
+import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Charge, SyncStore } from "../../core/store.js";
@@ -114,7 +114,7 @@ export class MemoryStore implements SyncStore {
     return charges.map(({ policy, key, cost }, i) => {
       const entry = this.#load(policy, key);
       const decision = all ? consume(entry.buckets, policy, cost, now) : (would[i] as Decision);
-      if (!all) settle(entry.buckets, policy, now);
+      if (!all) settleStale(entry.buckets, policy, now);
       this.#save(entry, now);
       return decision;
     });
@@ -168,7 +168,7 @@ export class MemoryStore implements SyncStore {
 
   #refuse({ buckets }: StoredPolicy, policy: Policy, costs: Costs, now: number): Decision {
     const decision = whileBlocked(peek(buckets, policy, costs, now), this.#blockMs(now));
-    settle(buckets, policy, now);
+    settleStale(buckets, policy, now);
     return decision;
   }
 

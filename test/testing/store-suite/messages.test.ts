@@ -163,7 +163,7 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
     wrongStore({
       reset(policy, key) {
         return this.atomically(() => {
-          for (const name of [...(this.row(policy, key)?.keys() ?? [])]) if (name !== "!") this.row(policy, key)?.delete(name);
+          for (const name of this.row(policy, key)?.keys() ?? []) if (name !== "!") this.row(policy, key)?.delete(name);
         });
       },
     }),

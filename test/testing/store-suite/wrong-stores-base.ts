@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock } from "../../../src/core/block.js";
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
-import { adjust, consume, peek, settle, whileBlocked, type Decision } from "../../../src/core/decision.js";
+import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
 import { definePolicy, type AsyncStore, type Charge, type Costs, type Policy } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard } from "sluice/store";
@@ -161,7 +161,7 @@ export class RightStore implements AsyncStore {
   /** The refusal of a block, which converts records in old numbers. */
   refuse(buckets: Bucket[], policy: Policy, costs: Costs, now: number, blockMs: number): Decision {
     const decision = whileBlocked(peek(buckets, policy, costs, now), blockMs);
-    settle(buckets, policy, now);
+    settleStale(buckets, policy, now);
     return decision;
   }
 

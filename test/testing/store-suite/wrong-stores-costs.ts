@@ -200,7 +200,7 @@ export const wrongBlocks: readonly WrongStore[] = [
   ["keeps a block after a reset", wrongStore({
       reset(policy, key) {
         return this.atomically(() => {
-          for (const name of [...(this.row(policy, key)?.keys() ?? [])]) if (name !== BLOCK) this.row(policy, key)?.delete(name);
+          for (const name of this.row(policy, key)?.keys() ?? []) if (name !== BLOCK) this.row(policy, key)?.delete(name);
         });
       },
     }), "reset · ends a block"],
