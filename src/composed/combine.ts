@@ -3,13 +3,14 @@ import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import { bucketId } from "../core/policy.js";
 import type { Store } from "../core/store.js";
+import { chargeGroup, chargeOf, isAllowed, thenAll, thenOne, type LimiterCharge } from "../limiter/charge.js";
 import { requireMethod, type ConsumeOptions } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { tookNothing } from "../limiter/refund.js";
-import { chargeGroup, groupsOf, isAllowed, peekCharge, thenAll, thenOne, undoCharge } from "./combine-charge.js";
+import { groupsOf, peekCharge, undoCharge } from "./combine-charge.js";
 import type { Combined, CombinedDecision } from "./combined.js";
-import { attachSubject, chargeOf, type LimiterCharge } from "./subject.js";
+import { attachSubject } from "./subject.js";
 
 // The most charges that a store takes in one step.
 const MOST_LIMITERS = 128;

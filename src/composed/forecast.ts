@@ -3,7 +3,7 @@ import { costAt } from "../core/costs.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import { readings, type Decision } from "../core/decision.js";
 import type { Limit } from "../core/limit.js";
-import type { LimiterCharge } from "./subject.js";
+import type { LimiterCharge } from "../limiter/charge.js";
 
 /** Buckets by name: those of a key, or of the keys of several limiters. A bucket that is missing counts as full. */
 export type Forecast = ReadonlyMap<string, Bucket>;

@@ -9,7 +9,7 @@ import { requireMethod } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { tookNothing } from "../limiter/refund.js";
-import type { LimiterCharge } from "./subject.js";
+import type { LimiterCharge } from "../limiter/charge.js";
 
 /** One charge of a reservation. */
 export interface Settlement {

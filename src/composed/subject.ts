@@ -1,22 +1,9 @@
 import { expected } from "../core/check.js";
-import type { Costs } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
-import type { Policy } from "../core/policy.js";
-import { costOf, policyOf, type ConsumeArgument } from "../limiter/arguments.js";
+import type { Key } from "../core/key.js";
+import type { ConsumeArgument } from "../limiter/arguments.js";
+import { chargeOf, type LimiterCharge } from "../limiter/charge.js";
 import type { Limiter } from "../limiter/limiter.js";
-
-/** What one limiter is asked. */
-export interface LimiterCharge {
-  readonly limiter: Limiter;
-  readonly key: Key;
-  readonly policy: Policy;
-  readonly cost: Costs;
-  /** What its `consume` is asked. */
-  readonly asked: ConsumeArgument;
-  /** The key as the store knows it. */
-  readonly encoded: string;
-}
 
 /** What waiters and reservations are built on: a limiter, or several together. */
 export interface Subject {
@@ -52,12 +39,4 @@ export function subjectOf(limiter: { readonly consume: unknown }): Subject {
     partsOf: (decision) => [decision],
     refund: ([charge], decision) => one.refund((charge as LimiterCharge).key, decision, { policy: charge?.policy }),
   };
-}
-
-/** What `limiter` is asked. */
-export function chargeOf(limiter: Limiter, key: Key, asked: ConsumeArgument): LimiterCharge {
-  const policy = policyOf(asked, limiter.policy);
-  const encoded = encodeKey(key);
-  // A copy: the caller may change its list before the charge is made.
-  return { limiter, key: typeof key === "string" ? key : [...key], policy, cost: costOf(asked, policy), asked, encoded };
 }

@@ -3,7 +3,8 @@ import { sameCosts } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
 import { storeTimeoutOf } from "../limiter/internals.js";
 import { expectedWait, forecastAfter, FULL, refundForecast, want, type Forecast, type Wanted } from "./forecast.js";
-import type { LimiterCharge, Subject } from "./subject.js";
+import type { LimiterCharge } from "../limiter/charge.js";
+import type { Subject } from "./subject.js";
 import { storeFailed, tooLarge, tooLate } from "./wait-error.js";
 
 // The longest timer that platforms hold. A longer wait takes several.

@@ -21,6 +21,15 @@ export function blockLeft({ spent, at }: Bucket, now: number): number {
   return ahead > spent ? spent : Math.max(0, spent + ahead);
 }
 
+/**
+ * Brings the record to now if it is further ahead than the block is long. Returns whether it was: a refusal must do so.
+ */
+export function settleBlock(block: Bucket, now: number): boolean {
+  const isImpossible = block.at - now > block.spent;
+  if (isImpossible && block.spent > 0) block.at = now;
+  return isImpossible && block.spent > 0;
+}
+
 /** Makes the block end `forMs` after `now`, or when it would have ended, whichever is later. */
 export function extendBlock(block: Bucket, forMs: number, now: number): void {
   block.spent = Math.max(blockLeft(block, now), forMs);

@@ -65,9 +65,13 @@ export function charge(bucket: Bucket, limit: Limit, now: number, units: number)
   bucket.unitsPerToken = limit.unitsPerToken;
 }
 
-/** Whether the record was counted in other numbers than those of `limit`. Even a refusal must settle it (law L3). */
-export function isStale(bucket: Bucket, limit: Limit): boolean {
-  return bucket.unitsPerMs !== limit.unitsPerMs || bucket.unitsPerToken !== limit.unitsPerToken;
+/**
+ * Whether the record was counted in other numbers than those of `limit`, or is impossible. Even a refusal must settle
+ * it (law L3): otherwise an impossible record would refuse until the clock has caught up (law L6).
+ */
+export function isStale(bucket: Bucket, limit: Limit, now: number): boolean {
+  if (bucket.unitsPerMs !== limit.unitsPerMs || bucket.unitsPerToken !== limit.unitsPerToken) return true;
+  return bucket.spent > 0 && isImpossible(bucket, limit, now);
 }
 
 // A record more than one full refill ahead of the clock is brought to now, for waiting it out would take too long. What

@@ -90,10 +90,10 @@ export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Cost
   return !tooMuch;
 }
 
-/** Brings the records that were counted in old numbers to those of `policy` (law L14). */
+/** Brings the records that were counted in old numbers to those of `policy` (law L14), and impossible ones to now. */
 export function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
   for (let i = 0; i < buckets.length; i++) {
-    if (isStale(buckets[i] as Bucket, policy.limits[i] as Limit)) chargeAt(buckets, policy, i, 0, now);
+    if (isStale(buckets[i] as Bucket, policy.limits[i] as Limit, now)) chargeAt(buckets, policy, i, 0, now);
   }
 }
 

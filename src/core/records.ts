@@ -1,4 +1,4 @@
-import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock } from "./block.js";
+import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "./block.js";
 import { fullBucket, isStale, type Bucket } from "./bucket.js";
 import type { Costs } from "./costs.js";
 import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "./decision.js";
@@ -21,15 +21,19 @@ export interface RecordsDecision {
 /**
  * What `consume` of a store does: decides, and changes `records` in place. While a block lasts, everything is refused.
  *
- * A refusal changes only records that were counted in other numbers than those of `policy` (law L14).
+ * A refusal changes only records that were counted in other numbers than those of `policy` (law L14), and records too
+ * far ahead of the clock (law L6).
  */
 export function consumeRecords(records: Records, policy: Policy, costs: Costs, now: number): RecordsDecision {
   const buckets = bucketsOf(records, policy);
   const blockMs = blockOf(records, now);
-  const isStaleRecord = policy.limits.some((limit, i) => isStale(buckets[i] as Bucket, limit));
+  const isStaleRecord = policy.limits.some((limit, i) => isStale(buckets[i] as Bucket, limit, now));
   const decision = blockMs > 0 ? whileBlocked(peek(buckets, policy, costs, now), blockMs) : consume(buckets, policy, costs, now);
+  const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+  const isBlockSettled = settleBlock(block, now);
+  if (isBlockSettled) records.set(BLOCK, block);
   if (blockMs > 0) settleStale(buckets, policy, now);
-  const changed = decision.allowed || isStaleRecord;
+  const changed = decision.allowed || isStaleRecord || isBlockSettled;
   if (changed) keep(records, policy, buckets);
   return { decision, changed };
 }

@@ -21,9 +21,9 @@ class Itself {
   }
 }
 
-// One class for all copies of this package. Its private field costs a tenth of Object.defineProperty. It appears in no
-// list of properties and no log, and no other code can read or set it.
-const DECIDED = /* @__PURE__ */ processWide("decided", () => {
+// The private field costs a tenth of Object.defineProperty. It appears in no list of properties and no log, and no
+// other code can read or set it.
+function createDecisionField() {
   return class DecidedRequest extends Itself {
     #last: Decided;
 
@@ -41,7 +41,11 @@ const DECIDED = /* @__PURE__ */ processWide("decided", () => {
       else new DecidedRequest(request, last);
     }
   };
-});
+}
+
+let ofThisCopy: ReturnType<typeof createDecisionField> | undefined;
+// One class for all copies of this package. Importing makes none.
+const decisionField = () => (ofThisCopy ??= processWide("decided", createDecisionField));
 
 /**
  * Remembers what `gate` decided about `request`. Returns its `own` fields, put together with those of the gates before
@@ -51,16 +55,16 @@ const DECIDED = /* @__PURE__ */ processWide("decided", () => {
  */
 export function rememberDecision(request: unknown, gate: object, decision: Decision, own: FieldList): FieldList {
   if (typeof request !== "object" || request === null) return own;
-  const earlier = beforeGate(DECIDED.read(request), gate);
+  const earlier = beforeGate(decisionField().read(request), gate);
   if (earlier === null) {
-    DECIDED.write(request, { gate, decision, fields: own, shown: decision, earlier });
+    decisionField().write(request, { gate, decision, fields: own, shown: decision, earlier });
     return own;
   }
   // Without fields of its own, as in shadow mode, the gate leaves those before it as they are.
   const keepsEarlier = own.length === 0 || (decision.allowed && earlier.fields.length > 0 && bindsMore(earlier.shown, decision));
   const fields = stackFields(earlier.fields, own, keepsEarlier, !decision.allowed);
   const shown = keepsEarlier ? earlier.shown : decision;
-  DECIDED.write(request, { gate, decision, fields: unionOfFields(earlier.fields, fields), shown, earlier });
+  decisionField().write(request, { gate, decision, fields: unionOfFields(earlier.fields, fields), shown, earlier });
   return fields;
 }
 
@@ -78,22 +82,20 @@ function beforeGate(last: Decided | null, gate: object): Decided | null {
  * `request` is the object that the framework gives to `key`: Express's and Fastify's request, Hono's context, the
  * `Request` itself and no copy of it. In shadow mode too.
  * @example
- * declare const request: Request;
  * console.log(decisionOf(request)?.remaining);
  */
 export function decisionOf(request: object): Decision | undefined {
-  return DECIDED.read(request)?.decision;
+  return decisionField().read(request)?.decision;
 }
 
 /**
  * The decisions about a request, one for each of its rate limits, in their order. Empty when there is none.
  * {@link decisionOf} says what `request` is.
  * @example
- * declare const request: Request;
  * for (const { policy, remaining } of decisionsOf(request)) console.log(policy, remaining);
  */
 export function decisionsOf(request: object): readonly Decision[] {
   const decisions: Decision[] = [];
-  for (let each = DECIDED.read(request); each !== null; each = each.earlier) decisions.unshift(each.decision);
+  for (let each = decisionField().read(request); each !== null; each = each.earlier) decisions.unshift(each.decision);
   return decisions;
 }

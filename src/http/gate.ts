@@ -1,23 +1,26 @@
-import { expected, wholeNumber } from "../core/check.js";
+import { expected } from "../core/check.js";
 import { neverFits, parseCost, type Cost } from "../core/cost.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import { makeLimit, perSecond } from "../core/limit.js";
 import { isPolicy, makePolicy, type Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
-import { createLimiter } from "../limiter/create-limiter.js";
+import { thenAll, thenOne } from "../limiter/charge.js";
+import { createLimiter, defaultStore } from "../limiter/create-limiter.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../limiter/options.js";
 import { callerOf, type MaybeKey } from "./caller.js";
+import { checkCost, createCharges } from "./charges.js";
 import { checkGateOptions } from "./options/check-options.js";
 import { perPolicy } from "./headers/per-policy.js";
 import { isPromise } from "./is-promise.js";
-import type { AnyRespond, GateOptions } from "./options/options.js";
+import type { AnyRespond, GateCharge, GateOptions, Tier } from "./options/options.js";
 import { createPreflights } from "./preflights.js";
 import type { RequestReader } from "./reader.js";
 import { contain } from "./user-functions.js";
 import { SKIP, type Verdict } from "./verdict.js";
-import { createVerdicts } from "./verdicts.js";
+import { createVerdicts, type Judged } from "./verdicts.js";
+import { createHold } from "./waiting.js";
 
 /**
  * Decides about a request. Returns the verdict at once when the store and all functions of the options answer at once,
@@ -51,28 +54,43 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   const { cost: costOption, unidentified = "share", functionTimeoutMs } = options;
   const run = <T>(name: string, fn: (request: Request, ...rest: Rest) => T | Promise<T>) => contain(name, fn, functionTimeoutMs);
   const skip = options.skip && run("skip", options.skip);
-  const keyOf = run("key", options.key);
+  const keyOf = run("key", options.key ?? firstKeyOf(options.charges ?? []));
   const costOf = typeof costOption === "function" ? run("cost", costOption) : null;
   const pickPolicy = typeof options.policy === "function" ? run("policy", options.policy) : null;
   const preflights = createPreflights(reader, options.preflights, (options.clock as Clock | undefined) ?? monotonicClock);
 
-  const limiter = options.limiter ?? ownLimiter(options);
+  const makeLimiter = limiterMaker(options);
+  const several = options.charges && createCharges({ charges: options.charges, unidentified, makeLimiter, contain: run });
+  const limiter = several?.limiters[0] ?? options.limiter ?? makeLimiter(typeof options.policy === "function" ? null : (options.policy as Policy));
   const verdicts = createVerdicts(options, reader, limiter);
   const checkOnce = perPolicy(verdicts.checkPolicy);
-  if (pickPolicy === null) {
-    checkPolicy(limiter.policy);
-    if (typeof costOption !== "function" && neverFits(limiter.policy, parseCost(limiter.policy, costOption))) {
-      throw new RangeError(expected("cost", `at most the capacity, ${limiter.policy.maxCost}`, costOption));
-    }
+  for (const { policy, cost } of several?.fixed ?? (pickPolicy === null ? [{ policy: limiter.policy, cost: costOption }] : [])) {
+    checkPolicy(policy);
+    if (typeof cost !== "function" && neverFits(policy, parseCost(policy, cost))) throw new RangeError(expected("cost", `at most the capacity, ${policy.maxCost}`, cost));
   }
+  const hold = options.wait && createHold(options.wait, limiter, reader);
   return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest));
 
   // One step each: skip, caller, cost, policy, decision, verdict. A step is asynchronous only if its function is.
 
   function gate(request: Request, rest?: Rest, known?: MaybeKey): Verdict | Promise<Verdict> {
     const skipped = skip?.(request, rest) ?? false;
-    if (isPromise(skipped)) return skipped.then((yes) => (isSkip(yes) ? SKIP : findCaller(request, rest, known)));
-    return isSkip(skipped) ? SKIP : findCaller(request, rest, known);
+    if (isPromise(skipped)) return skipped.then((yes) => (isSkip(yes) ? SKIP : charge(request, rest, known)));
+    return isSkip(skipped) ? SKIP : charge(request, rest, known);
+  }
+
+  function charge(request: Request, rest: Rest | undefined, known: MaybeKey): Verdict | Promise<Verdict> {
+    return several === undefined ? findCaller(request, rest, known) : thenOne(several.chargeAll(request, rest), (judged) => judge(request, judged));
+  }
+
+  function judge(request: Request, judged: readonly Judged[] | "unidentified" | "blocked"): Verdict | Promise<Verdict> {
+    if (judged === "unidentified") return verdicts.onMissingKey(request);
+    if (judged === "blocked") return verdicts.onBlocked(request);
+    for (const { caller, policy } of judged) {
+      verdicts.checkIdentity(caller);
+      checkPolicy(policy);
+    }
+    return judged.length === 0 ? SKIP : verdicts.onDecisions(request, judged);
   }
 
   function findCaller(request: Request, rest: Rest | undefined, known: MaybeKey): Verdict | Promise<Verdict> {
@@ -94,13 +112,18 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
 
   function findPolicy(request: Request, rest: Rest | undefined, caller: Key, cost: Cost | undefined): Verdict | Promise<Verdict> {
     if (pickPolicy === null) return consume(request, caller, cost, limiter.policy);
-    const policy = pickPolicy(request, rest);
-    return isPromise(policy)
-      ? policy.then((known) => consume(request, caller, cost, checkPolicy(known)))
-      : consume(request, caller, cost, checkPolicy(policy));
+    const tier = pickPolicy(request, rest);
+    return isPromise(tier) ? tier.then((known) => followTier(request, caller, cost, known)) : followTier(request, caller, cost, tier);
+  }
+
+  function followTier(request: Request, caller: Key, cost: Cost | undefined, tier: Tier): Verdict | Promise<Verdict> {
+    if (tier === "unlimited") return SKIP;
+    if (tier !== "blocked") return consume(request, caller, cost, checkPolicy(tier));
+    return verdicts.onBlocked(request);
   }
 
   function consume(request: Request, caller: Key, cost: Cost | undefined, policy: Policy): Verdict | Promise<Verdict> {
+    if (hold !== undefined) return hold(request, caller, { cost, policy }).then((known) => verdicts.onDecision(request, caller, policy, known));
     const decision = limiter.consume(caller, policy === limiter.policy && typeof cost !== "object" ? cost : { cost, policy });
     // Faster than isPromise here, which is called with too many shapes of objects to be optimized.
     return "allowed" in decision
@@ -128,15 +151,15 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   }
 
   function checkPolicy(policy: Policy): Policy {
-    if (!isPolicy(policy)) throw new TypeError(expected("policy()", "made by definePolicy", policy));
+    if (!isPolicy(policy)) throw new TypeError(expected("policy()", 'made by definePolicy, "unlimited" or "blocked"', policy));
     checkOnce(policy);
     return policy;
   }
 }
 
-// The limiter checks tokens by the names of limits.
-function checkCost(cost: unknown): Cost {
-  return typeof cost === "object" && cost !== null ? (cost as Cost) : wholeNumber("cost()", cost);
+// Whether a preflight has a key, if it is charged several times: it has one for any of the charges.
+function firstKeyOf<Request, Rest extends readonly unknown[]>(charges: ReadonlyArray<GateCharge<Request, Rest>>): GateCharge<Request, Rest>["key"] {
+  return (request, ...rest) => thenAll<MaybeKey, MaybeKey>(charges.map(({ key }) => key(request, ...rest)), (keys) => keys.find((key) => callerOf(key) !== UNIDENTIFIED));
 }
 
 // Only true skips. Another value that JavaScript takes for true is a mistake, such as a forgotten call or comparison.
@@ -145,7 +168,9 @@ function isSkip(skipped: unknown): boolean {
   return skipped === true;
 }
 
-function ownLimiter<Request, Rest extends readonly unknown[]>(options: GateOptions<Request, Rest>): Limiter {
+/** Makes limiters with the gate's options and one store for all. The policy is null when it is picked per request. */
+function limiterMaker<Request, Rest extends readonly unknown[]>(options: GateOptions<Request, Rest>): (policy: Policy | null) => Limiter {
   const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, options[name]])) as Partial<LimiterOptions<Store>>;
-  return createLimiter<Store>({ ...own, policy: typeof options.policy === "function" ? PICKED : (options.policy as Policy) });
+  const store = options.charges && (own.store ?? defaultStore(own.clock));
+  return (policy) => createLimiter<Store>({ ...own, ...(store && { store }), policy: policy ?? PICKED });
 }

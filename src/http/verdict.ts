@@ -30,14 +30,14 @@ export interface Pass {
 /** Refused: send exactly this response and do not call the handler. */
 export interface Refuse {
   readonly outcome: "refuse";
-  readonly status: 400 | 401 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 429 | 500 | 503;
   /** The header fields to set, names in lower case. */
   readonly fields: FieldList;
   /** Names to append to `Access-Control-Expose-Headers`. Empty unless the request has an `Origin`. */
   readonly expose: readonly string[];
   /** Text of the `content-type` in `fields`, never empty. Leave it out of the response to a HEAD request. */
   readonly body: string;
-  /** Null when the request was refused without a decision: it has no key. */
+  /** Null when the request was refused without a decision: it has no key, or its caller is blocked. */
   readonly decision: Decision | null;
   /** The `respond` option, or null without one. `refuseOnNode` and `respondOnWeb` call it. */
   readonly respond: Responder | null;

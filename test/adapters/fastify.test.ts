@@ -1,4 +1,4 @@
-import { fastify } from "fastify";
+import { fastify, type FastifyRequest } from "fastify";
 import { fastify as fastify4 } from "fastify4";
 import { definePolicy } from "sluice";
 import { rateLimit, type FastifyRateLimitOptions } from "sluice/fastify";
@@ -71,7 +71,7 @@ describe.each(versions)("$name", ({ framework }) => {
   test("a route under two plugins is charged for its own options by the nearer one alone", async () => {
     const { app, get } = make();
     const store = new MemoryStore({ clock: new ManualClock().now });
-    const { key } = options();
+    const key = (request: FastifyRequest) => request.headers["x-user"]?.toString();
     const wide = { name: "wide", capacity: 10, refill: { tokens: 1, everyMs: 1_000 } };
     const own = { name: "own", capacity: 5, refill: { tokens: 1, everyMs: 1_000 } };
     await app.register(rateLimit, { policy: wide, store, key });

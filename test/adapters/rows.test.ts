@@ -4,7 +4,7 @@ import { rows } from "./rows/index.js";
 import { oneToken } from "./setup.js";
 
 // All rows are in this one file, so that it can tell which are absent.
-const wanted = ["Node", "Express 4", "Express 5", "Fastify 4", "Fastify 5", "Hono", "web"];
+const wanted = ["Node", "Express 4", "Express 5", "Fastify 4", "Fastify 5", "Fastify in preHandler", "Hono", "web"];
 const answered = new Map<string, string>();
 
 describe.each(rows)("$name", ({ name, loaded, serve, lacks = {} }) => {

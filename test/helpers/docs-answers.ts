@@ -66,6 +66,7 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   "api 200": after(1, { policy: api }),
   "api 429": after(21, { policy: api }),
   "cost 400": after(1, { cost: () => 11 }),
+  "blocked 403": after(1, { policy: () => "blocked" }),
   "unidentified 401": after(1, { key: () => null, unidentified: "refuse" }),
   "store 503": after(1, { store: broken, onStoreError: "unavailable" }),
   "date 429": after(4, { policy: bulk, retryAfter: "http-date", headers: [] }),

@@ -18,8 +18,9 @@ export class Model {
     const decision = this.#describe(policy, rules, costs, fits, instant);
     rules.forEach((rule, i) => {
       if (fits) this.#write(rule, costs[i] as bigint, instant);
-      else if (this.#countsOtherwise(rule)) this.#write(rule, 0n, instant);
+      else if (this.#countsOtherwise(rule) || this.#isImpossible(rule, instant)) this.#write(rule, 0n, instant);
     });
+    if (this.#block !== null && this.#block.at - instant > this.#block.ms) this.#block = { ms: this.#block.ms, at: instant };
     return decision;
   }
 
@@ -90,6 +91,12 @@ export class Model {
   /** The first millisecond from `now` at which no more than `most` of `spent` is left. */
   #until(rule: Rule, spent: bigint, most: bigint, now: bigint): bigint {
     return spent <= most ? 0n : this.#behind(rule, now) + ceilDiv(spent - most, rule.perMs);
+  }
+
+  /** Whether a refusal must bring the record to now, or it would refuse for as long as the clock is behind. */
+  #isImpossible(rule: Rule, now: bigint): boolean {
+    const record = this.#records.get(rule.name);
+    return record !== undefined && record.units > 0n && record.at - now > ceilDiv(rule.capacity * rule.perToken, rule.perMs);
   }
 
   #countsOtherwise(rule: Rule): boolean {

@@ -3,6 +3,7 @@ import process from "node:process";
 import { configureGlobal } from "fast-check";
 import { silenceWarnings } from "sluice";
 import { runTests } from "./runner.js";
+import { lacks } from "./runtime.js";
 import { startServers } from "./servers.js";
 
 const suites: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -23,11 +24,12 @@ configureGlobal({ seed: Number(process.env["FC_SEED"] ?? "20261101") });
 silenceWarnings("SLUICE_LIMITER_PER_REQUEST", "SLUICE_COUNTED_TWICE", "SLUICE_HEADERS_SENT", "SLUICE_FUNCTION_FAILED");
 process.emitWarning = () => undefined;
 
-for (const name of process.argv.slice(2)) await suites[name]?.();
+const chosen = process.argv.slice(2);
+for (const name of chosen) await suites[name]?.();
 let tests = 0;
 await runTests((ended) => {
   tests += 1;
   console.log(JSON.stringify(ended));
-});
+}, chosen.includes("client") ? lacks : {});
 // A program that ends early tells of no number. Clients that are still connected do not keep this one alive.
 process.stdout.write(`${JSON.stringify({ tests })}\n`, () => process.exit(0));

@@ -11,9 +11,13 @@ export function readOutput({ column, command }, code, output) {
   if (column === "types") return [{ name: "the types compile", outcome: code === 0 ? "passed" : "failed", error: output }];
   for (const line of output.split("\n")) {
     const [, outcome, name] = /^(ok|skipped|FAILED) +[^:]*: (.*)$/.exec(line) ?? [];
-    if (name !== undefined) tests.push({ name, outcome: { ok: "passed", skipped: "skipped", FAILED: "failed" }[outcome] });
+    // The name of a runtime has digits of its own, such as "next 15.5.28".
+    const [, number] = /^\{"tests":(\d+)\}$/.exec(line) ?? /: all (\d+) passed$/.exec(line) ?? [];
+    const last = tests.at(-1);
+    if (name !== undefined) tests.push(outcome === "FAILED" ? { name, outcome: "failed", error: "" } : { name, outcome: outcome === "ok" ? "passed" : outcome });
     else if (line.startsWith('{"name":')) tests.push(JSON.parse(line));
-    else if (/^\{"tests":\d+\}$|: all passed$/.test(line)) told = Number(/\d+/.exec(line) ?? tests.length);
+    else if (number !== undefined) told = Number(number);
+    else if (last?.outcome === "failed") last.error += `${line}\n`;
   }
   const isWhole = code === 0 && told === tests.length && told > 0;
   if (!isWhole && !tests.some(({ outcome }) => outcome === "failed")) {

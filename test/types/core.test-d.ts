@@ -1,5 +1,6 @@
 import { expectTypeOf } from "expect-type";
 import {
+  addressKey,
   createLimiter,
   definePolicy,
   MemoryStore,
@@ -164,3 +165,12 @@ expectTypeOf({ sync: true, guard, clock: () => 0, consume: sync.consume.bind(syn
 createLimiter({ policy, store: undefined, clock: undefined, breaker: { failures: undefined }, observe: undefined });
 // @ts-expect-error -- a plain function is no observer: createObserver makes one
 createLimiter({ policy, observe: () => undefined });
+
+// The key of an address is a key, or missing. What a framework says of an address goes in as it is.
+expectTypeOf(addressKey("192.0.2.7")).toEqualTypeOf<readonly ["address", string] | undefined>();
+expectTypeOf<NonNullable<ReturnType<typeof addressKey>>>().toExtend<Key>();
+void [addressKey(undefined), addressKey(null, { ipv6Prefix: undefined })];
+// @ts-expect-error a list of addresses is none
+addressKey(["192.0.2.7"]);
+// @ts-expect-error no option of this name
+addressKey("::1", { prefix: 56 });

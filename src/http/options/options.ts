@@ -18,27 +18,80 @@ import type { Outcome } from "../verdict.js";
  * a handler, such as the bindings of a Worker: `key`, `policy`, `cost` and `skip` get it after the request.
  */
 export type GateOptions<Request, Rest extends readonly unknown[] = []> = SharedOptions<Request, Rest> &
-  (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>);
+  ((OneCharge<Request, Rest> & (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>)) | SeveralCharges<Request, Rest>);
+
+/**
+ * What a caller's plan may be: a policy made by `definePolicy`, or one of two words. `"unlimited"` lets the request
+ * pass as `skip` does: nothing is charged, and there are no header fields. `"blocked"` refuses it with a 403, for as
+ * long as the plan says so.
+ */
+export type Tier = Policy | "unlimited" | "blocked";
 
 type Behavior = Omit<LimiterOptions<Store>, "policy" | "store" | "clock">;
 
 /** The options with `policy`, from which the gate makes a limiter. */
 export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> extends Behavior {
-  /** The limits of each key: an object, or a function that picks a policy made by `definePolicy` for a request. */
-  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Policy | Promise<Policy>);
+  /**
+   * The limits of each key: an object, or a function that picks a policy made by `definePolicy` for a request, or
+   * `"unlimited"` or `"blocked"`.
+   */
+  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Tier | Promise<Tier>);
   /** Where the buckets are kept. Default: a memory store of the gate's own. */
   readonly store?: Store | undefined;
   /** The clock of the default store: milliseconds, monotonic by default. */
   readonly clock?: Clock | undefined;
   readonly limiter?: undefined;
+  readonly charges?: undefined;
 }
 
 /** The options with `limiter`, which you also use outside of HTTP. */
 export interface GivenLimiter<Request, Rest extends readonly unknown[] = []> extends LimiterMembers {
   /** A limiter from `createLimiter`. */
   readonly limiter: Limiter;
-  /** Picks a policy made by `definePolicy` for a request. Default: the limiter's own. */
-  readonly policy?: ((request: Request, ...rest: Rest) => Policy | Promise<Policy>) | undefined;
+  /**
+   * Picks a policy made by `definePolicy`, `"unlimited"` or `"blocked"` for a request. Default: the limiter's own
+   * policy.
+   */
+  readonly policy?: ((request: Request, ...rest: Rest) => Tier | Promise<Tier>) | undefined;
+  readonly charges?: undefined;
+}
+
+/** The options with `charges`, for requests that are charged under several policies together or not at all. */
+export interface SeveralCharges<Request, Rest extends readonly unknown[] = []> extends Behavior {
+  /**
+   * What each request takes, such as tokens of a user and of their tenant: from all of them in one step of the store, or
+   * from none. The response shows every limit, and a refusal the longest wait.
+   */
+  readonly charges: ReadonlyArray<GateCharge<Request, Rest>>;
+  /** Where all buckets are kept; it must have `consumeTogether`. Default: a memory store of the gate's own. */
+  readonly store?: Store | undefined;
+  /** The clock of the default store: milliseconds, monotonic by default. */
+  readonly clock?: Clock | undefined;
+  readonly limiter?: undefined;
+  readonly wait?: undefined;
+  readonly policy?: Belongs<GateCharge<Request, Rest>["policy"]>;
+  readonly key?: Belongs<GateCharge<Request, Rest>["key"]>;
+  readonly cost?: Belongs<GateCharge<Request, Rest>["cost"]>;
+}
+
+// Nothing has such a type. The function in it is what TypeScript infers the parameters of a written one from, whichever
+// of the options' forms it has in mind.
+type Belongs<T> = (Extract<T, (...args: never) => unknown> & BelongsToCharge) | undefined;
+
+/** The type of an option that does not go beside `charges`. Its text appears in the compile error. */
+export type BelongsToCharge = "belongs to a charge: write charges: [{ policy, key, cost }]";
+
+/** One of the `charges` of a request. */
+export interface GateCharge<Request, Rest extends readonly unknown[] = []> {
+  /**
+   * The limits of each key: an object, or a function that picks a {@link Tier} for a request. `"unlimited"` leaves out
+   * this charge; `"blocked"` refuses the request.
+   */
+  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Tier | Promise<Tier>);
+  /** Who pays: see {@link OneCharge.key}. With `unidentified: "skip"` only this charge is left out when it is missing. */
+  readonly key: (request: Request, ...rest: Rest) => MaybeKey | Promise<MaybeKey>;
+  /** See {@link OneCharge.cost}. */
+  readonly cost?: Cost | ((request: Request, ...rest: Rest) => Cost | Promise<Cost>) | undefined;
 }
 
 /** The type of an option that does not go beside `limiter`. Its text appears in the compile error. */
@@ -46,8 +99,8 @@ export type BelongsToLimiter = "belongs to the limiter: pass it to createLimiter
 
 type LimiterMembers = { readonly [Name in "store" | "clock" | keyof Behavior]?: BelongsToLimiter | undefined };
 
-/** The options that go beside a `policy` and beside a `limiter`. */
-export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
+/** Who pays for a request, how much, and whether it may wait. */
+export interface OneCharge<Request, Rest extends readonly unknown[] = []> {
   /**
    * Returns who is calling: a signed-in user or a device, as a string or a tuple such as `["user", 42]`. May return a
    * promise.
@@ -63,6 +116,22 @@ export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
    * capacity throws a RangeError when the gate is made; from a function it gets a 400.
    */
   readonly cost?: Cost | ((request: Request, ...rest: Rest) => Cost | Promise<Cost>) | undefined;
+  /**
+   * Holds a request until its tokens are there, instead of refusing it: a waiter on `limiter`, made by `createWaiter`. A
+   * request that would wait longer than the waiter's `maxWaitMs` is refused at once. A client that disconnects leaves the
+   * queue. Only beside `limiter`, whose store needs `peek`.
+   */
+  readonly wait?: RequestWaiter | undefined;
+}
+
+/** The part of a waiter that a gate uses. */
+export interface RequestWaiter {
+  /** Resolves with the decision that took the tokens. Rejects with an error whose `code` begins with `"ERR_WAIT_"`. */
+  wait(key: Key, asked: { readonly cost?: Cost | undefined; readonly policy?: Policy | undefined; readonly signal?: AbortSignal | undefined }): Promise<Decision>;
+}
+
+/** The options that go beside a `policy`, a `limiter` and `charges`. */
+export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
   /**
    * True for requests without a limit: they cost nothing and get no header fields. May return a promise. CORS
    * preflights need no `skip`: see `preflights`.
@@ -132,5 +201,6 @@ export interface RespondOption<Args extends unknown[], Answer = unknown> {
 
 /** A {@link RespondOption} of any adapter. */
 export interface AnyRespond {
+  /** See {@link RespondOption}. */
   readonly respond?: ((...args: never) => unknown) | undefined;
 }

@@ -25,7 +25,7 @@ export interface Refusal {
  * What `body` returns: an object, which is sent as JSON, or a media type and a text. A `text/*` type without a charset
  * gets `charset=utf-8`.
  */
-export type OwnBody = (object & { readonly length?: never }) | readonly [mediaType: string, text: string];
+export type OwnBody = Readonly<Record<string, unknown>> | (object & { readonly length?: never }) | readonly [mediaType: string, text: string];
 
 /** Makes the {@link Refusal} of a standard document. */
 export function toRefusal(document: string, decision: Decision | null): Refusal {

@@ -7,15 +7,20 @@ import { toHttpDate, toRetryAfter } from "../retry-after/retry-after.js";
 import { useOrElse } from "../user-functions.js";
 import type { Refuse, Responder } from "../verdict.js";
 import { PROBLEM_TYPE, toContent, toRefusal, type Refusal } from "./own-answer.js";
-import { costTooHigh, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
+import { blockedCaller, costTooHigh, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
 
 /** Makes the responses to refused requests. */
 export interface Refusals<Request> {
-  /** 429, 400 or 503, by the decision's reason. `fields` are those of the header styles. */
-  forDecision(to: Addressee<Request>, policy: Policy, decision: Refused, fields: FieldList): Refuse | Promise<Refuse>;
+  /** 429, 400 or 503, by the reason of the decision that binds. `fields` are those of the header styles. */
+  forDecision(to: Addressee<Request>, parts: Parts, decision: Refused, fields: FieldList): Refuse | Promise<Refuse>;
   /** 401. */
   forMissingKey(to: Addressee<Request>): Refuse | Promise<Refuse>;
+  /** 403. */
+  forBlocked(to: Addressee<Request>): Refuse | Promise<Refuse>;
 }
+
+/** The policies that a request was charged under, each followed by its decision. */
+export type Parts = ReadonlyArray<Policy | Decision>;
 
 /** The request to refuse, and whether it has an `Origin`. */
 interface Addressee<Request> {
@@ -34,7 +39,7 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
   const labelsOf = perPolicy((policy) => policy.limits.map(({ name }) => labelOf(policy, name)));
 
   return {
-    forDecision(to, policy, decision, fields) {
+    forDecision(to, parts, decision, fields) {
       if (decision.reason === "cost_above_capacity") {
         const { cost, capacity } = readings(decision).reduce((a, b) => (b.cost > b.capacity && b.capacity < a.capacity ? b : a), decision);
         return withProblem(to, costTooHigh(cost, capacity), decision, fields);
@@ -42,13 +47,17 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
       const seconds = toRetryAfter(decision.retryAfterMs);
       const wait = ["retry-after", retryAfter === "http-date" ? toHttpDate(wallClock() + decision.retryAfterMs) : String(seconds)];
       if (decision.reason === "store_unavailable") return withProblem(to, storeUnavailable(seconds), decision, wait);
-      // By position, because a custom store may give its limits any names.
-      const all = readings(decision);
-      const violated = labelsOf(policy).filter((_, i) => (all[i]?.retryAfterMs ?? 0) > 0);
+      const violated: string[] = [];
+      for (let part = 0; part < parts.length; part += 2) {
+        // By position, because a custom store may give its limits any names.
+        const all = readings(parts[part + 1] as Decision);
+        violated.push(...labelsOf(parts[part] as Policy).filter((_, i) => (all[i]?.retryAfterMs ?? 0) > 0));
+      }
       return withBody(to, 429, tooManyRequests(seconds, violated), decision, [...fields, ...wait]);
     },
     // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
     forMissingKey: (to) => withProblem(to, unidentifiedCaller(), null, ["www-authenticate", "Bearer"]),
+    forBlocked: (to) => withProblem(to, blockedCaller(), null, NONE),
   };
 
   function withProblem(to: Addressee<Request>, problem: Problem, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {

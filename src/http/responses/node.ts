@@ -1,9 +1,9 @@
 import { warnOnce } from "../../warnings/warnings.js";
-import type { FieldList } from "../headers/field.js";
+import { withoutContent, type FieldList } from "../headers/field.js";
 import type { RequestReader } from "../reader.js";
 import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
-import { fieldRecord, withoutContent } from "./field-record.js";
+import { recordOf } from "./field-record.js";
 import { ignoreLateWrites, watchRespond } from "./respond-on-node.js";
 import { boundUnreadBody } from "./unread-body.js";
 
@@ -25,6 +25,7 @@ export interface NodeResponse {
   getHeader(name: string): unknown;
   /** The fields that are set, by name. */
   getHeaders(): Readonly<Record<string, unknown>>;
+  /** Takes a field away. */
   removeHeader(name: string): unknown;
   /** Sets a field, in place of its earlier value. */
   setHeader(name: string, value: string): unknown;
@@ -88,7 +89,7 @@ export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: 
 function sendRefusal(response: NodeResponse, verdict: Refuse): void {
   // One writeHead costs half as much as a setHeader for each field. Middleware that changes fields late hooks
   // writeHead.
-  response.writeHead(verdict.status, fieldRecord(verdict.fields));
+  response.writeHead(verdict.status, recordOf(verdict.fields));
   response.end(verdict.body);
 }
 

@@ -1,7 +1,6 @@
-import type { FieldList } from "../headers/field.js";
+import { withoutContent, type FieldList } from "../headers/field.js";
 import { isPromise } from "../is-promise.js";
 import type { Refuse, Responder } from "../verdict.js";
-import { withoutContent } from "./field-record.js";
 import { refuseOnNode, type NodeResponse } from "./node.js";
 import { watchRespond } from "./respond-on-node.js";
 import { boundUnreadBody } from "./unread-body.js";

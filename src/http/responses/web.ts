@@ -1,9 +1,9 @@
 import { expected } from "../../core/check.js";
+import { withoutContent } from "../headers/field.js";
 import type { RequestReader } from "../reader.js";
 import { useOrElse } from "../user-functions.js";
 import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
-import { withoutContent } from "./field-record.js";
 
 /** Reads web-standard requests. */
 export const webReader: RequestReader<Request> = {

@@ -5,7 +5,7 @@
 import { checkPolicyName } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
-import { BLOCK_LIMIT, blockLeft, extendBlock } from "../../core/block.js";
+import { BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../core/block.js";
 import type { Costs } from "../../core/costs.js";
 import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
@@ -114,7 +114,7 @@ export class MemoryStore implements SyncStore {
     return charges.map(({ policy, key, cost }, i) => {
       const entry = this.#load(policy, key);
       const decision = all ? consume(entry.buckets, policy, cost, now) : (would[i] as Decision);
-      if (!all) settleStale(entry.buckets, policy, now);
+      if (!all) this.#settle(entry, policy, now);
       this.#save(entry, now);
       return decision;
     });
@@ -166,10 +166,17 @@ export class MemoryStore implements SyncStore {
     return blockLeft(this.#block, now);
   }
 
-  #refuse({ buckets }: StoredPolicy, policy: Policy, costs: Costs, now: number): Decision {
-    const decision = whileBlocked(peek(buckets, policy, costs, now), this.#blockMs(now));
-    settleStale(buckets, policy, now);
+  #refuse(entry: StoredPolicy, policy: Policy, costs: Costs, now: number): Decision {
+    const decision = whileBlocked(peek(entry.buckets, policy, costs, now), this.#blockMs(now));
+    this.#settle(entry, policy, now);
     return decision;
+  }
+
+  #settle({ buckets }: StoredPolicy, policy: Policy, now: number): void {
+    settleStale(buckets, policy, now);
+    if (this.#blocks.buckets === 0) return;
+    this.#table.get(this.#bucketKey, this.#blocks, this.#block);
+    if (settleBlock(this.#block, now)) this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);
   }
 
   #load(policy: Policy, key: string): StoredPolicy {

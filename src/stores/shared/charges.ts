@@ -1,5 +1,6 @@
 import { expected, wholeNumber } from "../../core/check.js";
-import { costAt } from "../../core/costs.js";
+import type { Costs } from "../../core/costs.js";
+import type { Policy } from "../../core/policy.js";
 import type { Charge } from "../../core/store.js";
 
 // The most parts in one call to Redis. Postgres has the same limit, so that a change of store breaks no call.
@@ -14,6 +15,12 @@ export function checkCharges(charges: readonly Charge[]): void {
   if (charges.length > MOST_CHARGES) throw new RangeError(expected("charges", `a list of at most ${MOST_CHARGES}`, charges));
   for (const { policy, key, cost } of charges as readonly Charge[]) {
     if (typeof key !== "string" || key === "") throw new TypeError(expected("key", "a non-empty string", key));
-    policy.limits.forEach((_, i) => wholeNumber("cost", costAt(cost, i)));
+    checkCosts(policy, cost);
   }
+}
+
+/** Throws a TypeError or RangeError for costs that are neither a whole number nor a list with one for each limit. */
+export function checkCosts({ limits }: Policy, costs: Costs): void {
+  const isList = Array.isArray(costs) && costs.length === limits.length;
+  for (const each of isList ? costs : [costs]) wholeNumber("cost", each);
 }

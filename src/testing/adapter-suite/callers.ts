@@ -85,6 +85,26 @@ export const callerCases: readonly AdapterCase[] = [
     },
   },
   {
+    name: '33, 43 · a tier of "unlimited" is not limited, and one of "blocked" gets a 403',
+    cause: "The adapter sends 429 for every refusal, or treats the outcome `skip` like `pass`. Send the status of the verdict.",
+    async run(start) {
+      const server = await start({ policy: (request) => (request.header("x-user") === "eve" ? "blocked" : "unlimited") });
+      for (let i = 0; i < 4; i++) {
+        const free = await server.get("/ok", { "X-User": "ann" });
+        assertEqual(free.status, 200, "the status for the tier `unlimited`");
+        checkNoFields(free);
+      }
+      const entered = server.entered.length;
+      const refused = await server.get("/ok", { "X-User": "eve" });
+      assertEqual(refused.status, 403, "the status for the tier `blocked`");
+      assertEqual(refused.field("Retry-After"), null, "Retry-After");
+      assertEqual(refused.field("Cache-Control"), "no-store", "Cache-Control");
+      checkNoFields(refused);
+      checkProblem(refused, "blocked");
+      assertEqual(server.entered.length, entered, "how many requests reached the handler");
+    },
+  },
+  {
     name: "two limiters on one server do not affect each other",
     cause: "The adapter keeps state in a variable of the module.",
     async run(start) {

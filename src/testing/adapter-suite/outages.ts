@@ -114,7 +114,7 @@ export function slowMemoryStore(clock: Clock): AsyncStore {
 }
 
 /** Stores that fail: one throws, one rejects, and one never answers. */
-function failingStores(clock: Clock): readonly Store[] {
+export function failingStores(clock: Clock): readonly [Store, Store, Store] {
   const fail = (): never => {
     throw new Error("the store fails on purpose");
   };

@@ -51,6 +51,7 @@ export const outcomeCases: readonly AdapterCase[] = [
   {
     name: "a refund by outcome returns the token, once",
     cause: "The adapter calls `settle` of the verdict never, twice, or before the status is known.",
+    needs: "outcomes",
     async run(start) {
       for (const store of [{}, { store: slowMemoryStore(new ManualClock().now) }]) {
         const outcomes: Outcome[] = [];
@@ -69,6 +70,7 @@ export const outcomeCases: readonly AdapterCase[] = [
   {
     name: "the outcome of a failed handler is a 500, reported once",
     cause: "The adapter calls `settle` before the framework's error handler has set the status.",
+    needs: "outcomes",
     async run(start) {
       const outcomes: Outcome[] = [];
       const server = await start({ refundWhen: (outcome) => outcomes.push(outcome) > 0 && outcome.status === 500 });

@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/clock.js";
 import type { PolicyOptions, Policy } from "../../core/policy.js";
 import type { Store } from "../../core/store.js";
-import type { GateOptions, OwnLimiter, SharedOptions } from "../../http/index.js";
+import type { GateOptions, OneCharge, OwnLimiter, SharedOptions, Tier } from "../../http/index.js";
 import { eventually, explainFailure } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import type { AdapterSetup, AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./setup.js";
@@ -22,8 +22,8 @@ export interface AdapterCase {
 export type StartServer = (options?: CaseOptions) => Promise<ServerUnderTest>;
 
 /** The limiter's options that a case changes. */
-export interface CaseOptions extends Partial<SharedOptions<SuiteRequest>> {
-  readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Policy);
+export interface CaseOptions extends Partial<SharedOptions<SuiteRequest> & OneCharge<SuiteRequest>> {
+  readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Tier);
   readonly store?: Store;
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
   readonly storeTimeoutMs?: number;
@@ -99,7 +99,7 @@ function withDefaults(options: Omit<CaseOptions, "answer">, clock: Clock): GateO
   return { policy: DEFAULT_POLICY, key: userKey, ...own, ...options };
 }
 
-type TranslatableOptions = SharedOptions<SuiteRequest> & Pick<OwnLimiter<SuiteRequest>, "policy">;
+type TranslatableOptions = SharedOptions<SuiteRequest> & OneCharge<SuiteRequest> & Pick<OwnLimiter<SuiteRequest>, "policy">;
 
 /** Wraps the functions in `options`, so that they take the framework's request. */
 function translateOptions<Request>(options: GateOptions<SuiteRequest>, read: (request: Request) => SuiteRequest): GateOptions<Request> {

@@ -80,12 +80,20 @@ export type AdapterTrait =
   | "earlyHead"
   /** The framework answers a handler's error where the limiter can still add fields. */
   | "errorFields"
+  /** A field that the handler sets replaces the limiter's. */
+  | "handlerFields"
+  /** The limiter learns with which status the handler answered. */
+  | "outcomes"
+  /** The Content-Length of a response is sent. */
+  | "contentLength"
   /** If no function is asynchronous, the handler runs without a microtask in between. */
   | "synchronous"
   /** The framework reports that a client has disconnected. */
   | "disconnects"
   /** A client can send several requests on one connection before the first response. */
   | "pipelining"
+  /** The limiter runs before the framework reads the body of a request. Without it, `unreadBodies` is lacking, too. */
+  | "beforeBodies"
   /** The adapter can reach the connection of a refused request, and so close it when the body does not end. */
   | "unreadBodies"
   /** The adapter has a `respond` option. */

@@ -52,7 +52,7 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
   const { limits } = call.policy;
   for (const state of states) {
     if (beside > 0) yield { state, cause: `This is the answer without the ${beside} concurrent calls: two calls read one record before either wrote it. Read, decide and write in one atomic step.` };
-    const stale = limits.filter((limit) => state.has(limit.name) && isStale(state.get(limit.name) as Bucket, limit));
+    const stale = limits.filter((limit) => state.has(limit.name) && isStale(state.get(limit.name) as Bucket, limit, now));
     if (stale.length > 0) {
       yield { state: without(state, stale), cause: "This is the answer of a bucket that new numbers of the policy made full. Convert its record to the new numbers." };
       yield { state: reinterpreted(state, stale), cause: "This is the answer of a record in old numbers that was read as if it were in the new ones. Convert it first." };

@@ -4,8 +4,8 @@ import { rateLimit } from "sluice/fastify";
 import type { Refusal } from "sluice/http";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 
-/** The suite's routes on Fastify, whichever version is handed in. */
-export async function serveFastify(framework: typeof fastify, setup: AdapterSetup): Promise<RunningServer> {
+/** The suite's routes on Fastify, whichever version is handed in. In `preHandler` bodies are read before the limit runs. */
+export async function serveFastify(framework: typeof fastify, setup: AdapterSetup, hook: "onRequest" | "preHandler" = "onRequest"): Promise<RunningServer> {
   const read = ({ method, url, headers }: FastifyRequest) => ({ method, path: url, header: (name: string) => headers[name]?.toString() });
   const app = framework({ forceCloseConnections: true });
 
@@ -21,11 +21,18 @@ export async function serveFastify(framework: typeof fastify, setup: AdapterSetu
     const given = answer?.(refusal, read(request));
     return given instanceof Promise ? given.then(send) : send(given);
   };
-  await app.register(rateLimit, { ...setup.options(read), ...(answer && { respond }) });
-  app.addHook("preParsing", (request, _reply, payload, next) => {
-    setup.entered(request.url);
-    next(null, payload);
-  });
+  await app.register(rateLimit, { ...setup.options(read), ...(answer && { respond }), hook });
+  if (hook === "onRequest") {
+    app.addHook("preParsing", (request, _reply, payload, next) => {
+      setup.entered(request.url);
+      next(null, payload);
+    });
+  } else {
+    app.addHook("preHandler", (request, _reply, next) => {
+      setup.entered(request.url);
+      next();
+    });
+  }
 
   for (const path of ["/ok", "/cors"]) app.get(path, () => Promise.resolve("ok"));
   app.get("/bulk", { config: { rateLimit: setup.bulk(read) } }, (_request, reply) => void reply.send("bulk"));

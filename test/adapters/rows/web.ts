@@ -8,9 +8,10 @@ import { listen } from "./listen.js";
 // The platform's own, not what @hono/node-server puts in its place.
 const { Response } = globalThis;
 
-/** The suite's routes as one function from Request to Response. */
-export function webHandler(setup: AdapterSetup): (request: Request) => Promise<Response> {
-  const pathOf = (request: Request) => new URL(request.url).pathname;
+const pathOf = (request: Request) => new URL(request.url).pathname;
+
+/** The suite's routes as one function from Request to Response, behind this package's adapter or a copy of it. */
+export function webHandler(setup: AdapterSetup, answer = withErrorPage(webRoutes(setup)), limit = rateLimit): (request: Request) => Promise<Response> {
   const read = (request: Request) => ({ method: request.method, path: pathOf(request), header: (name: string) => request.headers.get(name) });
   const respond = (refusal: Refusal, request: Request): Response | Promise<Response> => {
     // Nonsense where the suite wants no response.
@@ -18,9 +19,9 @@ export function webHandler(setup: AdapterSetup): (request: Request) => Promise<R
     const given = setup.answer?.(refusal, read(request));
     return given instanceof Promise ? given.then(send) : send(given);
   };
-  const limit = rateLimit({ ...setup.options(read), ...(setup.answer && { respond }) });
-  const limitBulk = rateLimit(setup.bulk(read));
-  const [limited, limitedBulk, limitedTwice] = [limit(answer), limitBulk(answer), limit(limitBulk(answer))];
+  const limitOwn = limit({ ...setup.options(read), ...(setup.answer && { respond }) });
+  const limitBulk = limit(setup.bulk(read));
+  const [limited, limitedBulk, limitedTwice] = [limitOwn(answer), limitBulk(answer), limitOwn(limitBulk(answer))];
 
   return async function handle(request) {
     const path = pathOf(request);
@@ -32,19 +33,26 @@ export function webHandler(setup: AdapterSetup): (request: Request) => Promise<R
     }
     return response;
   };
+}
 
-  // Errors are answered inside of the limiter, as a router does, so that their answers carry the fields.
-  function answer(request: Request): Response | Promise<Response> {
-    const failed = () => new Response("failed", { status: 500 });
+type Answer = (request: Request) => Response | Promise<Response>;
+
+// Errors are answered inside of the limiter, as a router does, so that their answers carry the fields.
+function withErrorPage(route: Answer): Answer {
+  const failed = () => new Response("failed", { status: 500 });
+  return (request) => {
     try {
       const response = route(request);
       return response instanceof Promise ? response.catch(failed) : response;
     } catch {
       return failed();
     }
-  }
+  };
+}
 
-  function route(request: Request): Response | Promise<Response> {
+/** The suite's routes without a limiter. Those that fail throw or reject. */
+export function webRoutes(setup: AdapterSetup): Answer {
+  return function route(request) {
     const path = pathOf(request);
     setup.entered(path);
     switch (path) {
@@ -75,7 +83,7 @@ export function webHandler(setup: AdapterSetup): (request: Request) => Promise<R
       default:
         return new Response("ok");
     }
-  }
+  };
 }
 
 /** The same on a real server. */

@@ -128,7 +128,8 @@ test("undefined options count as left out", () => {
 
 describe("what an option's function returns wrongly fails the request", () => {
   const wrong: [name: string, options: object, message: string][] = [
-    ["policy", { policy: () => ({ capacity: 1, refill: perSecond(1) }) }, "Expected `policy()` to be made by definePolicy, got an object"],
+    ["policy", { policy: () => ({ capacity: 1, refill: perSecond(1) }) }, "Expected `policy()` to be made by definePolicy, \"unlimited\" or \"blocked\", got an object"],
+    ["policy", { policy: () => "free" as never }, "Expected `policy()` to be made by definePolicy, \"unlimited\" or \"blocked\", got \"free\""],
     ["cost", { cost: () => Number.NaN }, "Expected `cost()` to be a whole number of at least 0, got NaN"],
     ["cost as text", { cost: () => "2" }, 'Expected `cost()` to be a whole number of at least 0, got "2"'],
     ["partitionKey", { partitionKey: () => "c2VjcmV0" }, 'Expected `partitionKey()` to be a Uint8Array, got "c2VjcmV0"'],

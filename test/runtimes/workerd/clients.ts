@@ -2,7 +2,8 @@
 import { createFetch } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
 
-const merging = createFetch({ identity: "one" });
+// Anywhere else equal calls of this one are merged, and a second call is one too many.
+const merging = createFetch({ identity: "one", merge: true, maxPending: 1 });
 const scheduled = createFetch({ traffic: createTraffic() });
 
 async function told(answer: Promise<Response>) {

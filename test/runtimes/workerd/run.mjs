@@ -18,17 +18,17 @@ const range = (length) => Array.from({ length }, (_, i) => i);
 const eachOnce = (answers, capacity) =>
   assert.deepEqual(answers.filter(({ allowed }) => allowed).map(({ remaining }) => remaining).sort((a, b) => a - b), range(capacity));
 
-/** A server that Workers ask: it never answers /hang, and refuses the first calls of /limited. */
+/** A server that Workers ask: it never answers /hang, nor /same while `isSilent`, and refuses the first call of /limited. */
 async function withOrigin(use) {
-  const state = { url: "", hanging: () => {}, limited: () => {}, asked: 0, sql: null };
+  const state = { url: "", hanging: () => {}, limited: () => {}, isSilent: false, asked: 0, sql: null };
   const server = createServer(async (request, response) => {
-    if (request.url === "/hang") return state.hanging();
+    if (request.url === "/hang" || (request.url === "/same" && state.isSilent)) return state.hanging();
     if (request.url === "/sql") return answerSql(state.sql, request, response);
     state.asked++;
     if (request.url === "/limited" && state.asked === 1) return response.writeHead(429, { "Retry-After": "2" }).end();
     if (request.url === "/waits/limited") state.limited();
     if (request.url === "/waits/queued") state.hanging();
-    response.end("ok");
+    response.end(request.url === "/same" ? `answer ${state.asked}` : "ok");
   });
   server.keepAliveTimeout = 0;
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -189,10 +189,20 @@ await runTests("workerd", {
       { FREE: "free" },
     ),
 
-  "L15 · equal calls of many requests are sent by each of them": () =>
+  "L15 · equal calls of many requests of one client get a response each, also after one was cancelled": () =>
     inWorker(async (worker, origin) => {
-      for (const answer of await askAtOnce(worker, "/client")) assert.deepEqual(answer, { status: 200, text: "ok" });
-      assert.equal(origin.asked, 50);
+      const checkFifty = async () => {
+        const answers = await askAtOnce(worker, "/client");
+        assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+        assert.equal(new Set(answers.map(({ text }) => text)).size, 50);
+      };
+      assert.deepEqual(await ask(worker, "/client"), { status: 200, text: "answer 1" });
+      await checkFifty();
+      origin.isSilent = true;
+      await cancelled(worker, "/client", origin);
+      origin.isSilent = false;
+      await checkFifty();
+      assert.equal(origin.asked, 101);
     }),
 
   "L15 · calls that were held back by a 429 are all sent": () =>

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createGate, nodeReader, applyToNode, refuseOnNode, type Pass, type Refuse, type Verdict } from "sluice/http";
+import { createGate, fieldRecord, nodeReader, applyToNode, refuseOnNode, type Pass, type Refuse, type Verdict } from "sluice/http";
 import { rateLimit } from "sluice/node";
 import { adapterSuite, type AdapterTrait } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -107,6 +107,14 @@ describe("a wrong adapter fails the case that names its mistake", () => {
     ["uses the address as the key", (options) => rateLimit({ ...options, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · each key has its own bucket"],
     ["sends 429 while the store fails", refusing((response, verdict) => refuseOnNode(response, { ...verdict, status: 429 })), '40 · `onStoreError: "unavailable"`'],
     [
+      "sends refusals in chunks",
+      refusing((response, verdict) => {
+        const { "content-length": _length, ...fields } = fieldRecord(verdict);
+        response.writeHead(verdict.status, fields).end(verdict.body);
+      }),
+      "every kind of refusal has the Content-Length",
+    ],
+    [
       "writes a second head",
       refusing((response, verdict) => {
         response.writeHead(verdict.status).end();
@@ -132,6 +140,14 @@ describe("a trait in `lacks`", () => {
     adapterSuite({ test: register, serve: (setup) => serveNode(setup), lacks });
     expect(new Set(skipped.map((name) => name.slice(-24)))).toEqual(new Set(["(skipped: no heads here)", "(skipped: one at a time)"]));
     expect(ran.filter((name) => name.includes("(skipped: "))).toEqual([]);
+  });
+
+  test("skips what a limiter behind the body parser cannot do, and nothing else", () => {
+    const reasons = { beforeBodies: "after the parser", unreadBodies: "after the parser" };
+    const [all, some] = [casesOf(rateLimit), casesOf(rateLimit, reasons)];
+    const skipped = [...some.keys()].filter((name) => name.endsWith(" (skipped: after the parser)")).map((name) => name.replace(/ \(skipped.*/, ""));
+    expect([...all.keys()].filter((name) => !some.has(name))).toEqual(skipped);
+    expect(skipped.map((name) => /refused upload|small refused body|large body arrives|unread body/.exec(name)?.[0]).sort()).toEqual(["large body arrives", "refused upload", "small refused body", "unread body"]);
   });
 
   test("registers empty tests if the runner has no `skip`", async () => {

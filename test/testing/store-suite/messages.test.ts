@@ -81,7 +81,7 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
     "makes a bucket full under new numbers",
     wrongStore({
       load(policy, key, now) {
-        return right.load.call(this, policy, key, now).map((bucket, i) => (isStale(bucket, limitAt(policy, i)) ? fullBucket(limitAt(policy, i)) : bucket));
+        return right.load.call(this, policy, key, now).map((bucket, i) => (isStale(bucket, limitAt(policy, i), now) ? fullBucket(limitAt(policy, i)) : bucket));
       },
     }),
     "L14 · spent tokens still count",

@@ -1,6 +1,6 @@
 // A right store in small methods, so that a wrong store is one changed method.
 import { createHash } from "node:crypto";
-import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock } from "../../../src/core/block.js";
+import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../../src/core/block.js";
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
 import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
@@ -54,9 +54,10 @@ export class RightStore implements AsyncStore {
       const now = this.now();
       const buckets = this.load(policy, key, now);
       const blockMs = this.blockMs(policy, key, now);
-      const stale = this.isStale(buckets, policy);
+      const stale = this.isStale(buckets, policy, now);
       const decision = blockMs > 0 ? this.refuse(buckets, policy, costs, now, blockMs) : this.decide(buckets, policy, costs, now);
       if (decision.allowed || stale) this.save(policy, key, buckets, now);
+      if (!decision.allowed) this.settleBlock(policy, key, now);
       return decision;
     });
   }
@@ -96,9 +97,10 @@ export class RightStore implements AsyncStore {
       const all = asked.every(({ allowed }) => allowed);
       return charges.map(({ policy, key, cost }, i) => {
         const buckets = found[i] as Bucket[];
-        const stale = this.isStale(buckets, policy);
+        const stale = this.isStale(buckets, policy, now);
         const decision = this.decide(buckets, policy, all ? cost : policy.maxCost + 1, now);
         if (all || stale) this.save(policy, key, buckets, now);
+        if (!all) this.settleBlock(policy, key, now);
         return all ? decision : (asked[i] as Decision);
       });
     });
@@ -146,12 +148,18 @@ export class RightStore implements AsyncStore {
     return block === undefined ? 0 : blockLeft(block, now);
   }
 
+  /** Brings a block that is impossibly far ahead of the clock to now. */
+  settleBlock(policy: Policy, key: string, now: number): void {
+    const block = { ...(this.row(policy, key)?.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+    if (settleBlock(block, now)) this.put(policy, key, new Map([[BLOCK, block]]), now);
+  }
+
   lifetimeMs({ spent, unitsPerMs }: Bucket): number {
     return Math.ceil(spent / unitsPerMs);
   }
 
-  isStale(buckets: readonly Bucket[], policy: Policy): boolean {
-    return buckets.some((bucket, i) => isStale(bucket, policy.limits[i] as Policy["limits"][number]));
+  isStale(buckets: readonly Bucket[], policy: Policy, now: number): boolean {
+    return buckets.some((bucket, i) => isStale(bucket, policy.limits[i] as Policy["limits"][number], now));
   }
 
   decide(buckets: Bucket[], policy: Policy, costs: Costs, now: number): Decision {

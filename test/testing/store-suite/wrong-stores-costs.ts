@@ -186,7 +186,7 @@ export const wrongBlocks: readonly WrongStore[] = [
       },
     }), REFUSES],
   ["loses a block with any write of the limits", forgettingBlock(() => true), REFUSES],
-  ["loses a block when it converts to new numbers", forgettingBlock((store, policy, key, now) => right.isStale.call(store, store.load(policy, key, now), policy)), REFUSES],
+  ["loses a block when it converts to new numbers", forgettingBlock((store, policy, key, now) => right.isStale.call(store, store.load(policy, key, now), policy, now)), REFUSES],
   ["ends a block when the limits are full", wrongStore({ blockMs(policy, key, now) {
       const lives = [...(this.row(policy, key) ?? [])].some(([name, bucket]) => name !== BLOCK && bucket.at + this.lifetimeMs(bucket) > now);
       return lives ? right.blockMs.call(this, policy, key, now) : 0;

@@ -29,10 +29,10 @@ const chargingTogether = (load: Load): typeof RightStore =>
 
 const full = (policy: Policy): Bucket[] => policy.limits.map(fullBucket);
 
-function fullIfStale(buckets: readonly Bucket[], policy: Policy): Bucket[] {
+function fullIfStale(buckets: readonly Bucket[], policy: Policy, now: number): Bucket[] {
   return buckets.map((bucket, i) => {
     const limit = policy.limits[i] as Policy["limits"][number];
-    return isStale(bucket, limit) ? fullBucket(limit) : bucket;
+    return isStale(bucket, limit, now) ? fullBucket(limit) : bucket;
   });
 }
 
@@ -102,7 +102,7 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
     wrongStore({
       load(policy, key, now) {
         const buckets = right.load.call(this, policy, key, now);
-        return this.setup.clock === undefined ? fullIfStale(buckets, policy) : buckets;
+        return this.setup.clock === undefined ? fullIfStale(buckets, policy, now) : buckets;
       },
     }),
     "L8 · own clock",
@@ -147,7 +147,7 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
   ["reports an adjustment without the server", wrongStore({ async adjust(policy, key, changes) { return right.adjust.call(this, policy, key, changes).catch(() => true); } }), "L11 · a store that cannot reach"],
   ["reports a reset without the server", wrongStore({ async reset(policy, key) { await right.reset.call(this, policy, key).catch(() => undefined); } }), "L11 · a store that cannot reach"],
   ["reports a block without the server", wrongStore({ async block(policy, key, forMs) { await right.block.call(this, policy, key, forMs).catch(() => undefined); } }), "L11 · a store that cannot reach"],
-  ["makes a bucket full under new numbers in consumeTogether", chargingTogether((store, { policy, key }, now) => fullIfStale(store.load(policy, key, now), policy)), "L14 · consumeTogether takes all"],
+  ["makes a bucket full under new numbers in consumeTogether", chargingTogether((store, { policy, key }, now) => fullIfStale(store.load(policy, key, now), policy, now)), "L14 · consumeTogether takes all"],
   [
     "moves a record back in consumeTogether when the clock steps back",
     chargingTogether((store, { policy, key }, now) => store.load(policy, key, now).map((bucket) => ({ ...bucket, at: Math.min(bucket.at, now) }))),
@@ -164,7 +164,7 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
           const now = this.now();
           const buckets = this.load(policy, key, now);
           await nextTurn();
-          const stale = this.isStale(buckets, policy);
+          const stale = this.isStale(buckets, policy, now);
           const decision = this.decide(buckets, policy, cost, now);
           if (decision.allowed || stale) this.save(policy, key, buckets, now);
           return decision;

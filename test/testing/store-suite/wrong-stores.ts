@@ -212,7 +212,7 @@ export const wrongCounts: readonly WrongStore[] = [
       load(policy, key, now) {
         return right.load.call(this, policy, key, now).map((bucket, i) => {
           const limit = policy.limits[i] as Policy["limits"][number];
-          return isStale(bucket, limit) ? fullBucket(limit) : bucket;
+          return isStale(bucket, limit, now) ? fullBucket(limit) : bucket;
         });
       },
     }), "L14 · spent tokens still count"],

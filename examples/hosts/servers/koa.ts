@@ -1,0 +1,28 @@
+/** Koa 3: `app.use(rateLimit({ policy, key: (ctx) => ["user", ctx.state.user?.id] }))`, before body parsers. */
+import type { Context, Middleware } from "koa";
+import { applyToNode, createGate, fieldRecord, refuseOnNode, type GateOptions } from "sluice/http";
+
+export function rateLimit(options: GateOptions<Context>): Middleware {
+  const gate = createGate<Context>(options, { method: (ctx) => ctx.method, header: (ctx, name) => ctx.headers[name] });
+
+  return async (ctx, next) => {
+    let fields = {};
+    try {
+      const asked = gate(ctx);
+      const verdict = "outcome" in asked ? asked : await asked;
+      if (verdict.outcome === "refuse") {
+        ctx.respond = false; // Koa leaves the response alone
+        return refuseOnNode(ctx.res, verdict);
+      }
+      if (verdict.outcome === "pass") {
+        applyToNode(ctx.res, verdict);
+        fields = fieldRecord(verdict, ctx.res.getHeader("Access-Control-Expose-Headers"));
+      }
+      return await next();
+    } catch (thrown) {
+      // Koa takes undefined for no error, and before an error page it removes all fields except the error's own.
+      const error: Error & { headers?: object } = thrown instanceof Error ? thrown : new Error("Not an Error", { cause: thrown });
+      throw Object.assign(error, { headers: { ...fields, ...error.headers } });
+    }
+  };
+}
