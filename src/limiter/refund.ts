@@ -52,7 +52,7 @@ function isDecisionLike(what: Decision | Cost): what is Decision {
 }
 
 /** Gives tokens back at `store`. */
-export function giveBack(store: Store, policy: Policy, key: string, tokens: Costs): void | Promise<void> {
+function giveBack(store: Store, policy: Policy, key: string, tokens: Costs): void | Promise<void> {
   const done = requireMethod(store, "adjust").call(store, policy, key, mapCosts(policy, tokens, (each) => 0 - each));
   if (done instanceof Promise) return done.then(() => undefined);
 }
