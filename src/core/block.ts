@@ -8,9 +8,9 @@ export const BLOCK = "!";
 export const LONGEST_BLOCK_MS = 2_147_483_647_000;
 
 /** The numbers of a block: one unit is one millisecond. A block has no capacity. */
-export const BLOCK_LIMIT: Limit = Object.freeze({
-  name: BLOCK, capacity: 0, refill: Object.freeze({ tokens: 1, everyMs: 1 }), cost: 0, unitsPerMs: 1, unitsPerToken: 1, size: 0, fullMs: 0,
-});
+export const BLOCK_LIMIT: Limit = {
+  name: BLOCK, capacity: 0, refill: { tokens: 1, everyMs: 1 }, cost: 0, unitsPerMs: 1, unitsPerToken: 1, size: 0, fullMs: 0,
+};
 
 /**
  * Milliseconds that a block has left. A clock that stepped back leaves the block's end where it was, unless the record

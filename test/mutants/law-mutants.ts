@@ -171,7 +171,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L14", test: "memory",
-    find: "if (!all) settleStale(entry.buckets, policy, now);",
+    find: "if (!all) this.#settle(entry, policy, now);",
     replace: "",
   },
   {
