@@ -7,8 +7,8 @@ import type { Store, StoreMethods } from "../core/store.js";
 /** One request's own cost and policy. */
 export interface ConsumeOptions {
   /**
-   * Whole tokens of every limit, or of each limit by its name, such as `{ tokens: 2_000 }`. A limit that is left out costs
-   * its own `cost`, which is 1 by default.
+   * Whole tokens of every limit, or of each limit by its name, such as `{ tokens: 2_000 }`. A limit that is left out
+   * costs its own `cost`, which is 1 by default.
    */
   readonly cost?: Cost | undefined;
   /** Other numbers for this request, such as a tier's; made by {@link definePolicy}. Default: the limiter's policy. */

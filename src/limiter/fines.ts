@@ -1,3 +1,4 @@
+import { LONGEST_BLOCK_MS } from "../core/block.js";
 import { expected, positiveInteger } from "../core/check.js";
 import { parseTokens } from "../core/cost.js";
 import { encodeKey } from "../core/key.js";
@@ -5,9 +6,6 @@ import { bucketId } from "../core/policy.js";
 import { policyOf, requireMethod, throwOrReject } from "./arguments.js";
 import type { Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";
-
-// 2^31 - 1 seconds, the longest wait that all clients read in `Retry-After`.
-const LONGEST_BLOCK_MS = 2_147_483_647_000;
 
 /** `debit` of a limiter. */
 export function createDebit({ store, policy: own, guarded }: Internals): Limiter["debit"] {

@@ -28,7 +28,7 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
       const encoded = encodeKey(key);
       requireMethod(store, "adjust");
       const buckets = [bucketId(policy, encoded)];
-      if (!isMadeDecision(what)) {
+      if (!isDecisionLike(what)) {
         if (typeof what !== "number" && (typeof what !== "object" || what === null)) throw new TypeError(expected("what", "a decision or tokens", what));
         const tokens = parseTokens(policy, typeof what === "number" ? positiveInteger("tokens", what) : what, "tokens");
         return guarded.call(buckets, () => giveBack(store, policy, encoded, tokens));
@@ -47,7 +47,7 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
 }
 
 // A limit may have any name, `allowed` too.
-function isMadeDecision(what: Decision | Cost): what is Decision {
+function isDecisionLike(what: Decision | Cost): what is Decision {
   return typeof (Object(what) as Partial<Decision>).allowed === "boolean";
 }
 

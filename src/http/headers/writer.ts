@@ -1,5 +1,5 @@
 import { cureForStyle } from "#diagnostics";
-import { readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
+import { hasFewerLeft, readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
 import { expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
@@ -55,7 +55,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: ()
   function write(policy: Policy, decision: Decision, partition?: Uint8Array): FieldList {
     if (decision.degraded || fields.length === 0) return [];
     const readings = readingsOf(decision);
-    const shown = readings.length === 1 ? (readings[0] as Reading) : (readings.find(({ limit }) => limit === decision.limit) ?? decision);
+    const shown = readings.length === 1 ? (readings[0] as Reading) : readings.reduce((a, b) => (hasFewerLeft(b, a) ? b : a));
     const refused = decision.reason === "limited";
     const resetMs = refused ? decision.retryAfterMs : shown.remaining === 0 ? shown.nextTokenMs : shown.resetMs;
     const facts = {

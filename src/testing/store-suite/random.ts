@@ -1,3 +1,4 @@
+import { LONGEST_BLOCK_MS } from "../../core/block.js";
 import { simplest, type Costs } from "../../core/costs.js";
 import type { Limit, LimitOptions } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
@@ -78,11 +79,8 @@ export function randomChanges(random: Random, { limits }: Policy, sign: 1 | -1 |
 
 /** Returns the milliseconds of a block. */
 export function randomBlock(random: Random, limit: Limit): number {
-  return Math.min(1 + Math.abs(Math.round(randomMove(random, limit, false))), MOST_BLOCK_MS);
+  return Math.min(1 + Math.abs(Math.round(randomMove(random, limit, false))), LONGEST_BLOCK_MS);
 }
-
-// The longest that a limiter asks a store for: 68 years.
-const MOST_BLOCK_MS = 2_147_483_647_000;
 
 /** Returns a move of the clock in ms, scaled to `limit`. It may be a fraction, and negative if `back` is true. */
 export function randomMove(random: Random, limit: Limit, back: boolean): number {
