@@ -1,11 +1,11 @@
 import { expected } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
-import type { Costs } from "../core/costs.js";
+import { costAt, type Costs } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { bucketId, type Policy } from "../core/policy.js";
 import { checkDecision, type Charge, type Store } from "../core/store.js";
-import { costOf, policyOf, type ConsumeArgument } from "./arguments.js";
+import { costOf, policyOf, type ConsumeArgument, type ConsumeOptions } from "./arguments.js";
 import { internalsOf } from "./internals.js";
 import type { Limiter } from "./limiter.js";
 import { tookNothing } from "./refund.js";
@@ -17,7 +17,7 @@ export interface LimiterCharge {
   readonly policy: Policy;
   readonly cost: Costs;
   /** What its `consume` is asked. */
-  readonly asked: ConsumeArgument;
+  readonly asked: ConsumeOptions;
   /** The key as the store knows it. */
   readonly encoded: string;
 }
@@ -26,8 +26,10 @@ export interface LimiterCharge {
 export function chargeOf(limiter: Limiter, key: Key, asked: ConsumeArgument): LimiterCharge {
   const policy = policyOf(asked, limiter.policy);
   const encoded = encodeKey(key);
-  // A copy: the caller may change its list before the charge is made.
-  return { limiter, key: typeof key === "string" ? key : [...key], policy, cost: costOf(asked, policy), asked, encoded };
+  const cost = costOf(asked, policy);
+  // Copies: the caller may change its key or cost before the charge is made.
+  const byName = typeof cost === "number" ? cost : Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i)]));
+  return { limiter, key: typeof key === "string" ? key : [...key], policy, cost, asked: { cost: byName, policy }, encoded };
 }
 
 /**

@@ -70,7 +70,7 @@ describe("debit", () => {
     limiter.debit("ann", { requests: Math.floor(most / 1_000) - 1 });
     const before = limiter.peek("ann");
     expect(() => limiter.debit("ann", { requests: 2, tokens: 7 })).toThrow(
-      new RangeError('Expected `tokens` to be a debt that a bucket of policy "chat" can hold, 2^53 - 1 units, got an object. Nothing was taken'),
+      new RangeError('Expected `tokens` to be a debt of at most 2^53 - 1 units of each limit, got an object. Nothing was taken'),
     );
     expect(limiter.peek("ann")).toStrictEqual(before);
     limiter.debit("ann", { requests: 1, tokens: 7 });
