@@ -2,6 +2,7 @@
  * A gateway in front of a language model. Each user and each team may make so many requests and use so many tokens a
  * minute, for each model. Tokens are reserved before the answer and settled after it.
  */
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { MemoryStore, type LimiterOptions, type Store } from "sluice";
@@ -12,6 +13,8 @@ import { Meter } from "./meter.js";
 
 /** What became of one request, for bills and for the log. */
 export interface Bill {
+  /** Of the request: the client finds it in the field `request-id`. */
+  readonly id: string;
   readonly caller: Caller;
   readonly model: string;
   /** When the tokens were reserved, in milliseconds of the store's clock. */
@@ -20,9 +23,11 @@ export interface Bill {
   /** Tokens that it is charged for; null while it runs. */
   readonly used: number | null;
   /** The upstream's name of the answer; null when it gave none. */
-  readonly id: string | null;
+  readonly answer: string | null;
   readonly outcome: "reserved" | "complete" | "aborted" | "broken" | "cancelled";
 }
+
+type Ended = Pick<Bill, "used" | "answer" | "outcome">;
 
 interface GatewayOptions extends Pick<LimiterOptions, "storeTimeoutMs" | "onStoreError"> {
   /** Where the language model is, such as "http://127.0.0.1:8081". */
@@ -41,13 +46,13 @@ export function createGateway(options: GatewayOptions): Server {
   const budgets = new Map(Object.entries(models).map(([model, limits]) => [model, createBudget(model, limits, store, failure)]));
 
   return createServer((request, response) => {
-    complete(request, response).catch((error: unknown) => {
+    serve(request, response).catch((error: unknown) => {
       console.error(error);
       response.destroy();
     });
   });
 
-  async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== "POST" || request.url !== "/v1/chat/completions") return send(response, problem(404, "not_found", "Write to POST /v1/chat/completions."));
     const caller = callerOf(request.headers.authorization);
     if (caller === null) return send(response.setHeader("www-authenticate", "Bearer"), problem(401, "unidentified", "This request does not identify a user."));
@@ -65,24 +70,25 @@ export function createGateway(options: GatewayOptions): Server {
     const reservation = await budget.reserve(caller, estimate);
     response.setHeaders(new Map(Object.entries(fieldsOf(budget.policies, reservation.decision))));
     if (!reservation.allowed) return send(response, refusalOf(reservation.decision));
-    const bill: Bill = { caller, model: chat.model, at: reservation.decision.at, estimate, used: null, id: null, outcome: "reserved" };
+    const bill: Bill = { id: randomUUID(), caller, model: chat.model, at: reservation.decision.at, estimate, used: null, answer: null, outcome: "reserved" };
+    response.setHeader("request-id", bill.id);
     onBill(bill);
-    onBill({ ...bill, ...(await answer(chat, caller, reservation, response)) });
+    onBill({ ...bill, ...(await complete(chat, caller, reservation, response)) });
   }
 
   /** Streams the answer to the client, and settles what it took, however it ends. */
-  async function answer(chat: Chat, caller: Caller, reservation: ChatReservation, response: ServerResponse): Promise<Pick<Bill, "used" | "id" | "outcome">> {
+  async function complete(chat: Chat, caller: Caller, reservation: ChatReservation, response: ServerResponse): Promise<Ended> {
     const meter = new Meter(promptTokens(chat));
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    let id: string | null = null;
+    let answer: string | null = null;
     let began = false;
     try {
       // Always as a stream: so the gateway knows what an answer took that its client did not wait for.
       const body = JSON.stringify({ ...chat, user: `${caller.team}/${caller.user}`, stream: true, stream_options: { include_usage: true } });
       const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(LONGEST_ANSWER_MS)]);
       const found = await fetch(`${upstream}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body, signal });
-      id = found.headers.get("request-id");
+      answer = found.headers.get("request-id");
       if (!found.ok || found.body === null) {
         await found.body?.cancel();
         return await refused();
@@ -98,22 +104,22 @@ export function createGateway(options: GatewayOptions): Server {
         await pipeline(paid, response);
       } else {
         for await (const _ of paid());
-        sendJson(response, 200, { id, object: "chat.completion", model: chat.model, choices: [{ index: 0, message: { role: "assistant", content: meter.text } }], usage: { total_tokens: meter.used } });
+        sendJson(response, 200, { id: answer, object: "chat.completion", model: chat.model, choices: [{ index: 0, message: { role: "assistant", content: meter.text } }], usage: { total_tokens: meter.used } });
       }
-      return { id, used: meter.used, outcome: "complete" };
+      return { answer, used: meter.used, outcome: "complete" };
     } catch {
       if (!began && !gone.signal.aborted) return refused(); // there is no connection
       // The upstream broke off, or the client went away: then the prompt was read, and some tokens were written.
       await pay(() => settle(reservation, meter.used));
       if (response.headersSent) response.destroy();
       else send(response, problem(502, "upstream_failed", "The language model broke off its answer."));
-      return { id, used: meter.used, outcome: gone.signal.aborted ? "aborted" : "broken" };
+      return { answer, used: meter.used, outcome: gone.signal.aborted ? "aborted" : "broken" };
     }
 
-    async function refused(): Promise<Pick<Bill, "used" | "id" | "outcome">> {
+    async function refused(): Promise<Ended> {
       await pay(async () => reservation.cancel());
       send(response, problem(502, "upstream_failed", "The language model does not answer."));
-      return { id, used: 0, outcome: "cancelled" };
+      return { answer, used: 0, outcome: "cancelled" };
     }
   }
 }

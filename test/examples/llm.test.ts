@@ -37,7 +37,7 @@ function left(as: string, model = "small"): number[] {
   return (["user", "team"] as const).flatMap((whose, i) => {
     const { requests, tokens } = (models[model] as ModelLimits)[whose];
     const limiter = createLimiter({ store, policy: { name: `${whose}-${model}`, limits: [{ name: "requests", ...requests }, { name: "tokens", ...tokens }] } });
-    return limiter.peek(each[i] as readonly string[], 0).limits?.map(({ remaining }) => remaining) ?? [];
+    return limiter.peek(each[i] as (typeof each)[number], 0).limits?.map(({ remaining }) => remaining) ?? [];
   });
 }
 
@@ -84,7 +84,9 @@ describe("an answer", () => {
     expect(response.headers.get("ratelimit")).toBe(
       '"user-small:requests";r=59;t=1, "user-small:tokens";r=29498;t=1, "team-small:requests";r=99;t=1, "team-small:tokens";r=49498;t=1',
     );
-    expect(response.headers.get("ratelimit-remaining")).toBe("58");
+    // The tokens bind: they are enough for 58 more such requests.
+    expect(["limit", "remaining"].map((name) => response.headers.get(`ratelimit-${name}`))).toEqual(["30000", "29498"]);
+    expect(response.headers.get("request-id")).toBe(world.bills[0]?.id);
     go();
     await response.text();
     expect(left("red/ann")).toEqual([59, 29_978, 99, 49_978]);
