@@ -112,7 +112,7 @@ describeWith("redis", "four gateways over one Redis", () => {
     expect([first?.status, second?.status]).toEqual([200, 200]);
     go();
     await read(first); // what it did not use has come back long ago
-    await request(2, { as: "green/fay", prompt: "write 1198", maxTokens: 1_197 }).then(read);
+    await request(2, { as: "green/fay", prompt: "write 900", maxTokens: 900 }).then((response) => read(response)); // so this is far too much
     await read(second);
   }
 
@@ -123,11 +123,13 @@ describeWith("redis", "four gateways over one Redis", () => {
         client({ as, model, prompt: "write 40", maxTokens: 300 }, start + 5_000),
         client({ as, model, prompt: "write 1", maxTokens: 1 }, start + 5_000),
         client({ as, model, prompt: "write 150", maxTokens: 200 }, start + 5_000, 8), // and goes away
-        client({ as, model, prompt: ["fail", "write 30, break after 5", "write 4"][i % 3] as string, maxTokens: 250, stream: i % 2 === 0 }, start + 5_000),
+        client({ as, model, prompt: i % 3 === 0 ? "write 30, break after 5" : "write 4", maxTokens: 250, stream: i % 2 === 0 }, start + 5_000),
       ]),
     );
+    // A request that is given back while it refills may be there twice for a part (docs/guides/reservations.md), so it is alone.
+    load.push(client({ as: "white/zoe", prompt: "fail", maxTokens: 250 }, start + 5_000));
     // Writes 400 tokens more than it was asked for.
-    const overrun = request(ENDED, { as: "gold/gus", prompt: "write 500, ignore the limit", maxTokens: 100 }).then(read);
+    const overrun = request(ENDED, { as: "gold/gus", prompt: "write 500, ignore the limit", maxTokens: 100 }).then((response) => read(response));
     // Takes everything through a process that then ends in the middle of the answer.
     const ivy = hold("gold/ivy");
     const abandoned = await request(ENDED, { as: "gold/ivy", prompt: "write 100", maxTokens: 1_197 });
