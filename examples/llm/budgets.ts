@@ -1,5 +1,5 @@
 /** The budgets of a gateway: requests and tokens per minute, of each user and each team, for each model. */
-import { combine, createLimiter, createReservations, definePolicy, perMinute, type CombinedDecision, type Cost, type LimitOptions, type LimiterOptions, type Reservation, type Store } from "sluice";
+import { combine, createLimiter, createReservations, definePolicy, perMinute, type CombinedDecision, type Cost, type LimitOptions, type LimiterOptions, type Policy, type Reservation, type Store } from "sluice";
 
 /** Who pays, as your own authentication has it. */
 export interface Caller {
@@ -34,19 +34,14 @@ export const MODELS: Readonly<Record<string, ModelLimits>> = {
 /** A reservation of a user and a team together. */
 export type ChatReservation = Reservation<Store, readonly [user: Cost, team: Cost], CombinedDecision>;
 
-/** The budgets of one model. */
-export type Budget = ReturnType<typeof createBudget>;
-
 /** No answer may take longer: after it, a reservation that was not settled stays taken. */
 export const LONGEST_ANSWER_MS = 120_000;
 
 /** Makes the budgets of one model. Over a store that processes share, they share the budgets. */
 export function createBudget(model: string, limits: ModelLimits, store: Store, failure: Pick<LimiterOptions, "storeTimeoutMs" | "onStoreError"> = {}) {
-  const policies = (["user", "team"] as const).map((whose) => {
-    const { requests, tokens } = limits[whose];
-    return definePolicy({ name: `${whose}-${model}`, limits: [{ name: "requests", ...requests }, { name: "tokens", ...tokens }] });
-  });
-  const [user, team] = policies.map((policy) => createLimiter({ policy, store, ...failure })) as [ReturnType<typeof createLimiter>, ReturnType<typeof createLimiter>];
+  const policies = [policyOf(`user-${model}`, limits.user), policyOf(`team-${model}`, limits.team)] as const;
+  const user = createLimiter({ policy: policies[0], store, ...failure });
+  const team = createLimiter({ policy: policies[1], store, ...failure });
   const reservations = createReservations(combine([user, team]), { expiresMs: LONGEST_ANSWER_MS });
 
   return {
@@ -63,3 +58,5 @@ export function createBudget(model: string, limits: ModelLimits, store: Store, f
 export async function settle(reservation: ChatReservation, tokens: number): Promise<boolean> {
   return reservation.settle([{ tokens }, { tokens }]); // the request was made, so it stays taken
 }
+
+const policyOf = (name: string, { requests, tokens }: Limits): Policy => definePolicy({ name, limits: [{ name: "requests", ...requests }, { name: "tokens", ...tokens }] });

@@ -46,7 +46,7 @@ export async function openWorld(options: Omit<GatewayOptions, "upstream" | "call
   const upstream = await listen(model.server);
   const gateway = createGateway({ ...options, upstream, callerOf, onBill: (bill) => void bills.push(bill) });
   const url = await listen(gateway);
-  const close = (server: Server): void => void server.close().closeAllConnections();
+  const close = (server: Server): void => server.close().closeAllConnections();
   return {
     served: model.served,
     bills,
