@@ -4,7 +4,7 @@ import type { Costs } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import { checkDecision, type Charge, type Store } from "../core/store.js";
+import { checkDecision, type Charge, type GuardedStore, type Store } from "../core/store.js";
 import { costOf, policyOf, type ConsumeArgument } from "./arguments.js";
 import { internalsOf } from "./internals.js";
 import type { Limiter } from "./limiter.js";
@@ -39,34 +39,23 @@ export function chargeOf(limiter: Limiter, key: Key, asked: ConsumeArgument): Li
 export function chargeGroup(group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
   const [{ limiter, key, asked }] = group as [LimiterCharge];
   if (group.length === 1) return thenOne(limiter.consume(key, asked), (decision) => [decision]);
-  const send = (): readonly Decision[] | Promise<readonly Decision[]> => chargeTogether(limiter.store, group);
-  return limiter.store.sync ? chargeNow(group, send as () => readonly Decision[]) : chargeLater(group, send);
-}
-
-function chargeNow(group: readonly LimiterCharge[], send: () => readonly Decision[]): readonly Decision[] {
-  // One in another, so that the circuit breaker of each limiter learns the outcome.
-  const buckets = bucketIdsOf(group);
-  const guarded = group.reduce((next, { limiter }) => () => internalsOf(limiter).guarded.call(buckets, next) as readonly Decision[], send);
-  let decisions: readonly Decision[];
-  try {
-    decisions = markUntaken(guarded());
-  } catch (error) {
-    decisions = decideWithout(group, error);
-  }
-  return report(group, decisions);
-}
-
-async function chargeLater(group: readonly LimiterCharge[], send: () => readonly Decision[] | Promise<readonly Decision[]>): Promise<readonly Decision[]> {
-  const { guarded } = group.map(({ limiter }) => internalsOf(limiter)).reduce((a, b) => (b.guarded.timeoutMs < a.guarded.timeoutMs ? b : a));
+  const { store } = limiter;
+  const guards = group.map((each) => internalsOf(each.limiter).guarded);
+  const buckets = group.map(({ policy, encoded }) => bucketId(policy, encoded));
+  const send = (): readonly Decision[] | Promise<readonly Decision[]> => chargeTogether(store, group);
+  // Over a synchronous store one in another, so that the circuit breaker of each limiter learns the outcome.
+  const call = store.sync
+    ? guards.reduce((next, guarded) => () => guarded.call(buckets, next), send)
+    : () => guards.reduce((a, b) => (b.timeoutMs < a.timeoutMs ? b : a)).call(buckets, send);
   const sentAt = monotonicClock();
-  let decisions: readonly Decision[];
-  try {
-    decisions = markUntaken(await guarded.call(bucketIdsOf(group), send));
-    decisions.forEach((decision, i) => internalsOf((group[i] as LimiterCharge).limiter).guarded.learnTime(decision, sentAt));
-  } catch (error) {
-    decisions = decideWithout(group, error);
-  }
-  return report(group, decisions, monotonicClock() - sentAt);
+  const learn = (decisions: readonly Decision[]): readonly Decision[] => {
+    if (!store.sync) decisions.forEach((decision, i) => guards[i]?.learnTime(decision, sentAt));
+    // When one refuses, nothing was taken, and the other decisions must not be refunded.
+    if (!isAllowed(decisions)) decisions.forEach(tookNothing);
+    return decisions;
+  };
+  const decided = orElse(() => thenOne(call(), learn), (error) => decideWithout(group, error));
+  return thenOne(decided, (decisions) => report(group, decisions, store.sync ? undefined : monotonicClock() - sentAt));
 }
 
 function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
@@ -78,18 +67,12 @@ function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly
   });
 }
 
-function bucketIdsOf(group: readonly LimiterCharge[]): string[] {
-  return group.map(({ policy, encoded }) => bucketId(policy, encoded));
-}
-
-// When one refuses, nothing was taken, and the other decisions must not be refunded.
-function markUntaken(decisions: readonly Decision[]): readonly Decision[] {
-  if (!isAllowed(decisions)) decisions.forEach(tookNothing);
-  return decisions;
-}
-
+/** Each limiter decides by itself. When one refuses, the others get back what this process took in the store's place. */
 function decideWithout(group: readonly LimiterCharge[], error: unknown): readonly Decision[] {
-  return group.map(({ limiter, policy, encoded, cost }) => internalsOf(limiter).guarded.decideWithout(policy, encoded, cost, error));
+  const guards = group.map(({ limiter }) => internalsOf(limiter).guarded);
+  const decisions = group.map(({ policy, encoded, cost }, i) => (guards[i] as GuardedStore).decideWithout(policy, encoded, cost, error));
+  if (!isAllowed(decisions)) decisions.forEach((decision, i) => guards[i]?.refundLocally(tookNothing(decision), (group[i] as LimiterCharge).encoded));
+  return decisions;
 }
 
 // A limiter that would have allowed has decided nothing when another refused.
@@ -106,6 +89,15 @@ function report(group: readonly LimiterCharge[], decisions: readonly Decision[],
 /** Whether all of them are. */
 export function isAllowed(decisions: readonly Decision[]): boolean {
   return decisions.every(({ allowed }) => allowed);
+}
+
+function orElse<T>(make: () => T | Promise<T>, instead: (error: unknown) => T): T | Promise<T> {
+  try {
+    const made = make();
+    return made instanceof Promise ? made.catch(instead) : made;
+  } catch (error) {
+    return instead(error);
+  }
 }
 
 /** Calls `next` with `value`: at once unless it is a promise. */
