@@ -2,7 +2,7 @@ import { expected } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import type { Costs } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
+import { encodeKey, UNIDENTIFIED, type Key } from "../core/key.js";
 import { bucketId, type Policy } from "../core/policy.js";
 import { checkDecision, type Charge, type GuardedStore, type Store } from "../core/store.js";
 import { costOf, policyOf, type ConsumeArgument } from "./arguments.js";
@@ -26,8 +26,8 @@ export interface LimiterCharge {
 export function chargeOf(limiter: Limiter, key: Key, asked: ConsumeArgument): LimiterCharge {
   const policy = policyOf(asked, limiter.policy);
   const encoded = encodeKey(key);
-  // A copy: the caller may change its list before the charge is made.
-  return { limiter, key: typeof key === "string" ? key : [...key], policy, cost: costOf(asked, policy), asked, encoded };
+  // A copy: the caller may change its list before the charge is made. UNIDENTIFIED is known by itself.
+  return { limiter, key: typeof key === "string" || key === UNIDENTIFIED ? key : [...key], policy, cost: costOf(asked, policy), asked, encoded };
 }
 
 /**

@@ -9,7 +9,7 @@ const FUNCTIONS = ["skip", "body", "respond", "onDecision", "refundWhen", "parti
 const CHARGE = ["policy", "key", "cost"] as const;
 
 const KNOWN: readonly string[] = [
-  ...FUNCTIONS, ...LIMITER_OPTIONS, ...CHARGE, "limiter", "charges", "wait", "headers", "retryAfter", "unidentified", "functionTimeoutMs", "preflights",
+  ...FUNCTIONS, ...LIMITER_OPTIONS, "key", "cost", "limiter", "charges", "wait", "headers", "retryAfter", "unidentified", "functionTimeoutMs", "preflights",
 ];
 
 /** The options of a gate, checked, with `functionTimeoutMs` filled in. */
