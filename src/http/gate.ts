@@ -76,7 +76,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
     return isSkip(skipped) ? SKIP : charge(request, rest, known);
   }
 
-  function chargeOne(): Charge<Request, Rest> {
+  function chargeOne(): ChargeRequest<Request, Rest> {
     const find = claims(0, consume, verdicts.onUnpaid);
     return (request, rest, known) => find(request, rest, known?.[0]);
   }
@@ -89,7 +89,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
     return "allowed" in decision ? decide(decision) : decision.then(decide);
   }
 
-  function chargeSeveral(): Charge<Request, Rest> {
+  function chargeSeveral(): ChargeRequest<Request, Rest> {
     const find = limiters.map((of, i) =>
       claims<Claim | Unpaid>(i, (_request, caller, cost, policy) => ({ limiter: of, caller, cost, policy }), (_request, why) => why),
     );
@@ -126,7 +126,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   }
 }
 
-type Charge<Request, Rest> = (request: Request, rest?: Rest, known?: readonly MaybeKey[]) => Verdict | Promise<Verdict>;
+type ChargeRequest<Request, Rest> = (request: Request, rest?: Rest, known?: readonly MaybeKey[]) => Verdict | Promise<Verdict>;
 
 // Browsers send preflights without credentials, so a function that expects a signed-in user fails for them.
 function keyOfPreflight(find: () => MaybeKey | Promise<MaybeKey>): MaybeKey | Promise<MaybeKey> {

@@ -106,8 +106,8 @@ describe("tiers of a charge", () => {
   });
 
   test('"blocked" refuses the request with a 403 and charges nothing', async () => {
-    for (const pair of [["blocked", TENANT], [USER, "blocked"], ["unlimited", "blocked"]] as const) {
-      const { ask, left } = tiered(...pair);
+    for (const [user, tenant] of [["blocked", TENANT], [USER, "blocked"], ["unlimited", "blocked"]] as const) {
+      const { ask, left } = tiered(user, tenant);
       expect((await ask()).status).toBe(403);
       expect([left(USER, "ann"), left(TENANT, "acme")]).toEqual([3, 4]);
     }
