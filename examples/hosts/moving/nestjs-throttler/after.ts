@@ -1,6 +1,6 @@
 import { Module } from "@nestjs/common";
 import { APP_GUARD } from "@nestjs/core";
-import { addressKey } from "../address-key.js";
+import { addressKey } from "sluice";
 import { HelloController } from "./hello.js";
 import { RateLimitGuard } from "./rate-limit-guard.js";
 
