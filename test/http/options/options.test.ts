@@ -64,6 +64,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["an unknown name", ["draft-8"], RangeError, `${STYLES} "draft-8"`],
     ["a name that objects have", ["toString"], RangeError, `${STYLES} "toString"`],
     ["draft-6", ["draft-6"], RangeError, `${STYLES} "draft-6". Write: import { draft6 } from "sluice/http"; headers: [draft6]`],
+    ["draft-pr-166", ["draft-pr-166"], RangeError, `${STYLES} "draft-pr-166". Write: import { draftPr166 } from "sluice/http"; headers: [draftPr166]`],
     ["draft-7", ["triple", "draft-7"], RangeError, `${STYLES} "draft-7". Write: import { draft7 } from "sluice/http"; headers: [draft7]`],
     ["x-ratelimit", ["x-ratelimit"], RangeError, `${STYLES} "x-ratelimit". Write: import { xRateLimit } from "sluice/http"; headers: [xRateLimit]`],
     ["null", [null], TypeError, `${STYLES} null. ${VENDOR}`],
