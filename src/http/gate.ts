@@ -1,4 +1,4 @@
-import { expected } from "../core/check.js";
+import { expected, notDefined } from "../core/check.js";
 import { neverFits, parseCost, type Cost } from "../core/cost.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
@@ -151,7 +151,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   }
 
   function checkPolicy(policy: Policy): Policy {
-    if (!isPolicy(policy)) throw new TypeError(expected("policy()", 'made by definePolicy, "unlimited" or "blocked"', policy));
+    if (!isPolicy(policy)) throw notDefined(policy, "policy()", 'made by definePolicy, "unlimited" or "blocked"');
     checkOnce(policy);
     return policy;
   }

@@ -27,8 +27,8 @@ export function scheduleCall(
 }
 
 /**
- * Updates the throttles from a response, or from null without one, and then sends the calls that may be sent. Calls that
- * wait by themselves are not in the queue: then `isShared` is false.
+ * Updates the throttles from a response, or from null without one, and then sends the calls that may be sent. Calls
+ * that wait by themselves are not in the queue: then `isShared` is false.
  */
 export function observeCall(
   { caller, queue }: Scheduler,
