@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { drawBucket } from "../docs/images/draw-bucket.js";
+import { drawLlm } from "../docs/images/draw-llm.js";
 import { answers, sameAnswer } from "./helpers/docs-answers.js";
 import { anchorsOf, examples, fencesOf, linksOf, pages, ROOT, type Fence } from "./helpers/docs-read.js";
 import { printed } from "./helpers/docs-run.js";
@@ -137,6 +138,7 @@ test("the page of the client has all options of a client and of a call, and all 
   expect(new Set(listed(sectionOf("Errors")))).toEqual(new Set([...membersOf("src/client/fetch/error.ts", "RateLimitedError"), "message"]));
 });
 
-test("the picture is what the bucket does", () => {
+test("the pictures are what the bucket and the reservations do", () => {
   expect(readFileSync(join(ROOT, "docs/images/bucket.svg"), "utf8")).toBe(drawBucket());
+  expect(readFileSync(join(ROOT, "docs/images/llm-budget.svg"), "utf8")).toBe(drawLlm());
 });

@@ -1,5 +1,5 @@
 import { checkNames, expected, ownMembers } from "../core/check.js";
-import type { Decision } from "../core/decision.js";
+import { bindsMore, type Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import { bucketId } from "../core/policy.js";
 import type { Store } from "../core/store.js";
@@ -140,14 +140,10 @@ function decisionOfAll(limiters: readonly Limiter[], decisions: Decisions): Comb
   const asked = [...limiters.keys()].filter((i) => decisions[i] !== null);
   const decisionAt = (i: number): Decision => decisions[i] as Decision;
   const strict = asked.filter((i) => !internalsOf(limiters[i] as Limiter).shadow);
-  const position = (strict.length > 0 ? strict : asked).reduce((a, b) => (isStricter(decisionAt(b), decisionAt(a)) ? b : a));
+  const position = (strict.length > 0 ? strict : asked).reduce((a, b) => (bindsMore(decisionAt(b), decisionAt(a)) ? b : a));
   const binding = decisionAt(position);
   // One refusal is enough, so only its own store matters. An allowed decision needs all of them.
   const failed = binding.allowed ? asked.map(decisionAt).find(({ degraded }) => degraded) : undefined;
   const failure = failed === undefined ? {} : { degraded: true, error: failed.error };
   return { ...binding, ...failure, refusedBy: binding.allowed ? null : position, decisions } as CombinedDecision;
-}
-
-function isStricter(a: Decision, b: Decision): boolean {
-  return a.retryAfterMs === b.retryAfterMs ? a.remaining < b.remaining : a.retryAfterMs > b.retryAfterMs;
 }

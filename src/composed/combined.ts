@@ -6,7 +6,7 @@ import type { Limiter } from "../limiter/limiter.js";
 
 /**
  * The decision of several limiters together. Its own numbers are those of the limiter that binds: the longest wait, or,
- * when allowed, the fewest tokens left.
+ * when allowed, the fewest requests of this cost left.
  */
 export type CombinedDecision = Decision & {
   /** The position of the limiter that refused, the one with the longest wait if several did; null when all allowed. */

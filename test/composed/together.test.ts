@@ -136,3 +136,13 @@ test("combine also peeks and resets", () => {
   both.reset([ann, team]);
   expect(both.peek([ann, team], 3)).toMatchObject({ allowed: true, refusedBy: null });
 });
+
+test("combine shows the limiter with the fewest such requests left, when each limit costs differently", () => {
+  const store = new MemoryStore({ clock: new ManualClock().now });
+  const two = (name: string, requests: number, tokens: number) =>
+    createLimiter({ policy: { name, limits: [{ name: "requests", capacity: requests, refill: perMinute(requests) }, { name: "tokens", capacity: tokens, refill: perMinute(tokens) }] }, store });
+  const cost = { cost: { tokens: 500 } };
+  // Of ann's tokens 19 such requests are left, and of the team's requests 99: though 99 is the smaller number.
+  const decision = combine([two("ann", 60, 10_000), two("red", 100, 90_000)]).consume(["ann", "red"], [cost, cost]);
+  expect(decision).toMatchObject({ allowed: true, policy: "ann", limit: "tokens", remaining: 9_500, capacity: 10_000, cost: 500 });
+});
