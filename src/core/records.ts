@@ -70,7 +70,7 @@ function blockOf(records: Records, now: number): number {
 
 // Copies, because `consume` changes its buckets in place.
 function bucketsOf(records: Records, policy: Policy): Bucket[] {
-  return policy.limits.map((limit) => ({ ...(records.get(limit.name) ?? fullBucket(limit)) }));
+  return policy.limits.map((limit) => ({ ...fullBucket(limit), ...records.get(limit.name) }));
 }
 
 function keep(records: Records, { limits }: Policy, buckets: readonly Bucket[]): void {

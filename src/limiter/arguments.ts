@@ -1,4 +1,4 @@
-import { checkNames, expected } from "../core/check.js";
+import { checkNames, expected, notDefined } from "../core/check.js";
 import { parseCost, type Cost } from "../core/cost.js";
 import type { Costs } from "../core/costs.js";
 import { isPolicy, type Policy } from "../core/policy.js";
@@ -33,7 +33,7 @@ export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy {
   checkNames(asked, CONSUME_OPTIONS);
   const { policy } = asked;
   if (policy === undefined || (INHERITED.policy !== undefined && !Object.hasOwn(asked, "policy"))) return fallback;
-  if (!isPolicy(policy)) throw new TypeError(expected("policy", "made by definePolicy", policy));
+  if (!isPolicy(policy)) throw notDefined(policy);
   return policy;
 }
 

@@ -1,4 +1,4 @@
-import { expected, wholeNumber } from "../../core/check.js";
+import { notDefined, wholeNumber } from "../../core/check.js";
 import type { Cost } from "../../core/cost.js";
 import { UNIDENTIFIED, type Key } from "../../core/key.js";
 import { isPolicy, type Policy } from "../../core/policy.js";
@@ -64,7 +64,7 @@ export function createClaims<Request, Rest extends readonly unknown[], Result>(
   function followTier(request: Request, caller: Key, cost: Cost | undefined, tier: Tier): Result | Promise<Result> {
     if (tier === "unlimited") return leave(request, "skip");
     if (tier === "blocked") return leave(request, "blocked");
-    if (!isPolicy(tier)) throw new TypeError(expected("policy()", 'made by definePolicy, "unlimited" or "blocked"', tier));
+    if (!isPolicy(tier)) throw notDefined(tier, "policy()", 'made by definePolicy, "unlimited" or "blocked"');
     checkPolicy(tier);
     return take(request, caller, cost, tier);
   }

@@ -156,6 +156,18 @@ export const keyCases: readonly StoreCase[] = [
       await trial.consume(policy, encodeKey("caller"), 1);
     },
   },
+  {
+    name: "L9 · a copy of a policy, by structuredClone or JSON, is refused, and changes no bucket",
+    cause: "The store counts with numbers that the copy lacks. Take a missing bucket from `fullBucket`, which throws for a copy.",
+    async run(trial) {
+      await trial.openStores("mixed");
+      const policy = trial.policy("p", { capacity: 5, refill: { tokens: 1, everyMs: 1_000 } });
+      for (const copy of [structuredClone(policy), JSON.parse(JSON.stringify(policy)) as Policy]) {
+        await checkRefused(() => trial.store(0).consume(copy, "copied", 1), "a copy of a policy");
+      }
+      await trial.consume(policy, "copied", 5);
+    },
+  },
 ];
 
 /** Calls so many keys once that two of them share any hash of 16 bits. */
