@@ -155,7 +155,8 @@ function isSkip(skipped: unknown): boolean {
 }
 
 /** A limiter for each charge, all over one store. */
-function limitersOf<Request, Rest extends readonly unknown[]>({ limiter, charges, ...options }: CheckedOptions<Request, Rest>): readonly Limiter[] {
+function limitersOf<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): readonly Limiter[] {
+  const { limiter, charges } = options;
   if (limiter !== undefined) return [limiter];
   const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, (options as Partial<LimiterOptions<Store>>)[name]])) as Partial<LimiterOptions<Store>>;
   const store = own.store === undefined ? defaultStore(own.clock) : own.store;
