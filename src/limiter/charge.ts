@@ -1,10 +1,11 @@
+import { checkAnswer } from "#diagnostics";
 import { expected } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import { costAt, type Costs } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, UNIDENTIFIED, type Key } from "../core/key.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import { checkDecision, type Charge, type GuardedStore, type Store } from "../core/store.js";
+import type { Charge, GuardedStore, Store } from "../core/store.js";
 import { costOf, policyOf, type ConsumeArgument, type ConsumeOptions } from "./arguments.js";
 import { internalsOf } from "./internals.js";
 import type { Limiter } from "./limiter.js";
@@ -65,7 +66,7 @@ function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly
   return thenOne(store.consumeTogether?.(charges) as readonly Decision[] | Promise<readonly Decision[]>, (decisions) => {
     const isComplete = Array.isArray(decisions) && decisions.length === charges.length;
     if (!isComplete) throw new TypeError(expected("store.consumeTogether()", `a list of ${charges.length} decisions`, decisions));
-    return decisions.map((decision) => checkDecision(decision, "consumeTogether"));
+    return decisions.map((decision) => checkAnswer(decision, "consumeTogether"));
   });
 }
 
