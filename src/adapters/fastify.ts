@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import type { Gate } from "../http/gate.js";
-import type { GateOptions, RespondOption } from "../http/options/options.js";
+import type { GateOptions } from "../http/options/options.js";
 import { EXPOSE, exposing } from "../http/responses/cors.js";
 import { applyToNode } from "../http/responses/node.js";
 import { refuseOnReply } from "../http/responses/reply.js";
