@@ -1,6 +1,6 @@
 // The names that a proposal for the draft gives to the parameters of `RateLimit`, read by an RFC 9651 parser and by the client.
 import fc from "fast-check";
-import { createGate, draftPr166, type HeaderStyle } from "sluice/http";
+import { createGate, draftPr166, type HeaderStyle, type Verdict } from "sluice/http";
 import { createLimiter, definePolicy, perSecond } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { parseList, type Item } from "structured-headers";
@@ -23,7 +23,7 @@ const told = (answer: Answer) => [answer.field("RateLimit-Policy"), answer.field
 function openChat(headers: readonly HeaderStyle[] = [draftPr166]) {
   const clock = new ManualClock();
   const gate = createGate<Ask>({ policy: CHAT, clock: clock.now, headers, key: () => "ann", cost: ({ cost = 1 }) => ({ tokens: cost }) }, reader);
-  return (cost: number) => answerOf(gate({ cost }) as ReturnType<typeof gate> & { outcome: "pass" });
+  return (cost: number) => answerOf(gate({ cost }) as Verdict);
 }
 
 test("the policy as in draft 11, what is available, the window, and the cost of this request", () => {
@@ -66,8 +66,8 @@ test("23 · both fields are Lists of Strings with Integers, and no default style
         const [answer, standard] = gates.map((gate) => gate.ask({ cost })) as [Answer, Answer];
         const [[name, params]] = parseList(answer.field("RateLimit") ?? "") as [Item];
         expect([name, params.get("c"), [...params.keys()]]).toEqual(["drawn", cost, params.has("w") ? ["a", "w", "c"] : ["a", "c"]]);
-        // The same numbers as in draft 11, under the other names.
-        expect(`"drawn";r=${String(params.get("a"))}${params.has("w") ? `;t=${String(params.get("w"))}` : ""}`).toBe(standard.field("RateLimit"));
+        // The same numbers as in draft 11, under other names.
+        expect(answer.field("RateLimit")?.replace(";a=", ";r=").replace(";w=", ";t=").replace(/;c=\d+/, "")).toBe(standard.field("RateLimit"));
         expect(answer.field("RateLimit-Policy")).toBe(standard.field("RateLimit-Policy"));
       }
     }),
@@ -77,7 +77,7 @@ test("23 · both fields are Lists of Strings with Integers, and no default style
 test("60 · the client reads it back as it reads draft 11, whatever the cost", () => {
   const [proposed, standard] = [openChat(), openChat(["draft-11"])];
   for (const cost of [2_000, 5_000, 4_000, 0]) {
-    const [found, wanted] = [proposed(cost), standard(cost)].map(({ names, field }) => parseRateLimit(new Headers(names.map((name) => [name, field(name) as string])), 0));
+    const [found, wanted] = [proposed(cost), standard(cost)].map(({ names, field }) => parseRateLimit(new Headers(names.map((name): [string, string] => [name, field(name) as string])), 0));
     expect(found).toEqual(wanted);
     expect(found).not.toBeNull();
   }
@@ -92,7 +92,7 @@ describe("with another style or gate", () => {
   test("2 · stacked gates add up, and no window of an earlier one comes before Retry-After", () => {
     const limiter = (name: string, capacity: number) => createLimiter({ policy: { name, capacity, refill: { tokens: 1, everyMs: 4_000 } }, clock: () => 0 });
     const gates = [limiter("wide", 5), limiter("tight", 1)].map((each) => createGate<Ask>({ limiter: each, key: () => "ann", headers: [draftPr166] }, reader));
-    const ask = (request: Ask) => gates.map((gate) => answerOf(gate(request) as never))[1] as Answer;
+    const ask = (request: Ask) => gates.map((gate) => answerOf(gate(request) as Verdict))[1] as Answer;
     const policies = '"wide";q=5;w=20, "tight";q=1;w=4';
     expect(told(ask({}))).toEqual([policies, '"wide";a=4;w=4;c=1, "tight";a=0;w=4;c=1']);
     expect(told(ask({}))).toEqual([policies, '"wide";a=3;c=1, "tight";a=0;w=4;c=1']);
