@@ -6,6 +6,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { bundlePrograms } from "../test/runtimes/bundle.mjs";
+import { chooseJobs } from "../test/runtimes/choose-jobs.mjs";
 import { listJobs } from "../test/runtimes/jobs.mjs";
 import { formatReport, readOutput, writeReport } from "../test/runtimes/report.mjs";
 
@@ -28,7 +29,7 @@ await bundlePrograms(PROJECT);
 writeTypesProject();
 
 const wanted = process.argv.slice(2);
-const jobs = listJobs(MODULES).filter(({ runtime }) => wanted.length === 0 || wanted.some((name) => runtime.toLowerCase().includes(name.toLowerCase())));
+const jobs = chooseJobs(listJobs(MODULES), wanted);
 // The longest first, so that none is left alone at the end.
 const LONGEST = ["lowest", "stores", "requests at once"];
 const rank = ({ column }) => (LONGEST.includes(column) ? LONGEST.indexOf(column) : LONGEST.length);

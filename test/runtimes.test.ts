@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { chooseJobs } from "./runtimes/choose-jobs.mjs";
 import { readOutput } from "./runtimes/report.mjs";
 
 const text = (file: string): string => readFileSync(file, "utf8");
@@ -62,4 +63,11 @@ test("a program that tells of no number of tests, of another, or of none is a fa
   expect(reportOf(two, (output) => output.replace(/next.*passed\n$/, ""))).toEqual([a, b, early]);
   expect(reportOf(two, (output) => output.replace(/^ok.*\n/, ""))).toEqual([b, early]);
   expect(reportOf("{}")).toEqual([early]);
+});
+
+test("a name that no runtime has is an error, and lists the runtimes", () => {
+  const jobs = ["Node 20", "Bun", "Bun"].map((runtime) => ({ runtime }));
+  expect(chooseJobs(jobs, ["bun"])).toHaveLength(2);
+  expect(chooseJobs(jobs, [])).toHaveLength(3);
+  expect(() => chooseJobs(jobs, ["bun", "dino"])).toThrow('Expected a part of one of Node 20, Bun, got "dino"');
 });

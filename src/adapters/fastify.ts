@@ -49,7 +49,7 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = Object.ass
   // Fastify's own marks: run in the caller's scope, and go by this name in error messages.
   [Symbol.for("skip-override")]: true,
   [Symbol.for("fastify.display-name")]: "sluice",
-  [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "4.x || 5.x" },
+  [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "^4.10.0 || ^5.0.0" },
 });
 
 // The limit of the nearest plugin, on Fastify's instance. Only that plugin applies a route's own options; otherwise two

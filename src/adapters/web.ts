@@ -68,7 +68,7 @@ function refuseOnWeb(verdict: Refuse, args: readonly [request: Request, ...rest:
 
 /** The context of a Worker's request, and the event of Next.js's middleware. */
 interface RequestContext {
-  waitUntil?(work: void | Promise<void>): void;
+  waitUntil?(work: Promise<void>): void;
 }
 
 async function settleAfter(
@@ -85,6 +85,15 @@ async function settleAfter(
   } finally {
     // Not awaited, so that a slow store delays no response. Without `waitUntil` a Worker would end with its response.
     const settled = verdict.settle?.({ status, aborted: signal?.aborted === true });
-    for (const each of rest) (each as RequestContext | null | undefined)?.waitUntil?.(settled);
+    if (settled !== undefined) keepAlive(rest, settled);
+  }
+}
+
+// Only the last argument: a binding of a Worker may be a stub, whose every property calls another Worker.
+function keepAlive(rest: readonly unknown[], settled: Promise<void>): void {
+  try {
+    (rest.at(-1) as RequestContext | null | undefined)?.waitUntil?.(settled);
+  } catch {
+    // The refund still runs, for as long as the platform lets it. The response is not lost.
   }
 }

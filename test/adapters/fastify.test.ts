@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { fastify, type FastifyRequest } from "fastify";
 import { fastify as fastify4 } from "fastify4";
 import { createLimiter, definePolicy, perSecond } from "sluice";
@@ -219,4 +220,10 @@ test("a polluted Object.prototype switches the limit of no route off", async () 
     delete prototype["rateLimit"];
     await app.close();
   }
+});
+
+test("a version of Fastify outside of the peer range is refused at registration", async () => {
+  const meta = Reflect.get(rateLimit, Symbol.for("plugin-meta")) as { readonly fastify: string };
+  const { peerDependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly peerDependencies: { readonly fastify: string } };
+  expect(meta.fastify).toBe(peerDependencies.fastify);
 });

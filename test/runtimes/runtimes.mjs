@@ -51,6 +51,7 @@ export function requireRuntime(name) {
 export async function runTests(runtime, tests, limitMs = 300_000) {
   const parts = process.argv.slice(2);
   const chosen = Object.entries(tests).filter(([name]) => parts.length === 0 || parts.some((part) => name.includes(part)));
+  if (chosen.length === 0 && parts.length > 0) throw new RangeError(`Expected a part of a title, got ${parts.join(", ")}. Titles: ${Object.keys(tests).join("; ")}`);
   let failed = 0;
   for (const [name, run] of chosen) {
     try {
