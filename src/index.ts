@@ -5,14 +5,14 @@
  */
 export { monotonicClock, type Clock } from "./core/clock.js";
 export { type Cost } from "./core/cost.js";
-export { type Costs } from "./core/costs.js";
+export { type Costs } from "./core/limit.js";
 export { readings, type Allowed, type Decision, type DecisionFacts, type Reading, type Refused } from "./core/decision.js";
 export { SluiceError } from "./core/errors.js";
-export { type BreakerOptions, type FailureOptions, type OnStoreError } from "./core/failure-options.js";
+export { type BreakerOptions, type FailureOptions, type OnStoreError } from "./port/failure-options.js";
 export { type Key, type KeyPart } from "./core/key.js";
 export { perDay, perHour, perMinute, perSecond, type Limit, type LimitOptions, type Refill } from "./core/limit.js";
 export { definePolicy, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleLimitPolicy } from "./core/policy.js";
-export { type AsyncStore, type Charge, type MaybePromise, type Store, type StoreMethods, type StoreWarningCode, type SyncStore } from "./core/store.js";
+export { type AsyncStore, type Charge, type MaybePromise, type Store, type StoreMethods, type StoreWarningCode, type SyncStore } from "./port/store.js";
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";
 export { StoreUnavailableError, type StoreUnavailableCode } from "./guard/errors.js";
 export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores/memory/memory.js";

@@ -5,28 +5,29 @@ import ts from "typescript";
 /** What each room may import, from the inside outwards. A room is the longest of these paths that a file's own path begins with. */
 const HOUSE: Readonly<Record<string, readonly string[]>> = {
   core: [],
+  port: ["core"], // what a store is, and what its guard is told
   platform: [], // one file: the globals that a platform may lack, and the flag of law L15
-  guard: ["core", "platform"],
-  "stores/shared": ["core", "platform"],
-  "stores/memory": ["core", "diagnostics"], // counts policy names: it alone sees those of single calls
-  "stores/redis": ["core", "platform", "guard", "stores/shared"],
-  "stores/postgres": ["core", "platform", "guard", "stores/shared"],
-  "stores/cas": ["core", "platform", "guard", "stores/shared"],
+  guard: ["core", "port", "platform"],
+  "stores/shared": ["core", "port", "platform"],
+  "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls
+  "stores/redis": ["core", "port", "platform", "guard", "stores/shared"],
+  "stores/postgres": ["core", "port", "platform", "guard", "stores/shared"],
+  "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
   warnings: ["core", "platform"],
-  diagnostics: ["core", "platform", "warnings"], // reached by its conditional name alone
-  limiter: ["core", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
-  composed: ["core", "platform", "limiter"],
+  diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
+  limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
+  composed: ["core", "port", "platform", "limiter"],
   "http/retry-after": [],
-  http: ["core", "limiter", "warnings", "diagnostics", "http/retry-after"],
+  http: ["core", "port", "platform", "limiter", "warnings", "diagnostics", "http/retry-after"],
   adapters: ["core", "http"],
   "client/reading": ["core", "http/retry-after"],
   "client/vendors": ["http/retry-after", "client/reading"],
   "client/fetch": ["core", "platform", "http/retry-after", "client/reading"],
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/fetch"],
-  testing: ["core", "guard", "limiter", "http"],
-  index: ["core", "guard", "stores/memory", "stores/shared", "limiter", "composed", "http", "warnings"],
-  store: ["core", "guard", "stores/shared"],
+  testing: ["core", "port", "guard", "limiter", "http"],
+  index: ["core", "port", "guard", "stores/memory", "stores/shared", "limiter", "composed", "http", "warnings"],
+  store: ["core", "port", "guard", "stores/shared"],
 };
 
 /** What may be imported from outside the package: type-only, so that nothing is needed at run time, or late. */

@@ -119,7 +119,7 @@ test("the page of options has them all", () => {
     const start = source.indexOf(`interface ${from}`);
     return [...source.slice(start, from === "FailureOptions" ? source.indexOf("\n}\n", start) : undefined).matchAll(/^  readonly (\w+)\??:/gm)].map(([, name]) => name as string);
   };
-  const written = [...optionsIn("src/http/options/options.ts", "OwnLimiter"), ...optionsIn("src/limiter/options.ts", "LimiterOptions"), ...optionsIn("src/core/failure-options.ts", "FailureOptions")];
+  const written = [...optionsIn("src/http/options/options.ts", "OwnLimiter"), ...optionsIn("src/limiter/options.ts", "LimiterOptions"), ...optionsIn("src/port/failure-options.ts", "FailureOptions")];
   const listed = readFileSync(join(ROOT, "docs/options.md"), "utf8").matchAll(/^\| `(\w+)` \|/gm);
   expect(new Set([...listed].map(([, name]) => name))).toEqual(new Set(written));
 });

@@ -6,7 +6,7 @@ import type { Context, Env, MiddlewareHandler } from "hono";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
 import type { GateOptions, RespondOption } from "../http/options/options.js";
-import { onAbort } from "../http/responses/disconnect.js";
+import { onSignalAbort } from "../http/responses/disconnect.js";
 import { recordOf } from "../http/responses/field-record.js";
 import { boundUnreadBody } from "../http/responses/unread-body.js";
 import { applyToResponse, refusalHeaders, respondOnWeb } from "../http/responses/web.js";
@@ -34,7 +34,7 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
   const gate = createGate<Context<E>>(options, {
     method: (c) => c.req.method,
     header: (c, name) => c.req.header(name),
-    onDisconnect: (c, listener) => onAbort(c.req.raw.signal, listener),
+    onDisconnect: (c, listener) => onSignalAbort(c.req.raw.signal, listener),
   });
 
   return async function rateLimit(c, next) {

@@ -1,5 +1,5 @@
 import type { Decision } from "../core/decision.js";
-import type { Store } from "../core/store.js";
+import type { Store } from "../port/store.js";
 import type { LimiterCharge } from "../limiter/charge.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";

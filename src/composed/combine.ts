@@ -2,7 +2,7 @@ import { checkNames, expected, ownMembers } from "../core/check.js";
 import { bindsMore, type Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import { bucketId } from "../core/policy.js";
-import type { Store } from "../core/store.js";
+import type { Store } from "../port/store.js";
 import { chargeGroup, chargeOf, isAllowed, thenAll, thenOne, type LimiterCharge } from "../limiter/charge.js";
 import { requireMethod, type ConsumeOptions } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";

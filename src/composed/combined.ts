@@ -1,6 +1,6 @@
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
-import type { MaybePromise } from "../core/store.js";
+import type { MaybePromise } from "../port/store.js";
 import type { ConsumeOptions } from "../limiter/arguments.js";
 import type { Limiter } from "../limiter/limiter.js";
 

@@ -1,8 +1,7 @@
 import { charge, fullBucket, lagAt, spentAt, waitFor, type Bucket } from "../core/bucket.js";
-import { costAt } from "../core/costs.js";
+import { costAt, type Limit } from "../core/limit.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import { readings, type Decision } from "../core/decision.js";
-import type { Limit } from "../core/limit.js";
 import type { LimiterCharge } from "../limiter/charge.js";
 
 /** Buckets by name: those of a key, or of the keys of several limiters. A bucket that is missing counts as full. */
@@ -14,7 +13,7 @@ export const FULL: Forecast = new Map();
 /** Tokens by the names of buckets. */
 export type Wanted = Map<string, number>;
 
-type Claim = Pick<LimiterCharge, "policy" | "cost">;
+type PricedCharge = Pick<LimiterCharge, "policy" | "cost">;
 
 /**
  * The time in whole milliseconds, rounded up: a wait that begins there does not end a fraction of a millisecond too
@@ -30,7 +29,7 @@ export function nextMillisecond(): number {
  * A decision counts in whole milliseconds. The forecast takes the least that may be spent, so that no prediction is too
  * late.
  */
-export function forecastAfter(parts: ReadonlyArray<Decision | null>, charges: readonly Claim[], now: number): Forecast {
+export function forecastAfter(parts: ReadonlyArray<Decision | null>, charges: readonly PricedCharge[], now: number): Forecast {
   const forecast = new Map<string, Bucket>();
   eachBucket(charges, ({ unitsPerMs, unitsPerToken }, name, _cost, charge, place) => {
     const part = parts[charge];
@@ -42,7 +41,7 @@ export function forecastAfter(parts: ReadonlyArray<Decision | null>, charges: re
 }
 
 /** Gives charges back to their buckets. Changes the forecast. */
-export function refundForecast(forecast: Forecast, charges: readonly Claim[], now: number): void {
+export function refundForecast(forecast: Forecast, charges: readonly PricedCharge[], now: number): void {
   eachBucket(charges, (limit, name, cost) => {
     const bucket = forecast.get(name);
     if (bucket !== undefined) charge(bucket, limit, now, -cost * limit.unitsPerToken);
@@ -50,18 +49,18 @@ export function refundForecast(forecast: Forecast, charges: readonly Claim[], no
 }
 
 /** Adds what charges take, or takes it away with a `sign` of -1. */
-export function want(wanted: Wanted, charges: readonly Claim[], sign: 1 | -1 = 1): Wanted {
+export function want(wanted: Wanted, charges: readonly PricedCharge[], sign: 1 | -1 = 1): Wanted {
   eachBucket(charges, (_limit, name, cost) => wanted.set(name, (wanted.get(name) ?? 0) + sign * cost));
   return wanted;
 }
 
 /**
- * Milliseconds from `now` until what is wanted of the buckets of `charges` has come, all taken as soon as it comes. It may
- * exceed their capacities.
+ * Milliseconds from `now` until what is wanted of the buckets of `charges` has come, all taken as soon as it comes. It
+ * may exceed their capacities.
  *
  * Never too long, unless other callers refund tokens. It can be short by less than 1 ms for each caller before.
  */
-export function expectedWait(forecast: Forecast, charges: readonly Claim[], wanted: Wanted, now: number): number {
+export function expectedWait(forecast: Forecast, charges: readonly PricedCharge[], wanted: Wanted, now: number): number {
   let longest = 0;
   eachBucket(charges, (limit, name) => {
     const bucket = forecast.get(name) ?? fullBucket(limit);
@@ -74,6 +73,6 @@ export function expectedWait(forecast: Forecast, charges: readonly Claim[], want
 }
 
 /** Visits each limit of each charge. The buckets of the first charge have the names of their limits. */
-function eachBucket(charges: readonly Claim[], visit: (limit: Limit, name: string, cost: number, charge: number, place: number) => void): void {
+function eachBucket(charges: readonly PricedCharge[], visit: (limit: Limit, name: string, cost: number, charge: number, place: number) => void): void {
   charges.forEach(({ policy, cost }, i) => policy.limits.forEach((limit, place) => visit(limit, i === 0 ? limit.name : `${i} ${limit.name}`, costAt(cost, place), i, place)));
 }

@@ -3,7 +3,7 @@ import { parseCost, type Cost } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
-import type { MaybePromise, Store } from "../core/store.js";
+import type { MaybePromise, Store } from "../port/store.js";
 import { policyOf, requireMethod, throwOrReject, type ConsumeOptions } from "../limiter/arguments.js";
 import { thenAll } from "../limiter/charge.js";
 import { internalsOf } from "../limiter/internals.js";
@@ -28,10 +28,10 @@ export interface Reservation<S extends Store = Store, Actual = Cost, Made extend
   /** The decision on the estimate. A refusal says how long to wait, as any other. */
   readonly decision: Made;
   /**
-   * Corrects the estimate to the actual cost in one step: whole numbers of at least 0, for every limit or by the names of
-   * limits. A limit that is left out stays as estimated. Gives back the rest of an estimate, as far as it has not refilled
-   * by itself. Takes what the work cost beyond an estimate, at most one capacity of each limit, and later calls wait until
-   * that has refilled.
+   * Corrects the estimate to the actual cost in one step: whole numbers of at least 0, for every limit or by the names
+   * of limits. A limit that is left out stays as estimated. Gives back the rest of an estimate, as far as it has not
+   * refilled by itself. Takes what the work cost beyond an estimate, at most one capacity of each limit, and later
+   * calls wait until that has refilled.
    *
    * Answers true when the bucket is correct afterwards. Answers false when there was nothing to settle: after a
    * refusal, after a decision that `onStoreError: "allow"` made, or when the reservation was over. Only the first call
@@ -49,12 +49,12 @@ export interface Reservation<S extends Store = Store, Actual = Cost, Made extend
 /** Makes reservations on one limiter. Made by {@link createReservations}. */
 export interface Reservations<S extends Store = Store> {
   /**
-   * Takes the estimate for `key` if its tokens are there, and nothing otherwise: so many tokens of every limit, or of each
-   * limit by its name. A limit that is left out costs its own `cost`. An estimate above a capacity can never succeed.
-   * `policy` gives this reservation other numbers, such as a tier's.
+   * Takes the estimate for `key` if its tokens are there, and nothing otherwise: so many tokens of every limit, or of
+   * each limit by its name. A limit that is left out costs its own `cost`. An estimate above a capacity can never
+   * succeed. `policy` gives this reservation other numbers, such as a tier's.
    *
-   * Throws a TypeError for a key that identifies no caller or for the name of no limit, and a RangeError for an estimate
-   * that is not whole or takes nothing.
+   * Throws a TypeError for a key that identifies no caller or for the name of no limit, and a RangeError for an
+   * estimate that is not whole or takes nothing.
    */
   reserve(key: Key, estimate: Cost, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], Reservation<S>>;
 }
@@ -76,8 +76,9 @@ export interface ReservationsTogether<L extends readonly Limiter[]> {
  * export.
  *
  * The estimate is taken before the work and settled after it. Work that costs more than its estimate takes the rest, up
- * to one capacity of each limit; a cost beyond that is not charged. So a reservation is charged for at most its estimate
- * and one capacity. A reservation lives in this process only: it holds no timer, and an abandoned one costs nothing.
+ * to one capacity of each limit; a cost beyond that is not charged. So a reservation is charged for at most its
+ * estimate and one capacity. A reservation lives in this process only: it holds no timer, and an abandoned one costs
+ * nothing.
  *
  * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store lacks `adjust`.
  * @example

@@ -1,10 +1,10 @@
 import { monotonicClock, readClock } from "../core/clock.js";
 import { mapCosts, parseTokens, type Cost } from "../core/cost.js";
-import { costAt, type Costs } from "../core/costs.js";
+import { costAt, type Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { bucketId, type Policy } from "../core/policy.js";
 import { refundable } from "../core/refundable.js";
-import type { LocalCharge, Store } from "../core/store.js";
+import type { LocalCharge, Store } from "../port/store.js";
 import { requireMethod } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
@@ -15,7 +15,9 @@ import type { LimiterCharge } from "../limiter/charge.js";
 export interface Settlement {
   /** Checks an actual cost. A limit that it does not name stays as estimated. */
   parse(actual: Cost): Costs;
-  /** Makes the charge `used`. Answers whether the bucket is right afterwards. Only the first call that is made counts. */
+  /**
+   * Makes the charge `used`. Answers whether the bucket is right afterwards. Only the first call that is made counts.
+   */
   settle(used: Costs): boolean | Promise<boolean>;
 }
 
@@ -58,7 +60,9 @@ function wasCharged(decision: Decision): boolean {
   return decision.allowed && !Object.hasOwn(decision, "shadow");
 }
 
-/** What makes `used` of an estimate that was taken `ageMs` ago: tokens to take, or below 0 to give back, for each limit. */
+/**
+ * What makes `used` of an estimate that was taken `ageMs` ago: tokens to take, or below 0 to give back, for each limit.
+ */
 function correctionOf({ policy }: LocalCharge | { readonly store: Store; readonly policy: Policy }, decision: Decision, estimate: Costs, used: Costs, ageMs: number): Costs {
   const unused = mapCosts(policy, estimate, (cost, i) => Math.max(0, cost - costAt(used, i)));
   const left = refundable(decision, policy, unused, ageMs);

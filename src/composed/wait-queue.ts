@@ -1,5 +1,5 @@
 import { monotonicClock, readClock } from "../core/clock.js";
-import { sameCosts } from "../core/costs.js";
+import { sameCosts } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { storeTimeoutOf } from "../limiter/internals.js";
 import { expectedWait, forecastAfter, FULL, refundForecast, want, type Forecast, type Wanted } from "./forecast.js";

@@ -1,5 +1,5 @@
 import { checkOptions, expected, ownMembers, positiveInteger, wholeNumber } from "../core/check.js";
-import { costAt, type Costs } from "../core/costs.js";
+import { costAt, type Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { ConsumeOptions } from "../limiter/arguments.js";
@@ -55,7 +55,8 @@ export interface WaitTogetherOptions<L extends readonly Limiter[]> extends WaitB
 export interface Waiter<K = Key, Options extends WaitBounds = WaitOptions, Made extends Decision = Decision> {
   /**
    * Resolves with the decision that took the tokens for `key`, as soon as they are there and all earlier callers for
-   * this key have theirs. The cost is that of the policy's limits, 1 by default, unless a number or options say otherwise.
+   * this key have theirs. The cost is that of the policy's limits, 1 by default, unless a number or options say
+   * otherwise.
    *
    * Rejects with a {@link WaitError} as soon as the tokens are known to come after `maxWaitMs`; at once when the cost
    * is above the capacity or too many callers wait; and when the store fails without a fallback. Rejects with a

@@ -1,5 +1,5 @@
 import { wholeNumber } from "./check.js";
-import { costAt, simplest, type Costs } from "./costs.js";
+import { costAt, simplest, type Costs } from "./limit.js";
 import type { Policy } from "./policy.js";
 
 /** What a call takes: whole tokens of every limit, or of each limit by its name, such as `{ tokens: 2_000 }`. */

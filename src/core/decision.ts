@@ -1,6 +1,5 @@
 import { charge, isStale, lagAt, remainingOf, spentAt, untilFull, waitFor, type Bucket } from "./bucket.js";
-import { costAt, type Costs } from "./costs.js";
-import type { Limit } from "./limit.js";
+import { costAt, type Costs, type Limit } from "./limit.js";
 import type { Policy } from "./policy.js";
 
 /** The state of one limit after a decision. The numbers here are of a bucket of 10 tokens that refills 2 per second. */

@@ -1,6 +1,5 @@
 import { checkOptions, expected } from "./check.js";
-import { simplest, type Costs } from "./costs.js";
-import { LIMIT_OPTIONS, makeLimit, withComputed, type Limit, type LimitOptions, type Refill } from "./limit.js";
+import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type Refill } from "./limit.js";
 
 /** A policy as a user writes it: one limit, or several limits that a caller must satisfy together. */
 export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;

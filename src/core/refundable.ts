@@ -1,4 +1,4 @@
-import type { Costs } from "./costs.js";
+import type { Costs } from "./limit.js";
 import { mapCosts } from "./cost.js";
 import { readings, type Decision } from "./decision.js";
 import type { Policy } from "./policy.js";

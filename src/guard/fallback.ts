@@ -1,12 +1,11 @@
 import { mapCosts, neverFits } from "../core/cost.js";
-import { costAt, type Costs } from "../core/costs.js";
-import type { Limit } from "../core/limit.js";
+import { costAt, type Costs, type Limit } from "../core/limit.js";
 import { readClock, type Clock } from "../core/clock.js";
 import type { Decision, DecisionFacts } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
-import { processWide } from "../core/process-wide.js";
+import { processWide } from "../platform.js";
 import { costsOf, refundable } from "../core/refundable.js";
-import type { GuardSetup, LocalCharge, Store, SyncStore } from "../core/store.js";
+import type { GuardSetup, LocalCharge, Store, SyncStore } from "../port/store.js";
 import { shareOf } from "./local-share.js";
 
 // Long enough that callers do not make an outage worse, short enough that they return soon after it.

@@ -1,7 +1,7 @@
 import { bucketId } from "../core/policy.js";
 import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { checkDecision, type AsyncStore, type GuardedStore, type GuardSetup, type Store, type StoreMethods } from "../core/store.js";
+import { checkDecision, type AsyncStore, type GuardedStore, type GuardSetup, type Store, type StoreMethods } from "../port/store.js";
 import { ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
 import { CircuitBreaker, type BreakerCall } from "./circuit-breaker.js";
 import { createDeadlines } from "./deadlines.js";

@@ -1,5 +1,4 @@
-import { costAt, type Costs } from "../core/costs.js";
-import type { Limit, LimitOptions } from "../core/limit.js";
+import { costAt, type Costs, type Limit, type LimitOptions } from "../core/limit.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 
 const MOST = 9_007_199_254_740_991n;

@@ -5,13 +5,13 @@ import type { Decision } from "../core/decision.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { makeLimit, perSecond } from "../core/limit.js";
 import { makePolicy, type Policy } from "../core/policy.js";
-import type { Store } from "../core/store.js";
+import type { Store } from "../port/store.js";
 import { thenAll, thenOne } from "../limiter/charge.js";
 import { createLimiter, defaultStore } from "../limiter/create-limiter.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../limiter/options.js";
 import { callerOf, type MaybeKey } from "./caller.js";
-import { chargeAll, type Claim } from "./charging/charges.js";
+import { takeCharges, type Claim } from "./charging/charges.js";
 import { createClaims, type ClaimSetup, type Contained } from "./charging/claims.js";
 import { createHold } from "./charging/hold.js";
 import { perPolicy } from "./headers/per-policy.js";
@@ -100,7 +100,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
         const unpaid = (["unidentified", "blocked"] as const).find((why) => all.includes(why));
         const paying = all.filter((each) => typeof each === "object");
         if (unpaid !== undefined || paying.length === 0) return verdicts.onUnpaid(request, unpaid ?? "skip");
-        return thenOne(chargeAll(paying), (judged) => verdicts.onDecision(request, judged));
+        return thenOne(takeCharges(paying), (judged) => verdicts.onDecision(request, judged));
       });
     };
   }

@@ -1,8 +1,8 @@
 import { checkNames, expected, notDefined } from "../core/check.js";
 import { parseCost, type Cost } from "../core/cost.js";
-import type { Costs } from "../core/costs.js";
+import type { Costs } from "../core/limit.js";
 import { isPolicy, type Policy } from "../core/policy.js";
-import type { Store, StoreMethods } from "../core/store.js";
+import type { Store, StoreMethods } from "../port/store.js";
 
 /** One request's own cost and policy. */
 export interface ConsumeOptions {

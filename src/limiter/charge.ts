@@ -1,11 +1,11 @@
 import { checkAnswer } from "#diagnostics";
 import { expected } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
-import { costAt, type Costs } from "../core/costs.js";
+import { costAt, type Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, UNIDENTIFIED, type Key } from "../core/key.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import type { Charge, GuardedStore, Store } from "../core/store.js";
+import type { Charge, GuardedStore, Store } from "../port/store.js";
 import { costOf, policyOf, type ConsumeArgument, type ConsumeOptions } from "./arguments.js";
 import { internalsOf } from "./internals.js";
 import type { Limiter } from "./limiter.js";
@@ -70,7 +70,9 @@ function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly
   });
 }
 
-/** Each limiter decides by itself. When one refuses, the others get back what this process took in the store's place. */
+/**
+ * Each limiter decides by itself. When one refuses, the others get back what this process took in the store's place.
+ */
 function decideWithout(group: readonly LimiterCharge[], error: unknown): readonly Decision[] {
   const guards = group.map(({ limiter }) => internalsOf(limiter).guarded);
   const decisions = group.map(({ policy, encoded, cost }, i) => (guards[i] as GuardedStore).decideWithout(policy, encoded, cost, error));

@@ -1,4 +1,4 @@
-import { LONGEST_BLOCK_MS } from "../core/block.js";
+import { LONGEST_BLOCK_MS } from "../core/records.js";
 import { expected, positiveInteger } from "../core/check.js";
 import { parseTokens } from "../core/cost.js";
 import { encodeKey } from "../core/key.js";

@@ -2,7 +2,7 @@ import type { Cost } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
-import type { MaybePromise, Store } from "../core/store.js";
+import type { MaybePromise, Store } from "../port/store.js";
 import type { ConsumeOptions } from "./arguments.js";
 
 /**

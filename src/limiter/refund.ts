@@ -1,12 +1,12 @@
 import { expected, positiveInteger } from "../core/check.js";
 import { mapCosts, parseTokens, type Cost } from "../core/cost.js";
-import type { Costs } from "../core/costs.js";
+import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey } from "../core/key.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import { processWide } from "../core/process-wide.js";
+import { processWide } from "../platform.js";
 import { costsOf, refundable } from "../core/refundable.js";
-import type { Store } from "../core/store.js";
+import type { Store } from "../port/store.js";
 import { policyOf, requireMethod, throwOrReject } from "./arguments.js";
 import type { Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";

@@ -3,12 +3,12 @@
  * @module
  */
 import { readClock, type Clock } from "../core/clock.js";
-import type { Costs } from "../core/costs.js";
+import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../core/records.js";
-import type { AsyncStore } from "../core/store.js";
+import type { AsyncStore } from "../port/store.js";
 import { guard } from "../guard/guard.js";
 import { sharesWork } from "../platform.js";
 import { bucketName } from "./shared/bucket-name.js";

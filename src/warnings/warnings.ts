@@ -1,7 +1,6 @@
 import { expected, show } from "../core/check.js";
 import { DOCS } from "./docs.js";
-import { processWide } from "../core/process-wide.js";
-import { platform, sharesWork, withProcess } from "../platform.js";
+import { platform, processWide, sharesWork, withProcess } from "../platform.js";
 
 /** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
 export type WarningCode =

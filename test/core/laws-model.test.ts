@@ -1,10 +1,9 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, MemoryStore, TokenBucket, type Policy, type PolicyOptions } from "sluice";
-import type { LimitOptions } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, TokenBucket, type LimitOptions, type Policy, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { mapCosts } from "../../src/core/cost.js";
-import { costAt, simplest } from "../../src/core/costs.js";
+import { costAt, simplest } from "../../src/core/limit.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../../src/core/records.js";
 import { anyHistories, anyStepsAndDebts, limits, policies, resolve, starts, versions, type ResolvedStep } from "../helpers/arbitraries.js";
 import { Model } from "../helpers/model.js";

@@ -1,5 +1,5 @@
 import type { Cost } from "../../core/cost.js";
-import { costAt } from "../../core/costs.js";
+import { costAt } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import { bucketId, type Policy } from "../../core/policy.js";
@@ -16,8 +16,10 @@ export interface Claim {
   readonly policy: Policy;
 }
 
-/** Charges all claims, or none of them, in one step of the store. Claims on one bucket are one charge of their costs. */
-export function chargeAll(claims: readonly Claim[]): readonly Judged[] | Promise<readonly Judged[]> {
+/**
+ * Charges all claims, or none of them, in one step of the store. Claims on one bucket are one charge of their costs.
+ */
+export function takeCharges(claims: readonly Claim[]): readonly Judged[] | Promise<readonly Judged[]> {
   const byBucket = new Map<string, LimiterCharge>();
   for (const { limiter, caller, cost, policy } of claims) {
     const charge = chargeOf(limiter, caller, { cost, policy });

@@ -1,6 +1,6 @@
 import { replacementOf } from "#diagnostics";
 import { checkOptions, expected, positiveInteger, wholeNumber } from "../../core/check.js";
-import type { Store } from "../../core/store.js";
+import type { Store } from "../../port/store.js";
 import { requireMethod } from "../../limiter/arguments.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../../limiter/options.js";
 import type { AnyRespond, GateCharge, GateOptions, GivenLimiter, OneCharge, SharedOptions } from "./options.js";

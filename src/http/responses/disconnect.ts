@@ -1,4 +1,4 @@
-import { processWide } from "../../core/process-wide.js";
+import { processWide } from "../../platform.js";
 
 /** What a request of Node came on. */
 export interface Connected {
@@ -51,7 +51,7 @@ function listenTo(connection: Closable): Held {
 }
 
 /** Calls `listener` when `signal` is aborted, or now if it is. Returns the function that ends this. */
-export function onAbort(signal: AbortSignal | null | undefined, listener: () => void): () => void {
+export function onSignalAbort(signal: AbortSignal | null | undefined, listener: () => void): () => void {
   if (signal?.aborted) listener();
   signal?.addEventListener("abort", listener);
   return () => signal?.removeEventListener("abort", listener);

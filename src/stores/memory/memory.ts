@@ -5,12 +5,12 @@
 import { checkPolicyName } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
-import { BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../core/block.js";
-import type { Costs } from "../../core/costs.js";
+import { BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../core/records.js";
+import type { Costs } from "../../core/limit.js";
 import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { Charge, SyncStore } from "../../core/store.js";
+import type { Charge, SyncStore } from "../../port/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import type { StoredLimit } from "./stored-limits.js";
 import { MemoryTable } from "./table.js";

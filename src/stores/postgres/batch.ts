@@ -1,5 +1,5 @@
 // Many decisions for one bucket, by few statements.
-import { costAt, simplest, type Costs } from "../../core/costs.js";
+import { costAt, simplest, type Costs } from "../../core/limit.js";
 import { peek, readings, type Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { StoreUnavailableError } from "../../guard/errors.js";

@@ -3,11 +3,11 @@
  * @module
  */
 import { readClock, type Clock } from "../../core/clock.js";
-import type { Costs } from "../../core/costs.js";
+import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
-import type { AsyncStore, Charge } from "../../core/store.js";
+import type { AsyncStore, Charge } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { checkCharges, checkCosts } from "../shared/charges.js";
 import { DenyCache } from "../shared/deny-cache.js";

@@ -1,5 +1,5 @@
 // The arguments of the function in the database, and its reply.
-import { costAt, type Costs } from "../../core/costs.js";
+import { costAt, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { namesOf, PARAMETERS } from "./schema.js";
 import { portableKey } from "../shared/portable-key.js";

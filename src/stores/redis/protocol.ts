@@ -1,5 +1,5 @@
 import type { Bucket } from "../../core/bucket.js";
-import { sameCosts, type Costs } from "../../core/costs.js";
+import { sameCosts, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";

@@ -3,11 +3,11 @@
  * @module
  */
 import { readClock, type Clock } from "../../core/clock.js";
-import type { Costs } from "../../core/costs.js";
+import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { AsyncStore, Charge, Guard, Store } from "../../core/store.js";
+import type { AsyncStore, Charge, Guard, Store } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { sharesWork } from "../../platform.js";
 import type { PendingConsume } from "../../guard/call.js";

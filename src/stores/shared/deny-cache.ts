@@ -1,5 +1,5 @@
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
-import type { Costs } from "../../core/costs.js";
+import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import { sharesWork } from "../../platform.js";

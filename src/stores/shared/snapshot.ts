@@ -1,5 +1,5 @@
 import type { Bucket } from "../../core/bucket.js";
-import type { Costs } from "../../core/costs.js";
+import type { Costs } from "../../core/limit.js";
 import { consume, peek, whileBlocked, type Decision } from "../../core/decision.js";
 import { StoreError } from "./store-error.js";
 import type { Policy } from "../../core/policy.js";

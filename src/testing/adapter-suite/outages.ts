@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/clock.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import { adjustRecords, consumeRecords, type Records } from "../../core/records.js";
-import type { AsyncStore, Store } from "../../core/store.js";
+import type { AsyncStore, Store } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { assert, assertEqual } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";

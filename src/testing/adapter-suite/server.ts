@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/clock.js";
 import type { PolicyOptions, Policy } from "../../core/policy.js";
-import type { Store } from "../../core/store.js";
+import type { Store } from "../../port/store.js";
 import type { Limiter } from "../../limiter/limiter.js";
 import type { GateCharge, GateOptions, OneCharge, OwnLimiter, SharedOptions, Tier } from "../../http/index.js";
 import { eventually, explainFailure } from "../assert.js";

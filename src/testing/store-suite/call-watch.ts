@@ -1,4 +1,4 @@
-import type { Store } from "../../core/store.js";
+import type { Store } from "../../port/store.js";
 import { AssertionError } from "../assert.js";
 import type { StoreSetup } from "./setup.js";
 

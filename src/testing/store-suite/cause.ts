@@ -1,7 +1,6 @@
-import { BLOCK } from "../../core/block.js";
+import { BLOCK } from "../../core/records.js";
 import { isStale, type Bucket } from "../../core/bucket.js";
-import { costAt } from "../../core/costs.js";
-import type { Limit } from "../../core/limit.js";
+import { costAt, type Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { apply, describeCall, differences, lifetimeMs, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
 

@@ -1,6 +1,6 @@
-import { BLOCK, blockLeft } from "../../core/block.js";
+import { BLOCK, blockLeft } from "../../core/records.js";
 import { spentAt, type Bucket } from "../../core/bucket.js";
-import { sameCosts } from "../../core/costs.js";
+import { sameCosts } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { likelyCause, type TrackedKey } from "./cause.js";

@@ -1,6 +1,5 @@
-import { LONGEST_BLOCK_MS } from "../../core/block.js";
-import { simplest, type Costs } from "../../core/costs.js";
-import type { Limit, LimitOptions } from "../../core/limit.js";
+import { LONGEST_BLOCK_MS } from "../../core/records.js";
+import { simplest, type Costs, type Limit, type LimitOptions } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 
 /** Random numbers that repeat for the same seed (mulberry32). */

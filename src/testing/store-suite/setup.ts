@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.js";
-import type { Store } from "../../core/store.js";
+import type { Store } from "../../port/store.js";
 import type { TestFunction } from "../runner.js";
 
 /** A feature that a store may lack. List it in `lacks`, with the reason. */

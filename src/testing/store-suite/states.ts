@@ -1,5 +1,5 @@
 import type { Bucket } from "../../core/bucket.js";
-import type { Costs } from "../../core/costs.js";
+import type { Costs } from "../../core/limit.js";
 import type { Decision, Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords } from "../../core/records.js";

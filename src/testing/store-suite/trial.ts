@@ -1,9 +1,8 @@
 import { readClock } from "../../core/clock.js";
-import type { Costs } from "../../core/costs.js";
+import type { Costs, LimitOptions } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { definePolicy, type Policy } from "../../core/policy.js";
-import type { LimitOptions } from "../../core/limit.js";
-import type { Charge, Store } from "../../core/store.js";
+import type { Charge, Store } from "../../port/store.js";
 import { assert, AssertionError } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import { CallWatch, type Patience } from "./call-watch.js";

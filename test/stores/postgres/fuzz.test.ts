@@ -6,7 +6,7 @@ import { definePolicy, MemoryStore, type Policy, type PolicyOptions } from "slui
 import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { ManualClock } from "sluice/testing";
 import { mapCosts } from "../../../src/core/cost.js";
-import { simplest } from "../../../src/core/costs.js";
+import { simplest } from "../../../src/core/limit.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Model } from "../../helpers/model.js";
 import { runs, type Run } from "../../helpers/runs.js";

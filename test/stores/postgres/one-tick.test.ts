@@ -4,7 +4,7 @@ import { definePolicy, MemoryStore, perHour, type Charge, type Costs, type Decis
 import { PostgresStore } from "sluice/postgres";
 import { expect, test } from "vitest";
 import { mapCosts } from "../../../src/core/cost.js";
-import { costAt, simplest } from "../../../src/core/costs.js";
+import { costAt, simplest } from "../../../src/core/limit.js";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith } from "../../helpers/services.js";
 import { watched } from "./watched.js";

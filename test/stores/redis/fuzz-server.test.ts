@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import { definePolicy, MemoryStore, type Decision, type Policy, type PolicyOptions } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
-import { simplest, type Costs } from "../../../src/core/costs.js";
+import { simplest, type Costs } from "../../../src/core/limit.js";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Snapshot } from "../../../src/stores/shared/snapshot.js";
 import { playInLanes, removeKeys } from "../../helpers/lanes.js";

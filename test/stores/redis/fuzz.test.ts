@@ -6,7 +6,7 @@ import { createClient } from "redis";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { mapCosts } from "../../../src/core/cost.js";
-import { simplest, type Costs } from "../../../src/core/costs.js";
+import { simplest, type Costs } from "../../../src/core/limit.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { playInLanes, removeKeys } from "../../helpers/lanes.js";
 import { Model } from "../../helpers/model.js";

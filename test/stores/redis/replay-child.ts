@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Redis } from "ioredis";
 import type { Decision, Policy } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
-import { simplest, type Costs } from "../../../src/core/costs.js";
+import { simplest, type Costs } from "../../../src/core/limit.js";
 import { keys, modes, policies, type Asked, type Mode, type Told } from "./replay.js";
 import type { Call } from "./replay-wire.js";
 

@@ -1,8 +1,7 @@
 // What a call of the script asked and was answered: the one place where the replay knows how that is written down.
 import { isDeepStrictEqual } from "node:util";
 import type { Policy } from "sluice";
-import type { Costs } from "../../../src/core/costs.js";
-import type { Limit } from "../../../src/core/limit.js";
+import type { Costs, Limit } from "../../../src/core/limit.js";
 import { readReply, type StoreRequest } from "../../../src/stores/redis/protocol.js";
 import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
 

@@ -3,12 +3,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { definePolicy, type Decision, type Policy } from "sluice";
 import { bucketName } from "sluice/store";
-import { BLOCK, BLOCK_LIMIT, blockLeft, settleBlock } from "../../../src/core/block.js";
+import { adjustRecords, BLOCK, BLOCK_LIMIT, blockLeft, blockRecords, consumeRecords, peekRecords, settleBlock, type Records } from "../../../src/core/records.js";
 import { charge, fullBucket, isStale, lagAt, spentAt, type Bucket } from "../../../src/core/bucket.js";
-import type { Costs } from "../../../src/core/costs.js";
+import type { Costs, Limit } from "../../../src/core/limit.js";
 import { peek, whileBlocked } from "../../../src/core/decision.js";
-import type { Limit } from "../../../src/core/limit.js";
-import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../../../src/core/records.js";
 import type { StoreRequest } from "../../../src/stores/redis/protocol.js";
 import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
 import { answersOf, toldInstant, type Call } from "./replay-wire.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { costAt } from "../../../src/core/costs.js";
+import { costAt } from "../../../src/core/limit.js";
 import { CallWatch } from "../../../src/testing/store-suite/call-watch.js";
 import { casesOf, factoryOf, failureOf } from "./run-case.js";
 import { nextTurn, right, wrongStore } from "./wrong-stores-base.js";

@@ -1,6 +1,6 @@
 import type { Policy } from "sluice";
 import { isStale, fullBucket, type Bucket } from "../../../src/core/bucket.js";
-import { costAt } from "../../../src/core/costs.js";
+import { costAt } from "../../../src/core/limit.js";
 import { adjust, consume } from "../../../src/core/decision.js";
 import { describe, expect, test } from "vitest";
 import { factoryOf, failureOf } from "./run-case.js";

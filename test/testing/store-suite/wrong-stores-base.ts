@@ -1,6 +1,6 @@
 // A right store in small methods, so that a wrong store is one changed method.
 import { createHash } from "node:crypto";
-import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../../src/core/block.js";
+import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../../src/core/records.js";
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
 import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../../src/core/decision.js";

@@ -1,8 +1,8 @@
 // Stores that are wrong about costs of several limits, about adjustments or about blocks, each with one mistake.
-import { BLOCK, BLOCK_LIMIT, blockLeft } from "../../../src/core/block.js";
+import { BLOCK, BLOCK_LIMIT, blockLeft } from "../../../src/core/records.js";
 import { charge, fullBucket, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import { mapCosts } from "../../../src/core/cost.js";
-import { costAt } from "../../../src/core/costs.js";
+import { costAt } from "../../../src/core/limit.js";
 import { adjust, consume, peek, whileBlocked, type Decision } from "../../../src/core/decision.js";
 import type { Costs, Policy } from "../../../src/index.js";
 import { nextTurn, onlyLimit, right, wrongStore, type RightStore } from "./wrong-stores-base.js";

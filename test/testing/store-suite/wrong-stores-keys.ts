@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import { crc32 } from "node:zlib";
 import type { Bucket } from "../../../src/core/bucket.js";
-import { costAt } from "../../../src/core/costs.js";
+import { costAt } from "../../../src/core/limit.js";
 import { FakeServer, right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 

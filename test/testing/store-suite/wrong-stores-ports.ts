@@ -1,6 +1,6 @@
 // Stores that count right and keep keys apart, and break another promise of the port, each with one mistake.
 import { spentAt, type Bucket } from "../../../src/core/bucket.js";
-import { costAt } from "../../../src/core/costs.js";
+import { costAt } from "../../../src/core/limit.js";
 import { adjust, consume, type Decision } from "../../../src/core/decision.js";
 import type { Costs, Policy } from "../../../src/index.js";
 import { wrongStore, nextTurn, right, RightStore } from "./wrong-stores-base.js";

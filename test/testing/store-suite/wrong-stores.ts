@@ -1,7 +1,7 @@
 // Stores that count wrongly, each with one mistake, and the case that must fail.
 import { fullBucket, isStale, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import { mapCosts } from "../../../src/core/cost.js";
-import { costAt } from "../../../src/core/costs.js";
+import { costAt } from "../../../src/core/limit.js";
 import { consume, peek, type Decision } from "../../../src/core/decision.js";
 import { definePolicy, type Costs, type Policy } from "../../../src/index.js";
 import type { StoreSuiteOptions } from "../../../src/testing/index.js";

@@ -1,5 +1,5 @@
 import { definePolicy } from "../../../core/policy.js";
-import type { SyncStore } from "../../../core/store.js";
+import type { SyncStore } from "../../../port/store.js";
 import { assert, assertEqual } from "../../assert.js";
 import { FAULT_TIMEOUT_MS, faultOr, FAULTS, STORE_KINDS } from "./faults.js";
 import { checkFields, checkNoFields, checkProblem, checkRefusal, parseJson } from "../response-checks.js";

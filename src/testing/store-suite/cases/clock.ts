@@ -1,5 +1,5 @@
 import type { Policy } from "../../../core/policy.js";
-import type { Store } from "../../../core/store.js";
+import type { Store } from "../../../port/store.js";
 import { assert, AssertionError, eventually } from "../../assert.js";
 import type { StoreCase, Trial } from "../trial.js";
 

@@ -1,6 +1,6 @@
-import type { Costs } from "../../../core/costs.js";
+import type { Costs } from "../../../core/limit.js";
 import type { Policy } from "../../../core/policy.js";
-import type { Charge } from "../../../core/store.js";
+import type { Charge } from "../../../port/store.js";
 import { assert, AssertionError } from "../../assert.js";
 import type { StoreCall } from "../states.js";
 import type { StoreCase, Trial } from "../trial.js";

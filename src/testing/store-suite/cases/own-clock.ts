@@ -1,6 +1,6 @@
 import type { Decision } from "../../../core/decision.js";
 import type { Policy } from "../../../core/policy.js";
-import type { Store } from "../../../core/store.js";
+import type { Store } from "../../../port/store.js";
 import { assert } from "../../assert.js";
 import { HOUR, waitMs } from "./clock.js";
 import type { StoreCall } from "../states.js";

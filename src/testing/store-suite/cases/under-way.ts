@@ -1,4 +1,4 @@
-import type { Store } from "../../../core/store.js";
+import type { Store } from "../../../port/store.js";
 import type { StoreCall } from "../states.js";
 import { callStore, type StoreCase, type Trial } from "../trial.js";
 

@@ -1,9 +1,9 @@
-import { show } from "./check.js";
-import type { Clock } from "./clock.js";
-import type { Costs } from "./costs.js";
-import type { Decision, Reading } from "./decision.js";
+import { show } from "../core/check.js";
+import type { Clock } from "../core/clock.js";
+import type { Costs } from "../core/limit.js";
+import type { Decision, Reading } from "../core/decision.js";
 import type { FailureSettings } from "./failure-options.js";
-import type { Policy } from "./policy.js";
+import type { Policy } from "../core/policy.js";
 
 /**
  * Keeps buckets: one required method, `consume`, and a few optional methods.
