@@ -20,7 +20,8 @@ export const platform = globalThis as unknown as Globals;
  * Ask it when something is made that several requests use: a store, a limiter, a queue.
  */
 export function sharesWork(): boolean {
-  return !("EdgeRuntime" in globalThis || globalThis.navigator?.userAgent === "Cloudflare-Workers");
+  // `navigator` is missing on Workers with an early compatibility date, and with `no_global_navigator`.
+  return !("EdgeRuntime" in globalThis || "WebSocketPair" in globalThis);
 }
 
 /**

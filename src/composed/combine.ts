@@ -1,4 +1,4 @@
-import { checkNames, expected } from "../core/check.js";
+import { checkNames, expected, ownMembers } from "../core/check.js";
 import { bindsMore, type Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import { bucketId } from "../core/policy.js";
@@ -62,7 +62,7 @@ export function combine<const L extends readonly Limiter[]>(limiters: L): Combin
   attachSubject(combined, {
     limiters,
     parse(keys, asked) {
-      const { costs, ...others } = typeof asked === "number" ? { costs: asked } : (asked as { readonly costs?: Asked });
+      const { costs, ...others } = ownMembers(typeof asked === "number" ? { costs: asked } : (asked as { readonly costs?: Asked }));
       checkNames(others, ["costs"]);
       return chargesFor(limiters, keys as readonly Key[], costs);
     },

@@ -32,7 +32,7 @@ export function nextMillisecond(): number {
  */
 export function forecastAfter(parts: ReadonlyArray<Decision | null>, charges: readonly Claim[], now: number): Forecast {
   const forecast = new Map<string, Bucket>();
-  eachLimit(charges, ({ unitsPerMs, unitsPerToken }, name, _cost, charge, place) => {
+  eachBucket(charges, ({ unitsPerMs, unitsPerToken }, name, _cost, charge, place) => {
     const part = parts[charge];
     if (part === null || part === undefined) return;
     const spent = Math.max(0, ((readings(part)[place]?.resetMs ?? 0) - 1) * unitsPerMs + 1);
@@ -43,7 +43,7 @@ export function forecastAfter(parts: ReadonlyArray<Decision | null>, charges: re
 
 /** Gives charges back to their buckets. Changes the forecast. */
 export function refundForecast(forecast: Forecast, charges: readonly Claim[], now: number): void {
-  eachLimit(charges, (limit, name, cost) => {
+  eachBucket(charges, (limit, name, cost) => {
     const bucket = forecast.get(name);
     if (bucket !== undefined) charge(bucket, limit, now, -cost * limit.unitsPerToken);
   });
@@ -51,7 +51,7 @@ export function refundForecast(forecast: Forecast, charges: readonly Claim[], no
 
 /** Adds what charges take, or takes it away with a `sign` of -1. */
 export function want(wanted: Wanted, charges: readonly Claim[], sign: 1 | -1 = 1): Wanted {
-  eachLimit(charges, (_limit, name, cost) => wanted.set(name, (wanted.get(name) ?? 0) + sign * cost));
+  eachBucket(charges, (_limit, name, cost) => wanted.set(name, (wanted.get(name) ?? 0) + sign * cost));
   return wanted;
 }
 
@@ -63,7 +63,7 @@ export function want(wanted: Wanted, charges: readonly Claim[], sign: 1 | -1 = 1
  */
 export function expectedWait(forecast: Forecast, charges: readonly Claim[], wanted: Wanted, now: number): number {
   let longest = 0;
-  eachLimit(charges, (limit, name) => {
+  eachBucket(charges, (limit, name) => {
     const bucket = forecast.get(name) ?? fullBucket(limit);
     const tokens = wanted.get(name) ?? 0;
     // A cost of 0 fits even when more is spent than a new, smaller capacity holds.
@@ -74,6 +74,6 @@ export function expectedWait(forecast: Forecast, charges: readonly Claim[], want
 }
 
 /** Visits each limit of each charge. The buckets of the first charge have the names of their limits. */
-function eachLimit(charges: readonly Claim[], visit: (limit: Limit, name: string, cost: number, charge: number, place: number) => void): void {
+function eachBucket(charges: readonly Claim[], visit: (limit: Limit, name: string, cost: number, charge: number, place: number) => void): void {
   charges.forEach(({ policy, cost }, i) => policy.limits.forEach((limit, place) => visit(limit, i === 0 ? limit.name : `${i} ${limit.name}`, costAt(cost, place), i, place)));
 }

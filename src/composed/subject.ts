@@ -18,17 +18,17 @@ export interface Subject {
   refund(charges: readonly LimiterCharge[], decision: Decision): void | Promise<void>;
 }
 
-/** A brand, so that a waiter neither imports `combine` nor misses one of another copy of this package. */
-const brand = (): symbol => Symbol.for("sluice.subject");
+/** A subjectBrand, so that a waiter neither imports `combine` nor misses one of another copy of this package. */
+const subjectBrand = (): symbol => Symbol.for("sluice.subject");
 
 /** Makes `limiters` a subject. */
 export function attachSubject(limiters: object, subject: Subject): void {
-  Object.defineProperty(limiters, brand(), { value: subject });
+  Object.defineProperty(limiters, subjectBrand(), { value: subject });
 }
 
 /** The subject that a limiter is, or several together. Throws a TypeError for anything else. */
 export function subjectOf(limiter: { readonly consume: unknown }): Subject {
-  const several = (Object(limiter) as Record<symbol, Subject | undefined>)[brand()];
+  const several = (Object(limiter) as Record<symbol, Subject | undefined>)[subjectBrand()];
   if (several !== undefined) return several;
   if (typeof limiter?.consume !== "function") throw new TypeError(expected("limiter", "made by createLimiter or combine", limiter));
   const one = limiter as Limiter;

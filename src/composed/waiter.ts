@@ -150,7 +150,7 @@ class QueueingWaiter {
   #enter(key: unknown, options: number | WaitOptions, resolve: Resolve, reject: (reason: unknown) => void): void {
     const isOptions = typeof options === "object" && options !== null;
     if (!isOptions && typeof options !== "number") throw new TypeError(expected("asked", "a cost or an object", options));
-    const { maxWaitMs = this.#options.maxWaitMs, signal, ...asked }: WaitOptions = isOptions ? ownMembers(options) : {};
+    const { maxWaitMs = this.#options.maxWaitMs, signal, ...asked }: WaitOptions = ownMembers(isOptions ? options : {});
     const charges = this.#subject.parse(key, isOptions ? asked : options);
     const name = charges.map(({ policy, encoded }) => bucketId(policy, encoded)).join("\n");
     checkMaxWait(maxWaitMs);

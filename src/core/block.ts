@@ -4,10 +4,13 @@ import type { Limit } from "./limit.js";
 /** The name of a block among the records of a key. No limit has it. */
 export const BLOCK = "!";
 
+/** The longest block: 2^31 - 1 seconds, the longest wait that all clients read in `Retry-After`. */
+export const LONGEST_BLOCK_MS = 2_147_483_647_000;
+
 /** The numbers of a block: one unit is one millisecond. A block has no capacity. */
-export const BLOCK_LIMIT: Limit = Object.freeze({
-  name: BLOCK, capacity: 0, refill: Object.freeze({ tokens: 1, everyMs: 1 }), cost: 0, unitsPerMs: 1, unitsPerToken: 1, size: 0, fullMs: 0,
-});
+export const BLOCK_LIMIT: Limit = {
+  name: BLOCK, capacity: 0, refill: { tokens: 1, everyMs: 1 }, cost: 0, unitsPerMs: 1, unitsPerToken: 1, size: 0, fullMs: 0,
+};
 
 /**
  * Milliseconds that a block has left. A clock that stepped back leaves the block's end where it was, unless the record

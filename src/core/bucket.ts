@@ -1,3 +1,4 @@
+import { notDefined } from "./check.js";
 import type { Limit } from "./limit.js";
 
 /**
@@ -18,8 +19,13 @@ export interface Bucket {
   unitsPerToken: number;
 }
 
-/** A full bucket of `limit`: the state of a key without a record. */
+/**
+ * A full bucket of `limit`: the state of a key without a record.
+ *
+ * Throws a TypeError for a limit of a copied policy, which has no numbers to count with.
+ */
 export function fullBucket(limit: Limit): Bucket {
+  if (limit.unitsPerMs === undefined) throw notDefined(limit);
   return { spent: 0, at: 0, unitsPerMs: limit.unitsPerMs, unitsPerToken: limit.unitsPerToken };
 }
 

@@ -1,4 +1,4 @@
-import { expected, wholeNumber } from "./check.js";
+import { wholeNumber } from "./check.js";
 import { costAt, simplest, type Costs } from "./costs.js";
 import type { Policy } from "./policy.js";
 
@@ -7,7 +7,8 @@ export type Cost = number | Readonly<Record<string, number>>;
 
 /**
  * Checks the cost of a request. A limit that it does not name costs its own `cost`, 1 by default; so does every limit
- * when `cost` is undefined. Throws a TypeError or RangeError for a number that is not whole and for the name of no limit.
+ * when `cost` is undefined. Throws a TypeError or RangeError for a number that is not whole and for the name of no
+ * limit.
  */
 export function parseCost(policy: Policy, cost: Cost | undefined, name = "cost"): Costs {
   if (cost === undefined) return policy.ownCosts;

@@ -1,6 +1,6 @@
 /**
- * A checked cost: one number for every limit of a policy, or one for each limit, in the policy's order. Always one number
- * for a policy of one limit.
+ * A checked cost: one number for every limit of a policy, or one for each limit, in the policy's order. Always one
+ * number for a policy of one limit.
  */
 export type Costs = number | readonly number[];
 

@@ -69,7 +69,7 @@ export type Decision = Allowed | Refused;
  */
 export function consume(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number): Decision {
   const decision = decide(buckets, policy, costs, now, true);
-  if (!decision.allowed) settle(buckets, policy, now);
+  if (!decision.allowed) settleStale(buckets, policy, now);
   else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);
   return decision;
 }
@@ -91,7 +91,7 @@ export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Cost
 }
 
 /** Brings the records that were counted in old numbers to those of `policy` (law L14), and impossible ones to now. */
-export function settle(buckets: readonly Bucket[], policy: Policy, now: number): void {
+export function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
   for (let i = 0; i < buckets.length; i++) {
     if (isStale(buckets[i] as Bucket, policy.limits[i] as Limit, now)) chargeAt(buckets, policy, i, 0, now);
   }
@@ -185,9 +185,13 @@ function readingOf({ limit, cost, capacity, remaining, retryAfterMs, nextTokenMs
 /** Whether `a` binds more than `b`: the longer wait, or else the fewer tokens left, or else the later next token. */
 export function bindsMore(a: Reading, b: Reading): boolean {
   if (a.retryAfterMs !== b.retryAfterMs) return a.retryAfterMs > b.retryAfterMs;
-  const [left, other] = a.cost === b.cost ? [a.remaining, b.remaining] : [requestsLeft(a), requestsLeft(b)];
-  if (left !== other) return left < other;
+  if (hasFewerLeft(a, b) || hasFewerLeft(b, a)) return hasFewerLeft(a, b);
   return a.nextTokenMs > b.nextTokenMs;
+}
+
+/** Whether fewer requests of its cost fit beside what remains of the first limit than of the second. */
+export function hasFewerLeft(a: Reading, b: Reading): boolean {
+  return a.cost === b.cost ? a.remaining < b.remaining : requestsLeft(a) < requestsLeft(b);
 }
 
 // How often the cost fits beside what remains: for ever when the limit costs nothing.

@@ -1,7 +1,7 @@
 import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "./block.js";
 import { fullBucket, isStale, type Bucket } from "./bucket.js";
 import type { Costs } from "./costs.js";
-import { adjust, consume, peek, settle, whileBlocked, type Decision } from "./decision.js";
+import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "./decision.js";
 import type { Limit } from "./limit.js";
 import type { Policy } from "./policy.js";
 
@@ -32,7 +32,7 @@ export function consumeRecords(records: Records, policy: Policy, costs: Costs, n
   const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
   const isBlockSettled = settleBlock(block, now);
   if (isBlockSettled) records.set(BLOCK, block);
-  if (blockMs > 0) settle(buckets, policy, now);
+  if (blockMs > 0) settleStale(buckets, policy, now);
   const changed = decision.allowed || isStaleRecord || isBlockSettled;
   if (changed) keep(records, policy, buckets);
   return { decision, changed };
@@ -70,7 +70,7 @@ function blockOf(records: Records, now: number): number {
 
 // Copies, because `consume` changes its buckets in place.
 function bucketsOf(records: Records, policy: Policy): Bucket[] {
-  return policy.limits.map((limit) => ({ ...(records.get(limit.name) ?? fullBucket(limit)) }));
+  return policy.limits.map((limit) => ({ ...fullBucket(limit), ...records.get(limit.name) }));
 }
 
 function keep(records: Records, { limits }: Policy, buckets: readonly Bucket[]): void {

@@ -3,15 +3,17 @@ import { mapCosts } from "./cost.js";
 import { readings, type Decision } from "./decision.js";
 import type { Policy } from "./policy.js";
 
-/** What a decision under `policy` took, or would have taken. */
+/**
+ * What a decision took, or would have taken, from each limit of `policy`: by name, because versions differ in order.
+ */
 export function costsOf(decision: Decision, policy: Policy): Costs {
   const all = readings(decision);
-  return mapCosts(policy, decision.cost, (cost, i) => all[i]?.cost ?? cost);
+  return mapCosts(policy, 0, (none, i) => all.find(({ limit }) => limit === policy.limits[i]?.name)?.cost ?? none);
 }
 
 /**
- * The part of `tokens` that a decision under `policy` took `ageMs` ago and that has not refilled by itself yet, for each
- * limit, rounded up. An unknown age (NaN) counts as 0.
+ * The part of `tokens` that a decision under `policy` took `ageMs` ago and that has not refilled by itself yet, for
+ * each limit, rounded up. An unknown age (NaN) counts as 0.
  *
  * Giving back what has refilled would mint tokens (law L1), and a short limit refills long before a long one. The
  * refill is computed as if nothing else was charged since, when most refills. So each call mints less than one token.
@@ -24,7 +26,7 @@ export function refundable(decision: Decision, policy: Policy, tokens: Costs, ag
     // `resetMs` is rounded up, so this is the least that can have been spent. At the instant itself nothing has
     // refilled.
     const units = (resetMs - 1 - ageMs) * unitsPerMs + 1;
-    const left = ageMs > 0 ? Math.ceil(units / unitsPerToken) : resetMs > 0 ? cost : 0;
+    const left = ageMs > 0 ? Math.ceil(units / unitsPerToken) : cost;
     return Math.max(0, Math.min(cost, left));
   });
 }

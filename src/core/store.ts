@@ -62,8 +62,8 @@ export interface StoreMethods<Sync extends boolean> {
    */
   consumeTogether?(charges: readonly Charge[]): MaybePromise<Sync, readonly Decision[]>;
   /**
-   * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0 given
-   * back, up to full. Refunds, debits and settlements are this.
+   * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0
+   * given back, up to full. Refunds, debits and settlements are this.
    *
    * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */
@@ -169,7 +169,7 @@ export function checkDecision(answer: unknown, method: string): Decision {
   if (isDecision(answer)) return answer;
   Promise.resolve(answer).catch(() => undefined); // its rejection would end the process
   const got = typeof answer === "object" && answer !== null ? membersOf(answer) : show(answer);
-  throw new TypeError(`Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeBuckets\` of sluice/store returns.`);
+  throw new TypeError(`Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeRecords\` of sluice/store returns.`);
 }
 
 function isDecision(answer: unknown): answer is Decision {

@@ -1,4 +1,4 @@
-import { checkNames, expected } from "../core/check.js";
+import { checkNames, expected, notDefined } from "../core/check.js";
 import { parseCost, type Cost } from "../core/cost.js";
 import type { Costs } from "../core/costs.js";
 import { isPolicy, type Policy } from "../core/policy.js";
@@ -7,8 +7,8 @@ import type { Store, StoreMethods } from "../core/store.js";
 /** One request's own cost and policy. */
 export interface ConsumeOptions {
   /**
-   * Whole tokens of every limit, or of each limit by its name, such as `{ tokens: 2_000 }`. A limit that is left out costs
-   * its own `cost`, which is 1 by default.
+   * Whole tokens of every limit, or of each limit by its name, such as `{ tokens: 2_000 }`. A limit that is left out
+   * costs its own `cost`, which is 1 by default.
    */
   readonly cost?: Cost | undefined;
   /** Other numbers for this request, such as a tier's; made by {@link definePolicy}. Default: the limiter's policy. */
@@ -33,7 +33,7 @@ export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy {
   checkNames(asked, CONSUME_OPTIONS);
   const { policy } = asked;
   if (policy === undefined || (INHERITED.policy !== undefined && !Object.hasOwn(asked, "policy"))) return fallback;
-  if (!isPolicy(policy)) throw new TypeError(expected("policy", "made by definePolicy", policy));
+  if (!isPolicy(policy)) throw notDefined(policy);
   return policy;
 }
 

@@ -1,14 +1,11 @@
+import { LONGEST_BLOCK_MS } from "../core/block.js";
 import { expected, positiveInteger } from "../core/check.js";
-import { parseTokens, type Cost } from "../core/cost.js";
-import { costAt } from "../core/costs.js";
+import { parseTokens } from "../core/cost.js";
 import { encodeKey } from "../core/key.js";
-import { bucketId, type Policy } from "../core/policy.js";
+import { bucketId } from "../core/policy.js";
 import { policyOf, requireMethod, throwOrReject } from "./arguments.js";
 import type { Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";
-
-// 2^31 - 1 seconds, the longest wait that all clients read in `Retry-After`.
-const LONGEST_BLOCK_MS = 2_147_483_647_000;
 
 /** `debit` of a limiter. */
 export function createDebit({ store, policy: own, guarded }: Internals): Limiter["debit"] {
@@ -18,14 +15,11 @@ export function createDebit({ store, policy: own, guarded }: Internals): Limiter
       const encoded = encodeKey(key);
       const adjust = requireMethod(store, "adjust");
       const debt = parseTokens(policy, typeof tokens === "number" ? positiveInteger("tokens", tokens) : tokens, "tokens");
-      policy.limits.forEach(({ unitsPerToken }, i) => {
-        if (costAt(debt, i) * unitsPerToken > Number.MAX_SAFE_INTEGER) throw tooMuch(policy, costAt(debt, i));
-      });
       const done = guarded.call([bucketId(policy, encoded)], () => adjust.call(store, policy, encoded, debt));
       return done instanceof Promise ? done.then(check) : check(done);
 
       function check(taken: boolean): void {
-        if (!taken) throw tooMuch(policy, tokens);
+        if (!taken) throw new RangeError(`${expected("tokens", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);
       }
     });
 }
@@ -40,8 +34,4 @@ export function createBlock({ store, policy: own, guarded }: Internals): Limiter
       if (positiveInteger("forMs", forMs) > LONGEST_BLOCK_MS) throw new RangeError(expected("forMs", `at most ${LONGEST_BLOCK_MS}`, forMs));
       return guarded.call([bucketId(policy, encoded)], () => block.call(store, policy, encoded, forMs));
     });
-}
-
-function tooMuch({ name }: Policy, tokens: Cost): RangeError {
-  return new RangeError(`${expected("tokens", `a debt that a bucket of policy "${name}" can hold, 2^53 - 1 units`, tokens)}. Nothing was taken`);
 }

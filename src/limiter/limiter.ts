@@ -41,9 +41,9 @@ export interface Limiter<S extends Store = Store> {
    * another decision.
    *
    * Tokens instead of a decision, for every limit or by the names of limits, are the administrator's form, which gives
-   * back as often as it is called. A bucket never gets more than full. Throws a TypeError when the store has no `adjust`,
-   * or for a decision under another policy name. What the store fails with is thrown, and the refund cannot be repeated
-   * unless the error's code is `"ERR_STORE_OPEN"`.
+   * back as often as it is called. A bucket never gets more than full. Throws a TypeError when the store has no
+   * `adjust`, or for a decision under another policy name. What the store fails with is thrown, and the refund cannot
+   * be repeated unless the error's code is `"ERR_STORE_OPEN"`.
    */
   refund(key: Key, what: Decision | Cost, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], void>;
   /**
@@ -64,6 +64,9 @@ export interface Limiter<S extends Store = Store> {
    * and what the store fails with.
    */
   block(key: Key, forMs: number, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], void>;
-  /** Forgets what `key` has spent, and a block. Throws a TypeError when the store has no `reset`, and what the store fails with. */
+  /**
+   * Forgets what `key` has spent, and a block. Throws a TypeError when the store has no `reset`, and what the store
+   * fails with.
+   */
   reset(key: Key, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], void>;
 }

@@ -28,7 +28,7 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
       const encoded = encodeKey(key);
       requireMethod(store, "adjust");
       const buckets = [bucketId(policy, encoded)];
-      if (!isDecision(what)) {
+      if (!isDecisionLike(what)) {
         if (typeof what !== "number" && (typeof what !== "object" || what === null)) throw new TypeError(expected("what", "a decision or tokens", what));
         const tokens = parseTokens(policy, typeof what === "number" ? positiveInteger("tokens", what) : what, "tokens");
         return guarded.call(buckets, () => giveBack(store, policy, encoded, tokens));
@@ -47,12 +47,12 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
 }
 
 // A limit may have any name, `allowed` too.
-function isDecision(what: Decision | Cost): what is Decision {
+function isDecisionLike(what: Decision | Cost): what is Decision {
   return typeof (Object(what) as Partial<Decision>).allowed === "boolean";
 }
 
 /** Gives tokens back at `store`. */
-export function giveBack(store: Store, policy: Policy, key: string, tokens: Costs): void | Promise<void> {
+function giveBack(store: Store, policy: Policy, key: string, tokens: Costs): void | Promise<void> {
   const done = requireMethod(store, "adjust").call(store, policy, key, mapCosts(policy, tokens, (each) => 0 - each));
   if (done instanceof Promise) return done.then(() => undefined);
 }

@@ -128,14 +128,14 @@ describe("the other arguments of the handler", () => {
 });
 
 test("a refund that never comes back holds no answer", async () => {
-  const never = new Promise<void>(() => {});
+  const never = new Promise<boolean>(() => {});
   const inner = new MemoryStore({ clock: new ManualClock().now });
   const store: AsyncStore = {
     sync: false,
     guard,
     clock: "server",
     consume: (...asked) => Promise.resolve(inner.consume(...asked)),
-    refund: () => never,
+    adjust: () => never,
   };
   const limit = rateLimit({ policy: oneToken().policy, store, key: () => "ann", refundWhen: () => true });
   expect(told(await limit(() => new Response("ok"))(asAnn()))).toEqual([200, "0", null]);

@@ -234,7 +234,7 @@ describe("L9 · costs, keys and clocks", () => {
     [() => createLimiter({ policy, store: null as never }), TypeError, "Expected `store` to be an object with `sync` and `consume`, got null"],
     [() => definePolicy({ ...policy, name: null as never }), TypeError, "Expected `policy.name` to be a string, got null"],
     [() => limiter.consume("alice", null as never), TypeError, "Expected `cost` to be a number, or an object with `cost` or `policy`, got null"],
-    [() => limiter.consume("alice", { policy: policy as never }), TypeError, "Expected `policy` to be made by definePolicy, got an object"],
+    [() => limiter.consume("alice", { policy: policy as never }), TypeError, "Expected `policy` to be made by definePolicy, got an object. Pass a copy to definePolicy first."],
     [() => limiter.refund("alice", "3" as never), TypeError, 'Expected `what` to be a decision or tokens, got "3"'],
   ];
   test.each(options.map(titled))("L9 · bad input: %s", (_, row) => {

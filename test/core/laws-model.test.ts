@@ -131,7 +131,7 @@ function compare(history: readonly ResolvedStep[], policyAt: (step: ResolvedStep
       expect(adjustRecords(records, policy, costs, at)).toBe(done);
       const debit = (): void => limiter.debit("alice", byName, { policy });
       if (done) debit();
-      else expect(debit).toThrow("a debt that a bucket of policy");
+      else expect(debit).toThrow("a debt of at most");
     } else if (call === "block") {
       const forMs = 1 + (cost % 100_000);
       blockRecords(records, forMs, at);

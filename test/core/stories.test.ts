@@ -74,7 +74,7 @@ describe("a clock that misbehaves", () => {
     10 s     take 5    yes                0 left · next in 1 s · full in 5 s
     5 s      take 1    no, wait 6 s       0 left · next in 6 s · full in 10 s
     4.9 s    take 1    no, wait 1 s       0 left · next in 1 s · full in 5 s
-    1 s      take 5    no, wait 5 s       0 left · next in 1 s · full in 5 s
+    1 s      take 5    no, wait 8.9 s     0 left · next in 4.9 s · full in 8.9 s
   `);
 
   story("a jump of ten years: full, and no fuller", policy, `

@@ -35,6 +35,10 @@ export class UnsteadyStore implements AsyncStore {
     return this.#answer(() => this.inner.adjust(policy, key, changes));
   }
 
+  block(policy: Policy, key: string, forMs: number): Promise<void> {
+    return this.#answer(() => this.inner.block(policy, key, forMs));
+  }
+
   reset(policy: Policy, key: string): Promise<void> {
     return this.#answer(() => this.inner.reset(policy, key));
   }

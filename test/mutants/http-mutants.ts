@@ -40,8 +40,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "7", test: PROMISE,
-    find: "if (decision.allowed) charge(",
-    replace: 'if (decision.allowed || decision.reason === "limited") charge(',
+    find: "else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);",
+    replace: 'if (decision.allowed || decision.reason === "limited") for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);',
   },
   {
     item: "8", test: PROMISE,
@@ -180,8 +180,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "35", test: CALLERS,
-    find: "if (decision.allowed) charge(",
-    replace: "if (decision.allowed || decision.limits?.[i]?.retryAfterMs === 0) charge(",
+    find: "else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);",
+    replace: "for (let i = 0; i < buckets.length; i++) if (decision.allowed || decision.limits?.[i]?.retryAfterMs === 0) chargeAt(buckets, policy, i, costAt(costs, i), now);",
   },
   {
     item: "36", test: PROMISE,
@@ -220,8 +220,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "40", test: REFUSAL,
-    find: 'return this.#without(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
-    replace: 'return this.#without(policy, cost, "limited", RETRY_AFTER_MS, error);',
+    find: 'return this.#without(policy, costs, "store_unavailable", RETRY_AFTER_MS, error);',
+    replace: 'return this.#without(policy, costs, "limited", RETRY_AFTER_MS, error);',
   },
   {
     item: "41", test: WIRE,

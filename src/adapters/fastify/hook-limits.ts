@@ -3,13 +3,14 @@ import { expected } from "../../core/check.js";
 import { createGate, type Gate } from "../../http/gate.js";
 import { checkChoice } from "../../http/options/check-options.js";
 import type { GateOptions, RespondOption } from "../../http/options/options.js";
+import { onClose } from "../../http/responses/disconnect.js";
 import { overlayOptions, shareStore } from "../../http/options/route-options.js";
 
 /** The hooks of Fastify that a limit can run in, in their order. */
 export type FastifyRateLimitHook = "onRequest" | "preValidation" | "preHandler";
 
 /** The options of a limit. Their functions get Fastify's request. */
-export type FastifyGateOptions = GateOptions<FastifyRequest> & RespondOption<[request: FastifyRequest, reply: FastifyReply]>;
+type FastifyGateOptions = GateOptions<FastifyRequest> & RespondOption<[request: FastifyRequest, reply: FastifyReply]>;
 
 /** The options of a limit that runs in a hook of its choice. */
 export type FastifyHookOptions = FastifyGateOptions & {
@@ -55,6 +56,7 @@ interface HookLimits {
 const fastifyReader = {
   method: (request: FastifyRequest) => request.method,
   header: (request: FastifyRequest, name: string) => request.headers[name],
+  onDisconnect: ({ raw }: FastifyRequest, listener: () => void) => onClose(raw, listener),
 };
 
 /** Makes the limits of one plugin, which share a store. */

@@ -17,8 +17,9 @@ import type { Outcome } from "../verdict.js";
  * The options of every adapter. `Request` is the framework's own request type. `Rest` is what else the framework gives
  * a handler, such as the bindings of a Worker: `key`, `policy`, `cost` and `skip` get it after the request.
  */
-export type GateOptions<Request, Rest extends readonly unknown[] = []> = SharedOptions<Request, Rest> &
-  ((OneCharge<Request, Rest> & (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>)) | SeveralCharges<Request, Rest>);
+export type GateOptions<Request, Rest extends readonly unknown[] = []> =
+  // In this order: TypeScript infers `Rest` from the first functions that it meets.
+  ((OneCharge<Request, Rest> & (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>)) | SeveralCharges<Request, Rest>) & SharedOptions<Request, Rest>;
 
 /**
  * What a caller's plan may be: a policy made by `definePolicy`, or one of two words. `"unlimited"` lets the request
@@ -69,14 +70,10 @@ export interface SeveralCharges<Request, Rest extends readonly unknown[] = []> e
   readonly clock?: Clock | undefined;
   readonly limiter?: undefined;
   readonly wait?: undefined;
-  readonly policy?: Belongs<GateCharge<Request, Rest>["policy"]>;
-  readonly key?: Belongs<GateCharge<Request, Rest>["key"]>;
-  readonly cost?: Belongs<GateCharge<Request, Rest>["cost"]>;
+  readonly policy?: BelongsToCharge | undefined;
+  readonly key?: BelongsToCharge | undefined;
+  readonly cost?: BelongsToCharge | undefined;
 }
-
-// Nothing has such a type. The function in it is what TypeScript infers the parameters of a written one from, whichever
-// of the options' forms it has in mind.
-type Belongs<T> = (Extract<T, (...args: never) => unknown> & BelongsToCharge) | undefined;
 
 /** The type of an option that does not go beside `charges`. Its text appears in the compile error. */
 export type BelongsToCharge = "belongs to a charge: write charges: [{ policy, key, cost }]";

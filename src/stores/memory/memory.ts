@@ -7,7 +7,7 @@ import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
 import { BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../core/block.js";
 import type { Costs } from "../../core/costs.js";
-import { adjust, consume, peek, settle, whileBlocked, type Decision } from "../../core/decision.js";
+import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { Charge, SyncStore } from "../../core/store.js";
@@ -19,8 +19,8 @@ import { MemoryTable } from "./table.js";
 export interface MemoryStoreOptions {
   /**
    * The most buckets kept, for all policies together: 1 to 10^9, default 1,000,000. A key has one bucket for each limit
-   * of its policy. Memory grows with the buckets in use, up to about 40 MB at the default, and returns as buckets are
-   * full again.
+   * of its policy, and a block is one more. Memory grows with the buckets in use, up to about 40 MB at the default, and
+   * returns as buckets are full again.
    *
    * At the maximum, a new key removes a bucket that is full again, which changes no decision. If 256 examined buckets
    * (or all, if fewer are kept) are busy, it removes the one that would be full soonest, of any policy. So no caller is
@@ -80,10 +80,10 @@ export class MemoryStore implements SyncStore {
   readonly #saltOf: Fingerprinter = makeFingerprinter();
   readonly #table: MemoryTable;
   readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
-  /** The entry of the last policy, since most stores serve one policy. */
   /** The blocks, as buckets of a limit. While there are none, no call looks for one. */
   readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0 };
   readonly #block: Bucket = fullBucket(BLOCK_LIMIT);
+  /** The entry of the last policy, since most stores serve one policy. */
   #last: StoredPolicy = { policy: null, salt: { high: 0, low: 0 }, limits: [], buckets: [] };
 
   /** Throws a TypeError or RangeError that names the wrong option. */
@@ -98,7 +98,7 @@ export class MemoryStore implements SyncStore {
   consume(policy: Policy, key: string, costs: Costs): Decision {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
-    const decision = this.#blocks.buckets > 0 && this.#blockMs(now) > 0 ? this.#refuse(entry, policy, costs, now) : consume(entry.buckets, policy, costs, now);
+    const decision = this.#blockMs(now) > 0 ? this.#refuse(entry, policy, costs, now) : consume(entry.buckets, policy, costs, now);
     this.#save(entry, now);
     return decision;
   }
@@ -161,6 +161,7 @@ export class MemoryStore implements SyncStore {
 
   /** What a block of the loaded key has left. */
   #blockMs(now: number): number {
+    if (this.#blocks.buckets === 0) return 0;
     this.#table.get(this.#bucketKey, this.#blocks, this.#block);
     return blockLeft(this.#block, now);
   }
@@ -172,7 +173,7 @@ export class MemoryStore implements SyncStore {
   }
 
   #settle({ buckets }: StoredPolicy, policy: Policy, now: number): void {
-    settle(buckets, policy, now);
+    settleStale(buckets, policy, now);
     if (this.#blocks.buckets === 0) return;
     this.#table.get(this.#bucketKey, this.#blocks, this.#block);
     if (settleBlock(this.#block, now)) this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);

@@ -109,8 +109,9 @@ export class MemoryShard {
       }
     }
     this.#hand = slot;
+    const isBusy = this.#fullAt(victim, now) > now;
     this.#remove(victim);
-    return soonest > now ? "busy" : "idle";
+    return isBusy ? "busy" : "idle";
   }
 
   /** Removes all idle buckets if a sample finds no busy one. Returns how many it removed. */
@@ -153,13 +154,15 @@ export class MemoryShard {
     return slot;
   }
 
-  // A record more than one full refill ahead of the clock is brought to now (law L6). `ifImpossible` stands for it.
+  // A record more than one full refill ahead of the clock is brought to now (law L6). `ifImpossible` stands for it. A
+  // block has no capacity: it is impossible when it is further ahead than it is long.
   #fullAt(slot: number, now: number, ifImpossible: number | null = null): number {
     const { limit } = this.#limits.get(this.#words[WORDS * slot + LIMIT] as number);
     const at = this.#bytes.getFloat64(4 * WORDS * slot + AT, true);
-    const isImpossible = at - now > limit.fullMs;
+    const leftMs = Math.ceil(this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true) / limit.unitsPerMs);
+    const isImpossible = at - now > (limit.fullMs || leftMs);
     if (isImpossible && ifImpossible !== null) return ifImpossible;
-    return (isImpossible ? now : at) + Math.ceil(this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true) / limit.unitsPerMs);
+    return (isImpossible ? now : at) + leftMs;
   }
 
   // Closes the gap (backward shift), so that no probe stops early and no tombstones pile up.

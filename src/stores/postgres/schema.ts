@@ -78,7 +78,8 @@ DECLARE
   l bigint;
   found_spent bigint[];
   found_lag bigint[];
-  renumbered boolean[];
+  stale boolean[];
+  stale_blocks int[]; -- in buckets, the positions of those whose block is impossible
   all_fit boolean := true;
   changed boolean;
   full_at bigint;
@@ -129,16 +130,20 @@ BEGIN
     IF kept.names <> limits AND NOT foreign_row AND '!' = ANY (kept.names) THEN
       place := array_position(kept.names, '!');
       block_ms := greatest(0, kept.spent[place] + CASE WHEN kept.at[place] - now_ms <= kept.spent[place] THEN kept.at[place] - now_ms ELSE 0 END);
+      IF block_ms > 0 AND kept.at[place] - now_ms > kept.spent[place] THEN stale_blocks := stale_blocks || i; END IF;
     END IF;
     WHILE part[k] = i LOOP
       spent_before := CASE WHEN NOT foreign_row THEN 0 END;
       lag := 0;
       place := CASE WHEN NOT foreign_row THEN array_position(kept.names, limits[k]) END;
-      renumbered[k] := place IS NOT NULL AND (kept.p[place] <> per_ms[k] OR kept.q[place] <> per_token[k]);
+      stale[k] := place IS NOT NULL AND (kept.p[place] <> per_ms[k] OR kept.q[place] <> per_token[k]);
       IF place IS NOT NULL THEN
         s := kept.spent[place];
         -- A record that is further ahead of the clock than a whole refill is impossible: it is brought to now.
-        lag := CASE WHEN kept.at[place] - now_ms <= full_ms[k] THEN greatest(0, kept.at[place] - now_ms) ELSE 0 END;
+        IF kept.at[place] > now_ms THEN
+          lag := CASE WHEN kept.at[place] - now_ms <= full_ms[k] THEN kept.at[place] - now_ms ELSE 0 END;
+          stale[k] := stale[k] OR (lag = 0 AND s > 0);
+        END IF;
         -- The elapsed time is capped before it is multiplied, so that years idle do not overflow.
         s := greatest(0, s - kept.p[place] * least(greatest(0, now_ms - kept.at[place]), (s + kept.p[place] - 1) / kept.p[place]));
         IF kept.q[place] <> per_token[k] THEN
@@ -160,8 +165,8 @@ BEGIN
   IF any_foreign THEN RETURN; END IF;
 
   IF what = 'c' THEN
-    -- A refusal writes nothing, but that it settles what was counted in other numbers.
-    IF NOT all_fit AND NOT true = ANY (renumbered) THEN RETURN; END IF;
+    -- A refusal writes nothing, but that it settles what was counted in other numbers or is impossible.
+    IF NOT all_fit AND NOT true = ANY (stale) AND stale_blocks IS NULL THEN RETURN; END IF;
   ELSE
     -- A sum that does not fit is not a decision yet, so it may not even settle. An adjustment changes all limits or none.
     IF what IN ('d', 'p') OR (what <> 'b' AND NOT all_fit) THEN RETURN; END IF;
@@ -191,7 +196,7 @@ BEGIN
     IF cardinality(buckets) > 1 THEN SELECT * INTO kept FROM ${table} WHERE bucket = buckets[i]; END IF;
     changed := false;
     WHILE part[k] = i LOOP
-      IF all_fit OR renumbered[k] THEN
+      IF all_fit OR stale[k] THEN
         changed := true;
         place := coalesce(array_position(kept.names, limits[k]), cardinality(kept.names) + 1, 1);
         kept.names[place] := limits[k];
@@ -203,6 +208,10 @@ BEGIN
       END IF;
       k := k + 1;
     END LOOP;
+    IF NOT all_fit AND i = ANY (stale_blocks) THEN
+      changed := true;
+      kept.at[array_position(kept.names, '!')] := now_ms;
+    END IF;
     CONTINUE WHEN NOT changed;
 
     full_at := now_ms;

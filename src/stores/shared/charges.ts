@@ -1,4 +1,4 @@
-import { expected, wholeNumber } from "../../core/check.js";
+import { expected, notDefined, wholeNumber } from "../../core/check.js";
 import type { Costs } from "../../core/costs.js";
 import type { Policy } from "../../core/policy.js";
 import type { Charge } from "../../core/store.js";
@@ -19,8 +19,13 @@ export function checkCharges(charges: readonly Charge[]): void {
   }
 }
 
-/** Throws a TypeError or RangeError for costs that are neither a whole number nor a list with one for each limit. */
-export function checkCosts({ limits }: Policy, costs: Costs): void {
+/**
+ * Throws a TypeError or RangeError for costs that are neither a whole number nor a list with one for each limit, and
+ * for a copy of a policy.
+ */
+export function checkCosts(policy: Policy, costs: Costs): void {
+  const { limits, maxCost } = policy;
+  if (maxCost === undefined) throw notDefined(policy);
   const isList = Array.isArray(costs) && costs.length === limits.length;
   for (const each of isList ? costs : [costs]) wholeNumber("cost", each);
 }

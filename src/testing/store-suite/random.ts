@@ -1,3 +1,4 @@
+import { LONGEST_BLOCK_MS } from "../../core/block.js";
 import { simplest, type Costs } from "../../core/costs.js";
 import type { Limit, LimitOptions } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
@@ -56,7 +57,7 @@ export function randomLimit(random: Random): LimitOptions {
 }
 
 /** Returns a cost for `limit`: mostly one that fits; sometimes 0, the capacity, or more than the capacity. */
-export function randomCost(random: Random, { capacity }: Limit): number {
+function randomCost(random: Random, { capacity }: Limit): number {
   const kind = random.next();
   if (kind < 0.4) return 1;
   if (kind < 0.8) return random.between(0, capacity);
@@ -80,9 +81,6 @@ export function randomChanges(random: Random, { limits }: Policy, sign: 1 | -1 |
 export function randomBlock(random: Random, limit: Limit): number {
   return Math.min(1 + Math.abs(Math.round(randomMove(random, limit, false))), LONGEST_BLOCK_MS);
 }
-
-// The longest that a limiter asks a store for: 68 years.
-const LONGEST_BLOCK_MS = 2_147_483_647_000;
 
 /** Returns a move of the clock in ms, scaled to `limit`. It may be a fraction, and negative if `back` is true. */
 export function randomMove(random: Random, limit: Limit, back: boolean): number {

@@ -4,7 +4,9 @@ import type { Decision, Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { adjustRecords, blockRecords, consumeRecords, peekRecords } from "../../core/records.js";
 
-/** A call of a store method on one key. `tokens` is the cost, the changes of `adjust`, or the milliseconds of `block`. */
+/**
+ * A call of a store method on one key. `tokens` is the cost, the changes of `adjust`, or the milliseconds of `block`.
+ */
 export interface StoreCall {
   readonly method: "consume" | "peek" | "adjust" | "block" | "reset";
   readonly policy: Policy;

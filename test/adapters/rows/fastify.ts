@@ -37,7 +37,7 @@ export async function serveFastify(framework: typeof fastify, setup: AdapterSetu
   for (const path of ["/ok", "/cors"]) app.get(path, () => Promise.resolve("ok"));
   app.get("/bulk", { config: { rateLimit: setup.bulk(read) } }, (_request, reply) => void reply.send("bulk"));
   await app.register(async (inner) => {
-    await inner.register(rateLimit, setup.bulk(read));
+    await inner.register(rateLimit, { ...setup.bulk(read), hook });
     inner.get("/both", (_request, reply) => void reply.send("both"));
   });
   app.get("/early", (_request, reply) => void reply.hijack().raw.end("late"));

@@ -26,6 +26,7 @@ async function play({ policies, steps }: Run, client: PostgresClient, table: str
   const defined = policies.map((policy) => definePolicy(policy));
   // A block that is over is forgotten with the next write, which changes no answer while the clock moves on (L4).
   const movesOn = steps.every(({ now }, i) => i === 0 || now >= (steps[i - 1]?.now ?? now));
+  if (movesOn) await startAhead();
   let last: { now: number; chosen: number } | undefined;
   for (const { call, now, cost, choice } of steps) {
     clock.set(now);
@@ -57,6 +58,22 @@ async function play({ policies, steps }: Run, client: PostgresClient, table: str
       expect(decision).toStrictEqual(core[call](policy, key, costs));
       if (!decision.allowed) tally.denials += 1;
     }
+  }
+
+  /** Spends and blocks by a clock that was ahead of the history's: by less than the block is long, or by any time more. */
+  async function startAhead(): Promise<void> {
+    const { now, cost, choice } = steps[0] as Run["steps"][number];
+    const [options, policy] = [policies[0] as PolicyOptions, defined[0] as Policy];
+    const ahead = now + ([1, 100_000, 1e9, 1e12][cost % 4] as number);
+    const forMs = 1 + (cost % 100_000);
+    clock.set(ahead);
+    const done = await store.adjust(policy, key, 1 + cost);
+    expect(done).toBe(model.adjust(options, 1 + cost, ahead));
+    expect(done).toBe(core.adjust(policy, key, 1 + cost));
+    if (choice % 2 === 0) return;
+    await store.block(policy, key, forMs);
+    core.block(policy, key, forMs);
+    model.block(forMs, ahead);
   }
 }
 

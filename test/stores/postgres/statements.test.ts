@@ -1,43 +1,15 @@
 // A bucket has one statement in flight at a time, so a crowd at one bucket leaves connections of the pool to others.
-import fc from "fast-check";
 import pg from "pg";
-import { definePolicy, MemoryStore, perHour, type Charge, type Costs, type Decision, type Policy } from "sluice";
+import { definePolicy, perHour, type Decision, type Policy } from "sluice";
 import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { mapCosts } from "../../../src/core/cost.js";
-import { costAt, simplest } from "../../../src/core/costs.js";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
+import { watched } from "./watched.js";
 
 const TABLE = "sluice_turns";
 const policy = definePolicy({ name: "fifty", capacity: 50, refill: perHour(1) });
 const narrow = definePolicy({ name: "narrow", limits: [{ name: "a", capacity: 7, refill: perHour(1) }, { name: "b", capacity: 9, refill: perHour(2) }] });
-
-/** What one statement asked for: the tokens of the first limit of each of its buckets. */
-type Statement = ReadonlyMap<string, number>;
-
-/** A client that notes each statement, and complains of two at once about one bucket. */
-function watched(pool: PostgresClient): { client: PostgresClient; statements: Statement[] } {
-  const statements: Statement[] = [];
-  const inFlight = new Set<string>();
-  const client: PostgresClient = {
-    async query(text, values) {
-      const names = values[1] as string[];
-      for (const name of names) {
-        if (inFlight.has(name)) throw new Error(`Two statements at once about ${name}`);
-        inFlight.add(name);
-      }
-      const [, , part, , tokens] = values as [unknown, unknown, number[], unknown, number[]];
-      statements.push(new Map(names.map((name, i) => [name, tokens[part.indexOf(i + 1)] as number])));
-      try {
-        return await pool.query(text, values);
-      } finally {
-        for (const name of names) inFlight.delete(name);
-      }
-    },
-  };
-  return { client, statements };
-}
 
 describeWith("postgres", "queues on Postgres", () => {
   const own = ownTable(TABLE);
@@ -217,66 +189,5 @@ describeWith("postgres", "queues on Postgres", () => {
     await holder.query("COMMIT");
     holder.release(true);
     expect(await store.consume(policy, "held", 1)).toMatchObject({ allowed: true, remaining: 48 });
-  });
-
-  const keys = fc.constantFrom("a", "b", "c");
-  const cost = fc.oneof(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 60 }));
-  const what = fc.oneof(
-    { weight: 14, arbitrary: fc.constant("consume" as const) },
-    { weight: 4, arbitrary: fc.constantFrom("peek" as const, "adjust", "reset", "together") },
-    { weight: 1, arbitrary: fc.constant("block" as const) },
-  );
-  const asks = fc.record({ what, many: fc.boolean(), key: keys, cost, other: cost });
-
-  type Ask = typeof asks extends fc.Arbitrary<infer A> ? A : never;
-
-  test("L8, L10 · what is asked in one tick is decided as if it had been asked one after the other", async () => {
-    const tally = { asks: 0, statements: 0, denials: 0 };
-    let run = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(asks, { minLength: 10, maxLength: 60 }), { minLength: 1, maxLength: 4 }), fc.constantFrom(0, 1_000), async (ticks, denyCacheMs) => {
-        const { client, statements } = watched(pool);
-        const store = storeOn(client, denyCacheMs);
-        const core = new MemoryStore({ clock: own.clock.now });
-        run += 1;
-        for (const tick of ticks) {
-          const answers = tick.map(async ({ what: asked, many, key: name, cost: tokens, other }) => {
-            const [one, key] = [many ? narrow : policy, `${run} ${name}`];
-            const [is, should] = both(asked, one, key, many ? simplest([tokens, other]) : tokens);
-            for (const [i, expected] of should.entries()) {
-              const decision = (await is)[i] as Decision;
-              // Of several that are refused at one instant, one may be told what was left before others were granted.
-              if (expected.allowed || asked !== "consume") expect(decision).toEqual(expected);
-              else expect(decision).toMatchObject({ allowed: false, reason: expected.reason });
-              if (!expected.allowed) tally.denials += 1;
-            }
-            await is;
-          });
-          await Promise.all(answers);
-          own.clock.advance(tick.length % 3);
-        }
-        tally.asks += ticks.flat().length;
-        tally.statements += statements.length;
-
-        /** Asks the store and at once the core, which answers in the order of asking. */
-        function both(asked: Ask["what"], one: Policy, key: string, costs: Costs): [Promise<readonly Decision[]>, readonly Decision[]] {
-          // Of the last limit tokens are taken, of the other they are given back.
-          const changes = mapCosts(one, costs, (tokens, i) => (i === 0 ? 0 - tokens : tokens));
-          if (asked === "adjust") return [store.adjust(one, key, changes).then(() => []), (core.adjust(one, key, changes), [])];
-          if (asked === "block") return [store.block(one, key, 2).then(() => []), (core.block(one, key, 2), [])];
-          if (asked === "reset") return [store.reset(one, key).then(() => []), (core.reset(one, key), [])];
-          if (asked !== "together") return [store[asked](one, key, costs).then((decision) => [decision]), [core[asked](one, key, costs)]];
-          const [first, last] = [costAt(costs, 0), costAt(costs, 1)];
-          const charges: Charge[] = [{ policy: narrow, key, cost: simplest([first % 5, last % 5]) }, { policy, key, cost: first }];
-          if (first % 2 === 0) charges.reverse();
-          const would = charges.map((charge) => core.peek(charge.policy, charge.key, charge.cost));
-          const all = would.every(({ allowed }) => allowed);
-          return [store.consumeTogether(charges), all ? charges.map((charge) => core.consume(charge.policy, charge.key, charge.cost)) : would];
-        }
-      }),
-      { numRuns: 60 },
-    );
-    console.log(`Postgres, in one tick: ${tally.asks} asked by ${tally.statements} statements, ${tally.denials} refused`);
-    expect(tally.denials).toBeGreaterThan(tally.asks / 20);
   });
 });

@@ -70,7 +70,7 @@ export const ownClockCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "clock · own clock: consume, refund, debit and peek read the same clock",
+    name: "clock · own clock: consume, refund, debit, block and peek read the same clock",
     cause: "A method reads another clock than `consume`: the process's instead of the server's, or that of another server.",
     async run(trial) {
       const store = await trial.open({});
@@ -93,6 +93,11 @@ export const ownClockCases: readonly StoreCase[] = [
         last = await store.consume(policy, "caller", 3);
         trial.compareAtItsTime(call("consume", 3), last);
       }
+      if (!trial.has("block")) return;
+      await callStore(other, call("block", 10_000));
+      const { at, retryAfterMs } = await store.consume(policy, "caller", 1);
+      const startedAt = at + retryAfterMs - 10_000;
+      assert(Math.abs(startedAt - last.at) < 1_000, `Expected a block of 10 s to begin some milliseconds after \`at\` of the consume before, got ${startedAt - last.at} ms`);
     },
   },
   {
@@ -142,6 +147,13 @@ export const ownClockCases: readonly StoreCase[] = [
       if (store.adjust !== undefined) {
         await store.adjust(policy, "caller", -4);
         await expectNext(store, 5, true, 1);
+      }
+      if (store.block !== undefined) {
+        await store.block(policy, "blocked", HOUR);
+        await other.block?.(policy, "blocked", 1);
+        const { allowed, retryAfterMs } = await other.consume(changed, "blocked", 0);
+        const right = !allowed && retryAfterMs > HOUR - 60_000 && retryAfterMs <= HOUR;
+        assert(right, `Expected a key that is blocked for an hour to be refused for 59 to 60 minutes, got ${allowed ? "allowed" : `refused for ${retryAfterMs} ms`}`);
       }
       if (store.reset !== undefined) {
         await store.reset(policy, "caller");

@@ -48,10 +48,10 @@ function singleLimits(trial: Trial): ScheduledCaller[] {
   return limits.map((limit, i) => ({ key: `caller ${i}`, policies: [trial.policy(`p${i}`, limit)] }));
 }
 
-/** Callers with two or three limits each. */
+/** Callers with two or three limits each, in another order than that of their names. */
 function severalLimits(trial: Trial): ScheduledCaller[] {
   return Array.from({ length: 12 }, (_, i) => {
-    const names = ["a", "b", "c"].slice(0, trial.random.between(2, 3));
+    const names = ["c", "a", "b"].slice(0, trial.random.between(2, 3));
     return { key: `caller ${i}`, policies: [manyLimits(trial, `p${i}`, names)] };
   });
 }
@@ -103,6 +103,10 @@ export const scheduleCases: readonly StoreCase[] = [
     cause: "A limit is charged although another one refuses, or only the first limit is stored.",
     ticks: 25, callers: severalLimits, methods: ["consume"],
   }),
+  scheduleCase("L19 · each limit of a policy is judged and charged by its own cost", {
+    cause: "One cost is used for all limits, or the costs are read in another order than that of the policy's limits.",
+    ticks: 30, callers: severalLimits, methods: ["consume"],
+  }),
   scheduleCase("L14 · spent tokens still count while limits change, appear and disappear", {
     cause: "The record starts again under new numbers, or its units are not converted. Store it by the limit's name.",
     ticks: 30, callers: changingLimits, methods: ["consume"],
@@ -141,6 +145,10 @@ export const scheduleCases: readonly StoreCase[] = [
     cause: "The block is kept in a limit's units, is shortened by a later block, or ends with the buckets.",
     ticks: 40, callers: changingLimits, methods: ["consume", "consume", "consume", "adjust", "peek", "block"],
   }, "block", "adjust", "peek"),
+  scheduleCase("reset · ends a block", {
+    cause: "`reset` deletes the records of the limits only. Delete the block as well.",
+    ticks: 30, callers: severalLimits, methods: ["consume", "block", "reset"],
+  }, "block", "reset"),
   scheduleCase("L8 · concurrent calls of all methods are exact under any clock", {
     cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "adjust", "peek", "block", "reset"], concurrent: 3,
   }, "adjust", "block", "peek", "reset"),
