@@ -1,11 +1,32 @@
 // Parts of examples/llm by themselves: waiting, counting, and the check that the processes are held to.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { createBudget, minute } from "../../examples/llm/budgets.js";
 import { reserveInTime } from "../../examples/llm/jobs.js";
 import { Meter } from "../../examples/llm/meter.js";
+import { bundled } from "../helpers/bundled.js";
 import { mostAhead } from "./llm-windows.js";
+import { ask } from "./llm-world.js";
+
+test("main starts a gateway and a language model, and logs what each answer is charged for", async () => {
+  const program = spawn(process.execPath, [await bundled("examples/llm/main.ts"), "--memory"], { env: { ...process.env, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    let said = "";
+    program.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    while (!said.includes("\n")) await once(program.stdout, "data");
+    const url = /gateway (\S+), language model http/.exec(said)?.[1] as string;
+    const response = await ask(url, { as: "ann-key", prompt: "write 3" });
+    expect([response.status, (await response.text()).includes("[DONE]")]).toEqual([200, true]);
+    while (!said.includes('"complete"')) await once(program.stdout, "data");
+    expect(JSON.parse(said.trim().split("\n").at(-1) as string)).toMatchObject({ caller: { user: "ann", team: "red" }, estimate: 102, used: 5 });
+    expect((await ask(url, { as: "dan-key", prompt: "write 3" })).status).toBe(401);
+  } finally {
+    program.kill();
+  }
+});
 
 test("a job waits for its tokens as long as it must, and until it is stopped", async () => {
   const clock = new ManualClock();
