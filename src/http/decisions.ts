@@ -51,8 +51,8 @@ let ofThisCopy: ReturnType<typeof createDecisionField> | undefined;
 const decisionField = () => (ofThisCopy ??= processWide("decided", createDecisionField));
 
 /**
- * Remembers what `gate` decided about `request`: `all` is the decision of each charge, `decision` the one that binds. Returns its `own` fields, put together with those of the gates before
- * it.
+ * Remembers what `gate` decided about `request`: `all` is the decision of each charge, `decision` the one that binds.
+ * Returns its `own` fields, put together with those of the gates before it.
  *
  * A gate that sees a request again begins anew, so that a request never carries more than one decision of each gate.
  */
@@ -93,8 +93,7 @@ export function decisionOf(request: object): Decision | undefined {
 
 /**
  * The decisions about a request, one for each of its rate limits and each of their charges, in their order. Empty when
- * there is none.
- * {@link decisionOf} says what `request` is.
+ * there is none. {@link decisionOf} says what `request` is.
  * @example
  * for (const { policy, remaining } of decisionsOf(request)) console.log(policy, remaining);
  */

@@ -68,7 +68,9 @@ function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly
   });
 }
 
-/** Each limiter decides by itself. When one refuses, the others get back what this process took in the store's place. */
+/**
+ * Each limiter decides by itself. When one refuses, the others get back what this process took in the store's place.
+ */
 function decideWithout(group: readonly LimiterCharge[], error: unknown): readonly Decision[] {
   const guards = group.map(({ limiter }) => internalsOf(limiter).guarded);
   const decisions = group.map(({ policy, encoded, cost }, i) => (guards[i] as GuardedStore).decideWithout(policy, encoded, cost, error));

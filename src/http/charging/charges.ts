@@ -16,7 +16,9 @@ export interface Claim {
   readonly policy: Policy;
 }
 
-/** Charges all claims, or none of them, in one step of the store. Claims on one bucket are one charge of their costs. */
+/**
+ * Charges all claims, or none of them, in one step of the store. Claims on one bucket are one charge of their costs.
+ */
 export function chargeAll(claims: readonly Claim[]): readonly Judged[] | Promise<readonly Judged[]> {
   const byBucket = new Map<string, LimiterCharge>();
   for (const { limiter, caller, cost, policy } of claims) {

@@ -17,7 +17,9 @@ export function stackFields(earlier: FieldList, own: FieldList, keepsEarlier: bo
   });
 }
 
-/** The fields of two decisions of one gate: the lists of draft 11 add up, and fields with one value are those of `own`. */
+/**
+ * The fields of two decisions of one gate: the lists of draft 11 add up, and fields with one value are those of `own`.
+ */
 export function addFields(other: FieldList, own: FieldList, isRefusal: boolean): FieldList {
   return unionOfFields(other, stackFields(other, own, false, isRefusal));
 }

@@ -18,8 +18,9 @@ type Partly<Options> = { readonly [Name in keyof Options]?: Options[Name] | unde
 /**
  * A route's own options over those of its plugin. An undefined one leaves the plugin's.
  *
- * A route's `charges` replace what says who pays and how much, and the other way round. Its `limiter` replaces all options
- * that make a limiter, its `policy` replaces a limiter, its `store` replaces a clock. A waiter goes with its limiter.
+ * A route's `charges` replace what says who pays and how much, and the other way round. Its `limiter` replaces all
+ * options that make a limiter, its `policy` replaces a limiter, its `store` replaces a clock. A waiter goes with its
+ * limiter.
  */
 export function overlayOptions<Request>(plugin: GateOptions<Request>, route: Partly<GateOptions<Request>>): GateOptions<Request> {
   const base: Partial<Record<string, unknown>> = { ...plugin };
