@@ -34,6 +34,11 @@ void fastify().register(forFastify.rateLimit, { charges: [{ policy, key: (reques
 fastify().get("/", { config: { rateLimit: { charges: [{ policy, key: (request) => (expectTypeOf(request).toExtend<FastifyRequest>(), request.ip) }] } } }, async () => "ok");
 forWeb.rateLimit<Request, [env: { readonly user: string }]>({ charges: [{ policy, key: (_request, env) => (expectTypeOf(env).toEqualTypeOf<{ readonly user: string }>(), env.user) }] });
 
+// The request is known also when the policy comes from elsewhere.
+
+const shared = { policy, clock: () => 0 };
+forExpress.rateLimit({ ...shared, key: (request) => (expectTypeOf(request).toEqualTypeOf<ExpressRequest>(), "ann") });
+
 // What a charge says has no place beside `charges`.
 
 expectTypeOf<BelongsToCharge>().toEqualTypeOf<"belongs to a charge: write charges: [{ policy, key, cost }]">();

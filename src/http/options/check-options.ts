@@ -20,6 +20,9 @@ export interface CheckedOptions<Request, Rest extends readonly unknown[]>
   readonly charges: ReadonlyArray<GateCharge<Request, Rest>>;
 }
 
+type UncheckedOptions<Request, Rest extends readonly unknown[]> = Omit<CheckedOptions<Request, Rest>, "charges" | "functionTimeoutMs"> &
+  Pick<SharedOptions<Request>, "functionTimeoutMs"> & Readonly<Record<string, unknown>>;
+
 /**
  * Returns the options without a prototype, so that a polluted `Object.prototype` adds none (CWE-1321). Throws a
  * TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another.
@@ -27,7 +30,7 @@ export interface CheckedOptions<Request, Rest extends readonly unknown[]>
 export function checkGateOptions<Request, Rest extends readonly unknown[]>(
   given: GateOptions<Request, Rest> & AnyRespond,
 ): CheckedOptions<Request, Rest> {
-  const options = checkOptions<unknown>(given, KNOWN, "an object with a `policy` and a `key`", replacementOf) as CheckedOptions<Request, Rest> & Readonly<Record<string, unknown>>;
+  const options = checkOptions<unknown>(given, KNOWN, "an object with a `policy` and a `key`", replacementOf) as UncheckedOptions<Request, Rest>;
   const { limiter, wait, headers } = options;
   if (options["charges"] !== undefined) checkBeside(options, "charges", [...CHARGE, "limiter", "wait"]);
   else if (limiter !== undefined) checkBeside(options, "limiter", LIMITER_OPTIONS);

@@ -70,14 +70,14 @@ export interface SeveralCharges<Request, Rest extends readonly unknown[] = []> e
   readonly clock?: Clock | undefined;
   readonly limiter?: undefined;
   readonly wait?: undefined;
-  readonly policy?: Belongs<GateCharge<Request, Rest>["policy"]>;
-  readonly key?: Belongs<GateCharge<Request, Rest>["key"]>;
-  readonly cost?: Belongs<GateCharge<Request, Rest>["cost"]>;
+  readonly policy?: Misplaced<Request, Rest, Tier>;
+  readonly key?: Misplaced<Request, Rest, MaybeKey>;
+  readonly cost?: Misplaced<Request, Rest, Cost>;
 }
 
 // Nothing has such a type. The function in it is what TypeScript infers the parameters of a written one from, whichever
 // of the options' forms it has in mind.
-type Belongs<T> = (Extract<T, (...args: never) => unknown> & BelongsToCharge) | undefined;
+type Misplaced<Request, Rest extends readonly unknown[], T> = (((request: Request, ...rest: Rest) => T | Promise<T>) & BelongsToCharge) | undefined;
 
 /** The type of an option that does not go beside `charges`. Its text appears in the compile error. */
 export type BelongsToCharge = "belongs to a charge: write charges: [{ policy, key, cost }]";

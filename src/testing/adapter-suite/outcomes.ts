@@ -1,12 +1,13 @@
 import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
+import { definePolicy } from "../../core/policy.js";
+import { consumeRecords } from "../../core/records.js";
 import type { Outcome } from "../../http/index.js";
-import { createLimiter } from "../../limiter/create-limiter.js";
 import { AssertionError, assertEqual } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import { slowMemoryStore } from "./outages.js";
 import { checkFields, checkNoFields, checkProblem, checkRefusal } from "./response-checks.js";
-import { userKey, type AdapterCase } from "./server.js";
+import { userKey, type AdapterCase, type CaseOptions } from "./server.js";
 import { formatRequest, type WireResponse } from "./wire.js";
 
 const POLICY_OF_10 = { name: "suite", capacity: 10, refill: { tokens: 1, everyMs: 1_000 } };
@@ -130,7 +131,10 @@ export const outcomeCases: readonly AdapterCase[] = [
           if (signal?.aborted) leave();
           signal?.addEventListener("abort", leave);
         });
-      const server = await start({ limiter: createLimiter({ policy: POLICY_OF_10 }), wait: { wait } });
+      const policy = definePolicy(POLICY_OF_10);
+      const peek = (): Decision => consumeRecords(new Map(), policy, 1, 0).decision;
+      const limiter = { policy, store: { sync: true, peek }, consume: peek, peek } as unknown as NonNullable<CaseOptions["limiter"]>;
+      const server = await start({ limiter, wait: { wait } });
       const [ann, bob] = [await server.connect(), await server.connect()];
       ann.write(formatRequest("/ok", { headers: { "X-User": "ann" } }));
       bob.write(formatRequest("/ok", { headers: { "X-User": "bob" } }));

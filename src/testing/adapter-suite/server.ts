@@ -1,8 +1,7 @@
 import type { Clock } from "../../core/clock.js";
 import type { PolicyOptions, Policy } from "../../core/policy.js";
 import type { Store } from "../../port/store.js";
-import type { Limiter } from "../../limiter/limiter.js";
-import type { GateCharge, GateOptions, OneCharge, OwnLimiter, SharedOptions, Tier } from "../../http/index.js";
+import type { GateCharge, GateOptions, GivenLimiter, OneCharge, OwnLimiter, SharedOptions, Tier } from "../../http/index.js";
 import { eventually, explainFailure } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import type { AdapterSetup, AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./setup.js";
@@ -32,7 +31,7 @@ export interface CaseOptions extends Partial<SharedOptions<SuiteRequest> & OneCh
   /** In place of the policy and the key. */
   readonly charges?: ReadonlyArray<GateCharge<SuiteRequest>>;
   /** In place of the policy. */
-  readonly limiter?: Limiter;
+  readonly limiter?: GivenLimiter<SuiteRequest>["limiter"];
   /** What `respond` must send; see `AdapterSetup`. */
   readonly answer?: NonNullable<AdapterSetup["answer"]>;
 }
