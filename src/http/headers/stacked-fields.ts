@@ -17,6 +17,13 @@ export function stackFields(earlier: FieldList, own: FieldList, keepsEarlier: bo
   });
 }
 
+/**
+ * The fields of two decisions of one gate: the lists of draft 11 add up, and fields with one value are those of `own`.
+ */
+export function addFields(other: FieldList, own: FieldList, isRefusal: boolean): FieldList {
+  return unionOfFields(other, stackFields(other, own, false, isRefusal));
+}
+
 /** `own`, and those of `earlier` that have other names. */
 export function unionOfFields(earlier: FieldList, own: FieldList): FieldList {
   return [...own, ...earlier.filter((_, i) => valueOf(own, earlier[i - (i % 2)] as string) === undefined)];

@@ -17,8 +17,9 @@ import type { Outcome } from "../verdict.js";
  * The options of every adapter. `Request` is the framework's own request type. `Rest` is what else the framework gives
  * a handler, such as the bindings of a Worker: `key`, `policy`, `cost` and `skip` get it after the request.
  */
-export type GateOptions<Request, Rest extends readonly unknown[] = []> = SharedOptions<Request, Rest> &
-  ((OneCharge<Request, Rest> & (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>)) | SeveralCharges<Request, Rest>);
+export type GateOptions<Request, Rest extends readonly unknown[] = []> =
+  // In this order: TypeScript infers `Rest` from the first functions that it meets.
+  ((OneCharge<Request, Rest> & (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>)) | SeveralCharges<Request, Rest>) & SharedOptions<Request, Rest>;
 
 /**
  * What a caller's plan may be: a policy made by `definePolicy`, or one of two words. `"unlimited"` lets the request
@@ -59,8 +60,8 @@ export interface GivenLimiter<Request, Rest extends readonly unknown[] = []> ext
 /** The options with `charges`, for requests that are charged under several policies together or not at all. */
 export interface SeveralCharges<Request, Rest extends readonly unknown[] = []> extends Behavior {
   /**
-   * What each request takes, such as tokens of a user and of their tenant: from all of them in one step of the store, or
-   * from none. The response shows every limit, and a refusal the longest wait.
+   * What each request takes, such as tokens of a user and of their tenant: from all of them in one step of the store,
+   * or from none. The response shows every limit, and a refusal the longest wait.
    */
   readonly charges: ReadonlyArray<GateCharge<Request, Rest>>;
   /** Where all buckets are kept; it must have `consumeTogether`. Default: a memory store of the gate's own. */
@@ -69,14 +70,14 @@ export interface SeveralCharges<Request, Rest extends readonly unknown[] = []> e
   readonly clock?: Clock | undefined;
   readonly limiter?: undefined;
   readonly wait?: undefined;
-  readonly policy?: Belongs<GateCharge<Request, Rest>["policy"]>;
-  readonly key?: Belongs<GateCharge<Request, Rest>["key"]>;
-  readonly cost?: Belongs<GateCharge<Request, Rest>["cost"]>;
+  readonly policy?: Misplaced<Request, Rest, Tier>;
+  readonly key?: Misplaced<Request, Rest, MaybeKey>;
+  readonly cost?: Misplaced<Request, Rest, Cost>;
 }
 
 // Nothing has such a type. The function in it is what TypeScript infers the parameters of a written one from, whichever
 // of the options' forms it has in mind.
-type Belongs<T> = (Extract<T, (...args: never) => unknown> & BelongsToCharge) | undefined;
+type Misplaced<Request, Rest extends readonly unknown[], T> = (((request: Request, ...rest: Rest) => T | Promise<T>) & BelongsToCharge) | undefined;
 
 /** The type of an option that does not go beside `charges`. Its text appears in the compile error. */
 export type BelongsToCharge = "belongs to a charge: write charges: [{ policy, key, cost }]";
@@ -88,7 +89,9 @@ export interface GateCharge<Request, Rest extends readonly unknown[] = []> {
    * this charge; `"blocked"` refuses the request.
    */
   readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Tier | Promise<Tier>);
-  /** Who pays: see {@link OneCharge.key}. With `unidentified: "skip"` only this charge is left out when it is missing. */
+  /**
+   * Who pays: see {@link OneCharge.key}. With `unidentified: "skip"` only this charge is left out when it is missing.
+   */
   readonly key: (request: Request, ...rest: Rest) => MaybeKey | Promise<MaybeKey>;
   /** See {@link OneCharge.cost}. */
   readonly cost?: Cost | ((request: Request, ...rest: Rest) => Cost | Promise<Cost>) | undefined;
@@ -117,9 +120,9 @@ export interface OneCharge<Request, Rest extends readonly unknown[] = []> {
    */
   readonly cost?: Cost | ((request: Request, ...rest: Rest) => Cost | Promise<Cost>) | undefined;
   /**
-   * Holds a request until its tokens are there, instead of refusing it: a waiter on `limiter`, made by `createWaiter`. A
-   * request that would wait longer than the waiter's `maxWaitMs` is refused at once. A client that disconnects leaves the
-   * queue. Only beside `limiter`, whose store needs `peek`.
+   * Holds a request until its tokens are there, instead of refusing it: a waiter on `limiter`, made by `createWaiter`.
+   * A request that would wait longer than the waiter's `maxWaitMs` is refused at once. A client that disconnects leaves
+   * the queue. Only beside `limiter`, whose store needs `peek`.
    */
   readonly wait?: RequestWaiter | undefined;
 }
