@@ -127,7 +127,7 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(await ask(app, "/login", { account: "ann" })).toEqual([200, "1"]);
     expect(await ask(app, "/login", { account: "Ann" })).toEqual([200, "0"]);
     expect(await ask(app, "/login", { account: "ANN" })).toEqual([429, "0"]);
-    expect(await ask(app, "/login", { account: "bob" })).toEqual([200, "1"]);
+    expect(await ask(app, "/login", { account: "bob" })).toEqual([200, "0"]); // of the plugin, which has fewer left
     expect((await app.inject({ method: "POST", url: "/login", payload: { account: "bob" } })).json()).toMatchObject({ "violated-policies": ["two"] });
   });
 
