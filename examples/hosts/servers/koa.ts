@@ -4,8 +4,8 @@ import type { Context, Middleware } from "koa";
 import { applyToNode, createGate, fieldRecord, refuseOnNode, type GateOptions, type RespondOption } from "sluice/http";
 
 export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Context, response: ServerResponse]>): Middleware {
-  const gate = createGate<Context>(options, { method: (ctx) => ctx.method, header: (ctx, name) => ctx.headers[name] });
-
+  const onDisconnect = ({ req: { socket } }: Context, leave: () => void) => (socket.once("close", leave), () => void socket.off("close", leave));
+  const gate = createGate<Context>(options, { method: (ctx) => ctx.method, header: (ctx, name) => ctx.headers[name], onDisconnect });
   return async (ctx, next) => {
     let fields = {};
     try {

@@ -23,7 +23,8 @@ async function serve() {
   const { port, close } = await listen(server);
   const opened: WebSocket[] = [];
   onTestFinished(async () => {
-    for (const socket of opened) socket.terminate();
+    // The end of a socket that was refused or is still connecting is an error of its own.
+    for (const socket of opened) socket.on("error", () => undefined).terminate();
     await close();
   });
   const open = (token: string): WebSocket => {
