@@ -24,7 +24,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "client/fetch": ["core", "platform", "http/retry-after", "client/reading"],
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/fetch"],
-  testing: ["core", "guard", "http"],
+  testing: ["core", "guard", "limiter", "http"],
   index: ["core", "guard", "stores/memory", "stores/shared", "limiter", "composed", "http", "warnings"],
   store: ["core", "guard", "stores/shared"],
 };

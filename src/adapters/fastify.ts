@@ -25,7 +25,8 @@ declare module "fastify" {
      * Makes a hook that limits one route, or the requests that no route matches. The options replace the plugin's, one
      * by one. Its limit adds to the plugin's; without options it is the plugin's, and is not charged twice.
      *
-     * Throws a TypeError or RangeError for a wrong option. Here since the plugin `rateLimit` of sluice is registered.
+     * Throws a TypeError or RangeError for a wrong option. Here since the plugin `rateLimit` of sluice is registered. A
+     * `rateLimit` that another package set before stays in its place.
      */
     rateLimit<Request extends FastifyRequest = FastifyRequest>(options?: FastifyOwnOptions<GateOptions<Request>>): FastifyRateLimitHandler<NoInfer<Request>>;
   }
@@ -62,9 +63,9 @@ async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): P
   const waiting = new WeakMap<object, HookLimit>();
   const used = new Set<string>(["onRequest"]);
 
-  // A second plugin in one scope takes the place of the first.
+  // A second plugin in one scope takes the place of the first. A `rateLimit` of another package stays.
   if (Object.hasOwn(app, INNERMOST)) Object.assign(app, { rateLimit: makeHandler });
-  else app.decorate("rateLimit", makeHandler as FastifyInstance["rateLimit"]);
+  else if (!Object.hasOwn(app, "rateLimit")) (app as { decorate(name: string, value: unknown): unknown }).decorate("rateLimit", makeHandler);
   Object.assign(app, { [INNERMOST]: limits });
 
   app.addHook("onRoute", (route) => useHook(limits.ofRoute(ownLimitOf(route.config))));

@@ -6,6 +6,7 @@ import type { Context, Env, MiddlewareHandler } from "hono";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
 import type { GateOptions, RespondOption } from "../http/options/options.js";
+import { onAbort } from "../http/responses/disconnect.js";
 import { recordOf } from "../http/responses/field-record.js";
 import { boundUnreadBody } from "../http/responses/unread-body.js";
 import { applyToResponse, refusalHeaders, respondOnWeb } from "../http/responses/web.js";
@@ -33,11 +34,12 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
   const gate = createGate<Context<E>>(options, {
     method: (c) => c.req.method,
     header: (c, name) => c.req.header(name),
+    onDisconnect: (c, listener) => onAbort(c.req.raw.signal, listener),
   });
 
   return async function rateLimit(c, next) {
     // Deno's signal knows only what happens after it was first read.
-    const signal = options.refundWhen && c.req.raw.signal;
+    const signal = (options.refundWhen ?? options.wait) && c.req.raw.signal;
     const asked = gate(c);
     const verdict = "outcome" in asked ? asked : await asked;
     if (verdict.outcome === "refuse") return refuseOnHono(c, verdict);

@@ -47,7 +47,7 @@ export function rateLimit<Req extends Request = Request, Rest extends readonly u
   return (handler) =>
     function rateLimited(request, ...rest) {
       // Deno's signal knows only what happens after it was first read.
-      const signal = options.refundWhen && request.signal;
+      const signal = (options.refundWhen ?? options.wait) && request.signal;
       const verdict = gate(request, rest as readonly unknown[] as Rest);
       return "outcome" in verdict ? proceed(verdict) : verdict.then(proceed);
 

@@ -121,7 +121,7 @@ export function createReservations(given: Limiter | Combined, options: Reservati
               const list = one === null ? checkActual(actual, limiters) : [actual];
               // All are checked before any is settled.
               const used = settlements.map(({ parse }, i) => parse(list[i] as Cost));
-              return thenAll(settlements.map((settlement, i) => settlement.settle(used[i] as number)), (done) => done.every(Boolean));
+              return settleAll(settlements.map((settlement, i) => () => settlement.settle(used[i] as number)));
             });
           return { allowed: decision.allowed, decision, settle, cancel: () => settle(one === null ? limiters.map(() => 0) : 0) };
         }
@@ -139,4 +139,25 @@ function checkEstimate(limiter: Limiter, estimate: Cost, asked: { readonly polic
 function checkActual(actual: unknown, limiters: readonly Limiter[]): readonly Cost[] {
   if (Array.isArray(actual) && actual.length === limiters.length) return actual as readonly Cost[];
   throw new TypeError(expected("actual", `a list of ${limiters.length}, one for each limiter`, actual));
+}
+
+/** Runs all, also those after one that failed. Fails with the first failure when all are done. */
+function settleAll(settle: ReadonlyArray<() => boolean | Promise<boolean>>): boolean | Promise<boolean> {
+  const failures: unknown[] = [];
+  const fail = (error: unknown): boolean => {
+    failures.push(error);
+    return false;
+  };
+  const done = settle.map((each) => {
+    try {
+      const settled = each();
+      return settled instanceof Promise ? settled.catch(fail) : settled;
+    } catch (error) {
+      return fail(error);
+    }
+  });
+  return thenAll<boolean, boolean>(done, (all) => {
+    if (failures.length > 0) throw failures[0];
+    return all.every(Boolean);
+  });
 }

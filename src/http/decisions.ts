@@ -6,7 +6,10 @@ import { stackFields, unionOfFields } from "./headers/stacked-fields.js";
 /** What one gate decided about a request, and what the gates before it did. */
 interface Decided {
   readonly gate: object;
+  /** The decision that binds. */
   readonly decision: Decision;
+  /** One for each charge. */
+  readonly all: ReadonlyArray<{ readonly decision: Decision }>;
   /** All fields of this gate and of those before it. */
   readonly fields: FieldList;
   /** The decision whose numbers the fields with one value show. */
@@ -48,23 +51,23 @@ let ofThisCopy: ReturnType<typeof createDecisionField> | undefined;
 const decisionField = () => (ofThisCopy ??= processWide("decided", createDecisionField));
 
 /**
- * Remembers what `gate` decided about `request`. Returns its `own` fields, put together with those of the gates before
+ * Remembers what `gate` decided about `request`: `all` is the decision of each charge, `decision` the one that binds. Returns its `own` fields, put together with those of the gates before
  * it.
  *
  * A gate that sees a request again begins anew, so that a request never carries more than one decision of each gate.
  */
-export function rememberDecision(request: unknown, gate: object, decision: Decision, own: FieldList): FieldList {
+export function rememberDecision(request: unknown, gate: object, all: Decided["all"], decision: Decision, own: FieldList): FieldList {
   if (typeof request !== "object" || request === null) return own;
   const earlier = beforeGate(decisionField().read(request), gate);
   if (earlier === null) {
-    decisionField().write(request, { gate, decision, fields: own, shown: decision, earlier });
+    decisionField().write(request, { gate, all, decision, fields: own, shown: decision, earlier });
     return own;
   }
   // Without fields of its own, as in shadow mode, the gate leaves those before it as they are.
   const keepsEarlier = own.length === 0 || (decision.allowed && earlier.fields.length > 0 && bindsMore(earlier.shown, decision));
   const fields = stackFields(earlier.fields, own, keepsEarlier, !decision.allowed);
   const shown = keepsEarlier ? earlier.shown : decision;
-  decisionField().write(request, { gate, decision, fields: unionOfFields(earlier.fields, fields), shown, earlier });
+  decisionField().write(request, { gate, all, decision, fields: unionOfFields(earlier.fields, fields), shown, earlier });
   return fields;
 }
 
@@ -89,13 +92,14 @@ export function decisionOf(request: object): Decision | undefined {
 }
 
 /**
- * The decisions about a request, one for each of its rate limits, in their order. Empty when there is none.
+ * The decisions about a request, one for each of its rate limits and each of their charges, in their order. Empty when
+ * there is none.
  * {@link decisionOf} says what `request` is.
  * @example
  * for (const { policy, remaining } of decisionsOf(request)) console.log(policy, remaining);
  */
 export function decisionsOf(request: object): readonly Decision[] {
   const decisions: Decision[] = [];
-  for (let each = decisionField().read(request); each !== null; each = each.earlier) decisions.unshift(each.decision);
+  for (let each = decisionField().read(request); each !== null; each = each.earlier) decisions.unshift(...each.all.map(({ decision }) => decision));
   return decisions;
 }

@@ -1,26 +1,28 @@
-import { expected, notDefined } from "../core/check.js";
-import { neverFits, parseCost, type Cost } from "../core/cost.js";
-import { UNIDENTIFIED, type Key } from "../core/key.js";
+import { expected } from "../core/check.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
+import { neverFits, parseCost, type Cost } from "../core/cost.js";
+import type { Decision } from "../core/decision.js";
+import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { makeLimit, perSecond } from "../core/limit.js";
-import { isPolicy, makePolicy, type Policy } from "../core/policy.js";
+import { makePolicy, type Policy } from "../core/policy.js";
 import type { Store } from "../core/store.js";
 import { thenAll, thenOne } from "../limiter/charge.js";
 import { createLimiter, defaultStore } from "../limiter/create-limiter.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../limiter/options.js";
 import { callerOf, type MaybeKey } from "./caller.js";
-import { checkCost, createCharges } from "./charges.js";
-import { checkGateOptions } from "./options/check-options.js";
+import { chargeAll, type Claim } from "./charging/charges.js";
+import { createClaims, type ClaimSetup, type Contained } from "./charging/claims.js";
+import { createHold } from "./charging/hold.js";
 import { perPolicy } from "./headers/per-policy.js";
 import { isPromise } from "./is-promise.js";
-import type { AnyRespond, GateCharge, GateOptions, Tier } from "./options/options.js";
+import { checkGateOptions, type CheckedOptions } from "./options/check-options.js";
+import type { AnyRespond, GateCharge, GateOptions } from "./options/options.js";
 import { createPreflights } from "./preflights.js";
 import type { RequestReader } from "./reader.js";
 import { contain } from "./user-functions.js";
 import { SKIP, type Verdict } from "./verdict.js";
-import { createVerdicts, type Judged } from "./verdicts.js";
-import { createHold } from "./waiting.js";
+import { createVerdicts, type Unpaid } from "./verdicts.js";
 
 /**
  * Decides about a request. Returns the verdict at once when the store and all functions of the options answer at once,
@@ -51,115 +53,99 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   reader: RequestReader<Request>,
 ): Gate<Request, Rest> {
   const options = checkGateOptions(given);
-  const { cost: costOption, unidentified = "share", functionTimeoutMs } = options;
+  const { charges, unidentified = "share", functionTimeoutMs } = options;
   const run = <T>(name: string, fn: (request: Request, ...rest: Rest) => T | Promise<T>) => contain(name, fn, functionTimeoutMs);
   const skip = options.skip && run("skip", options.skip);
-  const keyOf = run("key", options.key ?? firstKeyOf(options.charges ?? []));
-  const costOf = typeof costOption === "function" ? run("cost", costOption) : null;
-  const pickPolicy = typeof options.policy === "function" ? run("policy", options.policy) : null;
+  const keys = charges.map(({ key }) => run("key", key));
   const preflights = createPreflights(reader, options.preflights, (options.clock as Clock | undefined) ?? monotonicClock);
 
-  const makeLimiter = limiterMaker(options);
-  const several = options.charges && createCharges({ charges: options.charges, unidentified, makeLimiter, contain: run });
-  const limiter = several?.limiters[0] ?? options.limiter ?? makeLimiter(typeof options.policy === "function" ? null : (options.policy as Policy));
+  const limiters = limitersOf(options);
+  const [limiter] = limiters as [Limiter];
   const verdicts = createVerdicts(options, reader, limiter);
-  const checkOnce = perPolicy(verdicts.checkPolicy);
-  for (const { policy, cost } of several?.fixed ?? (pickPolicy === null ? [{ policy: limiter.policy, cost: costOption }] : [])) {
-    checkPolicy(policy);
-    if (typeof cost !== "function" && neverFits(policy, parseCost(policy, cost))) throw new RangeError(expected("cost", `at most the capacity, ${policy.maxCost}`, cost));
-  }
+  const checkPolicy = perPolicy(verdicts.checkPolicy);
+  charges.forEach(({ policy, cost }, i) => {
+    if (typeof policy !== "function") checkFixed((limiters[i] as Limiter).policy, cost);
+  });
   const hold = options.wait && createHold(options.wait, limiter, reader);
+  const charge = charges.length === 1 ? chargeOne() : chargeSeveral();
   return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest));
 
-  // One step each: skip, caller, cost, policy, decision, verdict. A step is asynchronous only if its function is.
-
-  function gate(request: Request, rest?: Rest, known?: MaybeKey): Verdict | Promise<Verdict> {
+  function gate(request: Request, rest?: Rest, known?: readonly MaybeKey[]): Verdict | Promise<Verdict> {
     const skipped = skip?.(request, rest) ?? false;
     if (isPromise(skipped)) return skipped.then((yes) => (isSkip(yes) ? SKIP : charge(request, rest, known)));
     return isSkip(skipped) ? SKIP : charge(request, rest, known);
   }
 
-  function charge(request: Request, rest: Rest | undefined, known: MaybeKey): Verdict | Promise<Verdict> {
-    return several === undefined ? findCaller(request, rest, known) : thenOne(several.chargeAll(request, rest), (judged) => judge(request, judged));
-  }
-
-  function judge(request: Request, judged: readonly Judged[] | "unidentified" | "blocked"): Verdict | Promise<Verdict> {
-    if (judged === "unidentified") return verdicts.onMissingKey(request);
-    if (judged === "blocked") return verdicts.onBlocked(request);
-    for (const { caller, policy } of judged) {
-      verdicts.checkIdentity(caller);
-      checkPolicy(policy);
-    }
-    return judged.length === 0 ? SKIP : verdicts.onDecisions(request, judged);
-  }
-
-  function findCaller(request: Request, rest: Rest | undefined, known: MaybeKey): Verdict | Promise<Verdict> {
-    const key = known === undefined ? keyOf(request, rest) : known;
-    return isPromise(key) ? key.then((later) => findCost(request, rest, later)) : findCost(request, rest, key);
-  }
-
-  function findCost(request: Request, rest: Rest | undefined, key: MaybeKey): Verdict | Promise<Verdict> {
-    const caller = callerOf(key);
-    verdicts.checkIdentity(caller);
-    if (caller === UNIDENTIFIED && unidentified === "skip") return SKIP;
-    if (caller === UNIDENTIFIED && unidentified === "refuse") return verdicts.onMissingKey(request);
-    if (costOf === null) return findPolicy(request, rest, caller, costOption as Cost | undefined);
-    const cost = costOf(request, rest);
-    return isPromise(cost)
-      ? cost.then((known) => findPolicy(request, rest, caller, checkCost(known)))
-      : findPolicy(request, rest, caller, checkCost(cost));
-  }
-
-  function findPolicy(request: Request, rest: Rest | undefined, caller: Key, cost: Cost | undefined): Verdict | Promise<Verdict> {
-    if (pickPolicy === null) return consume(request, caller, cost, limiter.policy);
-    const tier = pickPolicy(request, rest);
-    return isPromise(tier) ? tier.then((known) => followTier(request, caller, cost, known)) : followTier(request, caller, cost, tier);
-  }
-
-  function followTier(request: Request, caller: Key, cost: Cost | undefined, tier: Tier): Verdict | Promise<Verdict> {
-    if (tier === "unlimited") return SKIP;
-    if (tier !== "blocked") return consume(request, caller, cost, checkPolicy(tier));
-    return verdicts.onBlocked(request);
+  function chargeOne(): ChargeRequest<Request, Rest> {
+    const find = claims(0, consume, verdicts.onUnpaid);
+    return (request, rest, known) => find(request, rest, known?.[0]);
   }
 
   function consume(request: Request, caller: Key, cost: Cost | undefined, policy: Policy): Verdict | Promise<Verdict> {
-    if (hold !== undefined) return hold(request, caller, { cost, policy }).then((known) => verdicts.onDecision(request, caller, policy, known));
+    if (hold !== undefined) return hold(request, caller, { cost, policy }).then((known) => verdicts.onDecision(request, [{ limiter, caller, policy, decision: known }]));
     const decision = limiter.consume(caller, policy === limiter.policy && typeof cost !== "object" ? cost : { cost, policy });
     // Faster than isPromise here, which is called with too many shapes of objects to be optimized.
     return "allowed" in decision
-      ? verdicts.onDecision(request, caller, policy, decision)
-      : decision.then((known) => verdicts.onDecision(request, caller, policy, known));
+      ? verdicts.onDecision(request, [{ limiter, caller, policy, decision }])
+      : decision.then((known) => verdicts.onDecision(request, [{ limiter, caller, policy, decision: known }]));
+  }
+
+  function chargeSeveral(): ChargeRequest<Request, Rest> {
+    const find = limiters.map((of, i) =>
+      claims<Claim | Unpaid>(i, (_request, caller, cost, policy) => ({ limiter: of, caller, cost, policy }), (_request, why) => why),
+    );
+    return (request, rest, known) => {
+      const found = find.map((each, i) => orRejected(() => each(request, rest, known?.[i])));
+      return thenAll(found, (all) => {
+        const unpaid = (["unidentified", "blocked"] as const).find((why) => all.includes(why));
+        const paying = all.filter((each) => typeof each === "object");
+        if (unpaid !== undefined || paying.length === 0) return verdicts.onUnpaid(request, unpaid ?? "skip");
+        return thenOne(chargeAll(paying), (judged) => verdicts.onDecision(request, judged));
+      });
+    };
+  }
+
+  function claims<Result>(i: number, take: ClaimSetup<Request, Rest, Result>["take"], leave: ClaimSetup<Request, Rest, Result>["leave"]) {
+    const { checkIdentity } = verdicts;
+    const [keyOf, ownPolicy] = [keys[i] as Contained<Request, Rest, MaybeKey>, (limiters[i] as Limiter).policy];
+    return createClaims({ charge: charges[i] as GateCharge<Request, Rest>, keyOf, unidentified, ownPolicy, contain: run, checkIdentity, checkPolicy, take, leave });
+  }
+
+  function checkFixed(policy: Policy, cost: GateCharge<Request, Rest>["cost"]): void {
+    checkPolicy(policy);
+    if (typeof cost !== "function" && neverFits(policy, parseCost(policy, cost))) {
+      throw new RangeError(expected("cost", `at most the capacity, ${policy.maxCost}`, cost));
+    }
   }
 
   // A plain preflight costs its caller nothing. With a key, or beyond the bucket, it is an ordinary request.
   function onPreflight(request: Request, rest: Rest | undefined): Verdict | Promise<Verdict> {
-    const key = keyOfPreflight(request, rest);
-    return isPromise(key) ? key.then(decide, () => decide(undefined)) : decide(key);
-
-    function decide(known: MaybeKey): Verdict | Promise<Verdict> {
-      return callerOf(known) === UNIDENTIFIED && preflights.take() ? SKIP : gate(request, rest, known);
-    }
-  }
-
-  // Browsers send preflights without credentials, so a function that expects a signed-in user fails for them.
-  function keyOfPreflight(request: Request, rest: Rest | undefined): MaybeKey | Promise<MaybeKey> {
-    try {
-      return keyOf(request, rest);
-    } catch {
-      return undefined;
-    }
-  }
-
-  function checkPolicy(policy: Policy): Policy {
-    if (!isPolicy(policy)) throw notDefined(policy, "policy()", 'made by definePolicy, "unlimited" or "blocked"');
-    checkOnce(policy);
-    return policy;
+    return thenAll(keys.map((keyOf) => keyOfPreflight(() => keyOf(request, rest))), (known) => {
+      const isPlain = known.every((key) => callerOf(key) === UNIDENTIFIED) && preflights.take();
+      return isPlain ? SKIP : gate(request, rest, known);
+    });
   }
 }
 
-// Whether a preflight has a key, if it is charged several times: it has one for any of the charges.
-function firstKeyOf<Request, Rest extends readonly unknown[]>(charges: ReadonlyArray<GateCharge<Request, Rest>>): GateCharge<Request, Rest>["key"] {
-  return (request, ...rest) => thenAll<MaybeKey, MaybeKey>(charges.map(({ key }) => key(request, ...rest)), (keys) => keys.find((key) => callerOf(key) !== UNIDENTIFIED));
+type ChargeRequest<Request, Rest> = (request: Request, rest?: Rest, known?: readonly MaybeKey[]) => Verdict | Promise<Verdict>;
+
+// Browsers send preflights without credentials, so a function that expects a signed-in user fails for them.
+function keyOfPreflight(find: () => MaybeKey | Promise<MaybeKey>): MaybeKey | Promise<MaybeKey> {
+  try {
+    const key = find();
+    return isPromise(key) ? key.catch(() => undefined) : key;
+  } catch {
+    return undefined;
+  }
+}
+
+// The promise of another charge would reject unhandled after a throw.
+function orRejected<T>(find: () => T | Promise<T>): T | Promise<T> {
+  try {
+    return find();
+  } catch (error) {
+    return Promise.reject(error as Error);
+  }
 }
 
 // Only true skips. Another value that JavaScript takes for true is a mistake, such as a forgotten call or comparison.
@@ -168,9 +154,14 @@ function isSkip(skipped: unknown): boolean {
   return skipped === true;
 }
 
-/** Makes limiters with the gate's options and one store for all. The policy is null when it is picked per request. */
-function limiterMaker<Request, Rest extends readonly unknown[]>(options: GateOptions<Request, Rest>): (policy: Policy | null) => Limiter {
-  const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, options[name]])) as Partial<LimiterOptions<Store>>;
-  const store = options.charges && (own.store ?? defaultStore(own.clock));
-  return (policy) => createLimiter<Store>({ ...own, ...(store && { store }), policy: policy ?? PICKED });
+/** A limiter for each charge, all over one store. */
+function limitersOf<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): readonly Limiter[] {
+  const { limiter, charges } = options;
+  if (limiter !== undefined) return [limiter];
+  const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, (options as Partial<LimiterOptions<Store>>)[name]])) as Partial<LimiterOptions<Store>>;
+  const store = own.store === undefined ? defaultStore(own.clock) : own.store;
+  if (charges.length > 1 && store?.consumeTogether === undefined) {
+    throw new TypeError("Expected the store of `charges` to have `consumeTogether`, got one without it. Give a Redis Cluster's `prefix` a hash tag, or stack rate limits");
+  }
+  return charges.map(({ policy }) => createLimiter<Store>({ ...own, store, policy: typeof policy === "function" ? PICKED : policy }));
 }

@@ -7,6 +7,7 @@ export { type MaybeKey, type MaybeKeyPart } from "./caller.js";
 export { decisionOf, decisionsOf } from "./decisions.js";
 export { createGate, type Gate } from "./gate.js";
 export { type FieldList, type HeaderFamily } from "./headers/field.js";
+export { draftPr166 } from "./headers/draft-pr-166.js";
 export { draft6, draft7, vendorHeaders, xRateLimit, type ResetFormat, type VendorHeaders } from "./headers/other-styles.js";
 export { createHeaderWriter, type HeaderStyle, type HeaderWriter } from "./headers/writer.js";
 export { type AnyRespond, type BelongsToCharge, type BelongsToLimiter, type GateCharge, type GateOptions, type GivenLimiter, type OneCharge, type OwnLimiter, type RequestWaiter, type RespondOption, type SeveralCharges, type SharedOptions, type Tier } from "./options/options.js";

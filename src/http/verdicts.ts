@@ -8,7 +8,7 @@ import type { Limiter } from "../limiter/limiter.js";
 import { createAddressCheck } from "./address-check.js";
 import { rememberDecision } from "./decisions.js";
 import { NONE, type FieldList } from "./headers/field.js";
-import { stackFields, unionOfFields } from "./headers/stacked-fields.js";
+import { addFields } from "./headers/stacked-fields.js";
 import { createHeaderWriter, DEFAULT_STYLES } from "./headers/writer.js";
 import type { CheckedOptions } from "./options/check-options.js";
 import type { RequestReader } from "./reader.js";
@@ -24,20 +24,19 @@ export interface Judged {
   readonly decision: Decision;
 }
 
+/** Why a request was not charged. */
+export type Unpaid = "skip" | "unidentified" | "blocked";
+
 /** Turns what is known of a request into a verdict. */
 export interface Verdicts<Request> {
   /** Throws a RangeError for a policy with numbers that the header fields cannot express. */
   checkPolicy(policy: Policy): void;
   /** Warns when the first requests of the gate are all unidentified. */
   checkIdentity(caller: Key): void;
-  /** The verdict on a request that the limiter decided about. */
-  onDecision(request: Request, caller: Key, policy: Policy, decision: Decision): Verdict | Promise<Verdict>;
-  /** The one verdict on a request with several charges, by the decision that binds. At least one. */
-  onDecisions(request: Request, judged: readonly Judged[]): Verdict | Promise<Verdict>;
-  /** The verdict on a request without a key, when `unidentified` is `"refuse"`. */
-  onMissingKey(request: Request): Verdict | Promise<Verdict>;
-  /** The verdict on a request whose tier is `"blocked"`. */
-  onBlocked(request: Request): Verdict | Promise<Verdict>;
+  /** The one verdict on a request, by the decision that binds. At least one. */
+  onDecision(request: Request, judged: readonly Judged[]): Verdict | Promise<Verdict>;
+  /** The verdict on a request that was not charged. */
+  onUnpaid(request: Request, why: Unpaid): Verdict | Promise<Verdict>;
 }
 
 /** Makes the {@link Verdicts} of one gate. The options are checked already, apart from `headers`. */
@@ -58,36 +57,29 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
   return {
     checkPolicy: writer.check,
     checkIdentity,
-    onMissingKey: (request) => (shadow ? SKIP : refusals.forMissingKey({ request, crossOrigin: isCrossOrigin(request) })),
-    onBlocked: (request) => (shadow ? SKIP : refusals.forBlocked({ request, crossOrigin: isCrossOrigin(request) })),
-    onDecision(request, caller, policy, decision) {
-      const fields = rememberDecision(request, writer, decision, fieldsOf(request, caller, policy, decision));
-      const crossOrigin = isCrossOrigin(request);
-      const verdict = decision.allowed
-        ? pass(decision, fields, crossOrigin, refundWhen === undefined ? null : (outcome) => settle(request, outcome, () => refund(limiter, caller, policy, decision)))
-        : refusals.forDecision({ request, crossOrigin }, [policy, decision], decision, fields);
-      report(decision, request);
-      return verdict;
+    onUnpaid(request, why) {
+      if (why === "skip" || shadow) return SKIP;
+      const to = { request, crossOrigin: isCrossOrigin(request) };
+      return why === "blocked" ? refusals.forBlocked(to) : refusals.forMissingKey(to);
     },
-    onDecisions(request, judged) {
-      const binding = judged.reduce((a, b) => (bindsMore(b.decision, a.decision) ? b : a));
+    onDecision(request, judged) {
+      const binding = judged.reduce((a, b) => (bindsMore(strictest(b), strictest(a)) ? b : a));
       const { decision } = binding;
-      // The binding one is last, because its own is what the fields with one value show.
-      const own = [...judged.filter((each) => each !== binding), binding]
-        .map((each) => fieldsOf(request, each.caller, each.policy, each.decision))
-        .reduce((before, last) => unionOfFields(before, stackFields(before, last, false, !decision.allowed)));
-      const fields = rememberDecision(request, writer, decision, own);
+      let own = fieldsOf(request, binding);
+      // The fields with one value are those of the decision that binds.
+      for (const each of judged) if (each !== binding) own = addFields(fieldsOf(request, each), own, !decision.allowed);
+      const fields = rememberDecision(request, writer, judged, decision, own);
       const crossOrigin = isCrossOrigin(request);
-      const refundAll = (): Promise<unknown> => Promise.all(judged.map((each) => refund(each.limiter, each.caller, each.policy, each.decision)));
       const verdict = decision.allowed
-        ? pass(decision, fields, crossOrigin, refundWhen === undefined ? null : (outcome) => settle(request, outcome, refundAll))
-        : refusals.forDecision({ request, crossOrigin }, judged.flatMap((each) => [each.policy, each.decision]), decision, fields);
-      report(decision, request);
+        ? pass(decision, fields, crossOrigin, refundWhen === undefined ? null : (outcome) => settle(request, outcome, judged))
+        : refusals.forDecision({ request, crossOrigin }, judged, decision, fields);
+      // After the verdict, which it must not change.
+      if (onDecision !== undefined) void runAside("onDecision", () => onDecision(decision, request));
       return verdict;
     },
   };
 
-  function fieldsOf(request: Request, caller: Key, policy: Policy, decision: Decision): FieldList {
+  function fieldsOf(request: Request, { caller, policy, decision }: Judged): FieldList {
     checkRequest(request, caller, policy.name);
     checkAddress(request, caller, policy.name);
     if (decision.reason === "limited") checkIdentity(caller, true);
@@ -99,27 +91,27 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     return { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, settle: onOutcome };
   }
 
-  // After the verdict, which it must not change.
-  function report(decision: Decision, request: Request): void {
-    if (onDecision !== undefined) void runAside("onDecision", () => onDecision(decision, request));
-  }
-
-  async function settle(request: Request, outcome: Outcome, giveBack: () => Promise<unknown>): Promise<void> {
-    if ((await runAside("refundWhen", () => refundWhen?.(outcome, request))) === true) await giveBack();
-  }
-
-  // The limiter refunds a decision once. An error here has no request left to fail, so the tokens stay spent.
-  async function refund(of: Limiter, caller: Key, policy: Policy, decision: Decision): Promise<void> {
-    try {
-      await of.refund(caller, decision, { policy });
-    } catch {
-      return;
-    }
+  async function settle(request: Request, outcome: Outcome, judged: readonly Judged[]): Promise<void> {
+    if ((await runAside("refundWhen", () => refundWhen?.(outcome, request))) === true) await Promise.all(judged.map(refund));
   }
 
   function isCrossOrigin(request: Request): boolean {
     return (reader.header(request, "origin") ?? null) !== null;
   }
+}
+
+// The limiter refunds a decision once. An error here has no request left to fail, so the tokens stay spent.
+async function refund({ limiter, caller, policy, decision }: Judged): Promise<void> {
+  try {
+    await limiter.refund(caller, decision, { policy });
+  } catch {
+    return;
+  }
+}
+
+// In shadow mode, what would have been decided.
+function strictest({ decision }: Judged): Decision {
+  return (decision.allowed && decision.shadow) || decision;
 }
 
 function checkedClock(clock: () => number): () => number {

@@ -1,10 +1,11 @@
+import { checkAnswer } from "#diagnostics";
 import { expected } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import { costAt, type Costs } from "../core/costs.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
+import { encodeKey, UNIDENTIFIED, type Key } from "../core/key.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import { checkDecision, type Charge, type Store } from "../core/store.js";
+import type { Charge, GuardedStore, Store } from "../core/store.js";
 import { costOf, policyOf, type ConsumeArgument, type ConsumeOptions } from "./arguments.js";
 import { internalsOf } from "./internals.js";
 import type { Limiter } from "./limiter.js";
@@ -27,9 +28,9 @@ export function chargeOf(limiter: Limiter, key: Key, asked: ConsumeArgument): Li
   const policy = policyOf(asked, limiter.policy);
   const encoded = encodeKey(key);
   const cost = costOf(asked, policy);
-  // Copies: the caller may change its key or cost before the charge is made.
+  // Copies: the caller may change its key or cost before the charge is made. UNIDENTIFIED is known by itself.
   const byName = typeof cost === "number" ? cost : Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i)]));
-  return { limiter, key: typeof key === "string" ? key : [...key], policy, cost, asked: { cost: byName, policy }, encoded };
+  return { limiter, key: typeof key === "string" || key === UNIDENTIFIED ? key : [...key], policy, cost, asked: { cost: byName, policy }, encoded };
 }
 
 /**
@@ -41,34 +42,23 @@ export function chargeOf(limiter: Limiter, key: Key, asked: ConsumeArgument): Li
 export function chargeGroup(group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
   const [{ limiter, key, asked }] = group as [LimiterCharge];
   if (group.length === 1) return thenOne(limiter.consume(key, asked), (decision) => [decision]);
-  const send = (): readonly Decision[] | Promise<readonly Decision[]> => chargeTogether(limiter.store, group);
-  return limiter.store.sync ? chargeNow(group, send as () => readonly Decision[]) : chargeLater(group, send);
-}
-
-function chargeNow(group: readonly LimiterCharge[], send: () => readonly Decision[]): readonly Decision[] {
-  // One in another, so that the circuit breaker of each limiter learns the outcome.
-  const buckets = bucketIdsOf(group);
-  const guarded = group.reduce((next, { limiter }) => () => internalsOf(limiter).guarded.call(buckets, next) as readonly Decision[], send);
-  let decisions: readonly Decision[];
-  try {
-    decisions = markUntaken(guarded());
-  } catch (error) {
-    decisions = decideWithout(group, error);
-  }
-  return report(group, decisions);
-}
-
-async function chargeLater(group: readonly LimiterCharge[], send: () => readonly Decision[] | Promise<readonly Decision[]>): Promise<readonly Decision[]> {
-  const { guarded } = group.map(({ limiter }) => internalsOf(limiter)).reduce((a, b) => (b.guarded.timeoutMs < a.guarded.timeoutMs ? b : a));
+  const { store } = limiter;
+  const guards = group.map((each) => internalsOf(each.limiter).guarded);
+  const buckets = group.map(({ policy, encoded }) => bucketId(policy, encoded));
+  const send = (): readonly Decision[] | Promise<readonly Decision[]> => chargeTogether(store, group);
+  // Over a synchronous store one in another, so that the circuit breaker of each limiter learns the outcome.
+  const call = store.sync
+    ? guards.reduce((next, guarded) => () => guarded.call(buckets, next), send)
+    : () => guards.reduce((a, b) => (b.timeoutMs < a.timeoutMs ? b : a)).call(buckets, send);
   const sentAt = monotonicClock();
-  let decisions: readonly Decision[];
-  try {
-    decisions = markUntaken(await guarded.call(bucketIdsOf(group), send));
-    decisions.forEach((decision, i) => internalsOf((group[i] as LimiterCharge).limiter).guarded.learnTime(decision, sentAt));
-  } catch (error) {
-    decisions = decideWithout(group, error);
-  }
-  return report(group, decisions, monotonicClock() - sentAt);
+  const learn = (decisions: readonly Decision[]): readonly Decision[] => {
+    if (!store.sync) decisions.forEach((decision, i) => guards[i]?.learnTime(decision, sentAt));
+    // When one refuses, nothing was taken, and the other decisions must not be refunded.
+    if (!isAllowed(decisions)) decisions.forEach(tookNothing);
+    return decisions;
+  };
+  const decided = orElse(() => thenOne(call(), learn), (error) => decideWithout(group, error));
+  return thenOne(decided, (decisions) => report(group, decisions, store.sync ? undefined : monotonicClock() - sentAt));
 }
 
 function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
@@ -76,22 +66,16 @@ function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly
   return thenOne(store.consumeTogether?.(charges) as readonly Decision[] | Promise<readonly Decision[]>, (decisions) => {
     const isComplete = Array.isArray(decisions) && decisions.length === charges.length;
     if (!isComplete) throw new TypeError(expected("store.consumeTogether()", `a list of ${charges.length} decisions`, decisions));
-    return decisions.map((decision) => checkDecision(decision, "consumeTogether"));
+    return decisions.map((decision) => checkAnswer(decision, "consumeTogether"));
   });
 }
 
-function bucketIdsOf(group: readonly LimiterCharge[]): string[] {
-  return group.map(({ policy, encoded }) => bucketId(policy, encoded));
-}
-
-// When one refuses, nothing was taken, and the other decisions must not be refunded.
-function markUntaken(decisions: readonly Decision[]): readonly Decision[] {
-  if (!isAllowed(decisions)) decisions.forEach(tookNothing);
-  return decisions;
-}
-
+/** Each limiter decides by itself. When one refuses, the others get back what this process took in the store's place. */
 function decideWithout(group: readonly LimiterCharge[], error: unknown): readonly Decision[] {
-  return group.map(({ limiter, policy, encoded, cost }) => internalsOf(limiter).guarded.decideWithout(policy, encoded, cost, error));
+  const guards = group.map(({ limiter }) => internalsOf(limiter).guarded);
+  const decisions = group.map(({ policy, encoded, cost }, i) => (guards[i] as GuardedStore).decideWithout(policy, encoded, cost, error));
+  if (!isAllowed(decisions)) decisions.forEach((decision, i) => guards[i]?.refundLocally(tookNothing(decision), (group[i] as LimiterCharge).encoded));
+  return decisions;
 }
 
 // A limiter that would have allowed has decided nothing when another refused.
@@ -108,6 +92,15 @@ function report(group: readonly LimiterCharge[], decisions: readonly Decision[],
 /** Whether all of them are. */
 export function isAllowed(decisions: readonly Decision[]): boolean {
   return decisions.every(({ allowed }) => allowed);
+}
+
+function orElse<T>(make: () => T | Promise<T>, instead: (error: unknown) => T): T | Promise<T> {
+  try {
+    const made = make();
+    return made instanceof Promise ? made.catch(instead) : made;
+  } catch (error) {
+    return instead(error);
+  }
 }
 
 /** Calls `next` with `value`: at once unless it is a promise. */

@@ -174,6 +174,20 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(await ask(app, "/again")).toEqual([200, "8"]);
   });
 
+  test("another package's app.rateLimit stays in its scope, and the plugin limits beside it", async () => {
+    const app = make();
+    const theirs = () => "theirs";
+    (app as { decorate(name: string, value: unknown): unknown }).decorate("rateLimit", theirs);
+    await app.register(rateLimit, options());
+    expect(app.rateLimit).toBe(theirs);
+    app.get("/", async () => "ok");
+    await app.register(async (inner) => {
+      await inner.register(rateLimit, options());
+      expect(inner.rateLimit).not.toBe(theirs);
+    });
+    expect([await ask(app, "/"), await ask(app, "/")]).toEqual([[200, "0"], [429, "0"]]);
+  });
+
   test("what a key throws in a later hook goes to the error handler", async () => {
     const app = make();
     app.setErrorHandler((error: Error, _request, reply) => void reply.code(418).send(error.message));

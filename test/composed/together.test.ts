@@ -146,3 +146,29 @@ test("combine shows the limiter with the fewest such requests left, when each li
   const decision = combine([two("ann", 60, 10_000), two("red", 100, 90_000)]).consume(["ann", "red"], [cost, cost]);
   expect(decision).toMatchObject({ allowed: true, policy: "ann", limit: "tokens", remaining: 9_500, capacity: 10_000, cost: 500 });
 });
+
+describe("a settlement of several limiters of which one fails", () => {
+  const reserve = (first: MemoryStore | LaterStore, second: MemoryStore | LaterStore) => {
+    const [user, shared] = [createLimiter({ policy: perTeam, store: first }), createLimiter({ policy: { ...perTeam, name: "shared" }, store: second })];
+    return { shared, reservation: createReservations(combine([user, shared])).reserve([ann, team], [4, 4]) };
+  };
+  const fail = () => {
+    throw new Error("the disk is full");
+  };
+
+  test("corrects the others all the same, and tells of the failure", async () => {
+    const [first, second] = [new MemoryStore({ clock: () => 0 }), new MemoryStore({ clock: () => 0 })];
+    vi.spyOn(first, "adjust").mockImplementation(fail);
+    const { shared, reservation } = reserve(first, second);
+    expect(() => (reservation as Awaited<typeof reservation>).settle([1, 1])).toThrow("the disk is full");
+    expect((await shared.peek(team)).remaining).toBe(4);
+  });
+
+  test("also over stores that answer later", async () => {
+    const [first, second] = [new LaterStore(() => 0), new LaterStore(() => 0)];
+    vi.spyOn(first, "adjust").mockRejectedValue(new Error("Redis is away"));
+    const { shared, reservation } = reserve(first, second);
+    await expect((await reservation).settle([1, 1])).rejects.toThrow();
+    expect((await shared.peek(team)).remaining).toBe(4);
+  });
+});

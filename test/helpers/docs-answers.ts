@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { readPolicies } from "../../examples/server/config.js";
 import { buildServer } from "../../examples/server/node.js";
 import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
-import { draft6, draft7, vendorHeaders, xRateLimit, type HeaderStyle } from "../../src/http/index.js";
+import { draft6, draft7, draftPr166, vendorHeaders, xRateLimit, type HeaderStyle } from "../../src/http/index.js";
 import { MemoryStore, perDay, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
 import { guard } from "sluice/store";
 
@@ -76,6 +76,7 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   ...styled("draft-6", draft6),
   ...styled("draft-7", draft7),
   ...styled("draft-11", "draft-11"),
+  ...styled("draft-pr-166", draftPr166),
   ...styled("x-ratelimit", xRateLimit),
   ...styled(
     "vendor",

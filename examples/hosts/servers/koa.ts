@@ -1,8 +1,9 @@
 /** Koa 3: `app.use(rateLimit({ policy, key: (ctx) => ["user", ctx.state.user?.id] }))`, before body parsers. */
+import type { ServerResponse } from "node:http";
 import type { Context, Middleware } from "koa";
-import { applyToNode, createGate, fieldRecord, refuseOnNode, type GateOptions } from "sluice/http";
+import { applyToNode, createGate, fieldRecord, refuseOnNode, type GateOptions, type RespondOption } from "sluice/http";
 
-export function rateLimit(options: GateOptions<Context>): Middleware {
+export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Context, response: ServerResponse]>): Middleware {
   const gate = createGate<Context>(options, { method: (ctx) => ctx.method, header: (ctx, name) => ctx.headers[name] });
 
   return async (ctx, next) => {
@@ -12,7 +13,7 @@ export function rateLimit(options: GateOptions<Context>): Middleware {
       const verdict = "outcome" in asked ? asked : await asked;
       if (verdict.outcome === "refuse") {
         ctx.respond = false; // Koa leaves the response alone
-        return refuseOnNode(ctx.res, verdict);
+        return refuseOnNode(ctx.res, verdict, ctx);
       }
       if (verdict.outcome === "pass") {
         applyToNode(ctx.res, verdict);

@@ -7,14 +7,14 @@ import { applyToNode, createGate, nodeReader, refuseOnNode, type Gate, type Gate
 type Reply = ServerResponse & { raw?: ServerResponse; headers(fields: object): void; hijack(): void };
 
 export class RateLimitGuard<Request extends NodeRequest = NodeRequest> implements CanActivate {
-  readonly #gate: Gate<Request>;
-  constructor(options: GateOptions<Request>) {
+  readonly #gate: Gate<Request, [ExecutionContext]>;
+  constructor(options: GateOptions<Request, [ExecutionContext]>) {
     this.#gate = createGate(options, nodeReader);
   }
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const reply = context.switchToHttp().getResponse<Reply>();
     const response = reply.raw ?? reply;
-    const verdict = await this.#gate(context.switchToHttp().getRequest<Request>());
+    const verdict = await this.#gate(context.switchToHttp().getRequest<Request>(), [context]);
     // Fastify keeps fields of its own. They go to Node's response before the verdict's, and all of them back.
     const fastify = reply.raw?.headersSent === false ? reply : undefined;
     for (const [name, value] of Object.entries(fastify?.getHeaders() ?? {})) response.setHeader(name, value as string);

@@ -14,7 +14,7 @@ import { rateLimit as onFastify } from "sluice/fastify";
 import { rateLimit as onHono } from "sluice/hono";
 import { draft6, vendorHeaders, xRateLimit } from "sluice/http";
 import { describe, expect, test } from "vitest";
-import { RateLimitGuard } from "../moving/nestjs-throttler/rate-limit-guard.js";
+import { RateLimitGuard } from "../servers/nest-guard.js";
 import { limitFields, NOON, start, stopTime } from "./moving.js";
 
 const policy = { name: "api", capacity: 100, refill: { tokens: 100, everyMs: 900_000 } };

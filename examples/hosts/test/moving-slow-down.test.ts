@@ -1,4 +1,4 @@
-// express-slow-down and a waiter: how long each request is held. Time is moved by hand.
+// express-slow-down and the option `wait`: how long each request is held. Time is moved by hand.
 import { expect, test, vi } from "vitest";
 import { createApp as createAfter } from "../moving/express-slow-down/after.js";
 import { createApp as createBefore } from "../moving/express-slow-down/before.js";
@@ -10,13 +10,22 @@ async function until(done: () => boolean): Promise<void> {
 }
 
 /** A request that an app holds: `answer` is null until it is answered. */
-function hold(app: RunningApp): { answer: Answer | null } {
-  const held: { answer: Answer | null } = { answer: null };
-  void app.get().then((answer) => (held.answer = answer));
+interface Held {
+  answer: Answer | null;
+  /** Breaks its connection. */
+  leave(): void;
+}
+
+function hold(app: RunningApp): Held {
+  const leaving = new AbortController();
+  const held: Held = { answer: null, leave: () => leaving.abort() };
+  app.get("/", "127.0.0.1", leaving.signal).then((answer) => (held.answer = answer), () => undefined);
   return held;
 }
 
-const states = [["before", createBefore], ["after", createAfter]] as const;
+const NO_FIELDS = {};
+const FIELDS = { "ratelimit-policy": '"search";q=100;w=50', "ratelimit-limit": "100", "ratelimit-remaining": "0", "ratelimit-reset": "1", ratelimit: '"search";r=0;t=1' };
+const states = [["before", createBefore, NO_FIELDS], ["after", createAfter, FIELDS]] as const;
 
 async function openSpent(create: (typeof states)[number][1]): Promise<RunningApp> {
   stopTime();
@@ -25,7 +34,7 @@ async function openSpent(create: (typeof states)[number][1]): Promise<RunningApp
   return app;
 }
 
-test.each(states)("%s: request 101 is held for 500 ms", async (_, create) => {
+test.each(states)("%s: request 101 is held for 500 ms", async (_, create, fields) => {
   const app = await openSpent(create);
   const held = hold(app);
   await until(() => vi.getTimerCount() === 1);
@@ -36,7 +45,7 @@ test.each(states)("%s: request 101 is held for 500 ms", async (_, create) => {
   await vi.advanceTimersByTimeAsync(1);
   await until(() => held.answer !== null);
   expect(held.answer).toMatchObject({ status: 200, body: "hello" });
-  expect(limitFields((held.answer as unknown as Answer).headers)).toEqual({});
+  expect(limitFields((held.answer as unknown as Answer).headers)).toEqual(fields);
 });
 
 test("before: requests at the same time are held at the same time, and none is refused", async () => {
@@ -54,11 +63,24 @@ test("after: requests at the same time take turns, 500 ms each, and one that wou
   const answered = () => all.filter(({ answer }) => answer !== null).map(({ answer }) => answer?.status);
   await until(() => answered().length === 2); // the tokens of two come after 2.5 s and 3 s
   expect(answered()).toEqual([429, 429]);
-  const waits = all.flatMap(({ answer }) => (answer === null ? [] : [answer.headers["retry-after"]]));
-  expect(waits).toEqual(["3", "3"]);
+  const refusals = all.flatMap(({ answer }) => (answer === null ? [] : [[answer.headers["retry-after"], answer.headers["content-type"]]]));
+  expect(refusals).toEqual([["3", "application/problem+json"], ["3", "application/problem+json"]]);
   for (let served = 1; served <= 4; served++) {
     await vi.advanceTimersByTimeAsync(500);
     await until(() => answered().length === 2 + served);
   }
   expect(answered().sort()).toEqual([200, 200, 200, 200, 429, 429]);
+});
+
+test("after: a client that leaves takes no token, and the next one moves up", async () => {
+  const app = await openSpent(createAfter);
+  const first = hold(app);
+  await until(() => app.seen.requests === 101);
+  const second = hold(app);
+  await until(() => app.seen.requests === 102);
+  first.leave();
+  await until(() => app.seen.closes === 1);
+  await vi.advanceTimersByTimeAsync(500);
+  await until(() => second.answer !== null);
+  expect(second.answer).toMatchObject({ status: 200 });
 });

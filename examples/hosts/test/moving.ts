@@ -20,10 +20,12 @@ export interface Answer {
 
 /** A running app. */
 export interface RunningApp {
-  /** Sends one GET, from another address of this machine if asked. */
-  get(path?: string, from?: string): Promise<Answer>;
+  /** Sends one GET, from another address of this machine if asked. An abort breaks its connection. */
+  get(path?: string, from?: string, signal?: AbortSignal): Promise<Answer>;
   /** Sends `count` GETs one after the other. Returns how many were served, and the last answer. */
   send(count: number, path?: string): Promise<{ served: number; last: Answer }>;
+  /** How many requests have arrived, and how many connections have closed. */
+  readonly seen: { requests: number; closes: number };
 }
 
 /** When time stands still. */
@@ -52,12 +54,15 @@ export type Framework = keyof typeof listenerOf;
 /** Starts an app, which ends with the test. `prepare` gets an application of Nest first. */
 export async function start(framework: Framework, app: unknown, prepare: (app: INestApplication) => unknown = () => undefined): Promise<RunningApp> {
   const listener = await listenerOf[framework](app as never, prepare);
-  const { port, close } = await listen(createServer(listener));
+  const seen = { requests: 0, closes: 0 };
+  const server = createServer(listener).on("request", () => (seen.requests += 1));
+  server.on("connection", (socket) => socket.on("close", () => (seen.closes += 1)));
+  const { port, close } = await listen(server);
   onTestFinished(async () => void (await close()));
 
-  const get = (path = "/", from = "127.0.0.1"): Promise<Answer> =>
+  const get = (path = "/", from = "127.0.0.1", signal?: AbortSignal): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      const sent = request({ host: "127.0.0.1", port, path, localAddress: from }, (response) => {
+      const sent = request({ host: "127.0.0.1", port, path, localAddress: from, signal }, (response) => {
         const { statusCode = 0, headers } = response;
         text(response).then((body) => resolve({ status: statusCode, headers, body }), reject);
       });
@@ -68,7 +73,7 @@ export async function start(framework: Framework, app: unknown, prepare: (app: I
     while (answers.length < count) answers.push(await get(path));
     return { served: answers.filter(({ status }) => status === 200).length, last: answers.at(-1) as Answer };
   };
-  return { get, send };
+  return { get, send, seen };
 }
 
 /** Stops the clocks of this process, and the timers that an app sets. */

@@ -3,6 +3,7 @@ import { expected } from "../../core/check.js";
 import { createGate, type Gate } from "../../http/gate.js";
 import { checkChoice } from "../../http/options/check-options.js";
 import type { GateOptions, RespondOption } from "../../http/options/options.js";
+import { onClose } from "../../http/responses/disconnect.js";
 import { overlayOptions, shareStore } from "../../http/options/route-options.js";
 
 /** The hooks of Fastify that a limit can run in, in their order. */
@@ -55,6 +56,7 @@ interface HookLimits {
 const fastifyReader = {
   method: (request: FastifyRequest) => request.method,
   header: (request: FastifyRequest, name: string) => request.headers[name],
+  onDisconnect: ({ raw }: FastifyRequest, listener: () => void) => onClose(raw, listener),
 };
 
 /** Makes the limits of one plugin, which share a store. */

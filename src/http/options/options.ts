@@ -17,8 +17,9 @@ import type { Outcome } from "../verdict.js";
  * The options of every adapter. `Request` is the framework's own request type. `Rest` is what else the framework gives
  * a handler, such as the bindings of a Worker: `key`, `policy`, `cost` and `skip` get it after the request.
  */
-export type GateOptions<Request, Rest extends readonly unknown[] = []> = SharedOptions<Request, Rest> &
-  ((OneCharge<Request, Rest> & (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>)) | SeveralCharges<Request, Rest>);
+export type GateOptions<Request, Rest extends readonly unknown[] = []> =
+  // In this order: TypeScript infers `Rest` from the first functions that it meets.
+  ((OneCharge<Request, Rest> & (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>)) | SeveralCharges<Request, Rest>) & SharedOptions<Request, Rest>;
 
 /**
  * What a caller's plan may be: a policy made by `definePolicy`, or one of two words. `"unlimited"` lets the request

@@ -12,15 +12,18 @@ import { blockedCaller, costTooHigh, internalError, storeUnavailable, tooManyReq
 /** Makes the responses to refused requests. */
 export interface Refusals<Request> {
   /** 429, 400 or 503, by the reason of the decision that binds. `fields` are those of the header styles. */
-  forDecision(to: Addressee<Request>, parts: Parts, decision: Refused, fields: FieldList): Refuse | Promise<Refuse>;
+  forDecision(to: Addressee<Request>, judged: readonly Part[], decision: Refused, fields: FieldList): Refuse | Promise<Refuse>;
   /** 401. */
   forMissingKey(to: Addressee<Request>): Refuse | Promise<Refuse>;
   /** 403. */
   forBlocked(to: Addressee<Request>): Refuse | Promise<Refuse>;
 }
 
-/** The policies that a request was charged under, each followed by its decision. */
-type Parts = ReadonlyArray<Policy | Decision>;
+/** What was decided under one policy. */
+interface Part {
+  readonly policy: Policy;
+  readonly decision: Decision;
+}
 
 /** The request to refuse, and whether it has an `Origin`. */
 interface Addressee<Request> {
@@ -39,7 +42,7 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
   const labelsOf = perPolicy((policy) => policy.limits.map(({ name }) => labelOf(policy, name)));
 
   return {
-    forDecision(to, parts, decision, fields) {
+    forDecision(to, judged, decision, fields) {
       if (decision.reason === "cost_above_capacity") {
         const { cost, capacity } = readings(decision).reduce((a, b) => (b.cost > b.capacity && b.capacity < a.capacity ? b : a), decision);
         return withProblem(to, costTooHigh(cost, capacity), decision, fields);
@@ -47,12 +50,11 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
       const seconds = toRetryAfter(decision.retryAfterMs);
       const wait = ["retry-after", retryAfter === "http-date" ? toHttpDate(wallClock() + decision.retryAfterMs) : String(seconds)];
       if (decision.reason === "store_unavailable") return withProblem(to, storeUnavailable(seconds), decision, wait);
-      const violated: string[] = [];
-      for (let part = 0; part < parts.length; part += 2) {
+      const violated = judged.flatMap((each) => {
         // By position, because a custom store may give its limits any names.
-        const all = readings(parts[part + 1] as Decision);
-        violated.push(...labelsOf(parts[part] as Policy).filter((_, i) => (all[i]?.retryAfterMs ?? 0) > 0));
-      }
+        const all = readings(each.decision);
+        return labelsOf(each.policy).filter((_, i) => (all[i]?.retryAfterMs ?? 0) > 0);
+      });
       return withBody(to, 429, tooManyRequests(seconds, violated), decision, [...fields, ...wait]);
     },
     // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.

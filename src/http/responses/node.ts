@@ -3,12 +3,13 @@ import { withoutContent, type FieldList } from "../headers/field.js";
 import type { RequestReader } from "../reader.js";
 import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
+import { onClose, type Connected } from "./disconnect.js";
 import { recordOf } from "./field-record.js";
 import { ignoreLateWrites, watchRespond } from "./respond-on-node.js";
 import { boundUnreadBody } from "./unread-body.js";
 
 /** The part of Node's HTTP/1 and HTTP/2 requests that a gate reads. */
-export interface NodeRequest {
+export interface NodeRequest extends Connected {
   readonly method?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -43,6 +44,7 @@ export interface NodeResponse {
 export const nodeReader: RequestReader<NodeRequest> = {
   method: (request) => request.method ?? "GET",
   header: (request, name) => request.headers[name],
+  onDisconnect: onClose,
 };
 
 /**

@@ -4,11 +4,13 @@ import type { RequestReader } from "../reader.js";
 import { useOrElse } from "../user-functions.js";
 import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
+import { onAbort } from "./disconnect.js";
 
 /** Reads web-standard requests. */
 export const webReader: RequestReader<Request> = {
   method: (request) => request.method,
   header: (request, name) => request.headers.get(name),
+  onDisconnect: (request, listener) => onAbort(request.signal, listener),
 };
 
 /**

@@ -1,5 +1,7 @@
 import type { Decision } from "../../core/decision.js";
+import type { Key } from "../../core/key.js";
 import type { Outcome } from "../../http/index.js";
+import { createLimiter } from "../../limiter/create-limiter.js";
 import { AssertionError, assertEqual } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import { slowMemoryStore } from "./outages.js";
@@ -113,6 +115,33 @@ export const outcomeCases: readonly AdapterCase[] = [
       assertEqual(outcomes.filter(({ aborted }) => aborted).length, 1, "the number of outcomes with `aborted: true`");
       checkFields(await server.get("/ok"), 200, { remaining: 2 });
     }),
+  },
+  {
+    name: "a client that disconnects while its request waits for tokens leaves the queue",
+    cause: "The reader has no `onDisconnect`, or does not listen while the request waits.",
+    needs: "disconnects",
+    async run(start) {
+      const waiting = new Set<string>();
+      // Stands for a waiter whose tokens never come.
+      const wait = (key: Key, { signal }: { readonly signal?: AbortSignal | undefined }): Promise<Decision> =>
+        new Promise((_resolve, reject) => {
+          const leave = (): void => (waiting.delete(String(key)), reject(signal?.reason as Error));
+          waiting.add(String(key));
+          if (signal?.aborted) leave();
+          signal?.addEventListener("abort", leave);
+        });
+      const server = await start({ limiter: createLimiter({ policy: POLICY_OF_10 }), wait: { wait } });
+      const [ann, bob] = [await server.connect(), await server.connect()];
+      ann.write(formatRequest("/ok", { headers: { "X-User": "ann" } }));
+      bob.write(formatRequest("/ok", { headers: { "X-User": "bob" } }));
+      await server.eventually(() => waiting.size === 2, "two requests that wait");
+      ann.drop();
+      await server.eventually(() => !waiting.has("user,ann"), "the disconnected client to leave the queue");
+      assertEqual([...waiting], ["user,bob"], "the clients that wait");
+      bob.drop();
+      await server.eventually(() => waiting.size === 0, "the other client to leave the queue");
+      assertEqual(server.entered, [], "the requests that reached the handler");
+    },
   },
   {
     name: "a client that disconnects before the decision is reported once, too",

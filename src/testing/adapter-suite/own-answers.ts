@@ -7,6 +7,8 @@ import type { SuiteAnswer } from "./setup.js";
 import type { WireResponse } from "./wire.js";
 
 const TOKEN_OF_3_S = { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 3_000 } };
+// A whole URL, and itself as the body: the proxy of Next.js sends no other redirect.
+const ELSEWHERE = "https://example.com/slow-down";
 const SLOW_DOWN: SuiteAnswer = { status: 429, fields: { "Content-Type": "text/html; charset=utf-8" }, body: "<p>Slow down</p>" };
 
 /** What `respond` and `body` send in place of the problem document (law L17). */
@@ -20,12 +22,13 @@ export const ownAnswerCases: readonly AdapterCase[] = [
       const response = await server.get("/ok");
       checkLimit(response, 429);
       assertEqual(response.field("Content-Type"), "text/html; charset=utf-8", "Content-Type");
-      assertEqual(response.field("Content-Length"), String(response.body.length), "Content-Length");
+      const length = response.field("Content-Length"); // some frameworks send chunks instead
+      if (length !== null) assertEqual(length, String(response.body.length), "Content-Length");
       assertEqual(response.body, "<p>\u00c3\u00a9 Too many requests. Try again in 3 seconds.</p>", "the bytes of the body"); // é in UTF-8
     },
   },
   ownAnswer("`respond` sends a page, with the fields of the limit", () => SLOW_DOWN),
-  ownAnswer("`respond` sends a redirect", () => ({ status: 302, fields: { Location: "/slow-down" }, body: "" })),
+  ownAnswer("`respond` sends a redirect", () => ({ status: 302, fields: { Location: ELSEWHERE }, body: ELSEWHERE })),
   ownAnswer("`respond` sends another status and a Cache-Control of its own", () => ({ status: 200, fields: { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "private" }, body: "{}" })),
   ownAnswer("`respond` may answer later", async () => (await new Promise((resolve) => setTimeout(resolve, 1)), SLOW_DOWN)),
   {

@@ -1,7 +1,8 @@
 import type { Clock } from "../../core/clock.js";
 import type { PolicyOptions, Policy } from "../../core/policy.js";
 import type { Store } from "../../core/store.js";
-import type { GateOptions, OneCharge, OwnLimiter, SharedOptions, Tier } from "../../http/index.js";
+import type { Limiter } from "../../limiter/limiter.js";
+import type { GateCharge, GateOptions, OneCharge, OwnLimiter, SharedOptions, Tier } from "../../http/index.js";
 import { eventually, explainFailure } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import type { AdapterSetup, AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./setup.js";
@@ -28,6 +29,10 @@ export interface CaseOptions extends Partial<SharedOptions<SuiteRequest> & OneCh
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
   readonly storeTimeoutMs?: number;
   readonly shadow?: boolean;
+  /** In place of the policy and the key. */
+  readonly charges?: ReadonlyArray<GateCharge<SuiteRequest>>;
+  /** In place of the policy. */
+  readonly limiter?: Limiter;
   /** What `respond` must send; see `AdapterSetup`. */
   readonly answer?: NonNullable<AdapterSetup["answer"]>;
 }
@@ -95,23 +100,31 @@ export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuite
 }
 
 function withDefaults(options: Omit<CaseOptions, "answer">, clock: Clock): GateOptions<SuiteRequest> {
-  const own = options.store === undefined ? { clock } : {};
-  return { policy: DEFAULT_POLICY, key: userKey, ...own, ...options };
+  const own = options.store === undefined && options.limiter === undefined ? { clock } : {};
+  const policy = options.limiter === undefined ? { policy: DEFAULT_POLICY } : {};
+  return { ...(options.charges === undefined && { ...policy, key: userKey }), ...own, ...options } as unknown as GateOptions<SuiteRequest>;
 }
 
-type TranslatableOptions = SharedOptions<SuiteRequest> & OneCharge<SuiteRequest> & Pick<OwnLimiter<SuiteRequest>, "policy">;
+type Translatable<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
+type TranslatableOptions = SharedOptions<SuiteRequest> & Translatable<GateCharge<SuiteRequest>> & Pick<CaseOptions, "charges">;
 
 /** Wraps the functions in `options`, so that they take the framework's request. */
 function translateOptions<Request>(options: GateOptions<SuiteRequest>, read: (request: Request) => SuiteRequest): GateOptions<Request> {
-  const { key, cost, skip, policy, body, onDecision, refundWhen, ...plain } = options as TranslatableOptions;
+  const { key, cost, skip, policy, charges, body, onDecision, refundWhen, ...plain } = options as TranslatableOptions;
+  const shared: SharedOptions<Request> = {
+    ...(skip && { skip: (request) => skip(read(request)) }),
+    ...(body && { body: (problem, decision, request) => body(problem, decision, read(request)) }),
+    ...(onDecision && { onDecision: (decision, request) => onDecision(decision, read(request)) }),
+    ...(refundWhen && { refundWhen: (outcome, request) => refundWhen(outcome, read(request)) }),
+  };
+  const several = charges && { charges: charges.map((charge) => translateCharge(charge, read)) };
+  return { ...plain, ...translateCharge({ key, cost, policy }, read), ...several, ...shared } as unknown as GateOptions<Request>;
+}
+
+function translateCharge<Request>({ key, cost, policy }: Translatable<GateCharge<SuiteRequest>>, read: (request: Request) => SuiteRequest): Partial<GateCharge<Request>> {
   return {
-    ...plain,
-    key: (request) => key(read(request)),
-    policy: typeof policy === "function" ? (request) => policy(read(request)) : policy,
+    ...(key && { key: (request: Request) => key(read(request)) }),
+    ...(policy !== undefined && { policy: typeof policy === "function" ? (request: Request) => policy(read(request)) : policy }),
     ...(cost !== undefined && { cost: typeof cost === "function" ? (request: Request) => cost(read(request)) : cost }),
-    ...(skip && { skip: (request: Request) => skip(read(request)) }),
-    ...(body && { body: (problem, decision, request: Request) => body(problem, decision, read(request)) }),
-    ...(onDecision && { onDecision: (decision, request: Request) => onDecision(decision, read(request)) }),
-    ...(refundWhen && { refundWhen: (outcome, request: Request) => refundWhen(outcome, read(request)) }),
   };
 }

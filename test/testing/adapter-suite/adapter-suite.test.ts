@@ -90,6 +90,16 @@ describe("a wrong adapter fails the case that names its mistake", () => {
       }),
       "a client that disconnects is reported",
     ],
+    [
+      "makes a gate of each charge",
+      (options) => (listener) => (options.charges ?? []).reduce((inner, charge) => rateLimit({ ...(options as object), ...charge, charges: undefined })(inner), listener),
+      "`charges` take from a user and a tenant together",
+    ],
+    [
+      "does not tell the gate of disconnects",
+      changed({}, { method: nodeReader.method, header: nodeReader.header }),
+      "a client that disconnects while its request waits",
+    ],
     ["calls the handler when `key` throws", openOnErrors, "a `key` function that fails ends the request with the framework's 500, with a synchronous"],
     [
       "calls the handler without the fields when a hook throws",
@@ -104,7 +114,7 @@ describe("a wrong adapter fails the case that names its mistake", () => {
       }),
       "a hook on `setHeader` that throws opens no gate and ends no process, with a synchronous",
     ],
-    ["uses the address as the key", (options) => rateLimit({ ...options, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · each key has its own bucket"],
+    ["uses the address as the key", (options) => rateLimit({ ...(options as object), policy: { name: "suite", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } }, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · each key has its own bucket"],
     ["sends 429 while the store fails", refusing((response, verdict) => refuseOnNode(response, { ...verdict, status: 429 })), '40 · `onStoreError: "unavailable"`'],
     [
       "sends refusals in chunks",
@@ -173,9 +183,9 @@ interface Change {
 }
 
 /** The Node adapter with one change. */
-function changed({ before, wait, verdict: change = (verdict) => verdict, pass = applyToNode, refuse = refuseOnNode }: Change): NodeAdapter {
+function changed({ before, wait, verdict: change = (verdict) => verdict, pass = applyToNode, refuse = refuseOnNode }: Change, reader = nodeReader): NodeAdapter {
   return (options) => {
-    const gate = createGate(options, nodeReader);
+    const gate = createGate(options, reader);
     return (listener) => (request, response) => {
       before?.(request, response);
       const asked = gate(request as Parameters<typeof gate>[0]);

@@ -1,5 +1,5 @@
 import express, { type Express } from "express";
-import { addressKey } from "../address-key.js";
+import { addressKey } from "sluice";
 import { rateLimit } from "sluice/express";
 
 export function createApp(): Express {

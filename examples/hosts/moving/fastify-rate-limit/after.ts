@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance } from "fastify";
-import { addressKey } from "../address-key.js";
+import { addressKey } from "sluice";
 import { rateLimit } from "sluice/fastify";
 
 export async function createApp(): Promise<FastifyInstance> {

@@ -1,6 +1,6 @@
 import { getConnInfo } from "@hono/node-server/conninfo";
 import { Hono } from "hono";
-import { addressKey } from "../address-key.js";
+import { addressKey } from "sluice";
 import { rateLimit } from "sluice/hono";
 
 export function createApp(): Hono {

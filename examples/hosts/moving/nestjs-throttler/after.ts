@@ -1,10 +1,11 @@
 import { Module } from "@nestjs/common";
 import { APP_GUARD } from "@nestjs/core";
-import { addressKey } from "../address-key.js";
+import type { Request } from "express";
+import { addressKey } from "sluice";
+import { RateLimitGuard } from "../../servers/nest-guard.js";
 import { HelloController } from "./hello.js";
-import { RateLimitGuard } from "./rate-limit-guard.js";
 
-const createGuard = (): RateLimitGuard =>
+const createGuard = (): RateLimitGuard<Request> =>
   new RateLimitGuard({
     policy: { name: "api", capacity: 100, refill: { tokens: 100, everyMs: 900_000 } },
     key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }),

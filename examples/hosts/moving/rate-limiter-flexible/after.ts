@@ -1,6 +1,6 @@
 import express, { type Express } from "express";
 import type { Redis } from "ioredis";
-import { addressKey } from "../address-key.js";
+import { addressKey } from "sluice";
 import { rateLimit } from "sluice/express";
 import { RedisStore } from "sluice/redis";
 

@@ -8,6 +8,7 @@ import { rateLimit } from "../../servers/h3.js";
 export const h3Lacks = {
   rawHead: "a Response has no head to write by hand",
   earlyHead: "a Response is sent only when it is returned",
+  respond: "h3 adds the refusal's errHeaders to a response of the user's own",
 };
 
 /** The suite's routes on h3. */
@@ -21,10 +22,11 @@ export function serveH3(setup: AdapterSetup): Promise<RunningServer> {
     for (const headers of [event.res.headers, event.res.errHeaders]) headers.set("Cache-Control", "public, max-age=60");
   });
   app.use((event) => void (event.url.pathname === "/cors" && handleCors(event, { origin: "*", exposeHeaders: ["X-Request-Id"] })));
-  app.use((event, next) => (event.url.pathname === "/bulk" ? limitedBulk : limited)(event, next));
+  app.use((event, next) => (event.url.pathname === "/bulk" ? next() : limited(event, next)));
+  app.use((event, next) => (["/bulk", "/both"].includes(event.url.pathname) ? limitedBulk(event, next) : next()));
   app.use((event) => setup.entered(event.url.pathname));
 
-  for (const path of ["/ok", "/cors", "/bulk"]) app.get(path, () => "ok");
+  for (const path of ["/ok", "/cors", "/bulk", "/both"]) app.get(path, () => "ok");
   app.get("/empty", (event) => ((event.res.status = 204), null));
   app.get("/same", () => new Response(null, { status: 304 }));
   app.get("/chunks", () => streamOf("one, ", "two"));

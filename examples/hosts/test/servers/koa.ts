@@ -1,14 +1,21 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import Koa, { type Context } from "koa";
-import type { AdapterSetup, RunningServer } from "sluice/testing";
+import type { Refusal } from "sluice/http";
+import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import { listen } from "../../../../test/adapters/rows/listen.js";
 import { rateLimit } from "../../servers/koa.js";
 
 /** The suite's routes on Koa. */
 export function serveKoa(setup: AdapterSetup): Promise<RunningServer> {
   const read = (ctx: Context) => ({ method: ctx.method, path: ctx.path, header: (name: string) => ctx.headers[name]?.toString() });
-  const limited = rateLimit(setup.options(read));
+  const { answer } = setup;
+  const respond = (refusal: Refusal, ctx: Context, response: ServerResponse): unknown => {
+    const send = (known: SuiteAnswer | undefined): unknown => known && response.writeHead(known.status, known.fields).end(known.body);
+    const given = answer?.(refusal, read(ctx));
+    return given instanceof Promise ? given.then(send) : send(given);
+  };
+  const limited = rateLimit({ ...setup.options(read), ...(answer && { respond }) });
   const limitedBulk = rateLimit(setup.bulk(read));
   const app = new Koa();
   app.silent = true; // no stack traces on the console
@@ -19,7 +26,8 @@ export function serveKoa(setup: AdapterSetup): Promise<RunningServer> {
     if (ctx.path === "/early") ctx.res.writeHead(200).write("early, ");
     await next();
   });
-  app.use((ctx, next) => (ctx.path === "/bulk" ? limitedBulk : limited)(ctx, next));
+  app.use((ctx, next) => (ctx.path === "/bulk" ? next() : limited(ctx, next)));
+  app.use((ctx, next) => (ctx.path === "/bulk" || ctx.path === "/both" ? limitedBulk(ctx, next) : next()));
   app.use(async (ctx) => {
     setup.entered(ctx.path);
     await route(ctx);

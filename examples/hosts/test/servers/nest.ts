@@ -16,6 +16,7 @@ export const nestLacks = {
   synchronous: "NestJS awaits every guard",
   beforeBodies: AFTER_BODIES,
   unreadBodies: AFTER_BODIES,
+  respond: "the guard sends the refusal and throws",
 };
 
 /** Express's response, or Fastify's reply. */
@@ -77,16 +78,21 @@ function moduleOf(setup: AdapterSetup): new () => object {
     },
   };
 
+  const limited = new RateLimitGuard(setup.options(read));
+  const limitedBulk = new RateLimitGuard(setup.bulk(read));
+
   @Controller()
-  @UseGuards(new RateLimitGuard(setup.bulk(read)), entered)
   class Bulk {
-    @Get("bulk") bulk(): string {
+    @UseGuards(limitedBulk, entered) @Get("bulk") bulk(): string {
       return "bulk";
+    }
+    @UseGuards(limited, limitedBulk, entered) @Get("both") both(): string {
+      return "both";
     }
   }
 
   @Controller()
-  @UseGuards(new RateLimitGuard(setup.options(read)), entered)
+  @UseGuards(limited, entered)
   class Routes {
     @All(["ok", "cors"]) ok(): string {
       return "ok";
