@@ -8,7 +8,7 @@ import { readOutput } from "./runtimes/report.mjs";
 const text = (file: string): string => readFileSync(file, "utf8");
 const [, lastRun = ""] = text("docs/runtimes.md").split(/<!-- (?:begin|end) of the last run -->/);
 // The rows of what is not run name runtimes, too.
-const [ran = ""] = lastRun.split("| not run |");
+const [ran = ""] = lastRun.split("| not run because |");
 const rows = ran.split("\n").filter((line) => line.startsWith("| "));
 const cells = rows.map((row) => row.slice(2, -2).split(" | "));
 const { dependencies, optionalDependencies } = JSON.parse(text("test/runtimes/package.json")) as Readonly<Record<"dependencies" | "optionalDependencies", Record<string, string>>>;
