@@ -1,7 +1,6 @@
 import { expected } from "../core/check.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import { neverFits, parseCost, type Cost } from "../core/cost.js";
-import type { Decision } from "../core/decision.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { makeLimit, perSecond } from "../core/limit.js";
 import { makePolicy, type Policy } from "../core/policy.js";

@@ -70,8 +70,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "13", test: REFUSAL,
-    find: ": refusals.forDecision({ request, crossOrigin }, policy, decision, fields);",
-    replace: ': reader.header(request, "accept") === "text/html" ? SKIP : refusals.forDecision({ request, crossOrigin }, policy, decision, fields);',
+    find: ": refusals.forDecision({ request, crossOrigin }, judged, decision, fields);",
+    replace: ': reader.header(request, "accept") === "text/html" ? SKIP : refusals.forDecision({ request, crossOrigin }, judged, decision, fields);',
   },
   {
     item: "14", test: WIRE,
@@ -120,8 +120,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "23", test: FIELDS,
-    find: '`"${labelOf(policy, name)}";r=`',
-    replace: "`${labelOf(policy, name)};r=`",
+    find: 'const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);',
+    replace: "const names = policy.limits.map(({ name }) => labelOf(policy, name));",
   },
   {
     item: "24", test: FIELDS,
@@ -235,7 +235,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "43", test: CALLERS,
-    find: 'return isSkip(skipped) ? SKIP : findCaller(request, rest, known);',
-    replace: 'return findCaller(request, rest, known);',
+    find: 'return isSkip(skipped) ? SKIP : charge(request, rest, known);',
+    replace: 'return charge(request, rest, known);',
   },
 ];

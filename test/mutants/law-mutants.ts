@@ -291,8 +291,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L9", test: FINES,
-    find: "if (!taken) throw tooMuch(policy, tokens);",
-    replace: "",
+    find: "if (!taken) throw new RangeError(",
+    replace: "if (!taken) void new RangeError(",
   },
   {
     item: "L2", test: FINES,
