@@ -91,7 +91,9 @@ export function createReservations<S extends Store>(limiter: Limiter<S>, options
 /**
  * Reservations on several limiters, such as those of a user and of a team: all are reserved or none.
  * @example
- * const budget = createReservations(combine([perUser, perTeam]));
+ * const user = createLimiter({ policy: { name: "user", capacity: 30_000, refill: perMinute(30_000) } });
+ * const team = createLimiter({ policy: { name: "team", capacity: 90_000, refill: perMinute(90_000) }, store: user.store });
+ * const budget = createReservations(combine([user, team]));
  * const reservation = budget.reserve([["user", "42"], ["team", "7"]], [2_000, 2_000]);
  * if (reservation.allowed) reservation.settle([1_450, 1_450]);
  */

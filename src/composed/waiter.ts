@@ -92,7 +92,9 @@ export function createWaiter(limiter: Limiter, options?: WaiterOptions): Waiter;
 /**
  * Makes a waiter on several limiters: it waits until all of them allow. Each list of keys has a queue.
  * @example
- * const waiter = createWaiter(combine([perUser, perTenant]), { maxWaitMs: 5_000 });
+ * const user = createLimiter({ policy: { name: "user", capacity: 10, refill: perSecond(2) } });
+ * const tenant = createLimiter({ policy: { name: "tenant", capacity: 100, refill: perSecond(20) }, store: user.store });
+ * const waiter = createWaiter(combine([user, tenant]), { maxWaitMs: 5_000 });
  * await waiter.wait([["user", "42"], ["tenant", "acme"]]);
  */
 export function createWaiter<const L extends readonly Limiter[]>(
