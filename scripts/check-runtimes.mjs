@@ -6,6 +6,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { bundlePrograms } from "../test/runtimes/bundle.mjs";
+import { chooseJobs } from "../test/runtimes/choose-jobs.mjs";
 import { listJobs } from "../test/runtimes/jobs.mjs";
 import { formatReport, readOutput, writeReport } from "../test/runtimes/report.mjs";
 
@@ -28,7 +29,7 @@ await bundlePrograms(PROJECT);
 writeTypesProject();
 
 const wanted = process.argv.slice(2);
-const jobs = listJobs(MODULES).filter(({ runtime }) => wanted.length === 0 || wanted.some((name) => runtime.toLowerCase().includes(name.toLowerCase())));
+const jobs = chooseJobs(listJobs(MODULES), wanted);
 // The longest first, so that none is left alone at the end.
 const LONGEST = ["lowest", "stores", "requests at once"];
 const rank = ({ column }) => (LONGEST.includes(column) ? LONGEST.indexOf(column) : LONGEST.length);
@@ -88,14 +89,20 @@ async function installPackage() {
   await run("npm", ["install", "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--offline", join(RUNTIMES, tarball)], PROJECT);
 }
 
-/** A Worker in TypeScript, with the types of Workers and no others. */
+/** A Worker and a middleware of Next.js in TypeScript, each with its platform's types and no others. */
 function writeTypesProject() {
   const subpaths = Object.keys(JSON.parse(readFileSync("entries.json", "utf8"))).filter((name) => !/node|express|fastify/.test(name));
   const imports = subpaths.map((name, i) => `import * as m${i} from "${name.replace(/^\./, "sluice")}";\n`);
-  cpSync("examples/minimal/web.ts", join(PROJECT, "types/worker.ts"));
-  writeFileSync(join(PROJECT, "types/all.ts"), `${imports.join("")}export const all = [${subpaths.map((_, i) => `m${i}`).join()}];\n`);
-  const compilerOptions = { target: "es2022", lib: ["es2022"], types: ["@cloudflare/workers-types"], module: "esnext", moduleResolution: "bundler", strict: true, noEmit: true };
-  writeFileSync(join(PROJECT, "types/tsconfig.json"), JSON.stringify({ compilerOptions }));
+  cpSync("examples/minimal/web.ts", join(PROJECT, "types/workers/worker.ts"));
+  writeFileSync(join(PROJECT, "types/workers/all.ts"), `${imports.join("")}export const all = [${subpaths.map((_, i) => `m${i}`).join()}];\n`);
+  cpSync(join(SOURCE, "next/types"), join(PROJECT, "types/next"), { recursive: true });
+  const shared = { target: "es2022", module: "esnext", moduleResolution: "bundler", strict: true, noEmit: true };
+  const projects = {
+    workers: { ...shared, lib: ["es2022"], types: ["@cloudflare/workers-types"] },
+    // The declarations of Next.js need those of React, which the middleware does not.
+    next: { ...shared, lib: ["es2022", "dom", "dom.iterable"], types: [], skipLibCheck: true },
+  };
+  for (const [folder, compilerOptions] of Object.entries(projects)) writeFileSync(join(PROJECT, "types", folder, "tsconfig.json"), JSON.stringify({ compilerOptions }));
 }
 
 /** Runs a job, and puts its tests into it. A job that cannot run here is told loudly, and fails where services are required. */

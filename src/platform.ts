@@ -20,7 +20,8 @@ export const platform = globalThis as unknown as Globals;
  * Ask it when something is made that several requests use: a store, a limiter, a queue.
  */
 export function sharesWork(): boolean {
-  return !("EdgeRuntime" in globalThis || globalThis.navigator?.userAgent === "Cloudflare-Workers");
+  // `navigator` is missing on Workers with an early compatibility date, and with `no_global_navigator`.
+  return !("EdgeRuntime" in globalThis || "WebSocketPair" in globalThis);
 }
 
 /**
@@ -38,4 +39,15 @@ export function withProcess<T>(use: (process: NodeProcess) => T): T | undefined 
 /** One of Node's modules; undefined on other platforms, where an import would fail to load. */
 export function builtin<T>(id: string): T | undefined {
   return withProcess((process) => process.getBuiltinModule?.(id)) as T | undefined;
+}
+
+/**
+ * One value for all copies of this package in the process, made on first use: an application may load the ES module and
+ * the CommonJS build side by side, and both must know what the other has refunded, claimed or warned of.
+ *
+ * The number in the symbol goes up when a value changes its shape.
+ */
+export function processWide<T>(name: string, make: () => T): T {
+  const values = globalThis as unknown as Record<symbol, T>;
+  return (values[Symbol.for(`sluice.1.${name}`)] ??= make());
 }

@@ -5,28 +5,29 @@ import ts from "typescript";
 /** What each room may import, from the inside outwards. A room is the longest of these paths that a file's own path begins with. */
 const HOUSE: Readonly<Record<string, readonly string[]>> = {
   core: [],
+  port: ["core"], // what a store is, and what its guard is told
   platform: [], // one file: the globals that a platform may lack, and the flag of law L15
-  guard: ["core", "platform"],
-  "stores/shared": ["core", "platform"],
-  "stores/memory": ["core", "diagnostics"], // counts policy names: it alone sees those of single calls
-  "stores/redis": ["core", "platform", "guard", "stores/shared"],
-  "stores/postgres": ["core", "platform", "guard", "stores/shared"],
-  "stores/cas": ["core", "platform", "guard", "stores/shared"],
+  guard: ["core", "port", "platform"],
+  "stores/shared": ["core", "port", "platform"],
+  "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls
+  "stores/redis": ["core", "port", "platform", "guard", "stores/shared"],
+  "stores/postgres": ["core", "port", "platform", "guard", "stores/shared"],
+  "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
   warnings: ["core", "platform"],
-  diagnostics: ["core", "platform", "warnings"], // reached by its conditional name alone
-  limiter: ["core", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
-  composed: ["core", "platform", "limiter"],
+  diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
+  limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
+  composed: ["core", "port", "platform", "limiter"],
   "http/retry-after": [],
-  http: ["core", "limiter", "warnings", "diagnostics", "http/retry-after"],
+  http: ["core", "port", "platform", "limiter", "warnings", "diagnostics", "http/retry-after"],
   adapters: ["core", "http"],
   "client/reading": ["core", "http/retry-after"],
   "client/vendors": ["http/retry-after", "client/reading"],
   "client/fetch": ["core", "platform", "http/retry-after", "client/reading"],
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/fetch"],
-  testing: ["core", "guard", "http"],
-  index: ["core", "guard", "stores/memory", "stores/shared", "limiter", "composed", "warnings"],
-  store: ["core", "guard", "stores/shared"],
+  testing: ["core", "port", "guard", "http"],
+  index: ["core", "port", "guard", "stores/memory", "stores/shared", "limiter", "composed", "http", "warnings"],
+  store: ["core", "port", "guard", "stores/shared"],
 };
 
 /** What may be imported from outside the package: type-only, so that nothing is needed at run time, or late. */
@@ -34,7 +35,7 @@ function outsideAllowed({ from, to, how }: Arrow): boolean {
   if (to.startsWith("node:")) {
     return (from === "src/adapters/node.ts" && how === "type") || (from.startsWith("src/testing/") && how !== "static");
   }
-  return how === "type" && from === `src/adapters/${to}.ts`; // a framework, in its own adapter
+  return how === "type" && (from === `src/adapters/${to}.ts` || from.startsWith(`src/adapters/${to}/`)); // a framework, in its own adapter
 }
 
 /** Path from the repository's root, to text. */
@@ -107,8 +108,8 @@ function allowed(arrow: Arrow): boolean {
   if (!to.startsWith("src/")) return outsideAllowed(arrow);
   const [room, target] = [roomOf(from), roomOf(to)];
   if (target === "diagnostics" && room !== target) return to === "src/diagnostics/index.ts" && (HOUSE[room] ?? []).includes(target);
-  // Adapters are siblings: they never meet.
-  return room === target ? room !== "adapters" : (HOUSE[room] ?? []).includes(target);
+  // Adapters are siblings: they never meet. An adapter's parts are in a folder of its name.
+  return room === target ? room !== "adapters" || to.startsWith(from.replace(/\.ts$/, "/")) : (HOUSE[room] ?? []).includes(target);
 }
 
 const ROOMS = Object.keys(HOUSE).sort((a, b) => b.length - a.length);

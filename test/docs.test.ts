@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { drawBucket } from "../docs/images/draw-bucket.js";
+import { drawLlm } from "../docs/images/draw-llm.js";
 import { answers, sameAnswer } from "./helpers/docs-answers.js";
 import { anchorsOf, examples, fencesOf, linksOf, pages, ROOT, type Fence } from "./helpers/docs-read.js";
 import { printed } from "./helpers/docs-run.js";
@@ -41,7 +42,7 @@ test("snippets that are a part of an example's file are in it, word for word", (
 });
 
 test("no sample knows its caller by a header that the caller makes up", () => {
-  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !file.includes("node_modules"));
+  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !/node_modules|^hosts\/(?:test|\.)/.test(file));
   const programs = files.map((file) => [`examples/${file}`, readFileSync(join(ROOT, "examples", file), "utf8")] as const);
   const snippets = [...fences, ...examples()].filter(({ language }) => language === "ts").map((fence) => [where(fence), fence.text] as const);
   const madeUp = [...programs, ...snippets].filter(([, text]) => /["'](?:x-[\w-]*(?:id|user|client|ip|for)|forwarded)["']/i.test(text));
@@ -118,7 +119,7 @@ test("the page of options has them all", () => {
     const start = source.indexOf(`interface ${from}`);
     return [...source.slice(start, from === "FailureOptions" ? source.indexOf("\n}\n", start) : undefined).matchAll(/^  readonly (\w+)\??:/gm)].map(([, name]) => name as string);
   };
-  const written = [...optionsIn("src/http/options/options.ts", "OwnLimiter"), ...optionsIn("src/limiter/options.ts", "LimiterOptions"), ...optionsIn("src/core/failure-options.ts", "FailureOptions")];
+  const written = [...optionsIn("src/http/options/options.ts", "OwnLimiter"), ...optionsIn("src/limiter/options.ts", "LimiterOptions"), ...optionsIn("src/port/failure-options.ts", "FailureOptions")];
   const listed = readFileSync(join(ROOT, "docs/options.md"), "utf8").matchAll(/^\| `(\w+)` \|/gm);
   expect(new Set([...listed].map(([, name]) => name))).toEqual(new Set(written));
 });
@@ -137,6 +138,7 @@ test("the page of the client has all options of a client and of a call, and all 
   expect(new Set(listed(sectionOf("Errors")))).toEqual(new Set([...membersOf("src/client/fetch/error.ts", "RateLimitedError"), "message"]));
 });
 
-test("the picture is what the bucket does", () => {
+test("the pictures are what the bucket and the reservations do", () => {
   expect(readFileSync(join(ROOT, "docs/images/bucket.svg"), "utf8")).toBe(drawBucket());
+  expect(readFileSync(join(ROOT, "docs/images/llm-budget.svg"), "utf8")).toBe(drawLlm());
 });

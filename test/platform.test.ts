@@ -13,7 +13,8 @@ import { DenyCache } from "../src/stores/shared/deny-cache.js";
 import { Snapshot } from "../src/stores/shared/snapshot.js";
 import { UnsteadyStore } from "./helpers/unsteady-store.js";
 
-const onWorkers = (): unknown => vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+// In every configuration of Workers, also in those without `navigator`.
+const onWorkers = (): unknown => vi.stubGlobal("WebSocketPair", class WebSocketPair {});
 const turn = setImmediate;
 
 function onEdge(): void {
@@ -242,6 +243,29 @@ test("L15 · a waiter on Workers refuses nobody for those whose request ended", 
     await end();
   }
   expect(await outcomeOf(reasonOf(waiter.wait("ann")))).toBe(null);
+});
+
+test("L15 · calls that a 429 held back on Workers do not leave all at once", async () => {
+  onWorkers();
+  const refuseFirst = refusingOnce();
+  let [inFlight, most] = [0, 0];
+  const call = createFetch({
+    traffic: createTraffic(),
+    random: () => 0,
+    async fetch() {
+      most = Math.max(most, ++inFlight);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      inFlight--;
+      return refuseFirst();
+    },
+  });
+  const calls = [call("http://localhost/")];
+  await pass(50);
+  for (let i = 0; i < 30; i++) calls.push(call("http://localhost/"));
+  for (let i = 0; i < 200; i++) await pass(100);
+  expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 200));
+  // After every two responses three more.
+  expect(most).toBeLessThanOrEqual(1 + calls.length / 2);
 });
 
 describe("an edge runtime whose `process` throws", () => {

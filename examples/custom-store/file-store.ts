@@ -3,11 +3,8 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { consumeBuckets, debitBuckets, fullBucket, guard, peekBuckets, readClock, refundBuckets } from "sluice/store";
-import type { Bucket, Clock, Decision, Policy, SyncStore } from "sluice/store";
-
-/** What a file holds: a record for each limit that is not full, by the limit's name. */
-type Row = Record<string, Bucket>;
+import { adjustRecords, blockRecords, consumeRecords, guard, peekRecords, readClock } from "sluice/store";
+import type { Clock, Costs, Decision, Policy, Records, SyncStore } from "sluice/store";
 
 export class FileStore implements SyncStore {
   readonly sync = true;
@@ -21,20 +18,31 @@ export class FileStore implements SyncStore {
     this.clock = clock;
   }
 
-  consume(policy: Policy, key: string, cost: number): Decision {
-    return this.#change(policy, key, (buckets, now) => consumeBuckets(buckets, policy, cost, now));
+  consume(policy: Policy, key: string, costs: Costs): Decision {
+    const now = readClock(this.clock);
+    const records = this.#read(policy, key);
+    const { decision, changed } = consumeRecords(records, policy, costs, now);
+    if (changed) this.#write(policy, key, records, now); // most refusals change nothing
+    return decision;
   }
 
-  peek(policy: Policy, key: string, cost: number): Decision {
-    return peekBuckets(this.#load(policy, this.#read(policy, key)), policy, cost, readClock(this.clock));
+  peek(policy: Policy, key: string, costs: Costs): Decision {
+    return peekRecords(this.#read(policy, key), policy, costs, readClock(this.clock));
   }
 
-  refund(policy: Policy, key: string, tokens: number): void {
-    this.#change(policy, key, (buckets, now) => refundBuckets(buckets, policy, tokens, now));
+  adjust(policy: Policy, key: string, changes: Costs): boolean {
+    const now = readClock(this.clock);
+    const records = this.#read(policy, key);
+    const done = adjustRecords(records, policy, changes, now);
+    if (done) this.#write(policy, key, records, now);
+    return done;
   }
 
-  debit(policy: Policy, key: string, tokens: number): void {
-    this.#change(policy, key, (buckets, now) => debitBuckets(buckets, policy, tokens, now));
+  block(policy: Policy, key: string, forMs: number): void {
+    const now = readClock(this.clock);
+    const records = this.#read(policy, key);
+    blockRecords(records, forMs, now);
+    this.#write(policy, key, records, now);
   }
 
   reset(policy: Policy, key: string): void {
@@ -45,41 +53,25 @@ export class FileStore implements SyncStore {
   sweep(): void {
     for (const name of readdirSync(this.#directory)) {
       const path = join(this.#directory, name);
-      if (Object.keys(alive(JSON.parse(readFileSync(path, "utf8")) as Row, readClock(this.clock))).length === 0) rmSync(path);
+      if (alive(parse(readFileSync(path, "utf8")), readClock(this.clock)).length === 0) rmSync(path);
     }
   }
 
-  #change<T>(policy: Policy, key: string, step: (buckets: Bucket[], now: number) => T): T {
-    const now = readClock(this.clock); // before anything is written: a clock may fail
-    const row = this.#read(policy, key);
-    const buckets = this.#load(policy, row);
-    const before = JSON.stringify(buckets);
-    const answer = step(buckets, now);
-    if (JSON.stringify(buckets) === before) return answer; // a refusal writes nothing
-    policy.limits.forEach(({ name }, i) => (row[name] = buckets[i] as Bucket));
-    this.#write(this.#path(policy, key), alive(row, now));
-    return answer;
-  }
-
-  // Copies: the arithmetic changes records in place.
-  #load(policy: Policy, row: Row): Bucket[] {
-    return policy.limits.map((limit) => ({ ...(row[limit.name] ?? fullBucket(limit)) }));
-  }
-
-  #read(policy: Policy, key: string): Row {
-    const row = Object.create(null) as Row; // a limit may be called "constructor"
+  #read(policy: Policy, key: string): Records {
     try {
-      return Object.assign(row, JSON.parse(readFileSync(this.#path(policy, key), "utf8")));
+      return parse(readFileSync(this.#path(policy, key), "utf8"));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return row; // absent is full
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map(); // absent is full
       throw error; // anything else is not: the limiter decides what an outage means
     }
   }
 
-  #write(path: string, row: Row): void {
-    if (Object.keys(row).length === 0) return rmSync(path, { force: true });
+  #write(policy: Policy, key: string, records: Records, now: number): void {
+    const path = this.#path(policy, key);
+    const kept = alive(records, now);
+    if (kept.length === 0) return rmSync(path, { force: true });
     mkdirSync(this.#directory, { recursive: true });
-    writeFileSync(`${path}.new`, JSON.stringify(row));
+    writeFileSync(`${path}.new`, JSON.stringify(kept));
     renameSync(`${path}.new`, path); // whole or not at all
   }
 
@@ -89,7 +81,9 @@ export class FileStore implements SyncStore {
   }
 }
 
-/** What is not full yet; the instant of being full is rounded up. */
-function alive(row: Row, now: number): Row {
-  return Object.fromEntries(Object.entries(row).filter(([, { spent, at, unitsPerMs }]) => spent > 0 && at + Math.ceil(spent / unitsPerMs) > now));
+const parse = (text: string): Records => new Map(JSON.parse(text) as ReturnType<typeof alive>);
+
+/** The records that still count: limits that are not full yet, and a block. The instant of being full is rounded up. */
+function alive(records: Records, now: number) {
+  return [...records].filter(([, { spent, at, unitsPerMs }]) => spent > 0 && at + Math.ceil(spent / unitsPerMs) > now);
 }

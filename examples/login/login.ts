@@ -9,7 +9,7 @@ export type Check = (account: string, password: string) => Promise<boolean>;
 interface LoginOptions {
   /** Signs the cookies of known browsers. The same in every process. */
   readonly secret: string;
-  /** The network of the caller's address, as your server found it. `addressKey` in examples/address cuts one. */
+  /** The network of the caller's address, as your server found it. `addressKey(address)?.[1]` is one. */
   readonly networkOf: (request: Request) => string;
   readonly clock?: Clock;
   readonly store?: Store;

@@ -1,6 +1,6 @@
 // A service whose requests have to fit into three budgets at once: the user's, their tenant's and that of the whole service.
 import { combine, createLimiter, MemoryStore, perSecond, type Store } from "sluice";
-import { toRetryAfter } from "sluice/http";
+import { retryAfterSeconds } from "sluice/http";
 
 /** Who asks, as your own authentication has it. */
 export interface Caller {
@@ -20,7 +20,7 @@ export function messages(store: Store = new MemoryStore()): (caller: Caller) => 
     if (decision.allowed) return Response.json({ messages: [] });
     // A service that is full, or has lost its store, is not the caller's fault.
     const status = decision.reason === "store_unavailable" || decision.policy === "service" ? 503 : 429;
-    const headers = { "Retry-After": String(toRetryAfter(decision.retryAfterMs)) };
+    const headers = { "Retry-After": String(retryAfterSeconds(decision)) };
     return Response.json({ refusedBy: decision.policy }, { status, headers });
   };
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Limiter } from "sluice";
-import { toRetryAfter } from "sluice/http";
+import { retryAfterSeconds } from "sluice/http";
 
 type UserOf = (request: IncomingMessage) => string | undefined | Promise<string | undefined>;
 type Accept = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -16,7 +16,7 @@ export function limitUpgrades(server: Server, limiter: Limiter, userOf: UserOf, 
       if (user === undefined) return refuse("401 Unauthorized");
       const decision = await limiter.consume(["user", user]);
       if (decision.allowed) accept(request, socket, head);
-      else refuse(`429 Too Many Requests\r\nRetry-After: ${toRetryAfter(decision.retryAfterMs)}`);
+      else refuse(`429 Too Many Requests\r\nRetry-After: ${retryAfterSeconds(decision)}`);
     }
     socket.on("error", () => socket.destroy()); // without a listener, a reset ends the process
     decide().catch(() => socket.destroy()); // so does a rejection of `userOf`

@@ -4,13 +4,15 @@
  */
 import type { NextFunction, Request, Response } from "express";
 import { createGate } from "../http/gate.js";
-import type { GateOptions } from "../http/options/options.js";
+import type { GateOptions, RespondOption } from "../http/options/options.js";
 import { applyToNode, nodeReader, refuseOnNode } from "../http/responses/node.js";
 import { asError } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
 
+export { decisionOf, decisionsOf } from "../http/decisions.js";
+
 /** The options of {@link rateLimit}. Their functions get Express's request. */
-export type ExpressRateLimitOptions = GateOptions<Request>;
+export type ExpressRateLimitOptions = GateOptions<Request> & RespondOption<[request: Request, response: Response]>;
 
 /** Middleware for any route. It leaves the types of the route's parameters and bodies as they are. */
 export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
@@ -42,15 +44,15 @@ export function rateLimit(options: ExpressRateLimitOptions): ExpressMiddleware {
     } catch (error) {
       return failRequest(error, response, next);
     }
-    if ("outcome" in verdict) return onVerdict(verdict, response, next);
+    if ("outcome" in verdict) return onVerdict(verdict, request, response, next);
     // What `next` throws has no caller anymore.
-    verdict.then((known) => onVerdict(known, response, next)).catch((error: unknown) => failRequest(error, response, next));
+    verdict.then((known) => onVerdict(known, request, response, next)).catch((error: unknown) => failRequest(error, response, next));
   };
 }
 
-function onVerdict(verdict: Verdict, response: Response<never>, next: NextFunction): void {
+function onVerdict(verdict: Verdict, request: object, response: Response<never>, next: NextFunction): void {
   try {
-    if (verdict.outcome === "refuse") return refuseOnNode(response, verdict);
+    if (verdict.outcome === "refuse") return refuseOnNode(response, verdict, request);
     if (verdict.outcome === "pass") applyToNode(response, verdict);
   } catch (error) {
     return failRequest(error, response, next);

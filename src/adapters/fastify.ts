@@ -3,35 +3,41 @@
  * @module sluice/fastify
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
-import { expected } from "../core/check.js";
-import { createGate, type Gate } from "../http/gate.js";
+import type { Gate } from "../http/gate.js";
 import type { GateOptions } from "../http/options/options.js";
 import { EXPOSE, exposing } from "../http/responses/cors.js";
-import { applyToNode, refuseOnNode } from "../http/responses/node.js";
-import { boundUnreadBody } from "../http/responses/unread-body.js";
-import { overlayOptions, shareStore } from "../http/options/route-options.js";
+import { applyToNode } from "../http/responses/node.js";
+import { refuseOnReply } from "../http/responses/reply.js";
 import { asError } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
+import { createHookLimits, type FastifyOwnOptions, type FastifyRateLimitHandler, type FastifyRateLimitOptions, type HookLimit, type RouteRateLimit } from "./fastify/hook-limits.js";
 
-/** The options of the plugin. Their functions get Fastify's request. */
-export type FastifyRateLimitOptions = GateOptions<FastifyRequest>;
-
-/** The value of a route's `config.rateLimit`: options in place of the plugin's, or false for no limit. */
-export type RouteRateLimit<Options = FastifyRateLimitOptions> = false | { readonly [Name in keyof Options]?: Options[Name] | undefined };
+export { decisionOf, decisionsOf } from "../http/decisions.js";
+export type { FastifyHookOptions, FastifyOwnOptions, FastifyRateLimitHandler, FastifyRateLimitHook, FastifyRateLimitOptions, RouteRateLimit } from "./fastify/hook-limits.js";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /** This route's rate limit: options in place of the plugin's, or false for no limit. */
     rateLimit?: RouteRateLimit;
   }
+  interface FastifyInstance {
+    /**
+     * Makes a hook that limits one route, or the requests that no route matches. The options replace the plugin's, one
+     * by one. Its limit adds to the plugin's; without options it is the plugin's, and is not charged twice.
+     *
+     * Throws a TypeError or RangeError for a wrong option. Here since the plugin `rateLimit` of sluice is registered. A
+     * `rateLimit` that another package set before stays in its place.
+     */
+    rateLimit<Request extends FastifyRequest = FastifyRequest>(options?: FastifyOwnOptions<GateOptions<Request>>): FastifyRateLimitHandler<NoInfer<Request>>;
+  }
 }
 
 /**
  * A plugin that limits every route registered after it, in its own scope and the scopes below.
  *
- * It runs in `onRequest`, before bodies are parsed, and sends refusals past the error handler. A wrong option rejects
- * the registration; a wrong option of a route throws when the route is declared. What `key` and the other functions
- * throw goes to the error handler, as an Error.
+ * It runs in `onRequest`, before bodies are parsed, or in the `hook` that you name. It sends refusals past the error
+ * handler. A wrong option rejects the registration; a wrong option of a route throws when the route is declared. What
+ * `key` and the other functions throw goes to the error handler, as an Error.
  * @example
  * await app.register(rateLimit, {
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
@@ -43,51 +49,72 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = Object.ass
   // Fastify's own marks: run in the caller's scope, and go by this name in error messages.
   [Symbol.for("skip-override")]: true,
   [Symbol.for("fastify.display-name")]: "sluice",
-  [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "4.x || 5.x" },
+  [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "^4.10.0 || ^5.0.0" },
 });
 
-// The gate of the nearest plugin, on Fastify's instance. Only that plugin applies a route's own options; otherwise two
+// The limit of the nearest plugin, on Fastify's instance. Only that plugin applies a route's own options; otherwise two
 // plugins around one route would both charge them.
 const INNERMOST = Symbol("sluice.innermost");
 
-const fastifyReader = {
-  method: (request: FastifyRequest) => request.method,
-  header: (request: FastifyRequest, name: string) => request.headers[name],
-};
-
 // Async, so that a wrong option rejects the registration. A plugin with a callback that throws ends the process.
-async function plugin(app: FastifyInstance, given: FastifyRateLimitOptions): Promise<void> {
-  const options = shareStore(given);
-  const gate = createGate(options, fastifyReader);
-  const gates = new WeakMap<object, Gate<FastifyRequest>>();
-  Object.assign(app, { [INNERMOST]: gate });
+async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): Promise<void> {
+  const limits = createHookLimits(options);
+  // Requests whose limit runs in a later hook.
+  const waiting = new WeakMap<object, HookLimit>();
+  const used = new Set<string>(["onRequest"]);
 
-  app.addHook("onRoute", (route) => void gateOf(ownLimitOf(route.config)));
+  // A second plugin in one scope takes the place of the first. A `rateLimit` of another package stays.
+  if (Object.hasOwn(app, INNERMOST)) Object.assign(app, { rateLimit: makeHandler });
+  else if (!Object.hasOwn(app, "rateLimit")) (app as { decorate(name: string, value: unknown): unknown }).decorate("rateLimit", makeHandler);
+  Object.assign(app, { [INNERMOST]: limits });
+
+  app.addHook("onRoute", (route) => useHook(limits.ofRoute(ownLimitOf(route.config))));
 
   app.addHook("onRequest", function rateLimit(request, reply, next) {
-    const own = ownLimitOf(configOf(request));
-    const isInnermost = (request.server as { [INNERMOST]?: unknown })[INNERMOST] === gate;
-    const chosen = own === false || isInnermost ? gateOf(own) : gate;
-    if (chosen === null) return next();
-    let verdict: Verdict | Promise<Verdict>;
-    try {
-      verdict = chosen(request);
-    } catch (error) {
-      return next(asError(error));
-    }
-    if ("outcome" in verdict) return onFastifyVerdict(verdict, reply, next);
-    // What `next` throws has no caller anymore.
-    verdict.then((known) => onFastifyVerdict(known, reply, next), (error: unknown) => next(asError(error))).catch(() => reply.raw.destroy());
+    const limit = limitOf(request);
+    if (limit === null) return next();
+    if (limit.hook === "onRequest") return decideInHook(limit.gate, request, reply, next);
+    waiting.set(request, limit);
+    next();
   });
+  useHook(limits.ofPlugin);
 
-  function gateOf(own: RouteRateLimit | undefined): Gate<FastifyRequest> | null {
-    if (own === undefined) return gate;
-    if (own === false) return null;
-    if (typeof own !== "object" || own === null) throw new TypeError(expected("config.rateLimit", "false or an object with options", own));
-    let made = gates.get(own);
-    if (made === undefined) gates.set(own, (made = createGate(overlayOptions(options, own), fastifyReader)));
-    return made;
+  // A hook that no limit runs in is not added: it would cost every request.
+  function useHook(needed: HookLimit | null): void {
+    const hook = needed?.hook ?? "onRequest";
+    if (used.has(hook)) return;
+    used.add(hook);
+    app.addHook(hook as "preHandler", function rateLimit(request: FastifyRequest, reply: FastifyReply, next: HookHandlerDoneFunction) {
+      const limit = waiting.get(request);
+      if (limit?.hook !== hook) return next();
+      waiting.delete(request); // `reply.callNotFound` runs these hooks again
+      decideInHook(limit.gate, request, reply, next);
+    });
   }
+
+  function limitOf(request: FastifyRequest): HookLimit | null {
+    const own = ownLimitOf(configOf(request));
+    const isInnermost = (request.server as { [INNERMOST]?: unknown })[INNERMOST] === limits;
+    return limits.ofRoute(own === false || isInnermost ? own : undefined);
+  }
+
+  function makeHandler(own?: FastifyOwnOptions<GateOptions<FastifyRequest>>): FastifyRateLimitHandler {
+    const gate = limits.ofHandler(own);
+    // Without options of its own, it does not charge a request that the plugin charges.
+    return (request, reply, next) => (limitOf(request)?.gate === gate ? next() : decideInHook(gate, request, reply, next));
+  }
+}
+
+function decideInHook(gate: Gate<FastifyRequest>, request: FastifyRequest, reply: FastifyReply, next: HookHandlerDoneFunction): void {
+  let verdict: Verdict | Promise<Verdict>;
+  try {
+    verdict = gate(request);
+  } catch (error) {
+    return next(asError(error));
+  }
+  if ("outcome" in verdict) return onFastifyVerdict(verdict, reply, next);
+  // What `next` throws has no caller anymore.
+  verdict.then((known) => onFastifyVerdict(known, reply, next), (error: unknown) => next(asError(error))).catch(() => reply.raw.destroy());
 }
 
 // Fastify before 4.23 has a route's config on the request itself. Later versions warn of that, and 5 has none.
@@ -119,12 +146,6 @@ function applyToFastify(verdict: Verdict, reply: FastifyReply): "sent" | "passed
     applyToNode(reply.raw, verdict.expose.length > 0 ? { ...verdict, expose: [] } : verdict);
     return "passed";
   }
-  // With the headers sent, `reply.send` would throw.
-  if (reply.raw.headersSent) refuseOnNode(reply.hijack().raw, verdict);
-  else {
-    boundUnreadBody(reply.raw);
-    for (let i = 0; i < verdict.fields.length; i += 2) reply.header(verdict.fields[i] as string, verdict.fields[i + 1]);
-    void reply.code(verdict.status).send(verdict.body);
-  }
+  refuseOnReply(reply, verdict);
   return "sent";
 }

@@ -4,14 +4,18 @@
  */
 import type { Context, Env, MiddlewareHandler } from "hono";
 import { createGate } from "../http/gate.js";
-import type { GateOptions } from "../http/options/options.js";
-import { fieldRecord } from "../http/responses/field-record.js";
+import { isPromise } from "../http/is-promise.js";
+import type { GateOptions, RespondOption } from "../http/options/options.js";
+import { onSignalAbort } from "../http/responses/disconnect.js";
+import { recordOf } from "../http/responses/field-record.js";
 import { boundUnreadBody } from "../http/responses/unread-body.js";
-import { applyToResponse, refusalHeaders } from "../http/responses/web.js";
+import { applyToResponse, refusalHeaders, respondOnWeb } from "../http/responses/web.js";
 import type { Pass, Refuse } from "../http/verdict.js";
 
+export { decisionOf, decisionsOf } from "../http/decisions.js";
+
 /** The options of {@link rateLimit}. Their functions get Hono's context. */
-export type HonoRateLimitOptions<E extends Env = Env> = GateOptions<Context<E>>;
+export type HonoRateLimitOptions<E extends Env = Env> = GateOptions<Context<E>> & RespondOption<[c: Context<E>], Response | Promise<Response>>;
 
 /**
  * Middleware that runs the rest of the app for allowed requests and answers the others with 429.
@@ -30,11 +34,12 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
   const gate = createGate<Context<E>>(options, {
     method: (c) => c.req.method,
     header: (c, name) => c.req.header(name),
+    onDisconnect: (c, listener) => onSignalAbort(c.req.raw.signal, listener),
   });
 
   return async function rateLimit(c, next) {
     // Deno's signal knows only what happens after it was first read.
-    const signal = options.refundWhen && c.req.raw.signal;
+    const signal = (options.refundWhen ?? options.wait) && c.req.raw.signal;
     const asked = gate(c);
     const verdict = "outcome" in asked ? asked : await asked;
     if (verdict.outcome === "refuse") return refuseOnHono(c, verdict);
@@ -46,12 +51,12 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
       applyToHono(c, verdict);
       status = c.res.status;
     } finally {
-      settle(c, verdict, status, signal);
+      settleHono(c, verdict, status, signal);
     }
   };
 }
 
-function settle<E extends Env>(c: Context<E>, verdict: Pass, status: number, signal: AbortSignal | undefined): void {
+function settleHono<E extends Env>(c: Context<E>, verdict: Pass, status: number, signal: AbortSignal | undefined): void {
   // Not awaited, so that a slow store delays no response.
   const settled = verdict.settle?.({ status, aborted: signal?.aborted === true });
   if (settled === undefined) return;
@@ -67,24 +72,34 @@ function applyToHono<E extends Env>(c: Context<E>, verdict: Pass): void {
   // @hono/node-server 1.14.2 to 2.0 loses what is set on a response to HEAD, unless it was made with a Headers.
   if (c.req.method === "HEAD") response = new Response(null, { status: response.status, headers: new Headers(response.headers) });
   response = applyToResponse(response, verdict);
-  if (response === c.res) return;
-  // Without this, Hono copies the old response's headers onto the new one.
-  c.res = undefined;
-  c.res = response;
+  if (response !== c.res) finish(c, response);
 }
 
-function refuseOnHono<E extends Env>(c: Context<E>, verdict: Refuse): Response {
+function refuseOnHono<E extends Env>(c: Context<E>, verdict: Refuse): Response | Promise<Response> {
   // Node's response, from @hono/node-server.
   boundUnreadBody(Object((c.env as { outgoing?: unknown } | undefined)?.outgoing) as object);
   // Headers that earlier middleware set stay, except those that the refusal sets too.
   const earlier = c.body(null).headers;
+  const { respond } = verdict;
+  if (respond === null) return finish(c, standardResponse(c, verdict, earlier));
+  // Hono's own responses take this one over, and `respond` can replace it.
+  c.header("cache-control", "no-store");
+  const response = respondOnWeb(verdict, respond, c.req.method, [c], () => standardResponse(c, verdict, earlier), earlier);
+  return isPromise(response) ? response.then((later) => finish(c, later)) : finish(c, response);
+}
+
+function standardResponse<E extends Env>(c: Context<E>, verdict: Refuse, earlier: Headers): Response {
   const isHead = c.req.method === "HEAD";
   // Servers add the length of a body themselves. @hono/node-server before 1.19.11 would send it twice.
   const fields = isHead ? verdict.fields : verdict.fields.filter((_, i, all) => all[i - (i % 2)] !== "content-length");
   // Servers on Node handle a plain record faster than Headers.
   const isFirst = earlier.keys().next().done === true && verdict.expose.length === 0;
-  const headers = isFirst ? fieldRecord(fields) : refusalHeaders({ ...verdict, fields }, earlier);
-  const response = new Response(isHead ? null : verdict.body, { status: verdict.status, headers });
+  const headers = isFirst ? recordOf(fields) : refusalHeaders({ ...verdict, fields }, earlier);
+  return new Response(isHead ? null : verdict.body, { status: verdict.status, headers });
+}
+
+function finish<E extends Env>(c: Context<E>, response: Response): Response {
+  // Without this, Hono copies the old response's headers onto the new one.
   c.res = undefined;
   return (c.res = response);
 }

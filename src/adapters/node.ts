@@ -5,15 +5,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expected, ownMembers } from "../core/check.js";
 import { createGate } from "../http/gate.js";
-import type { GateOptions } from "../http/options/options.js";
+import type { GateOptions, RespondOption } from "../http/options/options.js";
 import { errorRefusal } from "../http/refusal/refusal.js";
 import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "../http/responses/node.js";
 import { asError, runAside } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
 
+export { decisionOf, decisionsOf } from "../http/decisions.js";
+
 /** The options of {@link rateLimit}. For an `http2` server, name its request and response types. */
 export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse> =
-  GateOptions<Req> & {
+  GateOptions<Req> & RespondOption<[request: Req, response: Res]> & {
     /**
      * Answers a request when `key` or another function of the options fails, or when a refusal cannot be sent. Default:
      * a 500, and a process warning with the error. Not called for errors of the listener. If it fails itself, the
@@ -43,7 +45,7 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
 ): (listener: Listener<Req, Res>) => Listener<Req, Res> {
   const { onError = answer500, ...gateOptions } = ownMembers(Object(options) as NodeRateLimitOptions<Req, Res>);
   if (typeof onError !== "function") throw new TypeError(expected("onError", "a function", onError));
-  const gate = createGate<Req>(gateOptions as GateOptions<Req>, nodeReader);
+  const gate = createGate<Req>(gateOptions as GateOptions<Req> & RespondOption<[request: Req, response: Res]>, nodeReader);
 
   return (listener) => {
     return function rateLimited(request, response) {
@@ -62,7 +64,7 @@ export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends
 
     function proceed(known: Verdict, request: Req, response: Res): unknown {
       try {
-        if (known.outcome === "refuse") return refuseOnNode(response, known);
+        if (known.outcome === "refuse") return refuseOnNode(response, known, request);
         if (known.outcome === "pass") applyToNode(response, known);
       } catch (error) {
         return fail(error, request, response);

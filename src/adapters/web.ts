@@ -4,15 +4,18 @@
  */
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
-import type { GateOptions } from "../http/options/options.js";
-import { applyToResponse, refusalResponse, webReader } from "../http/responses/web.js";
-import type { Pass, Verdict } from "../http/verdict.js";
+import type { GateOptions, RespondOption } from "../http/options/options.js";
+import { applyToResponse, refusalResponse, respondOnWeb, webReader } from "../http/responses/web.js";
+import type { Pass, Refuse, Verdict } from "../http/verdict.js";
+
+export { decisionOf, decisionsOf } from "../http/decisions.js";
 
 /**
  * The options of {@link rateLimit}. Their functions get the request, of a subclass if you name one. `key`, `policy`,
- * `cost` and `skip` also get the other arguments of the handler, such as the bindings of a Worker.
+ * `cost`, `skip` and `respond` also get the other arguments of the handler, such as the bindings of a Worker.
  */
-export type WebRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []> = GateOptions<Req, Rest>;
+export type WebRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []> = GateOptions<Req, Rest> &
+  RespondOption<[request: Req, ...rest: Rest], Response | Promise<Response>>;
 
 /** A request handler. It may take more arguments after the request, such as the bindings of a Worker. */
 export type Handler<Rest extends readonly unknown[] = [], Req extends Request = Request> = (
@@ -44,12 +47,12 @@ export function rateLimit<Req extends Request = Request, Rest extends readonly u
   return (handler) =>
     function rateLimited(request, ...rest) {
       // Deno's signal knows only what happens after it was first read.
-      const signal = options.refundWhen && request.signal;
+      const signal = (options.refundWhen ?? options.wait) && request.signal;
       const verdict = gate(request, rest as readonly unknown[] as Rest);
       return "outcome" in verdict ? proceed(verdict) : verdict.then(proceed);
 
       function proceed(known: Verdict): Response | Promise<Response> {
-        if (known.outcome === "refuse") return refusalResponse(known, request);
+        if (known.outcome === "refuse") return refuseOnWeb(known, [request, ...rest]);
         if (known.outcome === "skip") return handler(request, ...rest);
         if (known.settle !== null) return settleAfter(signal, known, rest, () => handler(request, ...rest));
         const response = handler(request, ...rest);
@@ -58,9 +61,14 @@ export function rateLimit<Req extends Request = Request, Rest extends readonly u
     };
 }
 
+function refuseOnWeb(verdict: Refuse, args: readonly [request: Request, ...rest: readonly unknown[]]): Response | Promise<Response> {
+  const standard = (): Response => refusalResponse(verdict, args[0]);
+  return verdict.respond === null ? standard() : respondOnWeb(verdict, verdict.respond, args[0].method, args, standard);
+}
+
 /** The context of a Worker's request, and the event of Next.js's middleware. */
 interface RequestContext {
-  waitUntil?(work: void | Promise<void>): void;
+  waitUntil?(work: Promise<void>): void;
 }
 
 async function settleAfter(
@@ -77,6 +85,15 @@ async function settleAfter(
   } finally {
     // Not awaited, so that a slow store delays no response. Without `waitUntil` a Worker would end with its response.
     const settled = verdict.settle?.({ status, aborted: signal?.aborted === true });
-    for (const each of rest) (each as RequestContext | null | undefined)?.waitUntil?.(settled);
+    if (settled !== undefined) keepAlive(rest, settled);
+  }
+}
+
+// Only the last argument: a binding of a Worker may be a stub, whose every property calls another Worker.
+function keepAlive(rest: readonly unknown[], settled: Promise<void>): void {
+  try {
+    (rest.at(-1) as RequestContext | null | undefined)?.waitUntil?.(settled);
+  } catch {
+    // The refund still runs, for as long as the platform lets it. The response is not lost.
   }
 }

@@ -1,48 +1,16 @@
-import { expected } from "../core/check.js";
-import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
-import type { MaybePromise, Store } from "../core/store.js";
-import { costOf, policyOf, requireMethod, type ConsumeOptions } from "../limiter/arguments.js";
+import { checkNames, expected, ownMembers } from "../core/check.js";
+import { bindsMore, type Decision } from "../core/decision.js";
+import type { Key } from "../core/key.js";
+import { bucketId } from "../core/policy.js";
+import type { Store } from "../port/store.js";
+import { chargeGroup, chargeOf, isAllowed, thenAll, thenOne, type LimiterCharge } from "../limiter/charge.js";
+import { requireMethod, type ConsumeOptions } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { tookNothing } from "../limiter/refund.js";
-import { chargeGroup, groupsOf, isAllowed, peekCharge, thenAll, thenOne, undoCharge, type LimiterCharge } from "./combine-charge.js";
-
-/**
- * The decision of several limiters together. Its own numbers are those of the limiter that binds: the longest wait, or,
- * when allowed, the fewest tokens left.
- */
-export type CombinedDecision = Decision & {
-  /** The position of the limiter that refused, the one with the longest wait if several did; null when all allowed. */
-  readonly refusedBy: number | null;
-  /**
-   * What each limiter says by itself, in order. When one refuses, nothing is taken, also where another allows. Null
-   * where the limiter was not asked: an earlier one refused, and a store failed or has no `peek`.
-   */
-  readonly decisions: ReadonlyArray<Decision | null>;
-};
-
-/** A value for each of the limiters, in their order. */
-export type Each<L extends readonly Limiter[], T> = { readonly [I in keyof L]: T };
-
-/** Several limiters that a request must satisfy together. Made by {@link combine}. */
-export interface Combined<L extends readonly Limiter[] = readonly Limiter[]> {
-  /**
-   * Takes tokens from every limiter, each for its own key, or from none. The cost is 1 for each limiter. One number
-   * changes it for all; a list gives each its own cost or options, as `consume` of a limiter takes them.
-   *
-   * Answers at once when all stores are synchronous, with a promise otherwise. Throws, or rejects with, a TypeError or
-   * RangeError on misuse, and a TypeError when two keys name one bucket; nothing is taken then.
-   */
-  consume(keys: Each<L, Key>, costs?: number | Each<L, number | ConsumeOptions>): MaybePromise<L[number]["store"]["sync"], CombinedDecision>;
-  /**
-   * Gives back what `decision` took from all of them, once. To give back one part alone, pass one of
-   * `decision.decisions` to `refund` of its limiter.
-   *
-   * Throws, or rejects with, a TypeError for a decision that this `consume` did not make.
-   */
-  refund(keys: Each<L, Key>, decision: CombinedDecision): MaybePromise<L[number]["store"]["sync"], void>;
-}
+import { groupsOf, peekCharge, undoCharge } from "./combine-charge.js";
+import type { Combined, CombinedDecision } from "./combined.js";
+import { attachSubject } from "./subject.js";
 
 // The most charges that a store takes in one step.
 const MOST_LIMITERS = 128;
@@ -56,7 +24,7 @@ const MOST_LIMITERS = 128;
  *
  * A limiter with `shadow: true` counts and never refuses. A store that fails is handled as each limiter's
  * `onStoreError` says. When all allow, the decision is degraded if one of theirs is. Throws a TypeError for an object
- * that is not a limiter, and for a store that would have to give tokens back and has no `refund`.
+ * that is not a limiter, and for a store that would have to give tokens back and has no `adjust`.
  * @example
  * const user = createLimiter({ policy: { name: "user", capacity: 10, refill: perSecond(2) } });
  * const tenant = createLimiter({ policy: { name: "tenant", capacity: 100, refill: perSecond(20) }, store: user.store });
@@ -69,47 +37,72 @@ export function combine<const L extends readonly Limiter[]>(limiters: L): Combin
     throw new TypeError(expected("limiters", `a list of 1 to ${MOST_LIMITERS} limiters`, limiters));
   }
   const groups = groupsOf(limiters);
-  for (const group of groups.slice(0, -1)) for (const i of group) requireMethod((limiters[i] as Limiter).store, "refund");
+  for (const group of groups.slice(0, -1)) for (const i of group) requireMethod((limiters[i] as Limiter).store, "adjust");
   const sync = limiters.every(({ store }: Limiter) => store.sync);
   const charged = new WeakMap<object, readonly LimiterCharge[]>(); // an empty list for a refusal
 
   const combined = {
-    consume: (keys: readonly Key[], costs?: number | readonly (number | ConsumeOptions)[]) =>
-      nowOrLater(() => {
-        const charges = chargesFor(limiters, keys, costs);
-        return thenOne(chargeAll(charges, groups), (decisions) => {
-          const decision = decisionOfAll(limiters, decisions);
-          charged.set(decision, decision.allowed ? charges : []);
-          // It has the name of one limiter's policy, and that limiter must not give it back.
-          return tookNothing(decision) as CombinedDecision;
-        });
-      }),
+    consume: (keys: readonly Key[], costs?: Asked) => nowOrLater(() => consume(chargesFor(limiters, keys, costs))),
     refund: (keys: readonly Key[], decision: CombinedDecision) =>
       nowOrLater(() => {
-        const charges = charged.get(Object(decision));
-        if (charges === undefined) throw new TypeError(expected("decision", "one of this `consume`", decision));
         checkEach("keys", keys, limiters);
-        const done = charges.map(({ limiter, policy }, i) => limiter.refund(keys[i] as Key, decision.decisions[i] as Decision, { policy }));
-        return thenAll<void, void>(done, () => undefined);
+        return refund(keys, decision);
+      }),
+    peek: (keys: readonly Key[], costs?: Asked) =>
+      nowOrLater(() => {
+        const peeked = chargesFor(limiters, keys, costs).map(({ limiter, key, asked }) => limiter.peek(key, asked));
+        return thenAll<Decision, CombinedDecision>(peeked, (decisions) => tookNothing(decisionOfAll(limiters, decisions)) as CombinedDecision);
+      }),
+    reset: (keys: readonly Key[]) =>
+      nowOrLater(() => {
+        checkEach("keys", keys, limiters);
+        return thenAll<void, void>(limiters.map((limiter, i) => limiter.reset(keys[i] as Key)), () => undefined);
       }),
   };
+  attachSubject(combined, {
+    limiters,
+    parse(keys, asked) {
+      const { costs, ...others } = ownMembers(typeof asked === "number" ? { costs: asked } : (asked as { readonly costs?: Asked }));
+      checkNames(others, ["costs"]);
+      return chargesFor(limiters, keys as readonly Key[], costs);
+    },
+    consume,
+    partsOf: (decision) => (decision as CombinedDecision).decisions,
+    refund: (charges, decision) => refund(charges.map(({ key }) => key), decision as CombinedDecision),
+  });
   return combined as unknown as Combined<L>;
+
+  function consume(charges: readonly LimiterCharge[]): CombinedDecision | Promise<CombinedDecision> {
+    return thenOne(chargeAll(charges, groups), (decisions) => {
+      const decision = decisionOfAll(limiters, decisions);
+      charged.set(decision, decision.allowed ? charges : []);
+      // It has the name of one limiter's policy, and that limiter must not give it back.
+      return tookNothing(decision) as CombinedDecision;
+    });
+  }
+
+  function refund(keys: readonly Key[], decision: CombinedDecision): void | Promise<void> {
+    const charges = charged.get(Object(decision));
+    if (charges === undefined) throw new TypeError(expected("decision", "one of this `consume`", decision));
+    const done = charges.map(({ limiter, policy }, i) => limiter.refund(keys[i] as Key, decision.decisions[i] as Decision, { policy }));
+    return thenAll<void, void>(done, () => undefined);
+  }
 
   function nowOrLater<T>(make: () => T | Promise<T>): T | Promise<T> {
     return sync ? make() : new Promise((resolve) => resolve(make()));
   }
 }
 
-function chargesFor(limiters: readonly Limiter[], keys: readonly Key[], costs: number | readonly (number | ConsumeOptions)[] = 1): LimiterCharge[] {
+type Asked = number | readonly (number | ConsumeOptions)[];
+
+function chargesFor(limiters: readonly Limiter[], keys: readonly Key[], costs?: Asked): LimiterCharge[] {
   checkEach("keys", keys, limiters);
-  if (typeof costs !== "number") checkEach("costs", costs, limiters);
+  if (typeof costs === "object") checkEach("costs", costs, limiters);
   const names = new Map<Store, Set<string>>();
   return limiters.map((limiter, i) => {
-    const asked = typeof costs === "number" ? costs : costs[i];
-    const policy = policyOf(asked, limiter.policy);
-    const charge = { limiter, key: keys[i] as Key, policy, cost: costOf(asked), encoded: encodeKey(keys[i] as Key) };
+    const charge = chargeOf(limiter, keys[i] as Key, typeof costs === "object" ? costs[i] : costs);
     const known = names.get(limiter.store) ?? new Set();
-    const name = `${policy.name} ${charge.encoded}`;
+    const name = bucketId(charge.policy, charge.encoded);
     if (known.has(name)) throw new TypeError("Expected `keys` to name each bucket once, got one twice");
     names.set(limiter.store, known.add(name));
     return charge;
@@ -147,14 +140,10 @@ function decisionOfAll(limiters: readonly Limiter[], decisions: Decisions): Comb
   const asked = [...limiters.keys()].filter((i) => decisions[i] !== null);
   const decisionAt = (i: number): Decision => decisions[i] as Decision;
   const strict = asked.filter((i) => !internalsOf(limiters[i] as Limiter).shadow);
-  const position = (strict.length > 0 ? strict : asked).reduce((a, b) => (isStricter(decisionAt(b), decisionAt(a)) ? b : a));
+  const position = (strict.length > 0 ? strict : asked).reduce((a, b) => (bindsMore(decisionAt(b), decisionAt(a)) ? b : a));
   const binding = decisionAt(position);
   // One refusal is enough, so only its own store matters. An allowed decision needs all of them.
   const failed = binding.allowed ? asked.map(decisionAt).find(({ degraded }) => degraded) : undefined;
   const failure = failed === undefined ? {} : { degraded: true, error: failed.error };
   return { ...binding, ...failure, refusedBy: binding.allowed ? null : position, decisions } as CombinedDecision;
-}
-
-function isStricter(a: Decision, b: Decision): boolean {
-  return a.retryAfterMs === b.retryAfterMs ? a.remaining < b.remaining : a.retryAfterMs > b.retryAfterMs;
 }

@@ -1,14 +1,16 @@
-import { checkNames, checkOptions, positiveInteger, wholeNumber } from "../core/check.js";
-import { monotonicClock, readClock } from "../core/clock.js";
+import { checkNames, checkOptions, expected, positiveInteger } from "../core/check.js";
+import { parseCost, type Cost } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
-import { bucketId, type Policy } from "../core/policy.js";
-import { refundable } from "../core/refundable.js";
-import type { LocalCharge, MaybePromise, Store } from "../core/store.js";
-import { policyOf, requireMethod, throwOrReject } from "../limiter/arguments.js";
+import type { Key } from "../core/key.js";
+import type { Policy } from "../core/policy.js";
+import type { MaybePromise, Store } from "../port/store.js";
+import { policyOf, requireMethod, throwOrReject, type ConsumeOptions } from "../limiter/arguments.js";
+import { thenAll } from "../limiter/charge.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { refundParts, tookNothing } from "../limiter/refund.js";
+import type { Combined, CombinedDecision, Each } from "./combined.js";
+import { settlementOf, timeOf } from "./settlement.js";
+import { subjectOf } from "./subject.js";
 
 /** How {@link createReservations} behaves. */
 export interface ReservationsOptions {
@@ -19,16 +21,17 @@ export interface ReservationsOptions {
   readonly expiresMs?: number | undefined;
 }
 
-/** An estimated cost that was taken before the work. */
-export interface Reservation<S extends Store = Store> {
+/** An estimated cost that was taken before the work. On {@link combine}, a list: one cost for each limiter. */
+export interface Reservation<S extends Store = Store, Actual = Cost, Made extends Decision = Decision> {
   /** Whether to begin the work: `decision.allowed`. */
   readonly allowed: boolean;
   /** The decision on the estimate. A refusal says how long to wait, as any other. */
-  readonly decision: Decision;
+  readonly decision: Made;
   /**
-   * Corrects the estimate to the actual cost, a whole number of at least 0. Gives back the rest of the estimate, as far
-   * as it has not refilled by itself. Takes what the work cost beyond the estimate, and later calls wait until that has
-   * refilled.
+   * Corrects the estimate to the actual cost in one step: whole numbers of at least 0, for every limit or by the names
+   * of limits. A limit that is left out stays as estimated. Gives back the rest of an estimate, as far as it has not
+   * refilled by itself. Takes what the work cost beyond an estimate, at most one capacity of each limit, and later
+   * calls wait until that has refilled.
    *
    * Answers true when the bucket is correct afterwards. Answers false when there was nothing to settle: after a
    * refusal, after a decision that `onStoreError: "allow"` made, or when the reservation was over. Only the first call
@@ -38,21 +41,34 @@ export interface Reservation<S extends Store = Store> {
    * is thrown too, and the estimate stays taken. Only after the code `"ERR_STORE_OPEN"`, when the store was not asked,
    * may you settle again.
    */
-  settle(actual: number): MaybePromise<S["sync"], boolean>;
-  /** Gives the whole estimate back when nothing was done: `settle(0)`. */
+  settle(actual: Actual): MaybePromise<S["sync"], boolean>;
+  /** Gives the whole estimate back when nothing was done: a cost of 0 for every limit. */
   cancel(): MaybePromise<S["sync"], boolean>;
 }
 
 /** Makes reservations on one limiter. Made by {@link createReservations}. */
 export interface Reservations<S extends Store = Store> {
   /**
-   * Takes `estimate` tokens for `key` if they are there, and nothing otherwise. An estimate above the capacity can
-   * never succeed. `policy` gives this reservation other numbers, such as a tier's.
+   * Takes the estimate for `key` if its tokens are there, and nothing otherwise: so many tokens of every limit, or of
+   * each limit by its name. A limit that is left out costs its own `cost`. An estimate above a capacity can never
+   * succeed. `policy` gives this reservation other numbers, such as a tier's.
    *
-   * Throws a TypeError for a key that identifies no caller, and a RangeError for an estimate that is not a whole number
-   * of at least 1.
+   * Throws a TypeError for a key that identifies no caller or for the name of no limit, and a RangeError for an
+   * estimate that is not whole or takes nothing.
    */
-  reserve(key: Key, estimate: number, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], Reservation<S>>;
+  reserve(key: Key, estimate: Cost, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], Reservation<S>>;
+}
+
+/** Makes reservations on several limiters together. Made by {@link createReservations}. */
+export interface ReservationsTogether<L extends readonly Limiter[]> {
+  /**
+   * Takes the estimates from all limiters, each for its own key, or from none: one number, or the options of `consume`,
+   * for each limiter. `settle` takes the actual cost of each limiter, and corrects each in one step of its own.
+   */
+  reserve(
+    keys: Each<L, Key>,
+    estimates: Each<L, number | ConsumeOptions>,
+  ): MaybePromise<L[number]["store"]["sync"], Reservation<L[number]["store"], Each<L, Cost>, CombinedDecision>>;
 }
 
 /**
@@ -60,82 +76,91 @@ export interface Reservations<S extends Store = Store> {
  * export.
  *
  * The estimate is taken before the work and settled after it. Work that costs more than its estimate takes the rest, up
- * to one capacity below empty; a cost beyond that is not charged. So over any time `t` a key is charged for at most
- * `2 * capacity + rate * t`. A reservation lives in this process only: it holds no timer, and an abandoned one costs
+ * to one capacity of each limit; a cost beyond that is not charged. So a reservation is charged for at most its
+ * estimate and one capacity. A reservation lives in this process only: it holds no timer, and an abandoned one costs
  * nothing.
  *
- * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store lacks `refund` or
- * `debit`.
+ * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store lacks `adjust`.
  * @example
  * const budget = createReservations(limiter, { expiresMs: 120_000 });
  * const reservation = budget.reserve(["user", "42"], 2_000);
  * if (reservation.allowed) reservation.settle(1_450);
  * else console.log(`try again in ${reservation.decision.retryAfterMs} ms`);
  */
-export function createReservations<S extends Store>(limiter: Limiter<S>, options: ReservationsOptions = {}): Reservations<S> {
-  const { policy: ownPolicy, store, guarded } = internalsOf(limiter);
+export function createReservations<S extends Store>(limiter: Limiter<S>, options?: ReservationsOptions): Reservations<S>;
+/**
+ * Reservations on several limiters, such as those of a user and of a team: all are reserved or none.
+ * @example
+ * const user = createLimiter({ policy: { name: "user", capacity: 30_000, refill: perMinute(30_000) } });
+ * const team = createLimiter({ policy: { name: "team", capacity: 90_000, refill: perMinute(90_000) }, store: user.store });
+ * const budget = createReservations(combine([user, team]));
+ * const reservation = budget.reserve([["user", "42"], ["team", "7"]], [2_000, 2_000]);
+ * if (reservation.allowed) reservation.settle([1_450, 1_450]);
+ */
+export function createReservations<const L extends readonly Limiter[]>(limiter: Combined<L>, options?: ReservationsOptions): ReservationsTogether<L>;
+export function createReservations(given: Limiter | Combined, options: ReservationsOptions = {}): unknown {
+  const subject = subjectOf(given);
+  const { limiters } = subject;
+  const one = limiters[0] === given ? given : null;
   const own = checkOptions(options, ["expiresMs"]);
   const expiresMs = positiveInteger("expiresMs", own.expiresMs ?? 300_000);
-  requireMethod(store, "refund");
-  requireMethod(store, "debit");
-  const clock = typeof store.clock === "function" ? store.clock : monotonicClock;
-
-  const made: Reservations = {
-    reserve: (key, estimate, asked) =>
-      throwOrReject(store, () => {
-        if (asked !== undefined) checkNames(asked, ["policy"]);
-        const policy = policyOf(asked, ownPolicy);
-        const cost = positiveInteger("estimate", estimate);
-        const encoded = encodeKey(key);
+  for (const limiter of limiters) requireMethod(internalsOf(limiter).store, "adjust");
+  const sync = limiters.every(({ store }) => store.sync);
+  return {
+    reserve: (key: unknown, estimate: unknown, asked?: { readonly policy?: Policy | undefined }) =>
+      throwOrReject({ sync }, () => {
+        const charges = subject.parse(key, one === null ? { costs: estimate } : checkEstimate(one, estimate as Cost, asked));
+        if (charges.every(({ cost }) => cost === 0)) throw new RangeError(expected("estimate", "at least 1 token", estimate));
         // Read before the call is sent: a reservation that seems older gives back less, never more.
-        const at = readClock(clock);
-        const make = (decision: Decision): Reservation => reservationOf(decision, policy, encoded, at);
-        const decided = limiter.consume(key, { cost, policy });
-        return decided instanceof Promise ? decided.then(make) : make(decided as Decision);
+        const instants = limiters.map(timeOf);
+        const decided = subject.consume(charges);
+        return decided instanceof Promise ? decided.then(make) : make(decided);
+
+        function make(decision: Decision): Reservation<Store, unknown> {
+          const parts = subject.partsOf(decision);
+          const settlements = charges.map((charge, i) => settlementOf(charge, decision.allowed ? (parts[i] ?? null) : null, instants[i] as number, expiresMs));
+          const settle = (actual: unknown): boolean | Promise<boolean> =>
+            throwOrReject({ sync }, () => {
+              const list = one === null ? checkActual(actual, limiters) : [actual];
+              // All are checked before any is settled.
+              const used = settlements.map(({ parse }, i) => parse(list[i] as Cost));
+              return settleAll(settlements.map((settlement, i) => () => settlement.settle(used[i] as number)));
+            });
+          return { allowed: decision.allowed, decision, settle, cancel: () => settle(one === null ? limiters.map(() => 0) : 0) };
+        }
       }),
   };
-  return made as unknown as Reservations<S>;
-
-  function reservationOf(decision: Decision, policy: Policy, key: string, at: number): Reservation {
-    const charge = decision.degraded ? guarded.localChargeOf(decision) : wasCharged(decision) ? { store, policy } : null;
-    // From here on only the reservation gives back what the decision took.
-    tookNothing(decision);
-    let outcome: boolean | Promise<boolean> | undefined;
-
-    const settle = (actual: number): boolean | Promise<boolean> =>
-      throwOrReject(store, () => {
-        const used = wholeNumber("actual", actual);
-        if (outcome !== undefined) return outcome;
-        // Set first, so that a failure below does not settle twice.
-        outcome = false;
-        const ageMs = readClock(clock) - at;
-        if (charge === null || ageMs >= expiresMs) return false;
-        const correct = correctionOf(charge, decision, key, used, ageMs);
-        // An exact estimate needs no call, and so says nothing about the store.
-        if (correct === null) return (outcome = true);
-        let wasAsked = true;
-        const done = charge.store === store ? guarded.call([bucketId(policy, key)], correct, () => void (wasAsked = false)) : correct();
-        const settled = done instanceof Promise ? done.then(() => true) : true;
-        // A call that failed otherwise may have been carried out, so only this one may be repeated.
-        outcome = wasAsked ? settled : undefined;
-        return settled;
-      });
-    return { allowed: decision.allowed, decision, settle, cancel: () => settle(0) } as Reservation;
-  }
 }
 
-// A shadow limiter's refusal took nothing, though it says allowed.
-function wasCharged(decision: Decision): boolean {
-  return decision.allowed && !Object.hasOwn(decision, "shadow");
+function checkEstimate(limiter: Limiter, estimate: Cost, asked: { readonly policy?: Policy | undefined } = {}): ConsumeOptions {
+  checkNames(asked, ["policy"]);
+  if (estimate === undefined) throw new TypeError(expected("estimate", "tokens", estimate));
+  parseCost(policyOf(asked, limiter.policy), estimate, "estimate");
+  return { ...asked, cost: estimate };
 }
 
-/** The call that makes `used` tokens of the decision's cost, which was taken `ageMs` ago; null when none is needed. */
-function correctionOf(
-  { store, policy }: LocalCharge | { readonly store: Store; readonly policy: Policy },
-  decision: Decision, key: string, used: number, ageMs: number,
-): (() => void | Promise<void>) | null {
-  const { cost } = decision;
-  if (used > cost) return () => requireMethod(store, "debit").call(store, policy, key, used - cost);
-  const parts = refundable(decision, policy, cost - used, ageMs);
-  return parts.length === 0 ? null : () => refundParts(store, parts, key);
+function checkActual(actual: unknown, limiters: readonly Limiter[]): readonly Cost[] {
+  if (Array.isArray(actual) && actual.length === limiters.length) return actual as readonly Cost[];
+  throw new TypeError(expected("actual", `a list of ${limiters.length}, one for each limiter`, actual));
+}
+
+/** Runs all, also those after one that failed. Fails with the first failure when all are done. */
+function settleAll(settle: ReadonlyArray<() => boolean | Promise<boolean>>): boolean | Promise<boolean> {
+  const failures: unknown[] = [];
+  const fail = (error: unknown): boolean => {
+    failures.push(error);
+    return false;
+  };
+  const done = settle.map((each) => {
+    try {
+      const settled = each();
+      return settled instanceof Promise ? settled.catch(fail) : settled;
+    } catch (error) {
+      return fail(error);
+    }
+  });
+  return thenAll<boolean, boolean>(done, (all) => {
+    if (failures.length > 0) throw failures[0];
+    return all.every(Boolean);
+  });
 }

@@ -34,7 +34,7 @@ export class WaitError extends SluiceError<WaitErrorCode> {
 }
 
 /** The error for a cost above the capacity. */
-export function neverFits(cost: number, capacity: number): WaitError {
+export function tooLarge(cost: number, capacity: number): WaitError {
   return new WaitError("ERR_WAIT_NEVER", `Expected \`cost\` to be at most the capacity, ${capacity}, got ${cost}. Split the work, or raise the capacity`, Infinity);
 }
 

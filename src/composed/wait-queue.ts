@@ -1,19 +1,18 @@
 import { monotonicClock, readClock } from "../core/clock.js";
+import { sameCosts } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
-import type { Key } from "../core/key.js";
-import type { Policy } from "../core/policy.js";
 import { storeTimeoutOf } from "../limiter/internals.js";
-import type { Limiter } from "../limiter/limiter.js";
-import { expectedWait, forecastAfter, FULL, refundForecast, type Forecast } from "./forecast.js";
-import { neverFits, storeFailed, tooLate } from "./wait-error.js";
+import { expectedWait, forecastAfter, FULL, refundForecast, want, type Forecast, type Wanted } from "./forecast.js";
+import type { LimiterCharge } from "../limiter/charge.js";
+import type { Subject } from "./subject.js";
+import { storeFailed, tooLarge, tooLate } from "./wait-error.js";
 
 // The longest timer that platforms hold. A longer wait takes several.
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /** One caller of a {@link WaitQueue}. */
 export interface QueuedWait {
-  readonly cost: number;
-  readonly policy: Policy;
+  readonly charges: readonly LimiterCharge[];
   /** The latest instant of the monotonic clock at which its tokens may come. */
   readonly until: number;
   /** The instant that a refusal named: no call before it. -Infinity at first. */
@@ -32,7 +31,7 @@ interface Answer {
 }
 
 /**
- * The callers that wait for one key, served in order of arrival.
+ * The callers that wait for one key, or for the same keys of several limiters, served in order of arrival.
  *
  * The queue asks the store in rounds. A round sends one call for each of the first callers, as many as the expected
  * tokens serve. Granted tokens go to the first caller of the queue if it wants as many under the same policy. A round
@@ -40,14 +39,13 @@ interface Answer {
  * tokens are expected.
  */
 export class WaitQueue {
-  readonly #limiter: Limiter;
-  readonly #key: Key;
+  readonly #subject: Subject;
   readonly #jitterMs: number;
   readonly #storeTimeoutMs: number;
   readonly #onEmpty: () => void;
   readonly #waits = new Set<QueuedWait>();
   /** Tokens that all callers want. */
-  #wanted = 0;
+  readonly #wanted: Wanted = new Map();
   /** No caller has an `until` before it. */
   #soonest = Infinity;
   /** Null while nothing is known: before the first decision, and while a fallback answers. */
@@ -59,11 +57,11 @@ export class WaitQueue {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `onEmpty` is called once, when no caller and no call is left. */
-  constructor(limiter: Limiter, key: Key, jitterMs: number, onEmpty: () => void) {
-    this.#limiter = limiter;
-    this.#key = key;
+  constructor(subject: Subject, jitterMs: number, onEmpty: () => void) {
+    this.#subject = subject;
     this.#jitterMs = jitterMs;
-    this.#storeTimeoutMs = storeTimeoutOf(limiter);
+    // Several limiters may be asked one after another.
+    this.#storeTimeoutMs = subject.limiters.reduce((sum, limiter) => sum + storeTimeoutOf(limiter), 0);
     this.#onEmpty = onEmpty;
   }
 
@@ -75,7 +73,7 @@ export class WaitQueue {
   /** Adds a caller, or rejects it when its tokens are known to come too late. */
   join(wait: QueuedWait, now: number): void {
     this.#waits.add(wait);
-    this.#wanted += wait.cost;
+    want(this.#wanted, wait.charges);
     const { notBefore } = this.#first ?? wait;
     if (this.#rejectIfLate(wait, this.#knownWait(wait, this.#wanted, notBefore, now), now, 0)) return;
     this.#soonest = Math.min(this.#soonest, wait.until);
@@ -84,7 +82,7 @@ export class WaitQueue {
 
   /** Removes a caller, wherever it stands; call {@link step} afterwards. */
   leave(wait: QueuedWait): void {
-    if (this.#waits.delete(wait)) this.#wanted -= wait.cost;
+    if (this.#waits.delete(wait)) want(this.#wanted, wait.charges, -1);
   }
 
   /** Begins a round if tokens should be there, and sets the timer if not. Does nothing during a round. */
@@ -94,7 +92,7 @@ export class WaitQueue {
     const now = readClock(monotonicClock);
     if (now - this.#soonest > this.#storeTimeoutMs) this.#rejectLate(now, this.#storeTimeoutMs);
     for (const first of this.#waits) {
-      const waitMs = this.#knownWait(first, first.cost, first.notBefore, now);
+      const waitMs = this.#knownWait(first, want(new Map(), first.charges), first.notBefore, now);
       // A forecast that was early is no reason to reject: hence the grace.
       if (this.#rejectIfLate(first, waitMs, now, this.#storeTimeoutMs)) continue;
       if (waitMs > 0) this.#timer = setTimeout(() => this.step(), Math.min(waitMs, LONGEST_DELAY_MS));
@@ -112,7 +110,7 @@ export class WaitQueue {
     const grants = new Set<Answer>();
     const answers = (await Promise.all(asked.map((wait) => this.#ask(wait, grants)))).filter((answer) => answer !== null);
     // These tokens have no caller, or would let one overtake. If the store fails here, less is granted, not more.
-    const refunds = [...grants].map(async ({ asked: { policy }, decision }) => this.#limiter.refund(this.#key, decision, { policy }));
+    const refunds = [...grants].map(async ({ asked, decision }) => this.#subject.refund(asked.charges, decision));
     if (answers.length > 0) this.#learn(answers, grants, sentAt);
     await Promise.allSettled(refunds);
     this.#isInRound = false;
@@ -124,19 +122,18 @@ export class WaitQueue {
   #affordable(): QueuedWait[] {
     const decidedAt = readClock(monotonicClock) + this.#tripMs;
     const asked: QueuedWait[] = [];
-    let tokens = 0;
+    const wanted: Wanted = new Map();
     for (const wait of this.#waits) {
-      tokens += wait.cost;
-      if (asked.length > 0 && (this.#isDegraded || expectedWait(this.#forecast ?? FULL, wait.policy, tokens, decidedAt) > 0)) break;
+      want(wanted, wait.charges);
+      if (asked.length > 0 && (this.#isDegraded || expectedWait(this.#forecast ?? FULL, wait.charges, wanted, decidedAt) > 0)) break;
       asked.push(wait);
     }
     return asked;
   }
 
   async #ask(asked: QueuedWait, grants: Set<Answer>): Promise<Answer | null> {
-    const { cost, policy } = asked;
     try {
-      const decision = await this.#limiter.consume(this.#key, { cost, policy });
+      const decision = await this.#subject.consume(asked.charges);
       const answer = { asked, decision, receivedAt: monotonicClock() };
       if (decision.allowed) this.#handOut(grants.add(answer));
       return answer;
@@ -166,8 +163,8 @@ export class WaitQueue {
     const mayBeLate = refusals.length > 0 || this.#forecast === null;
     this.#tripMs = Math.floor(last.receivedAt - sentAt);
     this.#isDegraded = degraded;
-    this.#forecast = degraded ? null : forecastAfter(last.decision, last.asked.policy, now);
-    for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.policy, asked.cost, now);
+    this.#forecast = degraded ? null : forecastAfter(this.#subject.partsOf(last.decision), last.asked.charges, now);
+    for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.charges, now);
     // The forecast knows nothing of a fallback's bucket, but its next token is known.
     if (degraded && remaining === 0) this.#delayFirst(now + nextTokenMs);
     for (const refusal of refusals) this.#refuse(refusal, refunded.size > 0);
@@ -179,10 +176,10 @@ export class WaitQueue {
   }
 
   #refuse({ asked, decision, receivedAt }: Answer, isRefunded: boolean): void {
-    const { retryAfterMs, resetMs, capacity, degraded, error } = decision;
+    const { retryAfterMs, resetMs, cost, capacity, degraded, error } = decision;
     // The refusal may count tokens that are refunded now: then the forecast alone tells the wait.
     asked.notBefore = Math.ceil(receivedAt) + (isRefunded ? 1 : Math.max(1, retryAfterMs));
-    if (retryAfterMs === Infinity) this.#reject(asked, neverFits(asked.cost, capacity));
+    if (retryAfterMs === Infinity) this.#reject(asked, tooLarge(cost, capacity));
     // No bucket refused, so there is none to wait for.
     else if (degraded && resetMs === 0) this.#reject(asked, storeFailed(error));
   }
@@ -202,12 +199,15 @@ export class WaitQueue {
   #rejectLate(now: number, graceMs: number): void {
     if (this.#soonest === Infinity) return;
     this.#soonest = Infinity;
-    let tokens = 0;
+    const wanted: Wanted = new Map();
     let notBefore = -Infinity;
     for (const wait of this.#waits) {
       notBefore = Math.max(notBefore, wait.notBefore);
-      if (this.#rejectIfLate(wait, this.#knownWait(wait, tokens + wait.cost, notBefore, now), now, graceMs)) continue;
-      tokens += wait.cost;
+      want(wanted, wait.charges);
+      if (this.#rejectIfLate(wait, this.#knownWait(wait, wanted, notBefore, now), now, graceMs)) {
+        want(wanted, wait.charges, -1);
+        continue;
+      }
       this.#soonest = Math.min(this.#soonest, wait.until);
     }
   }
@@ -220,8 +220,8 @@ export class WaitQueue {
   }
 
   // That an unknown bucket is full is an assumption, and rejects no caller.
-  #knownWait({ policy }: QueuedWait, tokens: number, notBefore: number, now: number): number {
-    const waitMs = this.#forecast === null ? 0 : expectedWait(this.#forecast, policy, tokens, now);
+  #knownWait({ charges }: QueuedWait, wanted: Wanted, notBefore: number, now: number): number {
+    const waitMs = this.#forecast === null ? 0 : expectedWait(this.#forecast, charges, wanted, now);
     return Math.max(waitMs, notBefore - now);
   }
 
@@ -230,7 +230,7 @@ export class WaitQueue {
   }
 }
 
-function matchingGrant(grants: Set<Answer>, { cost, policy }: QueuedWait): Answer | undefined {
-  for (const grant of grants) if (grant.asked.cost === cost && grant.asked.policy === policy) return grant;
+function matchingGrant(grants: Set<Answer>, { charges }: QueuedWait): Answer | undefined {
+  for (const grant of grants) if (grant.asked.charges.every(({ policy, cost }, i) => policy === charges[i]?.policy && sameCosts(cost, charges[i].cost))) return grant;
   return undefined;
 }

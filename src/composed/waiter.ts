@@ -1,13 +1,17 @@
 import { checkOptions, expected, ownMembers, positiveInteger, wholeNumber } from "../core/check.js";
+import { costAt, type Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
-import { costOf, policyOf, type ConsumeOptions } from "../limiter/arguments.js";
+import type { Key } from "../core/key.js";
+import type { ConsumeOptions } from "../limiter/arguments.js";
+import { bucketId, type Policy } from "../core/policy.js";
 import { isShadow } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { sharesWork } from "../platform.js";
 import { Cancellations, type AbortSignalLike } from "./abort.js";
+import type { Combined, CombinedDecision, Each } from "./combined.js";
 import { nextMillisecond } from "./forecast.js";
-import { neverFits, queueFull } from "./wait-error.js";
+import { subjectOf, type Subject } from "./subject.js";
+import { queueFull, tooLarge } from "./wait-error.js";
 import { WaitQueue, type QueuedWait } from "./wait-queue.js";
 
 /** Bounds of a {@link Waiter}. */
@@ -25,8 +29,8 @@ export interface WaiterOptions {
   readonly jitterMs?: number;
 }
 
-/** One call's own cost, policy, bound and signal. */
-export interface WaitOptions extends ConsumeOptions {
+/** One call's own bound and signal. */
+export interface WaitBounds {
   /**
    * The longest wait for tokens, in whole milliseconds; 0 takes tokens that are there or none. Default: the waiter's.
    */
@@ -35,11 +39,24 @@ export interface WaitOptions extends ConsumeOptions {
   readonly signal?: AbortSignalLike | undefined;
 }
 
-/** Waits for tokens, first come, first served. Made by {@link createWaiter}. */
-export interface Waiter {
+/** One call's own cost, policy, bound and signal. */
+export interface WaitOptions extends ConsumeOptions, WaitBounds {}
+
+/** One call's own costs, bound and signal, for several limiters together. */
+export interface WaitTogetherOptions<L extends readonly Limiter[]> extends WaitBounds {
+  /** What `consume` of {@link combine} takes: one number for all limiters, or a list. */
+  readonly costs?: number | Each<L, number | ConsumeOptions> | undefined;
+}
+
+/**
+ * Waits for tokens, first come, first served. Made by {@link createWaiter}. A waiter on {@link combine} gets a list of
+ * keys, one for each limiter.
+ */
+export interface Waiter<K = Key, Options extends WaitBounds = WaitOptions, Made extends Decision = Decision> {
   /**
    * Resolves with the decision that took the tokens for `key`, as soon as they are there and all earlier callers for
-   * this key have theirs. The cost is 1 unless a number or options say otherwise.
+   * this key have theirs. The cost is that of the policy's limits, 1 by default, unless a number or options say
+   * otherwise.
    *
    * Rejects with a {@link WaitError} as soon as the tokens are known to come after `maxWaitMs`; at once when the cost
    * is above the capacity or too many callers wait; and when the store fails without a fallback. Rejects with a
@@ -49,7 +66,7 @@ export interface Waiter {
    * `maxWaitMs` bounds the wait for tokens. The store's own time comes on top: at most `storeTimeoutMs` until the call
    * is sent, and as much again for its answer. A limiter with `shadow: true` lets every caller through at once.
    */
-  wait(key: Key, asked?: number | WaitOptions): Promise<Decision>;
+  wait(key: K, asked?: number | Options): Promise<Made>;
   /** The number of callers that wait now, for all keys. On Cloudflare Workers also those whose request ended early. */
   readonly waiting: number;
 }
@@ -71,15 +88,28 @@ export interface Waiter {
  * const mail = createWaiter(limiter, { maxWaitMs: 60_000 });
  * await mail.wait("smtp.example"); // resolves when this caller has its token
  */
-export function createWaiter(limiter: Limiter, options: WaiterOptions = {}): Waiter {
-  if (typeof limiter?.consume !== "function") throw new TypeError(expected("limiter", "made by createLimiter", limiter));
+export function createWaiter(limiter: Limiter, options?: WaiterOptions): Waiter;
+/**
+ * Makes a waiter on several limiters: it waits until all of them allow. Each list of keys has a queue.
+ * @example
+ * const user = createLimiter({ policy: { name: "user", capacity: 10, refill: perSecond(2) } });
+ * const tenant = createLimiter({ policy: { name: "tenant", capacity: 100, refill: perSecond(20) }, store: user.store });
+ * const waiter = createWaiter(combine([user, tenant]), { maxWaitMs: 5_000 });
+ * await waiter.wait([["user", "42"], ["tenant", "acme"]]);
+ */
+export function createWaiter<const L extends readonly Limiter[]>(
+  limiter: Combined<L>,
+  options?: WaiterOptions,
+): Waiter<Each<L, Key>, WaitTogetherOptions<L>, CombinedDecision>;
+export function createWaiter(limiter: Limiter | Combined, options: WaiterOptions = {}): unknown {
+  const subject = subjectOf(limiter);
   const names = ["maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs"];
   const { maxWaitMs = Infinity, maxWaiters = 100_000, maxWaitersPerKey = 10_000, jitterMs = 0 } = checkOptions(options, names);
   checkMaxWait(maxWaitMs);
   positiveInteger("maxWaiters", maxWaiters);
   positiveInteger("maxWaitersPerKey", maxWaitersPerKey);
   wholeNumber("jitterMs", jitterMs);
-  return new QueueingWaiter(limiter, { maxWaitMs, maxWaiters, maxWaitersPerKey, jitterMs });
+  return new QueueingWaiter(subject, { maxWaitMs, maxWaiters, maxWaitersPerKey, jitterMs });
 }
 
 /** A caller and its queue, for the signal that may cancel it. */
@@ -90,8 +120,8 @@ interface Cancellable {
 
 type Resolve = (decision: Decision | Promise<Decision>) => void;
 
-class QueueingWaiter implements Waiter {
-  readonly #limiter: Limiter;
+class QueueingWaiter {
+  readonly #subject: Subject;
   readonly #options: Required<WaiterOptions>;
   readonly #isShared = sharesWork();
   readonly #queues = new Map<string, WaitQueue>();
@@ -105,8 +135,8 @@ class QueueingWaiter implements Waiter {
   });
   #waiting = 0;
 
-  constructor(limiter: Limiter, options: Required<WaiterOptions>) {
-    this.#limiter = limiter;
+  constructor(subject: Subject, options: Required<WaiterOptions>) {
+    this.#subject = subject;
     this.#options = options;
   }
 
@@ -114,30 +144,29 @@ class QueueingWaiter implements Waiter {
     return this.#waiting;
   }
 
-  wait(key: Key, asked: number | WaitOptions = {}): Promise<Decision> {
+  wait(key: unknown, asked: number | WaitOptions = {}): Promise<Decision> {
     return new Promise((resolve, reject) => {
-      this.#enter(key, typeof asked === "number" ? { cost: asked } : asked, resolve, reject);
+      this.#enter(key, asked, resolve, reject);
     });
   }
 
-  #enter(key: Key, options: WaitOptions, resolve: Resolve, reject: (reason: unknown) => void): void {
-    if (typeof options !== "object" || options === null) throw new TypeError(expected("asked", "a cost or an object", options));
-    const { maxWaitMs = this.#options.maxWaitMs, signal, ...asked } = ownMembers(options);
-    const policy = policyOf(asked, this.#limiter.policy);
-    const cost = costOf(asked);
-    const name = `${policy.name} ${encodeKey(key)}`;
+  #enter(key: unknown, options: number | WaitOptions, resolve: Resolve, reject: (reason: unknown) => void): void {
+    const isOptions = typeof options === "object" && options !== null;
+    if (!isOptions && typeof options !== "number") throw new TypeError(expected("asked", "a cost or an object", options));
+    const { maxWaitMs = this.#options.maxWaitMs, signal, ...asked }: WaitOptions = ownMembers(isOptions ? options : {});
+    const charges = this.#subject.parse(key, isOptions ? asked : options);
+    const name = charges.map(({ policy, encoded }) => bucketId(policy, encoded)).join("\n");
     checkMaxWait(maxWaitMs);
     if (signal !== undefined && typeof signal?.addEventListener !== "function") throw new TypeError(expected("signal", "an AbortSignal", signal));
     if (signal?.aborted) return reject(signal.reason);
-    if (isShadow(this.#limiter)) return resolve(this.#limiter.consume(key, { cost, policy }));
-    if (cost > policy.maxCost) throw neverFits(cost, policy.maxCost);
+    if (this.#subject.limiters.every(isShadow)) return resolve(this.#subject.consume(charges));
+    for (const { limiter, policy, cost } of charges) if (!isShadow(limiter)) checkFits(policy, cost);
 
     // Read once: a `maxWaitMs` of 0 must not be over at the next reading.
     const now = nextMillisecond();
-    const queue = this.#queueOf(name, key);
+    const queue = this.#queueOf(name);
     const wait: QueuedWait = {
-      cost,
-      policy,
+      charges,
       until: now + maxWaitMs,
       notBefore: -Infinity,
       resolve: (decision) => (settled(), resolve(decision)),
@@ -153,18 +182,24 @@ class QueueingWaiter implements Waiter {
     queue.join(wait, now);
   }
 
-  #queueOf(name: string, key: Key): WaitQueue {
+  #queueOf(name: string): WaitQueue {
     const { maxWaiters, maxWaitersPerKey, jitterMs } = this.#options;
     if (this.#isShared && this.#waiting >= maxWaiters) throw queueFull("maxWaiters", maxWaiters);
     let queue = this.#queues.get(name);
     if (queue === undefined) {
-      queue = new WaitQueue(this.#limiter, typeof key === "string" ? key : [...key], jitterMs, () => this.#queues.delete(name));
+      queue = new WaitQueue(this.#subject, jitterMs, () => this.#queues.delete(name));
       // Otherwise a queue of one caller: no other request may need it (law L15).
       if (this.#isShared) this.#queues.set(name, queue);
     }
     if (queue.length >= maxWaitersPerKey) throw queueFull("maxWaitersPerKey", maxWaitersPerKey);
     return queue;
   }
+}
+
+function checkFits(policy: Policy, costs: Costs): void {
+  policy.limits.forEach(({ capacity }, i) => {
+    if (costAt(costs, i) > capacity) throw tooLarge(costAt(costs, i), capacity);
+  });
 }
 
 function checkMaxWait(ms: unknown): void {

@@ -1,3 +1,4 @@
+import { notDefined } from "./check.js";
 import type { Limit } from "./limit.js";
 
 /**
@@ -18,8 +19,13 @@ export interface Bucket {
   unitsPerToken: number;
 }
 
-/** A full bucket of `limit`: the state of a key without a record. */
+/**
+ * A full bucket of `limit`: the state of a key without a record.
+ *
+ * Throws a TypeError for a limit of a copied policy, which has no numbers to count with.
+ */
 export function fullBucket(limit: Limit): Bucket {
+  if (limit.unitsPerMs === undefined) throw notDefined(limit);
   return { spent: 0, at: 0, unitsPerMs: limit.unitsPerMs, unitsPerToken: limit.unitsPerToken };
 }
 
@@ -29,7 +35,7 @@ export function fullBucket(limit: Limit): Bucket {
  * Exact although the elapsed time is not capped: a product beyond 2^53 is rounded, but exceeds all that can be spent.
  */
 export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
-  if (bucket.spent === 0 || isImpossible(bucket, limit, now)) return 0;
+  if (bucket.spent === 0) return 0;
   const refilled = bucket.unitsPerMs * Math.max(0, now - bucket.at);
   const spent = Math.max(0, bucket.spent - refilled);
   return bucket.unitsPerToken === limit.unitsPerToken ? spent : convert(spent, bucket.unitsPerToken, limit.unitsPerToken);
@@ -65,12 +71,17 @@ export function charge(bucket: Bucket, limit: Limit, now: number, units: number)
   bucket.unitsPerToken = limit.unitsPerToken;
 }
 
-/** Whether the record was counted in other numbers than those of `limit`. Even a refusal must settle it (law L3). */
-export function isStale(bucket: Bucket, limit: Limit): boolean {
-  return bucket.unitsPerMs !== limit.unitsPerMs || bucket.unitsPerToken !== limit.unitsPerToken;
+/**
+ * Whether the record was counted in other numbers than those of `limit`, or is impossible. Even a refusal must settle
+ * it (law L3): otherwise an impossible record would refuse until the clock has caught up (law L6).
+ */
+export function isStale(bucket: Bucket, limit: Limit, now: number): boolean {
+  if (bucket.unitsPerMs !== limit.unitsPerMs || bucket.unitsPerToken !== limit.unitsPerToken) return true;
+  return bucket.spent > 0 && isImpossible(bucket, limit, now);
 }
 
-// A record more than one full refill ahead of the clock counts as full: waiting it out would take too long.
+// A record more than one full refill ahead of the clock is brought to now, for waiting it out would take too long. What
+// it has spent stays: counting it as full would lift a fine.
 function isImpossible(bucket: Bucket, limit: Limit, now: number): boolean {
   return bucket.at - now > limit.fullMs;
 }

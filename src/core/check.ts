@@ -12,6 +12,11 @@ export function expected(name: string, what: string, got: unknown): string {
   return `Expected \`${name}\` to be ${what}, got ${show(got)}`;
 }
 
+/** The error for a policy that definePolicy did not make, such as a copy, which lacks what the arithmetic needs. */
+export function notDefined(policy: unknown, name = "policy", what = "made by definePolicy"): TypeError {
+  return new TypeError(`${expected(name, what, policy)}. Pass a copy to definePolicy first.`);
+}
+
 /** Returns the text after an unknown option, such as what to write instead. Undefined for a name it does not know. */
 export type Explain = (name: string, known: readonly string[]) => string | undefined;
 

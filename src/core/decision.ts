@@ -1,11 +1,13 @@
 import { charge, isStale, lagAt, remainingOf, spentAt, untilFull, waitFor, type Bucket } from "./bucket.js";
-import type { Limit } from "./limit.js";
+import { costAt, type Costs, type Limit } from "./limit.js";
 import type { Policy } from "./policy.js";
 
 /** The state of one limit after a decision. The numbers here are of a bucket of 10 tokens that refills 2 per second. */
 export interface Reading {
   /** The limit's name. */
   readonly limit: string;
+  /** Whole tokens of this limit that were asked for: 1. */
+  readonly cost: number;
   /** Whole tokens that the bucket can hold: 10. */
   readonly capacity: number;
   /** Whole tokens left after this decision: 7 after three calls. */
@@ -22,11 +24,10 @@ export interface Reading {
 export interface DecisionFacts extends Reading {
   /** The policy's name. */
   readonly policy: string;
-  /** Whole tokens requested. */
-  readonly cost: number;
   /**
    * One reading for each limit of a policy of several, in its order; null for a policy of one. The decision's own
-   * numbers are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest tokens left.
+   * numbers are those of the limit that binds: the longest refusing wait, or, when allowed, the fewest requests of this
+   * cost left.
    */
   readonly limits: readonly Reading[] | null;
   /** When it was decided, in milliseconds of the store's clock. A refund uses it to omit what has refilled since. */
@@ -65,35 +66,50 @@ export type Decision = Allowed | Refused;
  * `buckets` holds one record for each limit of the policy, in its order, and is changed in place. A refusal changes
  * nothing (law L3) except a record that was counted in old numbers, which it settles (law L14).
  */
-export function consume(buckets: readonly Bucket[], policy: Policy, cost: number, now: number): Decision {
-  const decision = decide(buckets, policy, cost, now, true);
-  for (let i = 0; i < buckets.length; i++) {
-    const limit = policy.limits[i] as Limit;
-    const bucket = buckets[i] as Bucket;
-    if (decision.allowed) charge(bucket, limit, now, cost * limit.unitsPerToken);
-    else if (isStale(bucket, limit)) charge(bucket, limit, now, 0);
-  }
+export function consume(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number): Decision {
+  const decision = decide(buckets, policy, costs, now, true);
+  if (!decision.allowed) settleStale(buckets, policy, now);
+  else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);
   return decision;
 }
 
 /** The decision that {@link consume} would make. Changes nothing. */
-export function peek(buckets: readonly Bucket[], policy: Policy, cost: number, now: number): Decision {
-  return decide(buckets, policy, cost, now, false);
+export function peek(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number): Decision {
+  return decide(buckets, policy, costs, now, false);
 }
 
-/** Gives `tokens` back to every bucket, up to full. */
-export function refund(buckets: readonly Bucket[], policy: Policy, tokens: number, now: number): void {
+/**
+ * Changes every bucket by so many tokens, whatever is there: above 0 they are taken, below 0 given back, up to full.
+ * Returns false, and changes nothing, when more than 2^53 - 1 units of a limit would be spent.
+ */
+export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number): boolean {
   // A product beyond 2^53 is rounded, but it then exceeds anything that can be spent.
-  policy.limits.forEach((limit, i) => charge(buckets[i] as Bucket, limit, now, -tokens * limit.unitsPerToken));
+  const tooMuch = policy.limits.some((limit, i) => spentAt(buckets[i] as Bucket, limit, now) + costAt(changes, i) * limit.unitsPerToken > Number.MAX_SAFE_INTEGER);
+  if (!tooMuch) for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(changes, i), now);
+  return !tooMuch;
 }
 
-/** Takes `tokens` from every bucket even if they are not there. Stops charging when twice the capacity is spent. */
-export function debit(buckets: readonly Bucket[], policy: Policy, tokens: number, now: number): void {
-  policy.limits.forEach((limit, i) => {
-    const bucket = buckets[i] as Bucket;
-    const room = Math.min(2 * limit.size, Number.MAX_SAFE_INTEGER) - spentAt(bucket, limit, now);
-    charge(bucket, limit, now, Math.max(0, Math.min(tokens * limit.unitsPerToken, room)));
-  });
+/** Brings the records that were counted in old numbers to those of `policy` (law L14), and impossible ones to now. */
+export function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
+  for (let i = 0; i < buckets.length; i++) {
+    if (isStale(buckets[i] as Bucket, policy.limits[i] as Limit, now)) chargeAt(buckets, policy, i, 0, now);
+  }
+}
+
+/**
+ * The decision of {@link peek} as it is while a block has `blockMs` left: no limit has a token before the block ends.
+ */
+export function whileBlocked(decision: Decision, blockMs: number): Decision {
+  const isImpossible = decision.reason === "cost_above_capacity";
+  const blocked = <R extends Reading>(reading: R): R => {
+    const { remaining, retryAfterMs, nextTokenMs, resetMs } = reading;
+    const waits = [retryAfterMs, remaining > 0 ? 0 : nextTokenMs, resetMs].map((ms) => Math.max(ms, blockMs));
+    return { ...reading, remaining: 0, retryAfterMs: waits[0] as number, nextTokenMs: waits[1] as number, resetMs: waits[2] as number };
+  };
+  const refused = { ...blocked(decision), allowed: false, reason: isImpossible ? "cost_above_capacity" : "limited" } as const;
+  if (decision.limits === null) return refused;
+  const limits = decision.limits.map(blocked);
+  return { ...refused, ...limits.reduce((a, b) => (bindsMore(b, a) ? b : a)), limits };
 }
 
 /**
@@ -105,19 +121,28 @@ export function readings(decision: Decision): readonly Reading[] {
   return decision.limits ?? [decision];
 }
 
-function decide(buckets: readonly Bucket[], policy: Policy, cost: number, now: number, take: boolean): Decision {
-  if (policy.limits.length > 1) return decideSeveral(buckets, policy, cost, now, take);
+function chargeAt(buckets: readonly Bucket[], policy: Policy, i: number, tokens: number, now: number): void {
+  const limit = policy.limits[i] as Limit;
+  charge(buckets[i] as Bucket, limit, now, tokens * limit.unitsPerToken);
+}
+
+function decide(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, take: boolean): Decision {
+  if (policy.limits.length > 1) return decideSeveral(buckets, policy, costs, now, take);
   const limit = policy.limits[0];
   const bucket = buckets[0] as Bucket;
+  const cost = costAt(costs, 0);
   const wait = waitOf(bucket, limit, cost, now);
   return answer(bucket, limit, policy, cost, take && wait === 0 ? cost : 0, wait, now);
 }
 
 // A function of its own: V8 allocates for a function's closures even when a call does not reach them.
-function decideSeveral(buckets: readonly Bucket[], policy: Policy, cost: number, now: number, take: boolean): Decision {
-  const waits = policy.limits.map((limit, i) => waitOf(buckets[i] as Bucket, limit, cost, now));
-  const taken = take && waits.every((wait) => wait === 0) ? cost : 0;
-  const all = policy.limits.map((limit, i) => answer(buckets[i] as Bucket, limit, policy, cost, taken, waits[i] as number, now));
+function decideSeveral(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, take: boolean): Decision {
+  const waits = policy.limits.map((limit, i) => waitOf(buckets[i] as Bucket, limit, costAt(costs, i), now));
+  const taken = take && waits.every((wait) => wait === 0);
+  const all = policy.limits.map((limit, i) => {
+    const cost = costAt(costs, i);
+    return answer(buckets[i] as Bucket, limit, policy, cost, taken ? cost : 0, waits[i] as number, now);
+  });
   return { ...all.reduce((a, b) => (bindsMore(b, a) ? b : a)), limits: all.map(readingOf) };
 }
 
@@ -152,12 +177,23 @@ function answer(bucket: Bucket, limit: Limit, policy: Policy, cost: number, take
   } as Decision;
 }
 
-function readingOf({ limit, capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Decision): Reading {
-  return { limit, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
+function readingOf({ limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Decision): Reading {
+  return { limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
 }
 
-function bindsMore(a: Reading, b: Reading): boolean {
+/** Whether `a` binds more than `b`: the longer wait, or else the fewer tokens left, or else the later next token. */
+export function bindsMore(a: Reading, b: Reading): boolean {
   if (a.retryAfterMs !== b.retryAfterMs) return a.retryAfterMs > b.retryAfterMs;
-  if (a.remaining !== b.remaining) return a.remaining < b.remaining;
+  if (hasFewerLeft(a, b) || hasFewerLeft(b, a)) return hasFewerLeft(a, b);
   return a.nextTokenMs > b.nextTokenMs;
+}
+
+/** Whether fewer requests of its cost fit beside what remains of the first limit than of the second. */
+export function hasFewerLeft(a: Reading, b: Reading): boolean {
+  return a.cost === b.cost ? a.remaining < b.remaining : requestsLeft(a) < requestsLeft(b);
+}
+
+// How often the cost fits beside what remains: for ever when the limit costs nothing.
+function requestsLeft({ remaining, cost }: Reading): number {
+  return cost === 0 ? Infinity : remaining / cost;
 }

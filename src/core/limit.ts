@@ -1,4 +1,4 @@
-import { expected, positiveInteger } from "./check.js";
+import { expected, positiveInteger, wholeNumber } from "./check.js";
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {
@@ -16,6 +16,11 @@ export interface LimitOptions {
   readonly capacity: number;
   /** The sustained rate, such as `perSecond(5)`. */
   readonly refill: Refill;
+  /**
+   * Whole tokens of this limit that a request costs unless it says otherwise. At most the capacity; 0 for a limit that
+   * only named costs draw on. Default 1.
+   */
+  readonly cost?: number | undefined;
 }
 
 /**
@@ -31,6 +36,8 @@ export interface Limit {
   readonly capacity: number;
   /** The sustained rate, as the user wrote it. */
   readonly refill: Refill;
+  /** Whole tokens that a request costs unless it says otherwise. */
+  readonly cost: number;
   /** `p` of the arithmetic: units that refill each millisecond. */
   readonly unitsPerMs: number;
   /** `q` of the arithmetic: units in one token. */
@@ -69,8 +76,8 @@ export const perHour = (tokens: number): Refill => ({ tokens, everyMs: 3_600_000
  */
 export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000 });
 
-/** The options of a limit, and of a policy, which may be one limit. */
-export const LIMIT_OPTIONS = ["name", "capacity", "refill", "limits"];
+/** The names of all {@link LimitOptions}. */
+export const LIMIT_OPTIONS = ["name", "capacity", "refill", "cost"] as const satisfies readonly (keyof LimitOptions)[];
 
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
@@ -96,7 +103,11 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     throw new RangeError(`${expected("capacity", `at most ${most} at this refill`, capacity)}. Lower it, or shorten \`refill.everyMs\`.`);
   }
   const fullMs = Math.ceil(size / unitsPerMs);
-  return withComputed({ name, capacity, refill: Object.freeze({ tokens, everyMs }) }, { unitsPerMs, unitsPerToken, size, fullMs });
+  const cost = options.cost === undefined ? 1 : wholeNumber("cost", options.cost);
+  if (cost > capacity) throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
+  const written = { name, capacity, refill: Object.freeze({ tokens, everyMs }) };
+  const computed = { unitsPerMs, unitsPerToken, size, fullMs };
+  return options.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed);
 }
 
 /** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */
@@ -108,4 +119,25 @@ export function withComputed<Written extends object, Computed extends object>(wr
 function greatestCommonDivisor(a: number, b: number): number {
   while (b !== 0) [a, b] = [b, a % b];
   return a;
+}
+
+/**
+ * A checked cost: one number for every limit of a policy, or one for each limit, in the policy's order. Always one
+ * number for a policy of one limit.
+ */
+export type Costs = number | readonly number[];
+
+/** What the limit at `position` of a policy costs. */
+export function costAt(costs: Costs, position: number): number {
+  return typeof costs === "number" ? costs : (costs[position] as number);
+}
+
+/** One number where all costs are equal, as {@link Costs} wants it. */
+export function simplest(list: readonly number[]): Costs {
+  return list.every((each) => each === list[0]) ? (list[0] as number) : list;
+}
+
+/** Whether two costs of one policy are the same. */
+export function sameCosts(a: Costs, b: Costs): boolean {
+  return a === b || (typeof a === "object" && typeof b === "object" && a.every((cost, i) => cost === b[i]));
 }

@@ -1,5 +1,5 @@
 import { checkOptions, expected } from "./check.js";
-import { LIMIT_OPTIONS, makeLimit, withComputed, type Limit, type LimitOptions, type Refill } from "./limit.js";
+import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type Refill } from "./limit.js";
 
 /** A policy as a user writes it: one limit, or several limits that a caller must satisfy together. */
 export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;
@@ -39,12 +39,18 @@ export interface Policy {
   readonly limits: readonly [Limit, ...Limit[]];
   /** The smallest capacity among the limits. A request that costs more can never succeed. */
   readonly maxCost: number;
+  /** What a request costs that says nothing else: the `cost` of each limit. */
+  readonly ownCosts: Costs;
 }
+
+/** The names of all {@link PolicyOptions}. */
+export const POLICY_OPTIONS: readonly string[] = ["name", "capacity", "refill", "limits"];
 
 /** Makes a policy of checked limits. */
 export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): Policy {
   const maxCost = Math.min(...limits.map((limit) => limit.capacity));
-  return withComputed({ name, limits: Object.freeze(limits) }, { maxCost, [Symbol.for("sluice.policy")]: true });
+  const ownCosts = simplest(Object.freeze(limits.map(({ cost }) => cost)));
+  return withComputed({ name, limits: Object.freeze(limits) }, { maxCost, ownCosts, [Symbol.for("sluice.policy")]: true });
 }
 
 /** Whether {@link definePolicy} made `value`, here or in another copy of this package. */
@@ -69,7 +75,7 @@ export function isPolicy(value: unknown): value is Policy {
  */
 export function definePolicy(options: PolicyOptions | Policy): Policy {
   if (isPolicy(options)) return options;
-  const own = checkOptions(options, LIMIT_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy");
+  const own = checkOptions(options, POLICY_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy");
   const name = checkName("policy.name", own.name === undefined ? "default" : own.name);
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
   if (own.limits === undefined) return makePolicy(name, [makeLimit(own, name)]);

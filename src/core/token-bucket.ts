@@ -1,12 +1,12 @@
 import { fullBucket, type Bucket } from "./bucket.js";
 import { monotonicClock, readClock, type Clock } from "./clock.js";
-import { consume, peek, refund, type Decision } from "./decision.js";
+import { adjust, consume, peek, type Decision } from "./decision.js";
 import { checkClock, ownMembers, positiveInteger, wholeNumber } from "./check.js";
 import type { LimitOptions } from "./limit.js";
 import { definePolicy, type Policy } from "./policy.js";
 
 /** The numbers of a {@link TokenBucket}, and its clock. */
-export interface TokenBucketOptions extends LimitOptions {
+export interface TokenBucketOptions extends Omit<LimitOptions, "cost"> {
   /** Returns milliseconds. Default: {@link monotonicClock}. */
   readonly clock?: Clock | undefined;
 }
@@ -51,7 +51,7 @@ export class TokenBucket {
 
   /** Gives `tokens`, a whole number of at least 1, back, up to full. Throws a TypeError or RangeError otherwise. */
   refund(tokens: number): void {
-    refund(this.#buckets, this.#policy, positiveInteger("tokens", tokens), readClock(this.#clock));
+    adjust(this.#buckets, this.#policy, -positiveInteger("tokens", tokens), readClock(this.#clock));
   }
 
   /** Makes the bucket full. */

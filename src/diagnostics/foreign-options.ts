@@ -1,84 +1,116 @@
 import { DOCS } from "../warnings/docs.js";
 
-/** What to write here instead, and where: `gate` options belong to a middleware, `policy` options to a policy. */
+/**
+ * Options of other packages, and what to write here instead. `gate` options belong to a middleware, others to a policy
+ * or limiter.
+ */
 interface Replacement {
-  readonly of: string;
+  /** The packages that have these options. */
+  readonly of: readonly string[];
+  /** The options, separated by spaces. */
+  readonly names: string;
   readonly here: string;
   readonly gate?: boolean;
 }
-
-const POLICY_TEXT = "`policy: { capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 every 15 minutes";
-const KEY_TEXT = '`key: (request) => ["user", request.user?.id]`, from the signed-in user';
-const NAME_TEXT = "a `name` in the policy; `prefix` of RedisStore for all of a service";
-const STORE_TEXT = "`store: new RedisStore(client)`, from sluice/redis";
-const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";
-const FIELDS_TEXT = '`headers: ["triple", "draft-11"]`, the default, or `[]` for none';
-const BODY_TEXT = '`body: (problem) => ({ ...problem, message: "Slow down" })`; a refusal is 429';
-const FALLBACK_TEXT = '`onStoreError: "local"`, the default, `"allow"` or `"unavailable"`';
-const OBSERVE_TEXT = "`onDecision: (decision, request) => void`, and look at `decision.allowed`";
-const NONE_TEXT = "there is no such option";
 
 const EXPRESS = "express-rate-limit";
 const FLEXIBLE = "rate-limiter-flexible";
 const FASTIFY = "@fastify/rate-limit";
 const HONO = "hono-rate-limiter";
+const NEST = "@nestjs/throttler";
+const SLOW = "express-slow-down";
 
-const FOREIGN: Readonly<Record<string, Replacement>> = {
-  windowMs: { of: `${EXPRESS}, ${HONO}`, here: POLICY_TEXT },
-  max: { of: `${EXPRESS}, ${FASTIFY}`, here: POLICY_TEXT },
-  limit: { of: `${EXPRESS}, ${HONO}`, here: POLICY_TEXT },
-  timeWindow: { of: FASTIFY, here: POLICY_TEXT },
-  points: { of: FLEXIBLE, here: POLICY_TEXT },
-  duration: { of: FLEXIBLE, here: POLICY_TEXT },
-  keyPrefix: { of: FLEXIBLE, here: NAME_TEXT },
-  nameSpace: { of: FASTIFY, here: NAME_TEXT },
-  groupId: { of: FASTIFY, here: "one policy `name` for the routes that share a budget" },
-  storeClient: { of: FLEXIBLE, here: STORE_TEXT },
-  redis: { of: FASTIFY, here: STORE_TEXT },
-  binding: { of: HONO, here: `${NONE_TEXT}; a \`store\` of your own can use a binding, see sluice/store` },
-  insuranceLimiter: { of: FLEXIBLE, here: FALLBACK_TEXT },
-  passOnStoreError: { of: EXPRESS, here: FALLBACK_TEXT },
-  skipOnError: { of: FASTIFY, here: FALLBACK_TEXT },
-  inMemoryBlockOnConsumed: { of: FLEXIBLE, here: "`denyCacheMs` of RedisStore and PostgresStore, on by default" },
-  blockDuration: { of: FLEXIBLE, here: NONE_TEXT },
-  execEvenly: { of: FLEXIBLE, here: "`createWaiter(limiter).wait(key)`, which waits for tokens" },
-  ban: { of: FASTIFY, here: NONE_TEXT },
-  cache: { of: FASTIFY, here: "`store: new MemoryStore({ maxKeys: 100_000 })`" },
-  continueExceeding: { of: FASTIFY, here: `${NONE_TEXT}: a refusal never lengthens a wait` },
-  keyGenerator: { of: `${EXPRESS}, ${FASTIFY}, ${HONO}`, here: KEY_TEXT, gate: true },
-  ipv6Subnet: { of: EXPRESS, here: "`key`; an address is never the default key", gate: true },
-  identifier: { of: EXPRESS, here: NAME_TEXT },
-  requestPropertyName: { of: EXPRESS, here: OBSERVE_TEXT, gate: true },
-  validate: { of: EXPRESS, here: "`silenceWarnings(code)`" },
-  global: { of: FASTIFY, here: "`config: { rateLimit: false }` on the routes without a limit", gate: true },
-  hook: { of: FASTIFY, here: `${NONE_TEXT} yet: the limit runs on onRequest`, gate: true },
-  standardHeaders: { of: `${EXPRESS}, ${HONO}`, here: FIELDS_TEXT, gate: true },
-  enableDraftSpec: { of: FASTIFY, here: FIELDS_TEXT, gate: true },
-  legacyHeaders: { of: EXPRESS, here: X_FIELDS_TEXT, gate: true },
-  addHeaders: { of: FASTIFY, here: X_FIELDS_TEXT, gate: true },
-  addHeadersOnExceeding: { of: FASTIFY, here: X_FIELDS_TEXT, gate: true },
-  message: { of: `${EXPRESS}, ${HONO}`, here: BODY_TEXT, gate: true },
-  statusCode: { of: `${EXPRESS}, ${HONO}`, here: BODY_TEXT, gate: true },
-  handler: { of: `${EXPRESS}, ${HONO}`, here: BODY_TEXT, gate: true },
-  errorResponseBuilder: { of: FASTIFY, here: BODY_TEXT, gate: true },
-  skipFailedRequests: { of: `${EXPRESS}, ${HONO}`, here: "`refundWhen: (outcome) => outcome.status >= 400`", gate: true },
-  skipSuccessfulRequests: { of: `${EXPRESS}, ${HONO}`, here: "`refundWhen: (outcome) => outcome.status < 400`", gate: true },
-  requestWasSuccessful: { of: `${EXPRESS}, ${HONO}`, here: "the test goes into `refundWhen`", gate: true },
-  allowList: { of: FASTIFY, here: "`skip: (request) => boolean`", gate: true },
-  onExceeding: { of: FASTIFY, here: OBSERVE_TEXT, gate: true },
-  onExceeded: { of: FASTIFY, here: OBSERVE_TEXT, gate: true },
+/** The guide for each package. An option of several packages gets the page that lists the guides. */
+const GUIDES: Readonly<Record<string, string>> = {
+  [EXPRESS]: `${DOCS}/moving/from-express-rate-limit.md`,
+  [FLEXIBLE]: `${DOCS}/moving/from-rate-limiter-flexible.md`,
+  [FASTIFY]: `${DOCS}/moving/from-fastify-rate-limit.md`,
+  [HONO]: `${DOCS}/moving/from-hono-rate-limiter.md`,
+  [NEST]: `${DOCS}/moving/from-nestjs-throttler.md`,
+  [SLOW]: `${DOCS}/moving/from-express-slow-down.md`,
 };
+const ALL_GUIDES = `${DOCS}/moving/README.md`;
+
+const NONE_TEXT = "there is no such option";
+const POLICY_TEXT = "`policy: { capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 every 15 minutes";
+const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";
+const ANSWER_TEXT = '`body: (problem) => ({ ...problem, message: "Slow down" })` for another object, `respond` for any other answer';
+const FALLBACK_TEXT = '`onStoreError: "local"`, the default, `"allow"` or `"unavailable"`';
+const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";
+const WAIT_TEXT = "`limiter, wait: createWaiter(limiter, { maxWaitMs: 2_000 })` holds a request until its tokens are there; the refill sets the pace";
+
+const FOREIGN: readonly Replacement[] = [
+  { of: [EXPRESS, HONO], names: "windowMs", here: POLICY_TEXT },
+  { of: [EXPRESS, HONO, NEST], names: "limit", here: POLICY_TEXT },
+  { of: [EXPRESS, FASTIFY], names: "max", here: POLICY_TEXT },
+  { of: [FASTIFY], names: "timeWindow", here: POLICY_TEXT },
+  { of: [FLEXIBLE], names: "points duration", here: POLICY_TEXT },
+  { of: [NEST], names: "ttl", here: POLICY_TEXT },
+  { of: [NEST], names: "throttlers", here: "`policy: { limits: [{ name: \"short\", … }, { name: \"long\", … }] }`" },
+  { of: [FLEXIBLE], names: "keyPrefix", here: "a `name` in the policy; `prefix` of RedisStore for all of a service" },
+  { of: [FASTIFY], names: "nameSpace", here: "a `name` in the policy; `prefix` of RedisStore for all of a service" },
+  { of: [EXPRESS], names: "identifier", here: "a `name` in the policy" },
+  { of: [FASTIFY], names: "groupId", here: "one policy `name` for the routes that share a budget" },
+  { of: [FLEXIBLE], names: "storeClient", here: "`store: new RedisStore(client)`, from sluice/redis" },
+  { of: [FASTIFY], names: "redis", here: "`store: new RedisStore(client)`, from sluice/redis" },
+  { of: [NEST], names: "storage", here: "`store: new RedisStore(client)`, from sluice/redis" },
+  { of: [HONO], names: "binding", here: `${NONE_TEXT}; a \`store\` of your own can use a binding, see sluice/store` },
+  { of: [FASTIFY], names: "cache", here: "`store: new MemoryStore({ maxKeys: 100_000 })`" },
+  { of: [FLEXIBLE], names: "storeType dbName tableName tableCreated clearExpiredByTimeout schema schemaName", here: "options of a store, such as `new PostgresStore(pool, { table })`" },
+  { of: [FLEXIBLE], names: "indexKeyPrefix disableIndexesCreation attrs dynamoTableOpts ttlSet", here: "`casStore`, from sluice/cas, for a database without a store here" },
+  { of: [FLEXIBLE], names: "useRedisPackage useRedis3AndLowerPackage", here: "`new RedisStore(client)`, which knows its client" },
+  { of: [FLEXIBLE], names: "customIncrTtlLuaScript customFunction customFunctionLibName", here: `${NONE_TEXT}; the script is the arithmetic` },
+  { of: [FLEXIBLE], names: "insuranceLimiter rejectIfRedisNotReady rejectIfValkeyNotReady", here: FALLBACK_TEXT },
+  { of: [EXPRESS], names: "passOnStoreError", here: FALLBACK_TEXT },
+  { of: [FASTIFY], names: "skipOnError", here: FALLBACK_TEXT },
+  { of: [FLEXIBLE], names: "timeoutMs", here: "`storeTimeoutMs`, 100 by default" },
+  { of: [FLEXIBLE], names: "inMemoryBlockOnConsumed inMemoryBlockDuration", here: "`denyCacheMs` of RedisStore and PostgresStore, on by default" },
+  { of: [FLEXIBLE, NEST], names: "blockDuration", here: BLOCK_TEXT },
+  { of: [FLEXIBLE], names: "blockOnConsumed", here: BLOCK_TEXT },
+  { of: [FASTIFY], names: "ban onBanReach", here: BLOCK_TEXT },
+  { of: [FASTIFY], names: "continueExceeding exponentialBackoff", here: `${NONE_TEXT}: a refusal never lengthens a wait. For a fine, ${BLOCK_TEXT}` },
+  { of: [FLEXIBLE], names: "execEvenly execEvenlyMinDelayMs", here: "`createWaiter(limiter).wait(key)`, which waits for tokens" },
+  { of: [FLEXIBLE], names: "maxQueueSize", here: "`maxWaitersPerKey` of `createWaiter`" },
+  { of: [FLEXIBLE], names: "whiteList isWhiteListed", here: "`skip: (request) => boolean`", gate: true },
+  { of: [FLEXIBLE], names: "blackList isBlackListed runActionAnyway", here: "an answer of your own before the limit, or `limiter.block(key, ms)`" },
+  { of: [EXPRESS, FASTIFY, HONO], names: "keyGenerator", here: '`key: (request) => ["user", request.user?.id]`, from the signed-in user', gate: true },
+  { of: [NEST], names: "getTracker generateKey", here: '`key: (request) => ["user", request.user?.id]`, from the signed-in user', gate: true },
+  { of: [EXPRESS, FASTIFY], names: "ipv6Subnet", here: "`key: (request) => addressKey(request.ip, { ipv6Prefix: 56 })`; an address is never the default key", gate: true },
+  { of: [NEST], names: "ipv6SubnetPrefix", here: "`key: (request) => addressKey(request.ip, { ipv6Prefix: 64 })`; an address is never the default key", gate: true },
+  { of: [EXPRESS, HONO], names: "requestPropertyName", here: "`decisionOf(request)`, from the adapter", gate: true },
+  { of: [HONO], names: "requestStorePropertyName", here: "`limiter: createLimiter({ policy })`, with `limiter.peek(key)` and `limiter.reset(key)` in a handler", gate: true },
+  { of: [EXPRESS], names: "validate", here: "`silenceWarnings(code)`" },
+  { of: [EXPRESS], names: "logger", here: "`observe: createObserver((event) => …)` and `process.on(\"warning\")`" },
+  { of: [FASTIFY], names: "global", here: "`global` of the plugin in sluice/fastify, or `config: { rateLimit: false }` on the routes without a limit", gate: true },
+  { of: [FASTIFY], names: "hook", here: '`hook: "preHandler"` in the options of sluice/fastify', gate: true },
+  { of: [EXPRESS, HONO], names: "standardHeaders", here: '`headers: ["triple", "draft-11"]`, the default, or `[]` for none', gate: true },
+  { of: [FASTIFY], names: "enableDraftSpec", here: '`headers: ["triple", "draft-11"]`, the default, or `[]` for none', gate: true },
+  { of: [EXPRESS], names: "legacyHeaders", here: X_FIELDS_TEXT, gate: true },
+  { of: [FASTIFY], names: "addHeaders addHeadersOnExceeding", here: X_FIELDS_TEXT, gate: true },
+  { of: [NEST], names: "setHeaders", here: X_FIELDS_TEXT, gate: true },
+  { of: [EXPRESS, HONO], names: "message statusCode handler", here: ANSWER_TEXT, gate: true },
+  { of: [FASTIFY], names: "errorResponseBuilder", here: ANSWER_TEXT, gate: true },
+  { of: [NEST], names: "errorMessage", here: ANSWER_TEXT, gate: true },
+  { of: [EXPRESS, HONO], names: "skipFailedRequests", here: "`refundWhen: (outcome) => outcome.status >= 400`", gate: true },
+  { of: [EXPRESS, HONO], names: "skipSuccessfulRequests", here: "`refundWhen: (outcome) => outcome.status < 400`", gate: true },
+  { of: [EXPRESS, HONO], names: "requestWasSuccessful", here: "the test goes into `refundWhen`", gate: true },
+  { of: [FASTIFY], names: "allowList", here: "`skip: (request) => boolean`", gate: true },
+  { of: [NEST], names: "skipIf ignoreUserAgents", here: "`skip: (request) => boolean`", gate: true },
+  { of: [FASTIFY], names: "onExceeding onExceeded", here: "`onDecision: (decision, request) => void`, and look at `decision.allowed`", gate: true },
+  { of: [SLOW], names: "delayAfter delayMs maxDelayMs", here: WAIT_TEXT, gate: true },
+];
 
 /**
  * The text after an unknown option: what replaces an option of another library, where a misplaced one belongs, or the
  * nearest of the known names. Undefined when it has nothing to say.
  */
 export function replacementOf(name: string, known: readonly string[]): string | undefined {
-  if (["capacity", "refill", "limits"].includes(name)) return ". It belongs in `policy: { … }`";
-  const foreign = Object.hasOwn(FOREIGN, name) ? (FOREIGN[name] as Replacement) : undefined;
+  if (["capacity", "refill", "limits", "name"].includes(name)) return ". It belongs in `policy: { … }`";
+  const foreign = FOREIGN.find(({ names }) => names.split(" ").includes(name));
   if (foreign === undefined) return nearest(name, known);
-  const place = foreign.gate && !known.includes("key") ? "in the options of a middleware, " : "";
-  return ` (of ${foreign.of}). Here: ${place}${foreign.here}. See ${DOCS}/options.md`;
+  const { of, here, gate = false } = foreign;
+  const place = gate && !known.includes("key") ? "in the options of a middleware, " : "";
+  return ` (of ${of.join(", ")}). Here: ${place}${here}. See ${of.length === 1 ? GUIDES[of[0] as string] : ALL_GUIDES}`;
 }
 
 function nearest(name: string, known: readonly string[]): string | undefined {

@@ -3,7 +3,7 @@
  * "production": these checks then cost no bytes and no time. Warnings of outages, of sent headers and of proxies'
  * addresses are not among them.
  */
-export { checkDecision as checkAnswer } from "../core/store.js";
+export { checkDecision as checkAnswer } from "../port/store.js";
 export { checkLimiter } from "./limiters.js";
 export { checkPolicyName } from "./policy-names.js";
 export { checkPolicyOptions } from "./policies.js";

@@ -1,6 +1,6 @@
 import { monotonicClock } from "../core/clock.js";
 import type { Policy } from "../core/policy.js";
-import type { Store } from "../core/store.js";
+import type { Store } from "../port/store.js";
 import { builtin, withProcess } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 import { checkPolicyName } from "./policy-names.js";

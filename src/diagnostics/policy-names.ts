@@ -1,4 +1,4 @@
-import { processWide } from "../core/process-wide.js";
+import { processWide } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 
 // An application that writes its policies by hand has far fewer.

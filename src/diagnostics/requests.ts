@@ -1,5 +1,5 @@
 import { encodeKey, UNIDENTIFIED, type Key } from "../core/key.js";
-import { processWide } from "../core/process-wide.js";
+import { processWide } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 import { checkPolicyName } from "./policy-names.js";
 

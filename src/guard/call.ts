@@ -1,6 +1,7 @@
+import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import { checkDecision } from "../core/store.js";
+import { checkDecision } from "../port/store.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
@@ -21,7 +22,7 @@ export interface CallSetup {
 }
 
 /** Sends a `consume` and tells `call` the outcome. */
-export type StartConsume = (policy: Policy, key: string, cost: number, call: PendingConsume) => void;
+export type StartConsume = (policy: Policy, key: string, costs: Costs, call: PendingConsume) => void;
 
 /** Where the outcome of a `consume` goes. Each method is called at most once, and none throws. */
 export interface PendingConsume {
@@ -114,14 +115,14 @@ abstract class Call<T> implements Deadline, BreakerCall {
 export class ConsumeCall extends Call<Decision> {
   readonly #policy: Policy;
   readonly #key: string;
-  readonly #cost: number;
+  readonly #costs: Costs;
   readonly #resolve: (decision: Decision | Promise<never>) => void;
 
-  constructor(setup: CallSetup, policy: Policy, key: string, cost: number, resolve: (decision: Decision | Promise<never>) => void) {
+  constructor(setup: CallSetup, policy: Policy, key: string, costs: Costs, resolve: (decision: Decision | Promise<never>) => void) {
     super(setup);
     this.#policy = policy;
     this.#key = key;
-    this.#cost = cost;
+    this.#costs = costs;
     this.#resolve = resolve;
   }
 
@@ -130,7 +131,7 @@ export class ConsumeCall extends Call<Decision> {
   }
 
   protected override send(): void {
-    this.setup.send(this.#policy, this.#key, this.#cost, this);
+    this.setup.send(this.#policy, this.#key, this.#costs, this);
   }
 
   protected override check(answer: unknown): void {
@@ -144,7 +145,7 @@ export class ConsumeCall extends Call<Decision> {
 
   protected override failed(error: unknown): void {
     try {
-      this.#resolve(this.setup.fallback.decide(this.#policy, this.#key, this.#cost, error));
+      this.#resolve(this.setup.fallback.decide(this.#policy, this.#key, this.#costs, error));
     } catch (misuse) {
       // Rejects: a promise that is resolved with a rejected one rejects with its reason.
       this.#resolve(Promise.reject(misuse as Error));

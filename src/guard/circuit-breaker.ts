@@ -1,6 +1,6 @@
 import { monotonicClock } from "../core/clock.js";
-import type { FailureSettings } from "../core/failure-options.js";
-import type { GuardSetup } from "../core/store.js";
+import type { FailureSettings } from "../port/failure-options.js";
+import type { GuardSetup } from "../port/store.js";
 import { StoreUnavailableError } from "./errors.js";
 
 /** A call to the store, as the circuit breaker sees it. */

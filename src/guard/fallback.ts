@@ -1,9 +1,11 @@
+import { mapCosts, neverFits } from "../core/cost.js";
+import { costAt, type Costs, type Limit } from "../core/limit.js";
 import { readClock, type Clock } from "../core/clock.js";
 import type { Decision, DecisionFacts } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
-import { processWide } from "../core/process-wide.js";
-import { refundable } from "../core/refundable.js";
-import type { GuardSetup, LocalCharge, Store, SyncStore } from "../core/store.js";
+import { processWide } from "../platform.js";
+import { costsOf, refundable } from "../core/refundable.js";
+import type { GuardSetup, LocalCharge, Store, SyncStore } from "../port/store.js";
 import { shareOf } from "./local-share.js";
 
 // Long enough that callers do not make an outage worse, short enough that they return soon after it.
@@ -23,15 +25,15 @@ export class Fallback {
   }
 
   /** The decision for a call that the store failed with `error`. */
-  decide(policy: Policy, key: string, cost: number, error: unknown): Decision {
+  decide(policy: Policy, key: string, costs: Costs, error: unknown): Decision {
     const { onStoreError } = this.#setup.failure;
     // These need no store: no wait makes room for such a cost, and a cost of 0 takes nothing.
-    if (cost > policy.maxCost) return this.#without(policy, cost, "cost_above_capacity", Infinity, error);
-    if (cost === 0 || onStoreError === "allow") return this.#without(policy, cost, null, 0, error);
-    if (onStoreError === "unavailable") return this.#without(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);
+    if (neverFits(policy, costs)) return this.#without(policy, costs, "cost_above_capacity", Infinity, error);
+    if (costs === 0 || onStoreError === "allow") return this.#without(policy, costs, null, 0, error);
+    if (onStoreError === "unavailable") return this.#without(policy, costs, "store_unavailable", RETRY_AFTER_MS, error);
     const local = localOf(this.#store, this.#setup);
-    const share = this.#shareOf(policy, cost);
-    const decision = local.consume(share, key, cost);
+    const share = this.#shareOf(policy, costs);
+    const decision = local.consume(share, key, costs);
     // The local store's own reason would be answered with 429.
     const degraded = { ...decision, reason: decision.allowed ? null : "store_unavailable", degraded: true, error } as Decision;
     if (decision.allowed) this.#charges.set(degraded, { store: local, policy: share });
@@ -48,11 +50,14 @@ export class Fallback {
     const charge = this.chargeOf(decision);
     if (charge === null) return;
     const ageMs = readClock(this.#setup.clock) - decision.at;
-    for (const { policy, tokens } of refundable(decision, charge.policy, decision.cost, ageMs)) charge.store.refund?.(policy, key, tokens);
+    const tokens = refundable(decision, charge.policy, costsOf(decision, charge.policy), ageMs);
+    charge.store.adjust?.(charge.policy, key, mapCosts(charge.policy, tokens, (each) => 0 - each));
   }
 
-  #without(policy: Policy, cost: number, reason: Decision["reason"], retryAfterMs: number, error: unknown): Decision {
-    const [{ name: limit, capacity }] = policy.limits;
+  #without(policy: Policy, costs: Costs, reason: Decision["reason"], retryAfterMs: number, error: unknown): Decision {
+    const binding = Math.max(0, policy.limits.findIndex(({ capacity: most }, i) => costAt(costs, i) > most));
+    const { name: limit, capacity } = policy.limits[binding] as Limit;
+    const cost = costAt(costs, binding);
     const facts: DecisionFacts = {
       policy: policy.name, limit, cost, capacity, remaining: 0, retryAfterMs, nextTokenMs: 0, resetMs: 0,
       limits: null, at: readClock(this.#setup.clock), degraded: true, error,
@@ -62,11 +67,11 @@ export class Fallback {
 
   // A cost above the share gets a share of its own. Such costs are rare, and there are many of them, so these are not
   // kept.
-  #shareOf(policy: Policy, cost: number): Policy {
+  #shareOf(policy: Policy, costs: Costs): Policy {
     const { localShare } = this.#setup.failure;
     let share = this.#shares.get(policy);
     if (share === undefined) this.#shares.set(policy, (share = shareOf(policy, localShare, 1)));
-    return cost <= share.maxCost ? share : shareOf(policy, localShare, cost);
+    return neverFits(share, costs) ? shareOf(policy, localShare, costs) : share;
   }
 }
 

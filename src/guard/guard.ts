@@ -1,7 +1,7 @@
 import { bucketId } from "../core/policy.js";
 import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { checkDecision, type AsyncStore, type GuardedStore, type GuardSetup, type Store, type StoreMethods } from "../core/store.js";
+import { checkDecision, type AsyncStore, type GuardedStore, type GuardSetup, type Store, type StoreMethods } from "../port/store.js";
 import { ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
 import { CircuitBreaker, type BreakerCall } from "./circuit-breaker.js";
 import { createDeadlines } from "./deadlines.js";
@@ -21,9 +21,9 @@ import { StoreWarnings } from "./store-warnings.js";
  *   readonly sync = false;
  *   readonly clock = "server";
  *   readonly guard = guard;
- *   constructor(private readonly client: { take(name: string, policy: Policy, cost: number): Promise<Decision> }) {}
- *   consume(policy: Policy, key: string, cost: number): Promise<Decision> {
- *     return this.client.take(bucketName(policy, key), policy, cost);
+ *   constructor(private readonly client: { take(name: string, policy: Policy, costs: Costs): Promise<Decision> }) {}
+ *   consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+ *     return this.client.take(bucketName(policy, key), policy, costs);
  *   }
  * }
  */
@@ -41,9 +41,9 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
   return {
     timeoutMs,
     consume,
-    peek: (policy, key, cost) => call([bucketId(policy, key)], () => peekOnce(policy, key, cost)),
+    peek: (policy, key, costs) => call([bucketId(policy, key)], () => peekOnce(policy, key, costs)),
     call,
-    decideWithout: (policy, key, cost, error) => fallback.decide(policy, key, cost, error),
+    decideWithout: (policy, key, costs, error) => fallback.decide(policy, key, costs, error),
     localChargeOf: (decision) => fallback.chargeOf(decision),
     refundLocally: (decision, key) => fallback.refund(decision, key),
     learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
@@ -56,12 +56,12 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
   }
 
   function guardedLater(): Pick<GuardedStore, "consume" | "call"> {
-    const send: StartConsume = start ?? ((policy, key, cost, sent) => sent.follow(store.consume(policy, key, cost) as Promise<Decision>));
+    const send: StartConsume = start ?? ((policy, key, costs, sent) => sent.follow(store.consume(policy, key, costs) as Promise<Decision>));
     const calls: CallSetup = { timeoutMs, breaker, deadlines: createDeadlines(timeoutMs), fallback, serverClock, warnings, send };
     const { recall } = store as AsyncStore;
     return {
-      consume: (policy, key, cost) =>
-        recall?.call(store, policy, key, cost) ?? new Promise((resolve) => new ConsumeCall(calls, policy, key, cost, resolve).start()),
+      consume: (policy, key, costs) =>
+        recall?.call(store, policy, key, costs) ?? new Promise((resolve) => new ConsumeCall(calls, policy, key, costs, resolve).start()),
       call: (buckets, make, notAsked) =>
         new Promise((resolve, reject) => {
           const failed = (error: unknown): void => {
@@ -92,11 +92,11 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
     };
     return {
       call: callNow,
-      consume(policy, key, cost) {
+      consume(policy, key, costs) {
         try {
-          return callNow([bucketId(policy, key)], () => checkDecision(store.consume(policy, key, cost), "consume"));
+          return callNow([bucketId(policy, key)], () => checkDecision(store.consume(policy, key, costs), "consume"));
         } catch (error) {
-          return fallback.decide(policy, key, cost, error);
+          return fallback.decide(policy, key, costs, error);
         }
       },
     };

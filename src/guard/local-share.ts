@@ -1,4 +1,4 @@
-import type { Limit, LimitOptions } from "../core/limit.js";
+import { costAt, type Costs, type Limit, type LimitOptions } from "../core/limit.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 
 const MOST = 9_007_199_254_740_991n;
@@ -7,13 +7,13 @@ const MILLION = 1_000_000n;
 /**
  * The policy of a process by itself: the `share` of every limit, a number above 0 and at most 1, in millionths.
  *
- * A capacity is rounded down, but is at least 1 and at least `cost`: a cost above the share is allowed when the bucket
- * is full, and its whole cost must refill. The rate is exact while whole units can express it. Beyond that it is
+ * A capacity is rounded down, but is at least 1 and at least its cost: a cost above the share is allowed when the
+ * bucket is full, and its whole cost must refill. The rate is exact while whole units can express it. Beyond that it is
  * rounded down, but never to zero.
  */
-export function shareOf(policy: Policy, share: number, cost: number): Policy {
+export function shareOf(policy: Policy, share: number, costs: Costs): Policy {
   const millionths = BigInt(Math.max(1, Math.round(share * 1e6)));
-  return definePolicy({ name: policy.name, limits: policy.limits.map((limit) => shareOfLimit(limit, millionths, cost)) });
+  return definePolicy({ name: policy.name, limits: policy.limits.map((limit, i) => shareOfLimit(limit, millionths, costAt(costs, i))) });
 }
 
 function shareOfLimit({ name, capacity, unitsPerMs, unitsPerToken }: Limit, millionths: bigint, cost: number): LimitOptions {

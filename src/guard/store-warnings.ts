@@ -1,6 +1,6 @@
 import { monotonicClock } from "../core/clock.js";
-import type { OnStoreError } from "../core/failure-options.js";
-import type { GuardSetup } from "../core/store.js";
+import type { OnStoreError } from "../port/failure-options.js";
+import type { GuardSetup } from "../port/store.js";
 
 // One late answer, or the answers of one pause of the server, say nothing about the timeout.
 const MANY_LATE = 5;

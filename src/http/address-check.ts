@@ -15,20 +15,22 @@ export function createAddressCheck<Request>(reader: RequestReader<Request>): (re
     if (left === 0) return;
     left--;
     for (const part of typeof key === "string" ? [key] : key.map(String)) {
-      if (!ADDRESS.test(part)) continue;
-      if (!isQuiet("SLUICE_KEY_IS_ADDRESS") && isProxyAddress(part, request, reader)) {
+      // A proxy on this machine connects from ::1, whose addressKey this is.
+      const address = part.replace(/^::\/\d\d$/, "::1");
+      if (!ADDRESS.test(address)) continue;
+      if (!isQuiet("SLUICE_KEY_IS_ADDRESS") && isProxyAddress(address, request, reader)) {
         warnOnce("SLUICE_KEY_IS_ADDRESS", `A key under policy "${policy}" is the address of a proxy, which all callers behind it share`);
-      } else if (!HAS_NO_HOST.test(part)) {
-        warnOnce("SLUICE_KEY_IS_IPV6", `A key under policy "${policy}" is a whole IPv6 address, of which one caller has 2^64: use its first 56 or 64 bits`);
+      } else if (!HAS_NO_HOST.test(address)) {
+        warnOnce("SLUICE_KEY_IS_IPV6", `A key under policy "${policy}" is a whole IPv6 address, of which one caller has 2^64: use addressKey from "sluice"`);
       }
     }
   };
 }
 
 // The address that the connection came from, when the proxy's header fields name others.
-function isProxyAddress<Request>(part: string, request: Request, reader: RequestReader<Request>): boolean {
+function isProxyAddress<Request>(address: string, request: Request, reader: RequestReader<Request>): boolean {
   const forwarded = ["x-forwarded-for", "forwarded"].flatMap((name) => reader.header(request, name) ?? []).join();
-  return forwarded !== "" && !forwarded.toLowerCase().includes(part.toLowerCase().replace(MAPPED, ""));
+  return forwarded !== "" && !forwarded.toLowerCase().includes(address.toLowerCase().replace(MAPPED, ""));
 }
 
 // An IPv6 address has eight groups, unless "::" stands for some. Six pairs are the address of a network card.

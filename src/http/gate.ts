@@ -1,28 +1,27 @@
-import { createIdentityCheck, createRequestCheck } from "#diagnostics";
-import type { Decision } from "../core/decision.js";
-import { expected, wholeNumber } from "../core/check.js";
-import { UNIDENTIFIED, type Key } from "../core/key.js";
+import { expected } from "../core/check.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
+import { neverFits, parseCost, type Cost } from "../core/cost.js";
+import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { makeLimit, perSecond } from "../core/limit.js";
-import { isPolicy, makePolicy, type Policy } from "../core/policy.js";
-import type { Store } from "../core/store.js";
-import { isShadow } from "../limiter/internals.js";
-import { createLimiter } from "../limiter/create-limiter.js";
+import { makePolicy, type Policy } from "../core/policy.js";
+import type { Store } from "../port/store.js";
+import { thenAll, thenOne } from "../limiter/charge.js";
+import { createLimiter, defaultStore } from "../limiter/create-limiter.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../limiter/options.js";
 import { callerOf, type MaybeKey } from "./caller.js";
-import { checkGateOptions } from "./options/check-options.js";
-import { NONE, type FieldList } from "./headers/field.js";
+import { takeCharges, type Claim } from "./charging/charges.js";
+import { createClaims, type ClaimSetup, type Contained } from "./charging/claims.js";
+import { createHold } from "./charging/hold.js";
 import { perPolicy } from "./headers/per-policy.js";
-import { createHeaderWriter, DEFAULT_STYLES } from "./headers/writer.js";
 import { isPromise } from "./is-promise.js";
-import type { GateOptions } from "./options/options.js";
+import { checkGateOptions, type CheckedOptions } from "./options/check-options.js";
+import type { AnyRespond, GateCharge, GateOptions } from "./options/options.js";
 import { createPreflights } from "./preflights.js";
-import { createAddressCheck } from "./address-check.js";
 import type { RequestReader } from "./reader.js";
-import { createRefusals } from "./refusal/refusal.js";
-import { contain, runAside } from "./user-functions.js";
-import type { Outcome, Pass, Skip, Verdict } from "./verdict.js";
+import { contain } from "./user-functions.js";
+import { SKIP, type Verdict } from "./verdict.js";
+import { createVerdicts, type Unpaid } from "./verdicts.js";
 
 /**
  * Decides about a request. Returns the verdict at once when the store and all functions of the options answer at once,
@@ -30,8 +29,6 @@ import type { Outcome, Pass, Skip, Verdict } from "./verdict.js";
  * `cost` and `skip` get after the request.
  */
 export type Gate<Request, Rest extends readonly unknown[] = []> = (request: Request, rest?: Rest) => Verdict | Promise<Verdict>;
-
-const SKIP: Skip = { outcome: "skip" };
 
 // Placeholder policy of a limiter whose policy is picked per request; never charged.
 const PICKED = makePolicy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
@@ -51,135 +48,102 @@ const PICKED = makePolicy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, 
  * const verdict = await gate(new Request("http://localhost/inbox"));
  */
 export function createGate<Request, Rest extends readonly unknown[] = []>(
-  given: GateOptions<Request, Rest>,
+  given: GateOptions<Request, Rest> & AnyRespond,
   reader: RequestReader<Request>,
 ): Gate<Request, Rest> {
   const options = checkGateOptions(given);
-  const { cost: costOption = 1, onDecision, refundWhen, partitionKey, unidentified = "share", functionTimeoutMs = 5_000 } = options;
+  const { charges, unidentified = "share", functionTimeoutMs } = options;
   const run = <T>(name: string, fn: (request: Request, ...rest: Rest) => T | Promise<T>) => contain(name, fn, functionTimeoutMs);
   const skip = options.skip && run("skip", options.skip);
-  const keyOf = run("key", options.key);
-  const costOf = typeof costOption === "function" ? run("cost", costOption) : null;
-  const pickPolicy = typeof options.policy === "function" ? run("policy", options.policy) : null;
-  const wallClock = checkedClock(options.wallClock ?? Date.now);
-  const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES, wallClock);
-  const refusals = createRefusals({ ...options, functionTimeoutMs, wallClock, namesToExpose: writer.namesToExpose });
-  const checkOnce = perPolicy(writer.check);
+  const keys = charges.map(({ key }) => run("key", key));
   const preflights = createPreflights(reader, options.preflights, (options.clock as Clock | undefined) ?? monotonicClock);
 
-  const limiter = options.limiter ?? ownLimiter(options);
-  if (pickPolicy === null) {
-    checkPolicy(limiter.policy);
-    if (typeof costOption === "number" && costOption > limiter.policy.maxCost) {
-      throw new RangeError(expected("cost", `at most the capacity, ${limiter.policy.maxCost}`, costOption));
-    }
-  }
-  const shadow = isShadow(limiter);
-  const checkRequest = createRequestCheck(limiter.store ?? limiter);
-  const checkIdentity = createIdentityCheck(unidentified, limiter.policy.name);
-  const checkAddress = createAddressCheck(reader);
+  const limiters = limitersOf(options);
+  const [limiter] = limiters as [Limiter];
+  const verdicts = createVerdicts(options, reader, limiter);
+  const checkPolicy = perPolicy(verdicts.checkPolicy);
+  charges.forEach(({ policy, cost }, i) => {
+    if (typeof policy !== "function") checkFixed((limiters[i] as Limiter).policy, cost);
+  });
+  const hold = options.wait && createHold(options.wait, limiter, reader);
+  const charge = charges.length === 1 ? chargeOne() : chargeSeveral();
   return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest));
 
-  // One step each: skip, caller, cost, policy, decision, verdict. A step is asynchronous only if its function is.
-
-  function gate(request: Request, rest?: Rest, known?: MaybeKey): Verdict | Promise<Verdict> {
+  function gate(request: Request, rest?: Rest, known?: readonly MaybeKey[]): Verdict | Promise<Verdict> {
     const skipped = skip?.(request, rest) ?? false;
-    if (isPromise(skipped)) return skipped.then((yes) => (isSkip(yes) ? SKIP : findCaller(request, rest, known)));
-    return isSkip(skipped) ? SKIP : findCaller(request, rest, known);
+    if (isPromise(skipped)) return skipped.then((yes) => (isSkip(yes) ? SKIP : charge(request, rest, known)));
+    return isSkip(skipped) ? SKIP : charge(request, rest, known);
   }
 
-  function findCaller(request: Request, rest: Rest | undefined, known: MaybeKey): Verdict | Promise<Verdict> {
-    const key = known === undefined ? keyOf(request, rest) : known;
-    return isPromise(key) ? key.then((later) => findCost(request, rest, later)) : findCost(request, rest, key);
+  function chargeOne(): ChargeRequest<Request, Rest> {
+    const find = claims(0, consume, verdicts.onUnpaid);
+    return (request, rest, known) => find(request, rest, known?.[0]);
   }
 
-  function findCost(request: Request, rest: Rest | undefined, key: MaybeKey): Verdict | Promise<Verdict> {
-    const caller = callerOf(key);
-    checkIdentity(caller);
-    if (caller === UNIDENTIFIED && unidentified === "skip") return SKIP;
-    if (caller === UNIDENTIFIED && unidentified === "refuse") {
-      return shadow ? SKIP : refusals.forMissingKey({ request, crossOrigin: isCrossOrigin(request) });
-    }
-    if (costOf === null) return findPolicy(request, rest, caller, costOption as number);
-    const cost = costOf(request, rest);
-    return isPromise(cost)
-      ? cost.then((known) => findPolicy(request, rest, caller, wholeNumber("cost()", known)))
-      : findPolicy(request, rest, caller, wholeNumber("cost()", cost));
-  }
-
-  function findPolicy(request: Request, rest: Rest | undefined, caller: Key, cost: number): Verdict | Promise<Verdict> {
-    if (pickPolicy === null) return consume(request, caller, cost, limiter.policy);
-    const policy = pickPolicy(request, rest);
-    return isPromise(policy)
-      ? policy.then((known) => consume(request, caller, cost, checkPolicy(known)))
-      : consume(request, caller, cost, checkPolicy(policy));
-  }
-
-  function consume(request: Request, caller: Key, cost: number, policy: Policy): Verdict | Promise<Verdict> {
-    const decision = limiter.consume(caller, policy === limiter.policy ? cost : { cost, policy });
+  function consume(request: Request, caller: Key, cost: Cost | undefined, policy: Policy): Verdict | Promise<Verdict> {
+    if (hold !== undefined) return hold(request, caller, { cost, policy }).then((known) => verdicts.onDecision(request, [{ limiter, caller, policy, decision: known }]));
+    const decision = limiter.consume(caller, policy === limiter.policy && typeof cost !== "object" ? cost : { cost, policy });
     // Faster than isPromise here, which is called with too many shapes of objects to be optimized.
     return "allowed" in decision
-      ? verdictOf(request, caller, policy, decision)
-      : decision.then((known) => verdictOf(request, caller, policy, known));
+      ? verdicts.onDecision(request, [{ limiter, caller, policy, decision }])
+      : decision.then((known) => verdicts.onDecision(request, [{ limiter, caller, policy, decision: known }]));
   }
 
-  function verdictOf(request: Request, caller: Key, policy: Policy, decision: Decision): Verdict | Promise<Verdict> {
-    checkRequest(request, caller, policy.name);
-    checkAddress(request, caller, policy.name);
-    if (decision.reason === "limited") checkIdentity(caller, true);
-    // In shadow mode clients must not adapt to numbers that are not enforced.
-    const fields = shadow ? NONE : writer.write(policy, decision, caller === UNIDENTIFIED ? undefined : partitionKey?.(caller));
-    const crossOrigin = isCrossOrigin(request);
-    const verdict = decision.allowed
-      ? pass(request, caller, policy, decision, fields, crossOrigin)
-      : refusals.forDecision({ request, crossOrigin }, policy, decision, fields);
-    // After the verdict, which it must not change.
-    if (onDecision !== undefined) void runAside("onDecision", () => onDecision(decision, request));
-    return verdict;
+  function chargeSeveral(): ChargeRequest<Request, Rest> {
+    const find = limiters.map((of, i) =>
+      claims<Claim | Unpaid>(i, (_request, caller, cost, policy) => ({ limiter: of, caller, cost, policy }), (_request, why) => why),
+    );
+    return (request, rest, known) => {
+      const found = find.map((each, i) => orRejected(() => each(request, rest, known?.[i])));
+      return thenAll(found, (all) => {
+        const unpaid = (["unidentified", "blocked"] as const).find((why) => all.includes(why));
+        const paying = all.filter((each) => typeof each === "object");
+        if (unpaid !== undefined || paying.length === 0) return verdicts.onUnpaid(request, unpaid ?? "skip");
+        return thenOne(takeCharges(paying), (judged) => verdicts.onDecision(request, judged));
+      });
+    };
   }
 
-  function pass(request: Request, caller: Key, policy: Policy, decision: Decision, fields: FieldList, crossOrigin: boolean): Pass {
-    const settle = refundWhen === undefined ? null : (outcome: Outcome) => refund(request, caller, policy, decision, outcome);
-    return { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, settle };
+  function claims<Result>(i: number, take: ClaimSetup<Request, Rest, Result>["take"], leave: ClaimSetup<Request, Rest, Result>["leave"]) {
+    const { checkIdentity } = verdicts;
+    const [keyOf, ownPolicy] = [keys[i] as Contained<Request, Rest, MaybeKey>, (limiters[i] as Limiter).policy];
+    return createClaims({ charge: charges[i] as GateCharge<Request, Rest>, keyOf, unidentified, ownPolicy, contain: run, checkIdentity, checkPolicy, take, leave });
   }
 
-  // The limiter refunds a decision once. An error here has no request left to fail, so the tokens stay spent.
-  async function refund(request: Request, caller: Key, policy: Policy, decision: Decision, outcome: Outcome): Promise<void> {
-    if ((await runAside("refundWhen", () => refundWhen?.(outcome, request))) !== true) return;
-    try {
-      await limiter.refund(caller, decision, { policy });
-    } catch {
-      return;
+  function checkFixed(policy: Policy, cost: GateCharge<Request, Rest>["cost"]): void {
+    checkPolicy(policy);
+    if (typeof cost !== "function" && neverFits(policy, parseCost(policy, cost))) {
+      throw new RangeError(expected("cost", `at most the capacity, ${policy.maxCost}`, cost));
     }
   }
 
   // A plain preflight costs its caller nothing. With a key, or beyond the bucket, it is an ordinary request.
   function onPreflight(request: Request, rest: Rest | undefined): Verdict | Promise<Verdict> {
-    const key = keyOfPreflight(request, rest);
-    return isPromise(key) ? key.then(decide, () => decide(undefined)) : decide(key);
-
-    function decide(known: MaybeKey): Verdict | Promise<Verdict> {
-      return callerOf(known) === UNIDENTIFIED && preflights.take() ? SKIP : gate(request, rest, known);
-    }
+    return thenAll(keys.map((keyOf) => keyOfPreflight(() => keyOf(request, rest))), (known) => {
+      const isPlain = known.every((key) => callerOf(key) === UNIDENTIFIED) && preflights.take();
+      return isPlain ? SKIP : gate(request, rest, known);
+    });
   }
+}
 
-  // Browsers send preflights without credentials, so a function that expects a signed-in user fails for them.
-  function keyOfPreflight(request: Request, rest: Rest | undefined): MaybeKey | Promise<MaybeKey> {
-    try {
-      return keyOf(request, rest);
-    } catch {
-      return undefined;
-    }
+type ChargeRequest<Request, Rest> = (request: Request, rest?: Rest, known?: readonly MaybeKey[]) => Verdict | Promise<Verdict>;
+
+// Browsers send preflights without credentials, so a function that expects a signed-in user fails for them.
+function keyOfPreflight(find: () => MaybeKey | Promise<MaybeKey>): MaybeKey | Promise<MaybeKey> {
+  try {
+    const key = find();
+    return isPromise(key) ? key.catch(() => undefined) : key;
+  } catch {
+    return undefined;
   }
+}
 
-  function checkPolicy(policy: Policy): Policy {
-    if (!isPolicy(policy)) throw new TypeError(expected("policy()", "made by definePolicy", policy));
-    checkOnce(policy);
-    return policy;
-  }
-
-  function isCrossOrigin(request: Request): boolean {
-    return (reader.header(request, "origin") ?? null) !== null;
+// The promise of another charge would reject unhandled after a throw.
+function orRejected<T>(find: () => T | Promise<T>): T | Promise<T> {
+  try {
+    return find();
+  } catch (error) {
+    return Promise.reject(error as Error);
   }
 }
 
@@ -189,15 +153,14 @@ function isSkip(skipped: unknown): boolean {
   return skipped === true;
 }
 
-function ownLimiter<Request, Rest extends readonly unknown[]>(options: GateOptions<Request, Rest>): Limiter {
-  const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, options[name]])) as Partial<LimiterOptions<Store>>;
-  return createLimiter<Store>({ ...own, policy: typeof options.policy === "function" ? PICKED : (options.policy as Policy) });
-}
-
-function checkedClock(clock: () => number): () => number {
-  return () => {
-    const now = clock();
-    if (!Number.isFinite(now)) throw new RangeError(expected("wallClock()", "a finite number of milliseconds", now));
-    return now;
-  };
+/** A limiter for each charge, all over one store. */
+function limitersOf<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): readonly Limiter[] {
+  const { limiter, charges } = options;
+  if (limiter !== undefined) return [limiter];
+  const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, (options as Partial<LimiterOptions<Store>>)[name]])) as Partial<LimiterOptions<Store>>;
+  const store = own.store === undefined ? defaultStore(own.clock) : own.store;
+  if (charges.length > 1 && store?.consumeTogether === undefined) {
+    throw new TypeError("Expected the store of `charges` to have `consumeTogether`, got one without it. Give a Redis Cluster's `prefix` a hash tag, or stack rate limits");
+  }
+  return charges.map(({ policy }) => createLimiter<Store>({ ...own, store, policy: typeof policy === "function" ? PICKED : policy }));
 }

@@ -23,11 +23,31 @@ export function contain<Input, T, Rest extends readonly unknown[] = []>(
   };
 }
 
-/** Settles as `promise` does, or rejects after `timeoutMs`. Always rejects with an Error. */
-export function settleWithin<T>(name: string, promise: Promise<T>, timeoutMs: number): Promise<T> {
+/**
+ * What `use` makes of the result of `fn`, or what `instead` returns when either fails or `fn` takes longer than
+ * `timeoutMs`. Reports a failure.
+ */
+export function useOrElse<T>(name: string, fn: () => unknown, timeoutMs: number, use: (result: unknown) => T, instead: () => T): T | Promise<T> {
+  const fail = (error: unknown): T => {
+    reportFailure(name, error);
+    return instead();
+  };
+  try {
+    const result = fn();
+    return isPromise(result) ? settleWithin<unknown>(name, result, timeoutMs).then(use).catch(fail) : use(result);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+/**
+ * Settles as `promise` does, or rejects after `timeoutMs`. Always rejects with an Error, which says in `task` what was
+ * expected.
+ */
+export function settleWithin<T>(name: string, promise: Promise<T>, timeoutMs: number, task = "settle"): Promise<T> {
   return new Promise((resolve, reject) => {
     const expire = (): void => {
-      reject(new SluiceError("ERR_FUNCTION_TIMEOUT", `Expected \`${name}\` to settle within ${timeoutMs} ms, got nothing. Raise \`functionTimeoutMs\` if it needs longer`));
+      reject(new SluiceError("ERR_FUNCTION_TIMEOUT", `Expected \`${name}\` to ${task} within ${timeoutMs} ms, got nothing. Raise \`functionTimeoutMs\` if it needs longer`));
     };
     // After a blocked event loop the result may have arrived already, so the loop gets one more turn.
     let timer: unknown = timeoutMs === Infinity ? undefined : unrefTimer(() => (timer = unrefTimer(expire, 0)), timeoutMs);
@@ -64,7 +84,7 @@ export async function runAside<T>(name: string, fn: () => T | Promise<T>): Promi
 
 /** Warns that `name` failed, once in the process. Its errors change no response. */
 export function reportFailure(name: string, error: unknown): void {
-  warnOnce("SLUICE_FUNCTION_FAILED", `\`${name}\` failed. No response depends on it. This error and all later ones are dropped`, textOf(error));
+  warnOnce("SLUICE_FUNCTION_FAILED", `\`${name}\` failed. The request goes on without it. This error and all later ones are dropped`, textOf(error));
 }
 
 function unrefTimer(then: () => void, ms: number): unknown {

@@ -4,14 +4,15 @@ import { monotonicClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { bucketId, definePolicy, samePolicy, type Policy } from "../core/policy.js";
-import { processWide } from "../core/process-wide.js";
-import type { GuardSetup, Store, SyncStore } from "../core/store.js";
+import { processWide } from "../platform.js";
+import type { GuardSetup, Store, SyncStore } from "../port/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";
 import { warnOnce } from "../warnings/warnings.js";
 import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
 import { attachInternals, unguarded, type Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";
 import { checkLimiterOptions, failureSettingsOf, type LimiterOptions } from "./options.js";
+import { createBlock, createDebit } from "./fines.js";
 import { createRefund, tookNothing } from "./refund.js";
 
 /**
@@ -55,6 +56,8 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     consume: store.sync ? consume : (key, asked) => throwOrReject(store, () => consume(key, asked)),
     peek: createPeek(internals),
     refund: createRefund(internals),
+    debit: createDebit(internals),
+    block: createBlock(internals),
     reset: (key, asked) =>
       throwOrReject(store, () => {
         const reset = requireMethod(store, "reset");
@@ -78,7 +81,7 @@ function createConsume({ policy: own, store, guarded, shadow, observer }: Intern
 
   return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
     const policy = policyOf(asked, own);
-    const cost = costOf(asked);
+    const cost = costOf(asked, policy);
     const encoded = encodeKey(key);
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
@@ -103,8 +106,8 @@ function createPeek({ policy: own, store, guarded, shadow }: Internals): Limiter
   return (key, asked) =>
     throwOrReject(store, () => {
       requireMethod(store, "peek");
-      const [policy, encoded, cost] = [policyOf(asked, own), encodeKey(key), costOf(asked)];
-      const peeked = guarded.peek(policy, encoded, cost);
+      const [policy, encoded] = [policyOf(asked, own), encodeKey(key)];
+      const peeked = guarded.peek(policy, encoded, costOf(asked, policy));
       return peeked instanceof Promise ? peeked.then(finish) : finish(peeked);
     });
 }

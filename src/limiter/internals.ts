@@ -3,7 +3,7 @@ import { expected } from "../core/check.js";
 import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
-import type { GuardedStore, Store, SyncStore } from "../core/store.js";
+import type { GuardedStore, Store, SyncStore } from "../port/store.js";
 import type { Observer } from "./events.js";
 import type { Limiter } from "./limiter.js";
 

@@ -1,9 +1,9 @@
 import { checkPolicyOptions, replacementOf } from "#diagnostics";
 import { checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Clock } from "../core/clock.js";
-import type { FailureOptions, FailureSettings } from "../core/failure-options.js";
+import type { FailureOptions, FailureSettings } from "../port/failure-options.js";
 import type { Policy, PolicyOptions } from "../core/policy.js";
-import type { Store } from "../core/store.js";
+import type { Store } from "../port/store.js";
 import type { MemoryStore } from "../stores/memory/memory.js";
 import type { Observer } from "./events.js";
 

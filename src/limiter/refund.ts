@@ -1,10 +1,12 @@
 import { expected, positiveInteger } from "../core/check.js";
+import { mapCosts, parseTokens, type Cost } from "../core/cost.js";
+import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey } from "../core/key.js";
-import { bucketId } from "../core/policy.js";
-import { processWide } from "../core/process-wide.js";
-import { refundable, type RefundPart } from "../core/refundable.js";
-import type { Store } from "../core/store.js";
+import { bucketId, type Policy } from "../core/policy.js";
+import { processWide } from "../platform.js";
+import { costsOf, refundable } from "../core/refundable.js";
+import type { Store } from "../port/store.js";
 import { policyOf, requireMethod, throwOrReject } from "./arguments.js";
 import type { Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";
@@ -24,29 +26,33 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
     throwOrReject(store, () => {
       const policy = policyOf(asked, own);
       const encoded = encodeKey(key);
-      requireMethod(store, "refund");
+      requireMethod(store, "adjust");
       const buckets = [bucketId(policy, encoded)];
-      if (typeof what === "number") {
-        const tokens = positiveInteger("tokens", what);
-        return guarded.call(buckets, () => refundParts(store, [{ policy, tokens }], encoded));
-      }
-      if (typeof what !== "object" || what === null) {
-        throw new TypeError(expected("what", "a decision or a number of tokens", what));
+      if (!isDecisionLike(what)) {
+        if (typeof what !== "number" && (typeof what !== "object" || what === null)) throw new TypeError(expected("what", "a decision or tokens", what));
+        const tokens = parseTokens(policy, typeof what === "number" ? positiveInteger("tokens", what) : what, "tokens");
+        return guarded.call(buckets, () => giveBack(store, policy, encoded, tokens));
       }
       if (what.policy !== policy.name) throw new TypeError(expected("decision.policy", `"${policy.name}"`, what.policy));
-      if (!what.allowed || what.cost === 0 || settled().has(what)) return;
+      if (!what.allowed || settled().has(what)) return;
+      const costs = costsOf(what, policy);
+      if (costs === 0) return;
       settled().add(what);
       if (what.degraded) return guarded.refundLocally(what, encoded);
-      const parts = refundable(what, policy, what.cost, guarded.ageOf(what));
-      if (parts.length === 0) return;
+      const tokens = refundable(what, policy, costs, guarded.ageOf(what));
+      if (tokens === 0) return;
       // A call that failed otherwise may have been carried out, so only this one may be repeated.
-      return guarded.call(buckets, () => refundParts(store, parts, encoded), () => void settled().delete(what));
+      return guarded.call(buckets, () => giveBack(store, policy, encoded, tokens), () => void settled().delete(what));
     });
 }
 
-/** Gives back each part's tokens at `store`. */
-export function refundParts(store: Store, parts: readonly RefundPart[], key: string): void | Promise<void> {
-  const refund = requireMethod(store, "refund");
-  const done = parts.map(({ policy, tokens }) => refund.call(store, policy, key, tokens));
-  if (!store.sync) return Promise.all(done as readonly Promise<void>[]).then(() => undefined);
+// A limit may have any name, `allowed` too.
+function isDecisionLike(what: Decision | Cost): what is Decision {
+  return typeof (Object(what) as Partial<Decision>).allowed === "boolean";
+}
+
+/** Gives tokens back at `store`. */
+function giveBack(store: Store, policy: Policy, key: string, tokens: Costs): void | Promise<void> {
+  const done = requireMethod(store, "adjust").call(store, policy, key, mapCosts(policy, tokens, (each) => 0 - each));
+  if (done instanceof Promise) return done.then(() => undefined);
 }

@@ -2,13 +2,13 @@
  * A store over any key-value store that can compare and set.
  * @module
  */
-import { fullBucket, isStale, type Bucket } from "../core/bucket.js";
 import { readClock, type Clock } from "../core/clock.js";
-import { consume, debit, peek, refund, type Decision } from "../core/decision.js";
+import type { Costs } from "../core/limit.js";
+import type { Decision } from "../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
-import type { Limit } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
-import type { AsyncStore } from "../core/store.js";
+import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../core/records.js";
+import type { AsyncStore } from "../port/store.js";
 import { guard } from "../guard/guard.js";
 import { sharesWork } from "../platform.js";
 import { bucketName } from "./shared/bucket-name.js";
@@ -54,18 +54,12 @@ export interface CasStoreOptions {
   readonly sleep?: ((ms: number) => Promise<void>) | undefined;
 }
 
-interface Step<T> {
-  readonly answer: T;
-  /** Whether the step changed the buckets, so that they must be written. */
-  readonly write: boolean;
-  /** Whether everything under the key is forgotten, also the limits that the policy does not have. */
-  readonly forget?: boolean;
-}
+/** Changes the records of a key in place. */
+type Step<T> = (records: Records, now: number) => { readonly answer: T; readonly changed: boolean };
 
-/** A call that waits for its turn at the buckets of one key. */
+/** A call that waits for its turn at the records of one key. */
 interface Job {
-  readonly policy: Policy;
-  readonly step: (buckets: Bucket[], now: number) => Step<unknown>;
+  readonly step: Step<unknown>;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -127,35 +121,37 @@ class CasStore<Version> implements AsyncStore {
     this.#sleep = sleep;
   }
 
-  consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    return this.#change(policy, key, (buckets, now) => {
-      const stale = buckets.some((bucket, i) => isStale(bucket, policy.limits[i] as Limit));
-      const decision = consume(buckets, policy, cost, now);
-      return { answer: decision, write: decision.allowed || stale };
+  consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    return this.#change(policy, key, (records, now) => {
+      const { decision, changed } = consumeRecords(records, policy, costs, now);
+      return { answer: decision, changed };
     });
   }
 
-  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
+  async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
     const { records } = await this.#load(bucketName(policy, key));
-    return peek(bucketsOf(records, policy), policy, cost, readClock(this.clock));
+    return peekRecords(records, policy, costs, readClock(this.clock));
   }
 
-  refund(policy: Policy, key: string, tokens: number): Promise<void> {
-    return this.#change(policy, key, (buckets, now) => ({ answer: refund(buckets, policy, tokens, now), write: true }));
+  adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
+    return this.#change(policy, key, (records, now) => {
+      const done = adjustRecords(records, policy, changes, now);
+      return { answer: done, changed: done };
+    });
   }
 
-  debit(policy: Policy, key: string, tokens: number): Promise<void> {
-    return this.#change(policy, key, (buckets, now) => ({ answer: debit(buckets, policy, tokens, now), write: true }));
+  block(policy: Policy, key: string, forMs: number): Promise<void> {
+    return this.#change(policy, key, (records, now) => ({ answer: blockRecords(records, forMs, now), changed: true }));
   }
 
   reset(policy: Policy, key: string): Promise<void> {
-    return this.#change(policy, key, () => ({ answer: undefined, write: true, forget: true }));
+    return this.#change(policy, key, (records) => ({ answer: records.clear(), changed: true }));
   }
 
-  #change<T>(policy: Policy, key: string, step: (buckets: Bucket[], now: number) => Step<T>): Promise<T> {
+  #change<T>(policy: Policy, key: string, step: Step<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const name = bucketName(policy, key);
-      const job: Job = { policy, step, resolve: resolve as (answer: unknown) => void, reject };
+      const job: Job = { step, resolve: resolve as (answer: unknown) => void, reject };
       if (!this.#isShared) return void this.#runRound(name, [job]);
       const next = this.#waiting.get(name);
       if (next !== undefined) return void next.push(job);
@@ -191,12 +187,9 @@ class CasStore<Version> implements AsyncStore {
       const now = readClock(this.clock);
       const answers = new Map<Job, unknown>();
       for (const job of open) {
-        const buckets = bucketsOf(records, job.policy);
-        const { answer, write, forget } = job.step(buckets, now);
-        if (forget) records.clear();
-        else if (write) job.policy.limits.forEach((limit, i) => records.set(limit.name, buckets[i] as Bucket));
+        const { answer, changed } = job.step(records, now);
         // An answer that depends on the read alone is final, also if the write fails.
-        if (write || answers.size > 0) answers.set(job, answer);
+        if (changed || answers.size > 0) answers.set(job, answer);
         else {
           open.delete(job);
           job.resolve(answer);
@@ -216,16 +209,11 @@ class CasStore<Version> implements AsyncStore {
     );
   }
 
-  async #load(name: string): Promise<{ records: Map<string, Bucket>; version: Version | null }> {
+  async #load(name: string): Promise<{ records: Records; version: Version | null }> {
     const found = await this.#backend.read(name);
     if (found === null) return { records: new Map(), version: null };
     return { records: decodeRecords(found.value, name), version: found.version };
   }
-}
-
-// Copies, because a step changes its buckets in place and not every step is written.
-function bucketsOf(records: ReadonlyMap<string, Bucket>, policy: Policy): Bucket[] {
-  return policy.limits.map((limit) => ({ ...(records.get(limit.name) ?? fullBucket(limit)) }));
 }
 
 function pause(ms: number): Promise<void> {

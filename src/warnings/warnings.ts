@@ -1,7 +1,6 @@
 import { expected, show } from "../core/check.js";
 import { DOCS } from "./docs.js";
-import { processWide } from "../core/process-wide.js";
-import { platform, withProcess } from "../platform.js";
+import { platform, processWide, sharesWork, withProcess } from "../platform.js";
 
 /** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
 export type WarningCode =
@@ -78,7 +77,8 @@ export function warnOnce(code: WarningCode, message: string, cause = ""): void {
   quiet().add(code);
   const detail = `${cause && `${cause}\n`}See ${DOCS}/guides/warnings.md#${code.toLowerCase()}`;
   const isTold = withProcess((process) => {
-    if (process.emitWarning === undefined) return false;
+    // Workers with `nodejs_compat` have it, and print nothing.
+    if (process.emitWarning === undefined || !sharesWork()) return false;
     process.emitWarning(message, { type: "Warning", code, detail });
     return true;
   });

@@ -1,6 +1,7 @@
-import { fastify } from "fastify";
+import { readFileSync } from "node:fs";
+import { fastify, type FastifyRequest } from "fastify";
 import { fastify as fastify4 } from "fastify4";
-import { definePolicy } from "sluice";
+import { createLimiter, definePolicy, perSecond } from "sluice";
 import { rateLimit, type FastifyRateLimitOptions } from "sluice/fastify";
 import { MemoryStore } from "sluice/memory";
 import { ManualClock } from "sluice/testing";
@@ -59,6 +60,35 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(await get("/apart")).toEqual([429, "0", "1"]);
   });
 
+  test("a route's charges replace the plugin's policy and key, and the other way round, over the plugin's store", async () => {
+    const user = { name: "user", capacity: 1, refill: perSecond(1) };
+    const tenant = { name: "tenant", capacity: 3, refill: perSecond(1) };
+    const charges = [{ policy: user, key: () => "ann" }, { policy: tenant, key: () => "acme" }];
+    const one = make();
+    await one.app.register(rateLimit, options());
+    one.app.get("/charges", { config: { rateLimit: { charges } } }, () => Promise.resolve("ok"));
+    one.app.get("/plugin", () => Promise.resolve("ok"));
+    expect([await one.get("/charges"), await one.get("/charges"), await one.get("/plugin")]).toEqual([[200, "0", null], [429, "0", "1"], [200, "0", null]]);
+    const several = make();
+    await several.app.register(rateLimit, { clock: new ManualClock().now, charges });
+    several.app.get("/one", { config: { rateLimit: { policy: tenant, key: () => "acme" } } }, () => Promise.resolve("ok"));
+    several.app.get("/plugin", () => Promise.resolve("ok"));
+    expect(() => several.app.get("/cost", { config: { rateLimit: { cost: 2 } } }, () => Promise.resolve("ok"))).toThrow("Expected `cost` beside `charges` to be left out");
+    expect([await several.get("/plugin"), await several.get("/one")]).toEqual([[200, "0", null], [200, "1", null]]);
+  });
+
+  test("a waiter goes with its limiter", async () => {
+    const { app, get } = make();
+    const limiter = createLimiter({ policy: two });
+    const other = createLimiter({ policy: { ...two, name: "other" }, clock: () => 0 });
+    await app.register(rateLimit, { limiter, wait: { wait: () => Promise.reject(new Error("held")) }, key: () => "ann" });
+    const others = { "/limiter": { limiter: other }, "/policy": { policy: two }, "/charges": { charges: [{ policy: two, key: () => "ann" }] } };
+    for (const [path, own] of Object.entries(others)) app.get(path, { config: { rateLimit: own } }, () => Promise.resolve("ok"));
+    app.get("/plugin", () => Promise.resolve("ok"));
+    for (const path of Object.keys(others)) expect(await get(path)).toEqual([200, "1", null]);
+    expect(await get("/plugin")).toEqual([500, null, null]);
+  });
+
   test("a route picks its policy for each request", async () => {
     const { app, get } = make();
     await app.register(rateLimit, options());
@@ -71,7 +101,7 @@ describe.each(versions)("$name", ({ framework }) => {
   test("a route under two plugins is charged for its own options by the nearer one alone", async () => {
     const { app, get } = make();
     const store = new MemoryStore({ clock: new ManualClock().now });
-    const { key } = options();
+    const key = (request: FastifyRequest) => request.headers["x-user"]?.toString();
     const wide = { name: "wide", capacity: 10, refill: { tokens: 1, everyMs: 1_000 } };
     const own = { name: "own", capacity: 5, refill: { tokens: 1, everyMs: 1_000 } };
     await app.register(rateLimit, { policy: wide, store, key });
@@ -190,4 +220,10 @@ test("a polluted Object.prototype switches the limit of no route off", async () 
     delete prototype["rateLimit"];
     await app.close();
   }
+});
+
+test("a version of Fastify outside of the peer range is refused at registration", async () => {
+  const meta = Reflect.get(rateLimit, Symbol.for("plugin-meta")) as { readonly fastify: string };
+  const { peerDependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly peerDependencies: { readonly fastify: string } };
+  expect(meta.fastify).toBe(peerDependencies.fastify);
 });

@@ -49,6 +49,15 @@ describe("without Node, by request and fetch", () => {
   });
 });
 
+test("keeps its response when waitUntil fails", async () => {
+  const waitUntil = () => {
+    throw new TypeError("Illegal invocation");
+  };
+  const app = new Hono().use(rateLimit({ ...oneToken(), key: () => "ann", refundWhen: async () => true })).get("/", (c) => c.text("ok"));
+  const response = await app.fetch(new Request("http://localhost/"), {}, { waitUntil, passThroughOnException: () => undefined, props: {} });
+  expect(told(response)).toEqual([200, "0", null]);
+});
+
 test("gives a refund the time it takes, where the platform has a context for it", async () => {
   const kept: unknown[] = [];
   const context = { waitUntil: (work: Promise<unknown>) => void kept.push(work), passThroughOnException: () => undefined, props: {} };

@@ -4,7 +4,7 @@ import { rows } from "./rows/index.js";
 import { oneToken } from "./setup.js";
 
 // All rows are in this one file, so that it can tell which are absent.
-const wanted = ["Node", "Express 4", "Express 5", "Fastify 4", "Fastify 5", "Hono", "web"];
+const wanted = ["Node", "Express 4", "Express 5", "Fastify 4", "Fastify 5", "Fastify in preHandler", "Hono", "web"];
 const answered = new Map<string, string>();
 
 describe.each(rows)("$name", ({ name, loaded, serve, lacks = {} }) => {
@@ -14,7 +14,7 @@ describe.each(rows)("$name", ({ name, loaded, serve, lacks = {} }) => {
 
     const limit = oneToken();
     const options = () => ({ ...limit, key: () => "anybody" });
-    const server = await serve({ options, bulk: options, entered: () => {}, held: () => Promise.resolve() });
+    const server = await serve({ options, bulk: options, answer: null, entered: () => {}, held: () => Promise.resolve() });
     const { status, headers } = await fetch(`http://127.0.0.1:${server.port}/ok`, { headers: { Connection: "close" } });
     await server.close();
     expect([status, headers.get("RateLimit-Remaining")]).toEqual([200, "0"]);

@@ -125,17 +125,37 @@ describe("the other arguments of the handler", () => {
     await kept[0];
     expect((await ask()).status).toBe(200);
   });
+
+  test("keep their response when waitUntil fails", async () => {
+    const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: async () => true })((_request: Request, _context: object) => new Response("ok"));
+    const waitUntil = () => {
+      throw new TypeError("Illegal invocation");
+    };
+    expect(told(await limited(asAnn(), { waitUntil }))).toEqual([200, "0", null]);
+    await Promise.resolve();
+    expect((await limited(asAnn(), { waitUntil })).status).toBe(200);
+  });
+
+  // A property of an RPC stub, such as a Worker's binding, is a function that calls another Worker.
+  test("have no waitUntil called but that of the last", async () => {
+    const calls: string[] = [];
+    const stub = (name: string) => new Proxy({}, { get: (_, property) => () => void calls.push(`${name}.${String(property)}`) });
+    const handler = (_request: Request, _bindings: object, _context: object) => new Response("ok");
+    await rateLimit({ ...oneToken(), key: () => "ann", refundWhen: () => true })(handler)(asAnn(), stub("bindings"), stub("context"));
+    await rateLimit({ ...oneToken(), key: () => "ann" })(handler)(asAnn(), stub("bindings"), stub("context"));
+    expect(calls).toEqual(["context.waitUntil"]);
+  });
 });
 
 test("a refund that never comes back holds no answer", async () => {
-  const never = new Promise<void>(() => {});
+  const never = new Promise<boolean>(() => {});
   const inner = new MemoryStore({ clock: new ManualClock().now });
   const store: AsyncStore = {
     sync: false,
     guard,
     clock: "server",
     consume: (...asked) => Promise.resolve(inner.consume(...asked)),
-    refund: () => never,
+    adjust: () => never,
   };
   const limit = rateLimit({ policy: oneToken().policy, store, key: () => "ann", refundWhen: () => true });
   expect(told(await limit(() => new Response("ok"))(asAnn()))).toEqual([200, "0", null]);

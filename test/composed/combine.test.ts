@@ -18,7 +18,7 @@ function apart(now: () => number): SyncStore {
     clock: now,
     consume: (...asked) => inner.consume(...asked),
     peek: (...asked) => inner.peek(...asked),
-    refund: (...asked) => inner.refund(...asked),
+    adjust: (...asked) => inner.adjust(...asked),
   };
 }
 
@@ -172,19 +172,19 @@ describe("one step, or several", () => {
   test("one that cannot tell without taking is not asked, once another refused", async () => {
     const bare = new LaterStore(clock.now);
     const cannot: AsyncStore = { sync: false, guard, clock: "server", consume: (...asked) => bare.consume(...asked) };
-    const fails: AsyncStore = { ...cannot, peek: () => Promise.reject(new Error("gone")), refund: () => Promise.resolve() };
+    const fails: AsyncStore = { ...cannot, peek: () => Promise.reject(new Error("gone")), adjust: () => Promise.resolve(true) };
     const tenant = createLimiter({ policy: tenantPolicy, store: cannot });
     const silent = createLimiter({ policy: { ...tenantPolicy, name: "silent" }, store: fails });
     const user = createLimiter({ policy: userPolicy, clock: clock.now });
     user.consume(keys[0], 5);
     const three = combine([user, silent, tenant]);
     expect(await three.consume(["x", "x", "x"], [6, 1, 1])).toMatchObject({ allowed: false, refusedBy: 0, decisions: [{ reason: "cost_above_capacity" }, null, null] });
-    expect(() => combine([tenant, user])).toThrow(new TypeError("Expected the store to have `refund`, got one without it"));
+    expect(() => combine([tenant, user])).toThrow(new TypeError("Expected the store to have `adjust`, got one without it"));
   });
 
   test("what cannot be given back stays taken, and the answer is the same", async () => {
     const store = new LaterStore(clock.now);
-    vi.spyOn(store, "refund").mockRejectedValue(new Error("gone"));
+    vi.spyOn(store, "adjust").mockRejectedValue(new Error("gone"));
     const [user, tenant] = limitersOver([store, new MemoryStore({ clock: clock.now })]);
     await tenant.consume(keys[1], 8);
     expect(await combine([user, tenant]).consume(keys)).toMatchObject({ allowed: false, refusedBy: 1, retryAfterMs: 500 });
@@ -200,7 +200,7 @@ describe("a store that fails", () => {
     clock: "server",
     consume: () => Promise.reject(outage),
     consumeTogether: () => Promise.reject(outage),
-    refund: () => Promise.reject(outage),
+    adjust: () => Promise.reject(outage),
   };
   const over = (options: object): readonly [Limiter, Limiter] => [
     createLimiter({ policy: userPolicy, store: away, breaker: false, ...options }),
@@ -253,7 +253,7 @@ describe("a store that fails under several", () => {
       consume: (...asked) => unlessBroken(() => inner.consume(...asked)),
       consumeTogether: (charges) => unlessBroken(() => inner.consumeTogether(charges)),
       peek: (...asked) => (state.peeks++, unlessBroken(() => inner.peek(...asked))),
-      refund: (...asked) => unlessBroken(() => inner.refund(...asked)),
+      adjust: (...asked) => unlessBroken(() => inner.adjust(...asked)),
     };
     return { state, store };
   };

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, type Decision, type LimitOptions, type PolicyOptions } from "sluice";
+import { createLimiter, definePolicy, type Costs, type Decision, type LimitOptions, type Policy, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
-import { expectedWait, forecastAfter, FULL, refundForecast, type Forecast } from "../../src/composed/forecast.js";
+import { expectedWait, forecastAfter, FULL, refundForecast, want, type Forecast, type Wanted } from "../../src/composed/forecast.js";
 import { limits, policies } from "../helpers/arbitraries.js";
 
 // A century. Longer waits follow the same arithmetic, but exceed what a clock in milliseconds can tell.
@@ -34,7 +34,12 @@ function served(policy: PolicyOptions, before: readonly number[], costs: readonl
 }
 
 function forecastOf(options: PolicyOptions, last: Decision, now = 0): Forecast {
-  return forecastAfter(last, definePolicy(options), now);
+  return forecastAfter([last], [{ policy: definePolicy(options), cost: 0 }], now);
+}
+
+/** What one caller wants under a policy. */
+function wanted(policy: Policy, cost: Costs): Wanted {
+  return want(new Map(), [{ policy, cost }]);
 }
 
 describe("a forecast", () => {
@@ -48,7 +53,7 @@ describe("a forecast", () => {
         let tokens = 0;
         costs.forEach((cost, i) => {
           tokens += cost;
-          const wait = expectedWait(forecast, policy, tokens, 0);
+          const wait = expectedWait(forecast, [{ policy, cost: 0 }], wanted(policy, tokens), 0);
           expect(wait).toBeLessThanOrEqual(instants[i] as number);
           expect(wait).toBeGreaterThanOrEqual((instants[i] as number) - i - 1);
         });
@@ -64,28 +69,28 @@ describe("a forecast", () => {
     const { last, instants } = served(limit, [4], [1, 2, 5, 1]);
     const forecast = forecastOf(limit, last);
     expect(instants).toEqual([0, 600, 2_100, 2_400]);
-    expect([1, 3, 8, 9].map((tokens) => expectedWait(forecast, policy, tokens, 0))).toEqual(instants);
+    expect([1, 3, 8, 9].map((tokens) => expectedWait(forecast, [{ policy, cost: 0 }], wanted(policy, tokens), 0))).toEqual(instants);
   });
 
   test("shrinks by a millisecond every millisecond, down to 0", () => {
     const { last } = served(limit, [5], []);
     const forecast = forecastOf(limit, last, 1_000);
     // A decision that arrives between two milliseconds counts from the later one.
-    expect([999, 1_000, 1_001, 1_599, 1_600, 9_999].map((now) => expectedWait(forecast, policy, 2, now))).toEqual([601, 600, 599, 1, 0, 0]);
+    expect([999, 1_000, 1_001, 1_599, 1_600, 9_999].map((now) => expectedWait(forecast, [{ policy, cost: 0 }], wanted(policy, 2), now))).toEqual([601, 600, 599, 1, 0, 0]);
   });
 
   test("takes a key of which nothing is known for full", () => {
-    expect([5, 6, 7].map((tokens) => expectedWait(FULL, policy, tokens, 0))).toEqual([0, 300, 600]);
+    expect([5, 6, 7].map((tokens) => expectedWait(FULL, [{ policy, cost: 0 }], wanted(policy, tokens), 0))).toEqual([0, 300, 600]);
   });
 
   test("counts refunds, up to full", () => {
     const { last } = served(limit, [5], []);
     const forecast = forecastOf(limit, last);
-    refundForecast(forecast, policy, 2, 0);
-    expect([2, 3].map((tokens) => expectedWait(forecast, policy, tokens, 0))).toEqual([0, 300]);
-    refundForecast(forecast, policy, 9, 0);
-    expect([5, 6].map((tokens) => expectedWait(forecast, policy, tokens, 0))).toEqual([0, 300]);
-    refundForecast(FULL, policy, 1, 0);
+    refundForecast(forecast, [{ policy, cost: 2 }], 0);
+    expect([2, 3].map((tokens) => expectedWait(forecast, [{ policy, cost: 0 }], wanted(policy, tokens), 0))).toEqual([0, 300]);
+    refundForecast(forecast, [{ policy, cost: 9 }], 0);
+    expect([5, 6].map((tokens) => expectedWait(forecast, [{ policy, cost: 0 }], wanted(policy, tokens), 0))).toEqual([0, 300]);
+    refundForecast(FULL, [{ policy, cost: 1 }], 0);
     expect(FULL.size).toBe(0);
   });
 
@@ -94,8 +99,8 @@ describe("a forecast", () => {
     const [free, pro] = [definePolicy({ limits: [named("a", 1_000)] }), definePolicy({ limits: [named("a", 100), named("b", 500)] })];
     const { last } = served({ limits: [named("a", 1_000)] }, [4], []);
     const forecast = forecastOf({ limits: [named("a", 1_000)] }, last);
-    expect(expectedWait(forecast, free, 2, 0)).toBe(2_000);
-    expect(expectedWait(forecast, pro, 2, 0)).toBe(200);
-    expect(expectedWait(forecast, pro, 6, 0)).toBe(1_000);
+    expect(expectedWait(forecast, [{ policy: free, cost: 0 }], wanted(free, 2), 0)).toBe(2_000);
+    expect(expectedWait(forecast, [{ policy: pro, cost: 0 }], wanted(pro, 2), 0)).toBe(200);
+    expect(expectedWait(forecast, [{ policy: pro, cost: 0 }], wanted(pro, 6), 0)).toBe(1_000);
   });
 });

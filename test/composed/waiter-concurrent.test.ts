@@ -1,6 +1,6 @@
 // Many callers over a store across a network: calls travel together, and callers are still served in order of arrival.
 import fc from "fast-check";
-import { createLimiter, createWaiter, definePolicy, perSecond, type Decision, type LimitOptions, type Policy, type WaitError, type WaitOptions } from "sluice";
+import { createLimiter, createWaiter, definePolicy, perSecond, type Costs, type Decision, type LimitOptions, type Policy, type WaitError, type WaitOptions } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore, SlowStore } from "../helpers/stores.js";
 
@@ -13,7 +13,7 @@ afterEach(() => {
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 const clock = (): number => Math.floor(performance.now());
 
-/** A store whose n-th `consume` or `refund` happens after `delays[n]` milliseconds; the last delay holds for all that follow. */
+/** A store whose n-th `consume` or `adjust` happens after `delays[n]` milliseconds; the last delay holds for all that follow. */
 class DelayedStore extends LaterStore {
   calls = 0;
   readonly #delays: readonly number[];
@@ -24,15 +24,15 @@ class DelayedStore extends LaterStore {
     this.#delays = delays;
   }
 
-  override async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+  override async consume(policy: Policy, key: string, cost: Costs): Promise<Decision> {
     this.calls += 1;
     await this.#delay();
     return super.consume(policy, key, cost);
   }
 
-  override async refund(policy: Policy, key: string, tokens: number): Promise<void> {
+  override async adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
     await this.#delay();
-    return super.refund(policy, key, tokens);
+    return super.adjust(policy, key, changes);
   }
 
   async #delay(): Promise<void> {
@@ -173,7 +173,7 @@ describe("order of arrival", () => {
     store.inner.consume(limiter.policy, "key", 2);
     for (const name of ["a", "b"]) wait(name);
     await pass(2);
-    store.inner.refund(limiter.policy, "key", 1);
+    store.inner.adjust(limiter.policy, "key", -1);
     await pass(1);
     expect([served, at]).toEqual([["a"], { a: 3 }]);
   });
@@ -230,7 +230,7 @@ test("an answer that is older than another one does not delay the next caller", 
   class UnevenStore extends LaterStore {
     readonly #delays = [20, 5, 5];
 
-    override async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+    override async consume(policy: Policy, key: string, cost: Costs): Promise<Decision> {
       const decision = await super.consume(policy, key, cost);
       await new Promise((resolve) => setTimeout(resolve, this.#delays.shift()));
       return decision;
@@ -258,7 +258,7 @@ describe("cancelling", () => {
   test("the tokens of a cancelled caller go to the next of the same cost, without another call", async () => {
     const store = new DelayedStore(5);
     const { limiter, wait, at, waiter } = queueOver(store, hourly(1));
-    const refunds = vi.spyOn(store, "refund");
+    const refunds = vi.spyOn(store, "adjust");
     const cancel = new AbortController();
     wait("cancelled", { signal: cancel.signal });
     wait("next");

@@ -431,7 +431,7 @@ describe("misuse", () => {
   const limiter = createLimiter({ policy });
 
   test.each([
-    ["limiter", () => createWaiter(undefined as never), "Expected `limiter` to be made by createLimiter, got undefined"],
+    ["limiter", () => createWaiter(undefined as never), "Expected `limiter` to be made by createLimiter or combine, got undefined"],
     ["options", () => createWaiter(limiter, 5 as never), "Expected `options` to be an object, got 5"],
     ["a misspelt option", () => createWaiter(limiter, { maxWait: 5 } as never), "Unknown option `maxWait`. Did you mean `maxWaitMs`?"],
     ["maxWaitMs", () => createWaiter(limiter, { maxWaitMs: -1 }), "Expected `maxWaitMs` to be a whole number of at least 0, got -1"],

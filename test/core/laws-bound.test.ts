@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { LimitOptions } from "sluice";
+import { definePolicy, MemoryStore, type LimitOptions } from "sluice";
 import { describe, expect, test } from "vitest";
 import { anyHistories, limits, onwardHistories, refillMs, starts, type ResolvedStep } from "../helpers/arbitraries.js";
 import { keepers, type Subject } from "./subjects.js";
@@ -168,6 +168,29 @@ describe.each(keepers)("$keeper", ({ make }) => {
         }
       }),
       { numRuns: 300 },
+    );
+  });
+
+  test("L6 · the told wait is true after a step back of any length: refusals do not keep a bucket empty, or a block in force", () => {
+    fc.assert(
+      fc.property(limits, fc.constantFrom(1.5, 100, 1e9), (limit, refills) => {
+        const now = { ms: 0 };
+        const store = new MemoryStore({ clock: () => now.ms });
+        const policy = definePolicy({ name: "p", ...limit });
+        const full = refillMs(limit);
+        fc.pre(full * refills < 2 ** 50);
+        store.consume(policy, "spent", limit.capacity);
+        store.block(policy, "blocked", full);
+        now.ms = -Math.ceil(full * refills) - 1;
+        for (const key of ["spent", "blocked"]) {
+          const { allowed, retryAfterMs } = store.consume(policy, key, 1);
+          expect(allowed).toBe(false);
+          store.consume(policy, key, 1);
+          now.ms += retryAfterMs;
+          expect(store.consume(policy, key, 1).allowed).toBe(true);
+          now.ms -= retryAfterMs;
+        }
+      }),
     );
   });
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, MemoryStore, TokenBucket, type Policy, type PolicyOptions } from "sluice";
-import type { LimitOptions } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, TokenBucket, type LimitOptions, type Policy, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
-import { describe, test } from "vitest";
-import { fullBucket, type Bucket } from "../../src/core/bucket.js";
-import * as core from "../../src/core/decision.js";
+import { describe, expect, test } from "vitest";
+import { mapCosts } from "../../src/core/cost.js";
+import { costAt, simplest } from "../../src/core/limit.js";
+import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../../src/core/records.js";
 import { anyHistories, anyStepsAndDebts, limits, policies, resolve, starts, versions, type ResolvedStep } from "../helpers/arbitraries.js";
 import { Model } from "../helpers/model.js";
 import { expectSame } from "./subjects.js";
@@ -26,7 +26,7 @@ describe("L8 · one arithmetic", () => {
             model.reset(limit);
           } else if (call === "refund" && cost > 0) {
             bucket.refund(cost);
-            model.refund(limit, cost, now);
+            model.adjust(limit, -cost, now);
           } else if (call === "consume") expectSame(bucket.consume(cost), model.consume(limit, cost, now));
           expectSame(bucket.peek(cost), model.peek(limit, cost, now));
         }
@@ -50,7 +50,7 @@ describe("L8 · one arithmetic", () => {
             model.reset(limit);
           } else if (call === "refund" && cost > 0) {
             limiter.refund(key, cost);
-            model.refund(limit, cost, now);
+            model.adjust(limit, -cost, now);
           } else if (call === "consume") expectSame(limiter.consume(key, cost), model.consume(limit, cost, now));
           expectSame(limiter.peek(key, cost), model.peek(limit, cost, now));
         }
@@ -98,45 +98,52 @@ describe("L14 · numbers can change", () => {
   });
 });
 
-/** Plays a history under the policy that `policyAt` chooses for each step, in the core's plain functions, in memory and in the model. */
+/** Plays a history under the policy that `policyAt` chooses for each step: over records, in memory and in the model. */
 function compare(history: readonly ResolvedStep[], policyAt: (step: ResolvedStep, i: number) => PolicyOptions): void {
   const clock = new ManualClock();
   const store = new MemoryStore({ clock: clock.now });
   const limiter = createLimiter({ policy: { ...policyAt(history[0] as ResolvedStep, 0) }, store });
   const model = new Model();
-  const buckets = new Map<string, Bucket>();
+  const records: Records = new Map();
   const defined = new Map<PolicyOptions, Policy>();
   for (const [i, step] of history.entries()) {
-    const { call, now, cost } = step;
+    const { call, now, cost, choice } = step;
     const options = policyAt(step, i);
     const policy = defined.get(options) ?? definePolicy(options);
     defined.set(options, policy);
-    const records = policy.limits.map((limit) => {
-      const record = buckets.get(limit.name) ?? fullBucket(limit);
-      buckets.set(limit.name, record);
-      return record;
-    });
+    const at = Math.floor(now);
+    // Half of the calls have a cost of its own for each limit.
+    const costs = simplest(policy.limits.map(({ capacity }, place) => (choice % 2 === 0 || place === 0 ? cost : (cost * (place + choice)) % (capacity + 2))));
+    const byName = Object.fromEntries(policy.limits.map(({ name }, place) => [name, costAt(costs, place)]));
     clock.set(now);
     if (call === "reset") {
-      for (const limit of policy.limits) buckets.delete(limit.name);
+      records.clear();
       limiter.reset("alice", { policy });
       model.reset(options);
-    } else if (call === "refund" && cost > 0) {
-      core.refund(records, policy, cost, Math.floor(now));
-      limiter.refund("alice", cost, { policy });
-      model.refund(options, cost, now);
-    } else if (call === "debit" && cost > 0) {
-      core.debit(records, policy, cost, Math.floor(now));
-      store.debit(policy, "alice", cost);
-      model.debit(options, cost, now);
+    } else if (call === "refund") {
+      const back = mapCosts(policy, costs, (each) => 0 - each);
+      expect(adjustRecords(records, policy, back, at)).toBe(true);
+      limiter.refund("alice", byName, { policy });
+      model.adjust(options, back, now);
+    } else if (call === "debit") {
+      const done = model.adjust(options, costs, now);
+      expect(adjustRecords(records, policy, costs, at)).toBe(done);
+      const debit = (): void => limiter.debit("alice", byName, { policy });
+      if (done) debit();
+      else expect(debit).toThrow("a debt of at most");
+    } else if (call === "block") {
+      const forMs = 1 + (cost % 100_000);
+      blockRecords(records, forMs, at);
+      limiter.block("alice", forMs, { policy });
+      model.block(forMs, now);
     } else if (call === "consume") {
-      const expected = model.consume(options, cost, now);
-      expectSame(core.consume(records, policy, cost, Math.floor(now)), expected);
-      expectSame(limiter.consume("alice", { cost, policy }), expected);
+      const expected = model.consume(options, costs, now);
+      expectSame(consumeRecords(records, policy, costs, at).decision, expected);
+      expectSame(limiter.consume("alice", { cost: byName, policy }), expected);
     } else {
-      const expected = model.peek(options, cost, now);
-      expectSame(core.peek(records, policy, cost, Math.floor(now)), expected);
-      expectSame(limiter.peek("alice", { cost, policy }), expected);
+      const expected = model.peek(options, costs, now);
+      expectSame(peekRecords(records, policy, costs, at), expected);
+      expectSame(limiter.peek("alice", { cost: byName, policy }), expected);
     }
   }
 }

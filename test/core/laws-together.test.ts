@@ -24,8 +24,8 @@ function apart(policy: ManyLimitsPolicy): { clock: ManualClock; consume: (cost: 
 }
 
 /** What a limit says, apart from its name. */
-function numbers({ capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Reading): Omit<Reading, "limit"> {
-  return { capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
+function numbers({ cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Reading): Omit<Reading, "limit"> {
+  return { cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
 }
 
 describe("L10 · together or not at all", () => {

@@ -1,6 +1,10 @@
 // A policy is data: it crosses to another worker, process or Durable Object, and is a policy again there.
 import fc from "fast-check";
-import { createLimiter, definePolicy, perSecond, type PolicyOptions } from "sluice";
+import { createLimiter, createReservations, createWaiter, definePolicy, MemoryStore, perSecond, TokenBucket, type Policy, type PolicyOptions } from "sluice";
+import { casStore } from "sluice/cas";
+import { createGate } from "sluice/http";
+import { RedisStore } from "sluice/redis";
+import { adjustRecords, consumeRecords, fullBucket, peekRecords } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { samePolicy } from "../../src/core/policy.js";
 import { anyStepsAndDebts, limits, policies, resolve, starts } from "../helpers/arbitraries.js";
@@ -46,9 +50,62 @@ describe("a copy of a policy", () => {
     expect(Object.getPrototypeOf(definePolicy(limit))).toBe(Object.prototype);
   });
 
-  test("is no policy before it is defined", () => {
-    const limiter = createLimiter({ policy: { capacity: 5, refill: perSecond(1) } });
-    expect(() => limiter.consume("ann", { policy: structuredClone(limiter.policy) })).toThrow("Expected `policy` to be made by definePolicy, got an object");
+  const options = { name: "api", capacity: 5, refill: perSecond(1) };
+  const key = () => "ann";
+  const limiter = () => createLimiter({ policy: options });
+  const gate = (given: object) => createGate({ key, ...given } as never, { method: () => "GET", header: () => undefined })({});
+  const cas = () => {
+    let kept: string | null = null;
+    const read = async () => (kept === null ? null : { value: kept, version: kept });
+    return casStore({ read, write: async (_, value) => ((kept = value), true) });
+  };
+  const redis = () => new RedisStore({ evalsha: async () => expect.unreachable("no call"), eval: async () => expect.unreachable("no call") });
+  /** Where a copy is taken for the policy it was, because it is defined anew. */
+  const DEFINES: Readonly<Record<string, (copy: Policy) => unknown>> = {
+    createLimiter: (copy) => createLimiter({ policy: copy }).consume("ann"),
+    TokenBucket: (copy) => new TokenBucket(copy as never).consume(),
+    "rateLimit, policy": (copy) => gate({ policy: copy }),
+    "rateLimit, charges": (copy) => gate({ key: undefined, charges: [{ policy: copy, key }] }),
+  };
+  /** Where only a policy of definePolicy is taken, because defining costs more than deciding. */
+  const REFUSES: Readonly<Record<string, (copy: Policy) => unknown>> = {
+    consume: (copy) => limiter().consume("ann", { policy: copy }),
+    peek: (copy) => limiter().peek("ann", { policy: copy }),
+    refund: (copy) => limiter().refund("ann", 1, { policy: copy }),
+    debit: (copy) => limiter().debit("ann", 1, { policy: copy }),
+    block: (copy) => limiter().block("ann", 1_000, { policy: copy }),
+    reset: (copy) => limiter().reset("ann", { policy: copy }),
+    reserve: (copy) => createReservations(limiter()).reserve("ann", 1, { policy: copy }),
+    wait: (copy) => createWaiter(limiter()).wait("ann", { policy: copy }),
+    "rateLimit, policy()": (copy) => gate({ policy: () => copy }),
+    "rateLimit, policy() of a charge": (copy) => gate({ key: undefined, charges: [{ policy: () => copy, key }] }),
+    "consume of a memory store": (copy) => new MemoryStore().consume(copy, "ann", 1),
+    "peek of a memory store": (copy) => new MemoryStore().peek(copy, "ann", 1),
+    "adjust of a memory store": (copy) => new MemoryStore().adjust(copy, "ann", 1),
+    "consumeTogether of a memory store": (copy) => new MemoryStore().consumeTogether([{ policy: copy, key: "ann", cost: 1 }]),
+    "consume of a cas store": (copy) => cas().consume(copy, "ann", 1),
+    "peek of a cas store": (copy) => cas().peek?.(copy, "ann", 1),
+    "adjust of a cas store": (copy) => cas().adjust?.(copy, "ann", 1),
+    "consume of a Redis store": (copy) => redis().consume(copy, "ann", 1),
+    "peek of a Redis store": (copy) => redis().peek(copy, "ann", 1),
+    "adjust of a Redis store": (copy) => redis().adjust(copy, "ann", 1),
+    consumeRecords: (copy) => consumeRecords(new Map(), copy, 1, 0),
+    "consumeRecords of a spent bucket": (copy) => consumeRecords(new Map([["api", { ...fullBucket(definePolicy(options).limits[0]), spent: 1 }]]), copy, 1, 0),
+    adjustRecords: (copy) => adjustRecords(new Map(), copy, 1, 0),
+    peekRecords: (copy) => peekRecords(new Map(), copy, 1, 0),
+  };
+  const WAYS = { structuredClone, JSON: (value: object) => JSON.parse(JSON.stringify(value)) as unknown };
+
+  describe.each(Object.entries(WAYS))("by %s", (_, copyOf) => {
+    const copied = copyOf(definePolicy(options)) as Policy;
+
+    test.each(Object.entries(DEFINES))("is taken by %s", async (_name, use) => {
+      expect(await use(copied)).toBeDefined();
+    });
+
+    test.each(Object.entries(REFUSES))("is refused by %s, with the cure", async (_name, use) => {
+      await expect((async () => use(copied))()).rejects.toThrow(/^Expected `policy(\(\))?` to be made by definePolicy.*, got an object\. Pass a copy to definePolicy first\.$/);
+    });
   });
 
   const copy = structuredClone(definePolicy({ name: "api", capacity: 5, refill: perSecond(1) }));

@@ -70,12 +70,11 @@ describe("a clock that misbehaves", () => {
     11 s     take 2    yes                0 left · next in 1 s · full in 5 s
   `);
 
-  story("a step back beyond a whole refill: the record is impossible, and the bucket is full again, once", policy, `
+  story("a step back beyond a whole refill: the record is brought to now, and what was spent stays", policy, `
     10 s     take 5    yes                0 left · next in 1 s · full in 5 s
     5 s      take 1    no, wait 6 s       0 left · next in 6 s · full in 10 s
-    4.9 s    take 5    yes                0 left · next in 1 s · full in 5 s
     4.9 s    take 1    no, wait 1 s       0 left · next in 1 s · full in 5 s
-    10 s     ask 5     yes                5 left · full
+    1 s      take 5    no, wait 8.9 s     0 left · next in 4.9 s · full in 8.9 s
   `);
 
   story("a jump of ten years: full, and no fuller", policy, `

@@ -31,20 +31,42 @@ describe("an option of another library", () => {
     ["legacyHeaders", "headers: [xRateLimit]"],
     ["addHeaders", "headers: [xRateLimit]"],
     ["message", "body: (problem) =>"],
-    ["handler", "body: (problem) =>"],
     ["skipFailedRequests", "refundWhen: (outcome) => outcome.status >= 400"],
     ["skipSuccessfulRequests", "refundWhen: (outcome) => outcome.status < 400"],
     ["passOnStoreError", 'onStoreError: "local"'],
     ["insuranceLimiter", 'onStoreError: "local"'],
     ["allowList", "skip: (request) => boolean"],
     ["onExceeded", "onDecision: (decision, request) => void"],
-    ["blockDuration", "there is no such option"],
+    ["handler", "`respond` for any other answer"],
+    ["blockDuration", "limiter.block(key, ms)"],
+    ["ban", "limiter.block(key, ms)"],
+    ["continueExceeding", "there is no such option"],
+    ["delayMs", "wait: createWaiter(limiter, { maxWaitMs: 2_000 })"],
+    ["ttl", "policy: { capacity: 100"],
+    ["throttlers", "policy: { limits: ["],
+    ["ipv6Subnet", "addressKey(request.ip, { ipv6Prefix: 56 })"],
+    ["requestPropertyName", "decisionOf(request)"],
+    ["timeoutMs", "storeTimeoutMs"],
+    ["whiteList", "skip: (request) => boolean"],
+    ["hook", 'hook: "preHandler"'],
   ])("%s of a gate gets the text that replaces it", (name, here) => {
     const message = ofGate({ [name]: 1 });
     expect(message).toMatch(new RegExp(`^Unknown option \`${name}\` \\(of [a-z@/, -]+\\)\\. Here: `));
     expect(message).toContain(here);
-    expect(message).toMatch(/\. See https:\/\/\S+\/docs\/options\.md$/);
+    expect(message).toMatch(/\. See https:\/\/\S+\/docs\/moving\/[\w-]+\.md$/);
     expect(message).not.toContain("\n");
+  });
+
+  test.each([
+    ["legacyHeaders", "from-express-rate-limit"],
+    ["points", "from-rate-limiter-flexible"],
+    ["timeWindow", "from-fastify-rate-limit"],
+    ["binding", "from-hono-rate-limiter"],
+    ["ttl", "from-nestjs-throttler"],
+    ["delayAfter", "from-express-slow-down"],
+    ["windowMs", "README"],
+  ])("%s names the guide %s", (name, guide) => {
+    expect(ofGate({ [name]: 1 })).toContain(`/docs/moving/${guide}.md`);
   });
 
   test("of a limiter says when it belongs to a middleware", () => {
@@ -55,7 +77,7 @@ describe("an option of another library", () => {
   test("inside a policy gets its text too", () => {
     expect(ofLimiter({ policy: { points: 5, duration: 1 } })).toMatch(/^Unknown option `points` \(of rate-limiter-flexible\)\. Here: `policy:/);
     expect(ofGate({ policy: { windowMs: 1 } })).toContain("Unknown option `windowMs` (of express-rate-limit, hono-rate-limiter)");
-    expect(ofLimiter({ policy: { limit: 5, windowMs: 1_000 } })).toMatch(/^Unknown option `limit` \(of express-rate-limit, hono-rate-limiter\)/);
+    expect(ofLimiter({ policy: { limit: 5, windowMs: 1_000 } })).toMatch(/^Unknown option `limit` \(of express-rate-limit, hono-rate-limiter, @nestjs\/throttler\)/);
   });
 });
 
@@ -72,7 +94,7 @@ describe("a misspelt or misplaced option", () => {
     expect(ofGate({ [name]: 1 })).toBe(`Unknown option \`${name}\`. Did you mean \`${meant}\`?`);
   });
 
-  test.each(["capacity", "refill", "limits"])("%s beside the policy says where it belongs", (name) => {
+  test.each(["capacity", "refill", "limits", "name"])("%s beside the policy says where it belongs", (name) => {
     expect(ofLimiter({ [name]: 1 })).toBe(`Unknown option \`${name}\`. It belongs in \`policy: { … }\``);
   });
 

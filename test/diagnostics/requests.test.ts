@@ -165,6 +165,12 @@ describe("SLUICE_KEY_IS_IPV6", () => {
     expect(await codesFor(key)).toEqual(["SLUICE_KEY_IS_IPV6"]);
   });
 
+  test("with the function that cures it", async () => {
+    const { createGate, given } = await freshSluice();
+    void createGate({ policy, key: () => "2001:db8::5" }, reader)(asked());
+    expect(given).toMatchObject([{ message: expect.stringContaining('use addressKey from "sluice"') as string }]);
+  });
+
   test.each<Key>(["2001:db8:1:2::", "::1", "fe80::1", "::ffff:192.0.2.7", "192.0.2.7", ["device", "00:1a:2b:3c:4d:5e"], ["user", 42]])("not for %s", async (key) => {
     expect(await codesFor(key)).toEqual([]);
   });

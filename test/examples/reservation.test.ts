@@ -59,9 +59,12 @@ test("a model that writes more than it was told to leaves a debt, which the next
   const { clock, ask } = serviceOf(writing(1_200));
   await (await ask(100)).text();
   const next = await ask(1);
-  // 204 tokens are owed and 5 are wanted, at 100 a second.
-  expect([next.status, next.headers.get("Retry-After")]).toEqual([429, "3"]);
-  clock.advance(2_090);
+  // The model used 1,100 tokens beyond the estimate of 104, and one capacity, 1,000, is charged. So 104 tokens are owed and 5
+  // are wanted, at 100 a second.
+  expect([next.status, next.headers.get("Retry-After")]).toEqual([429, "2"]);
+  clock.advance(1_089);
+  expect((await ask(1)).status).toBe(429);
+  clock.advance(1);
   expect((await ask(1)).status).toBe(200);
 });
 

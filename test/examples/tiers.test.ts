@@ -51,6 +51,26 @@ test("a plan's numbers are changed for all who have it, from the next request on
   expect(await spend("ann")).toBe(1);
 });
 
+test("an unlimited plan charges nothing, a blocked one refuses, and the bucket is as it was afterwards", async () => {
+  const { service, spend } = serve();
+  expect(await spend("ann")).toBe(5);
+  service.setUser("ann", "enterprise");
+  expect(await spend("ann")).toBe(Infinity);
+  service.setUser("ann", "banned");
+  const response = await service.fetch(new Request("http://127.0.0.1/", { headers: { "test-user": "ann" } }));
+  expect([response.status, response.headers.get("retry-after"), await response.json()]).toMatchObject([403, null, { code: "blocked" }]);
+  service.setUser("ann", "free");
+  expect(await spend("ann")).toBe(0);
+});
+
+test("a plan becomes unlimited or blocked while the service runs", async () => {
+  const { service, spend } = serve();
+  service.setPlan("free", "unlimited");
+  expect(await spend("ann")).toBe(Infinity);
+  service.setPlan("free", "blocked");
+  expect((await service.fetch(new Request("http://127.0.0.1/", { headers: { "test-user": "ann" } }))).status).toBe(403);
+});
+
 test("impossible numbers change nothing", async () => {
   const { service, spend } = serve();
   expect(() => service.setPlan("free", { capacity: 0, perSecond: 1 })).toThrow(RangeError);

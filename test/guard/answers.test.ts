@@ -54,7 +54,7 @@ const now = (answer: unknown, guarded = true): SyncStore => ({
   peek: () => answer as Decision,
 });
 
-const message = (method: string): RegExp => new RegExp(`^Expected \`store\\.${method}\\(\\)\` to return a decision, got .+\\. Return what \`consumeBuckets\` of sluice/store returns\\.$`);
+const message = (method: string): RegExp => new RegExp(`^Expected \`store\\.${method}\\(\\)\` to return a decision, got .+\\. Return what \`consumeRecords\` of sluice/store returns\\.$`);
 
 describe("L11 · refused is not broken: what is no decision", () => {
   test.each(garbage)("L11 · %s is a failure of the store, and never a refusal", async (_what, answer) => {
@@ -97,7 +97,7 @@ describe("L11 · refused is not broken: what is no decision", () => {
     const { error } = await createLimiter({ policy, store: later({ ...good, remaining: Number.NaN, key: "ann@example.org" }) }).consume("ann");
     expect((error as Error).message).toBe(
       'Expected `store.consume()` to return a decision, got { allowed: true, reason: null, policy: "api", limit: "api", cost: 1, capacity: 10, ' +
-        "remaining: NaN, retryAfterMs: 0, nextTokenMs: 1000, resetMs: 1000, at: 0, limits: null }. Return what `consumeBuckets` of sluice/store returns.",
+        "remaining: NaN, retryAfterMs: 0, nextTokenMs: 1000, resetMs: 1000, at: 0, limits: null }. Return what `consumeRecords` of sluice/store returns.",
     );
   });
 

@@ -135,7 +135,7 @@ describe("L11 · refused is not broken", () => {
       clock: inner.clock,
       consume: (...asked) => (fails ? throwing : inner).consume(...asked),
       peek: (...asked) => inner.peek(...asked),
-      refund: (...asked) => inner.refund(...asked),
+      adjust: (...asked) => inner.adjust(...asked),
     };
     const limiter = createLimiter({ policy, store, onStoreError: "allow" });
     const degraded = limiter.consume("alice", 5);

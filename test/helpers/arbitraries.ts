@@ -45,7 +45,7 @@ export const starts: fc.Arbitrary<number> = fc.constantFrom(0, 0.5, -123_456.75,
 
 /** What happens at one instant. `cost` and `ms` are resolved against a limit by {@link costOf} and {@link moved}. */
 export interface Step {
-  readonly call: "consume" | "peek" | "refund" | "reset" | "debit";
+  readonly call: "consume" | "peek" | "refund" | "reset" | "debit" | "block";
   readonly move: Move;
   readonly cost: Cost;
   /** Which of several keys, limits or versions it is about. */
@@ -91,7 +91,7 @@ function steps(moves: fc.Arbitrary<Move>, debts = 0): fc.Arbitrary<readonly Step
     { weight: 8, arbitrary: fc.constant("consume" as const) },
     { weight: 2, arbitrary: fc.constantFrom("peek" as const, "refund" as const) },
     { weight: 1, arbitrary: fc.constant("reset" as const) },
-    { weight: debts, arbitrary: fc.constant("debit" as const) },
+    { weight: debts, arbitrary: fc.constantFrom("debit" as const, "block" as const) },
   );
   return fc.array(fc.record({ call, move: moves, cost: costs, choice: fc.nat(5) }), { minLength: 1, maxLength: 40, size: "max" });
 }

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { readPolicies } from "../../examples/server/config.js";
 import { buildServer } from "../../examples/server/node.js";
 import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
-import { draft6, draft7, vendorHeaders, xRateLimit, type HeaderStyle } from "../../src/http/index.js";
+import { draft6, draft7, draftPr166, vendorHeaders, xRateLimit, type HeaderStyle } from "../../src/http/index.js";
 import { MemoryStore, perDay, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
 import { guard } from "sluice/store";
 
@@ -66,6 +66,7 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   "api 200": after(1, { policy: api }),
   "api 429": after(21, { policy: api }),
   "cost 400": after(1, { cost: () => 11 }),
+  "blocked 403": after(1, { policy: () => "blocked" }),
   "unidentified 401": after(1, { key: () => null, unidentified: "refuse" }),
   "store 503": after(1, { store: broken, onStoreError: "unavailable" }),
   "date 429": after(4, { policy: bulk, retryAfter: "http-date", headers: [] }),
@@ -75,6 +76,7 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   ...styled("draft-6", draft6),
   ...styled("draft-7", draft7),
   ...styled("draft-11", "draft-11"),
+  ...styled("draft-pr-166", draftPr166),
   ...styled("x-ratelimit", xRateLimit),
   ...styled(
     "vendor",

@@ -16,7 +16,6 @@ const EXPRESS =
 /** By the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
   express: EXPRESS,
-  address: `${EXPRESS}; import { addressKey } from "./examples/address/address-key.js"`,
   upgrades:
     'import type { IncomingMessage, Server } from "node:http"; import type { Duplex } from "node:stream"; import { createLimiter, perMinute } from "sluice"; import { limitUpgrades } from "./examples/websocket/upgrades.js"; declare const server: Server, userOf: (request: IncomingMessage) => Promise<string | undefined>, webSockets: { handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, then: (webSocket: object) => void): void; emit(event: "connection", webSocket: object, request: IncomingMessage): boolean }',
   client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
@@ -34,7 +33,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/core/errors.ts": "declare const limiter: import('sluice').Limiter",
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
   "src/composed/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
-  "src/guard/guard.ts": "import { bucketName, guard, type AsyncStore, type Decision, type Policy } from 'sluice/store'",
+  "src/guard/guard.ts": "import { bucketName, guard, type AsyncStore, type Costs, type Decision, type Policy } from 'sluice/store'",
   "src/stores/shared/bucket-name.ts": "import { bucketName } from 'sluice/store'; declare const policy: import('sluice').Policy",
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",
   "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",
@@ -46,7 +45,9 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/testing/adapter-suite/adapter-suite.ts":
     "import { describe, test } from 'vitest'; declare function startMyServer(setup: import('sluice/testing').AdapterSetup): Promise<import('sluice/testing').RunningServer>",
   "src/http/retry-after/http-date.ts": "import { parseHttpDate } from './src/http/retry-after/http-date.js'",
+  "src/http/address-key.ts": `import { rateLimit } from "sluice/express"; ${EXPRESS}`,
   "src/http/gate.ts": "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
+  "src/http/decisions.ts": "declare const request: Request",
   "src/http/headers/writer.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
 };
 

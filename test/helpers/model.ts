@@ -8,46 +8,60 @@ import type { Decision, PolicyOptions, Reading } from "sluice";
  */
 export class Model {
   readonly #records = new Map<string, Owed>();
+  #block: { readonly ms: bigint; readonly at: bigint } | null = null;
 
-  consume(policy: PolicyOptions, cost: number, now: number): Decision {
+  consume(policy: PolicyOptions, cost: ModelCost, now: number): Decision {
     const instant = wholeMs(now);
     const rules = rulesOf(policy);
-    const fits = rules.every((rule) => this.#wait(rule, BigInt(cost), instant) === 0n);
-    const taken = fits ? BigInt(cost) : 0n;
-    const decision = this.#describe(policy, rules, cost, taken, instant);
-    for (const rule of rules) if (fits || this.#countsOtherwise(rule)) this.#write(rule, taken, instant);
+    const costs = listOf(cost, rules);
+    const fits = this.#blocked(instant) === 0n && rules.every((rule, i) => this.#wait(rule, costs[i] as bigint, instant) === 0n);
+    const decision = this.#describe(policy, rules, costs, fits, instant);
+    rules.forEach((rule, i) => {
+      if (fits) this.#write(rule, costs[i] as bigint, instant);
+      else if (this.#countsOtherwise(rule) || this.#isImpossible(rule, instant)) this.#write(rule, 0n, instant);
+    });
+    if (this.#block !== null && this.#block.at - instant > this.#block.ms) this.#block = { ms: this.#block.ms, at: instant };
     return decision;
   }
 
-  peek(policy: PolicyOptions, cost: number, now: number): Decision {
-    return this.#describe(policy, rulesOf(policy), cost, 0n, wholeMs(now));
+  peek(policy: PolicyOptions, cost: ModelCost, now: number): Decision {
+    const rules = rulesOf(policy);
+    return this.#describe(policy, rules, listOf(cost, rules), false, wholeMs(now));
   }
 
-  refund(policy: PolicyOptions, tokens: number, now: number): void {
-    for (const rule of rulesOf(policy)) this.#write(rule, -BigInt(tokens), wholeMs(now));
+  /** Takes what may not be there, or gives back, up to full. All of it, or nothing when a limit cannot hold its part. */
+  adjust(policy: PolicyOptions, change: ModelCost, now: number): boolean {
+    const rules = rulesOf(policy);
+    const changes = listOf(change, rules);
+    const holds = rules.every((rule, i) => this.#spent(rule, wholeMs(now)) + (changes[i] as bigint) * rule.perToken <= LARGEST);
+    if (holds) rules.forEach((rule, i) => this.#write(rule, changes[i] as bigint, wholeMs(now)));
+    return holds;
   }
 
-  /** Takes what may not be there, until twice the capacity is owed. Whoever owes more already owes no less afterwards. */
-  debit(policy: PolicyOptions, tokens: number, now: number): void {
-    for (const rule of rulesOf(policy)) {
-      const twice = 2n * rule.capacity * rule.perToken;
-      const most = twice > LARGEST ? LARGEST : twice;
-      const before = this.#spent(rule, wholeMs(now));
-      const after = before + BigInt(tokens) * rule.perToken;
-      this.#owe(rule, before >= most ? before : after > most ? most : after, wholeMs(now));
-    }
+  block(forMs: number, now: number): void {
+    const left = this.#blocked(wholeMs(now));
+    this.#block = { ms: left > BigInt(forMs) ? left : BigInt(forMs), at: wholeMs(now) };
   }
 
   /** Forgets every record, also those of limits that the policy does not have. */
-  reset(_policy: PolicyOptions): void {
+  reset(_policy?: PolicyOptions): void {
     this.#records.clear();
+    this.#block = null;
   }
 
-  /** The record that counts: none when nothing is spent, or when it lies further ahead than one whole refill. */
+  /** Milliseconds until the block's end, which a clock that stepped back leaves alone unless it is further off than the block is long. */
+  #blocked(now: bigint): bigint {
+    if (this.#block === null) return 0n;
+    const { ms, at } = this.#block;
+    if (at - now > ms) return ms;
+    return at + ms > now ? at + ms - now : 0n;
+  }
+
+  /** The record that counts: none when nothing is spent. One further ahead than a whole refill is brought to now. */
   #record(rule: Rule, now: bigint): Owed | null {
     const record = this.#records.get(rule.name);
     if (record === undefined || record.units === 0n) return null;
-    return record.at - now > ceilDiv(rule.capacity * rule.perToken, rule.perMs) ? null : record;
+    return record.at - now > ceilDiv(rule.capacity * rule.perToken, rule.perMs) ? { ...record, at: now } : record;
   }
 
   /** Units spent at `now`, settled at the record's own rate and then counted in the rule's units, rounded up (L14). */
@@ -79,6 +93,12 @@ export class Model {
     return spent <= most ? 0n : this.#behind(rule, now) + ceilDiv(spent - most, rule.perMs);
   }
 
+  /** Whether a refusal must bring the record to now, or it would refuse for as long as the clock is behind. */
+  #isImpossible(rule: Rule, now: bigint): boolean {
+    const record = this.#records.get(rule.name);
+    return record !== undefined && record.units > 0n && record.at - now > ceilDiv(rule.capacity * rule.perToken, rule.perMs);
+  }
+
   #countsOtherwise(rule: Rule): boolean {
     const record = this.#records.get(rule.name);
     return record !== undefined && (record.perMs !== rule.perMs || record.perToken !== rule.perToken);
@@ -94,11 +114,20 @@ export class Model {
     this.#records.set(rule.name, { units, at, perMs: rule.perMs, perToken: rule.perToken });
   }
 
-  #describe(policy: PolicyOptions, rules: readonly Rule[], cost: number, taken: bigint, now: bigint): Decision {
-    const all = rules.map((rule) => this.#read(rule, BigInt(cost), taken, now));
-    // The longest refusing wait binds; among those that agree the fewest tokens, then the slowest next one, then the first.
+  #describe(policy: PolicyOptions, rules: readonly Rule[], costs: readonly bigint[], taken: boolean, now: bigint): Decision {
+    const blocked = Number(this.#blocked(now));
+    const all = rules.map((rule, i) => {
+      const reading = this.#read(rule, costs[i] as bigint, taken, now);
+      if (blocked === 0) return reading;
+      // Nothing can be had before the block ends, and then what is there now.
+      const { remaining, retryAfterMs, nextTokenMs, resetMs } = reading;
+      const nextMs = remaining > 0 || nextTokenMs < blocked ? blocked : nextTokenMs;
+      return { ...reading, remaining: 0, retryAfterMs: Math.max(blocked, retryAfterMs), nextTokenMs: nextMs, resetMs: Math.max(blocked, resetMs) };
+    });
+    // The longest refusing wait binds; among those that agree the fewest such calls left, then the slowest next token, then
+    // the first.
     const [binding] = [...all].sort(
-      (a, b) => descending(a.retryAfterMs, b.retryAfterMs) || a.remaining - b.remaining || descending(a.nextTokenMs, b.nextTokenMs),
+      (a, b) => descending(a.retryAfterMs, b.retryAfterMs) || fewerCalls(a, b) || descending(a.nextTokenMs, b.nextTokenMs),
     ) as [Reading];
     const { retryAfterMs } = binding;
     return {
@@ -106,7 +135,6 @@ export class Model {
         ? { allowed: true, reason: null }
         : { allowed: false, reason: retryAfterMs === Infinity ? "cost_above_capacity" : "limited" }),
       policy: policy.name ?? "default",
-      cost,
       ...binding,
       limits: rules.length === 1 ? null : all,
       at: Number(now),
@@ -114,14 +142,15 @@ export class Model {
     } as Decision;
   }
 
-  #read(rule: Rule, cost: bigint, taken: bigint, now: bigint): Reading {
-    const wait = taken > 0n ? 0n : this.#wait(rule, cost, now);
+  #read(rule: Rule, cost: bigint, taken: boolean, now: bigint): Reading {
+    const wait = taken ? 0n : this.#wait(rule, cost, now);
     const size = rule.capacity * rule.perToken;
-    const spent = this.#spent(rule, now) + taken * rule.perToken;
+    const spent = this.#spent(rule, now) + (taken ? cost * rule.perToken : 0n);
     const remaining = spent > size ? 0n : (size - spent) / rule.perToken;
     const oneMore = size - (remaining + 1n) * rule.perToken;
     return {
       limit: rule.name,
+      cost: Number(cost),
       capacity: Number(rule.capacity),
       remaining: Number(remaining),
       retryAfterMs: wait === null ? Infinity : Number(wait),
@@ -145,7 +174,21 @@ interface Owed {
   readonly perToken: bigint;
 }
 
+/** One number for every limit, or one for each in the order of the policy. */
+export type ModelCost = number | readonly number[];
+
 const LARGEST = 2n ** 53n - 1n;
+
+function listOf(cost: ModelCost, rules: readonly Rule[]): bigint[] {
+  return rules.map((_, i) => BigInt(typeof cost === "number" ? cost : (cost[i] as number)));
+}
+
+// Compared without a division; a limit that costs nothing has calls left for ever.
+function fewerCalls(a: Reading, b: Reading): number {
+  if (a.cost === b.cost) return a.remaining - b.remaining;
+  if (a.cost === 0 || b.cost === 0) return a.cost === 0 ? 1 : -1;
+  return Number(BigInt(a.remaining) * BigInt(b.cost) - BigInt(b.remaining) * BigInt(a.cost));
+}
 
 function rulesOf(policy: PolicyOptions): Rule[] {
   const limits = policy.limits ?? [{ name: policy.name ?? "default", capacity: policy.capacity, refill: policy.refill }];

@@ -1,10 +1,10 @@
-import { MemoryStore, type AsyncStore, type Clock, type Decision, type Policy, type SyncStore } from "sluice";
+import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type Policy, type SyncStore } from "sluice";
 import { guard } from "sluice/store";
 
 /** A store that only knows how to consume, which is all that the port asks for. */
 export function bareStore(clock: Clock): SyncStore {
   const inner = new MemoryStore({ clock });
-  return { sync: true, clock, consume: (policy, key, cost) => inner.consume(policy, key, cost) };
+  return { sync: true, clock, consume: (policy, key, costs) => inner.consume(policy, key, costs) };
 }
 
 /** A memory store that answers later, as one over a network does. */
@@ -18,24 +18,24 @@ export class LaterStore implements AsyncStore {
     this.inner = new MemoryStore({ clock });
   }
 
-  async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+  async consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
     await Promise.resolve();
-    return this.inner.consume(policy, key, cost);
+    return this.inner.consume(policy, key, costs);
   }
 
-  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
+  async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
     await Promise.resolve();
-    return this.inner.peek(policy, key, cost);
+    return this.inner.peek(policy, key, costs);
   }
 
-  async refund(policy: Policy, key: string, tokens: number): Promise<void> {
+  async adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
     await Promise.resolve();
-    this.inner.refund(policy, key, tokens);
+    return this.inner.adjust(policy, key, changes);
   }
 
-  async debit(policy: Policy, key: string, tokens: number): Promise<void> {
+  async block(policy: Policy, key: string, forMs: number): Promise<void> {
     await Promise.resolve();
-    this.inner.debit(policy, key, tokens);
+    this.inner.block(policy, key, forMs);
   }
 
   async reset(policy: Policy, key: string): Promise<void> {
@@ -53,8 +53,8 @@ export class SlowStore extends LaterStore {
     this.#ms = ms;
   }
 
-  override async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+  override async consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
     await new Promise((resolve) => setTimeout(resolve, this.#ms));
-    return super.consume(policy, key, cost);
+    return super.consume(policy, key, costs);
   }
 }

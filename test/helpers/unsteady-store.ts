@@ -1,4 +1,4 @@
-import { MemoryStore, type AsyncStore, type Clock, type Decision, type Policy } from "sluice";
+import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type Policy } from "sluice";
 import { guard } from "sluice/store";
 
 /** How a store is doing: it answers, rejects, never answers, or answers when it is told to. */
@@ -23,16 +23,20 @@ export class UnsteadyStore implements AsyncStore {
     this.inner = new MemoryStore({ clock });
   }
 
-  consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    return this.#answer(() => this.inner.consume(policy, key, cost));
+  consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    return this.#answer(() => this.inner.consume(policy, key, costs));
   }
 
-  peek(policy: Policy, key: string, cost: number): Promise<Decision> {
-    return this.#answer(() => this.inner.peek(policy, key, cost));
+  peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    return this.#answer(() => this.inner.peek(policy, key, costs));
   }
 
-  refund(policy: Policy, key: string, tokens: number): Promise<void> {
-    return this.#answer(() => this.inner.refund(policy, key, tokens));
+  adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
+    return this.#answer(() => this.inner.adjust(policy, key, changes));
+  }
+
+  block(policy: Policy, key: string, forMs: number): Promise<void> {
+    return this.#answer(() => this.inner.block(policy, key, forMs));
   }
 
   reset(policy: Policy, key: string): Promise<void> {

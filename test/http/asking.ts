@@ -1,6 +1,6 @@
-import { createGate, type GateOptions, type MaybeKey, type Outcome, type RequestReader, type SharedOptions, type Verdict } from "sluice/http";
+import { createGate, type GateOptions, type MaybeKey, type Outcome, type RequestReader, type OneCharge, type SharedOptions, type Verdict } from "sluice/http";
 import { ManualClock } from "sluice/testing";
-import { definePolicy, perSecond, type Clock, type Limiter, type OnStoreError, type Policy, type PolicyOptions, type Store } from "sluice";
+import { definePolicy, perSecond, type Clock, type Limiter, type OnStoreError, type Policy, type PolicyOptions, type Store, type Tier } from "sluice";
 import { guard } from "sluice/store";
 
 /** A request as plain data: what the gate's reader and the options' functions can see of it. */
@@ -22,11 +22,12 @@ export const reader: RequestReader<Ask> = {
 export const SMALL = definePolicy({ name: "small", capacity: 3, refill: perSecond(1) });
 
 /** Any options of a gate, valid together or not. */
-export type AnyOptions = Partial<SharedOptions<Ask>> & {
-  readonly policy?: PolicyOptions | Policy | ((ask: Ask) => Policy | Promise<Policy>);
+export type AnyOptions = Partial<SharedOptions<Ask> & OneCharge<Ask>> & {
+  readonly policy?: PolicyOptions | Policy | ((ask: Ask) => Tier | Promise<Tier>);
   readonly store?: Store;
   readonly clock?: Clock;
   readonly onStoreError?: OnStoreError;
+  readonly shadow?: boolean;
   readonly limiter?: Limiter;
 };
 

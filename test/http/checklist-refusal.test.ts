@@ -60,8 +60,8 @@ test("9 · the body of a 429 is a problem document in JSON with a code and a mes
 });
 
 test("9 · the policy's own names are sent, whatever a custom store calls its limits, and the length is right", () => {
-  const reading = { limit: "été\r\n", capacity: 3, remaining: 0, retryAfterMs: 2_000, nextTokenMs: 2_000, resetMs: 6_000 };
-  const refused = { ...reading, allowed: false, reason: "limited", policy: "p", cost: 1, limits: null, at: 0, degraded: false } as const;
+  const reading = { limit: "été\r\n", cost: 1, capacity: 3, remaining: 0, retryAfterMs: 2_000, nextTokenMs: 2_000, resetMs: 6_000 };
+  const refused = { ...reading, allowed: false, reason: "limited", policy: "p", limits: null, at: 0, degraded: false } as const;
   const storeOf = (decision: Decision): Store => ({ sync: true, clock: "server", consume: () => decision });
 
   for (const [policy, decision, names] of [

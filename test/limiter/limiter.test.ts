@@ -105,9 +105,12 @@ describe("a store without powers", () => {
     expect(limiter.consume("alice", 4)).toMatchObject({ allowed: true, remaining: 6 });
   });
 
-  test.each(["peek", "refund", "reset"] as const)("says so when it is asked to %s", (power) => {
-    const calls = { peek: () => limiter.peek("alice"), refund: () => limiter.refund("alice", 1), reset: () => limiter.reset("alice") };
-    expect(calls[power]).toThrow(new TypeError(`Expected the store to have \`${power}\`, got one without it`));
+  const calls = {
+    peek: () => limiter.peek("alice"), refund: () => limiter.refund("alice", 1), debit: () => limiter.debit("alice", 1),
+    block: () => limiter.block("alice", 1), reset: () => limiter.reset("alice"),
+  };
+  test.each([["peek", "peek"], ["refund", "adjust"], ["debit", "adjust"], ["block", "block"], ["reset", "reset"]] as const)("says so when it is asked to %s", (verb, method) => {
+    expect(calls[verb]).toThrow(new TypeError(`Expected the store to have \`${method}\`, got one without it`));
   });
 
   test("is a store still when it is an instance whose methods need their object", () => {

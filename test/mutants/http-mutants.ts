@@ -40,8 +40,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "7", test: PROMISE,
-    find: "if (decision.allowed) charge(",
-    replace: 'if (decision.allowed || decision.reason === "limited") charge(',
+    find: "else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);",
+    replace: 'if (decision.allowed || decision.reason === "limited") for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);',
   },
   {
     item: "8", test: PROMISE,
@@ -50,8 +50,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "9", test: REFUSAL,
-    find: "new TextEncoder().encode(own).length",
-    replace: "own.length",
+    find: "new TextEncoder().encode(text).length",
+    replace: "text.length",
   },
   {
     item: "10", test: REFUSAL,
@@ -70,8 +70,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "13", test: REFUSAL,
-    find: ": refusals.forDecision({ request, crossOrigin }, policy, decision, fields);",
-    replace: ': reader.header(request, "accept") === "text/html" ? SKIP : refusals.forDecision({ request, crossOrigin }, policy, decision, fields);',
+    find: ": refusals.forDecision({ request, crossOrigin }, judged, decision, fields);",
+    replace: ': reader.header(request, "accept") === "text/html" ? SKIP : refusals.forDecision({ request, crossOrigin }, judged, decision, fields);',
   },
   {
     item: "14", test: WIRE,
@@ -120,8 +120,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "23", test: FIELDS,
-    find: '`"${labelOf(policy, name)}";r=`',
-    replace: "`${labelOf(policy, name)};r=`",
+    find: 'const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);',
+    replace: "const names = policy.limits.map(({ name }) => labelOf(policy, name));",
   },
   {
     item: "24", test: FIELDS,
@@ -180,8 +180,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "35", test: CALLERS,
-    find: "if (decision.allowed) charge(",
-    replace: "if (decision.allowed || decision.limits?.[i]?.retryAfterMs === 0) charge(",
+    find: "else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);",
+    replace: "for (let i = 0; i < buckets.length; i++) if (decision.allowed || decision.limits?.[i]?.retryAfterMs === 0) chargeAt(buckets, policy, i, costAt(costs, i), now);",
   },
   {
     item: "36", test: PROMISE,
@@ -200,8 +200,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "39", test: WIRE,
-    find: "refuseOnNode(response, known);",
-    replace: "refuseOnNode(response, known), request.destroy();",
+    find: "refuseOnNode(response, known, request);",
+    replace: "refuseOnNode(response, known, request), request.destroy();",
   },
   {
     item: "39", test: "unread-body",
@@ -220,8 +220,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "40", test: REFUSAL,
-    find: 'return this.#without(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
-    replace: 'return this.#without(policy, cost, "limited", RETRY_AFTER_MS, error);',
+    find: 'return this.#without(policy, costs, "store_unavailable", RETRY_AFTER_MS, error);',
+    replace: 'return this.#without(policy, costs, "limited", RETRY_AFTER_MS, error);',
   },
   {
     item: "41", test: WIRE,
@@ -235,7 +235,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "43", test: CALLERS,
-    find: 'return isSkip(skipped) ? SKIP : findCaller(request, rest, known);',
-    replace: 'return findCaller(request, rest, known);',
+    find: 'return isSkip(skipped) ? SKIP : charge(request, rest, known);',
+    replace: 'return charge(request, rest, known);',
   },
 ];

@@ -4,6 +4,8 @@ const BOUND = "laws-bound";
 const PROMISE = "laws-promise";
 const MODEL = "laws-model";
 const RESERVATIONS = "reservations";
+const COSTS = "laws-costs";
+const FINES = "fines";
 
 /** The mistakes against the laws, law by law. */
 export const lawMutants: readonly Mutant[] = [
@@ -14,8 +16,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: RESERVATIONS,
-    find: "Math.min(tokens, Math.ceil(units / unitsPerToken))",
-    replace: "tokens",
+    find: "const left = ageMs > 0 ? Math.ceil(units / unitsPerToken) :",
+    replace: "const left = ageMs > 0 ? cost :",
   },
   {
     item: "L2", test: PROMISE,
@@ -24,18 +26,18 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L2", test: RESERVATIONS,
-    find: "Math.min(2 * limit.size, Number.MAX_SAFE_INTEGER)",
-    replace: "Number.MAX_SAFE_INTEGER",
+    find: "return over > 0 ? Math.min(over, policy.limits[i]?.capacity ?? 0)",
+    replace: "return over > 0 ? over",
   },
   {
     item: "L2", test: "laws-waiting",
-    find: "((told[i]?.resetMs ?? 0) - 1) * unitsPerMs + 1)",
-    replace: "(told[i]?.resetMs ?? 0) * unitsPerMs + 1)",
+    find: "((readings(part)[place]?.resetMs ?? 0) - 1) * unitsPerMs + 1)",
+    replace: "(readings(part)[place]?.resetMs ?? 0) * unitsPerMs + 1)",
   },
   {
     item: "L3", test: PROMISE,
-    find: "if (decision.allowed) charge(",
-    replace: 'if (decision.allowed || decision.reason === "limited") charge(',
+    find: "else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);",
+    replace: 'if (decision.allowed || decision.reason === "limited") for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);',
   },
   {
     item: "L4", test: PROMISE,
@@ -54,8 +56,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L7", test: "laws-snapshot",
-    find: "const decision = decide(buckets, policy, cost, now, true);",
-    replace: "const decision = Object.assign((globalThis.kept ??= {}), decide(buckets, policy, cost, now, true));",
+    find: "const decision = decide(buckets, policy, costs, now, true);",
+    replace: "const decision = Object.assign((globalThis.kept ??= {}), decide(buckets, policy, costs, now, true));",
   },
   {
     item: "L8", test: MODEL,
@@ -84,8 +86,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: "refund",
-    find: "Math.min(tokens, Math.ceil(units / unitsPerToken))",
-    replace: "(resetMs > ageMs ? tokens : 0)",
+    find: "const left = ageMs > 0 ? Math.ceil(units / unitsPerToken) :",
+    replace: "const left = ageMs > 0 ? (resetMs > ageMs ? cost : 0) :",
   },
   {
     item: "L1", test: "combine",
@@ -118,19 +120,14 @@ export const lawMutants: readonly Mutant[] = [
     replace: "Math.max(1, retryAfterMs)",
   },
   {
-    item: "L1", test: "refund",
-    find: "resetMs > 0 ? tokens : 0",
-    replace: "tokens",
-  },
-  {
     item: "L11", test: "fetch/outage",
     find: "decision.degraded || fields.length === 0",
     replace: "fields.length === 0",
   },
   {
     item: "L11", test: "failure",
-    find: 'return this.#without(policy, cost, "store_unavailable", RETRY_AFTER_MS, error);',
-    replace: 'return this.#without(policy, cost, "limited", RETRY_AFTER_MS, error);',
+    find: 'return this.#without(policy, costs, "store_unavailable", RETRY_AFTER_MS, error);',
+    replace: 'return this.#without(policy, costs, "limited", RETRY_AFTER_MS, error);',
   },
   {
     item: "L11", test: "local-share",
@@ -174,8 +171,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L14", test: "memory",
-    find: "const decision = consume(entry.buckets, policy, all ? cost : policy.maxCost + 1, now);",
-    replace: "if (!all) return would[i] as Decision; const decision = consume(entry.buckets, policy, cost, now);",
+    find: "if (!all) this.#settle(entry, policy, now);",
+    replace: "",
   },
   {
     item: "L15", test: "platform",
@@ -256,5 +253,85 @@ export const lawMutants: readonly Mutant[] = [
     item: "L16", test: "deny-cache",
     find: "this.#denials.set(policy.name, keys.set(short, denial));",
     replace: "this.#denials.set(policy.name, keys.set(key, denial));",
+  },
+  {
+    item: "L19", test: COSTS,
+    find: "waitOf(buckets[i] as Bucket, limit, costAt(costs, i), now));",
+    replace: "waitOf(buckets[i] as Bucket, limit, costAt(costs, 0), now));",
+  },
+  {
+    item: "L19", test: COSTS,
+    find: "else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);",
+    replace: "else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, 0), now);",
+  },
+  {
+    item: "L19", test: COSTS,
+    find: "given[limit.name]) : costAt(others, i)",
+    replace: "given[limit.name]) : 1",
+  },
+  {
+    item: "L19", test: COSTS,
+    find: "all.find(({ limit }) => limit === policy.limits[i]?.name)?.cost ?? none",
+    replace: "all[i]?.cost ?? none",
+  },
+  {
+    item: "L19", test: COSTS,
+    find: "if (!names.includes(each)) throw",
+    replace: "if (names.length === 0) throw",
+  },
+  {
+    item: "L19", test: "reservations-costs",
+    find: "const changes = correctionOf(charge, decision as Decision, estimate, used, ageMs);",
+    replace: "const changes = costAt(correctionOf(charge, decision as Decision, estimate, used, ageMs), 0);",
+  },
+  {
+    item: "L10", test: FINES,
+    find: "const tooMuch = policy.limits.some(",
+    replace: "const tooMuch = policy.limits.every(",
+  },
+  {
+    item: "L9", test: FINES,
+    find: "if (!taken) throw new RangeError(",
+    replace: "if (!taken) void new RangeError(",
+  },
+  {
+    item: "L2", test: FINES,
+    find: "block.spent = Math.max(blockLeft(block, now), forMs);",
+    replace: "block.spent = forMs;",
+  },
+  {
+    item: "L2", test: FINES,
+    find: "const decision = this.#blockMs(now) > 0 ? this.#refuse",
+    replace: "const decision = this.#blockMs(now) > 0 && costs !== 0 ? this.#refuse",
+  },
+  {
+    item: "L2", test: FINES,
+    find: "const decision = blockMs > 0 ? whileBlocked(",
+    replace: "const decision = blockMs > 0 && costs !== 0 ? whileBlocked(",
+  },
+  {
+    item: "L2", test: FINES,
+    find: "remaining > 0 ? 0 : nextTokenMs, resetMs].map((ms) => Math.max(ms, blockMs));",
+    replace: "remaining > 0 ? 0 : nextTokenMs, resetMs].map(() => blockMs);",
+  },
+  {
+    item: "L6", test: FINES,
+    find: "return ahead > spent ? spent : Math.max(0, spent + ahead);",
+    replace: "return ahead > 0 ? spent : Math.max(0, spent + ahead);",
+  },
+  {
+    item: "L13", test: "blocks",
+    find: "at - now > (limit.fullMs || leftMs);",
+    replace: "at - now > limit.fullMs;",
+  },
+  {
+    item: "L14", test: FINES,
+    find: "limits.forEach(({ name }: Limit, i) => {",
+    replace: "records.delete(BLOCK); limits.forEach(({ name }: Limit, i) => {",
+  },
+  {
+    item: "L14", test: FINES,
+    find: "if (blockMs > 0) settleStale(buckets, policy, now);",
+    replace: "",
   },
 ];

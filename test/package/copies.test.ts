@@ -14,10 +14,10 @@ async function returned(program: string): Promise<unknown> {
      import * as front from "sluice";
      import * as store from "sluice/store";
      import { casStore } from "sluice/cas";
-     import { createGate, webReader } from "sluice/http";
+     import { createGate, decisionOf, decisionsOf, webReader } from "sluice/http";
      const require = createRequire(import.meta.url);
      const file = (name) => require("./node_modules/sluice/dist/cjs/" + name + ".cjs");
-     const esm = { ...front, ...store, casStore, createGate, webReader };
+     const esm = { ...front, ...store, casStore, createGate, decisionOf, decisionsOf, webReader };
      const cjs = { ...file("index"), ...file("store"), ...file("stores/cas"), ...file("http/index") };
      ${HELPERS}
      console.log(JSON.stringify(await (async () => { ${program} })()));`,

@@ -92,4 +92,18 @@ export const PROGRAMS: readonly CopiesProgram[] = [
       return [one.peek("ann").remaining, refusal, warnings];`,
     expected: [3, "RangeError", []],
   },
+  {
+    title: "both know what the other's gates decided about a request, and add to its fields",
+    program: `return Promise.all(both(async (one, other) => {
+      const request = new Request("http://localhost/");
+      const gates = [one, other].map(({ createGate, webReader }, i) => createGate({ policy: { name: "gate" + i, capacity: 5, refill }, key: () => "ann" }, webReader));
+      const verdicts = [await gates[0](request), await gates[1](request)];
+      const fields = verdicts[1].fields;
+      return [one, other].map(({ decisionOf, decisionsOf }) => [decisionOf(request).policy, decisionsOf(request).length]).concat([fields[fields.indexOf("ratelimit-policy") + 1]]);
+    }));`,
+    expected: [
+      [["gate1", 2], ["gate1", 2], '"gate0";q=5;w=300, "gate1";q=5;w=300'],
+      [["gate1", 2], ["gate1", 2], '"gate0";q=5;w=300, "gate1";q=5;w=300'],
+    ],
+  },
 ];

@@ -1,5 +1,6 @@
 // Bundles the suites, so that runtimes without TypeScript and without vitest can load them.
 import { build } from "esbuild";
+import { fromProject } from "./runtimes.mjs";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const common = {
@@ -14,7 +15,6 @@ const common = {
   ignoreAnnotations: true,
   logLevel: "warning",
 };
-const SLUICE = /^sluice(\/|$)/;
 
 /** Writes the programs into `project`, where the packed package is installed. They load it, and the frameworks, at run time. */
 export async function bundlePrograms(project) {
@@ -29,18 +29,12 @@ export async function bundlePrograms(project) {
     banner: { js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);' },
   });
   // A page and a Worker resolve no names, so the package is in this one: the installed one, not the sources.
-  const fromProject = {
-    name: "the installed package",
-    setup({ onResolve, resolve }) {
-      onResolve({ filter: SLUICE }, ({ path, kind, pluginData }) => (pluginData === "second" ? undefined : resolve(path, { kind, resolveDir: project, pluginData: "second" })));
-    },
-  };
   await build({
     ...common,
     entryPoints: ["test/runtimes/portable.ts"],
     outfile: `${project}/portable.js`,
     tsconfigRaw: {}, // its paths lead to the sources
     external: ["node:*"], // imported late, by functions that are not called here
-    plugins: [fromProject],
+    plugins: [fromProject(project)],
   });
 }

@@ -1,21 +1,18 @@
-// Runs portable.js in a browser's page or in workerd, and prints a line of JSON for each test. `node host.mjs chromium|workerd`
+// Runs suites of portable.js in a browser's page or in workerd, and prints a line of JSON for each test:
+// `node host.mjs chromium|workerd core client`
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
 import type { Page } from "playwright-core";
 import { startChromium } from "../helpers/chromium.js";
+import type { PortableJob } from "./portable.js";
 import type { Ended } from "./runner.js";
-import { startServers, type Addresses } from "./servers.js";
-
-interface Job {
-  readonly addresses: Addresses;
-  readonly seed: number;
-}
+import { startServers } from "./servers.js";
 
 const program = readFileSync(new URL("portable.js", import.meta.url), "utf8");
 
-const hosts: Readonly<Record<string, (job: Job) => Promise<readonly Ended[]>>> = {
+const hosts: Readonly<Record<string, (job: PortableJob) => Promise<readonly Ended[]>>> = {
   async chromium(job) {
     const site = createServer((request, response) => {
       const isProgram = request.url === "/portable.js";
@@ -26,7 +23,7 @@ const hosts: Readonly<Record<string, (job: Job) => Promise<readonly Ended[]>>> =
     const page: Page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
     // As text: the bundler would take the import for one of its own.
-    return page.evaluate<Ended[]>(`import("/portable.js").then(({ runPortable }) => runPortable(${JSON.stringify(job.addresses)}, ${job.seed}))`);
+    return page.evaluate<Ended[]>(`import("/portable.js").then(({ runPortable }) => runPortable(${JSON.stringify(job)}))`);
   },
 
   async workerd(job) {
@@ -53,7 +50,7 @@ interface MiniflareServer {
 const host = hosts[process.argv[2] ?? ""];
 if (host === undefined) throw new RangeError(`Expected one of ${Object.keys(hosts).join(", ")}, got ${process.argv[2]}`);
 const { addresses } = await startServers();
-const all = await host({ addresses, seed: Number(process.env["FC_SEED"] ?? "20261101") });
+const all = await host({ suites: process.argv.slice(3), addresses, seed: Number(process.env["FC_SEED"] ?? "20261101") });
 const lines = [...all, { tests: all.length }].map((line) => `${JSON.stringify(line)}\n`);
 // Not before all of it is written: a browser and a server are still open.
 process.stdout.write(lines.join(""), () => process.exit(0));

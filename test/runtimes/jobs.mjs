@@ -45,13 +45,16 @@ export function listJobs(modules) {
   add("lowest peers", "on Node 20", "lowest", [node, "main.mjs", "lowest"]);
 
   const workerd = package_("workerd").version;
-  add("Cloudflare Workers", `workerd ${workerd}`, "core, client", [process.execPath, "host.mjs", "workerd"]);
-  const types = [process.execPath, createRequire(import.meta.url).resolve("typescript/bin/tsc"), "-p", "types"];
-  add("Cloudflare Workers", `workerd ${workerd}`, "types", types);
+  add("Cloudflare Workers", `workerd ${workerd}`, "core, client", [process.execPath, "host.mjs", "workerd", "core", "client"]);
+  add("Cloudflare Workers", `workerd ${workerd}`, "stores", [process.execPath, "host.mjs", "workerd", "stores"]);
+  const types = (folder) => [process.execPath, createRequire(import.meta.url).resolve("typescript/bin/tsc"), "-p", `types/${folder}`];
+  add("Cloudflare Workers", `workerd ${workerd}`, "types", types("workers"));
+  add("Next.js", package_("next").version, "types", types("next"));
   const chromium = chromiumProgram();
   const missing = chromium === undefined ? "there is no Chromium: run scripts/install-test-servers.sh as root, or set SLUICE_CHROMIUM" : null;
   const version = missing ? "–" : /\d+\.\d+\.\d+/.exec(execFileSync(chromium, ["--version"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }))[0];
-  add("Chromium", version, "core, client", [process.execPath, "host.mjs", "chromium"], missing);
+  add("Chromium", version, "core, client", [process.execPath, "host.mjs", "chromium", "core", "client"], missing);
+  add("Chromium", version, "stores", [process.execPath, "host.mjs", "chromium", "stores"], missing);
 
   // Programs of their own, which take the packages' folder in SLUICE_RUNTIMES and print a line for each test.
   const own = [["Cloudflare Workers", `workerd ${workerd}`, "workerd"], ["Next.js", package_("next").version, "next"]];

@@ -64,7 +64,7 @@ export function formatReport(done) {
   return `${table(["runtime", "version", ...COLUMNS], rows)}\n\n${table(["lowest version of a peer, on Node 20", "range in package.json", "tests"], peerRows)}\n\n${formatSkips(main.filter(({ column }) => column !== "stores"))}\n`;
 }
 
-/** Each reason for which tests are skipped, with the suites or the runtime that it concerns. Stores differ less by runtime. */
+/** Each reason for which tests are skipped, with the tests, and the suites or runtimes that it concerns. Stores differ less by runtime. */
 function formatSkips(done) {
   const reasons = new Map();
   for (const { runtime, tests } of done) {
@@ -72,10 +72,24 @@ function formatSkips(done) {
       const [, reason] = /\((?:skipped: )?([^()]*(?:\([^()]*\)[^()]*)*)\)$/.exec(name) ?? [];
       if (outcome !== "skipped" || reason === undefined) continue;
       const suite = name.includes(" › ") && /^(sluice|the memory)/.test(name) ? name.split(" › ")[0] : runtime;
-      reasons.set(reason, (reasons.get(reason) ?? new Set()).add(suite));
+      const known = reasons.get(reason) ?? { names: new Set(), suites: new Set() };
+      reasons.set(reason, known);
+      known.names.add(name.split(" › ").slice(suite === runtime ? 0 : 1).join(" › "));
+      known.suites.add(suite);
     }
   }
-  return table(["not run", "because"], [...reasons].map(([reason, suites]) => [[...suites].join(", "), reason]));
+  const rows = [...reasons].map(([reason, { names, suites }]) => [reason, names.size, placesOf(suites)]);
+  return table(["not run because", "tests", "where"], rows.sort(([, , a], [, , b]) => (a < b ? -1 : a > b ? 1 : 0)));
+}
+
+/** "a on b, a on c" as "a on b, c". */
+function placesOf(suites) {
+  const servers = new Map();
+  for (const suite of suites) {
+    const [what, server] = suite.split(" on ");
+    servers.set(what, [...(servers.get(what) ?? []), ...(server === undefined ? [] : [server])]);
+  }
+  return [...servers].map(([what, on]) => (on.length === 0 ? what : `${what} on ${on.join(", ")}`)).join("; ");
 }
 
 /** Puts the report onto its page, between its marks. */

@@ -3,7 +3,7 @@ export const runtime = ((): "node" | "bun" | "deno" | "browser" | "workerd" => {
   if ("Deno" in globalThis) return "deno";
   if ("Bun" in globalThis) return "bun";
   if ("document" in globalThis) return "browser";
-  return globalThis.navigator?.userAgent === "Cloudflare-Workers" ? "workerd" : "node";
+  return "WebSocketPair" in globalThis ? "workerd" : "node";
 })();
 
 const because = (reason: string, names: readonly string[]): readonly (readonly [name: string, reason: string])[] => names.map((name) => [name, reason]);

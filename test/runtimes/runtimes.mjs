@@ -1,4 +1,5 @@
 // Runs tests inside other runtimes: where these are installed, and how a result is told.
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +9,29 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The folder that holds the runtimes' packages: they are too large for `npm ci`, and some own the name `node`. */
 export const RUNTIMES = resolve(process.env["SLUICE_RUNTIMES"] ?? join(ROOT, ".runtimes/node_modules"));
+
+/** The project with the packed package, which `npm run check:runtimes` makes. */
+export const PROJECT = resolve(RUNTIMES, "../project");
+
+/** The folder of the packed package. Ends this process if it is not there. */
+export function installedSluice() {
+  const folder = join(PROJECT, "node_modules/sluice");
+  if (existsSync(folder)) return folder;
+  console.error(`Expected the packed package in ${folder}, got none. Run \`npm run check:runtimes\` once.`);
+  process.exit(1);
+}
+
+/** A plugin of esbuild: `sluice` is the packed package, not the sources. Needs `tsconfigRaw: {}`, since the paths of tsconfig.json lead there. */
+export function fromProject(project = PROJECT) {
+  return {
+    name: "the installed package",
+    setup({ onResolve, resolve }) {
+      onResolve({ filter: /^sluice(\/|$)/ }, ({ path, kind, pluginData }) =>
+        pluginData === "second" ? undefined : resolve(path, { kind, resolveDir: project, pluginData: "second" }),
+      );
+    },
+  };
+}
 
 /** Loads a package of that folder. Ends this process with a line that says what is missing. */
 export function requireRuntime(name) {
@@ -27,6 +51,7 @@ export function requireRuntime(name) {
 export async function runTests(runtime, tests, limitMs = 300_000) {
   const parts = process.argv.slice(2);
   const chosen = Object.entries(tests).filter(([name]) => parts.length === 0 || parts.some((part) => name.includes(part)));
+  if (chosen.length === 0 && parts.length > 0) throw new RangeError(`Expected a part of a title, got ${parts.join(", ")}. Titles: ${Object.keys(tests).join("; ")}`);
   let failed = 0;
   for (const [name, run] of chosen) {
     try {

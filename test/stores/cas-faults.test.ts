@@ -72,7 +72,7 @@ describe("casStore, when its backend misbehaves", () => {
     await store.consume(policy, "ann", 1);
     const [name] = one.kept.keys();
     one.kept.set(name as string, value);
-    const asks = [() => store.consume(policy, "ann", 1), () => store.peek?.(policy, "ann", 1), () => store.refund?.(policy, "ann", 1), () => store.reset?.(policy, "ann")];
+    const asks = [() => store.consume(policy, "ann", 1), () => store.peek?.(policy, "ann", 1), () => store.adjust?.(policy, "ann", -1), () => store.reset?.(policy, "ann")];
     for (const ask of asks) await expect(ask()).rejects.toMatchObject({ name: "StoreError", code: "ERR_STORE_FOREIGN_VALUE" });
     expect(one.kept.get(name as string)).toBe(value);
     expect(await createLimiter({ policy, store, onStoreError: "unavailable" }).consume("ann")).toMatchObject({ allowed: false, reason: "store_unavailable" });
@@ -89,7 +89,7 @@ describe("casStore, when its backend misbehaves", () => {
     let writes = 0;
     const right = backend();
     const store = casStore({ ...right, write: (...args) => (writes++, right.write(...args)) }, { clock });
-    await store.refund?.(policy, "ann", 2);
+    await store.adjust?.(policy, "ann", -2);
     await store.reset?.(policy, "ann");
     expect(writes).toBe(0);
     await store.consume(policy, "ann", 5);

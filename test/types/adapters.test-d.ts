@@ -6,11 +6,11 @@ import { expectTypeOf } from "expect-type";
 import express, { type Request as ExpressRequest, type RequestHandler } from "express";
 import { fastify, type FastifyRequest } from "fastify";
 import { Hono, type Context } from "hono";
-import { createLimiter, createObserver, definePolicy, perSecond } from "sluice";
+import { createLimiter, createObserver, definePolicy, perSecond, type Decision, type Tier } from "sluice";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
-import { draft7, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter } from "sluice/http";
+import { createGate, draft7, vendorHeaders, webReader, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Refuse } from "sluice/http";
 import * as forNode from "sluice/node";
 import { adapterSuite, type AdapterSetup, type RunningServer } from "sluice/testing";
 import * as forWeb from "sluice/web";
@@ -74,6 +74,41 @@ forWeb.rateLimit({ policy, key: () => "ann", refundWhen: async () => "yes" });
 // @ts-expect-error
 forWeb.rateLimit({ policy, key: () => "ann", preflights: 100 });
 
+// A refusal's body is an object, or a media type and text.
+
+forExpress.rateLimit({ policy, key: () => "ann", body: (problem, _decision, request) => (request.accepts("html") ? ["text/html", `<p>${problem.message}</p>`] : problem) });
+forWeb.rateLimit({ policy, key: () => "ann", body: async ({ message }) => ["text/plain", message] });
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: () => "ann", body: () => "slow down" });
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: () => "ann", body: () => ["slow down"] });
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: () => "ann", body: () => [{ message: "slow down" }] });
+
+// `respond` gets the refusal and what the framework gives a handler.
+
+forNode.rateLimit({ policy, key: () => "ann", respond: (refusal, request, response) => response.end(`${refusal.message} ${request.url} ${refusal.retryAfter?.toFixed()}`) });
+forNode.rateLimit<Http2ServerRequest, Http2ServerResponse>({ policy, key: () => "ann", respond: (_refusal, request, response) => response.stream.respond({ authority: request.authority }) });
+forExpress.rateLimit({ policy, key: () => "ann", respond: (refusal, request, response) => response.status(refusal.status).render("slow-down", { ...refusal, user: request.user }) });
+forHono.rateLimit<AppEnv>({ policy, key: () => "ann", respond: (refusal, c) => c.html(`${refusal.title} ${c.var.userId}`, 429) });
+forWeb.rateLimit({ policy, key: (_request: Request, tenant: string) => tenant, respond: async (refusal, request, tenant) => Response.json({ ...refusal.problem, tenant: tenant.length }, { status: refusal.status, headers: { from: request.url } }) });
+void fastify().register(forFastify.rateLimit, { policy, key: () => "ann", respond: (refusal, request, reply) => reply.code(429).send(`${refusal.decision?.policy} ${request.url}`) });
+// @ts-expect-error
+forHono.rateLimit({ policy, key: () => "ann", respond: () => "slow down" });
+// @ts-expect-error
+forWeb.rateLimit({ policy, key: () => "ann", respond: (refusal) => refusal.problem });
+// @ts-expect-error
+createGate({ policy, key: () => "ann", respond: 42 }, webReader);
+
+// What was decided is typed, in any handler.
+
+express().get("/inbox/:id", (request) => void forExpress.decisionOf(request)?.remaining.toFixed());
+new Hono<AppEnv>().get("/", (c) => c.json(forHono.decisionsOf(c)));
+fastify().get("/", (request) => forFastify.decisionsOf(request).map((decision) => (expectTypeOf(decision).toEqualTypeOf<Decision>(), decision.reason)));
+expectTypeOf(forWeb.decisionOf(new Request("http://localhost/"))).toEqualTypeOf<Decision | undefined>();
+// @ts-expect-error
+forNode.decisionOf("request");
+
 // It cannot be left out, and must say who is calling.
 
 // @ts-expect-error
@@ -118,6 +153,21 @@ forExpress.rateLimit({ limiter, onStoreError: "allow", key: () => "ann" });
 forExpress.rateLimit({ limiter, clock: () => 0, key: () => "ann" });
 // @ts-expect-error
 forExpress.rateLimit({ limiter, shadow: true, key: () => "ann" });
+
+// A function picks a tier: a policy, or one of two words.
+
+const pro = definePolicy({ ...policy, name: "pro" });
+const tiers = { pro, enterprise: "unlimited", banned: "blocked" } satisfies Record<string, Tier>;
+forExpress.rateLimit({ policy: (request) => tiers[request.path === "/" ? "pro" : "banned"], key: () => "ann" });
+forHono.rateLimit({ policy: async (c) => (c.req.path === "/" ? "unlimited" : pro), key: () => "ann" });
+forNode.rateLimit({ limiter, policy: () => "blocked", key: () => "ann" });
+// @ts-expect-error
+forNode.rateLimit({ policy: () => "free", key: () => "ann" });
+// @ts-expect-error
+forNode.rateLimit({ policy: "unlimited", key: () => "ann" });
+// @ts-expect-error
+({ pro, banned: "banned" }) satisfies Record<string, Tier>;
+expectTypeOf<Refuse["status"]>().toEqualTypeOf<400 | 401 | 403 | 429 | 500 | 503>();
 
 // Undefined is the same as left out.
 
@@ -189,6 +239,29 @@ app.get("/same", { config: { rateLimit: { cost: undefined, key: undefined, polic
 // @ts-expect-error
 app.get("/wrong", { config: { rateLimit: { cost: "5" } } }, () => "ok");
 // Fastify takes config's own type from the value, so a misspelt option compiles; registering the route fails.
+
+// Fastify: the hook that the limit runs in, and a hook for one route, whose functions may name their own request.
+
+void app.register(forFastify.rateLimit, { policy, key: () => "ann", hook: "preHandler", global: false });
+app.post("/hook", { config: { rateLimit: { hook: "preValidation" } } }, () => "ok");
+app.get("/none", { onRequest: app.rateLimit(), preValidation: [app.rateLimit({ cost: 2 })] }, () => "ok");
+app.post("/any", { preHandler: app.rateLimit({ key: (request) => (expectTypeOf(request).toEqualTypeOf<FastifyRequest>(), request.ip) }) }, () => "ok");
+type Login = FastifyRequest<{ Body: { account: string } }>;
+const byAccount = app.rateLimit({ policy, key: (request: Login) => ["account", request.body.account] });
+expectTypeOf(byAccount).toEqualTypeOf<forFastify.FastifyRateLimitHandler<Login>>();
+app.post<{ Body: { account: string } }>("/login", { preHandler: byAccount }, () => "ok");
+app.post("/login2", { preHandler: app.rateLimit<Login>({ policy, key: (request) => request.body.account, refundWhen: (_, request) => request.body.account === "ann" }) }, () => "ok");
+app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => "nothing");
+// @ts-expect-error
+void app.register(forFastify.rateLimit, { policy, key: () => "ann", hook: "preParsing" });
+// @ts-expect-error
+void app.register(forFastify.rateLimit, { policy, key: () => "ann", global: "no" });
+// @ts-expect-error
+app.get("/hook", { preHandler: app.rateLimit({ hook: "preHandler" }) }, () => "ok");
+// @ts-expect-error
+app.get("/hook", { onSend: app.rateLimit() }, () => "ok");
+// @ts-expect-error
+app.post<{ Body: { other: string } }>("/login", { preHandler: byAccount }, () => "ok");
 
 // Hono: an app's Env is named, as for every middleware that is made by a function; without one, middleware fits any app.
 

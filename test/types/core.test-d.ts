@@ -1,5 +1,6 @@
 import { expectTypeOf } from "expect-type";
 import {
+  addressKey,
   createLimiter,
   definePolicy,
   MemoryStore,
@@ -33,8 +34,11 @@ expectTypeOf(createLimiter({ policy, store: later }).consume("a")).toEqualTypeOf
 expectTypeOf(createLimiter({ policy, store: later }).refund("a", 1)).toEqualTypeOf<Promise<void>>();
 expectTypeOf(createReservations(createLimiter({ policy })).reserve("a", 1).settle(1)).toEqualTypeOf<boolean>();
 expectTypeOf(createReservations(createLimiter({ policy, store: later })).reserve("a", 1)).resolves.toHaveProperty("settle").returns.toEqualTypeOf<Promise<boolean>>();
-// @ts-expect-error -- an estimate is a number: other numbers come with `policy`
-createReservations(createLimiter({ policy })).reserve("a", { cost: 1 });
+createReservations(createLimiter({ policy })).reserve("a", { tokens: 2_000 });
+// @ts-expect-error -- an estimate is tokens: other numbers come with `policy`
+createReservations(createLimiter({ policy })).reserve("a", { policy: definePolicy(policy) });
+// @ts-expect-error -- tokens are numbers
+createReservations(createLimiter({ policy })).reserve("a", { tokens: "2" });
 expectTypeOf(createLimiter({ policy, store: either }).consume("a")).toEqualTypeOf<Decision | Promise<Decision>>();
 expectTypeOf<MaybePromise<Store["sync"], void>>().toEqualTypeOf<void | Promise<void>>();
 
@@ -88,9 +92,43 @@ limiter.consume("a", { cost: 2, policy: definePolicy(policy) });
 limiter.consume("a", { policy });
 // @ts-expect-error -- a cost is a number
 limiter.consume("a", "2");
-// @ts-expect-error -- a refund is of a decision or a number
+limiter.consume("a", { cost: { tokens: 2_000 } });
+declare const several: readonly ["requests", "tokens"];
+limiter.consume("a", { cost: Object.fromEntries(several.map((name) => [name, 2])) });
+// @ts-expect-error -- tokens are numbers
+limiter.consume("a", { cost: { tokens: "2" } });
+// @ts-expect-error -- a number is there, or the name is not
+limiter.consume("a", { cost: { tokens: undefined } });
+// @ts-expect-error -- costs by name come with `cost`, or a limit called `policy` could not be told apart
+limiter.consume("a", { tokens: 2 });
+// @ts-expect-error -- the list is the stores' form
+limiter.consume("a", { cost: [1, 2] });
+// @ts-expect-error -- a limit's own cost is one number
+definePolicy({ limits: [{ name: "tokens", ...policy, cost: { tokens: 2 } }] });
+definePolicy({ limits: [{ name: "tokens", ...policy, cost: 0 }] });
+// @ts-expect-error -- one limit takes its cost with each request
+definePolicy({ ...policy, cost: 2 });
+// @ts-expect-error -- a refund is of a decision or of tokens
 limiter.refund("a");
 limiter.refund("a", limiter.consume("a"));
+limiter.refund("a", { tokens: 2 });
+// @ts-expect-error -- tokens are numbers
+limiter.refund("a", { tokens: "2" });
+
+// Fines and blocks.
+expectTypeOf(limiter.debit("a", 50)).toEqualTypeOf<void>();
+expectTypeOf(limiter.debit("a", { tokens: 50 })).toEqualTypeOf<void>();
+expectTypeOf(limiter.block("a", 60_000)).toEqualTypeOf<void>();
+expectTypeOf(createLimiter({ policy, store: later }).debit("a", 50)).toEqualTypeOf<Promise<void>>();
+expectTypeOf(createLimiter({ policy, store: later }).block("a", 60_000)).toEqualTypeOf<Promise<void>>();
+// @ts-expect-error -- how many
+limiter.debit("a");
+// @ts-expect-error -- tokens are numbers
+limiter.debit("a", { tokens: "2" });
+// @ts-expect-error -- a decision is refunded, not debited
+limiter.debit("a", limiter.consume("a"));
+// @ts-expect-error -- for how long
+limiter.block("a");
 
 // `allowed` and `reason` tell a decision apart.
 declare const decision: Decision;
@@ -100,6 +138,7 @@ if (decision.reason === null) expectTypeOf(decision.allowed).toEqualTypeOf<true>
 if (decision.reason === "limited") expectTypeOf(decision.allowed).toEqualTypeOf<false>();
 expectTypeOf(decision.error).toEqualTypeOf<unknown>();
 expectTypeOf(readings(decision)[0]?.retryAfterMs).toEqualTypeOf<number | undefined>();
+expectTypeOf(readings(decision)[0]?.cost).toEqualTypeOf<number | undefined>();
 // @ts-expect-error -- a decision is a snapshot
 decision.remaining = 5;
 
@@ -126,3 +165,12 @@ expectTypeOf({ sync: true, guard, clock: () => 0, consume: sync.consume.bind(syn
 createLimiter({ policy, store: undefined, clock: undefined, breaker: { failures: undefined }, observe: undefined });
 // @ts-expect-error -- a plain function is no observer: createObserver makes one
 createLimiter({ policy, observe: () => undefined });
+
+// The key of an address is a key, or missing. What a framework says of an address goes in as it is.
+expectTypeOf(addressKey("192.0.2.7")).toEqualTypeOf<readonly ["address", string] | undefined>();
+expectTypeOf<NonNullable<ReturnType<typeof addressKey>>>().toExtend<Key>();
+void [addressKey(undefined), addressKey(null, { ipv6Prefix: undefined })];
+// @ts-expect-error a list of addresses is none
+addressKey(["192.0.2.7"]);
+// @ts-expect-error no option of this name
+addressKey("::1", { prefix: 56 });

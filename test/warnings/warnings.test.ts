@@ -78,6 +78,14 @@ describe("a warning", () => {
     expect(warned.mock.calls).toEqual([[expect.stringMatching(/^\[SLUICE_OBSERVER_FAILED\] A listener of `createObserver` threw/)]]);
   });
 
+  test("goes to the console on Workers, where Node's `process` prints nothing", async () => {
+    const { createLimiter, createObserver, given } = await freshSluice();
+    const warned = vi.spyOn(console, "warn").mockReturnValue();
+    vi.stubGlobal("WebSocketPair", class WebSocketPair {});
+    createLimiter(broken({ createObserver })).consume("ann");
+    expect([warned.mock.calls.length, given]).toEqual([1, []]);
+  });
+
   test("has a heading in the guide, and every heading is of one", () => {
     const inGuide = [...anchorsOf("docs/guides/warnings.md")].filter((anchor) => anchor.startsWith("sluice_"));
     expect(inGuide).toEqual(codes.map((code) => code.toLowerCase()));

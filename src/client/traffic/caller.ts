@@ -72,7 +72,7 @@ export interface ObserveContext {
   readonly timing: Timing;
   /** Whether calls are paced. */
   readonly pace: boolean;
-  /** Whether calls of this caller are queued. */
+  /** Whether calls of this caller are queued, or may be where each waits by itself. */
   readonly hasQueue: boolean;
 }
 

@@ -26,9 +26,18 @@ export function scheduleCall(
   return enqueue(scheduler.queue, waiting, timing, (queued, routeQueue) => checkNew(scheduler, queued, routeQueue, timing));
 }
 
-/** Updates the throttles from a response, or from null without one, and then sends the calls that may be sent. */
-export function observeCall({ caller, queue }: Scheduler, call: TrafficCall, response: TrafficResponse | null, timing: Timing, pace: boolean): void {
-  const isKnown = observeResponse(caller, call, response, { timing, pace, hasQueue: queue.routes.size > 0 });
+/**
+ * Updates the throttles from a response, or from null without one, and then sends the calls that may be sent. Calls
+ * that wait by themselves are not in the queue: then `isShared` is false.
+ */
+export function observeCall(
+  { caller, queue }: Scheduler,
+  call: TrafficCall,
+  response: TrafficResponse | null,
+  timing: Timing,
+  { pace, isShared }: { readonly pace: boolean; readonly isShared: boolean },
+): void {
+  const isKnown = observeResponse(caller, call, response, { timing, pace, hasQueue: !isShared || queue.routes.size > 0 });
   if (!isKnown || queue.routes.size === 0) return;
   queue.nextDropAt = Math.min(queue.nextDropAt, queue.lastDropAt + DROP_INTERVAL_MS);
   checkQueue({ caller, queue }, timing);

@@ -48,7 +48,7 @@ const MAX_CALLERS = 1_000;
  * - **One call is sent as a probe** after an hour without a response, even if the server asked for a longer wait.
  *
  * On Cloudflare Workers and in edge runtimes a call must not wait for another request. There each call waits by itself
- * for what the responses reported, in no order.
+ * for what the responses reported, in no order, and checks at most once a second whether it may be sent.
  *
  * Memory is bounded: 1000 callers (an identity at an origin), each with 200 routes and 200 policies. All clients of one
  * traffic need the same clock. Throws a TypeError for a wrong option.
@@ -89,7 +89,7 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
     },
     observe(call, response, timing) {
       const ticket = tickets.get(call);
-      if (ticket !== undefined) observeCall(ticket.scheduler, call, response, timing, pace);
+      if (ticket !== undefined) observeCall(ticket.scheduler, call, response, timing, { pace, isShared });
     },
   };
 

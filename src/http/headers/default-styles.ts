@@ -1,6 +1,6 @@
 import type { Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
-import { headerFamily, labelOf, policyValue, type FieldValue } from "./field.js";
+import { headerFamily, labelOf, policyValue, type Field, type FieldValue } from "./field.js";
 
 /** `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, as in the drafts up to 06. */
 export const triple = headerFamily([
@@ -9,19 +9,26 @@ export const triple = headerFamily([
   { name: "RateLimit-Reset", under: () => ({ resetSeconds }) => String(resetSeconds) },
 ]);
 
+/** `RateLimit-Policy` as in draft-ietf-httpapi-ratelimit-headers-11. */
+export const POLICY_FIELD: Field = {
+  name: "RateLimit-Policy",
+  under: (policy) => policyValue(policy, (limit) => `"${labelOf(policy, limit.name)}";q=${limit.capacity}`),
+};
+
 /** `RateLimit-Policy` and `RateLimit` as in draft-ietf-httpapi-ratelimit-headers-11. */
 export const draft11 = headerFamily([
-  {
-    name: "RateLimit-Policy",
-    under: (policy) => policyValue(policy, (limit) => `"${labelOf(policy, limit.name)}";q=${limit.capacity}`),
-  },
-  { name: "RateLimit", under: rateLimitValue },
+  POLICY_FIELD,
+  { name: "RateLimit", under: (policy) => limitItems(policy, ({ remaining }, t) => `;r=${remaining}${t === 0 ? "" : `;t=${t}`}`) },
 ]);
 
-function rateLimitValue(policy: Policy): FieldValue {
-  const starts = policy.limits.map(({ name }) => `"${labelOf(policy, name)}";r=`);
+/**
+ * The value of `RateLimit`: the name of each limit and its `parameters`, which get the seconds until the next token, 0
+ * when full.
+ */
+export function limitItems(policy: Policy, parameters: (reading: Reading, seconds: number) => string): FieldValue {
+  const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);
   // By position, because a custom store may give its limits names that are unsafe in a header field.
-  const item = (i: number, { remaining }: Reading, t: number): string => `${starts[i] ?? starts[0]}${remaining}${t === 0 ? "" : `;t=${t}`}`;
+  const item = (i: number, reading: Reading, seconds: number): string => (names[i] ?? names[0]) + parameters(reading, seconds);
   return ({ readings, refusedBy, resetSeconds, partition }) => {
     // Section 6: t is never before Retry-After. So a refusal shows only the limit with the longest wait, as t.
     if (refusedBy !== null) return item(readings.findIndex(({ limit }) => limit === refusedBy.limit), refusedBy, resetSeconds) + partition;

@@ -8,8 +8,16 @@ export type FieldList = readonly string[];
 /** An empty list of fields or names. */
 export const NONE: readonly string[] = [];
 
+/** The fields of a refusal without those that describe its body. */
+export function withoutContent(fields: FieldList): FieldList {
+  return fields.filter((_, i) => !(fields[i - (i % 2)] as string).startsWith("content-"));
+}
+
 /** A token of HTTP (RFC 9110, section 5.6.2), such as the name of a field or a method. */
 export const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
+
+/** The largest Integer of a structured field (RFC 9651, section 3.3.1). */
+export const LARGEST_INTEGER = 999_999_999_999_999;
 
 /** What the header fields of one response are made from. */
 export interface FieldFacts {

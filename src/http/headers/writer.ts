@@ -1,16 +1,17 @@
 import { cureForStyle } from "#diagnostics";
-import { readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
+import { hasFewerLeft, readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
 import { expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
 import { draft11, triple } from "./default-styles.js";
-import { isHeaderFamily, type Field, type FieldList, type HeaderFamily } from "./field.js";
+import { isHeaderFamily, LARGEST_INTEGER, type Field, type FieldList, type HeaderFamily } from "./field.js";
 import { perPolicy } from "./per-policy.js";
 
 /**
  * A family of header fields. The default is `"triple"` and `"draft-11"`.
  *
- * Others are values of `sluice/http`: {@link draft6}, {@link draft7}, {@link xRateLimit} and {@link vendorHeaders}.
+ * Others are values of `sluice/http`: {@link draft6}, {@link draft7}, {@link draftPr166}, {@link xRateLimit} and
+ * {@link vendorHeaders}.
  */
 export type HeaderStyle = "triple" | "draft-11" | HeaderFamily;
 
@@ -29,8 +30,6 @@ export const DEFAULT_STYLES: readonly HeaderStyle[] = ["triple", "draft-11"];
 
 // 2^31 - 1 seconds, the longest wait that all clients parse. Retry-After is never clamped, so longer waits throw.
 const LONGEST_WAIT_MS = 2_147_483_647_000;
-// RFC 9651, section 3.3.1.
-const LARGEST_INTEGER = 999_999_999_999_999;
 
 /**
  * Makes a writer of header fields in the given styles, in their order. `wallClock` gives milliseconds since 1970, for
@@ -55,7 +54,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: ()
   function write(policy: Policy, decision: Decision, partition?: Uint8Array): FieldList {
     if (decision.degraded || fields.length === 0) return [];
     const readings = readingsOf(decision);
-    const shown = readings.length === 1 ? (readings[0] as Reading) : readings.reduce((a, b) => (b.remaining < a.remaining ? b : a));
+    const shown = readings.length === 1 ? (readings[0] as Reading) : readings.reduce((a, b) => (hasFewerLeft(b, a) ? b : a));
     const refused = decision.reason === "limited";
     const resetMs = refused ? decision.retryAfterMs : shown.remaining === 0 ? shown.nextTokenMs : shown.resetMs;
     const facts = {

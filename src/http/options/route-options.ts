@@ -18,15 +18,20 @@ type Partly<Options> = { readonly [Name in keyof Options]?: Options[Name] | unde
 /**
  * A route's own options over those of its plugin. An undefined one leaves the plugin's.
  *
- * A route's `limiter` replaces all options that make a limiter, its `policy` replaces a limiter, its `store` replaces a
- * clock.
+ * A route's `charges` replace what says who pays and how much, and the other way round. Its `limiter` replaces all
+ * options that make a limiter, its `policy` replaces a limiter, its `store` replaces a clock. A waiter goes with its
+ * limiter.
  */
 export function overlayOptions<Request>(plugin: GateOptions<Request>, route: Partly<GateOptions<Request>>): GateOptions<Request> {
   const base: Partial<Record<string, unknown>> = { ...plugin };
   const own = ownMembers(route);
-  if (own.limiter !== undefined) for (const name of LIMITER_OPTIONS) delete base[name];
-  else if (own.policy !== undefined && typeof own.policy !== "function") delete base["limiter"];
-  if (own.store !== undefined) delete base["clock"];
+  const has = (...names: ReadonlyArray<keyof typeof own>): boolean => names.some((name) => own[name] !== undefined);
+  const drop = (...names: readonly string[]): void => names.forEach((name) => delete base[name]);
+  if (has("charges")) drop("policy", "limiter", "key", "cost", "wait");
+  if (has("policy", "limiter")) drop("charges");
+  if (has("limiter")) drop(...LIMITER_OPTIONS, "wait");
+  else if (has("policy") && typeof own.policy !== "function") drop("limiter", "wait");
+  if (has("store")) drop("clock");
   const given = Object.entries(route).filter(([, value]) => value !== undefined);
   return { ...base, ...Object.fromEntries(given) } as unknown as GateOptions<Request>;
 }

@@ -9,7 +9,7 @@ export interface Problem {
   /** This occurrence in words. Short, and without the caller's identity. */
   readonly detail: string;
   /**
-   * For programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"`, `"unidentified"` or
+   * For programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"`, `"unidentified"`, `"blocked"` or
    * `"internal_error"`.
    */
   readonly code: string;
@@ -63,6 +63,12 @@ export function storeUnavailable(seconds: number): Problem {
 export function unidentifiedCaller(): Problem {
   const detail = "This request does not identify a user or device.";
   return { type: "about:blank", title: "Unauthorized", status: 401, detail, code: "unidentified", message: detail };
+}
+
+/** The document of a 403: the caller's tier is `"blocked"`. */
+export function blockedCaller(): Problem {
+  const detail = "This caller is blocked. Waiting does not help.";
+  return { type: "about:blank", title: "Forbidden", status: 403, detail, code: "blocked", message: detail };
 }
 
 /** The document of a 500: a function of the options failed. */

@@ -1,12 +1,15 @@
 import { warnOnce } from "../../warnings/warnings.js";
+import { withoutContent, type FieldList } from "../headers/field.js";
 import type { RequestReader } from "../reader.js";
-import type { Pass, Refuse } from "../verdict.js";
+import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
-import { fieldRecord } from "./field-record.js";
+import { onClose, type Connected } from "./disconnect.js";
+import { recordOf } from "./field-record.js";
+import { ignoreLateWrites, watchRespond } from "./respond-on-node.js";
 import { boundUnreadBody } from "./unread-body.js";
 
 /** The part of Node's HTTP/1 and HTTP/2 requests that a gate reads. */
-export interface NodeRequest {
+export interface NodeRequest extends Connected {
   readonly method?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -21,6 +24,10 @@ export interface NodeResponse {
   readonly writableFinished: boolean;
   /** The value of a field that is set. */
   getHeader(name: string): unknown;
+  /** The fields that are set, by name. */
+  getHeaders(): Readonly<Record<string, unknown>>;
+  /** Takes a field away. */
+  removeHeader(name: string): unknown;
   /** Sets a field, in place of its earlier value. */
   setHeader(name: string, value: string): unknown;
   /** Sends the status and these fields, together with the fields that are set and have other names. */
@@ -37,6 +44,7 @@ export interface NodeResponse {
 export const nodeReader: RequestReader<NodeRequest> = {
   method: (request) => request.method ?? "GET",
   header: (request, name) => request.headers[name],
+  onDisconnect: onClose,
 };
 
 /**
@@ -46,7 +54,7 @@ export const nodeReader: RequestReader<NodeRequest> = {
 export function applyToNode(response: NodeResponse, verdict: Pass): void {
   const { fields, settle } = verdict;
   if (!response.headersSent) {
-    for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
+    setFields(response, fields);
     exposeOn(response, verdict);
   } else if (fields.length > 0) warnOfSentHeaders();
   if (settle === null) return;
@@ -65,20 +73,50 @@ function isClosed({ destroyed, stream }: NodeResponse): boolean {
 }
 
 /**
- * Sends a refusal on a Node response. Of a body that was not read, at most 4 MB are discarded, for at most 1,000 ms;
- * then the connection closes. A response with headers already sent is only ended, with one process warning.
+ * Sends a refusal on a Node response, by the `respond` option if there is one and `request` is given. Of a body that
+ * was not read, at most 4 MB are discarded, for at most 1,000 ms; then the connection closes. A response with headers
+ * already sent is only ended, with one process warning.
  */
-export function refuseOnNode(response: NodeResponse, verdict: Refuse): void {
+export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: object): void {
   boundUnreadBody(response);
   if (response.headersSent) {
     warnOfSentHeaders();
     return void response.end("");
   }
   exposeOn(response, verdict);
+  if (verdict.respond === null || request === undefined) sendRefusal(response, verdict);
+  else respondOnNode(response, verdict, verdict.respond, request);
+}
+
+function sendRefusal(response: NodeResponse, verdict: Refuse): void {
   // One writeHead costs half as much as a setHeader for each field. Middleware that changes fields late hooks
   // writeHead.
-  response.writeHead(verdict.status, fieldRecord(verdict.fields));
+  response.writeHead(verdict.status, recordOf(verdict.fields));
   response.end(verdict.body);
+}
+
+function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Responder, request: object): void {
+  const earlier = response.getHeaders();
+  setFields(response, withoutContent(verdict.fields));
+  response.statusCode = verdict.status;
+  watchRespond(response, respond, call, sendStandard);
+
+  function call(fail: (error: unknown) => void): unknown {
+    // Express's `render` and `sendFile` report failures here. Without an error, `next` would open the gate.
+    if ("next" in request) request.next = (error: unknown) => fail(error ?? new Error("Expected `respond` to send a response, got a call of `next`"));
+    return respond.call(request, response);
+  }
+
+  function sendStandard(): void {
+    for (const name of Object.keys(response.getHeaders())) response.removeHeader(name);
+    for (const [name, value] of Object.entries(earlier)) response.setHeader(name, value as string);
+    sendRefusal(response, verdict);
+    ignoreLateWrites(response);
+  }
+}
+
+function setFields(response: NodeResponse, fields: FieldList): void {
+  for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
 }
 
 function exposeOn(response: NodeResponse, { expose }: Pass | Refuse): void {

@@ -1,11 +1,16 @@
+import { expected } from "../../core/check.js";
+import { withoutContent } from "../headers/field.js";
 import type { RequestReader } from "../reader.js";
-import type { Pass, Refuse } from "../verdict.js";
+import { useOrElse } from "../user-functions.js";
+import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
+import { onSignalAbort } from "./disconnect.js";
 
 /** Reads web-standard requests. */
 export const webReader: RequestReader<Request> = {
   method: (request) => request.method,
   header: (request, name) => request.headers.get(name),
+  onDisconnect: (request, listener) => onSignalAbort(request.signal, listener),
 };
 
 /**
@@ -58,4 +63,38 @@ export function refusalHeaders({ fields, expose }: Refuse, headers: Headers): He
   for (let i = 0; i < fields.length; i += 2) headers.set(fields[i] as string, fields[i + 1] as string);
   if (expose.length > 0) headers.set(EXPOSE, exposing(headers.get(EXPOSE), expose));
   return headers;
+}
+
+/**
+ * The response of the `respond` option to a refused request, with the fields of the refusal; the standard response when
+ * the option fails. `args` is what the framework gives a handler. `earlier` are the fields of earlier middleware.
+ *
+ * The fields of the limit replace those of the response. Its own `Cache-Control` stays.
+ */
+export function respondOnWeb(
+  verdict: Refuse,
+  respond: Responder,
+  method: string,
+  args: readonly unknown[],
+  instead: () => Response,
+  earlier = new Headers(),
+): Response | Promise<Response> {
+  return useOrElse("respond", () => respond.call(...args), respond.timeoutMs, complete, instead);
+
+  function complete(made: unknown): Response {
+    if (!isResponse(made)) throw new TypeError(expected("respond()", "a Response", made));
+    const headers = new Headers(made.headers);
+    for (const [name, value] of earlier) if (!made.headers.has(name) && !/^(?:content-|cache-control$)/.test(name)) headers.append(name, value);
+    const cacheControl = made.headers.get("cache-control") ?? "no-store";
+    refusalHeaders({ ...verdict, fields: withoutContent(verdict.fields) }, headers);
+    headers.set("cache-control", cacheControl);
+    // Throws for a body that was read before, such as that of one response for all requests.
+    return new Response(method === "HEAD" ? null : made.body, { status: made.status, statusText: made.statusText, headers });
+  }
+}
+
+// By its shape: @hono/node-server brings a class of its own.
+function isResponse(value: unknown): value is Response {
+  const { status, headers } = Object(value) as Partial<Response>;
+  return typeof status === "number" && typeof headers?.get === "function";
 }

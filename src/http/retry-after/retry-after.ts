@@ -69,6 +69,21 @@ export function toRetryAfter(waitMs: number): number {
 }
 
 /**
+ * The wait of a refusing decision in whole seconds, as `Retry-After` states it: rounded up, and at least 1.
+ *
+ * Null when no wait helps, so there is no `Retry-After` to send: the decision allows the request, or its cost can never
+ * fit (`retryAfterMs` is Infinity). For answers without a gate, such as a message on a WebSocket.
+ * @example
+ * const limiter = createLimiter({ policy: { capacity: 1, refill: perMinute(1) } });
+ * limiter.consume("user:42");
+ * retryAfterSeconds(limiter.consume("user:42")); // 60
+ */
+export function retryAfterSeconds(decision: { readonly allowed: boolean; readonly retryAfterMs: number }): number | null {
+  const { allowed, retryAfterMs } = decision;
+  return allowed || retryAfterMs === Infinity ? null : toRetryAfter(retryAfterMs);
+}
+
+/**
  * An instant, in milliseconds since 1970, as an HTTP-date. Rounded up to a whole second.
  *
  * Source: RFC 9110, section 5.6.7 (IMF-fixdate).

@@ -5,10 +5,12 @@
 import { checkPolicyName } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
-import { consume, debit, peek, refund, type Decision } from "../../core/decision.js";
+import { BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../core/records.js";
+import type { Costs } from "../../core/limit.js";
+import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { Charge, SyncStore } from "../../core/store.js";
+import type { Charge, SyncStore } from "../../port/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import type { StoredLimit } from "./stored-limits.js";
 import { MemoryTable } from "./table.js";
@@ -17,8 +19,8 @@ import { MemoryTable } from "./table.js";
 export interface MemoryStoreOptions {
   /**
    * The most buckets kept, for all policies together: 1 to 10^9, default 1,000,000. A key has one bucket for each limit
-   * of its policy. Memory grows with the buckets in use, up to about 40 MB at the default, and returns as buckets are
-   * full again.
+   * of its policy, and a block is one more. Memory grows with the buckets in use, up to about 40 MB at the default, and
+   * returns as buckets are full again.
    *
    * At the maximum, a new key removes a bucket that is full again, which changes no decision. If 256 examined buckets
    * (or all, if fewer are kept) are busy, it removes the one that would be full soonest, of any policy. So no caller is
@@ -78,6 +80,9 @@ export class MemoryStore implements SyncStore {
   readonly #saltOf: Fingerprinter = makeFingerprinter();
   readonly #table: MemoryTable;
   readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
+  /** The blocks, as buckets of a limit. While there are none, no call looks for one. */
+  readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0 };
+  readonly #block: Bucket = fullBucket(BLOCK_LIMIT);
   /** The entry of the last policy, since most stores serve one policy. */
   #last: StoredPolicy = { policy: null, salt: { high: 0, low: 0 }, limits: [], buckets: [] };
 
@@ -90,10 +95,10 @@ export class MemoryStore implements SyncStore {
     this.#table = new MemoryTable(maxKeys);
   }
 
-  consume(policy: Policy, key: string, cost: number): Decision {
+  consume(policy: Policy, key: string, costs: Costs): Decision {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
-    const decision = consume(entry.buckets, policy, cost, now);
+    const decision = this.#blockMs(now) > 0 ? this.#refuse(entry, policy, costs, now) : consume(entry.buckets, policy, costs, now);
     this.#save(entry, now);
     return decision;
   }
@@ -104,33 +109,36 @@ export class MemoryStore implements SyncStore {
       throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
     }
     const now = readClock(this.clock);
-    const would = charges.map(({ policy, key, cost }) => peek(this.#load(policy, key).buckets, policy, cost, now));
+    const would = charges.map(({ policy, key, cost }) => this.#peek(policy, key, cost, now));
     const all = would.every(({ allowed }) => allowed);
     return charges.map(({ policy, key, cost }, i) => {
       const entry = this.#load(policy, key);
-      // A cost above the capacity takes nothing. Like any refusal, it settles records in old numbers (law L14).
-      const decision = consume(entry.buckets, policy, all ? cost : policy.maxCost + 1, now);
+      const decision = all ? consume(entry.buckets, policy, cost, now) : (would[i] as Decision);
+      if (!all) this.#settle(entry, policy, now);
       this.#save(entry, now);
-      return all ? decision : (would[i] as Decision);
+      return decision;
     });
   }
 
-  peek(policy: Policy, key: string, cost: number): Decision {
-    return peek(this.#load(policy, key).buckets, policy, cost, readClock(this.clock));
+  peek(policy: Policy, key: string, costs: Costs): Decision {
+    return this.#peek(policy, key, costs, readClock(this.clock));
   }
 
-  refund(policy: Policy, key: string, tokens: number): void {
+  adjust(policy: Policy, key: string, changes: Costs): boolean {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
-    refund(entry.buckets, policy, tokens, now);
-    this.#save(entry, now);
+    const done = adjust(entry.buckets, policy, changes, now);
+    if (done) this.#save(entry, now);
+    return done;
   }
 
-  debit(policy: Policy, key: string, tokens: number): void {
+  /** A block takes the place of one bucket. */
+  block(policy: Policy, key: string, forMs: number): void {
     const now = readClock(this.clock);
-    const entry = this.#load(policy, key);
-    debit(entry.buckets, policy, tokens, now);
-    this.#save(entry, now);
+    this.#load(policy, key);
+    this.#table.get(this.#bucketKey, this.#blocks, this.#block);
+    extendBlock(this.#block, forMs, now);
+    this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);
   }
 
   reset(policy: Policy, key: string): void {
@@ -143,6 +151,32 @@ export class MemoryStore implements SyncStore {
   stats(): MemoryStats {
     const { size: buckets, evictedBusy } = this.#table;
     return { buckets, evictedBusy };
+  }
+
+  #peek(policy: Policy, key: string, costs: Costs, now: number): Decision {
+    const decision = peek(this.#load(policy, key).buckets, policy, costs, now);
+    const blockMs = this.#blockMs(now);
+    return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
+  }
+
+  /** What a block of the loaded key has left. */
+  #blockMs(now: number): number {
+    if (this.#blocks.buckets === 0) return 0;
+    this.#table.get(this.#bucketKey, this.#blocks, this.#block);
+    return blockLeft(this.#block, now);
+  }
+
+  #refuse(entry: StoredPolicy, policy: Policy, costs: Costs, now: number): Decision {
+    const decision = whileBlocked(peek(entry.buckets, policy, costs, now), this.#blockMs(now));
+    this.#settle(entry, policy, now);
+    return decision;
+  }
+
+  #settle({ buckets }: StoredPolicy, policy: Policy, now: number): void {
+    settleStale(buckets, policy, now);
+    if (this.#blocks.buckets === 0) return;
+    this.#table.get(this.#bucketKey, this.#blocks, this.#block);
+    if (settleBlock(this.#block, now)) this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);
   }
 
   #load(policy: Policy, key: string): StoredPolicy {

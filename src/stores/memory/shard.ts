@@ -101,15 +101,17 @@ export class MemoryShard {
       slot = (slot + 1) & this.#mask;
       if (!this.#isTaken(slot)) continue;
       examined += 1;
-      const fullAt = this.#fullAt(slot, now);
+      // Records of a clock that stepped back go first: they would never be full, and crowd out live ones.
+      const fullAt = this.#fullAt(slot, now, now);
       if (fullAt < soonest || victim < 0) {
         soonest = fullAt;
         victim = slot;
       }
     }
     this.#hand = slot;
+    const isBusy = this.#fullAt(victim, now) > now;
     this.#remove(victim);
-    return soonest > now ? "busy" : "idle";
+    return isBusy ? "busy" : "idle";
   }
 
   /** Removes all idle buckets if a sample finds no busy one. Returns how many it removed. */
@@ -152,12 +154,15 @@ export class MemoryShard {
     return slot;
   }
 
-  // A record more than one full refill ahead of the clock counts as full, so that it blocks no other bucket (law L6).
-  #fullAt(slot: number, now: number): number {
+  // A record more than one full refill ahead of the clock is brought to now (law L6). `ifImpossible` stands for it. A
+  // block has no capacity: it is impossible when it is further ahead than it is long.
+  #fullAt(slot: number, now: number, ifImpossible: number | null = null): number {
     const { limit } = this.#limits.get(this.#words[WORDS * slot + LIMIT] as number);
     const at = this.#bytes.getFloat64(4 * WORDS * slot + AT, true);
-    if (at - now > limit.fullMs) return now;
-    return at + Math.ceil(this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true) / limit.unitsPerMs);
+    const leftMs = Math.ceil(this.#bytes.getFloat64(4 * WORDS * slot + SPENT, true) / limit.unitsPerMs);
+    const isImpossible = at - now > (limit.fullMs || leftMs);
+    if (isImpossible && ifImpossible !== null) return ifImpossible;
+    return (isImpossible ? now : at) + leftMs;
   }
 
   // Closes the gap (backward shift), so that no probe stops early and no tombstones pile up.

@@ -1,4 +1,5 @@
 // Many decisions for one bucket, by few statements.
+import { costAt, simplest, type Costs } from "../../core/limit.js";
 import { peek, readings, type Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { StoreUnavailableError } from "../../guard/errors.js";
@@ -11,7 +12,7 @@ import type { Operation } from "./protocol.js";
 export interface QueuedDecision {
   readonly policy: Policy;
   readonly key: string;
-  readonly cost: number;
+  readonly costs: Costs;
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -24,16 +25,16 @@ export interface StatementResult {
   readonly start: CallStart | null;
 }
 
-/** Sends a statement that takes `tokens` for the bucket of `queued`. */
-type AskForTokens = (queued: QueuedDecision, what: Operation, tokens: number) => Promise<StatementResult>;
+/** Sends a statement that takes `costs` for the bucket of `queued`. */
+type AskForTokens = (queued: QueuedDecision, what: Operation, costs: Costs) => Promise<StatementResult>;
 
 /**
  * Decides a batch of decisions for one bucket with few statements.
  *
- * The first statement charges the first decision alone, and its reply tells how many tokens are left. The next one
- * charges the sum of all following decisions that fit in that: charging a sum equals charging each in turn. If another
- * process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller. When a decision
- * is refused alone, so are all others that need more than is left at the same instant.
+ * The first statement charges the first decision alone, and its reply tells how many tokens are left of each limit. The
+ * next one charges the sum of all following decisions that fit in that: charging a sum equals charging each in turn. If
+ * another process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller. When a
+ * decision is refused alone, so are all others that do not fit at the same instant: while a block lasts, all.
  *
  * Decisions of a statement in progress are not in `turn.items`. If the statement is lost, the queue rejects the others:
  * most of their callers have given up, and a charge now would only cost them tokens.
@@ -42,14 +43,10 @@ export async function decideBatch(turn: QueueTurn<QueuedDecision>, denials: Deny
   const first = turn.items[0] as QueuedDecision;
   const { policy, key } = first;
   let sent: readonly QueuedDecision[] = [];
-  let room = 0;
+  let room: readonly number[] = [];
   try {
     // Earlier work in the queue may have remembered a denial.
-    turn.items = turn.items.filter(({ cost, resolve }) => {
-      const known = denials.recall(policy, key, cost);
-      if (known !== null) resolve(known);
-      return known === null;
-    });
+    turn.items = unanswered(turn.items, (costs) => denials.recall(policy, key, costs));
     while (turn.items.length > 0) {
       const { count, sum } = firstWithin(room, turn.items);
       sent = turn.items.slice(0, count);
@@ -58,19 +55,16 @@ export async function decideBatch(turn: QueueTurn<QueuedDecision>, denials: Deny
       const snapshot = snapshots[0] as Snapshot;
       if (snapshot.fits) {
         denials.outdate(policy, key);
-        for (const { cost, resolve } of sent) resolve(snapshot.consume(policy, cost));
+        for (const { costs, resolve } of sent) resolve(snapshot.consume(policy, costs));
       }
       const left = snapshot.fits ? peek(snapshot.buckets, policy, 0, snapshot.now) : snapshot.peek(policy, sum);
-      room = Math.min(...readings(left).map(({ remaining }) => remaining));
+      room = snapshot.blockMs > 0 ? [] : readings(left).map(({ remaining }) => remaining);
       if (snapshot.fits) continue;
       if (turn.isOver && count > 1) throw notSent();
       turn.items = [...sent, ...turn.items];
       if (count > 1) continue;
       if (start !== null) denials.remember(policy, key, snapshot, start);
-      turn.items = turn.items.filter(({ cost, resolve }) => {
-        if (cost > room) resolve(peek(snapshot.buckets, policy, cost, snapshot.now));
-        return cost <= room;
-      });
+      turn.items = unanswered(turn.items, (costs) => snapshot.refusalAfter(0, policy, costs));
     }
   } catch (error) {
     for (const { reject } of [...sent, ...turn.items]) reject(error);
@@ -85,12 +79,26 @@ export function notSent(): StoreUnavailableError {
   );
 }
 
-// The longest beginning of `queued` whose costs add up to at most `room`. At least the first decision.
-function firstWithin(room: number, queued: readonly QueuedDecision[]): { count: number; sum: number } {
+// Answers the decisions that `refuse` refuses, and returns the others.
+function unanswered(queued: readonly QueuedDecision[], refuse: (costs: Costs) => Decision | null): readonly QueuedDecision[] {
+  return queued.filter(({ costs, resolve }) => {
+    const refusal = refuse(costs);
+    if (refusal !== null) resolve(refusal);
+    return refusal === null;
+  });
+}
+
+// The longest beginning of `queued` whose costs add up to at most `room`, limit by limit: the first decision alone
+// where `room` is empty.
+function firstWithin(room: readonly number[], queued: readonly QueuedDecision[]): { count: number; sum: Costs } {
+  const [{ policy, costs }] = queued as [QueuedDecision];
+  let sums = policy.limits.map((_, i) => costAt(costs, i));
   let count = 1;
-  let sum = (queued[0] as QueuedDecision).cost;
-  while (count < queued.length && sum + (queued[count] as QueuedDecision).cost <= room) {
-    sum += (queued[count++] as QueuedDecision).cost;
+  for (const next of queued.slice(1)) {
+    const more = sums.map((sum, i) => sum + costAt(next.costs, i));
+    if (more.some((sum, i) => sum > (room[i] ?? -1))) break;
+    sums = more;
+    count += 1;
   }
-  return { count, sum };
+  return { count, sum: simplest(sums) };
 }

@@ -3,12 +3,13 @@
  * @module
  */
 import { readClock, type Clock } from "../../core/clock.js";
+import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
-import type { AsyncStore, Charge } from "../../core/store.js";
+import type { AsyncStore, Charge } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
-import { checkCharges } from "../shared/charges.js";
+import { checkCharges, checkCosts } from "../shared/charges.js";
 import { DenyCache } from "../shared/deny-cache.js";
 import { checkPostgresClient } from "./check-client.js";
 import { decideBatch, notSent, type QueuedDecision, type StatementResult } from "./batch.js";
@@ -98,24 +99,24 @@ export class PostgresStore implements AsyncStore {
     );
   }
 
-  consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+  consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
     return new Promise((resolve, reject) => {
-      // `decideBatch` compares costs with the tokens left: it would repeat or forget a cost that is not a number.
-      wholeNumber("cost", cost);
-      const known = this.recall(policy, key, cost);
+      // `decideBatch` adds up costs and compares them with the tokens left.
+      checkCosts(policy, costs);
+      const known = this.recall(policy, key, costs);
       if (known !== null) return resolve(known);
-      const queued: QueuedDecision = { policy, key, cost, resolve, reject };
+      const queued: QueuedDecision = { policy, key, costs, resolve, reject };
       this.#queue.join(rowName(policy, key), queued, (first) => samePolicy(first.policy, policy), (turn) => this.#decide(turn));
     });
   }
 
-  recall(policy: Policy, key: string, cost: number): Decision | null {
-    return this.#denials.isEmpty ? null : this.#denials.recall(policy, key, cost);
+  recall(policy: Policy, key: string, costs: Costs): Decision | null {
+    return this.#denials.isEmpty ? null : this.#denials.recall(policy, key, costs);
   }
 
-  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
-    const { snapshots } = await this.#runQueued("p", [makePart(policy, key, cost)]);
-    return (snapshots[0] as Snapshot).peek(policy, cost);
+  async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    const { snapshots } = await this.#runQueued("p", [makePart(policy, key, costs)]);
+    return (snapshots[0] as Snapshot).peek(policy, costs);
   }
 
   /**
@@ -139,12 +140,13 @@ export class PostgresStore implements AsyncStore {
     });
   }
 
-  async refund(policy: Policy, key: string, tokens: number): Promise<void> {
-    await this.#change("r", policy, key, tokens);
+  async adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
+    return (await this.#change("a", policy, key, changes)).fits;
   }
 
-  async debit(policy: Policy, key: string, tokens: number): Promise<void> {
-    await this.#change("b", policy, key, tokens);
+  /** A block lasts as long as the row: a crash of the database ends it. */
+  async block(policy: Policy, key: string, forMs: number): Promise<void> {
+    await this.#change("b", policy, key, forMs);
   }
 
   async reset(policy: Policy, key: string): Promise<void> {
@@ -152,17 +154,18 @@ export class PostgresStore implements AsyncStore {
   }
 
   // Dropped twice: a decision that is queued before the change may be refused and remembered in between.
-  async #change(what: "r" | "b" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
+  async #change(what: "a" | "b" | "d", policy: Policy, key: string, tokens: Costs): Promise<Snapshot> {
     this.#denials.drop(policy, key);
     try {
-      await this.#runQueued(what, [makePart(policy, key, tokens)]);
+      const { snapshots } = await this.#runQueued(what, [makePart(policy, key, tokens)]);
+      return snapshots[0] as Snapshot;
     } finally {
       this.#denials.drop(policy, key);
     }
   }
 
   #decide(turn: QueueTurn<QueuedDecision>): Promise<void> {
-    return decideBatch(turn, this.#denials, ({ policy, key }, what, tokens) => this.#query(turn, what, [makePart(policy, key, tokens)]));
+    return decideBatch(turn, this.#denials, ({ policy, key }, what, costs) => this.#query(turn, what, [makePart(policy, key, costs)]));
   }
 
   #runQueued(what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {

@@ -1,12 +1,13 @@
 // The arguments of the function in the database, and its reply.
+import { costAt, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { namesOf, PARAMETERS } from "./schema.js";
 import { portableKey } from "../shared/portable-key.js";
 import { Snapshot, type StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
-/** What a statement does: consume, consume the sum of several decisions, peek, refund, debit or delete. */
-export type Operation = "c" | "s" | "p" | "r" | "b" | "d";
+/** What a statement does: consume, consume the sum of several decisions, peek, adjust, block or delete. */
+export type Operation = "c" | "s" | "p" | "a" | "b" | "d";
 
 // One row of a reply. pg returns a bigint as text, other clients as a number or a bigint. All values fit in 2^53.
 interface FoundLimit {
@@ -15,6 +16,8 @@ interface FoundLimit {
   readonly spent_before: string | number | bigint | null;
   readonly lag: string | number | bigint;
   readonly now_ms: string | number | bigint;
+  /** What a block of the bucket had left. */
+  readonly block_ms: string | number | bigint;
 }
 
 /** The statement of a store. It casts every parameter, so that each client sends the types that the function takes. */
@@ -28,9 +31,9 @@ export function writeValues(what: Operation, parts: readonly StorePart[], now: n
   return [
     what,
     parts.map(({ name }) => name),
-    parts.map(({ tokens }) => tokens),
     parts.flatMap(({ policy }, i) => policy.limits.map(() => i + 1)),
     limits.map(({ name }) => name),
+    parts.flatMap(({ policy, tokens }) => policy.limits.map((_, i) => costAt(tokens, i))),
     limits.map(({ capacity }) => capacity),
     limits.map(({ unitsPerMs }) => unitsPerMs),
     limits.map(({ unitsPerToken }) => unitsPerToken),
@@ -45,7 +48,7 @@ export function rowName(policy: Policy, key: string): string {
 }
 
 /** Makes one bucket of a statement. */
-export function makePart(policy: Policy, key: string, tokens: number): StorePart {
+export function makePart(policy: Policy, key: string, tokens: Costs): StorePart {
   return { policy, name: rowName(policy, key), tokens };
 }
 
@@ -67,7 +70,7 @@ export function readRows(rows: readonly unknown[], parts: readonly StorePart[]):
       const { spent_before, lag } = own[i] as FoundLimit;
       return { spent: Number(spent_before), at: now + Number(lag), unitsPerMs, unitsPerToken };
     });
-    return new Snapshot(now, buckets, own.every(({ fits }) => fits));
+    return new Snapshot(now, buckets, own.every(({ fits }) => fits), Number(own[0]?.block_ms));
   });
 }
 

@@ -15,7 +15,7 @@ export function postgresSchema(table: string): string {
 -- Some room is left on every page (fillfactor), so that most updates touch no index.
 CREATE UNLOGGED TABLE IF NOT EXISTS ${name} (
   bucket text COLLATE "C" PRIMARY KEY, -- the policy's name, a space, the caller's key; or '#' and a hash where that is long
-  names text[] NOT NULL,               -- the limits that are not full, and for each of them
+  names text[] NOT NULL,               -- the limits that are not full, '!' for a block, and for each of them
   spent bigint[] NOT NULL,             --   the units given out and not yet come back,
   at bigint[] NOT NULL,                --   the instant of that, in ms since 1970,
   p bigint[] NOT NULL,                 --   and the units per ms and
@@ -26,7 +26,7 @@ CREATE UNLOGGED TABLE IF NOT EXISTS ${name} (
 CREATE INDEX IF NOT EXISTS ${index} ON ${name} (sweep_after);
 
 CREATE OR REPLACE FUNCTION ${decide}(${PARAMETERS.map((parameter) => parameter.join(" ")).join(", ")})
-RETURNS TABLE (fits boolean, spent_before bigint, lag bigint, now_ms bigint)
+RETURNS TABLE (fits boolean, spent_before bigint, lag bigint, now_ms bigint, block_ms bigint)
 LANGUAGE plpgsql
 SET enable_seqscan = off -- a plan made while the table was small would live on in the connections of a pool
 SET lock_timeout = '1s' -- calls that wait for a bucket that a transaction holds would take all connections of a pool
@@ -34,13 +34,16 @@ AS $$${decideBody(name)}$$;
 `;
 }
 
-/** The function's parameters: names and types. An array has one element per bucket, or per limit of each bucket. */
+/**
+ * The function's parameters: names and types. An array has one element per bucket, or per limit of each bucket. Other
+ * types make another function beside an older one, and processes of both versions run side by side during a deployment.
+ */
 export const PARAMETERS = [
-  ["what", "text"], // 'c' consume, 's' consume the sum of several decisions, 'p' peek, 'r' refund, 'b' debit, 'd' delete
+  ["what", "text"], // 'c' consume, 's' consume the sum of several decisions, 'p' peek, 'a' adjust, 'b' block, 'd' delete
   ["buckets", "text[]"], // different names; all are charged or none
-  ["tokens", "bigint[]"], // per bucket
   ["part", "int[]"], // per limit: the position of its bucket, from 1, never decreasing
   ["limits", "text[]"], // per limit: its name
+  ["tokens", "bigint[]"], // per limit: to take, or to give back where an adjustment's are below 0; the ms of a block
   ["capacity", "bigint[]"], // per limit: in tokens
   ["per_ms", "bigint[]"], // per limit: units that refill each ms
   ["per_token", "bigint[]"], // per limit: units in a token
@@ -59,12 +62,12 @@ export function namesOf(table: string): { table: string; index: string; decide: 
   return { table: quoted, index: `"${name}_sweep"`, decide: `${within}"${name}_decide"`, source: decideBody(quoted) };
 }
 
-// The function returns one row per limit, in order: whether its bucket's tokens fit, and what was spent before the
-// charge. That is null for a row that this function did not write. The call then changes nothing.
+// The function returns one row per limit, in order: whether its tokens fit, what was spent before the charge, and the
+// milliseconds that a block of its bucket had left. What was spent is null for a row that this function did not write.
+// The call then changes nothing.
 const decideBody = (table: string): string => `
 DECLARE
   most CONSTANT bigint := 9007199254740991; -- 2^53 - 1
-  now bigint;
   kept ${table}%ROWTYPE;
   place int;
   k int;
@@ -75,7 +78,8 @@ DECLARE
   l bigint;
   found_spent bigint[];
   found_lag bigint[];
-  renumbered boolean[];
+  stale boolean[];
+  stale_blocks int[]; -- in buckets, the positions of those whose block is impossible
   all_fit boolean := true;
   changed boolean;
   full_at bigint;
@@ -103,7 +107,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock(h)
       FROM (SELECT DISTINCT hashtextextended('${table} ' || b, 0) AS h FROM unnest(buckets) AS b ORDER BY h) AS hashes;
   END IF;
-  now := coalesce(clock, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
+  now_ms := coalesce(clock, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
 
   -- The whole row goes, with limits that the policy no longer has, whatever is in it. The rows below say that all fit.
   IF what = 'd' THEN
@@ -121,48 +125,63 @@ BEGIN
       AND 0 <= ALL (kept.spent) AND most >= ALL (kept.spent) AND -most <= ALL (kept.at) AND most >= ALL (kept.at)
       AND 1 <= ALL (kept.p) AND most >= ALL (kept.p) AND 1 <= ALL (kept.q) AND most >= ALL (kept.q)) IS NOT TRUE;
     any_foreign := any_foreign OR foreign_row;
+    -- A block is the record '!' and counts milliseconds. One further ahead of the clock than it is long begins now.
+    block_ms := 0;
+    IF kept.names <> limits AND NOT foreign_row AND '!' = ANY (kept.names) THEN
+      place := array_position(kept.names, '!');
+      block_ms := greatest(0, kept.spent[place] + CASE WHEN kept.at[place] - now_ms <= kept.spent[place] THEN kept.at[place] - now_ms ELSE 0 END);
+      IF block_ms > 0 AND kept.at[place] - now_ms > kept.spent[place] THEN stale_blocks := stale_blocks || i; END IF;
+    END IF;
     WHILE part[k] = i LOOP
-      s := 0;
-      l := 0;
+      spent_before := CASE WHEN NOT foreign_row THEN 0 END;
+      lag := 0;
       place := CASE WHEN NOT foreign_row THEN array_position(kept.names, limits[k]) END;
-      renumbered[k] := place IS NOT NULL AND (kept.p[place] <> per_ms[k] OR kept.q[place] <> per_token[k]);
-      -- A record that is further ahead of the clock than a whole refill is impossible, and counts as absent.
-      IF place IS NOT NULL AND kept.at[place] - now <= full_ms[k] THEN
+      stale[k] := place IS NOT NULL AND (kept.p[place] <> per_ms[k] OR kept.q[place] <> per_token[k]);
+      IF place IS NOT NULL THEN
         s := kept.spent[place];
-        l := greatest(0, kept.at[place] - now);
+        -- A record that is further ahead of the clock than a whole refill is impossible: it is brought to now.
+        IF kept.at[place] > now_ms THEN
+          lag := CASE WHEN kept.at[place] - now_ms <= full_ms[k] THEN kept.at[place] - now_ms ELSE 0 END;
+          stale[k] := stale[k] OR (lag = 0 AND s > 0);
+        END IF;
         -- The elapsed time is capped before it is multiplied, so that years idle do not overflow.
-        s := greatest(0, s - kept.p[place] * least(greatest(0, now - kept.at[place]), (s + kept.p[place] - 1) / kept.p[place]));
+        s := greatest(0, s - kept.p[place] * least(greatest(0, now_ms - kept.at[place]), (s + kept.p[place] - 1) / kept.p[place]));
         IF kept.q[place] <> per_token[k] THEN
           s := least(most, div(s::numeric * per_token[k] + kept.q[place] - 1, kept.q[place]))::bigint; -- rounded up
         END IF;
+        spent_before := s;
       END IF;
-      found_spent[k] := s;
-      found_lag[k] := l;
-      fits := NOT foreign_row AND (tokens[i] = 0 OR (tokens[i] <= capacity[k] AND s <= (capacity[k] - least(tokens[i], capacity[k])) * per_token[k]));
-      spent_before := CASE WHEN NOT foreign_row THEN s END;
-      lag := l;
-      now_ms := now;
+      found_spent[k] := spent_before;
+      found_lag[k] := lag;
+      fits := CASE WHEN what = 'a' THEN NOT foreign_row AND spent_before + tokens[k]::numeric * per_token[k] <= most
+        ELSE NOT foreign_row AND block_ms = 0 AND (tokens[k] = 0 OR
+          (tokens[k] <= capacity[k] AND spent_before <= (capacity[k] - least(tokens[k], capacity[k])) * per_token[k])) END;
       RETURN NEXT;
       all_fit := all_fit AND fits;
       k := k + 1;
     END LOOP;
   END LOOP;
 
-  IF any_foreign OR what = 'd' THEN RETURN; END IF;
+  IF any_foreign THEN RETURN; END IF;
 
-  -- A sum that does not fit is not a decision yet, so it may not even settle.
-  IF what = 's' THEN
-    IF NOT all_fit THEN RETURN; END IF;
-    what := 'c';
+  IF what = 'c' THEN
+    -- A refusal writes nothing, but that it settles what was counted in other numbers or is impossible.
+    IF NOT all_fit AND NOT true = ANY (stale) AND stale_blocks IS NULL THEN RETURN; END IF;
+  ELSE
+    -- A sum that does not fit is not a decision yet, so it may not even settle. An adjustment changes all limits or none.
+    IF what IN ('d', 'p') OR (what <> 'b' AND NOT all_fit) THEN RETURN; END IF;
+    -- A block is written as if it were a limit. One unit is one millisecond.
+    IF what = 'b' THEN
+      SELECT '{!}', '{1}', ARRAY[greatest(block_ms, tokens[1])], '{0}', '{0}', '{1}', '{1}', true
+        INTO limits, part, tokens, found_spent, found_lag, per_ms, per_token, all_fit;
+    END IF;
+    IF what <> 'a' THEN what := 'c'; END IF;
   END IF;
-
-  -- A refusal writes nothing, but that it settles what was counted in other numbers.
-  IF what = 'p' OR (what = 'c' AND NOT all_fit AND NOT true = ANY (renumbered)) THEN RETURN; END IF;
 
   -- With one limit, and no other in the row, the row is written at once; the rest below comes to the same, in more steps.
   IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND found_spent[1] + tokens[1] > 0 AND (kept.names IS NULL OR kept.names = limits) THEN
     s := found_spent[1] + tokens[1] * per_token[1];
-    l := now + found_lag[1];
+    l := now_ms + found_lag[1];
     full_at := ((l + (s + per_ms[1] - 1) / per_ms[1] + 1048575) / 1048576) * 1048576;
     UPDATE ${table} SET spent = ARRAY[s], at = ARRAY[l], p = per_ms, q = per_token, sweep_after = full_at WHERE bucket = buckets[1];
     IF NOT FOUND THEN
@@ -177,31 +196,32 @@ BEGIN
     IF cardinality(buckets) > 1 THEN SELECT * INTO kept FROM ${table} WHERE bucket = buckets[i]; END IF;
     changed := false;
     WHILE part[k] = i LOOP
-      IF what <> 'c' OR all_fit OR renumbered[k] THEN
+      IF all_fit OR stale[k] THEN
         changed := true;
         place := coalesce(array_position(kept.names, limits[k]), cardinality(kept.names) + 1, 1);
         kept.names[place] := limits[k];
-        kept.spent[place] := CASE what
-          WHEN 'c' THEN found_spent[k] + CASE WHEN all_fit THEN tokens[i] * per_token[k] ELSE 0 END
-          WHEN 'r' THEN greatest(0, found_spent[k] - tokens[i]::numeric * per_token[k])::bigint
-          -- A debit. A debt ends at twice the capacity, or at what was spent before where that is more.
-          ELSE greatest(found_spent[k], least(found_spent[k] + tokens[i]::numeric * per_token[k], 2 * capacity[k] * per_token[k], most))::bigint END;
-        kept.at[place] := now + found_lag[k];
+        kept.spent[place] := CASE WHEN NOT all_fit THEN found_spent[k] WHEN what = 'c' THEN found_spent[k] + tokens[k] * per_token[k]
+          ELSE greatest(0, found_spent[k] + tokens[k]::numeric * per_token[k])::bigint END;
+        kept.at[place] := now_ms + found_lag[k];
         kept.p[place] := per_ms[k];
         kept.q[place] := per_token[k];
       END IF;
       k := k + 1;
     END LOOP;
+    IF NOT all_fit AND i = ANY (stale_blocks) THEN
+      changed := true;
+      kept.at[array_position(kept.names, '!')] := now_ms;
+    END IF;
     CONTINUE WHEN NOT changed;
 
-    full_at := now;
+    full_at := now_ms;
     some_full := false;
     FOR j IN 1 .. coalesce(cardinality(kept.names), 0) LOOP
       s := kept.at[j] + (kept.spent[j] + kept.p[j] - 1) / kept.p[j];
-      some_full := some_full OR kept.spent[j] = 0 OR s <= now;
+      some_full := some_full OR kept.spent[j] = 0 OR s <= now_ms;
       IF kept.spent[j] > 0 THEN full_at := greatest(full_at, s); END IF;
     END LOOP;
-    IF full_at = now THEN
+    IF full_at = now_ms THEN
       DELETE FROM ${table} WHERE bucket = buckets[i];
       CONTINUE;
     END IF;
@@ -209,7 +229,7 @@ BEGIN
       SELECT array_agg(u.n), array_agg(u.s), array_agg(u.t), array_agg(u.p), array_agg(u.q)
         INTO kept.names, kept.spent, kept.at, kept.p, kept.q
         FROM unnest(kept.names, kept.spent, kept.at, kept.p, kept.q) AS u(n, s, t, p, q)
-        WHERE u.s > 0 AND u.t + (u.s + u.p - 1) / u.p > now;
+        WHERE u.s > 0 AND u.t + (u.s + u.p - 1) / u.p > now_ms;
     END IF;
     kept.sweep_after := ((full_at + 1048575) / 1048576) * 1048576;
     UPDATE ${table} SET names = kept.names, spent = kept.spent, at = kept.at, p = kept.p, q = kept.q, sweep_after = kept.sweep_after
@@ -225,6 +245,6 @@ BEGIN
   -- each. Last of all, since from here on nothing waits for a lock.
   IF random() * 32 < inserted THEN
     DELETE FROM ${table} WHERE bucket = ANY (ARRAY(
-      SELECT bucket FROM ${table} WHERE sweep_after < now ORDER BY sweep_after LIMIT 100 + 3 * inserted FOR UPDATE SKIP LOCKED));
+      SELECT bucket FROM ${table} WHERE sweep_after < now_ms ORDER BY sweep_after LIMIT 100 + 3 * inserted FOR UPDATE SKIP LOCKED));
   END IF;
 END `;

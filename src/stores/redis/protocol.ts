@@ -1,12 +1,13 @@
 import type { Bucket } from "../../core/bucket.js";
+import { sameCosts, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
 import { Snapshot, type StorePart } from "../shared/snapshot.js";
 
-/** One request to the script: consume, peek, refund, debit or delete. It is done for all of its parts or for none. */
+/** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
 export interface StoreRequest {
-  readonly what: "c" | "p" | "r" | "b" | "d";
+  readonly what: "c" | "p" | "a" | "x" | "d";
   readonly parts: readonly StorePart[];
 }
 
@@ -18,9 +19,9 @@ export class RedisPart implements StorePart {
   readonly policy: Policy;
   /** What `shortKey` made of the caller's key. */
   readonly key: string;
-  readonly tokens: number;
+  readonly tokens: Costs;
 
-  constructor(prefix: string, policy: Policy, key: string, tokens: number) {
+  constructor(prefix: string, policy: Policy, key: string, tokens: Costs) {
     this.prefix = prefix;
     this.policy = policy;
     this.key = key;
@@ -58,6 +59,7 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): {
           args.push(name, String(capacity), String(unitsPerMs), String(unitsPerToken));
         }
       }
+      // A list becomes its numbers with commas between.
       runs.push(index, String(tokens));
     }
   }
@@ -70,7 +72,7 @@ function differInKeyOnly(a: StoreRequest, b: StoreRequest): boolean {
   if (a.what !== b.what || a.parts.length !== b.parts.length) return false;
   for (let i = 0; i < a.parts.length; i++) {
     const [one, other] = [a.parts[i] as StorePart, b.parts[i] as StorePart];
-    if (one.policy !== other.policy || one.tokens !== other.tokens) return false;
+    if (one.policy !== other.policy || !sameCosts(one.tokens, other.tokens)) return false;
   }
   return true;
 }
@@ -106,16 +108,18 @@ class ReplyReader {
     let foreign: string | null = null;
     const snapshots = parts.map((part) => {
       let fits = true;
+      let blockMs = 0;
       const buckets = part.policy.limits.map(({ unitsPerMs, unitsPerToken }): Bucket => {
         const entry = this.#entries[this.#next++];
         if (entry === null) foreign = part.name;
-        const ahead = Array.isArray(entry);
-        const number = entry === null ? -1 : wholeOf(ahead ? entry[0] : entry);
+        const isList = Array.isArray(entry);
+        const number = entry === null ? -1 : wholeOf(isList ? entry[0] : entry);
+        if (isList && entry.length > 2) blockMs = wholeOf(entry[2]);
         // The entry of a refused part is -1 minus the units spent.
         fits = number >= 0;
-        return { spent: fits ? number : -1 - number, at: ahead ? this.#now + wholeOf(entry[1]) : this.#now, unitsPerMs, unitsPerToken };
+        return { spent: fits ? number : -1 - number, at: isList ? this.#now + wholeOf(entry[1]) : this.#now, unitsPerMs, unitsPerToken };
       });
-      return new Snapshot(this.#now, buckets, fits);
+      return new Snapshot(this.#now, buckets, fits, blockMs);
     });
     // A delete may remove another program's value.
     return foreign === null || what === "d" ? snapshots : foreignValue(foreign);

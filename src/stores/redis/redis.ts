@@ -3,10 +3,11 @@
  * @module
  */
 import { readClock, type Clock } from "../../core/clock.js";
+import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { AsyncStore, Charge, Guard, Store } from "../../core/store.js";
+import type { AsyncStore, Charge, Guard, Store } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { sharesWork } from "../../platform.js";
 import type { PendingConsume } from "../../guard/call.js";
@@ -44,8 +45,8 @@ interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
   readonly parts: readonly RedisPart[];
 }
 
-/** One decision for one part, a list for several parts, undefined for a request that decides nothing. */
-type RequestResult = Decision | readonly Decision[] | undefined;
+/** One decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
+type RequestResult = Decision | readonly Decision[] | boolean | undefined;
 
 // Large enough that a decision's share of a call's cost is small. Small enough to block the server for less than 1 ms.
 const LARGEST_BATCH = 128;
@@ -107,39 +108,39 @@ export class RedisStore implements AsyncStore {
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
   }
 
-  consume(policy: Policy, key: string, cost: number): Promise<Decision> {
-    return new Promise((resolve, reject) => this.#consume(policy, key, cost, { resolve, reject }));
+  consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    return new Promise((resolve, reject) => this.#consume(policy, key, costs, { resolve, reject }));
   }
 
-  recall(policy: Policy, key: string, cost: number): Decision | null {
-    return this.#denials.isEmpty ? null : this.#denials.recall(policy, shortKey(policy, key), cost);
+  recall(policy: Policy, key: string, costs: Costs): Decision | null {
+    return this.#denials.isEmpty ? null : this.#denials.recall(policy, shortKey(policy, key), costs);
   }
 
-  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
-    return this.#ask("p", [this.#part(policy, key, cost)]);
+  async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    return this.#ask("p", [this.#part(policy, key, costs)]);
   }
 
-  refund(policy: Policy, key: string, tokens: number): Promise<void> {
-    return this.#change("r", policy, key, tokens);
+  adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
+    return this.#change("a", policy, key, changes);
   }
 
-  debit(policy: Policy, key: string, tokens: number): Promise<void> {
-    return this.#change("b", policy, key, tokens);
+  block(policy: Policy, key: string, forMs: number): Promise<void> {
+    return this.#change<undefined>("x", policy, key, forMs);
   }
 
   reset(policy: Policy, key: string): Promise<void> {
-    return this.#change("d", policy, key, 0);
+    return this.#change<undefined>("d", policy, key, 0);
   }
 
   // Makes no promise, which would be most of what a decision costs here. A subclass, spy or proxy that replaces
   // `consume` is called instead.
-  #start(store: Store, policy: Policy, key: string, cost: number, call: PendingConsume): void {
-    if (store.consume === ownConsume) this.#consume(policy, key, cost, call);
-    else call.follow(store.consume(policy, key, cost) as Promise<Decision>);
+  #start(store: Store, policy: Policy, key: string, costs: Costs, call: PendingConsume): void {
+    if (store.consume === ownConsume) this.#consume(policy, key, costs, call);
+    else call.follow(store.consume(policy, key, costs) as Promise<Decision>);
   }
 
-  #consume(policy: Policy, key: string, cost: number, pending: PendingResult<Decision>): void {
-    const part = this.#part(policy, key, cost);
+  #consume(policy: Policy, key: string, costs: Costs, pending: PendingResult<Decision>): void {
+    const part = this.#part(policy, key, costs);
     if (this.#denials.has(policy, part.key)) {
       this.#recallOrConsume(part).then((decision) => pending.resolve(decision), (error: unknown) => pending.reject(error));
     } else this.#add("c", [part], pending);
@@ -171,11 +172,11 @@ export class RedisStore implements AsyncStore {
 
   // Dropped twice: the server may refuse a call, and this process remember it, before the server makes the change. Also
   // dropped after a failed call, because the server may have made the change.
-  async #change(what: "r" | "b" | "d", policy: Policy, key: string, tokens: number): Promise<void> {
+  async #change<A extends RequestResult>(what: "a" | "x" | "d", policy: Policy, key: string, tokens: Costs): Promise<A> {
     const part = this.#part(policy, key, tokens);
     this.#denials.drop(policy, part.key);
     try {
-      await this.#ask(what, [part]);
+      return await this.#ask<A>(what, [part]);
     } finally {
       this.#denials.drop(policy, part.key);
     }
@@ -211,9 +212,7 @@ export class RedisStore implements AsyncStore {
       if (requests.length === 1 || !isTryAgain(error)) throw withoutCommand(error);
       return this.#sendApart(requests);
     }
-    return readReply(reply, requests).map((snapshots, i) =>
-      snapshots instanceof Error ? snapshots : this.#resultOf(requests[i] as BatchedRequest, snapshots, start),
-    );
+    return readReply(reply, requests).map((each, i) => (each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start)));
   }
 
   // While a slot moves, its keys are on two nodes. Only calls with one key are certain to reach the right node.
@@ -223,6 +222,7 @@ export class RedisStore implements AsyncStore {
   }
 
   #resultOf({ what, parts }: BatchedRequest, snapshots: readonly Snapshot[], start: CallStart): RequestResult | Error {
+    if (what === "a") return (snapshots[0] as Snapshot).fits;
     if (what !== "c" && what !== "p") return undefined;
     try {
       if (parts.length === 1) return this.#decide(what, parts[0] as RedisPart, snapshots[0] as Snapshot, true, start);
@@ -241,7 +241,7 @@ export class RedisStore implements AsyncStore {
     return decision;
   }
 
-  #part(policy: Policy, key: string, tokens: number): RedisPart {
+  #part(policy: Policy, key: string, tokens: Costs): RedisPart {
     return new RedisPart(this.#prefix, policy, shortKey(policy, key), tokens);
   }
 }

@@ -6,7 +6,7 @@
  * at index `run` of ARGV. It appends to the `length` entries of the reply, and returns their new number.
  */
 export const LONG_WAY = `
-local pcall = pcall
+local pcall, BLOCK = pcall, '!'
 
 -- a * b / c, rounded up, exactly: long multiplication by doubling, where no number passes 2^53. Saturates at 2^53 - 1.
 local function convert(a, b, c)
@@ -47,8 +47,10 @@ local function read(part, key)
   local limits = part.limits
   part.ours, part.expires = true, 0        -- whether the value is ours or none; when it expires, or 0
   part.spent, part.lag = {}, {}            -- for each limit: units spent now, in its own units; ms that the record is ahead of the clock
-  part.stale = false                       -- the limits whose records are counted in other numbers, or false
+  part.stale = false                       -- the limits whose records are in other numbers or too far ahead, or false
   part.others, part.othersMs = '', 0       -- records of other limits, as they are; ms until they are full
+  part.block, part.blockMs = '', 0         -- the record of a block, as it is; what it has left
+  part.blockEndMs = 0                      -- ms until it is over: later, if its record is too far ahead
   for j = 1, #limits do part.spent[j], part.lag[j] = 0, 0 end
   local value = get('GET', key)
   if not value then return end
@@ -67,17 +69,23 @@ local function read(part, key)
     end
     if known then
       local limit = limits[known]
-      if p ~= limit.p or q ~= limit.q then
+      local lag = at - now
+      if p ~= limit.p or q ~= limit.q or lag > limit.fullMs then
         part.stale = part.stale or {}
         table.insert(part.stale, limit)
       end
+      if lag < 0 then spent = spent + p * lag end
+      -- A record further ahead than one whole refill is brought to now, and keeps what was spent.
+      if lag < 0 or lag > limit.fullMs then lag = 0 end
+      if spent > 0 then
+        if q ~= limit.q then spent = convert(spent, limit.q, q) end
+        part.spent[known], part.lag[known] = spent, lag
+      end
+    elseif name == BLOCK then
       local lag = at - now
-      if lag <= limit.fullMs then
-        if lag < 0 then spent, lag = spent + p * lag, 0 end
-        if spent > 0 then
-          if q ~= limit.q then spent = convert(spent, limit.q, q) end
-          part.spent[known], part.lag[known] = spent, lag
-        end
+      if spent + lag > 0 then
+        part.block, part.blockEndMs = sub(value, place, after - 1), spent + lag
+        part.blockMs = lag > spent and spent or spent + lag
       end
     else
       local left = at - now + ceil(spent / p)
@@ -88,14 +96,13 @@ local function read(part, key)
   end
 end
 
--- Writes the part back with so many tokens more spent (or fewer, when negative), or deletes what is full. A debt ends at twice
--- the capacity, or at what was spent before where that is more.
-local function write(part, key, tokens, isDebt)
-  local limits, records, fullMs = part.limits, part.others, part.othersMs
+-- Writes the part back with so many tokens of each limit more spent (or fewer, when negative; none when absent), or deletes
+-- what is full.
+local function write(part, key, tokens)
+  local limits, records, fullMs = part.limits, part.others .. part.block, max(part.othersMs, part.blockEndMs)
   for j = #limits, 1, -1 do
     local limit = limits[j]
-    local spent, lag = part.spent[j] + tokens * limit.q, part.lag[j]
-    if isDebt then spent = max(part.spent[j], min(spent, 2 * limit.capacity * limit.q, MOST)) end
+    local spent, lag = part.spent[j] + (tokens[j] or 0) * limit.q, part.lag[j]
     if spent > 0 then
       records = pack(RECORD, spent, now + lag, limit.p, limit.q, limit.name) .. records
       local left = lag + ceil(spent / limit.p)
@@ -118,23 +125,37 @@ local function write(part, key, tokens, isDebt)
   end
 end
 
+local function blockFor(part, ms)
+  -- A record of nothing would not be ours.
+  if ms > 0 then part.block, part.blockEndMs = pack(RECORD, ms, now, 1, 1, BLOCK), ms end
+end
+
 -- A number as every client can read it.
 local function plain(number)
   if number > PLAIN or number < -PLAIN then return format('%.0f', number) end
   return number
 end
 
--- What the part has spent, for the reply; returns whether it fits.
-local function judge(part, length)
-  local limits, tokens, fits = part.limits, part.tokens, part.ours
+-- What the part has spent, for the reply; returns whether it fits, or whether an adjustment can be done.
+local function judge(part, length, what)
+  local limits, blockMs = part.limits, part.blockMs
+  local fits = part.ours and (what == 'a' or blockMs == 0)
   for j = 1, #limits do
-    local limit = limits[j]
-    if tokens > limit.capacity or (tokens > 0 and part.spent[j] > limit.capacity * limit.q - tokens * limit.q) then fits = false end
+    local limit, tokens, spent = limits[j], part.tokens[j], part.spent[j]
+    if what == 'a' then
+      if spent + tokens * limit.q > MOST then fits = false end
+    elseif tokens > limit.capacity or (tokens > 0 and spent > limit.capacity * limit.q - tokens * limit.q) then
+      fits = false
+    end
   end
   for j = 1, #limits do
     local spent, lag = part.spent[j], part.lag[j]
     spent = plain(fits and spent or -1 - spent)
-    if lag > 0 then spent = { spent, plain(lag) } end
+    if blockMs > 0 then
+      spent = { spent, plain(lag), plain(blockMs) }
+    elseif lag > 0 then
+      spent = { spent, plain(lag) }
+    end
     reply[length + j] = part.ours and spent
   end
   return fits
@@ -145,13 +166,16 @@ local parts, partsOf = {}, nil
 local function readRun(run)
   parts, partsOf = {}, run
   for i = 1, tonumber(ARGV[run + 2]) do
-    local limits, place = {}, tonumber(ARGV[run + 1 + 2 * i])
+    local limits, place, tokens = {}, tonumber(ARGV[run + 1 + 2 * i]), {}
+    for each in string.gmatch(ARGV[run + 2 + 2 * i], '[^,]+') do table.insert(tokens, tonumber(each)) end
     for j = 1, tonumber(ARGV[place]) do
       local at = place + 4 * j - 3
       local name, capacity, p, q = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
       limits[j] = { name = name, capacity = capacity, p = p, q = q, fullMs = ceil(capacity * q / p) }
+      -- One number is for all limits.
+      tokens[j] = tokens[j] or tokens[1]
     end
-    parts[i] = { limits = limits, tokens = tonumber(ARGV[run + 2 + 2 * i]) }
+    parts[i] = { limits = limits, tokens = tokens }
   end
 end
 
@@ -161,7 +185,7 @@ long = function(run, done, length)
   for i = 1, #parts do
     local part = parts[i]
     read(part, KEYS[done + i])
-    allFit = judge(part, length) and allFit
+    allFit = judge(part, length, what) and allFit
     length = length + #part.limits
   end
   for i = 1, #parts do
@@ -170,17 +194,20 @@ long = function(run, done, length)
       call('DEL', key)
     elseif not part.ours or what == 'p' then
       -- Nothing is written.
-    elseif what == 'r' then
-      write(part, key, -part.tokens)
-    elseif what == 'b' then
-      write(part, key, part.tokens, true)
+    elseif what == 'x' then
+      -- The limits stay as they are.
+      local blocked = { limits = {} }
+      read(blocked, key)
+      blockFor(blocked, max(part.blockMs, part.tokens[1]))
+      write(blocked, key, {})
     elseif allFit then
       write(part, key, part.tokens)
-    elseif part.stale then
-      -- Refused; but what was counted in old numbers is settled once, and that alone.
-      local settled = { limits = part.stale, tokens = 0 }
+    elseif what == 'c' and (part.stale or part.blockEndMs > 2 * part.blockMs) then
+      -- Refused; but what was counted in old numbers, or is too far ahead of the clock, is settled once, and that alone.
+      local settled = { limits = part.stale or {} }
       read(settled, key)
-      write(settled, key, 0)
+      if part.blockEndMs > 2 * part.blockMs then blockFor(settled, part.blockMs) end
+      write(settled, key, {})
     end
   end
   return length

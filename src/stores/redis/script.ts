@@ -16,12 +16,16 @@ import { LONG_WAY } from "./script-long.js";
  *     its number of limits; for each limit
  *       its name, its capacity in tokens, units per ms (p), units per token (q)
  *   then each run of requests that differ in their keys only
- *     "c" consume, "p" peek, "r" refund, "b" debit or "d" delete; its number of requests; the number of parts of each;
- *       for each part the index of its policy in ARGV, tokens
+ *     "c" consume, "p" peek, "a" adjust, "x" block or "d" delete; its number of requests; the number of parts of each;
+ *       for each part the index of its policy in ARGV, then
+ *         c, p: the cost in tokens; a: the tokens to take, or below 0 to give back; x: the ms to block for; d: 0
+ *         where limits differ, the number of each limit in the policy's order, with commas between: "1,2000"
  *
  * Reply: the time in ms, then one entry for each part and each limit of its policy
  *   the units spent before this request if the part fits; -1 minus those units if it is refused
- *   if the record is ahead of the clock, a pair of that number and the ms it is ahead
+ *   "a" fits, and is done, unless a limit would have more than 2^53 - 1 units spent
+ *   if the record is ahead of the clock, a list of that number and the ms it is ahead
+ *   during a block, a list of that number, the ms the record is ahead or 0, and the ms that the block has left
  *   nil if the key holds another program's value
  *
  * Numbers above 2^53 - 48 and below -(2^53 - 48) are sent as text. Several clients parse a number by adding the code of
@@ -30,11 +34,13 @@ import { LONG_WAY } from "./script-long.js";
  * Stored value, in bytes: 1, the version of this format; the key's expiry, in ms; then for each limit that is not full
  * spent, at, p and q, and its name, ended by a zero byte. Numbers are little-endian doubles: exact, and 10 times faster
  * to read and write than decimals. Limits with unknown names belong to another version of the policy and are kept until
- * they are full.
+ * they are full. A block is a record like those of limits, named "!": the ms it has left, at, 1 and 1. It is kept until
+ * it is over. No limit has that name, so a value with a block always takes the long way.
  *
- * A new expiry is the instant at which all limits are full, plus the time that filling takes: at least 10 s, at most 60
- * s. A key never expires before it is full. So most writes can leave the expiry unchanged, which halves their cost. An
- * expiry further ahead than that, as after a step back of the server's clock, is set anew by the long way.
+ * A new expiry is the instant at which all limits are full and a block is over, plus the time that filling takes: at
+ * least 10 s, at most 60 s. A key never expires before that instant. So most writes can leave the expiry unchanged,
+ * which halves their cost. An expiry further ahead than that, as after a step back of the server's clock, is set anew
+ * by the long way.
  *
  * Most requests consume from one limit whose record is absent, or has the same numbers and is not ahead of the clock.
  * The script decides these without creating a table or a function, which would be most of the cost of a single call.
@@ -62,7 +68,7 @@ local run, last = tonumber(ARGV[2]), #ARGV
 while run < last do
   local what, requests, size = ARGV[run], tonumber(ARGV[run + 1]), tonumber(ARGV[run + 2])
   local place, tokens = tonumber(ARGV[run + 3]), tonumber(ARGV[run + 4])
-  local short = what == 'c' and size == 1 and tokens > 0 and ARGV[place] == '1'
+  local short = what == 'c' and size == 1 and ARGV[place] == '1' and tokens and tokens > 0
   local ending, whole, most, p, units
   if short then
     local capacity, q = tonumber(ARGV[place + 2]), tonumber(ARGV[place + 4])

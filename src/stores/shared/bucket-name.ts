@@ -1,3 +1,4 @@
+import { notDefined } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import { portableKey } from "./portable-key.js";
 import { sha256 } from "./sha256.js";
@@ -29,8 +30,11 @@ export function bucketName(policy: Policy, key: string): string {
 /**
  * Returns `key`, or a digest in place of a long key: a text that a store can hold for each call and each remembered
  * denial. Two keys of one policy stay different. Cheap for short keys, because each call about a key needs it.
+ *
+ * Throws a TypeError for a copy of a policy, since each call of a store passes here.
  */
 export function shortKey(policy: Policy, key: string): string {
+  if (policy.maxCost === undefined) throw notDefined(policy);
   const isShort = policy.name.length + key.length < LONGEST_NAME && key.charCodeAt(0) !== 0;
   return isShort ? key : DIGEST + sha256(clearName(policy, key));
 }

@@ -1,5 +1,7 @@
-import { expected, wholeNumber } from "../../core/check.js";
-import type { Charge } from "../../core/store.js";
+import { expected, notDefined, wholeNumber } from "../../core/check.js";
+import type { Costs } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
+import type { Charge } from "../../port/store.js";
 
 // The most parts in one call to Redis. Postgres has the same limit, so that a change of store breaks no call.
 const MOST_CHARGES = 128;
@@ -11,8 +13,19 @@ const MOST_CHARGES = 128;
 export function checkCharges(charges: readonly Charge[]): void {
   if (!Array.isArray(charges)) throw new TypeError(expected("charges", "a list", charges));
   if (charges.length > MOST_CHARGES) throw new RangeError(expected("charges", `a list of at most ${MOST_CHARGES}`, charges));
-  for (const { key, cost } of charges as readonly Charge[]) {
+  for (const { policy, key, cost } of charges as readonly Charge[]) {
     if (typeof key !== "string" || key === "") throw new TypeError(expected("key", "a non-empty string", key));
-    wholeNumber("cost", cost);
+    checkCosts(policy, cost);
   }
+}
+
+/**
+ * Throws a TypeError or RangeError for costs that are neither a whole number nor a list with one for each limit, and
+ * for a copy of a policy.
+ */
+export function checkCosts(policy: Policy, costs: Costs): void {
+  const { limits, maxCost } = policy;
+  if (maxCost === undefined) throw notDefined(policy);
+  const isList = Array.isArray(costs) && costs.length === limits.length;
+  for (const each of isList ? costs : [costs]) wholeNumber("cost", each);
 }

@@ -1,5 +1,6 @@
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
-import { peek, type Decision } from "../../core/decision.js";
+import type { Costs } from "../../core/limit.js";
+import type { Decision } from "../../core/decision.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import { sharesWork } from "../../platform.js";
 import { bucketName, nameOfShort, shortKey } from "./bucket-name.js";
@@ -31,9 +32,11 @@ interface Denial {
 /**
  * Remembers denials for `forMs` milliseconds, so that an attack is answered without calling the server.
  *
- * Other processes can only have spent more since. So while the remembered buckets refuse, the server would refuse too.
- * The cache cannot see a refund, a reset or new numbers from another process, and overlooks them for at most `forMs`. A
- * denial's age counts from when its call was sent, so that the time for refilling is never underestimated.
+ * Other processes can only have spent more since. So while the remembered buckets refuse, or the remembered block
+ * lasts, the server would refuse too. The cache cannot see a refund, a reset or new numbers from another process, and
+ * overlooks them for at most `forMs`. It overlooks a block or a debit from another process for as long: the key is
+ * refused all the same, but the told wait can be too short. A denial's age counts from when its call was sent, so that
+ * the time for refilling is never underestimated.
  */
 export class DenyCache {
   readonly #now: () => number;
@@ -64,20 +67,20 @@ export class DenyCache {
   }
 
   /** The denial that the server would answer with, or null when the server must be asked. */
-  recall(policy: Policy, key: string, cost: number): Decision | null {
+  recall(policy: Policy, key: string, costs: Costs): Decision | null {
     const denial = this.#find(policy, key);
-    return denial === undefined ? null : this.#decide(denial, policy, cost);
+    return denial === undefined ? null : this.#decide(denial, policy, costs);
   }
 
   /**
    * Like `recall`, but when a call about the key is in flight, returns a promise: await it, then call `answer` again.
    * Null when the server must be asked. A call older than `forMs` is not awaited, because its reply may be lost.
    */
-  answer(policy: Policy, key: string, cost: number): Decision | Promise<unknown> | null {
+  answer(policy: Policy, key: string, costs: Costs): Decision | Promise<unknown> | null {
     const denial = this.#find(policy, key);
     if (denial === undefined) return null;
     const { newer } = denial;
-    return this.#decide(denial, policy, cost) ?? (newer !== null && this.#now() - newer.askedAt < this.#forMs ? newer.answer : null);
+    return this.#decide(denial, policy, costs) ?? (newer !== null && this.#now() - newer.askedAt < this.#forMs ? newer.answer : null);
   }
 
   /**
@@ -136,11 +139,10 @@ export class DenyCache {
     return this.#denials.get(policy.name)?.get(shortKey(policy, key));
   }
 
-  #decide({ policy: own, snapshot, sentAt }: Denial, policy: Policy, cost: number): Decision | null {
+  #decide({ policy: own, snapshot, sentAt }: Denial, policy: Policy, costs: Costs): Decision | null {
     const age = this.#now() - sentAt;
     if (age < 0 || age >= this.#forMs || !samePolicy(own, policy)) return null;
-    const decision = peek(snapshot.buckets, policy, cost, snapshot.now + age);
-    return decision.allowed ? null : decision;
+    return snapshot.refusalAfter(age, policy, costs);
   }
 
   // A denial that is gone may have been replaced; the replacement stays.

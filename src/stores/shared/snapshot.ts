@@ -1,39 +1,55 @@
 import type { Bucket } from "../../core/bucket.js";
-import { consume, peek, type Decision } from "../../core/decision.js";
+import type { Costs } from "../../core/limit.js";
+import { consume, peek, whileBlocked, type Decision } from "../../core/decision.js";
 import { StoreError } from "./store-error.js";
 import type { Policy } from "../../core/policy.js";
 
-/** One bucket of a request: its policy, its name in the store, and the tokens to take or give back. */
+/** One key of a request: its policy, its name in the store, and the cost, the changes of `adjust`, or a block's ms. */
 export interface StorePart {
   readonly policy: Policy;
   readonly name: string;
-  readonly tokens: number;
+  readonly tokens: Costs;
 }
 
 /**
- * The records of one part as the server found them, and the server's time. The core makes the decision from them, and
- * the decision must agree with the server's own verdict.
+ * The records of one part as the server found them, counted in the numbers of its policy, and the server's time. The
+ * core makes the decision from them, and the decision must agree with the server's own verdict.
  */
 export class Snapshot {
   readonly now: number;
   readonly buckets: readonly Bucket[];
   /** The server's verdict on this part alone. */
   readonly fits: boolean;
+  /** Milliseconds that a block had left at `now`, 0 without one. While it lasts, nothing fits. */
+  readonly blockMs: number;
 
-  constructor(now: number, buckets: readonly Bucket[], fits: boolean) {
+  constructor(now: number, buckets: readonly Bucket[], fits: boolean, blockMs = 0) {
     this.now = now;
     this.buckets = buckets;
     this.fits = fits;
+    this.blockMs = blockMs;
   }
 
   /** The decision on a part that the server charged if it fits. */
-  consume(policy: Policy, cost: number): Decision {
-    return this.#checked(consume(this.buckets, policy, cost, this.now));
+  consume(policy: Policy, costs: Costs): Decision {
+    // A blocked part was not charged.
+    return this.#checked(this.blockMs > 0 ? this.#peekAt(policy, costs, 0) : consume(this.buckets, policy, costs, this.now));
   }
 
   /** The decision on a part that the server did not charge. */
-  peek(policy: Policy, cost: number): Decision {
-    return this.#checked(peek(this.buckets, policy, cost, this.now));
+  peek(policy: Policy, costs: Costs): Decision {
+    return this.#checked(this.#peekAt(policy, costs, 0));
+  }
+
+  /** The refusal that still holds `ageMs` later if nothing changes. Null when the cost fits then. */
+  refusalAfter(ageMs: number, policy: Policy, costs: Costs): Decision | null {
+    const decision = this.#peekAt(policy, costs, ageMs);
+    return decision.allowed ? null : decision;
+  }
+
+  #peekAt(policy: Policy, costs: Costs, ageMs: number): Decision {
+    const decision = peek(this.buckets, policy, costs, this.now + ageMs);
+    return this.blockMs > ageMs ? whileBlocked(decision, this.blockMs - ageMs) : decision;
   }
 
   #checked(decision: Decision): Decision {

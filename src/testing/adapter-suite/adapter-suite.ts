@@ -6,6 +6,7 @@ import { functionCases } from "./faults/functions.js";
 import { responseHookCases } from "./faults/hooks.js";
 import { outageCases } from "./outages.js";
 import { outcomeCases } from "./outcomes.js";
+import { ownAnswerCases } from "./own-answers.js";
 import { refusalCases } from "./refusals.js";
 import { responseCases } from "./responses.js";
 import { runAdapterCase, type AdapterCase } from "./server.js";
@@ -25,6 +26,7 @@ export function adapterSuite(options: AdapterSuiteOptions): void {
   const { test, lacks = {} } = options;
   const cases: readonly AdapterCase[] = [
     ...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...outcomeCases, ...outageCases, ...functionCases, ...responseHookCases,
+    ...ownAnswerCases,
   ];
   for (const one of cases) {
     const reason = one.needs === undefined ? undefined : lacks[one.needs];

@@ -1,7 +1,7 @@
 import { definePolicy } from "../../core/policy.js";
 import { assert, assertEqual } from "../assert.js";
 import { checkFields, checkNoFields, checkProblem, checkRefusal } from "./response-checks.js";
-import { BULK_POLICY, type AdapterCase } from "./server.js";
+import { BULK_POLICY, userKey, type AdapterCase } from "./server.js";
 import type { WireResponse } from "./wire.js";
 
 /** Which requests share a bucket. */
@@ -85,6 +85,26 @@ export const callerCases: readonly AdapterCase[] = [
     },
   },
   {
+    name: '33, 43 · a tier of "unlimited" is not limited, and one of "blocked" gets a 403',
+    cause: "The adapter sends 429 for every refusal, or treats the outcome `skip` like `pass`. Send the status of the verdict.",
+    async run(start) {
+      const server = await start({ policy: (request) => (request.header("x-user") === "eve" ? "blocked" : "unlimited") });
+      for (let i = 0; i < 4; i++) {
+        const free = await server.get("/ok", { "X-User": "ann" });
+        assertEqual(free.status, 200, "the status for the tier `unlimited`");
+        checkNoFields(free);
+      }
+      const entered = server.entered.length;
+      const refused = await server.get("/ok", { "X-User": "eve" });
+      assertEqual(refused.status, 403, "the status for the tier `blocked`");
+      assertEqual(refused.field("Retry-After"), null, "Retry-After");
+      assertEqual(refused.field("Cache-Control"), "no-store", "Cache-Control");
+      checkNoFields(refused);
+      checkProblem(refused, "blocked");
+      assertEqual(server.entered.length, entered, "how many requests reached the handler");
+    },
+  },
+  {
     name: "two limiters on one server do not affect each other",
     cause: "The adapter keeps state in a variable of the module.",
     async run(start) {
@@ -129,6 +149,30 @@ export const callerCases: readonly AdapterCase[] = [
       assertEqual(refused.field("RateLimit-Policy"), '"suite:burst";q=2;w=2, "suite:day";q=5;w=300', "RateLimit-Policy");
       server.clock.advance(1_000);
       assertEqual((await server.get("/ok")).field("RateLimit"), '"suite:burst";r=0;t=1, "suite:day";r=2;t=59', "RateLimit");
+    },
+  },
+  {
+    name: "`charges` take from a user and a tenant together or not at all, with one answer",
+    cause: "The adapter makes a gate of each charge, or drops the `charges` option.",
+    async run(start) {
+      const server = await start({
+        charges: [
+          { policy: { name: "user", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }, key: userKey },
+          { policy: { name: "tenant", capacity: 3, refill: { tokens: 1, everyMs: 2_000 } }, key: (request) => ["tenant", request.header("x-tenant")] },
+        ],
+      });
+      const ask = (user: string): Promise<WireResponse> => server.get("/ok", { "X-User": user, "X-Tenant": "acme" });
+      const told = ({ status, field }: WireResponse): unknown[] => [status, field("RateLimit-Limit"), field("RateLimit-Remaining"), field("Retry-After")];
+      const first = await ask("ann");
+      assertEqual(told(first), [200, "2", "1", null], "the status and fields of the first request");
+      assertEqual(first.field("RateLimit-Policy")?.split(", ").sort(), ['"tenant";q=3;w=6', '"user";q=2;w=2'], "RateLimit-Policy");
+      await ask("ann");
+      const refused = await ask("ann");
+      assertEqual(told(refused), [429, "2", "0", "1"], "the status and fields when the user's bucket is empty");
+      assertEqual(checkProblem(refused, "rate_limited")["violated-policies"], ["user"], "violated-policies");
+      assertEqual(told(await ask("bob")), [200, "3", "0", null], "the status and fields of the tenant's last token");
+      assertEqual(told(await ask("eve")), [429, "3", "0", "2"], "the status and fields when the tenant's bucket is empty");
+      assertEqual(server.entered.length, 3, "the number of requests that reached the handler");
     },
   },
 ];

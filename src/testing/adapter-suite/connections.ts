@@ -41,6 +41,7 @@ export const connectionCases: readonly AdapterCase[] = [
   {
     name: "39 · a 429 is sent before a large body arrives, and the body is not parsed",
     cause: "The limiter runs after the body parser, or the adapter waits for the body.",
+    needs: "beforeBodies",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });
       await server.get("/ok");
@@ -55,6 +56,7 @@ export const connectionCases: readonly AdapterCase[] = [
   {
     name: "39 · after a 429 with an unread body, the connection is closed or still usable",
     cause: "The rest of the body is parsed as the next request. Discard it or close the connection.",
+    needs: "beforeBodies",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });
       await server.get("/ok");

@@ -1,8 +1,7 @@
-import { fullBucket, type Bucket } from "../../core/bucket.js";
 import type { Clock } from "../../core/clock.js";
-import { consume, refund } from "../../core/decision.js";
-import type { Policy } from "../../core/policy.js";
-import type { AsyncStore, Store } from "../../core/store.js";
+import { bucketId, type Policy } from "../../core/policy.js";
+import { adjustRecords, consumeRecords, type Records } from "../../core/records.js";
+import type { AsyncStore, Store } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { assert, assertEqual } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
@@ -92,31 +91,30 @@ async function recordResponses(start: StartServer, options: Parameters<StartServ
 
 /** A small asynchronous store. It answers in a later turn of the event loop. */
 export function slowMemoryStore(clock: Clock): AsyncStore {
-  const kept = new Map<string, Bucket[]>();
-  const bucketsOf = (policy: Policy, key: string): Bucket[] => {
-    const name = `${policy.name} ${key}`;
-    let buckets = kept.get(name);
-    if (buckets === undefined) kept.set(name, (buckets = policy.limits.map(fullBucket)));
-    return buckets;
+  const kept = new Map<string, Records>();
+  const recordsOf = (policy: Policy, key: string): Records => {
+    const records = kept.get(bucketId(policy, key)) ?? new Map();
+    kept.set(bucketId(policy, key), records);
+    return records;
   };
   const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
   return {
     sync: false,
     clock,
     guard,
-    async consume(policy, key, cost) {
+    async consume(policy, key, costs) {
       await nextTurn();
-      return consume(bucketsOf(policy, key), policy, cost, clock());
+      return consumeRecords(recordsOf(policy, key), policy, costs, clock()).decision;
     },
-    async refund(policy, key, tokens) {
+    async adjust(policy, key, changes) {
       await nextTurn();
-      refund(bucketsOf(policy, key), policy, tokens, clock());
+      return adjustRecords(recordsOf(policy, key), policy, changes, clock());
     },
   };
 }
 
 /** Stores that fail: one throws, one rejects, and one never answers. */
-function failingStores(clock: Clock): readonly Store[] {
+export function failingStores(clock: Clock): readonly [Store, Store, Store] {
   const fail = (): never => {
     throw new Error("the store fails on purpose");
   };

@@ -1,10 +1,13 @@
 import type { Decision } from "../../core/decision.js";
+import type { Key } from "../../core/key.js";
+import { definePolicy } from "../../core/policy.js";
+import { consumeRecords } from "../../core/records.js";
 import type { Outcome } from "../../http/index.js";
 import { AssertionError, assertEqual } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import { slowMemoryStore } from "./outages.js";
 import { checkFields, checkNoFields, checkProblem, checkRefusal } from "./response-checks.js";
-import { userKey, type AdapterCase } from "./server.js";
+import { userKey, type AdapterCase, type CaseOptions } from "./server.js";
 import { formatRequest, type WireResponse } from "./wire.js";
 
 const POLICY_OF_10 = { name: "suite", capacity: 10, refill: { tokens: 1, everyMs: 1_000 } };
@@ -51,6 +54,7 @@ export const outcomeCases: readonly AdapterCase[] = [
   {
     name: "a refund by outcome returns the token, once",
     cause: "The adapter calls `settle` of the verdict never, twice, or before the status is known.",
+    needs: "outcomes",
     async run(start) {
       for (const store of [{}, { store: slowMemoryStore(new ManualClock().now) }]) {
         const outcomes: Outcome[] = [];
@@ -69,6 +73,7 @@ export const outcomeCases: readonly AdapterCase[] = [
   {
     name: "the outcome of a failed handler is a 500, reported once",
     cause: "The adapter calls `settle` before the framework's error handler has set the status.",
+    needs: "outcomes",
     async run(start) {
       const outcomes: Outcome[] = [];
       const server = await start({ refundWhen: (outcome) => outcomes.push(outcome) > 0 && outcome.status === 500 });
@@ -111,6 +116,36 @@ export const outcomeCases: readonly AdapterCase[] = [
       assertEqual(outcomes.filter(({ aborted }) => aborted).length, 1, "the number of outcomes with `aborted: true`");
       checkFields(await server.get("/ok"), 200, { remaining: 2 });
     }),
+  },
+  {
+    name: "a client that disconnects while its request waits for tokens leaves the queue",
+    cause: "The reader has no `onDisconnect`, or does not listen while the request waits.",
+    needs: "disconnects",
+    async run(start) {
+      const waiting = new Set<string>();
+      // Stands for a waiter whose tokens never come.
+      const wait = (key: Key, { signal }: { readonly signal?: AbortSignal | undefined }): Promise<Decision> =>
+        new Promise((_resolve, reject) => {
+          const leave = (): void => (waiting.delete(String(key)), reject(signal?.reason as Error));
+          waiting.add(String(key));
+          if (signal?.aborted) leave();
+          signal?.addEventListener("abort", leave);
+        });
+      const policy = definePolicy(POLICY_OF_10);
+      const peek = (): Decision => consumeRecords(new Map(), policy, 1, 0).decision;
+      const limiter = { policy, store: { sync: true, peek }, consume: peek, peek } as unknown as NonNullable<CaseOptions["limiter"]>;
+      const server = await start({ limiter, wait: { wait } });
+      const [ann, bob] = [await server.connect(), await server.connect()];
+      ann.write(formatRequest("/ok", { headers: { "X-User": "ann" } }));
+      bob.write(formatRequest("/ok", { headers: { "X-User": "bob" } }));
+      await server.eventually(() => waiting.size === 2, "two requests that wait");
+      ann.drop();
+      await server.eventually(() => !waiting.has("user,ann"), "the disconnected client to leave the queue");
+      assertEqual([...waiting], ["user,bob"], "the clients that wait");
+      bob.drop();
+      await server.eventually(() => waiting.size === 0, "the other client to leave the queue");
+      assertEqual(server.entered, [], "the requests that reached the handler");
+    },
   },
   {
     name: "a client that disconnects before the decision is reported once, too",

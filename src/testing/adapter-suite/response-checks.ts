@@ -53,7 +53,8 @@ export function checkProblem(response: WireResponse, code: string): Record<strin
   assertEqual(response.field("Cache-Control"), "no-store", "Cache-Control of a refusal");
   const type = response.field("Content-Type");
   assert(/^application\/(problem\+)?json\b/.test(type ?? ""), `Expected Content-Type of a refusal to be JSON, got ${type}`);
-  assertEqual(response.field("Content-Length"), String(response.body.length), "Content-Length");
+  // A case of its own requires the Content-Length, which some frameworks do not send.
+  if (response.field("Transfer-Encoding") === null) assertEqual(response.field("Content-Length"), String(response.body.length), "Content-Length");
   const problem = parseJson(response) as Record<string, unknown>;
   assertEqual(problem["status"], response.status, "status in the body");
   assertEqual(problem["code"], code, "code in the body");

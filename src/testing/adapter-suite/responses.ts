@@ -72,6 +72,7 @@ export const responseCases: readonly AdapterCase[] = [
   {
     name: "19 · a RateLimit-Remaining that the handler sets replaces the limiter's, once",
     cause: "The adapter sets its fields after the handler, or appends instead of replacing.",
+    needs: "handlerFields",
     async run(start) {
       const server = await start();
       checkHandlerField(await server.get("/own"));

@@ -1,10 +1,10 @@
 import type { Clock } from "../../core/clock.js";
 import type { PolicyOptions, Policy } from "../../core/policy.js";
-import type { Store } from "../../core/store.js";
-import type { GateOptions, OwnLimiter, SharedOptions } from "../../http/index.js";
+import type { Store } from "../../port/store.js";
+import type { GateCharge, GateOptions, GivenLimiter, OneCharge, OwnLimiter, SharedOptions, Tier } from "../../http/index.js";
 import { eventually, explainFailure } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
-import type { AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./setup.js";
+import type { AdapterSetup, AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./setup.js";
 import { openConnection, requestOnce, type RawConnection, type WireRequest, type WireResponse } from "./wire.js";
 
 /** One test of the suite. */
@@ -22,12 +22,18 @@ export interface AdapterCase {
 export type StartServer = (options?: CaseOptions) => Promise<ServerUnderTest>;
 
 /** The limiter's options that a case changes. */
-export interface CaseOptions extends Partial<SharedOptions<SuiteRequest>> {
-  readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Policy);
+export interface CaseOptions extends Partial<SharedOptions<SuiteRequest> & OneCharge<SuiteRequest>> {
+  readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Tier);
   readonly store?: Store;
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
   readonly storeTimeoutMs?: number;
   readonly shadow?: boolean;
+  /** In place of the policy and the key. */
+  readonly charges?: ReadonlyArray<GateCharge<SuiteRequest>>;
+  /** In place of the policy. */
+  readonly limiter?: GivenLimiter<SuiteRequest>["limiter"];
+  /** What `respond` must send; see `AdapterSetup`. */
+  readonly answer?: NonNullable<AdapterSetup["answer"]>;
 }
 
 /** The server under test, with a client for it. */
@@ -59,7 +65,7 @@ export const userKey = (request: SuiteRequest): readonly [string, string | null 
 /** Runs one case with its own servers, then stops them. */
 export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuiteOptions, { cause, run }: AdapterCase): Promise<void> {
   const stops: Array<() => unknown> = [];
-  const start: StartServer = async (options = {}) => {
+  const start: StartServer = async ({ answer = null, ...options } = {}) => {
     const clock = new ManualClock(1_000_000);
     const entered: string[] = [];
     let release = (): void => {};
@@ -68,6 +74,7 @@ export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuite
     const { port, close } = await serve({
       options: (read) => translateOptions(withDefaults(options, clock.now), read),
       bulk: (read) => translateOptions(withDefaults({ policy: BULK_POLICY, ...(options.store && { store: options.store }) }, clock.now), read),
+      answer,
       entered: (path) => void entered.push(path),
       held: () => held,
     });
@@ -91,24 +98,32 @@ export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuite
   }
 }
 
-function withDefaults(options: CaseOptions, clock: Clock): GateOptions<SuiteRequest> {
-  const own = options.store === undefined ? { clock } : {};
-  return { policy: DEFAULT_POLICY, key: userKey, ...own, ...options };
+function withDefaults(options: Omit<CaseOptions, "answer">, clock: Clock): GateOptions<SuiteRequest> {
+  const own = options.store === undefined && options.limiter === undefined ? { clock } : {};
+  const policy = options.limiter === undefined ? { policy: DEFAULT_POLICY } : {};
+  return { ...(options.charges === undefined && { ...policy, key: userKey }), ...own, ...options } as unknown as GateOptions<SuiteRequest>;
 }
 
-type TranslatableOptions = SharedOptions<SuiteRequest> & Pick<OwnLimiter<SuiteRequest>, "policy">;
+type Translatable<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
+type TranslatableOptions = SharedOptions<SuiteRequest> & Translatable<GateCharge<SuiteRequest>> & Pick<CaseOptions, "charges">;
 
 /** Wraps the functions in `options`, so that they take the framework's request. */
 function translateOptions<Request>(options: GateOptions<SuiteRequest>, read: (request: Request) => SuiteRequest): GateOptions<Request> {
-  const { key, cost, skip, policy, body, onDecision, refundWhen, ...plain } = options as TranslatableOptions;
+  const { key, cost, skip, policy, charges, body, onDecision, refundWhen, ...plain } = options as TranslatableOptions;
+  const shared: SharedOptions<Request> = {
+    ...(skip && { skip: (request) => skip(read(request)) }),
+    ...(body && { body: (problem, decision, request) => body(problem, decision, read(request)) }),
+    ...(onDecision && { onDecision: (decision, request) => onDecision(decision, read(request)) }),
+    ...(refundWhen && { refundWhen: (outcome, request) => refundWhen(outcome, read(request)) }),
+  };
+  const several = charges && { charges: charges.map((charge) => translateCharge(charge, read)) };
+  return { ...plain, ...translateCharge({ key, cost, policy }, read), ...several, ...shared } as unknown as GateOptions<Request>;
+}
+
+function translateCharge<Request>({ key, cost, policy }: Translatable<GateCharge<SuiteRequest>>, read: (request: Request) => SuiteRequest): Partial<GateCharge<Request>> {
   return {
-    ...plain,
-    key: (request) => key(read(request)),
-    policy: typeof policy === "function" ? (request) => policy(read(request)) : policy,
+    ...(key && { key: (request: Request) => key(read(request)) }),
+    ...(policy !== undefined && { policy: typeof policy === "function" ? (request: Request) => policy(read(request)) : policy }),
     ...(cost !== undefined && { cost: typeof cost === "function" ? (request: Request) => cost(read(request)) : cost }),
-    ...(skip && { skip: (request: Request) => skip(read(request)) }),
-    ...(body && { body: (problem, decision, request: Request) => body(problem, decision, read(request)) }),
-    ...(onDecision && { onDecision: (decision, request: Request) => onDecision(decision, read(request)) }),
-    ...(refundWhen && { refundWhen: (outcome, request: Request) => refundWhen(outcome, read(request)) }),
   };
 }

@@ -1,4 +1,4 @@
-import type { GateOptions } from "../../http/index.js";
+import type { GateOptions, Refusal } from "../../http/index.js";
 import type { TestFunction } from "../runner.js";
 
 /** The facts of a request that the suite reads. The test setup converts the framework's request to this shape. */
@@ -30,6 +30,7 @@ export interface SuiteRequest {
  * | `/early` | 200; the head was sent before the limiter ran (`earlyHead`) |
  * | `/cors` | 200 |
  * | `/bulk` | 200 |
+ * | `/both` | 200, behind both limiters: first that of `options`, then that of `bulk` |
  * | `POST /json` | 200 and the request body, parsed as JSON |
  *
  * A route with a trait in parentheses is needed only if the framework has that trait.
@@ -40,12 +41,27 @@ export interface SuiteRequest {
 export interface AdapterSetup {
   /** Returns the options of the limiter in front of every route except `/bulk`. */
   readonly options: <Request>(read: (request: Request) => SuiteRequest) => GateOptions<Request>;
-  /** Returns the options of a second limiter, in front of `/bulk` only. */
+  /** Returns the options of a second limiter, in front of `/bulk` and `/both`. */
   readonly bulk: <Request>(read: (request: Request) => SuiteRequest) => GateOptions<Request>;
+  /**
+   * What the `respond` option of the limiter of `options` must send, for a refusal and the request as `read` returns
+   * it. Null in most setups: then leave `respond` out.
+   *
+   * Call it once and let what it throws out of `respond`. Nothing in place of an answer means: return without sending.
+   */
+  readonly answer: ((refusal: Refusal, request: SuiteRequest) => SuiteAnswer | undefined | Promise<SuiteAnswer | undefined>) | null;
   /** Call it first behind either limiter, before a body parser runs. */
   readonly entered: (path: string) => void;
   /** Resolves when the suite releases held handlers. */
   readonly held: () => Promise<void>;
+}
+
+/** A response that the suite wants from `respond`. */
+export interface SuiteAnswer {
+  readonly status: number;
+  /** The header fields to set. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
 /** A running server. */
@@ -64,14 +80,24 @@ export type AdapterTrait =
   | "earlyHead"
   /** The framework answers a handler's error where the limiter can still add fields. */
   | "errorFields"
+  /** A field that the handler sets replaces the limiter's. */
+  | "handlerFields"
+  /** The limiter learns with which status the handler answered. */
+  | "outcomes"
+  /** The Content-Length of a response is sent. */
+  | "contentLength"
   /** If no function is asynchronous, the handler runs without a microtask in between. */
   | "synchronous"
   /** The framework reports that a client has disconnected. */
   | "disconnects"
   /** A client can send several requests on one connection before the first response. */
   | "pipelining"
+  /** The limiter runs before the framework reads the body of a request. Without it, `unreadBodies` is lacking, too. */
+  | "beforeBodies"
   /** The adapter can reach the connection of a refused request, and so close it when the body does not end. */
-  | "unreadBodies";
+  | "unreadBodies"
+  /** The adapter has a `respond` option. */
+  | "respond";
 
 /** The options of `adapterSuite`. */
 export interface AdapterSuiteOptions {

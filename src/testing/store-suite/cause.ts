@@ -1,5 +1,6 @@
+import { BLOCK } from "../../core/records.js";
 import { isStale, type Bucket } from "../../core/bucket.js";
-import type { Limit } from "../../core/limit.js";
+import { costAt, type Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { apply, describeCall, differences, lifetimeMs, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
 
@@ -37,6 +38,8 @@ interface WrongAnswer extends AnsweredCall {
 
 /** Returns the mistake that explains a wrong answer: the first situation in which the answer would be right. */
 export function likelyCause(wrong: WrongAnswer, tracked: TrackedKey, others: Iterable<readonly [owner: string, TrackedKey]>): string | undefined {
+  // Two answers are possible: that one of them is right somewhere says nothing.
+  if (typeof wrong.answer === "boolean") return undefined;
   for (const { state, cause, call = wrong.call, now = wrong.now } of suspicions(wrong, tracked, others)) {
     const { answer } = apply(state, call, now);
     if (answer !== undefined && differences(wrong.answer, answer).length === 0) return cause;
@@ -48,11 +51,29 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
   const { limits } = call.policy;
   for (const state of states) {
     if (beside > 0) yield { state, cause: `This is the answer without the ${beside} concurrent calls: two calls read one record before either wrote it. Read, decide and write in one atomic step.` };
-    const stale = limits.filter((limit) => state.has(limit.name) && isStale(state.get(limit.name) as Bucket, limit));
+    const stale = limits.filter((limit) => state.has(limit.name) && isStale(state.get(limit.name) as Bucket, limit, now));
     if (stale.length > 0) {
       yield { state: without(state, stale), cause: "This is the answer of a bucket that new numbers of the policy made full. Convert its record to the new numbers." };
       yield { state: reinterpreted(state, stale), cause: "This is the answer of a record in old numbers that was read as if it were in the new ones. Convert it first." };
     }
+    if (typeof call.tokens !== "number") {
+      yield { state, call: { ...call, tokens: costAt(call.tokens, 0) }, cause: "This is the answer with the first cost for every limit. Each limit has a cost of its own, in the policy's order." };
+    }
+    const rest = [...state].filter(([name]) => name !== BLOCK);
+    if (rest.length < state.size) {
+      yield { state: new Map(rest), cause: "This is the answer without the block. Keep the block beside the buckets until it ends, whatever the policy's numbers are, and refuse a cost of 0 as well." };
+    }
+    for (const [block, wasReset] of blocksOf(past)) {
+      const isOver = wasReset || !state.has(BLOCK);
+      const cause = isOver ? "This is the answer of a block that is over. `reset` ends a block, and the clock does." : "This is the answer of one of several blocks. Keep the later of the two ends.";
+      yield { state: new Map([...rest, [BLOCK, block]]), cause };
+    }
+    for (const most of wasAdjusted(past) ? [1, 2] : []) {
+      const cut = [...state].map(([name, bucket]) => [name, cutTo(most, bucket, limits.find((limit) => limit.name === name))] as const);
+      yield { state: new Map(cut), cause: `This is the answer of a debt that ends at ${most === 1 ? "the capacity" : "twice the capacity"}. \`adjust\` takes exactly what it is told.` };
+    }
+    const last = past.at(-1);
+    if (last !== undefined && isConversion(last)) yield lostChange(last, now);
     yield { state: new Map(), cause: fullBucketCause(past.at(-1), state, now) };
     for (const limit of limits) {
       for (const full of [[limit], limits.filter((other) => other !== limit)]) {
@@ -68,9 +89,7 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
       if (policy !== call.policy) yield { state, call: { ...call, policy }, cause: "This is the answer under other numbers of the policy, from an earlier call. Use the policy of the call." };
     }
   }
-  for (const { state, changedBy, changedAt } of [...past].reverse()) {
-    yield { state, cause: `This is the answer without ${describeChange(changedBy)}, ${now - changedAt} ms before: that change was lost, or another write replaced it.` };
-  }
+  for (const change of [...past].reverse()) yield lostChange(change, now);
   for (const [owner, { states: theirs }] of others) {
     for (const state of theirs) {
       if (state.size > 0) yield { state, cause: `This is the answer for the key ${owner}: the two keys share a record.` };
@@ -78,10 +97,30 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
   }
 }
 
+function lostChange({ state, changedBy, changedAt }: PastState, now: number): Suspicion {
+  return { state, cause: `This is the answer without ${describeChange(changedBy)}, ${now - changedAt} ms before: that change was lost, or another write replaced it.` };
+}
+
 function fullBucketCause(last: PastState | undefined, state: PossibleState, now: number): string {
   const changedAt = last?.changedAt ?? now;
   const ttlMs = now - changedAt + lifetimeMs(state, now);
   return `This is the answer of a full bucket: was the record forgotten, or not written? It was written ${now - changedAt} ms ago and must be kept for ${ttlMs} ms (the right \`ttlMs\`).`;
+}
+
+/** The blocks of earlier calls, each as if it were the only one, and whether a reset came later. */
+function* blocksOf(past: readonly PastState[]): Generator<readonly [block: Bucket, wasReset: boolean]> {
+  for (const [i, { changedBy, changedAt: at }] of past.entries()) {
+    const wasReset = past.slice(i + 1).some((later) => later.changedBy.some(({ call }) => call.method === "reset"));
+    for (const { call } of changedBy) if (call.method === "block") yield [{ spent: call.tokens as number, at, unitsPerMs: 1, unitsPerToken: 1 }, wasReset];
+  }
+}
+
+function wasAdjusted(past: readonly PastState[]): boolean {
+  return past.some(({ changedBy }) => changedBy.some(({ call }) => call.method === "adjust"));
+}
+
+function cutTo(most: number, bucket: Bucket, limit: Limit | undefined): Bucket {
+  return limit === undefined ? bucket : { ...bucket, spent: Math.min(bucket.spent, most * limit.size) };
 }
 
 function without(state: PossibleState, limits: readonly Limit[]): PossibleState {
@@ -97,6 +136,14 @@ function reinterpreted(state: PossibleState, limits: readonly Limit[]): Possible
 function describeChange(calls: readonly AnsweredCall[]): string {
   const [first] = calls as [AnsweredCall];
   if (calls.length > 1) return `${calls.length} concurrent calls`;
-  const refused = (first.answer as { allowed?: unknown } | null | undefined)?.allowed === false;
-  return `\`${describeCall(first.call)}\`${refused ? ", a refusal that converted the record to new numbers" : ""}`;
+  return `\`${describeCall(first.call)}\`${isRefusal(first) ? ", a refusal that converted the record to new numbers" : ""}`;
+}
+
+/** A refusal changes a record only by bringing it to new numbers. */
+function isConversion({ changedBy }: PastState): boolean {
+  return changedBy.length === 1 && isRefusal(changedBy[0] as AnsweredCall);
+}
+
+function isRefusal({ answer }: AnsweredCall): boolean {
+  return (answer as { allowed?: unknown } | null | undefined)?.allowed === false;
 }

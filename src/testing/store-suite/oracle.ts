@@ -1,4 +1,6 @@
+import { BLOCK, blockLeft } from "../../core/records.js";
 import { spentAt, type Bucket } from "../../core/bucket.js";
+import { sameCosts } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { likelyCause, type TrackedKey } from "./cause.js";
@@ -7,7 +9,7 @@ import { apply, differences, quoteKey, sameState, type AnsweredCall, type Possib
 /** An answer that no order of the calls explains, and the decision that the core expects instead. */
 export interface Contradiction {
   readonly wrong: AnsweredCall;
-  readonly wanted: Decision | undefined;
+  readonly wanted: Decision | boolean | undefined;
   /** The mistake that would give this answer. Undefined if none of the usual ones does. */
   readonly cause: string | undefined;
 }
@@ -28,7 +30,7 @@ export class Oracle {
   tick(now: number): void {
     for (const tracked of this.#keys.values()) {
       for (const state of tracked.states) {
-        const kept = [...state].filter(([, bucket]) => !mayForget(bucket, tracked.policies, now));
+        const kept = [...state].filter(([name, bucket]) => !mayForget(name, bucket, tracked.policies, now));
         if (kept.length < state.size) tracked.states = distinct(subsets(state, new Map(kept), tracked.states));
       }
     }
@@ -113,7 +115,8 @@ function tryOrders(search: OrderSearch, state: PossibleState, left: readonly Ans
 }
 
 // A store may judge whether a bucket is full by any of the key's policies.
-function mayForget(bucket: Bucket, policies: ReadonlySet<Policy>, now: number): boolean {
+function mayForget(name: string, bucket: Bucket, policies: ReadonlySet<Policy>, now: number): boolean {
+  if (name === BLOCK) return blockLeft(bucket, now) === 0;
   return [...policies].some(({ limits }) => limits.some((limit) => spentAt(bucket, limit, now) === 0));
 }
 
@@ -131,7 +134,7 @@ function distinct(states: readonly PossibleState[]): readonly PossibleState[] {
 }
 
 function sameCall(a: StoreCall, b: StoreCall): boolean {
-  return a.method === b.method && a.policy === b.policy && a.tokens === b.tokens;
+  return a.method === b.method && a.policy === b.policy && sameCosts(a.tokens, b.tokens);
 }
 
 /** The key and the policy of a tracked name, as messages show them. */

@@ -1,4 +1,6 @@
-import type { Limit, LimitOptions } from "../../core/limit.js";
+import { LONGEST_BLOCK_MS } from "../../core/records.js";
+import { simplest, type Costs, type Limit, type LimitOptions } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
 
 /** Random numbers that repeat for the same seed (mulberry32). */
 export class Random {
@@ -54,11 +56,29 @@ export function randomLimit(random: Random): LimitOptions {
 }
 
 /** Returns a cost for `limit`: mostly one that fits; sometimes 0, the capacity, or more than the capacity. */
-export function randomCost(random: Random, { capacity }: Limit): number {
+function randomCost(random: Random, { capacity }: Limit): number {
   const kind = random.next();
   if (kind < 0.4) return 1;
   if (kind < 0.8) return random.between(0, capacity);
   return random.pick([0, capacity, Math.min(LARGEST, capacity + 1), LARGEST]);
+}
+
+/** Returns a cost for `policy`: half of the time with a cost of its own for each limit. */
+export function randomCosts(random: Random, { limits }: Policy): Costs {
+  return random.next() < 0.5 ? randomCost(random, random.pick(limits)) : simplest(limits.map((limit) => randomCost(random, limit)));
+}
+
+/** Returns a change of `adjust`: tokens to take or give back, sometimes more than can be taken. */
+export function randomChanges(random: Random, { limits }: Policy, sign: 1 | -1 | null): Costs {
+  return simplest(limits.map((limit) => {
+    const tokens = random.next() < 0.95 ? Math.min(random.between(0, limit.capacity), Math.floor(LARGEST / 4)) : randomCost(random, limit);
+    return (sign ?? random.pick([1, -1, 0])) * tokens + 0;
+  }));
+}
+
+/** Returns the milliseconds of a block. */
+export function randomBlock(random: Random, limit: Limit): number {
+  return Math.min(1 + Math.abs(Math.round(randomMove(random, limit, false))), LONGEST_BLOCK_MS);
 }
 
 /** Returns a move of the clock in ms, scaled to `limit`. It may be a fraction, and negative if `back` is true. */

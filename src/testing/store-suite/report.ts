@@ -26,7 +26,7 @@ export function describeContradiction(calls: readonly AnsweredCall[], lines: rea
 }
 
 function describeAnswer(answer: unknown): string {
-  if (typeof answer !== "object" || answer === null) return "done";
+  if (typeof answer !== "object" || answer === null) return answer === false ? "not done" : "done";
   const { allowed, remaining, retryAfterMs } = answer as Decision;
   return allowed ? `allowed, ${remaining} left` : `refused, ${remaining} left, retry after ${retryAfterMs} ms`;
 }

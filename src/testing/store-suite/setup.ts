@@ -1,14 +1,14 @@
 import type { Clock } from "../../core/clock.js";
-import type { Store } from "../../core/store.js";
+import type { Store } from "../../port/store.js";
 import type { TestFunction } from "../runner.js";
 
 /** A feature that a store may lack. List it in `lacks`, with the reason. */
 export type StoreTrait =
   /** The optional methods of the port. */
   | "peek"
-  | "refund"
+  | "adjust"
+  | "block"
   | "reset"
-  | "debit"
   | "consumeTogether"
   | "close"
   /** Stores that the factory makes with the same clock setting share their buckets, like several processes. */

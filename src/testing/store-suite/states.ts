@@ -1,13 +1,17 @@
-import { fullBucket, type Bucket } from "../../core/bucket.js";
-import { consume, debit, peek, refund, type Decision, type Reading } from "../../core/decision.js";
+import type { Bucket } from "../../core/bucket.js";
+import type { Costs } from "../../core/limit.js";
+import type { Decision, Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
+import { adjustRecords, blockRecords, consumeRecords, peekRecords } from "../../core/records.js";
 
-/** A call of a store method on one bucket. `tokens` is the cost, or the tokens to refund or debit. */
+/**
+ * A call of a store method on one key. `tokens` is the cost, the changes of `adjust`, or the milliseconds of `block`.
+ */
 export interface StoreCall {
-  readonly method: "consume" | "peek" | "refund" | "reset" | "debit";
+  readonly method: "consume" | "peek" | "adjust" | "block" | "reset";
   readonly policy: Policy;
   readonly key: string;
-  readonly tokens: number;
+  readonly tokens: Costs;
 }
 
 /** A call with the store's answer. */
@@ -16,24 +20,20 @@ export interface AnsweredCall {
   readonly answer: unknown;
 }
 
-/** One possible content of the store for one key: a bucket per name of a limit. */
+/** One possible content of the store for one key: its records by name. */
 export type PossibleState = ReadonlyMap<string, Bucket>;
 
+/** What a store answers. */
+type StoreAnswer = Decision | boolean | undefined;
+
 /** The core's answer to `call` in `state`, and the state afterwards. */
-export function apply(state: PossibleState, { method, policy, tokens }: StoreCall, now: number): { answer: Decision | undefined; state: PossibleState } {
+export function apply(state: PossibleState, { method, policy, tokens }: StoreCall, now: number): { answer: StoreAnswer; state: PossibleState } {
   if (method === "reset") return { answer: undefined, state: new Map() };
-  const buckets = policy.limits.map((limit) => ({ ...(state.get(limit.name) ?? fullBucket(limit)) }));
-  if (method === "peek") return { answer: peek(buckets, policy, tokens, now), state };
-  const answer = method === "consume" ? consume(buckets, policy, tokens, now) : undefined;
-  if (method === "refund") refund(buckets, policy, tokens, now);
-  if (method === "debit") debit(buckets, policy, tokens, now);
-  const after = new Map(state);
-  policy.limits.forEach(({ name }, i) => {
-    const bucket = buckets[i] as Bucket;
-    if (bucket.spent === 0) after.delete(name);
-    else after.set(name, bucket);
-  });
-  return { answer, state: after };
+  const records = new Map(state);
+  if (method === "peek") return { answer: peekRecords(records, policy, tokens, now), state };
+  if (method === "block") return { answer: blockRecords(records, tokens as number, now), state: records } as { answer: undefined; state: PossibleState };
+  const answer = method === "consume" ? consumeRecords(records, policy, tokens, now).decision : adjustRecords(records, policy, tokens, now);
+  return { answer, state: records };
 }
 
 /** Whether two states hold the same buckets. */
@@ -56,6 +56,7 @@ export function lifetimeMs(state: PossibleState, now: number): number {
  * several limits it names the first that differs, and how many others do.
  */
 export function differences(got: unknown, wanted: unknown): string[] {
+  if (typeof wanted === "boolean") return got === wanted ? [] : [`${String(got)} instead of ${wanted}`];
   if (typeof got !== "object" || got === null) return [`${String(got)} instead of a decision`];
   const [a, b] = [got as Record<string, unknown>, wanted as Record<string, unknown>];
   const fields = [...new Set([...Object.keys(b), ...Object.keys(a)])];
@@ -76,9 +77,9 @@ function differentReadings(got: readonly unknown[], wanted: readonly Reading[]):
   return others.length === 0 ? [first] : [first, `and ${others.length} more of ${wanted.length} limits`];
 }
 
-/** The call as messages show it, such as `consume 3`. */
+/** The call as messages show it, such as `consume 3`, or `consume 1, 200` when each limit has a cost of its own. */
 export function describeCall({ method, tokens }: StoreCall): string {
-  return method === "reset" ? "reset" : `${method} ${tokens}`;
+  return method === "reset" ? "reset" : `${method} ${typeof tokens === "number" ? tokens : tokens.join(", ")}${method === "block" ? " ms" : ""}`;
 }
 
 /** The key as messages show it: as JSON, and cut if it is long. */

@@ -1,8 +1,8 @@
 import { readClock } from "../../core/clock.js";
+import type { Costs, LimitOptions } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { definePolicy, type Policy } from "../../core/policy.js";
-import type { LimitOptions } from "../../core/limit.js";
-import type { Charge, Store } from "../../core/store.js";
+import type { Charge, Store } from "../../port/store.js";
 import { assert, AssertionError } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import { CallWatch, type Patience } from "./call-watch.js";
@@ -153,7 +153,7 @@ export class Trial {
   }
 
   /** Consumes through one of the stores and checks the answer. */
-  async consume(policy: Policy, key: string, cost = 1): Promise<Decision> {
+  async consume(policy: Policy, key: string, cost: Costs = 1): Promise<Decision> {
     const [decision] = await this.callAll({ method: "consume", policy, key, tokens: cost });
     return decision as Decision;
   }
@@ -206,5 +206,6 @@ export class Trial {
 export function callStore(store: Store, { method, policy, key, tokens }: StoreCall): unknown {
   if (method === "consume") return store.consume(policy, key, tokens);
   if (method === "reset") return store.reset?.(policy, key);
+  if (method === "block") return store.block?.(policy, key, tokens as number);
   return store[method]?.(policy, key, tokens);
 }

@@ -1,8 +1,9 @@
 import { createServer } from "node:http";
 import type express from "express";
-import type { Request } from "express";
+import type { Request, Response } from "express";
 import { rateLimit } from "sluice/express";
-import type { AdapterSetup, RunningServer } from "sluice/testing";
+import type { Refusal } from "sluice/http";
+import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import { listen } from "./listen.js";
 
 /** The suite's routes on Express, whichever version is handed in. */
@@ -16,11 +17,18 @@ export function serveExpress(framework: typeof express, setup: AdapterSetup): Pr
     if (request.path === "/early") response.write("early, ");
     next();
   });
-  app.get("/bulk", rateLimit(setup.bulk(read)), (request, response) => {
+  const bulk = rateLimit(setup.bulk(read));
+  app.get("/bulk", bulk, (request, response) => {
     setup.entered(request.path);
     response.send("bulk");
   });
-  app.use(rateLimit(setup.options(read)));
+  const { answer } = setup;
+  const respond = (refusal: Refusal, request: Request, response: Response): unknown => {
+    const send = (known: SuiteAnswer | undefined): unknown => known && response.status(known.status).set(known.fields).send(known.body);
+    const given = answer?.(refusal, read(request));
+    return given instanceof Promise ? given.then(send) : send(given);
+  };
+  app.use(rateLimit({ ...setup.options(read), ...(answer && { respond }) }));
   app.use((request, _response, next) => {
     setup.entered(request.path);
     next();
@@ -28,6 +36,7 @@ export function serveExpress(framework: typeof express, setup: AdapterSetup): Pr
   app.use(framework.json());
 
   app.get("/ok", (_request, response) => void response.send("ok"));
+  app.get("/both", bulk, (_request, response) => void response.send("both"));
   app.get("/cors", (_request, response) => void response.send("cors"));
   app.get("/early", (_request, response) => void response.end("late"));
   app.get("/empty", (_request, response) => void response.status(204).end());

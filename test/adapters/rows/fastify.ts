@@ -1,10 +1,11 @@
 import { Readable } from "node:stream";
-import type { fastify, FastifyRequest } from "fastify";
+import type { fastify, FastifyReply, FastifyRequest } from "fastify";
 import { rateLimit } from "sluice/fastify";
-import type { AdapterSetup, RunningServer } from "sluice/testing";
+import type { Refusal } from "sluice/http";
+import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 
-/** The suite's routes on Fastify, whichever version is handed in. */
-export async function serveFastify(framework: typeof fastify, setup: AdapterSetup): Promise<RunningServer> {
+/** The suite's routes on Fastify, whichever version is handed in. In `preHandler` bodies are read before the limit runs. */
+export async function serveFastify(framework: typeof fastify, setup: AdapterSetup, hook: "onRequest" | "preHandler" = "onRequest"): Promise<RunningServer> {
   const read = ({ method, url, headers }: FastifyRequest) => ({ method, path: url, header: (name: string) => headers[name]?.toString() });
   const app = framework({ forceCloseConnections: true });
 
@@ -14,14 +15,31 @@ export async function serveFastify(framework: typeof fastify, setup: AdapterSetu
     if (request.url === "/early") reply.raw.write("early, ");
     next();
   });
-  await app.register(rateLimit, setup.options(read));
-  app.addHook("preParsing", (request, _reply, payload, next) => {
-    setup.entered(request.url);
-    next(null, payload);
-  });
+  const { answer } = setup;
+  const respond = (refusal: Refusal, request: FastifyRequest, reply: FastifyReply): unknown => {
+    const send = (known: SuiteAnswer | undefined): unknown => known && reply.code(known.status).headers(known.fields).send(known.body);
+    const given = answer?.(refusal, read(request));
+    return given instanceof Promise ? given.then(send) : send(given);
+  };
+  await app.register(rateLimit, { ...setup.options(read), ...(answer && { respond }), hook });
+  if (hook === "onRequest") {
+    app.addHook("preParsing", (request, _reply, payload, next) => {
+      setup.entered(request.url);
+      next(null, payload);
+    });
+  } else {
+    app.addHook("preHandler", (request, _reply, next) => {
+      setup.entered(request.url);
+      next();
+    });
+  }
 
   for (const path of ["/ok", "/cors"]) app.get(path, () => Promise.resolve("ok"));
   app.get("/bulk", { config: { rateLimit: setup.bulk(read) } }, (_request, reply) => void reply.send("bulk"));
+  await app.register(async (inner) => {
+    await inner.register(rateLimit, { ...setup.bulk(read), hook });
+    inner.get("/both", (_request, reply) => void reply.send("both"));
+  });
   app.get("/early", (_request, reply) => void reply.hijack().raw.end("late"));
   app.get("/empty", (_request, reply) => void reply.code(204).send());
   app.get("/same", (_request, reply) => void reply.code(304).send());

@@ -4,7 +4,8 @@ import { Hono, type Context } from "hono";
 import { cors } from "hono/cors";
 import { stream, streamSSE } from "hono/streaming";
 import { rateLimit } from "sluice/hono";
-import type { AdapterSetup, RunningServer } from "sluice/testing";
+import type { Refusal } from "sluice/http";
+import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import { listen } from "./listen.js";
 
 /** What a web-standard response cannot do. */
@@ -33,11 +34,19 @@ export function honoApp(setup: AdapterSetup, hono = newest): Hono {
     await next();
   });
   app.use("/cors", hono.cors({ origin: "*", exposeHeaders: ["X-Request-Id"] }));
-  app.get("/bulk", rateLimit(setup.bulk(read)), (c) => {
+  const bulk = rateLimit(setup.bulk(read));
+  app.get("/bulk", bulk, (c) => {
     setup.entered(c.req.path);
     return c.text("bulk");
   });
-  app.use(rateLimit(setup.options(read)));
+  const { answer } = setup;
+  const respond = (refusal: Refusal, c: Context): Response | Promise<Response> => {
+    // A response that is made by the context, and nonsense where the suite wants none.
+    const send = (known: SuiteAnswer | undefined): Response => (known === undefined ? undefined : c.body(known.body, known.status as 200, known.fields)) as Response;
+    const given = answer?.(refusal, read(c));
+    return given instanceof Promise ? given.then(send) : send(given);
+  };
+  app.use(rateLimit({ ...setup.options(read), ...(answer && { respond }) }));
   app.use(async (c, next) => {
     setup.entered(c.req.path);
     await next();
@@ -45,6 +54,7 @@ export function honoApp(setup: AdapterSetup, hono = newest): Hono {
   app.onError((_error, c) => c.text("failed", 500)); // no stack traces on the console
 
   app.get("/ok", (c) => c.text("ok"));
+  app.get("/both", bulk, (c) => c.text("both"));
   app.get("/cors", (c) => c.text("cors"));
   app.get("/empty", (c) => c.body(null, 204));
   app.get("/same", (c) => c.body(null, 304));

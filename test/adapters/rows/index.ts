@@ -17,6 +17,8 @@ export interface Row extends Pick<AdapterSuiteOptions, "serve" | "lacks"> {
   readonly loaded: string;
 }
 
+const afterBody = "preHandler runs after the body is parsed";
+
 /** Every row that the suite must run; the frameworks' older versions share the types of the newer. */
 export const rows: readonly Row[] = [
   { name: "Node", loaded: `node ${process.versions.node}`, serve: (setup) => serveNode(setup) },
@@ -24,6 +26,7 @@ export const rows: readonly Row[] = [
   { name: "Express 5", loaded: loaded("express"), serve: (setup) => serveExpress(express, setup) },
   { name: "Fastify 4", loaded: loaded("fastify4"), serve: (setup) => serveFastify(fastify4 as unknown as typeof fastify, setup) },
   { name: "Fastify 5", loaded: loaded("fastify"), serve: (setup) => serveFastify(fastify, setup) },
+  { name: "Fastify in preHandler", loaded: loaded("fastify"), serve: (setup) => serveFastify(fastify, setup, "preHandler"), lacks: { beforeBodies: afterBody, unreadBodies: afterBody } },
   { name: "Hono", loaded: `${loaded("hono")} on ${loaded("@hono/node-server")}`, serve: (setup) => serveHono(setup), lacks },
   { name: "web", loaded: `Request and Response on ${loaded("@hono/node-server")}`, serve: serveWeb, lacks: { ...lacks, unreadBodies: "a Request does not give its connection" } },
 ];

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import type { GateOptions } from "sluice/http";
+import type { GateOptions, Refusal, RespondOption } from "sluice/http";
 import { rateLimit } from "sluice/node";
-import type { AdapterSetup, RunningServer } from "sluice/testing";
+import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import { listen } from "./listen.js";
 
 type Listen = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** An adapter for Node's own server. */
-export type NodeAdapter = (options: GateOptions<IncomingMessage>) => (listener: Listen) => Listen;
+export type NodeAdapter = (options: GateOptions<IncomingMessage> & RespondOption<[IncomingMessage, ServerResponse]>) => (listener: Listen) => Listen;
 
 /** The suite's routes on Node's own server, under this package's adapter or another. */
 export function serveNode(setup: AdapterSetup, adapter: NodeAdapter = rateLimit): Promise<RunningServer> {
@@ -16,8 +16,15 @@ export function serveNode(setup: AdapterSetup, adapter: NodeAdapter = rateLimit)
     path: request.url ?? "",
     header: (name: string) => request.headers[name]?.toString(),
   });
-  const limited = adapter(setup.options(read))(route);
-  const limitedBulk = adapter(setup.bulk(read))(route);
+  const { answer } = setup;
+  const respond = (refusal: Refusal, request: IncomingMessage, response: ServerResponse): unknown => {
+    const send = (known: SuiteAnswer | undefined): unknown => known && response.writeHead(known.status, known.fields).end(known.body);
+    const given = answer?.(refusal, read(request));
+    return given instanceof Promise ? given.then(send) : send(given);
+  };
+  const limit = adapter({ ...setup.options(read), ...(answer && { respond }) });
+  const limitBulk = adapter(setup.bulk(read));
+  const [limited, limitedBulk, limitedTwice] = [limit(route), limitBulk(route), limit(limitBulk(route))];
 
   return listen(createServer(serve as RequestListener));
 
@@ -26,7 +33,7 @@ export function serveNode(setup: AdapterSetup, adapter: NodeAdapter = rateLimit)
     if (request.url === "/cors") response.setHeader("Access-Control-Allow-Origin", "*").setHeader("Access-Control-Expose-Headers", "X-Request-Id");
     if (request.url === "/early") response.write("early, ");
     try {
-      await (request.url === "/bulk" ? limitedBulk : limited)(request, response);
+      await (request.url === "/bulk" ? limitedBulk : request.url === "/both" ? limitedTwice : limited)(request, response);
     } catch {
       if (response.headersSent) response.destroy();
       else response.writeHead(500).end();

@@ -1,22 +1,31 @@
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
-import type { AdapterSetup, RunningServer } from "sluice/testing";
+import type { Refusal } from "sluice/http";
+import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
 import { rateLimit } from "sluice/web";
 import { listen } from "./listen.js";
 
 // The platform's own, not what @hono/node-server puts in its place.
 const { Response } = globalThis;
 
-/** The suite's routes as one function from Request to Response. */
-export function webHandler(setup: AdapterSetup): (request: Request) => Promise<Response> {
-  const pathOf = (request: Request) => new URL(request.url).pathname;
+const pathOf = (request: Request) => new URL(request.url).pathname;
+
+/** The suite's routes as one function from Request to Response, behind this package's adapter or a copy of it. */
+export function webHandler(setup: AdapterSetup, answer = withErrorPage(webRoutes(setup)), limit = rateLimit): (request: Request) => Promise<Response> {
   const read = (request: Request) => ({ method: request.method, path: pathOf(request), header: (name: string) => request.headers.get(name) });
-  const limited = rateLimit(setup.options(read))(answer);
-  const limitedBulk = rateLimit(setup.bulk(read))(answer);
+  const respond = (refusal: Refusal, request: Request): Response | Promise<Response> => {
+    // Nonsense where the suite wants no response.
+    const send = (known: SuiteAnswer | undefined): Response => (known === undefined ? undefined : new Response(known.body, { status: known.status, headers: known.fields })) as Response;
+    const given = setup.answer?.(refusal, read(request));
+    return given instanceof Promise ? given.then(send) : send(given);
+  };
+  const limitOwn = limit({ ...setup.options(read), ...(setup.answer && { respond }) });
+  const limitBulk = limit(setup.bulk(read));
+  const [limited, limitedBulk, limitedTwice] = [limitOwn(answer), limitBulk(answer), limitOwn(limitBulk(answer))];
 
   return async function handle(request) {
     const path = pathOf(request);
-    const response = await (path === "/bulk" ? limitedBulk : limited)(request);
+    const response = await (path === "/bulk" ? limitedBulk : path === "/both" ? limitedTwice : limited)(request);
     if (!response.headers.has("Cache-Control")) response.headers.set("Cache-Control", "public, max-age=60");
     if (path === "/cors") {
       response.headers.set("Access-Control-Allow-Origin", "*");
@@ -24,19 +33,26 @@ export function webHandler(setup: AdapterSetup): (request: Request) => Promise<R
     }
     return response;
   };
+}
 
-  // Errors are answered inside of the limiter, as a router does, so that their answers carry the fields.
-  function answer(request: Request): Response | Promise<Response> {
-    const failed = () => new Response("failed", { status: 500 });
+type Answer = (request: Request) => Response | Promise<Response>;
+
+// Errors are answered inside of the limiter, as a router does, so that their answers carry the fields.
+function withErrorPage(route: Answer): Answer {
+  const failed = () => new Response("failed", { status: 500 });
+  return (request) => {
     try {
       const response = route(request);
       return response instanceof Promise ? response.catch(failed) : response;
     } catch {
       return failed();
     }
-  }
+  };
+}
 
-  function route(request: Request): Response | Promise<Response> {
+/** The suite's routes without a limiter. Those that fail throw or reject. */
+export function webRoutes(setup: AdapterSetup): Answer {
+  return function route(request) {
     const path = pathOf(request);
     setup.entered(path);
     switch (path) {
@@ -67,7 +83,7 @@ export function webHandler(setup: AdapterSetup): (request: Request) => Promise<R
       default:
         return new Response("ok");
     }
-  }
+  };
 }
 
 /** The same on a real server. */

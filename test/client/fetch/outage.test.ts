@@ -19,7 +19,7 @@ async function meet(row: Row, onStoreError: OnStoreError, options: ClientOptions
   const limited = <Request>(read: (request: Request) => SuiteRequest): GateOptions<Request> => ({
     policy, store, onStoreError, breaker: false, key: (request) => ["user", read(request).header("x-user")],
   });
-  const server = await row.serve({ options: limited, bulk: limited, entered: () => {}, held: () => Promise.resolve() });
+  const server = await row.serve({ options: limited, bulk: limited, answer: null, entered: () => {}, held: () => Promise.resolve() });
   onTestFinished(() => void server.close());
 
   const told: unknown[] = [];

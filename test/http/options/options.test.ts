@@ -18,7 +18,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["no policy", { key }, TypeError, "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got undefined"],
     ["capacity 0", { key, policy: { capacity: 0, refill: perSecond(1) } }, RangeError, "Expected `capacity` to be a positive integer, got 0"],
     ["misspelt name", { key, policy: SMALL, refundwhen: key }, TypeError, "Unknown option `refundwhen`. Did you mean `refundWhen`?"],
-    ["unknown name", { key, policy: SMALL, nonsense: 1 }, TypeError, "Unknown option `nonsense`. Known options: `skip`, `body`, `onDecision`, `refundWhen`, `partitionKey`, `wallClock`, `policy`, `store`, `clock`, `onStoreError`, `localShare`, `storeTimeoutMs`, `breaker`, `shadow`, `observe`, `limiter`, `key`, `cost`, `headers`, `retryAfter`, `unidentified`, `functionTimeoutMs`, `preflights`"],
+    ["unknown name", { key, policy: SMALL, nonsense: 1 }, TypeError, "Unknown option `nonsense`. Known options: `skip`, `body`, `respond`, `onDecision`, `refundWhen`, `partitionKey`, `wallClock`, `policy`, `store`, `clock`, `onStoreError`, `localShare`, `storeTimeoutMs`, `breaker`, `shadow`, `observe`, `key`, `cost`, `limiter`, `charges`, `wait`, `headers`, `retryAfter`, `unidentified`, `functionTimeoutMs`, `preflights`"],
     ["skip true", { key, policy: SMALL, skip: true }, TypeError, "Expected `skip` to be a function, got true"],
     ["body as object", { key, policy: SMALL, body: {} }, TypeError, "Expected `body` to be a function, got an object"],
     ["onDecision 1", { key, policy: SMALL, onDecision: 1 }, TypeError, "Expected `onDecision` to be a function, got 1"],
@@ -64,6 +64,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["an unknown name", ["draft-8"], RangeError, `${STYLES} "draft-8"`],
     ["a name that objects have", ["toString"], RangeError, `${STYLES} "toString"`],
     ["draft-6", ["draft-6"], RangeError, `${STYLES} "draft-6". Write: import { draft6 } from "sluice/http"; headers: [draft6]`],
+    ["draft-pr-166", ["draft-pr-166"], RangeError, `${STYLES} "draft-pr-166". Write: import { draftPr166 } from "sluice/http"; headers: [draftPr166]`],
     ["draft-7", ["triple", "draft-7"], RangeError, `${STYLES} "draft-7". Write: import { draft7 } from "sluice/http"; headers: [draft7]`],
     ["x-ratelimit", ["x-ratelimit"], RangeError, `${STYLES} "x-ratelimit". Write: import { xRateLimit } from "sluice/http"; headers: [xRateLimit]`],
     ["null", [null], TypeError, `${STYLES} null. ${VENDOR}`],
@@ -128,7 +129,8 @@ test("undefined options count as left out", () => {
 
 describe("what an option's function returns wrongly fails the request", () => {
   const wrong: [name: string, options: object, message: string][] = [
-    ["policy", { policy: () => ({ capacity: 1, refill: perSecond(1) }) }, "Expected `policy()` to be made by definePolicy, got an object"],
+    ["policy", { policy: () => ({ capacity: 1, refill: perSecond(1) }) }, "Expected `policy()` to be made by definePolicy, \"unlimited\" or \"blocked\", got an object"],
+    ["policy", { policy: () => "free" as never }, "Expected `policy()` to be made by definePolicy, \"unlimited\" or \"blocked\", got \"free\""],
     ["cost", { cost: () => Number.NaN }, "Expected `cost()` to be a whole number of at least 0, got NaN"],
     ["cost as text", { cost: () => "2" }, 'Expected `cost()` to be a whole number of at least 0, got "2"'],
     ["partitionKey", { partitionKey: () => "c2VjcmV0" }, 'Expected `partitionKey()` to be a Uint8Array, got "c2VjcmV0"'],

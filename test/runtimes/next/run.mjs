@@ -1,23 +1,23 @@
-// The tests in Next.js: `node test/runtimes/next/run.mjs [part of a title …]`, after `npm run build`. A route handler on Node,
+// The tests in Next.js: `node test/runtimes/next/run.mjs [part of a title …]`, after
+// `npm run check:runtimes`, which installs Next.js and the packed package. A route handler on Node,
 // route handlers and middleware in the edge runtime, each as `next build` makes it and as `next dev` runs it.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { requireRuntime, ROOT, RUNTIMES, runTests } from "../runtimes.mjs";
+import { installedSluice, requireRuntime, ROOT, RUNTIMES, runTests } from "../runtimes.mjs";
 
-if (!existsSync(join(ROOT, "dist/web.js"))) throw new Error("Expected dist to be there. Run `npm run build` first.");
 const { version } = requireRuntime("next/package.json");
 // Beside node_modules, so that Next.js finds its packages, and in no folder with a configuration of its own.
 const APP = mkdtempSync(join(dirname(RUNTIMES), "next-app-"));
 const NEXT = join(RUNTIMES, "next/dist/bin/next");
 
 cpSync(join(ROOT, "test/runtimes/next/app"), APP, { recursive: true });
-for (const part of ["dist", "package.json"]) cpSync(join(ROOT, part), join(APP, "node_modules/sluice", part), { recursive: true });
+cpSync(installedSluice(), join(APP, "node_modules/sluice"), { recursive: true });
 const running = new Set();
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 process.once("exit", () => {
-  running.forEach(end);
+  for (const command of running) signalGroup(command, "SIGKILL"); // this process is ending and can wait for nothing
   rmSync(APP, { recursive: true, force: true, maxRetries: 5 });
 });
 
@@ -37,10 +37,18 @@ function next(...args) {
   return command;
 }
 
-function end(command) {
+/** Ends a command and its workers: they may clean up for 5 seconds. */
+async function end(command) {
+  signalGroup(command, "SIGTERM");
+  const isLate = await Promise.race([command.ended.then(() => false), new Promise((resolve) => setTimeout(resolve, 5_000, true))]);
+  signalGroup(command, "SIGKILL"); // also a worker that outlives its parent
+  if (isLate) await command.ended;
   running.delete(command);
+}
+
+function signalGroup({ child }, signal) {
   try {
-    process.kill(-command.child.pid, "SIGKILL");
+    process.kill(-child.pid, signal);
   } catch {
     // It has ended.
   }
@@ -65,8 +73,7 @@ async function serving(how, use) {
   } catch (error) {
     throw new Error(`${error.message}\n${command.output.slice(-4_000)}`, { cause: error });
   } finally {
-    end(command);
-    await command.ended;
+    await end(command);
   }
 }
 
@@ -85,6 +92,9 @@ async function checkAll(url) {
   // The share of one process is one token, and an outage is a 503.
   await fetch(`${url}/hangs?key=first`);
   const waited = await Promise.all(Array.from({ length: 50 }, () => fetch(`${url}/hangs?key=ann`)));
+  const times = waited.map(({ headers }) => Number(headers.get("x-decided-in-ms")));
+  // By the runtime's own clock. The timeout is 100 ms.
+  assert.ok(times.every((ms) => ms >= 99 && ms < 1_000), `decided in ${times.join(", ")} ms`);
   assert.deepEqual([200, 503].map((status) => waited.filter((response) => response.status === status).length), [1, 49]);
 }
 

@@ -2,14 +2,14 @@
 import { createRequire } from "node:module";
 import * as front from "sluice";
 import { casStore } from "sluice/cas";
-import { createGate, webReader } from "sluice/http";
+import { createGate, decisionOf, decisionsOf, webReader } from "sluice/http";
 import * as store from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { HELPERS, PROGRAMS } from "../../package/copies.js";
 
 const require = createRequire(import.meta.url);
 const file = (name: string) => require(`./node_modules/sluice/dist/cjs/${name}.cjs`) as object;
-const esm = { ...front, ...store, casStore, createGate, webReader };
+const esm = { ...front, ...store, casStore, createGate, decisionOf, decisionsOf, webReader };
 const cjs = { ...file("index"), ...file("store"), ...file("stores/cas"), ...file("http/index") };
 
 describe("two copies of the package", () => {

@@ -2,7 +2,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { definePolicy, monotonicClock, type PolicyOptions } from "sluice";
 import type { Versioned } from "sluice/cas";
-import { consumeBuckets, fullBucket, type Bucket, type Decision } from "sluice/store";
+import { consumeRecords, type Costs, type Decision, type Records } from "sluice/store";
 
 /** What one Worker asks of another, by name. */
 export interface Namespace<Stub> {
@@ -27,12 +27,10 @@ export class Cell extends DurableObject {
 
 /** The buckets of one key: the policy comes with each call. */
 export class Buckets extends DurableObject {
-  #buckets: Bucket[] | null = null;
+  readonly #records: Records = new Map();
 
-  consume(sent: PolicyOptions, cost: number): Decision {
-    const policy = definePolicy(sent);
-    this.#buckets ??= policy.limits.map(fullBucket);
-    return consumeBuckets(this.#buckets, policy, cost, Math.floor(monotonicClock()));
+  consume(sent: PolicyOptions, costs: Costs): Decision {
+    return consumeRecords(this.#records, definePolicy(sent), costs, Math.floor(monotonicClock())).decision;
   }
 }
 
@@ -44,5 +42,5 @@ export interface CellStub {
 
 /** Buckets as their callers see them. */
 export interface BucketsStub {
-  consume(policy: PolicyOptions, cost: number): Promise<Decision>;
+  consume(policy: PolicyOptions, costs: Costs): Promise<Decision>;
 }

@@ -1,13 +1,14 @@
 // Starts a Worker of this repository in workerd, the runtime of Cloudflare Workers.
 import { basename, join } from "node:path";
 import { build } from "esbuild";
-import { requireRuntime, ROOT } from "../runtimes.mjs";
+import { fromProject, installedSluice, requireRuntime, ROOT } from "../runtimes.mjs";
 
 const { Log, LogLevel, Miniflare } = requireRuntime("miniflare");
 
+installedSluice();
 const bundles = new Map();
 
-/** The code of a Worker as one file, with all that it imports. */
+/** The code of a Worker as one file, with the packed package and all else that it imports. */
 function bundle(entry) {
   let code = bundles.get(entry);
   if (code === undefined) {
@@ -19,6 +20,8 @@ function bundle(entry) {
       format: "esm",
       target: "es2022",
       conditions: ["workerd", "worker", "browser"], // as wrangler does
+      tsconfigRaw: {},
+      plugins: [fromProject()],
       external: ["cloudflare:*"],
       logLevel: "error",
     }).then(({ outputFiles }) => outputFiles[0].text);
@@ -49,7 +52,7 @@ export async function withWorker(entry, use, options = {}) {
   });
   try {
     const url = await miniflare.ready;
-    return await use({ url, fetch: (path, init) => fetch(new URL(path, url), init) });
+    return await use({ url, fetch: (path, init) => fetch(new URL(path, url), init), printed: () => Buffer.concat(output).toString() });
   } catch (error) {
     throw new Error(`${error.message}\n${Buffer.concat(output).toString().slice(-2_000)}`, { cause: error });
   } finally {

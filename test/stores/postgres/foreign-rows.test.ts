@@ -36,7 +36,7 @@ function proveOver(own: { readonly client: PostgresClient; readonly store: Postg
     const together = [{ policy: ten, key: "good", cost: 1 }, { policy: ten, key: "bad", cost: 1 }, { policy: ten, key: "new", cost: 1 }];
     const calls = [
       () => own.store.consume(ten, "bad", 1), () => own.store.consume(ten, "bad", 0), () => own.store.consume(ten, "bad", 11),
-      () => own.store.peek(ten, "bad", 1), () => own.store.refund(ten, "bad", 1), () => own.store.debit(ten, "bad", 1),
+      () => own.store.peek(ten, "bad", 1), () => own.store.adjust(ten, "bad", -1), () => own.store.adjust(ten, "bad", 1), () => own.store.block(ten, "bad", 1),
       () => own.store.consumeTogether(together), () => own.store.consumeTogether([...together].reverse()),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject(foreign);
@@ -72,7 +72,7 @@ function proveOver(own: { readonly client: PostgresClient; readonly store: Postg
     for (const set of ["spent[1] = 9007199254740991", "at[1] = 9007199254740991", "at[1] = -9007199254740991", "p[1] = 9007199254740991", "q[1] = 9007199254740991"]) {
       await poison("ten bad", set);
       expect((await own.store.peek(ten, "bad", 0)).allowed).toBe(true);
-      await own.store.refund(ten, "bad", 1);
+      await own.store.adjust(ten, "bad", -1);
     }
   });
 

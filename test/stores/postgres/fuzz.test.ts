@@ -5,6 +5,8 @@ import pg from "pg";
 import { definePolicy, MemoryStore, type Policy, type PolicyOptions } from "sluice";
 import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { ManualClock } from "sluice/testing";
+import { mapCosts } from "../../../src/core/cost.js";
+import { simplest } from "../../../src/core/limit.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Model } from "../../helpers/model.js";
 import { runs, type Run } from "../../helpers/runs.js";
@@ -22,6 +24,9 @@ async function play({ policies, steps }: Run, client: PostgresClient, table: str
   const core = new MemoryStore({ clock: clock.now });
   const model = new Model();
   const defined = policies.map((policy) => definePolicy(policy));
+  // A block that is over is forgotten with the next write, which changes no answer while the clock moves on (L4).
+  const movesOn = steps.every(({ now }, i) => i === 0 || now >= (steps[i - 1]?.now ?? now));
+  if (movesOn) await startAhead();
   let last: { now: number; chosen: number } | undefined;
   for (const { call, now, cost, choice } of steps) {
     clock.set(now);
@@ -29,25 +34,46 @@ async function play({ policies, steps }: Run, client: PostgresClient, table: str
     const options = policies[chosen] as PolicyOptions;
     const policy = defined[chosen] as Policy;
     last = tally.step(now, chosen, last);
+    // Half of the calls have a cost of its own for each limit.
+    const costs = simplest(policy.limits.map(({ capacity }, place) => (choice % 2 === 0 || place === 0 ? cost : (cost * (place + choice)) % (capacity + 2))));
     if (call === "reset") {
       await store.reset(policy, key);
       // It forgets the limits of all versions of the policy.
       for (const each of defined) core.reset(each, key);
       for (const each of policies) model.reset(each);
-    } else if (call === "refund") {
-      await store.refund(policy, key, cost);
-      core.refund(policy, key, cost);
-      model.refund(options, cost, now);
-    } else if (call === "debit") {
-      await store.debit(policy, key, cost);
-      core.debit(policy, key, cost);
-      model.debit(options, cost, now);
+    } else if (call === "refund" || call === "debit") {
+      const changes = call === "debit" ? costs : mapCosts(policy, costs, (each) => 0 - each);
+      const done = await store.adjust(policy, key, changes);
+      expect(done).toBe(model.adjust(options, changes, now));
+      expect(done).toBe(core.adjust(policy, key, changes));
+    } else if (call === "block") {
+      if (!movesOn) continue;
+      const forMs = 1 + (cost % 100_000);
+      await store.block(policy, key, forMs);
+      core.block(policy, key, forMs);
+      model.block(forMs, now);
     } else {
-      const decision = await store[call](policy, key, cost);
-      expect(decision).toStrictEqual(model[call](options, cost, now));
-      expect(decision).toStrictEqual(core[call](policy, key, cost));
+      const decision = await store[call](policy, key, costs);
+      expect(decision).toStrictEqual(model[call](options, costs, now));
+      expect(decision).toStrictEqual(core[call](policy, key, costs));
       if (!decision.allowed) tally.denials += 1;
     }
+  }
+
+  /** Spends and blocks by a clock that was ahead of the history's: by less than the block is long, or by any time more. */
+  async function startAhead(): Promise<void> {
+    const { now, cost, choice } = steps[0] as Run["steps"][number];
+    const [options, policy] = [policies[0] as PolicyOptions, defined[0] as Policy];
+    const ahead = now + ([1, 100_000, 1e9, 1e12][cost % 4] as number);
+    const forMs = 1 + (cost % 100_000);
+    clock.set(ahead);
+    const done = await store.adjust(policy, key, 1 + cost);
+    expect(done).toBe(model.adjust(options, 1 + cost, ahead));
+    expect(done).toBe(core.adjust(policy, key, 1 + cost));
+    if (choice % 2 === 0) return;
+    await store.block(policy, key, forMs);
+    core.block(policy, key, forMs);
+    model.block(forMs, ahead);
   }
 }
 

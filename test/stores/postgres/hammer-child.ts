@@ -13,7 +13,7 @@ const client = {
   async query(text: string, values: unknown[]) {
     const answer = await pool.query(text, values);
     const [row] = answer.rows as { now_ms: string; fits: boolean }[];
-    if (row !== undefined) told.push([Number(row.now_ms), row.fits, (values[2] as number[])[0] as number]);
+    if (row !== undefined) told.push([Number(row.now_ms), row.fits, (values[4] as number[])[0] as number]);
     return answer;
   },
 };

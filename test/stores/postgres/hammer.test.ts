@@ -93,7 +93,7 @@ describe("without a server", () => {
     const decision: Decision = await limiter.consume("a");
     expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
     expect(String((decision as { error?: unknown }).error)).toContain("ECONNREFUSED");
-    const asks = [store.peek(policy, "a", 1), store.consumeTogether([{ policy, key: "a", cost: 1 }]), store.refund(policy, "a", 1), store.reset(policy, "a"), store.migrate()];
+    const asks = [store.peek(policy, "a", 1), store.consumeTogether([{ policy, key: "a", cost: 1 }]), store.adjust(policy, "a", -1), store.block(policy, "a", 1), store.reset(policy, "a"), store.migrate()];
     for (const answer of await Promise.allSettled(asks)) {
       expect(answer).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("ECONNREFUSED") } });
     }

@@ -31,10 +31,10 @@ describe("a statement without an answer", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
     sent = [];
     const client: PostgresClient = {
-      query: (_, [what, names, tokens]) =>
+      query: (_, [what, names, , , tokens]) =>
         new Promise((resolve) => {
           const now = String(clock.now());
-          const rows = (found: Found[]) => found.map(({ spent, fits }) => ({ fits, spent_before: String(spent * UNITS), lag: "0", now_ms: now }));
+          const rows = (found: Found[]) => found.map(({ spent, fits }) => ({ fits, spent_before: String(spent * UNITS), lag: "0", now_ms: now, block_ms: "0" }));
           sent.push({ what, names, tokens, answer: (...found) => resolve({ rows: rows(found) }) } as Sent);
         }),
     };

@@ -1,7 +1,7 @@
 // How the table and the function come to be, and who may do what.
 import { readFileSync } from "node:fs";
 import pg from "pg";
-import { definePolicy, perHour } from "sluice";
+import { definePolicy, perHour, type Policy } from "sluice";
 import { postgresSchema, PostgresStore, type PostgresClient } from "sluice/postgres";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
@@ -9,7 +9,7 @@ import { describeWith, postgresUrl } from "../../helpers/services.js";
 const ROLE = "sluice_app";
 const SCHEMA = "sluice_Schema";
 const table = `${SCHEMA}.Limits`;
-/** What `postgresSchema` returned for `table` before the function checked rows. */
+/** What `postgresSchema` returned for `table` when all limits of a bucket had one cost. */
 const olderSchema = readFileSync(new URL("older-schema.sql", import.meta.url), "utf8");
 const ten = definePolicy({ name: "ten", capacity: 10, refill: perHour(10) });
 
@@ -74,47 +74,60 @@ describeWith("postgres", "migrate", () => {
   });
 
   const two = definePolicy({ name: "two", limits: [{ name: "a", capacity: 10, refill: perHour(10) }, { name: "b", capacity: 20, refill: perHour(1) }] });
-  const left = async (store: PostgresStore): Promise<unknown> => (await store.peek(two, "a", 1)).limits?.map(({ remaining }) => remaining);
 
-  test("an older function goes on working for this client, until it is brought up to date", async () => {
+  /** A call as a process of the older version makes it: one number of tokens for all limits of the bucket. */
+  async function older(what: string, { name, limits }: Policy, tokens: number): Promise<{ fits: boolean; spent_before: string }[]> {
+    const list = (of: "name" | "capacity" | "unitsPerMs" | "unitsPerToken" | "fullMs"): unknown[] => limits.map((limit) => limit[of]);
+    const { rows } = await pool.query(
+      `SELECT * FROM "${SCHEMA}"."Limits_decide"($1::text, $2::text[], $3::bigint[], $4::int[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint)`,
+      [what, [`${name} a`], [tokens], limits.map(() => 1), list("name"), list("capacity"), list("unitsPerMs"), list("unitsPerToken"), list("fullMs"), null],
+    );
+    return rows;
+  }
+
+  test("older and new processes run side by side on their own functions, and share what is spent", async () => {
+    await pool.query(olderSchema);
+    expect((await older("c", two, 8)).map(({ fits }) => fits)).toEqual([true, true]);
+    const store = new PostgresStore(pool, { table, denyCacheMs: 0 });
+    const left = async (): Promise<unknown> => (await store.peek(two, "a", 1)).limits?.map(({ remaining }) => remaining);
+    for (let i = 0; i < 2; i++) await store.migrate();
+    expect((await pool.query("SELECT 1 FROM pg_proc WHERE proname = 'Limits_decide'")).rows).toHaveLength(2);
+
+    expect(await left()).toEqual([2, 12]);
+    expect((await store.consume(two, "a", [1, 5])).allowed).toBe(true);
+    expect((await older("c", two, 2)).map(({ fits }) => fits)).toEqual([false, true]);
+    await older("r", two, 3);
+    await older("b", two, 1);
+    expect(await left()).toEqual([3, 9]);
+    expect(await store.adjust(two, "a", [-1, 9])).toBe(true);
+    expect((await older("p", two, 1)).map(({ fits }) => fits)).toEqual([true, false]);
+    await older("d", two, 0);
+    expect(await left()).toEqual([10, 20]);
+  });
+
+  test("an older process keeps a block that it cannot see, and its reset ends it", async () => {
     await pool.query(olderSchema);
     const store = new PostgresStore(pool, { table, denyCacheMs: 0 });
-    for (const migrate of [async () => undefined, () => store.migrate()]) {
-      await migrate();
-      expect((await store.consume(two, "a", 8)).allowed).toBe(true);
-      expect((await store.consume(two, "a", 3)).allowed).toBe(false);
-      await store.refund(two, "a", 3);
-      await store.debit(two, "a", 1);
-      expect(await left(store)).toEqual([4, 14]);
-      expect((await store.consumeTogether([{ policy: two, key: "a", cost: 1 }, { policy: ten, key: "a", cost: 1 }])).map(({ allowed }) => allowed)).toEqual([true, true]);
-      for (const policy of [two, ten]) await store.reset(policy, "a");
-      expect(await left(store)).toEqual([10, 20]);
-    }
-  });
-
-  test("the function goes on working for older clients, which expect one row per limit from every call", async () => {
-    const sent: unknown[][] = [];
-    const client: PostgresClient = { query: (text, values) => (sent.push(values), pool.query(text, values)) };
-    const store = new PostgresStore(client, { table });
     await store.migrate();
-    sent.length = 0;
-    await store.consume(two, "a", 8);
-    await store.refund(two, "a", 1);
-    await store.debit(two, "a", 1);
-    await store.reset(two, "a");
-    for (const values of sent) {
-      const { rows } = await pool.query(`SELECT fits, spent_before, lag FROM "${SCHEMA}"."Limits_decide"($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, values);
-      expect([values[0], rows.length]).toEqual([values[0], 2]);
-    }
-    expect(await left(store)).toEqual([10, 20]);
-    // A row that holds no bucket: `fits` is false and contradicts the full bucket that null stands for there.
-    await store.consume(two, "a", 8);
-    await pool.query(`UPDATE "${SCHEMA}"."Limits" SET p[2] = 0`);
-    const { rows } = await pool.query(`SELECT fits, spent_before, lag FROM "${SCHEMA}"."Limits_decide"($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, sent[0]);
-    expect(rows).toEqual(Array(2).fill({ fits: false, spent_before: null, lag: "0" }));
+    await store.block(ten, "a", 3_600_000);
+    expect((await older("c", ten, 4))[0]?.fits).toBe(true);
+    expect(await store.consume(ten, "a", 1)).toMatchObject({ allowed: false, reason: "limited" });
+    await older("d", ten, 0);
+    expect((await store.consume(ten, "a", 1)).remaining).toBe(9);
   });
 
-  test("before it has run, the error names the function that is missing", async () => {
+  test("what is documented to take away the older function leaves the new one", async () => {
+    const [, drop] = /```sql\n(DROP FUNCTION sluice_decide\([^`]+)```/.exec(readFileSync("docs/stores/postgres.md", "utf8")) as unknown as [string, string];
+    await pool.query(olderSchema);
+    const store = new PostgresStore(pool, { table });
+    await store.migrate();
+    await pool.query(drop.replace("sluice_decide", `"${SCHEMA}"."Limits_decide"`));
+    expect((await pool.query("SELECT 1 FROM pg_proc WHERE proname = 'Limits_decide'")).rows).toHaveLength(1);
+    expect((await store.consume(ten, "a", 1)).remaining).toBe(9);
+  });
+
+  test.each(["nothing", "the older function"])("before it has run, with %s there, the error names the function that is missing", async (there) => {
+    if (there !== "nothing") await pool.query(olderSchema);
     await expect(new PostgresStore(pool, { table }).consume(ten, "a", 1)).rejects.toThrow('function sluice_Schema.Limits_decide');
   });
 });

@@ -16,6 +16,7 @@ CREATE OR REPLACE FUNCTION "sluice_Schema"."Limits_decide"(what text, buckets te
 RETURNS TABLE (fits boolean, spent_before bigint, lag bigint, now_ms bigint)
 LANGUAGE plpgsql
 SET enable_seqscan = off -- a plan made while the table was small would live on in the connections of a pool
+SET lock_timeout = '1s' -- calls that wait for a bucket that a transaction holds would take all connections of a pool
 AS $$
 DECLARE
   most CONSTANT bigint := 9007199254740991; -- 2^53 - 1
@@ -23,6 +24,9 @@ DECLARE
   kept "sluice_Schema"."Limits"%ROWTYPE;
   place int;
   k int;
+  dims text;
+  foreign_row boolean;
+  any_foreign boolean := false;
   s bigint;
   l bigint;
   found_spent bigint[];
@@ -57,13 +61,26 @@ BEGIN
   END IF;
   now := coalesce(clock, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
 
+  -- The whole row goes, with limits that the policy no longer has, whatever is in it. The rows below say that all fit.
+  IF what = 'd' THEN
+    DELETE FROM "sluice_Schema"."Limits" WHERE bucket = ANY (buckets);
+  END IF;
+
   k := 1;
   FOR i IN 1 .. cardinality(buckets) LOOP
     SELECT * INTO kept FROM "sluice_Schema"."Limits" WHERE bucket = buckets[i];
+    -- Numbers out of these ranges divide by zero or overflow below. A null in them makes the condition null.
+    dims := array_dims(kept.names);
+    foreign_row := kept.bucket IS NOT NULL AND (
+      dims = '[1:' || cardinality(kept.names) || ']'
+      AND array_dims(kept.spent) = dims AND array_dims(kept.at) = dims AND array_dims(kept.p) = dims AND array_dims(kept.q) = dims
+      AND 0 <= ALL (kept.spent) AND most >= ALL (kept.spent) AND -most <= ALL (kept.at) AND most >= ALL (kept.at)
+      AND 1 <= ALL (kept.p) AND most >= ALL (kept.p) AND 1 <= ALL (kept.q) AND most >= ALL (kept.q)) IS NOT TRUE;
+    any_foreign := any_foreign OR foreign_row;
     WHILE part[k] = i LOOP
       s := 0;
       l := 0;
-      place := array_position(kept.names, limits[k]);
+      place := CASE WHEN NOT foreign_row THEN array_position(kept.names, limits[k]) END;
       renumbered[k] := place IS NOT NULL AND (kept.p[place] <> per_ms[k] OR kept.q[place] <> per_token[k]);
       -- A record that is further ahead of the clock than a whole refill is impossible, and counts as absent.
       IF place IS NOT NULL AND kept.at[place] - now <= full_ms[k] THEN
@@ -77,8 +94,8 @@ BEGIN
       END IF;
       found_spent[k] := s;
       found_lag[k] := l;
-      fits := tokens[i] = 0 OR (tokens[i] <= capacity[k] AND s <= (capacity[k] - least(tokens[i], capacity[k])) * per_token[k]);
-      spent_before := s;
+      fits := NOT foreign_row AND (tokens[i] = 0 OR (tokens[i] <= capacity[k] AND s <= (capacity[k] - least(tokens[i], capacity[k])) * per_token[k]));
+      spent_before := CASE WHEN NOT foreign_row THEN s END;
       lag := l;
       now_ms := now;
       RETURN NEXT;
@@ -86,6 +103,8 @@ BEGIN
       k := k + 1;
     END LOOP;
   END LOOP;
+
+  IF any_foreign OR what = 'd' THEN RETURN; END IF;
 
   -- A sum that does not fit is not a decision yet, so it may not even settle.
   IF what = 's' THEN
@@ -121,9 +140,8 @@ BEGIN
         kept.spent[place] := CASE what
           WHEN 'c' THEN found_spent[k] + CASE WHEN all_fit THEN tokens[i] * per_token[k] ELSE 0 END
           WHEN 'r' THEN greatest(0, found_spent[k] - tokens[i]::numeric * per_token[k])::bigint
-          -- A debt ends at twice the capacity, or at what was spent before where that is more.
-          WHEN 'b' THEN greatest(found_spent[k], least(found_spent[k] + tokens[i]::numeric * per_token[k], 2 * capacity[k] * per_token[k], most))::bigint
-          ELSE 0 END;
+          -- A debit. A debt ends at twice the capacity, or at what was spent before where that is more.
+          ELSE greatest(found_spent[k], least(found_spent[k] + tokens[i]::numeric * per_token[k], 2 * capacity[k] * per_token[k], most))::bigint END;
         kept.at[place] := now + found_lag[k];
         kept.p[place] := per_ms[k];
         kept.q[place] := per_token[k];

@@ -21,9 +21,9 @@ describeWith("postgres", "reservations over Postgres", () => {
       return Number((rows[0] as { kept: string }).kept);
     };
     await store.consume(policy, "ann", 4);
-    await store.debit(policy, "ann", 9);
+    await store.adjust(policy, "ann", 9);
     expect(await keptMs()).toBeGreaterThan(13 * day - 60_000);
-    await store.debit(policy, "ann", 100);
-    expect(await keptMs()).toBeGreaterThan(20 * day - 60_000);
+    await store.adjust(policy, "ann", 100);
+    expect(await keptMs()).toBeGreaterThan(113 * day - 60_000);
   });
 });

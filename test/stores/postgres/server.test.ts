@@ -69,12 +69,12 @@ describeWith("postgres", "what is written to Postgres", () => {
   });
 
   test("a bucket that is full has no row: at first, after a refund, after a reset", async () => {
-    await own.store.refund(ten, "a", 5);
+    await own.store.adjust(ten, "a", -5);
     await own.store.reset(ten, "a");
     await own.store.consume(ten, "a", 0);
     expect(await own.rows()).toBe(0);
     await own.store.consume(ten, "a", 5);
-    await own.store.refund(ten, "a", 7);
+    await own.store.adjust(ten, "a", -7);
     expect(await own.rows()).toBe(0);
     await own.store.consume(ten, "a", 5);
     await own.store.reset(ten, "a");
@@ -86,9 +86,72 @@ describeWith("postgres", "what is written to Postgres", () => {
     const names = async (): Promise<string[]> => (await own.pool.query(`SELECT names FROM ${TABLE}`)).rows[0].names;
     expect(await names()).toEqual(["a", "b"]);
     own.clock.advance(1_000);
-    await own.store.refund(two, "unknown", 1);
+    await own.store.adjust(two, "unknown", -1);
     await own.store.consume(two, "a", 0);
     expect(await names()).toEqual(["a"]);
+  });
+
+  test("L19 · each limit is charged its own cost, and an adjustment changes each by its own tokens", async () => {
+    const spent = async (): Promise<unknown> => (await own.pool.query(`SELECT names, spent FROM ${TABLE}`)).rows;
+    await own.store.consume(two, "a", [2, 0]);
+    expect(await spent()).toEqual([{ names: ["a"], spent: ["2400000"] }]);
+    expect(await own.store.adjust(two, "a", [-1, 7])).toBe(true);
+    expect(await spent()).toEqual([{ names: ["a", "b"], spent: ["1200000", "7000"] }]);
+  });
+
+  test("an adjustment that a limit cannot hold changes no limit, however large it is", async () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    const yearly = definePolicy({ name: "huge", limits: [{ name: "a", capacity: 3, refill: perHour(3) }, { name: "b", capacity: 1, refill: { tokens: 1, everyMs: most } }] });
+    await own.store.consume(yearly, "a", [1, 0]);
+    const before = await versions();
+    for (const changes of [[-1, 2], [1, most], most, [most, -most]]) expect(await own.store.adjust(yearly, "a", changes)).toBe(false);
+    expect(await versions()).toEqual(before);
+    expect(await own.store.adjust(yearly, "a", [1, 1])).toBe(true);
+    expect(await own.store.adjust(yearly, "a", [0, 1])).toBe(false);
+    expect((await own.store.peek(yearly, "a", 0)).limits?.map(({ remaining }) => remaining)).toEqual([1, 0]);
+    expect(await own.store.adjust(yearly, "a", -most)).toBe(true);
+    expect(await own.rows()).toBe(0);
+  });
+
+  test("a block is a record of its own, which is kept until its end and goes with the next write after it", async () => {
+    const records = async (): Promise<unknown> => (await own.pool.query(`SELECT names, spent, sweep_after >= at[1] + spent[1] AS kept FROM ${TABLE}`)).rows;
+    await own.store.block(ten, "a", HOUR);
+    expect(await records()).toEqual([{ names: ["!"], spent: ["3600000"], kept: true }]);
+    own.clock.advance(HOUR / 2);
+    await own.store.block(ten, "a", 1);
+    expect(await records()).toEqual([{ names: ["!"], spent: ["1800000"], kept: true }]);
+    await own.store.adjust(ten, "a", 4);
+    expect(await records()).toEqual([{ names: ["!", "ten"], spent: ["1800000", "1440000"], kept: true }]);
+    own.clock.advance(HOUR / 2);
+    await own.store.consume(ten, "a", 3);
+    expect(await records()).toMatchObject([{ names: ["ten"] }]);
+  });
+
+  test("L3, L14 · a refusal by a block writes nothing, at any cost, but that it settles a record in old numbers", async () => {
+    const slower = definePolicy({ name: "ten", capacity: 10, refill: perHour(7) });
+    await own.store.consume(ten, "a", 1);
+    await own.store.block(ten, "a", HOUR);
+    const before = await versions();
+    for (const cost of [0, 1, 11]) {
+      expect((await own.store.consume(ten, "a", cost)).allowed).toBe(false);
+      expect((await own.store.consumeTogether([{ policy: two, key: "a", cost: 1 }, { policy: ten, key: "a", cost }])).map(({ allowed }) => allowed)).toEqual([true, false]);
+    }
+    expect(await versions()).toEqual(before);
+    expect((await own.store.consume(slower, "a", 0)).allowed).toBe(false);
+    expect(await versions()).toMatchObject([{ names: ["ten", "!"], p: ["7", "1"] }]);
+  });
+
+  test("L13 · a block is swept away after its end, and not before", async () => {
+    const wave = async (name: string): Promise<void> => {
+      for (let i = 0; i < 20; i++) await own.store.consumeTogether(Array.from({ length: 50 }, (_, j) => ({ policy: ten, key: `${name} ${50 * i + j}`, cost: 1 })));
+    };
+    await own.store.block(ten, "blocked", HOUR);
+    own.clock.advance(HOUR - 1);
+    await wave("before");
+    expect(await own.store.consume(ten, "blocked", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    own.clock.advance(1 + 2 ** 20);
+    await wave("after");
+    expect((await own.pool.query(`SELECT 1 FROM ${TABLE} WHERE bucket = 'ten blocked'`)).rows).toEqual([]);
   });
 
   test("updates touch no index", async () => {

@@ -1,40 +1,15 @@
 // A bucket has one statement in flight at a time, so a crowd at one bucket leaves connections of the pool to others.
-import fc from "fast-check";
 import pg from "pg";
-import { definePolicy, MemoryStore, perHour, type Decision, type Policy } from "sluice";
+import { definePolicy, perHour, type Decision, type Policy } from "sluice";
 import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
+import { watched } from "./watched.js";
 
 const TABLE = "sluice_turns";
 const policy = definePolicy({ name: "fifty", capacity: 50, refill: perHour(1) });
 const narrow = definePolicy({ name: "narrow", limits: [{ name: "a", capacity: 7, refill: perHour(1) }, { name: "b", capacity: 9, refill: perHour(2) }] });
-
-/** What one statement asked for: the tokens of each of its buckets. */
-type Statement = ReadonlyMap<string, number>;
-
-/** A client that notes each statement, and complains of two at once about one bucket. */
-function watched(pool: PostgresClient): { client: PostgresClient; statements: Statement[] } {
-  const statements: Statement[] = [];
-  const inFlight = new Set<string>();
-  const client: PostgresClient = {
-    async query(text, values) {
-      const names = values[1] as string[];
-      for (const name of names) {
-        if (inFlight.has(name)) throw new Error(`Two statements at once about ${name}`);
-        inFlight.add(name);
-      }
-      statements.push(new Map(names.map((name, i) => [name, (values[2] as number[])[i] as number])));
-      try {
-        return await pool.query(text, values);
-      } finally {
-        for (const name of names) inFlight.delete(name);
-      }
-    },
-  };
-  return { client, statements };
-}
 
 describeWith("postgres", "queues on Postgres", () => {
   const own = ownTable(TABLE);
@@ -101,10 +76,10 @@ describeWith("postgres", "queues on Postgres", () => {
     expect(await store.consume(quick, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 900 });
   });
 
-  test("refund and reset of this process are seen at once, those of another within denyCacheMs", async () => {
+  test("a refund and a reset of this process are seen at once, those of another within denyCacheMs", async () => {
     const store = storeOn(pool);
     await store.consume(policy, "a", 50);
-    for (const give of [() => store.refund(policy, "a", 50), () => store.reset(policy, "a")]) {
+    for (const give of [() => store.adjust(policy, "a", -50), () => store.reset(policy, "a")]) {
       expect((await store.consume(policy, "a", 1)).allowed).toBe(false);
       const refused = store.consume(policy, "a", 2);
       const given = give();
@@ -151,6 +126,46 @@ describeWith("postgres", "queues on Postgres", () => {
     expect(rows[2]).toMatchObject([{ p: ["7"] }]);
   });
 
+  test("L19 · what waits is decided by the sum of each limit", async () => {
+    const { client, statements } = watched(pool);
+    const store = storeOn(client);
+    // The second limit has nine: four of these fit, and a fifth would not.
+    const decisions = await Promise.all(Array.from({ length: 6 }, () => store.consume(narrow, "a", [1, 2])));
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, true, false, false]);
+    expect(decisions[3]?.limits).toMatchObject([{ cost: 1, remaining: 3 }, { cost: 2, remaining: 1 }]);
+    expect(decisions[5]).toMatchObject({ limit: "b", cost: 2, remaining: 1 });
+    // The first alone, the three that fit beside it, and one that is refused.
+    expect(statements.map((statement) => [...statement.values()])).toEqual([[1], [3], [1]]);
+    // What one limit has left is no obstacle to a cost that leaves it out.
+    expect((await Promise.all(Array.from({ length: 3 }, () => store.consume(narrow, "a", [1, 0])))).map(({ allowed }) => allowed)).toEqual([true, true, true]);
+  });
+
+  test.each([0, 1_000])("a block refuses all that waits, also what costs nothing, with a deny cache of %i ms", async (denyCacheMs) => {
+    const { client, statements } = watched(pool);
+    const store = storeOn(client, denyCacheMs);
+    const costs = [0, 0, 1, 0, 51, 2];
+    const ask = (): Promise<Decision[]> => Promise.all(costs.map((cost) => store.consume(policy, "a", cost)));
+    const [blocked, refused] = await Promise.all([store.block(policy, "a", 100), ask()]);
+    expect(blocked).toBeUndefined();
+    expect(refused.map(({ reason, retryAfterMs }) => [reason, retryAfterMs])).toEqual(costs.map((cost) => (cost > 50 ? ["cost_above_capacity", Infinity] : ["limited", 100])));
+    expect(statements).toHaveLength(2);
+    own.clock.advance(100);
+    expect((await ask()).map(({ allowed }) => allowed)).toEqual(costs.map((cost) => cost <= 50));
+  });
+
+  test("a block of this process is seen at once, one of another within denyCacheMs", async () => {
+    const store = storeOn(pool);
+    await store.consume(policy, "a", 50);
+    expect(await store.consume(policy, "a", 1)).toMatchObject({ retryAfterMs: 3_600_000 });
+    await store.block(policy, "a", 5_000_000);
+    expect(await store.consume(policy, "a", 1)).toMatchObject({ retryAfterMs: 5_000_000 });
+    await own.store.block(policy, "a", 6_000_000);
+    own.clock.advance(999);
+    expect(await store.consume(policy, "a", 1)).toMatchObject({ retryAfterMs: 4_999_001 });
+    own.clock.advance(1);
+    expect(await store.consume(policy, "a", 1)).toMatchObject({ retryAfterMs: 5_999_000 });
+  });
+
   test("a statement that fails, fails those who waited for it and nobody after", async () => {
     let broken = true;
     const flaky: PostgresClient = { query: (text, values) => (broken ? Promise.reject(new Error("broken")) : pool.query(text, values)) };
@@ -174,57 +189,5 @@ describeWith("postgres", "queues on Postgres", () => {
     await holder.query("COMMIT");
     holder.release(true);
     expect(await store.consume(policy, "held", 1)).toMatchObject({ allowed: true, remaining: 48 });
-  });
-
-  const keys = fc.constantFrom("a", "b", "c");
-  const cost = fc.oneof(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 60 }));
-  const asks = fc.record({ what: fc.oneof({ weight: 12, arbitrary: fc.constant("consume" as const) }, fc.constantFrom("peek" as const, "refund", "reset", "together")), many: fc.boolean(), key: keys, cost });
-
-  type Ask = typeof asks extends fc.Arbitrary<infer A> ? A : never;
-
-  test("L8, L10 · what is asked in one tick is decided as if it had been asked one after the other", async () => {
-    const tally = { asks: 0, statements: 0, denials: 0 };
-    let run = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(asks, { minLength: 10, maxLength: 60 }), { minLength: 1, maxLength: 4 }), fc.constantFrom(0, 1_000), async (ticks, denyCacheMs) => {
-        const { client, statements } = watched(pool);
-        const store = storeOn(client, denyCacheMs);
-        const core = new MemoryStore({ clock: own.clock.now });
-        run += 1;
-        for (const tick of ticks) {
-          const answers = tick.map(async ({ what, many, key: name, cost: tokens }) => {
-            const [one, key] = [many ? narrow : policy, `${run} ${name}`];
-            const [is, should] = both(what, one, key, tokens);
-            for (const [i, expected] of should.entries()) {
-              const decision = (await is)[i] as Decision;
-              // Of several that are refused at one instant, one may be told what was left before others were granted.
-              if (expected.allowed || what !== "consume") expect(decision).toEqual(expected);
-              else expect(decision).toMatchObject({ allowed: false, reason: expected.reason });
-              if (!expected.allowed) tally.denials += 1;
-            }
-            await is;
-          });
-          await Promise.all(answers);
-          own.clock.advance(tick.length % 3);
-        }
-        tally.asks += ticks.flat().length;
-        tally.statements += statements.length;
-
-        /** Asks the store and at once the core, which answers in the order of asking. */
-        function both(what: Ask["what"], one: Policy, key: string, tokens: number): [Promise<readonly Decision[]>, readonly Decision[]] {
-          if (what === "refund") return [store.refund(one, key, tokens).then(() => []), (core.refund(one, key, tokens), [])];
-          if (what === "reset") return [store.reset(one, key).then(() => []), (core.reset(one, key), [])];
-          if (what !== "together") return [store[what](one, key, tokens).then((decision) => [decision]), [core[what](one, key, tokens)]];
-          const charges = [{ policy: narrow, key, cost: tokens % 5 }, { policy, key, cost: tokens }];
-          if (tokens % 2 === 0) charges.reverse();
-          const would = charges.map((charge) => core.peek(charge.policy, charge.key, charge.cost));
-          const all = would.every(({ allowed }) => allowed);
-          return [store.consumeTogether(charges), all ? charges.map((charge) => core.consume(charge.policy, charge.key, charge.cost)) : would];
-        }
-      }),
-      { numRuns: 60 },
-    );
-    console.log(`Postgres, in one tick: ${tally.asks} asked by ${tally.statements} statements, ${tally.denials} refused`);
-    expect(tally.denials).toBeGreaterThan(tally.asks / 20);
   });
 });

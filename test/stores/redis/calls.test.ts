@@ -190,12 +190,12 @@ describeWith("redis-server", "calls to Redis", () => {
     expect(calls).toEqual([1]);
   });
 
-  test("refund and reset of this process are seen at once; those of others within denyCacheMs", async () => {
+  test("adjustments and resets of this process are seen at once; those of others within denyCacheMs", async () => {
     const clock = new ManualClock();
     const slow = definePolicy({ name: "tier", capacity: 3, refill: perHour(1) });
     const [one, other] = [new RedisStore(client, { clock: clock.now }), new RedisStore(client, { clock: clock.now })];
     await one.consume(slow, "a", 3);
-    for (const give of [() => one.refund(slow, "a", 3), () => one.reset(slow, "a")]) {
+    for (const give of [() => one.adjust(slow, "a", -3), () => one.reset(slow, "a")]) {
       await one.consume(slow, "a", 1);
       await give();
       expect((await one.consume(slow, "a", 3)).allowed).toBe(true);
@@ -212,6 +212,52 @@ describeWith("redis-server", "calls to Redis", () => {
     await other.reset(slow, "a");
     clock.advance(1_000);
     expect((await one.consume(slow, "a", 1)).allowed).toBe(true);
+  });
+
+  test("a block of this process is seen at once, and its end; one of another process after denyCacheMs at the latest", async () => {
+    const clock = new ManualClock();
+    const slow = definePolicy({ name: "tier", capacity: 3, refill: { tokens: 1, everyMs: 5_000 } });
+    const [one, other] = [new RedisStore(client, { clock: clock.now }), new RedisStore(client, { clock: clock.now })];
+    await one.consume(slow, "a", 3);
+    expect((await one.consume(slow, "a", 1)).retryAfterMs).toBe(5_000);
+    await one.block(slow, "a", 60_000);
+    expect((await one.consume(slow, "a", 1)).retryAfterMs).toBe(60_000);
+    expect(one.recall(slow, "a", 0)).toMatchObject({ allowed: false, retryAfterMs: 60_000 });
+    await other.block(slow, "a", 90_000);
+    clock.advance(999);
+    // Too short, and refused all the same.
+    expect(await one.consume(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 59_001 });
+    clock.advance(1);
+    expect(await one.consume(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 89_000 });
+    clock.advance(88_500);
+    expect(await one.consume(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 500 });
+    clock.advance(499);
+    expect(one.recall(slow, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    clock.advance(1);
+    expect(one.recall(slow, "a", 1)).toBeNull();
+    expect(await one.consume(slow, "a", 3)).toMatchObject({ allowed: true });
+  });
+
+  test("an adjustment that would pass 2^53 - 1 units fails alone in its call, and changes nothing", async () => {
+    const { calls, store } = counting(client, { clock: () => 0, denyCacheMs: 0 });
+    const two = definePolicy({ name: "two", limits: [{ name: "a", capacity: 9, refill: perSecond(1) }, { name: "b", capacity: 9, refill: perHour(1) }] });
+    const most = Math.floor(Number.MAX_SAFE_INTEGER / 3_600_000);
+    await store.consume(two, "a", [2, 3]);
+    calls.length = 0;
+    const answers = await Promise.all([
+      store.adjust(two, "a", [-1, most - 2]),
+      store.consume(two, "a", [1, 1]),
+      store.adjust(two, "b", [-1, most]),
+      store.adjust(two, "b", [0, 1]),
+      store.adjust(two, "a", [-1, -1]),
+      store.peek(two, "a", 0),
+      store.peek(two, "b", 0),
+    ]);
+    expect(calls).toEqual([7]);
+    expect(answers).toMatchObject([
+      false, { allowed: true, limits: [{ remaining: 6 }, { remaining: 5 }] }, true, false, true,
+      { limits: [{ remaining: 7 }, { remaining: 6 }] }, { limits: [{ remaining: 9 }, { remaining: 0, resetMs: most * 3_600_000 }] },
+    ]);
   });
 
   test("a denial that was on its way when its key was reset is not remembered", async () => {
@@ -238,7 +284,7 @@ describeWith("redis-server", "calls to Redis", () => {
     expect((await store.consume(slow, "a", 1)).allowed).toBe(true);
   });
 
-  test.each(["reset", "refund"] as const)("a %s whose answer is lost is seen at once, too", async (give) => {
+  test.each(["reset", "adjust"] as const)("a call of %s whose answer is lost is seen at once, too", async (give) => {
     const slow = definePolicy({ name: "tier", capacity: 1, refill: perHour(1) });
     let carryOut: (() => void) | undefined;
     // A client of several connections, of which one waits, and breaks once the server has done what it was told.
@@ -256,7 +302,7 @@ describeWith("redis-server", "calls to Redis", () => {
     const store = new RedisStore(pool, { batch: false, clock: () => 0 });
     await store.consume(slow, "a", 1);
     breaks = true;
-    const given = give === "reset" ? store.reset(slow, "a") : store.refund(slow, "a", 1);
+    const given = give === "reset" ? store.reset(slow, "a") : store.adjust(slow, "a", -1);
     while (carryOut === undefined) await new Promise(setImmediate);
     expect((await store.consume(slow, "a", 1)).allowed).toBe(false);
     carryOut();

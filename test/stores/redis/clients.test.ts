@@ -17,10 +17,16 @@ async function works(client: RedisClient, options: RedisStoreOptions): Promise<v
   const asked = await Promise.all(keys.flatMap((key) => Array.from({ length: 60 }, () => store.consume(policy, key, 1))));
   keys.forEach((_, i) => expect(allowed(asked.slice(i * 60, (i + 1) * 60))).toBe(40));
   const [key] = keys as [string];
-  await store.refund(policy, key, 7);
+  expect(await store.adjust(policy, key, -7)).toBe(true);
   expect(await store.peek(policy, key, 7)).toMatchObject({ allowed: true, remaining: 7 });
+  expect(await store.adjust(policy, key, Number.MAX_SAFE_INTEGER)).toBe(false);
+  await store.block(policy, key, 2_147_483_647_000);
+  const { allowed: isAllowed, retryAfterMs } = await store.peek(policy, key, 0);
+  expect([isAllowed, Math.ceil(retryAfterMs / 60_000_000)]).toEqual([false, 35_792]);
   await store.reset(policy, key);
   expect(await store.consume(policy, key, 1)).toMatchObject({ allowed: true, remaining: 39 });
+  const two = definePolicy({ name: "two", limits: [{ name: "requests", capacity: 40, refill: perHour(1) }, { name: "tokens", capacity: 900, refill: perHour(1) }] });
+  expect(await store.consume(two, key, [1, 200])).toMatchObject({ limits: [{ cost: 1, remaining: 39 }, { cost: 200, remaining: 700 }] });
 }
 
 async function worksTogether(client: RedisClient, options: RedisStoreOptions): Promise<void> {

@@ -86,7 +86,7 @@ describeWith("redis-server", "Redis with replicas", () => {
     await new RedisStore(there).consume(policy, "empty", 2_000);
     await heard(primary, replica);
     const store = new RedisStore(here);
-    for (const ask of [() => store.consume(policy, "full", 1), () => store.refund(policy, "empty", 1), () => store.consumeTogether?.([{ policy, key: "full", cost: 1 }])]) {
+    for (const ask of [() => store.consume(policy, "full", 1), () => store.adjust(policy, "empty", -1), () => store.block(policy, "empty", 1), () => store.consumeTogether?.([{ policy, key: "full", cost: 1 }])]) {
       await expect(ask()).rejects.toThrow("READONLY");
     }
     expect(await store.peek(policy, "full", 1)).toMatchObject({ allowed: true, remaining: 2_000 });

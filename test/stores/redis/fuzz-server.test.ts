@@ -5,6 +5,7 @@ import { Redis } from "ioredis";
 import { definePolicy, MemoryStore, type Decision, type Policy, type PolicyOptions } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
+import { simplest, type Costs } from "../../../src/core/limit.js";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Snapshot } from "../../../src/stores/shared/snapshot.js";
 import { playInLanes, removeKeys } from "../../helpers/lanes.js";
@@ -25,11 +26,11 @@ let keys = 0;
 
 interface Asked {
   readonly call: "consume" | "peek";
-  readonly cost: number;
+  readonly cost: Costs;
   readonly chosen: number;
 }
 
-/** Plays a run on a key of its own; what the steps say of time, refunds and resets is left out, for those tell no instant. */
+/** Plays a run on a key of its own; what the steps say of time, adjustments, blocks and resets is left out, for those tell no instant. */
 async function play({ policies, steps }: Run, client: Redis): Promise<void> {
   const key = `key ${++keys}`;
   const clock = new ManualClock();
@@ -37,9 +38,13 @@ async function play({ policies, steps }: Run, client: Redis): Promise<void> {
   const core = new MemoryStore({ clock: clock.now, maxKeys: 16 });
   const model = new Model();
   const defined = policies.map((policy) => definePolicy(policy));
-  const asked: Asked[] = steps.flatMap(({ call, cost, choice }) =>
-    call === "consume" || call === "peek" ? [{ call, cost, chosen: choice % policies.length }] : [],
-  );
+  const asked: Asked[] = steps.flatMap(({ call, cost, choice }) => {
+    if (call !== "consume" && call !== "peek") return [];
+    const chosen = choice % policies.length;
+    // Half of the time a cost of its own for each limit.
+    const { limits } = defined[chosen] as Policy;
+    return [{ call, chosen, cost: simplest(limits.map(({ capacity }, place) => (choice % 2 === 0 || place === 0 ? cost : (cost * (place + choice)) % (capacity + 2)))) }];
+  });
   let last: { now: number; chosen: number } | undefined;
   for (let from = 0; from < asked.length; from += AT_ONCE) {
     const together = asked.slice(from, from + AT_ONCE);

@@ -5,6 +5,8 @@ import { definePolicy, MemoryStore, type Decision, type Policy, type PolicyOptio
 import { createClient } from "redis";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
+import { mapCosts } from "../../../src/core/cost.js";
+import { simplest, type Costs } from "../../../src/core/limit.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { playInLanes, removeKeys } from "../../helpers/lanes.js";
 import { Model } from "../../helpers/model.js";
@@ -14,6 +16,7 @@ import { Tally } from "../../helpers/tally.js";
 
 const STEPS = 100_000;
 const LANES = 48;
+const LONGEST_BLOCK_MS = 2_147_483_646_999;
 const prefix = `fuzz-${process.pid}-${Date.now()}`;
 
 const tally = new Tally();
@@ -29,7 +32,10 @@ async function play({ policies, steps }: Run, client: RedisClient): Promise<void
   const defined = policies.map((policy) => definePolicy(policy));
   let together: Promise<void>[] = [];
   let last: { now: number; chosen: number } | undefined;
-  for (const { call, now, cost, choice } of steps) {
+  let blocked = false;
+  for (const { call, now: wanted, cost, choice } of steps) {
+    // Once a key was blocked the clock steps back no more: what is over may be forgotten, and a step back would tell.
+    const now = blocked ? Math.max(wanted, last?.now ?? wanted) : wanted;
     if (last !== undefined && now !== last.now) {
       await Promise.all(together);
       together = [];
@@ -39,27 +45,37 @@ async function play({ policies, steps }: Run, client: RedisClient): Promise<void
     const options = policies[chosen] as PolicyOptions;
     const policy = defined[chosen] as Policy;
     last = tally.step(now, chosen, last);
+    const costs = costsOf(policy, cost, choice);
     if (call === "reset") {
+      blocked = false;
       together.push(store.reset(policy, key));
       // Forgets the limits of every version.
       for (const each of defined) core.reset(each, key);
       for (const each of policies) model.reset(each);
-    } else if (call === "refund") {
-      together.push(store.refund(policy, key, cost));
-      core.refund(policy, key, cost);
-      model.refund(options, cost, now);
-    } else if (call === "debit") {
-      together.push(store.debit(policy, key, cost));
-      core.debit(policy, key, cost);
-      model.debit(options, cost, now);
+    } else if (call === "refund" || call === "debit") {
+      const changes = call === "debit" ? costs : mapCosts(policy, costs, (each) => 0 - each);
+      const done = model.adjust(options, changes, now);
+      if (core.adjust(policy, key, changes) !== done) throw new Error("The core and the model differ: see test/core");
+      together.push(store.adjust(policy, key, changes).then((answer) => expect(answer).toBe(done)));
+    } else if (call === "block") {
+      blocked = true;
+      const forMs = 1 + Math.min(cost * choice, LONGEST_BLOCK_MS);
+      together.push(store.block(policy, key, forMs));
+      core.block(policy, key, forMs);
+      model.block(forMs, now);
     } else {
-      const ofModel = model[call](options, cost, now);
-      if (!isDeepStrictEqual(core[call](policy, key, cost), ofModel)) throw new Error("The core and the model differ: see test/core");
-      together.push(store[call](policy, key, cost).then((decision) => check(decision, ofModel)));
+      const ofModel = model[call](options, costs, now);
+      if (!isDeepStrictEqual(core[call](policy, key, costs), ofModel)) throw new Error("The core and the model differ: see test/core");
+      together.push(store[call](policy, key, costs).then((decision) => check(decision, ofModel)));
       if (!ofModel.allowed) tally.denials += 1;
     }
   }
   await Promise.all(together);
+}
+
+/** Half of the time a cost of its own for each limit. */
+function costsOf({ limits }: Policy, cost: number, choice: number): Costs {
+  return simplest(limits.map(({ capacity }, place) => (choice % 2 === 0 || place === 0 ? cost : (cost * (place + choice)) % (capacity + 2))));
 }
 
 function check(decision: Decision, wanted: Decision): void {

@@ -41,11 +41,13 @@ describeWith("redis-server", "long keys in Redis", () => {
       if (key === "a") expect(await client.keys("*")).toEqual(["own:interactive a"]);
       else if (!key.startsWith("\uD800")) expect(await client.keys("*")).toEqual([`own:#${digest}`]);
       expect(await client.keys("*")).toEqual([`own:${bucketName(policy, key)}`]);
-      await store.refund(policy, key, 3);
+      await store.adjust(policy, key, -3);
       expect(await store.peek(policy, key, 1)).toMatchObject({ remaining: 26 });
       expect(await store.consumeTogether?.([{ policy, key, cost: 1 }])).toMatchObject([{ remaining: 25 }]);
-      await store.debit(policy, key, 5);
+      await store.adjust(policy, key, 5);
       expect(await store.peek(policy, key, 1)).toMatchObject({ remaining: 20 });
+      await store.block(policy, key, 60_000);
+      expect(await store.peek(policy, key, 1)).toMatchObject({ allowed: false, remaining: 0 });
       await store.reset(policy, key);
       expect(await client.keys("*")).toEqual([]);
     }

@@ -1,8 +1,9 @@
 // One of the processes whose interleaving is replayed: asks at random, and tells all that it did.
 import { isDeepStrictEqual } from "node:util";
 import { Redis } from "ioredis";
-import type { Policy } from "sluice";
+import type { Decision, Policy } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
+import { simplest, type Costs } from "../../../src/core/limit.js";
 import { keys, modes, policies, type Asked, type Mode, type Told } from "./replay.js";
 import type { Call } from "./replay-wire.js";
 
@@ -76,17 +77,19 @@ function ask(): void {
   const chosen = policies[policy] as Policy;
   const first = random(keys.length);
   const [key, other] = [keys[first] as string, keys[(first + 1) % keys.length] as string];
-  const tokens = random(4);
-  const what = ["reset", "refund", "refund", "peek", "peek", "together", "together"][random(40)] ?? "consume";
+  const what = ["reset", "adjust", "adjust", "block", "peek", "peek", "together", "together"][random(45)] ?? "consume";
+  const each = what === "adjust" ? 7 - random(12) : what === "block" ? 1 + random(30) : random(4);
+  // A policy of two limits has a cost for each, half of the time.
+  const tokens: Costs = chosen.limits.length > 1 && what !== "block" && random(2) === 0 ? simplest([each, random(6)]) : each;
   const entry: Asked = { what, policy, keys: what === "together" ? [key, other] : [key], tokens, asked: ++events, answered: 0, decisions: [] };
   asked.push(entry);
   const answer =
     what === "together"
       ? store.consumeTogether?.([{ policy: chosen, key, cost: tokens }, { policy: chosen, key: other, cost: 1 }])
-      : store[what as "consume" | "peek" | "refund" | "reset"](chosen, key, tokens);
+      : store[what as "consume" | "peek" | "adjust"](chosen, key, tokens as number);
   waiting.push(
-    Promise.resolve(answer).then((decision: unknown) => {
-      Object.assign(entry, { answered: ++events, decisions: decision === undefined ? [] : [decision].flat() });
+    Promise.resolve(answer).then((decision: Decision | readonly Decision[] | boolean | undefined) => {
+      Object.assign(entry, { answered: ++events, decisions: typeof decision === "object" ? [decision].flat() : [] });
     }),
   );
 }

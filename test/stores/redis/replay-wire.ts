@@ -1,7 +1,7 @@
 // What a call of the script asked and was answered: the one place where the replay knows how that is written down.
 import { isDeepStrictEqual } from "node:util";
 import type { Policy } from "sluice";
-import type { Limit } from "../../../src/core/limit.js";
+import type { Costs, Limit } from "../../../src/core/limit.js";
 import { readReply, type StoreRequest } from "../../../src/stores/redis/protocol.js";
 import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
 
@@ -46,10 +46,15 @@ function requestsOf({ keys, args }: Call, policies: readonly Policy[]): StoreReq
   while (place < args.length) {
     const what = next() as StoreRequest["what"];
     const times = Number(next());
-    const parts = Array.from({ length: Number(next()) }, () => ({ policy: policyAt(Number(next())), tokens: Number(next()) }));
+    const parts = Array.from({ length: Number(next()) }, () => ({ policy: policyAt(Number(next())), tokens: costsOf(next()) }));
     for (let i = 0; i < times; i++) requests.push({ what, parts: parts.map((part) => ({ ...part, name: keys[key++] as string })) });
   }
   return requests;
+}
+
+function costsOf(text: string): Costs {
+  const list = text.split(",").map(Number);
+  return list.length > 1 ? list : (list[0] as number);
 }
 
 function numbersOf({ name, capacity, unitsPerMs, unitsPerToken }: Limit): string[] {

@@ -3,8 +3,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { definePolicy, type Decision, type Policy } from "sluice";
 import { bucketName } from "sluice/store";
+import { adjustRecords, BLOCK, BLOCK_LIMIT, blockLeft, blockRecords, consumeRecords, peekRecords, settleBlock, type Records } from "../../../src/core/records.js";
 import { charge, fullBucket, isStale, lagAt, spentAt, type Bucket } from "../../../src/core/bucket.js";
-import { consume, peek, refund } from "../../../src/core/decision.js";
+import type { Costs, Limit } from "../../../src/core/limit.js";
+import { peek, whileBlocked } from "../../../src/core/decision.js";
+import type { StoreRequest } from "../../../src/stores/redis/protocol.js";
 import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
 import { answersOf, toldInstant, type Call } from "./replay-wire.js";
 
@@ -37,7 +40,7 @@ export interface Asked {
   readonly what: string;
   readonly policy: number;
   readonly keys: string[];
-  readonly tokens: number;
+  readonly tokens: Costs;
   readonly asked: number;
   readonly answered: number;
   readonly decisions: Decision[];
@@ -59,6 +62,7 @@ interface Denial {
   readonly now: number;
   readonly sent: number;
   readonly buckets: Bucket[];
+  readonly blockMs: number;
 }
 
 export interface Replayed {
@@ -74,7 +78,7 @@ export interface Replayed {
 /** Throws at the first answer that cannot be right. `order` names, for each call that the server carried out, where it came from. */
 export function replay(order: readonly string[], processes: readonly Told[], mode: Mode): Replayed {
   const result: Replayed = { steps: 0, denials: 0, changes: 0, back: 0, calls: 0, fromMemory: 0, unknownScript: 0 };
-  const kept = new Map<string, Map<string, Bucket>>();
+  const kept = new Map<string, Records>();
   const last = new Map<string, { now: number; policy: Policy }>();
   const minds = new Map(processes.map((told) => [told.address, { told, next: 0, decided: new Map<string, Decision[][]>(), denials: new Map<string, Denial[]>() }]));
 
@@ -102,29 +106,39 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
     if (toldInstant(call) !== (mode === "told" ? String(now) : "")) throw new Error("The script's instant is not the one it was given");
     const sent = mode === "told" ? now : (timesOf(mind.told, call.left, call.left)[0] as number);
     for (const { what, parts, snapshots } of answers) {
-      const loaded = parts.map(({ name, policy }) => policy.limits.map((limit) => ({ ...(kept.get(name)?.get(limit.name) ?? fullBucket(limit)) })));
-      const fits = parts.map(({ policy, tokens }, i) => peek(loaded[i] as Bucket[], policy, tokens, now).allowed);
+      const loaded = parts.map(({ name }) => kept.get(name) ?? new Map<string, Bucket>());
+      const fits = parts.map(({ policy, tokens }, i) => isDone(what, loaded[i] as Records, policy, tokens, now));
       const all = fits.every(Boolean);
       const decisions = parts.map(({ name, policy, tokens }, i) => {
-        const buckets = loaded[i] as Bucket[];
+        const records = loaded[i] as Records;
+        const after: Records = new Map(records);
+        const buckets = seen(records, policy, now);
+        const blockMs = blockLeft(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT), now);
         count(name, policy, now);
-        if (what === "c" || what === "p") compare(snapshots[i] as Snapshot, { now, fits: fits[i] === true, buckets: seen(buckets, policy, now) });
-        if (what === "c" && fits[i] !== true) remember(mind, { left: call.left, event: call.event, now, sent, buckets: settled(buckets, policy, now) }, name, policy);
-        const decision = what === "c" && (all || fits[i] !== true) ? consume(buckets, policy, tokens, now) : peek(buckets, policy, tokens, now);
+        const decision = what === "c" && all ? consumeRecords(after, policy, tokens, now).decision : peekRecords(records, policy, tokens, now);
+        if (what !== "x" && what !== "d") compare(snapshots[i] as Snapshot, { now, fits: fits[i] === true, buckets, blockMs });
+        if (what === "c" && fits[i] !== true) remember(mind, { left: call.left, event: call.event, now, sent, buckets, blockMs }, name, policy);
         if (!decision.allowed && (what === "c" || what === "p")) result.denials += 1;
-        if (what === "c" && !all && fits[i] === true) settleStale(buckets, policy, now);
-        if (what === "r") refund(buckets, policy, tokens, now);
         if (what === "d") kept.delete(name);
-        else if (what !== "p") keep(name, policy, buckets, now, what !== "c" || all);
+        if (what === "a" && all) adjustRecords(after, policy, tokens, now);
+        if (what === "x") blockRecords(after, tokens as number, now);
+        const stale = policy.limits.filter((limit) => records.has(limit.name) && isStale(records.get(limit.name) as Bucket, limit, now));
+        const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+        if (settleBlock(block, now)) stale.push(BLOCK_LIMIT);
+        if (what === "c" && !all) settleStale(after, stale, now);
+        const written = what === "x" ? [BLOCK_LIMIT] : (what === "a" || what === "c") && all ? policy.limits : what === "c" ? stale : [];
+        if (written.length > 0) keep(name, after, written, now);
         return decision;
       });
       const asked = what === "c" ? (parts.length > 1 ? "together" : "consume") : what === "p" ? "peek" : "";
-      if (asked !== "") push(mind.decided, signature(asked, policies.indexOf(parts[0]?.policy as Policy), parts.map(({ name }) => name), parts[0]?.tokens as number), decisions);
+      if (asked !== "") push(mind.decided, signature(asked, policies.indexOf(parts[0]?.policy as Policy), parts.map(({ name }) => name), parts[0]?.tokens as Costs), decisions);
     }
   }
 
-  function saysSo({ now, buckets }: Denial, age: number, asked: Asked, policy: Policy): boolean {
-    return age >= 0 && age < modes[mode].denyCacheMs && isDeepStrictEqual(asked.decisions[0], peek(buckets, policy, asked.tokens, now + age));
+  function saysSo({ now, buckets, blockMs }: Denial, age: number, asked: Asked, policy: Policy): boolean {
+    const decision = peek(buckets, policy, asked.tokens, now + age);
+    const wanted = blockMs > age ? whileBlocked(decision, blockMs - age) : decision;
+    return age >= 0 && age < modes[mode].denyCacheMs && isDeepStrictEqual(asked.decisions[0], wanted);
   }
 
   function count(key: string, policy: Policy, now: number): void {
@@ -135,22 +149,13 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
     last.set(key, { now, policy });
   }
 
-  // As the script does: a write leaves out what is full, whoever's it is.
-  function keep(key: string, policy: Policy, buckets: Bucket[], now: number, written: boolean): void {
-    const records = kept.get(key) ?? new Map<string, Bucket>();
-    kept.set(key, records);
-    const stale = policy.limits.filter((limit) => records.has(limit.name) && isStale(records.get(limit.name) as Bucket, limit));
-    if (!written && stale.length === 0) return;
-    const ours = new Set((written ? policy.limits : stale).map(({ name }) => name));
+  // As the script does: a write leaves out what is full, and a block that is over, whoever's they are.
+  function keep(key: string, records: Records, written: readonly Limit[], now: number): void {
     for (const [name, { at, spent, unitsPerMs }] of records) {
-      if (!ours.has(name) && at - now + Math.ceil(spent / unitsPerMs) <= 0) records.delete(name);
+      const isOver = at - now + Math.ceil(spent / unitsPerMs) <= 0;
+      if (spent === 0 || (isOver && written.every((limit) => limit.name !== name))) records.delete(name);
     }
-    policy.limits.forEach(({ name }, i) => {
-      if (!ours.has(name)) return;
-      const bucket = buckets[i] as Bucket;
-      if (bucket.spent > 0) records.set(name, bucket);
-      else records.delete(name);
-    });
+    kept.set(key, records);
   }
 
   /** An answer is one that the script gave to this process, each once, or a denial that it gave a moment ago. */
@@ -183,24 +188,30 @@ function timesOf({ times }: Told, from: number, to: number): number[] {
   return times.filter(([event], i) => event < to && (times[i + 1]?.[0] ?? Infinity) > from).map(([, time]) => time);
 }
 
-function compare(said: Snapshot, wanted: Pick<Snapshot, "now" | "fits" | "buckets">): void {
-  const { now, fits, buckets } = said;
-  if (!isDeepStrictEqual({ now, fits, buckets }, wanted)) throw new Error(`The script said ${JSON.stringify(said)}, the core ${JSON.stringify(wanted)}`);
+function compare(said: Snapshot, wanted: Pick<Snapshot, "now" | "fits" | "buckets" | "blockMs">): void {
+  const { now, fits, buckets, blockMs } = said;
+  if (!isDeepStrictEqual({ now, fits, buckets, blockMs }, wanted)) throw new Error(`The script said ${JSON.stringify(said)}, the core ${JSON.stringify(wanted)}`);
+}
+
+/** Whether the script lets the call through: what fits is charged, and what can be adjusted is. */
+function isDone(what: StoreRequest["what"], records: Records, policy: Policy, tokens: Costs, now: number): boolean {
+  return what === "a" ? adjustRecords(new Map(records), policy, tokens, now) : peekRecords(records, policy, tokens, now).allowed;
 }
 
 // As the script tells them: counted in the policy's own numbers, at the instant or, after a step back, ahead of it.
-function seen(buckets: readonly Bucket[], policy: Policy, now: number): Bucket[] {
-  return policy.limits.map((limit, i) => {
-    const bucket = buckets[i] as Bucket;
+function seen(records: Records, policy: Policy, now: number): Bucket[] {
+  return policy.limits.map((limit) => {
+    const bucket = records.get(limit.name) ?? fullBucket(limit);
     const { unitsPerMs, unitsPerToken } = limit;
-    return { spent: spentAt(bucket, limit, now), at: now + lagAt(bucket, limit, now), unitsPerMs, unitsPerToken };
+    const spent = spentAt(bucket, limit, now);
+    return { spent, at: now + lagAt(bucket, limit, now), unitsPerMs, unitsPerToken };
   });
 }
 
-// A refund or reset that was asked for after the denial's call left, or tokens that were taken and told of since. What was
+// A change that was asked for after the denial's call left, or tokens that were taken and told of since. What was
 // asked for after a call of an unknown script may have been carried out before it left again, and the denial knows of that.
 function outdates(other: Asked, { left, event }: Denial, asked: Asked): boolean {
-  if (other.what === "refund" || other.what === "reset") return left < other.asked && other.asked < asked.asked;
+  if (["adjust", "block", "reset"].includes(other.what)) return left < other.asked && other.asked < asked.asked;
   const took = other.what !== "peek" && other.decisions.every(({ allowed }) => allowed);
   return took && other.asked > event && other.answered < asked.asked;
 }
@@ -209,22 +220,19 @@ function remember({ denials }: { denials: Map<string, Denial[]> }, denial: Denia
   push(denials, `${key} ${policies.indexOf(policy)}`, denial);
 }
 
-function settled(buckets: readonly Bucket[], policy: Policy, now: number): Bucket[] {
-  const copies = buckets.map((bucket) => ({ ...bucket }));
-  policy.limits.forEach((limit, i) => charge(copies[i] as Bucket, limit, now, 0));
-  return copies;
-}
-
-function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
-  policy.limits.forEach((limit, i) => {
-    if (isStale(buckets[i] as Bucket, limit)) charge(buckets[i] as Bucket, limit, now, 0);
-  });
+function settleStale(records: Records, stale: readonly Limit[], now: number): void {
+  for (const limit of stale) {
+    const bucket = { ...(records.get(limit.name) as Bucket) };
+    if (limit === BLOCK_LIMIT) settleBlock(bucket, now);
+    else charge(bucket, limit, now, 0);
+    records.set(limit.name, bucket);
+  }
 }
 
 const namesByKey = new Map(keys.map((key) => [key, `sluice:${bucketName(policies[0] as Policy, key)}`]));
 const nameOf = (key: string): string => namesByKey.get(key) as string;
 
-function signature(what: string, policy: number, names: readonly string[], tokens: number): string {
+function signature(what: string, policy: number, names: readonly string[], tokens: Costs): string {
   return JSON.stringify([what, policy, names, tokens]);
 }
 

@@ -23,9 +23,9 @@ describeWith("redis", "reservations over Redis", () => {
     const policy = definePolicy({ name: "llm", capacity: 10, refill: { tokens: 1, everyMs: day } });
     const store = new RedisStore(client, { prefix });
     await store.consume(policy, "ann", 4);
-    await store.debit(policy, "ann", 9);
+    await store.adjust(policy, "ann", 9);
     expect(await client.pttl(`${prefix}:llm ann`)).toBeGreaterThan(13 * day - 60_000);
-    await store.debit(policy, "ann", 100);
-    expect(await client.pttl(`${prefix}:llm ann`)).toBeGreaterThan(20 * day - 60_000);
+    await store.adjust(policy, "ann", 100);
+    expect(await client.pttl(`${prefix}:llm ann`)).toBeGreaterThan(113 * day - 60_000);
   });
 });

@@ -94,6 +94,71 @@ describeWith("redis-server", "what Redis sees", () => {
     }
   });
 
+  test("L4 · a key lives at least until its block is over, by the server's clock and by one that is told", async () => {
+    for (const [prefix, options] of [["own", {}], ["told", { clock: Date.now }]] as const) {
+      const store = new RedisStore(client, { ...options, prefix, denyCacheMs: 0 });
+      for (const [key, forMs] of [["hour", 3_600_000], ["most", 2_147_483_647_000]] as const) {
+        const asked = Date.now();
+        const left = async (): Promise<number> => (await client.pttl(`${prefix}:tier ${key}`)) + (Date.now() - asked);
+        await store.block(policy, key, forMs);
+        expect(await left()).toBeGreaterThanOrEqual(forMs);
+        // Neither a shorter block nor an adjustment makes it expire sooner.
+        await store.block(policy, key, 5);
+        await store.adjust(policy, key, 2);
+        expect(await left()).toBeGreaterThanOrEqual(forMs);
+        expect((await store.consume(policy, key, 0)).retryAfterMs).toBeGreaterThan(forMs - 60_000);
+      }
+    }
+  });
+
+  test("a value with a block is never taken for a bucket alone, whichever way a call goes", async () => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    const names = ["a", "tier", "x".repeat(34), "x".repeat(35)];
+    for (const name of names) {
+      const one = definePolicy({ name: "p", limits: [{ name, capacity: 5, refill: { tokens: 1, everyMs: 1 } }] });
+      const hour = definePolicy({ name: "p", limits: [{ name, capacity: 5, refill: perHour(1) }] });
+      for (const [each, spent] of [[one, 0], [hour, 0], [hour, 2]] as const) {
+        if (spent > 0) await store.consume(each, "k", spent);
+        await store.block(each, "k", 60_000);
+        await writes();
+        for (const cost of [0, 1, 5]) expect(await store.consume(each, "k", cost)).toMatchObject({ allowed: false, reason: "limited", remaining: 0 });
+        expect(await writes()).toBe(0);
+        await store.adjust(each, "k", 1);
+        expect(await store.consume(each, "k", 1)).toMatchObject({ allowed: false, reason: "limited" });
+        await store.reset(each, "k");
+        expect(await store.consume(each, "k", 0)).toMatchObject({ allowed: true, remaining: 5 });
+      }
+    }
+  });
+
+  test("a block that is over leaves with the next write, and calls are short again", async () => {
+    let now = 1_000;
+    const store = new RedisStore(client, { clock: () => now, denyCacheMs: 0 });
+    const hour = definePolicy({ name: "tier", capacity: 5, refill: perHour(1) });
+    await store.consume(hour, "over", 1);
+    const before = await client.strlen(nameOf("over"));
+    await store.block(hour, "over", 500);
+    expect(await client.strlen(nameOf("over"))).toBe(before + 34);
+    now += 500;
+    expect(await store.consume(hour, "over", 1)).toMatchObject({ allowed: true, remaining: 3 });
+    expect(await client.strlen(nameOf("over"))).toBe(before);
+  });
+
+  test("a block leaves the limits of every version as they are, and none of them ends it", async () => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    const hour = definePolicy({ name: "tier", limits: [{ name: "tier", capacity: 9, refill: perHour(1) }, { name: "day", capacity: 9, refill: perHour(2) }] });
+    await store.consume(hour, "b", [2, 5]);
+    await store.block(policy, "b", 60_000);
+    expect(await store.peek(hour, "b", 1)).toMatchObject({ allowed: false, limits: [{ remaining: 0 }, { remaining: 0 }] });
+    expect((await store.consume(policy, "b", 1)).allowed).toBe(false);
+    const [first, second] = (await store.peek(hour, "b", 1)).limits ?? [];
+    // What was spent is still there: the waits until full are those of 2 and 5 tokens.
+    expect(Math.round((first?.resetMs ?? 0) / 3_600_000)).toBe(2);
+    expect(Math.round((second?.resetMs ?? 0) / 1_800_000)).toBe(5);
+    expect((await store.consumeTogether?.([{ policy, key: "b", cost: 0 }, { policy, key: "free", cost: 3 }]))?.map(({ allowed }) => allowed)).toEqual([false, true]);
+    expect((await store.peek(policy, "free", 0)).remaining).toBe(3);
+  });
+
   test("reset forgets the limits that this version of the policy does not have, too", async () => {
     const store = new RedisStore(client, { denyCacheMs: 0 });
     const hour = { name: "hour", capacity: 9, refill: perHour(9) };
@@ -143,16 +208,17 @@ describeWith("redis-server", "what Redis sees", () => {
       await put(nameOf("bad"));
       const before = await client.dumpBuffer(nameOf("bad"));
       calls.length = 0;
-      const [first, bad, refund, together, last] = await Promise.allSettled([
+      const [first, bad, adjusted, blocked, together, last] = await Promise.allSettled([
         store.consume(policy, "good", 1),
         store.consume(policy, "bad", 1),
-        store.refund(policy, "bad", 1),
+        store.adjust(policy, "bad", -1),
+        store.block(policy, "bad", 1),
         store.consumeTogether?.([{ policy, key: "good", cost: 1 }, { policy, key: "bad", cost: 1 }]),
         store.consume(policy, "good", 1),
       ]);
-      expect(calls).toEqual([6]);
+      expect(calls).toEqual([7]);
       expect([first, last]).toMatchObject([{ value: { remaining: 1 } }, { value: { remaining: 0 } }]);
-      for (const failed of [bad, refund, together]) expect(failed).toMatchObject({ reason: { code: "ERR_STORE_FOREIGN_VALUE" } });
+      for (const failed of [bad, adjusted, blocked, together]) expect(failed).toMatchObject({ reason: { code: "ERR_STORE_FOREIGN_VALUE" } });
       expect((bad as PromiseRejectedResult).reason).toBeInstanceOf(StoreError);
       expect(await client.dumpBuffer(nameOf("bad"))).toEqual(before);
       // A reset makes the key ours.
@@ -167,7 +233,8 @@ describeWith("redis-server", "what Redis sees", () => {
     const store = new RedisStore(limited);
     await client.script("FLUSH");
     expect((await store.consume(policy, "a", 1)).allowed).toBe(true);
-    await store.refund(policy, "a", 1);
+    await store.adjust(policy, "a", -1);
+    await store.block(policy, "a", 1_000);
     await store.reset(policy, "a");
     await store.consumeTogether?.([{ policy, key: "a", cost: 1 }, { policy, key: "b", cost: 1 }]);
     expect((await store.peek(policy, "a", 0)).remaining).toBe(2);
@@ -216,13 +283,13 @@ describeWith("redis-server", "what Redis sees", () => {
       await new Promise(setImmediate);
       const decision = await createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: Infinity }).consume("a");
       expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
-      for (const ask of [store.peek(policy, "a", 1), store.consumeTogether?.([{ policy, key: "a", cost: 1 }]), store.refund(policy, "a", 1), store.reset(policy, "a")]) {
+      for (const ask of [store.peek(policy, "a", 1), store.consumeTogether?.([{ policy, key: "a", cost: 1 }]), store.adjust(policy, "a", -1), store.block(policy, "a", 1), store.reset(policy, "a")]) {
         await expect(ask).rejects.toThrow("Connection is closed");
       }
     });
 
     test("a reply that is not the script's is an error, not a decision", async () => {
-      for (const reply of [null, [], "OK", [1], [1, 2, 3], [1, 2.5], [0, [1]], [0, "x"], { 0: 1 }]) {
+      for (const reply of [null, [], "OK", [1], [1, 2, 3], [1, 2.5], [0, [1]], [0, "x"], [0, [1, 2, "x"]], [0, [0, 0, 5]], { 0: 1 }]) {
         const store = new RedisStore({ evalsha: () => Promise.resolve(reply), eval: () => Promise.resolve(reply) });
         await expect(store.consume(policy, "a", 1)).rejects.toMatchObject({ code: "ERR_STORE_REPLY" });
       }

@@ -15,7 +15,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   struct: ["pack", "unpack", "size"],
   cmsgpack: ["pack", "unpack"],
   math: ["floor", "ceil", "min", "max", "abs", "huge", "fmod"],
-  string: ["format", "sub", "byte", "char", "rep", "len", "find"],
+  string: ["format", "sub", "byte", "char", "rep", "len", "find", "gmatch"],
   table: ["insert", "remove", "concat", "sort"],
 };
 
@@ -81,7 +81,9 @@ describeWith("redis-server", "the script, as it runs", () => {
       for (const each of [policy, policy, other, policy]) await Promise.all([1, 1, 2, 9].map((cost) => store.consume(each, "one", cost)));
       await store.consumeTogether?.([{ policy, key: "one", cost: 1 }, { policy: other, key: "two", cost: 1 }]);
       await store.peek(policy, "one", 1);
-      await store.refund(policy, "one", 1);
+      await store.adjust(policy, "one", -1);
+      await store.block(policy, "one", 1_000);
+      await store.consume(policy, "one", 1);
       await store.reset(policy, "one");
       await store.reset(other, "one");
     }

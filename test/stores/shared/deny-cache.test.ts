@@ -117,3 +117,22 @@ test("a question that is never answered is waited for as long as a denial is rem
   cache.expect(policy, "a", Promise.resolve());
   expect(cache.answer(policy, "a", 1)).toBeInstanceOf(Promise);
 });
+
+test("a block is remembered until it ends, at any cost; after it, what the bucket refuses", () => {
+  let now = 0;
+  cache = new DenyCache(1_000, () => now);
+  const buckets = empty(policy).buckets;
+  cache.remember(policy, "full", new Snapshot(0, buckets.map((bucket) => ({ ...bucket, spent: 0 })), false, 300), cache.startCall());
+  cache.remember(policy, "spent", new Snapshot(0, buckets, false, 300), cache.startCall());
+  now = 299;
+  for (const key of ["full", "spent"]) expect(cache.recall(policy, key, 0)).toMatchObject({ allowed: false, retryAfterMs: 1, at: 299 });
+  now = 300;
+  expect(["full", "spent"].map((key) => [cache.recall(policy, key, 0), knows(key)])).toEqual([[null, false], [null, true]]);
+});
+
+test("L19 · a refusal is repeated only to a cost that the buckets refuse", () => {
+  const two = definePolicy({ name: "two", limits: [{ name: "a", capacity: 9, refill: perHour(1) }, { name: "b", capacity: 9, refill: perHour(1) }] });
+  const buckets = two.limits.map(({ unitsPerMs, unitsPerToken }, i) => ({ spent: (i + 4) * unitsPerToken, at: 0, unitsPerMs, unitsPerToken }));
+  cache.remember(two, "a", new Snapshot(0, buckets, false), cache.startCall());
+  expect([[5, 4], [6, 4], [5, 5]].map((costs) => cache.recall(two, "a", costs) === null)).toEqual([true, false, false]);
+});

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createGate, nodeReader, applyToNode, refuseOnNode, type Pass, type Refuse, type Verdict } from "sluice/http";
+import { createGate, fieldRecord, nodeReader, applyToNode, refuseOnNode, type Pass, type Refuse, type Verdict } from "sluice/http";
 import { rateLimit } from "sluice/node";
 import { adapterSuite, type AdapterTrait } from "sluice/testing";
 import { describe, expect, test } from "vitest";
@@ -90,6 +90,16 @@ describe("a wrong adapter fails the case that names its mistake", () => {
       }),
       "a client that disconnects is reported",
     ],
+    [
+      "makes a gate of each charge",
+      (options) => (listener) => (options.charges ?? []).reduce((inner, charge) => rateLimit({ ...(options as object), ...charge, charges: undefined })(inner), listener),
+      "`charges` take from a user and a tenant together",
+    ],
+    [
+      "does not tell the gate of disconnects",
+      changed({}, { method: nodeReader.method, header: nodeReader.header }),
+      "a client that disconnects while its request waits",
+    ],
     ["calls the handler when `key` throws", openOnErrors, "a `key` function that fails ends the request with the framework's 500, with a synchronous"],
     [
       "calls the handler without the fields when a hook throws",
@@ -104,8 +114,16 @@ describe("a wrong adapter fails the case that names its mistake", () => {
       }),
       "a hook on `setHeader` that throws opens no gate and ends no process, with a synchronous",
     ],
-    ["uses the address as the key", (options) => rateLimit({ ...options, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · each key has its own bucket"],
+    ["uses the address as the key", (options) => rateLimit({ ...(options as object), policy: { name: "suite", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } }, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · each key has its own bucket"],
     ["sends 429 while the store fails", refusing((response, verdict) => refuseOnNode(response, { ...verdict, status: 429 })), '40 · `onStoreError: "unavailable"`'],
+    [
+      "sends refusals in chunks",
+      refusing((response, verdict) => {
+        const { "content-length": _length, ...fields } = fieldRecord(verdict);
+        response.writeHead(verdict.status, fields).end(verdict.body);
+      }),
+      "every kind of refusal has the Content-Length",
+    ],
     [
       "writes a second head",
       refusing((response, verdict) => {
@@ -134,6 +152,14 @@ describe("a trait in `lacks`", () => {
     expect(ran.filter((name) => name.includes("(skipped: "))).toEqual([]);
   });
 
+  test("skips what a limiter behind the body parser cannot do, and nothing else", () => {
+    const reasons = { beforeBodies: "after the parser", unreadBodies: "after the parser" };
+    const [all, some] = [casesOf(rateLimit), casesOf(rateLimit, reasons)];
+    const skipped = [...some.keys()].filter((name) => name.endsWith(" (skipped: after the parser)")).map((name) => name.replace(/ \(skipped.*/, ""));
+    expect([...all.keys()].filter((name) => !some.has(name))).toEqual(skipped);
+    expect(skipped.map((name) => /refused upload|small refused body|large body arrives|unread body/.exec(name)?.[0]).sort()).toEqual(["large body arrives", "refused upload", "small refused body", "unread body"]);
+  });
+
   test("registers empty tests if the runner has no `skip`", async () => {
     const cases = casesOf(rateLimit, lacks);
     const skipped = [...cases].filter(([name]) => name.includes("(skipped: "));
@@ -157,9 +183,9 @@ interface Change {
 }
 
 /** The Node adapter with one change. */
-function changed({ before, wait, verdict: change = (verdict) => verdict, pass = applyToNode, refuse = refuseOnNode }: Change): NodeAdapter {
+function changed({ before, wait, verdict: change = (verdict) => verdict, pass = applyToNode, refuse = refuseOnNode }: Change, reader = nodeReader): NodeAdapter {
   return (options) => {
-    const gate = createGate(options, nodeReader);
+    const gate = createGate(options, reader);
     return (listener) => (request, response) => {
       before?.(request, response);
       const asked = gate(request as Parameters<typeof gate>[0]);

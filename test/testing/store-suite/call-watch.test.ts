@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { costAt } from "../../../src/core/limit.js";
 import { CallWatch } from "../../../src/testing/store-suite/call-watch.js";
 import { casesOf, factoryOf, failureOf } from "./run-case.js";
 import { nextTurn, right, wrongStore } from "./wrong-stores-base.js";
@@ -36,8 +37,9 @@ describe("no store can hang the suite: a case fails, and names the method and th
   test.each([
     ["peek", "peek · returns", wrongStore({ peek: never })],
     ["reset", "reset · makes", wrongStore({ reset: never })],
-    ["refund", "refund · returns", wrongStore({ refund: never })],
-    ["debit", "debit · takes missing", wrongStore({ debit: never })],
+    ["adjust", "refund · returns", wrongStore({ adjust: never })],
+    ["adjust", "debit · takes missing", wrongStore({ adjust: never })],
+    ["block", "block · refuses everything", wrongStore({ block: never })],
     ["consumeTogether", "L7 · a decision", wrongStore({ consumeTogether: never })],
     ["close", "close · ", wrongStore({ close: never })],
   ] as const)("%s that never settles", async (method, beginning, Store) => {
@@ -68,7 +70,7 @@ describe("no store can hang the suite: a case fails, and names the method and th
     const Refusing = wrongStore({
       async consume(policy, key, cost) {
         const { reason: _, ...decision } = await right.peek.call(this, policy, key, policy.maxCost + 1);
-        return { ...decision, cost, allowed: false, reason: "limited", retryAfterMs: 1 };
+        return { ...decision, cost: costAt(cost, 0), allowed: false, reason: "limited", retryAfterMs: 1 };
       },
     });
     expect(await failureOf("L4 · own clock: a later charge", { factory: factoryOf(Refusing) })).toMatch(/^Expected a token after 350 ms, got refusals for 3\.5 s/);

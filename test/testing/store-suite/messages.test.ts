@@ -1,12 +1,19 @@
 import type { Policy } from "sluice";
 import { isStale, fullBucket, type Bucket } from "../../../src/core/bucket.js";
-import { consume } from "../../../src/core/decision.js";
+import { costAt } from "../../../src/core/limit.js";
+import { adjust, consume } from "../../../src/core/decision.js";
 import { describe, expect, test } from "vitest";
 import { factoryOf, failureOf } from "./run-case.js";
 import { nextTurn, right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 
 const limitAt = (policy: Policy, place: number) => policy.limits[place] as Policy["limits"][number];
 const first = new Map<string, Policy>();
+
+/** Cuts what is spent of each limit. */
+function cut(buckets: readonly Bucket[], policy: Policy, capacities: number): boolean {
+  policy.limits.forEach(({ size }, i) => void Object.assign(buckets[i] as Bucket, { spent: Math.min((buckets[i] as Bucket).spent, capacities * size) }));
+  return true;
+}
 
 /** The mistake, the store, the case, and what its message says besides the wrong answer. */
 const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStore, failing: string, message: RegExp]> = [
@@ -50,7 +57,7 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
       },
     }),
     "L10 · the limits of one policy",
-    /Likely cause: This is the answer of a bucket with a full limit (`[bc]`(, )?)+\. Store all limits/,
+    /Likely cause: This is the answer of a bucket with a full limit (`[ab]`(, )?)+\. Store all limits/,
   ],
   [
     "rounds the time up",
@@ -74,7 +81,7 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
     "makes a bucket full under new numbers",
     wrongStore({
       load(policy, key, now) {
-        return right.load.call(this, policy, key, now).map((bucket, i) => (isStale(bucket, limitAt(policy, i)) ? fullBucket(limitAt(policy, i)) : bucket));
+        return right.load.call(this, policy, key, now).map((bucket, i) => (isStale(bucket, limitAt(policy, i), now) ? fullBucket(limitAt(policy, i)) : bucket));
       },
     }),
     "L14 · spent tokens still count",
@@ -101,9 +108,67 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
   ],
   [
     "loses refunds",
-    wrongStore({ refund: async () => undefined }),
+    wrongStore({ adjust: async () => true }),
     "refund · takes effect",
-    /Likely cause: This is the answer without `refund 3`, 0 ms before: that change was lost/,
+    /Likely cause: This is the answer without `adjust -3`, 0 ms before: that change was lost/,
+  ],
+  [
+    "charges the first cost to all limits",
+    wrongStore({ decide: (buckets, policy, costs, now) => consume(buckets, policy, costAt(costs, 0), now) }),
+    "L19 · each limit",
+    /Likely cause: This is the answer with the first cost for every limit\. Each limit has a cost of its own, in the policy's order\.$/,
+  ],
+  [
+    "ends debts at twice the capacity",
+    wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, changes, now) && cut(buckets, policy, 2) }),
+    "L4 · a debt is kept",
+    /Likely cause: This is the answer of a debt that ends at twice the capacity\. `adjust` takes exactly what it is told\.$/,
+  ],
+  [
+    "ends debts at the capacity",
+    wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, changes, now) && cut(buckets, policy, 1) }),
+    "L4 · a debt is kept",
+    /Likely cause: This is the answer of a debt that ends at the capacity\./,
+  ],
+  [
+    "gives one change to all limits",
+    wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, costAt(changes, 0), now) }),
+    "adjust · changes each limit",
+    /Likely cause: One number is applied to all limits, or some limits are changed although another cannot be\.$/,
+  ],
+  [
+    "answers that every adjustment was done",
+    wrongStore({ async adjust(policy, key, changes) { return (await right.adjust.call(this, policy, key, changes)) || true; } }),
+    "adjust · changes each limit",
+    /got true instead of false\n(.*\n)*Likely cause: One number is applied to all limits, or some limits are changed although another cannot be\.$/,
+  ],
+  [
+    "lets a cost of 0 through while a block lasts",
+    wrongStore({
+      refuse(buckets, policy, costs, now, blockMs) {
+        return costs === 0 ? consume(buckets, policy, costs, now) : right.refuse.call(this, buckets, policy, costs, now, blockMs);
+      },
+    }),
+    "block · refuses everything",
+    /Likely cause: This is the answer without the block\. Keep the block beside the buckets until it ends, whatever the policy's numbers are, and refuse a cost of 0 as well\.$/,
+  ],
+  [
+    "lets a later block shorten an earlier one",
+    wrongStore({ extend: (block, forMs, now) => void Object.assign(block, { spent: forMs, at: now, unitsPerMs: 1, unitsPerToken: 1 }) }),
+    "block · of two blocks",
+    /Likely cause: This is the answer of one of several blocks\. Keep the later of the two ends\.$/,
+  ],
+  [
+    "keeps a block after a reset",
+    wrongStore({
+      reset(policy, key) {
+        return this.atomically(() => {
+          for (const name of this.row(policy, key)?.keys() ?? []) if (name !== "!") this.row(policy, key)?.delete(name);
+        });
+      },
+    }),
+    "reset · ends a block",
+    /Likely cause: This is the answer of a block that is over\. `reset` ends a block, and the clock does\.$/,
   ],
   [
     "trims keys",

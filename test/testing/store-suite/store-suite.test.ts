@@ -4,6 +4,7 @@ import { factoryOf, runCase } from "./run-case.js";
 import { RightStore } from "./wrong-stores-base.js";
 import { wrongCounts, type WrongStore } from "./wrong-stores.js";
 import { wrongAnswers } from "./wrong-stores-answers.js";
+import { wrongAdjustments, wrongBlocks, wrongCosts } from "./wrong-stores-costs.js";
 import { wrongKeys } from "./wrong-stores-keys.js";
 import { wrongPorts } from "./wrong-stores-ports.js";
 import { wrongOptionalMethods } from "./wrong-stores-optional-methods.js";
@@ -13,7 +14,7 @@ describe("a right store passes", () => {
 });
 
 describe("a wrong store fails the case that names its mistake", () => {
-  const wrong: readonly WrongStore[] = [...wrongCounts, ...wrongKeys, ...wrongPorts, ...wrongAnswers, ...wrongOptionalMethods];
+  const wrong: readonly WrongStore[] = [...wrongCounts, ...wrongKeys, ...wrongPorts, ...wrongCosts, ...wrongAdjustments, ...wrongBlocks, ...wrongAnswers, ...wrongOptionalMethods];
   test.each(wrong.map((one) => [one[0], one] as const))("a store that %s", async (_mistake, [, Store, failing, lacks = {}]) => {
     await expect(runCase(failing, { factory: factoryOf(RightStore), lacks })).resolves.toBeUndefined();
     // An exception of the store counts only if the mistake itself throws, with a message that begins with "Expected".

@@ -1,9 +1,10 @@
 // A right store in small methods, so that a wrong store is one changed method.
 import { createHash } from "node:crypto";
+import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../../src/core/records.js";
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
-import { consume, debit, peek, refund, type Decision } from "../../../src/core/decision.js";
-import { definePolicy, type AsyncStore, type Charge, type Policy } from "../../../src/index.js";
+import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
+import { definePolicy, type AsyncStore, type Charge, type Costs, type Policy } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard } from "sluice/store";
 
@@ -48,39 +49,39 @@ export class RightStore implements AsyncStore {
     this.clock = setup.clock ?? "server";
   }
 
-  async consume(policy: Policy, key: string, cost: number): Promise<Decision> {
+  async consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
     return this.atomically(() => {
       const now = this.now();
       const buckets = this.load(policy, key, now);
-      const stale = this.isStale(buckets, policy);
-      const decision = this.decide(buckets, policy, cost, now);
+      const blockMs = this.blockMs(policy, key, now);
+      const stale = this.isStale(buckets, policy, now);
+      const decision = blockMs > 0 ? this.refuse(buckets, policy, costs, now, blockMs) : this.decide(buckets, policy, costs, now);
       if (decision.allowed || stale) this.save(policy, key, buckets, now);
+      if (!decision.allowed) this.settleBlock(policy, key, now);
       return decision;
     });
   }
 
-  async peek(policy: Policy, key: string, cost: number): Promise<Decision> {
-    return this.atomically(() => {
-      const now = this.now();
-      return peek(this.load(policy, key, now), policy, cost, now);
-    });
+  async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    return this.atomically(() => this.foresee(policy, key, costs, this.now()));
   }
 
-  async refund(policy: Policy, key: string, tokens: number): Promise<void> {
+  async adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
     return this.atomically(() => {
       const now = this.now();
       const buckets = this.load(policy, key, now);
-      refund(buckets, policy, tokens, now);
-      this.save(policy, key, buckets, now);
+      const done = this.change(buckets, policy, changes, now);
+      if (done) this.save(policy, key, buckets, now);
+      return done;
     });
   }
 
-  async debit(policy: Policy, key: string, tokens: number): Promise<void> {
+  async block(policy: Policy, key: string, forMs: number): Promise<void> {
     return this.atomically(() => {
       const now = this.now();
-      const buckets = this.load(policy, key, now);
-      debit(buckets, policy, tokens, now);
-      this.save(policy, key, buckets, now);
+      const block = { ...(this.row(policy, key)?.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+      this.extend(block, forMs, now);
+      this.put(policy, key, new Map([[BLOCK, block]]), now);
     });
   }
 
@@ -92,13 +93,14 @@ export class RightStore implements AsyncStore {
     return this.atomically(() => {
       const now = this.now();
       const found = charges.map(({ policy, key }) => this.load(policy, key, now));
-      const asked = charges.map(({ policy, cost }, i) => peek(found[i] as Bucket[], policy, cost, now));
+      const asked = charges.map(({ policy, key, cost }) => this.foresee(policy, key, cost, now));
       const all = asked.every(({ allowed }) => allowed);
       return charges.map(({ policy, key, cost }, i) => {
         const buckets = found[i] as Bucket[];
-        const stale = this.isStale(buckets, policy);
+        const stale = this.isStale(buckets, policy, now);
         const decision = this.decide(buckets, policy, all ? cost : policy.maxCost + 1, now);
         if (all || stale) this.save(policy, key, buckets, now);
+        if (!all) this.settleBlock(policy, key, now);
         return all ? decision : (asked[i] as Decision);
       });
     });
@@ -128,33 +130,74 @@ export class RightStore implements AsyncStore {
     return name.length > 200 ? `#${createHash("sha256").update(name).digest("base64url")}` : name;
   }
 
+  row(policy: Policy, key: string): Map<string, Bucket> | undefined {
+    return this.server.rows.get(this.name(policy, key));
+  }
+
   load(policy: Policy, key: string, now: number): Bucket[] {
-    const row = this.server.rows.get(this.name(policy, key));
+    const row = this.row(policy, key);
     return policy.limits.map((limit) => {
       const bucket = row?.get(limit.name);
       return bucket === undefined || bucket.at + this.lifetimeMs(bucket) <= now ? fullBucket(limit) : { ...bucket };
     });
   }
 
+  /** Milliseconds that a block has left. */
+  blockMs(policy: Policy, key: string, now: number): number {
+    const block = this.row(policy, key)?.get(BLOCK);
+    return block === undefined ? 0 : blockLeft(block, now);
+  }
+
+  /** Brings a block that is impossibly far ahead of the clock to now. */
+  settleBlock(policy: Policy, key: string, now: number): void {
+    const block = { ...(this.row(policy, key)?.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+    if (settleBlock(block, now)) this.put(policy, key, new Map([[BLOCK, block]]), now);
+  }
+
   lifetimeMs({ spent, unitsPerMs }: Bucket): number {
     return Math.ceil(spent / unitsPerMs);
   }
 
-  isStale(buckets: readonly Bucket[], policy: Policy): boolean {
-    return buckets.some((bucket, i) => isStale(bucket, policy.limits[i] as Policy["limits"][number]));
+  isStale(buckets: readonly Bucket[], policy: Policy, now: number): boolean {
+    return buckets.some((bucket, i) => isStale(bucket, policy.limits[i] as Policy["limits"][number], now));
   }
 
-  decide(buckets: Bucket[], policy: Policy, cost: number, now: number): Decision {
-    return consume(buckets, policy, cost, now);
+  decide(buckets: Bucket[], policy: Policy, costs: Costs, now: number): Decision {
+    return consume(buckets, policy, costs, now);
+  }
+
+  /** The refusal of a block, which converts records in old numbers. */
+  refuse(buckets: Bucket[], policy: Policy, costs: Costs, now: number, blockMs: number): Decision {
+    const decision = whileBlocked(peek(buckets, policy, costs, now), blockMs);
+    settleStale(buckets, policy, now);
+    return decision;
+  }
+
+  /** The decision that `consume` would make. */
+  foresee(policy: Policy, key: string, costs: Costs, now: number): Decision {
+    const decision = peek(this.load(policy, key, now), policy, costs, now);
+    const blockMs = this.blockMs(policy, key, now);
+    return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
+  }
+
+  change(buckets: Bucket[], policy: Policy, changes: Costs, now: number): boolean {
+    return adjust(buckets, policy, changes, now);
+  }
+
+  extend(block: Bucket, forMs: number, now: number): void {
+    extendBlock(block, forMs, now);
   }
 
   save(policy: Policy, key: string, buckets: readonly Bucket[], now: number): void {
+    this.put(policy, key, new Map(policy.limits.map((limit, i) => [limit.name, { ...(buckets[i] as Bucket) }])), now);
+  }
+
+  /** Writes these records of a key, and leaves its other records. */
+  put(policy: Policy, key: string, records: ReadonlyMap<string, Bucket>, now: number): void {
     const { rows } = this.server;
     const name = this.name(policy, key);
-    const row = rows.get(name) ?? new Map<string, Bucket>();
-    policy.limits.forEach((limit, i) => row.set(limit.name, { ...(buckets[i] as Bucket) }));
     if (!rows.has(name) && rows.size >= (this.setup.maxKeys ?? Infinity)) rows.delete(this.keyToForget(now));
-    rows.set(name, row);
+    rows.set(name, new Map([...(rows.get(name) ?? []), ...records]));
     this.server.writes += 1;
   }
 

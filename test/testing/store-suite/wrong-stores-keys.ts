@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import { crc32 } from "node:zlib";
 import type { Bucket } from "../../../src/core/bucket.js";
+import { costAt } from "../../../src/core/limit.js";
 import { FakeServer, right, wrongStore, type RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
@@ -31,6 +32,11 @@ function resetsLike(pattern: (key: string) => RegExp): typeof RightStore {
       });
     },
   });
+}
+
+/** Adjusts another key than it is told. */
+function adjustsAs(change: (key: string, isRefund: boolean) => string): typeof RightStore {
+  return wrongStore({ adjust(policy, key, changes) { return right.adjust.call(this, policy, change(key, costAt(changes, 0) < 0), changes); } });
 }
 
 const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
@@ -93,8 +99,14 @@ export const wrongKeys: readonly WrongStore[] = [
     }),
     "keys · policies with the same key",
   ],
-  ["refunds to a key in lower case", wrongStore({ refund(policy, key, tokens) { return right.refund.call(this, policy, key.toLowerCase(), tokens); } }), "keys · upper and lower case"],
-  ["debits a trimmed key", wrongStore({ debit(policy, key, tokens) { return right.debit.call(this, policy, key.trim() || key, tokens); } }), "keys · spaces"],
+  ["refunds to a key in lower case", adjustsAs((key, isRefund) => (isRefund ? key.toLowerCase() : key)), "keys · upper and lower case"],
+  ["debits a trimmed key", adjustsAs((key, isRefund) => (isRefund ? key : key.trim() || key)), "keys · spaces"],
+  ["blocks a trimmed key", wrongStore({ block(policy, key, forMs) { return right.block.call(this, policy, key.trim() || key, forMs); } }), "keys · spaces"],
+  ["blocks the key under all policies", wrongStore({ async block(policy, key, forMs) {
+      const names = [...this.server.rows.keys()].map((name) => FakeServer.ownerOf(name)).filter(([, other]) => other === key);
+      for (const [name] of names) await right.block.call(this, { ...policy, name: name as string }, key, forMs);
+      await right.block.call(this, policy, key, forMs);
+    } }), "keys · policies with the same key"],
   ["decodes percent signs", named((key) => key.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))), "keys · parts of URLs"],
   ["encodes spaces as + and leaves + as it is", named((key) => key.replaceAll(" ", "+")), "keys · parts of URLs"],
   ["decodes + to a space", named((key) => key.replaceAll("+", " ")), "keys · parts of URLs"],

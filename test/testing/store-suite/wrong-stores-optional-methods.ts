@@ -2,7 +2,7 @@
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock } from "../../../src/core/clock.js";
 import { consume, peek, type Decision } from "../../../src/core/decision.js";
-import type { Charge, Policy } from "../../../src/index.js";
+import type { Charge, Costs, Policy } from "../../../src/index.js";
 import { nextTurn, wrongStore, right, RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
@@ -29,10 +29,10 @@ const chargingTogether = (load: Load): typeof RightStore =>
 
 const full = (policy: Policy): Bucket[] => policy.limits.map(fullBucket);
 
-function fullIfStale(buckets: readonly Bucket[], policy: Policy): Bucket[] {
+function fullIfStale(buckets: readonly Bucket[], policy: Policy, now: number): Bucket[] {
   return buckets.map((bucket, i) => {
     const limit = policy.limits[i] as Policy["limits"][number];
-    return isStale(bucket, limit) ? fullBucket(limit) : bucket;
+    return isStale(bucket, limit, now) ? fullBucket(limit) : bucket;
   });
 }
 
@@ -63,7 +63,7 @@ function ahead<T>(store: RightStore, ms: number, run: () => Promise<T>): Promise
 }
 
 class RecallsRefusals extends RightStore {
-  recall(policy: Policy, _key: string, cost: number): Decision | null {
+  recall(policy: Policy, _key: string, cost: Costs): Decision | null {
     const spent = policy.limits.map((limit) => ({ ...fullBucket(limit), spent: limit.size }));
     const decision = peek(spent, policy, cost, 0);
     return decision.allowed ? null : decision;
@@ -71,7 +71,7 @@ class RecallsRefusals extends RightStore {
 }
 
 class RecallsAllowances extends RightStore {
-  recall(policy: Policy, _key: string, cost: number): Decision {
+  recall(policy: Policy, _key: string, cost: Costs): Decision {
     return peek(full(policy), policy, cost, this.now());
   }
 }
@@ -83,7 +83,7 @@ class ThrowsFromRecall extends RightStore {
 }
 
 class AnswersPeeksAtOnce extends RightStore {
-  override peek(policy: Policy, key: string, cost: number): Promise<Decision> {
+  override peek(policy: Policy, key: string, cost: Costs): Promise<Decision> {
     const now = this.now();
     return peek(this.load(policy, key, now), policy, cost, now) as never;
   }
@@ -102,7 +102,7 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
     wrongStore({
       load(policy, key, now) {
         const buckets = right.load.call(this, policy, key, now);
-        return this.setup.clock === undefined ? fullIfStale(buckets, policy) : buckets;
+        return this.setup.clock === undefined ? fullIfStale(buckets, policy, now) : buckets;
       },
     }),
     "L8 · own clock",
@@ -144,10 +144,10 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
     }),
     "L11 · a store that cannot reach",
   ],
-  ["reports a refund without the server", wrongStore({ async refund(policy, key, tokens) { await right.refund.call(this, policy, key, tokens).catch(() => undefined); } }), "L11 · a store that cannot reach"],
+  ["reports an adjustment without the server", wrongStore({ async adjust(policy, key, changes) { return right.adjust.call(this, policy, key, changes).catch(() => true); } }), "L11 · a store that cannot reach"],
   ["reports a reset without the server", wrongStore({ async reset(policy, key) { await right.reset.call(this, policy, key).catch(() => undefined); } }), "L11 · a store that cannot reach"],
-  ["reports a debit without the server", wrongStore({ async debit(policy, key, tokens) { await right.debit.call(this, policy, key, tokens).catch(() => undefined); } }), "L11 · a store that cannot reach"],
-  ["makes a bucket full under new numbers in consumeTogether", chargingTogether((store, { policy, key }, now) => fullIfStale(store.load(policy, key, now), policy)), "L14 · consumeTogether takes all"],
+  ["reports a block without the server", wrongStore({ async block(policy, key, forMs) { await right.block.call(this, policy, key, forMs).catch(() => undefined); } }), "L11 · a store that cannot reach"],
+  ["makes a bucket full under new numbers in consumeTogether", chargingTogether((store, { policy, key }, now) => fullIfStale(store.load(policy, key, now), policy, now)), "L14 · consumeTogether takes all"],
   [
     "moves a record back in consumeTogether when the clock steps back",
     chargingTogether((store, { policy, key }, now) => store.load(policy, key, now).map((bucket) => ({ ...bucket, at: Math.min(bucket.at, now) }))),
@@ -164,7 +164,7 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
           const now = this.now();
           const buckets = this.load(policy, key, now);
           await nextTurn();
-          const stale = this.isStale(buckets, policy);
+          const stale = this.isStale(buckets, policy, now);
           const decision = this.decide(buckets, policy, cost, now);
           if (decision.allowed || stale) this.save(policy, key, buckets, now);
           return decision;
@@ -222,13 +222,13 @@ export const wrongOptionalMethods: readonly WrongStore[] = [
     "reset · forgets limits that",
   ],
   [
-    "refunds by another clock than it consumes, on its own clock",
-    wrongStore({ refund(policy, key, tokens) { return ahead(this, 2_000, () => right.refund.call(this, policy, key, tokens)); } }),
+    "adjusts by another clock than it consumes, on its own clock",
+    wrongStore({ adjust(policy, key, changes) { return ahead(this, 2_000, () => right.adjust.call(this, policy, key, changes)); } }),
     "clock · own clock: consume, refund",
   ],
   [
-    "debits by another clock than it consumes, on its own clock",
-    wrongStore({ debit(policy, key, tokens) { return ahead(this, 2_000, () => right.debit.call(this, policy, key, tokens)); } }),
+    "blocks by another clock than it consumes, on its own clock",
+    wrongStore({ block(policy, key, forMs) { return ahead(this, -2_000, () => right.block.call(this, policy, key, forMs)); } }),
     "clock · own clock: consume, refund",
   ],
   [

@@ -1,8 +1,9 @@
 // Stores that count right and keep keys apart, and break another promise of the port, each with one mistake.
-import { consume, refund, type Decision } from "../../../src/core/decision.js";
-import { charge, spentAt, type Bucket } from "../../../src/core/bucket.js";
-import type { Policy } from "../../../src/index.js";
-import { wrongStore, nextTurn, onlyLimit, right, RightStore } from "./wrong-stores-base.js";
+import { spentAt, type Bucket } from "../../../src/core/bucket.js";
+import { costAt } from "../../../src/core/limit.js";
+import { adjust, consume, type Decision } from "../../../src/core/decision.js";
+import type { Costs, Policy } from "../../../src/index.js";
+import { wrongStore, nextTurn, right, RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
 
 const answers = new WeakMap<object, Map<string, Decision>>();
@@ -11,11 +12,12 @@ const denials = new WeakMap<RightStore, Map<string, Decision>>();
 const together = new WeakMap<object, Promise<unknown>>();
 const locks = new WeakMap<object, Map<string, Promise<unknown>>>();
 const forgets = new Map<string, number>();
+const isRefund = (changes: Costs): boolean => costAt(changes, 0) < 0;
 
-async function rememberingRefusals(this: RightStore, policy: Policy, key: string, cost: number): Promise<Decision> {
+async function rememberingRefusals(this: RightStore, policy: Policy, key: string, cost: Costs): Promise<Decision> {
   const known = denials.get(this) ?? new Map<string, Decision>();
   denials.set(this, known);
-  const name = `${this.name(policy, key)} ${cost} ${this.now()}`;
+  const name = `${this.name(policy, key)} ${String(cost)} ${this.now()}`;
   const decision = known.get(name) ?? (await right.consume.call(this, policy, key, cost));
   if (!decision.allowed) known.set(name, decision);
   return { ...decision };
@@ -74,26 +76,23 @@ export const wrongPorts: readonly WrongStore[] = [
   ["rounds the time to the nearest millisecond", wrongStore({ now() { return Math.round((this.setup.clock ?? Date.now)()); } }), "clock · the store reads the `clock`"],
   ["charges a peek", wrongStore({ async peek(policy, key, cost) { return this.consume(policy, key, cost); } }), "peek · "],
   ["refunds beyond full", wrongStore({
-      async refund(policy, key, tokens) {
+      async adjust(policy, key, changes) {
         const now = this.now();
         const name = this.name(policy, key);
         const spent = Math.max(...this.load(policy, key, now).map((bucket, i) => spentAt(bucket, policy.limits[i] as never, now) / (policy.limits[i] as { unitsPerToken: number }).unitsPerToken));
+        const tokens = -Math.min(...policy.limits.map((_, i) => costAt(changes, i)));
         if (tokens > spent) credits.set(name, (credits.get(name) ?? 0) + tokens - spent);
-        return right.refund.call(this, policy, key, tokens);
+        return right.adjust.call(this, policy, key, changes);
       },
       async consume(policy, key, cost) {
         const name = this.name(policy, key);
         const credit = credits.get(name) ?? 0;
-        if (cost === 0 || credit < cost) return right.consume.call(this, policy, key, cost);
-        credits.set(name, credit - cost);
-        return { ...(await right.consume.call(this, policy, key, 0)), cost };
+        const most = Math.max(...policy.limits.map((_, i) => costAt(cost, i)));
+        if (most === 0 || credit < most) return right.consume.call(this, policy, key, cost);
+        credits.set(name, credit - most);
+        return { ...(await right.consume.call(this, policy, key, 0)), cost: most };
       },
     }), "refund · returns tokens"],
-  ["refuses debits that do not fit", wrongStore({ async debit(policy, key, tokens) { await this.consume(policy, key, tokens); } }), "debit · takes missing tokens"],
-  ["lets debts grow without a limit", owing((spent, units) => spent + units), "debit · takes missing tokens"],
-  ["limits debts to the capacity", owing((spent, units, size) => Math.max(spent, Math.min(spent + units, size))), "debit · takes missing tokens"],
-  ["reduces a debt beyond twice a smaller capacity", owing((spent, units, size) => Math.min(spent + units, 2 * size)), "debit · takes missing tokens"],
-  ["charges debts to the first limit only", wrongStore({ debit(policy, key, tokens) { return right.debit.call(this, onlyLimit(policy, 0), key, tokens); } }), "L8 · concurrent calls of all methods"],
   ["expires a debt as if it were at most the capacity", wrongStore({
       save(policy, key, buckets, now) {
         right.save.call(this, policy, key, buckets, now);
@@ -107,22 +106,29 @@ export const wrongPorts: readonly WrongStore[] = [
     }), "L4 · a debt is kept"],
   ["remembers refusals and clears them for a refund, but not for a debit", wrongStore({
       consume: rememberingRefusals,
-      refund(policy, key, tokens) {
-        denials.delete(this);
-        return right.refund.call(this, policy, key, tokens);
+      adjust(policy, key, changes) {
+        if (isRefund(changes)) denials.delete(this);
+        return right.adjust.call(this, policy, key, changes);
       },
     }), "debit · takes effect at once"],
-  ["refunds one token for any number", wrongStore({ refund(policy, key) { return right.refund.call(this, policy, key, 1); } }), "refund · returns tokens"],
+  ["remembers refusals and does not clear them for a block", wrongStore({
+      consume: rememberingRefusals,
+      adjust(policy, key, changes) {
+        denials.delete(this);
+        return right.adjust.call(this, policy, key, changes);
+      },
+    }), "block · takes effect at once"],
   ["resets nothing", wrongStore({ reset: async () => undefined }), "reset · makes"],
   ["resets the first limit only", wrongStore({ async reset(policy, key) { this.server.rows.get(this.name(policy, key))?.delete(policy.limits[0].name); } }), "reset · makes"],
-  ["refunds without a lock", wrongStore({
-      async refund(policy, key, tokens) {
+  ["adjusts without a lock", wrongStore({
+      async adjust(policy, key, changes) {
         const now = this.now();
         const buckets = this.load(policy, key, now);
         await nextTurn();
-        refund(buckets, policy, tokens, now);
+        const done = adjust(buckets, policy, changes, now);
         await nextTurn();
-        this.save(policy, key, buckets, now);
+        if (done) this.save(policy, key, buckets, now);
+        return done;
       },
     }), "L8 · concurrent consume, peek"],
   ["locks only against other consumeTogether calls", wrongStore({
@@ -182,21 +188,3 @@ export const wrongPorts: readonly WrongStore[] = [
       },
     }), "L13 · a store never remembers"],
 ];
-
-/** A store with another rule for debits. `after` returns the new spent units. */
-function owing(after: (spent: number, units: number, size: number) => number): typeof RightStore {
-  return wrongStore({
-    debit(policy, key, tokens) {
-      return this.atomically(() => {
-        const now = this.now();
-        const buckets = this.load(policy, key, now);
-        policy.limits.forEach((limit, i) => {
-          const bucket = buckets[i] as Bucket;
-          charge(bucket, limit, now, 0);
-          bucket.spent = Math.min(Number.MAX_SAFE_INTEGER, after(bucket.spent, tokens * limit.unitsPerToken, limit.size));
-        });
-        this.save(policy, key, buckets, now);
-      });
-    },
-  });
-}

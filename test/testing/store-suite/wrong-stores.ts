@@ -1,7 +1,9 @@
 // Stores that count wrongly, each with one mistake, and the case that must fail.
 import { fullBucket, isStale, spentAt, type Bucket } from "../../../src/core/bucket.js";
+import { mapCosts } from "../../../src/core/cost.js";
+import { costAt } from "../../../src/core/limit.js";
 import { consume, peek, type Decision } from "../../../src/core/decision.js";
-import { definePolicy, type Policy } from "../../../src/index.js";
+import { definePolicy, type Costs, type Policy } from "../../../src/index.js";
 import type { StoreSuiteOptions } from "../../../src/testing/index.js";
 import { wrongStore, nextTurn, onlyLimit, right, type RightStore } from "./wrong-stores-base.js";
 
@@ -9,7 +11,7 @@ import { wrongStore, nextTurn, onlyLimit, right, type RightStore } from "./wrong
 export type WrongStore = readonly [mistake: string, store: typeof RightStore, failing: string, lacks?: StoreSuiteOptions["lacks"]];
 
 /** Reads, waits one turn and writes, without a lock. */
-async function consumeWithoutLock(store: RightStore, policy: Policy, key: string, cost: number): Promise<Decision> {
+async function consumeWithoutLock(store: RightStore, policy: Policy, key: string, cost: Costs): Promise<Decision> {
   const now = store.now();
   const buckets = store.load(policy, key, now);
   await nextTurn();
@@ -120,7 +122,7 @@ export const wrongCounts: readonly WrongStore[] = [
     "takes one token for any cost on its own clock",
     wrongStore({
       decide(buckets, policy, cost, now) {
-        return right.decide.call(this, buckets, policy, this.setup.clock === undefined ? Math.min(1, cost) : cost, now);
+        return right.decide.call(this, buckets, policy, this.setup.clock === undefined ? mapCosts(policy, cost, (each) => Math.min(1, each)) : cost, now);
       },
     }),
     "L8 · own clock",
@@ -164,14 +166,14 @@ export const wrongCounts: readonly WrongStore[] = [
       },
       isStale: () => true,
     }), "L2 · the wait of a refusal"],
-  ["ignores the cost", wrongStore({ decide: (buckets, policy, cost, now) => ({ ...consume(buckets, policy, Math.min(cost, 1), now), cost }) }), "L8 · the same history"],
+  ["ignores the cost", wrongStore({ decide: (buckets, policy, cost, now) => ({ ...consume(buckets, policy, mapCosts(policy, cost, (each) => Math.min(each, 1)), now), cost: costAt(cost, 0) }) }), "L8 · the same history"],
   ["stores numbers with 14 digits", keeping((units) => Number(units.toPrecision(14))), "L8 · the same history"],
   ["stores numbers in 32 bits", keeping((units) => units % 2 ** 32), "L8 · the same history"],
   ["grants one token too many", wrongStore({ decide: (buckets, policy, cost, now) => consume(buckets, roomier(policy), cost, now) }), "L5 · a burst on a new bucket"],
   ["refuses a cost of 0 when the bucket is empty", wrongStore({
       decide(buckets, policy, cost, now) {
         const one = cost === 0 ? peek(buckets, policy, 1, now) : null;
-        return one?.reason === "limited" ? { ...one, cost } : consume(buckets, policy, cost, now);
+        return one?.reason === "limited" ? { ...one, cost: 0 } : consume(buckets, policy, cost, now);
       },
     }), "L9 · a cost of 0"],
   [
@@ -196,7 +198,7 @@ export const wrongCounts: readonly WrongStore[] = [
   ["charges the limits that have room although another refuses", wrongStore({
       decide(buckets, policy, cost, now) {
         const decision = consume(buckets, policy, cost, now);
-        if (!decision.allowed) for (const i of policy.limits.keys()) consume([buckets[i] as Bucket], onlyLimit(policy, i), cost, now);
+        if (!decision.allowed) for (const i of policy.limits.keys()) consume([buckets[i] as Bucket], onlyLimit(policy, i), costAt(cost, i), now);
         return decision;
       },
       isStale: () => true,
@@ -210,7 +212,7 @@ export const wrongCounts: readonly WrongStore[] = [
       load(policy, key, now) {
         return right.load.call(this, policy, key, now).map((bucket, i) => {
           const limit = policy.limits[i] as Policy["limits"][number];
-          return isStale(bucket, limit) ? fullBucket(limit) : bucket;
+          return isStale(bucket, limit, now) ? fullBucket(limit) : bucket;
         });
       },
     }), "L14 · spent tokens still count"],

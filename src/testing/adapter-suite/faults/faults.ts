@@ -1,4 +1,4 @@
-import type { Store } from "../../../core/store.js";
+import type { Store } from "../../../port/store.js";
 import { ManualClock } from "../../manual-clock.js";
 import { slowMemoryStore } from "../outages.js";
 

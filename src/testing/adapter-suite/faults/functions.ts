@@ -1,5 +1,5 @@
 import { definePolicy } from "../../../core/policy.js";
-import type { SyncStore } from "../../../core/store.js";
+import type { SyncStore } from "../../../port/store.js";
 import { assert, assertEqual } from "../../assert.js";
 import { FAULT_TIMEOUT_MS, faultOr, FAULTS, STORE_KINDS } from "./faults.js";
 import { checkFields, checkNoFields, checkProblem, checkRefusal, parseJson } from "../response-checks.js";
@@ -50,7 +50,7 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
       name: `a \`body\` function that fails leaves the standard document, with ${kind}`,
       cause: "The adapter does not wait for the verdict, or lets an error end the process.",
       async run(start) {
-        const faults = { ...FAULTS, "returns text": () => "text", "returns nothing": () => undefined, "returns a circle": () => circular, "returns a toJSON without a result": () => ({ toJSON() {} }) };
+        const faults = { ...FAULTS, "returns text": () => "text", "returns a list": () => ["slow down"], "returns nothing": () => undefined, "returns a circle": () => circular, "returns a toJSON without a result": () => ({ toJSON() {} }) };
         const server = await start({ ...storeOf(), policy: ONE_TOKEN, functionTimeoutMs: FAULT_TIMEOUT_MS, body: (problem, _decision, request) => faultOr(faults, request, () => ({ ...problem, own: true })) });
         await server.get("/ok");
         for (const fault of Object.keys(faults)) {

@@ -1,5 +1,5 @@
 import type { Policy } from "../../../core/policy.js";
-import type { Store } from "../../../core/store.js";
+import type { Store } from "../../../port/store.js";
 import { assert, AssertionError, eventually } from "../../assert.js";
 import type { StoreCase, Trial } from "../trial.js";
 
@@ -101,8 +101,8 @@ export const clockCases: readonly StoreCase[] = [
 function optionalCalls(store: Store, policy: Policy): [name: string, call: () => unknown][] {
   const calls: Readonly<Record<string, () => unknown>> = {
     peek: () => store.peek?.(policy, "optional", 1),
-    refund: () => store.refund?.(policy, "optional", 1),
-    debit: () => store.debit?.(policy, "optional", 1),
+    adjust: () => store.adjust?.(policy, "optional", 1),
+    block: () => store.block?.(policy, "optional", 1),
     reset: () => store.reset?.(policy, "optional"),
     consumeTogether: () => store.consumeTogether?.([{ policy, key: "optional", cost: 1 }, { policy, key: "other optional", cost: 1 }]),
   };

@@ -6,7 +6,7 @@ import { HOSTILE_LIMITS, LARGEST } from "../random.js";
 import type { StoreCase, Trial } from "../trial.js";
 
 /** Runs `run` for one limit after another, each with its own policy name. */
-async function eachLimit(trial: Trial, limits: readonly LimitOptions[], run: (limit: LimitOptions, name: string) => Promise<void>): Promise<void> {
+async function forEachLimit(trial: Trial, limits: readonly LimitOptions[], run: (limit: LimitOptions, name: string) => Promise<void>): Promise<void> {
   for (const [i, limit] of limits.entries()) await run(limit, `p${i}`);
 }
 
@@ -26,7 +26,7 @@ export const lawCases: readonly StoreCase[] = [
     cause: "Waits are rounded, or tokens are counted as floating-point numbers. Count in the limit's whole units.",
     async run(trial) {
       await trial.openStores("mixed");
-      await eachLimit(trial, HOSTILE_LIMITS.slice(0, 9), async (limit, name) => {
+      await forEachLimit(trial, HOSTILE_LIMITS.slice(0, 9), async (limit, name) => {
         const policy = trial.policy(name, limit);
         for (let round = 0; round < 4; round++) {
           // Uneven costs at uneven instants first: a rounding error there moves the promised instant.
@@ -54,7 +54,7 @@ export const lawCases: readonly StoreCase[] = [
     cause: "The store writes on a refusal, or charges a part of the cost.",
     async run(trial) {
       await trial.openStores("mixed");
-      await eachLimit(trial, HOSTILE_LIMITS.slice(0, 5), async (limit, name) => {
+      await forEachLimit(trial, HOSTILE_LIMITS.slice(0, 5), async (limit, name) => {
         const policy = trial.policy(name, limit);
         const { remaining } = await trial.consume(policy, "caller", Math.ceil(limit.capacity / 2));
         const tooMuch = [remaining + 1, limit.capacity, limit.capacity + 1, LARGEST];
@@ -73,7 +73,7 @@ export const lawCases: readonly StoreCase[] = [
     cause: "Expiry is rounded down. Round it up.",
     async run(trial) {
       await trial.openStores("mixed");
-      await eachLimit(trial, HOSTILE_LIMITS.slice(0, 6), async (limit, name) => {
+      await forEachLimit(trial, HOSTILE_LIMITS.slice(0, 6), async (limit, name) => {
         const policy = trial.policy(name, limit);
         for (const cost of [1, limit.capacity]) {
           const { resetMs } = await trial.consume(policy, "caller", cost);
@@ -112,16 +112,16 @@ export const lawCases: readonly StoreCase[] = [
   },
   {
     name: "L4 · a debt is kept until it is paid back, to the millisecond",
-    cause: "Expiry assumes that a bucket holds at most its capacity. After a debit, spent can be twice that.",
-    needs: ["debit"],
+    cause: "Expiry assumes that a bucket holds at most its capacity. After a debit, spent can be more than that.",
+    needs: ["adjust"],
     async run(trial) {
       await trial.openStores("mixed");
-      await eachLimit(trial, HOSTILE_LIMITS.slice(0, 6), async (limit, name) => {
+      await forEachLimit(trial, HOSTILE_LIMITS.slice(0, 6), async (limit, name) => {
         const policy = trial.policy(name, limit);
         await trial.consume(policy, "caller", limit.capacity);
-        await trial.callAll({ method: "debit", policy, key: "caller", tokens: limit.capacity });
+        await trial.callAll({ method: "adjust", policy, key: "caller", tokens: 2 * limit.capacity });
         const { allowed, retryAfterMs } = await trial.consume(policy, "caller", limit.capacity);
-        assert(!allowed, "Expected a key that owes a whole capacity to be refused, got allowed");
+        assert(!allowed, "Expected a key that owes two whole capacities to be refused, got allowed");
         for (const ms of [Math.ceil(retryAfterMs / 2), retryAfterMs - Math.ceil(retryAfterMs / 2) - 1]) {
           trial.move(ms);
           await callOthers(trial, policy, 30);

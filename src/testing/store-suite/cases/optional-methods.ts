@@ -1,12 +1,13 @@
+import type { Costs } from "../../../core/limit.js";
 import type { Policy } from "../../../core/policy.js";
-import type { Charge } from "../../../core/store.js";
+import type { Charge } from "../../../port/store.js";
 import { assert, AssertionError } from "../../assert.js";
 import type { StoreCall } from "../states.js";
 import type { StoreCase, Trial } from "../trial.js";
 
-const OPTIONAL_METHODS = ["peek", "refund", "reset", "debit", "consumeTogether", "close"] as const;
+const OPTIONAL_METHODS = ["peek", "adjust", "block", "reset", "consumeTogether", "close"] as const;
 
-/** The optional methods of the port. The random schedules test peek, refund, reset and debit as well. */
+/** The optional methods of the port. The random schedules test peek, adjust, block and reset as well. */
 export const optionalMethodCases: readonly StoreCase[] = [
   {
     name: "port · the store has exactly the optional methods that `lacks` does not list",
@@ -21,8 +22,8 @@ export const optionalMethodCases: readonly StoreCase[] = [
       }
     },
   },
-  ...(["refund", "reset", "debit"] as const).map((tested): StoreCase => ({
-    name: `${tested} · takes effect at once, even for a key that was just refused`,
+  ...([["adjust", "refund", -3], ["adjust", "debit", 3], ["reset", "reset", 0], ["block", "block", 7_000]] as const).map(([tested, name, tokens]): StoreCase => ({
+    name: `${name} · takes effect at once, even for a key that was just refused`,
     cause: `The store answers a refusal from memory. \`${tested}\` must clear that memory.`,
     needs: [tested],
     async run(trial) {
@@ -30,12 +31,12 @@ export const optionalMethodCases: readonly StoreCase[] = [
       const policy = trial.policy("p", { capacity: 5, refill: { tokens: 1, everyMs: 1_000 } });
       for (let turn = 0; turn < 4; turn++) {
         const key = `caller ${turn}`;
-        const call = (method: StoreCall["method"], tokens: number): Promise<unknown> =>
-          trial.callThrough(method === tested ? turn >> 1 : turn, { method, policy, key, tokens });
+        const call = (method: StoreCall["method"], amount: number): Promise<unknown> =>
+          trial.callThrough(method === tested ? turn >> 1 : turn, { method, policy, key, tokens: amount });
         await call("consume", 5);
         for (let round = 0; round < 3; round++) {
           await call("consume", 3);
-          await call(tested, 3);
+          await call(tested, tokens);
           await call("consume", 3);
         }
       }
@@ -60,6 +61,70 @@ export const optionalMethodCases: readonly StoreCase[] = [
         await chargeAndCompare(trial, [{ policy: never, key: "full", cost: 1 }, { policy: fast, key, cost }]);
         trial.move(1_000);
         await trial.consume(fast, key, 1);
+      }
+    },
+  },
+  {
+    name: "L14 · an adjustment converts all limits to the new numbers, also those that it leaves as they are",
+    cause: "`adjust` writes only the limits whose change is not 0. Bring every limit to now and to the policy's numbers.",
+    needs: ["adjust"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const [slow, fast] = [1, 7].map((tokens) => {
+        const refill = { tokens, everyMs: 1_000 };
+        return trial.policy("tier", { name: "a", capacity: 20, refill }, { name: "b", capacity: 40, refill });
+      }) as [Policy, Policy];
+      for (const changes of [[0, 3], [-2, 0], 0]) {
+        const key = `changes ${String(changes)}`;
+        await trial.consume(slow, key, 20);
+        trial.move(1_500);
+        await trial.callAll({ method: "adjust", policy: fast, key, tokens: changes });
+        trial.move(700);
+        await trial.consume(slow, key, 1);
+      }
+    },
+  },
+  {
+    name: "block · of two blocks the later end counts, and its wait is exact",
+    cause: "A later block replaces an earlier one, or is added to it. Keep the later of the two ends.",
+    needs: ["block"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const policy = trial.policy("p", { capacity: 5, refill: { tokens: 5, everyMs: 1_000 } });
+      for (const [first, second] of [[10_000, 4_000], [4_000, 10_000], [7_000, 7_000], [86_400_000, 1]] as const) {
+        const key = `caller ${first}`;
+        await trial.callAll({ method: "block", policy, key, tokens: first });
+        await trial.consume(policy, key, 0);
+        trial.move(500);
+        await trial.callAll({ method: "block", policy, key, tokens: second });
+        const { retryAfterMs } = await trial.consume(policy, key, 0);
+        assert(retryAfterMs > 1, "Expected a blocked key to be refused, got allowed");
+        trial.move(retryAfterMs - 1);
+        await trial.consume(policy, key, 0);
+        trial.move(1);
+        const { allowed } = await trial.consume(policy, key, 5);
+        assert(allowed, "Expected a key to be allowed when its block has ended, got refused");
+      }
+    },
+  },
+  {
+    name: "L10 · consumeTogether refuses all charges while one of the keys is blocked",
+    cause: "`consumeTogether` reads the limits and not the block.",
+    needs: ["consumeTogether", "block"],
+    async run(trial) {
+      await trial.openStores("mixed");
+      const numbers = { name: "only", capacity: 9, refill: { tokens: 1, everyMs: 1_000 } };
+      const policies = [trial.policy("p", numbers), trial.policy("p", { ...numbers, refill: { tokens: 3, everyMs: 1_000 } })] as const;
+      for (const [turn, costs] of [[1, 1], [0, 0], [2, 1]].entries()) {
+        const keys = ["blocked", "free"].map((name) => `${name} ${turn}`);
+        const charges = (version: 0 | 1): Charge[] => keys.map((key, i) => ({ policy: policies[version], key, cost: costs[i] as number }));
+        await chargeAndCompare(trial, charges(0));
+        await trial.callAll({ method: "block", policy: policies[0], key: keys[0] as string, tokens: 2_000 });
+        for (const ms of [0, 1_400, 599, 1]) {
+          trial.move(ms);
+          await chargeAndCompare(trial, turn === 1 ? charges(1).reverse() : charges(1));
+        }
+        for (const key of keys) await trial.consume(policies[0], key, 1);
       }
     },
   },
@@ -134,7 +199,7 @@ function togetherCase(name: string, moves: readonly number[], changing = false):
         trial.move(random.pick(moves));
         const charges: Charge[] = [
           { policy: one(user), key: `user ${round % 3}`, cost: random.between(0, 4) },
-          { policy: one(tenant), key: "tenant", cost: random.pick([0, 1, 2, 7, 16]) },
+          { policy: one(tenant), key: "tenant", cost: random.pick([0, 1, 2, 7, 16, [1, 9], [3, 0]]) },
           { policy: one(user), key: "device", cost: random.between(0, 2) },
         ];
         await chargeAndCompare(trial, random.next() < 0.5 ? charges : charges.reverse());
@@ -155,6 +220,6 @@ async function chargeAndCompare(trial: Trial, charges: readonly Charge[]): Promi
   if (!all) for (const { policy, key } of charges) trial.oracle.assume(consumeCall(policy, key, policy.maxCost + 1), trial.now);
 }
 
-function consumeCall(policy: Charge["policy"], key: string, tokens: number): StoreCall {
+function consumeCall(policy: Charge["policy"], key: string, tokens: Costs): StoreCall {
   return { method: "consume", policy, key, tokens };
 }

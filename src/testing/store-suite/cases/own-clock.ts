@@ -1,6 +1,6 @@
 import type { Decision } from "../../../core/decision.js";
 import type { Policy } from "../../../core/policy.js";
-import type { Store } from "../../../core/store.js";
+import type { Store } from "../../../port/store.js";
 import { assert } from "../../assert.js";
 import { HOUR, waitMs } from "./clock.js";
 import type { StoreCall } from "../states.js";
@@ -70,7 +70,7 @@ export const ownClockCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "clock · own clock: consume, refund, debit and peek read the same clock",
+    name: "clock · own clock: consume, refund, debit, block and peek read the same clock",
     cause: "A method reads another clock than `consume`: the process's instead of the server's, or that of another server.",
     async run(trial) {
       const store = await trial.open({});
@@ -81,7 +81,7 @@ export const ownClockCases: readonly StoreCase[] = [
       const call = (method: StoreCall["method"], tokens: number): StoreCall => ({ method, policy, key: "caller", tokens });
       let last = await store.consume(policy, "caller", 900);
       trial.compareAtItsTime(call("consume", 900), last);
-      for (const [method, tokens] of [["refund", 90], ["debit", 70], ["peek", 5], ["refund", 60], ["debit", 80]] as const) {
+      for (const [method, tokens] of [["adjust", -90], ["adjust", 70], ["peek", 5], ["adjust", -60], ["adjust", 80]] as const) {
         if (!trial.has(method)) continue;
         await waitMs(20);
         const answer = await callStore(other, call(method, tokens));
@@ -93,6 +93,11 @@ export const ownClockCases: readonly StoreCase[] = [
         last = await store.consume(policy, "caller", 3);
         trial.compareAtItsTime(call("consume", 3), last);
       }
+      if (!trial.has("block")) return;
+      await callStore(other, call("block", 10_000));
+      const { at, retryAfterMs } = await store.consume(policy, "caller", 1);
+      const startedAt = at + retryAfterMs - 10_000;
+      assert(Math.abs(startedAt - last.at) < 1_000, `Expected a block of 10 s to begin some milliseconds after \`at\` of the consume before, got ${startedAt - last.at} ms`);
     },
   },
   {
@@ -136,12 +141,19 @@ export const ownClockCases: readonly StoreCase[] = [
         const answers = await store.consumeTogether(charges);
         const left = answers.map(({ allowed, remaining }) => (allowed ? remaining : "refused")).join(" and ");
         assert(left === "1 and 9", `Expected \`consumeTogether\` to leave 1 and 9 tokens, got ${left}`);
-        if (store.refund !== undefined) await store.refund(policy, "caller", 1);
+        if (store.adjust !== undefined) await store.adjust(policy, "caller", -1);
         else await store.consume(policy, "caller", 0);
       }
-      if (store.refund !== undefined) {
-        await store.refund(policy, "caller", 4);
+      if (store.adjust !== undefined) {
+        await store.adjust(policy, "caller", -4);
         await expectNext(store, 5, true, 1);
+      }
+      if (store.block !== undefined) {
+        await store.block(policy, "blocked", HOUR);
+        await other.block?.(policy, "blocked", 1);
+        const { allowed, retryAfterMs } = await other.consume(changed, "blocked", 0);
+        const right = !allowed && retryAfterMs > HOUR - 60_000 && retryAfterMs <= HOUR;
+        assert(right, `Expected a key that is blocked for an hour to be refused for 59 to 60 minutes, got ${allowed ? "allowed" : `refused for ${retryAfterMs} ms`}`);
       }
       if (store.reset !== undefined) {
         await store.reset(policy, "caller");

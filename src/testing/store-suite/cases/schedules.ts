@@ -1,6 +1,6 @@
 import type { Policy } from "../../../core/policy.js";
 import type { StoreCall } from "../states.js";
-import { HOSTILE_LIMITS, randomCost, randomLimit, randomMove } from "../random.js";
+import { HOSTILE_LIMITS, randomBlock, randomChanges, randomCosts, randomLimit, randomMove } from "../random.js";
 import type { StoreTrait } from "../setup.js";
 import type { StoreCase, Trial } from "../trial.js";
 
@@ -11,7 +11,7 @@ interface Schedule {
   /** Whether the clock can step back. Default false. */
   readonly back?: boolean;
   /** The methods to call. List a method twice to make it twice as likely. */
-  readonly methods: ReadonlyArray<StoreCall["method"]>;
+  readonly methods: ReadonlyArray<StoreCall["method"] | "refund" | "debit">;
   /** Concurrent calls per caller and tick. Default 1. */
   readonly concurrent?: number;
 }
@@ -31,8 +31,10 @@ async function play(trial: Trial, { ticks, callers, back = false, methods, concu
       Array.from({ length: concurrent }, (): StoreCall => {
         const policy = random.pick(policies);
         const method = random.pick(methods);
-        const cost = randomCost(random, random.pick(policy.limits));
-        return { method, policy, key, tokens: method === "refund" || method === "debit" ? Math.max(1, cost) : cost };
+        if (method === "refund") return { method: "adjust", policy, key, tokens: randomChanges(random, policy, -1) };
+        if (method === "debit") return { method: "adjust", policy, key, tokens: randomChanges(random, policy, 1) };
+        if (method === "adjust") return { method, policy, key, tokens: randomChanges(random, policy, null) };
+        return { method, policy, key, tokens: method === "block" ? randomBlock(random, policy.limits[0]) : randomCosts(random, policy) };
       }),
     );
     await trial.callAll(...calls);
@@ -46,10 +48,10 @@ function singleLimits(trial: Trial): ScheduledCaller[] {
   return limits.map((limit, i) => ({ key: `caller ${i}`, policies: [trial.policy(`p${i}`, limit)] }));
 }
 
-/** Callers with two or three limits each. */
+/** Callers with two or three limits each, in another order than that of their names. */
 function severalLimits(trial: Trial): ScheduledCaller[] {
   return Array.from({ length: 12 }, (_, i) => {
-    const names = ["a", "b", "c"].slice(0, trial.random.between(2, 3));
+    const names = ["c", "a", "b"].slice(0, trial.random.between(2, 3));
     return { key: `caller ${i}`, policies: [manyLimits(trial, `p${i}`, names)] };
   });
 }
@@ -101,6 +103,10 @@ export const scheduleCases: readonly StoreCase[] = [
     cause: "A limit is charged although another one refuses, or only the first limit is stored.",
     ticks: 25, callers: severalLimits, methods: ["consume"],
   }),
+  scheduleCase("L19 · each limit of a policy is judged and charged by its own cost", {
+    cause: "One cost is used for all limits, or the costs are read in another order than that of the policy's limits.",
+    ticks: 30, callers: severalLimits, methods: ["consume"],
+  }),
   scheduleCase("L14 · spent tokens still count while limits change, appear and disappear", {
     cause: "The record starts again under new numbers, or its units are not converted. Store it by the limit's name.",
     ticks: 30, callers: changingLimits, methods: ["consume"],
@@ -115,7 +121,7 @@ export const scheduleCases: readonly StoreCase[] = [
   scheduleCase("refund · returns tokens, up to full and no further", {
     cause: "A refund makes spent negative, or returns another number of tokens.",
     ticks: 40, callers: severalLimits, methods: ["consume", "consume", "refund"],
-  }, "refund"),
+  }, "adjust"),
   scheduleCase("reset · makes the bucket full", {
     cause: "`reset` leaves the record of a limit behind.",
     ticks: 20, callers: severalLimits, methods: ["consume", "consume", "consume", "reset"],
@@ -126,12 +132,24 @@ export const scheduleCases: readonly StoreCase[] = [
   }, "reset"),
   scheduleCase("L8 · concurrent consume, peek, refund and reset are exact under any clock", {
     cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "consume", "peek", "refund", "reset"], concurrent: 3,
-  }, "peek", "refund", "reset"),
-  scheduleCase("debit · takes missing tokens, up to twice the capacity and no further", {
-    cause: "A debit is refused, or not limited to twice the capacity.",
-    ticks: 40, callers: changingLimits, methods: ["consume", "consume", "debit"],
-  }, "debit"),
-  scheduleCase("L8 · concurrent calls of all methods with debit are exact under any clock", {
-    cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "debit", "peek", "refund", "reset"], concurrent: 3,
-  }, "debit", "peek", "refund", "reset"),
+  }, "peek", "adjust", "reset"),
+  scheduleCase("debit · takes missing tokens, exactly as many as it is told", {
+    cause: "A debit is refused or cut although the tokens fit into 2^53 - 1 units, or taken although they do not.",
+    ticks: 40, callers: changingLimits, methods: ["consume", "consume", "debit", "refund"],
+  }, "adjust"),
+  scheduleCase("adjust · changes each limit by its own tokens, all in one step", {
+    cause: "One number is applied to all limits, or some limits are changed although another cannot be.",
+    ticks: 40, callers: severalLimits, back: true, methods: ["consume", "adjust"], concurrent: 2,
+  }, "adjust"),
+  scheduleCase("block · refuses everything until it ends, through new numbers, refunds and debits", {
+    cause: "The block is kept in a limit's units, is shortened by a later block, or ends with the buckets.",
+    ticks: 40, callers: changingLimits, methods: ["consume", "consume", "consume", "adjust", "peek", "block"],
+  }, "block", "adjust", "peek"),
+  scheduleCase("reset · ends a block", {
+    cause: "`reset` deletes the records of the limits only. Delete the block as well.",
+    ticks: 30, callers: severalLimits, methods: ["consume", "block", "reset"],
+  }, "block", "reset"),
+  scheduleCase("L8 · concurrent calls of all methods are exact under any clock", {
+    cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "adjust", "peek", "block", "reset"], concurrent: 3,
+  }, "adjust", "block", "peek", "reset"),
 ];

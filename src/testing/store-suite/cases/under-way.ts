@@ -1,4 +1,4 @@
-import type { Store } from "../../../core/store.js";
+import type { Store } from "../../../port/store.js";
 import type { StoreCall } from "../states.js";
 import { callStore, type StoreCase, type Trial } from "../trial.js";
 
@@ -7,8 +7,8 @@ const STARTS = 8;
 const MOST_TURNS = 10_000;
 
 /** Calls that start while another call on the same bucket is under way. */
-export const underWayCases: readonly StoreCase[] = (["reset", "refund", "debit"] as const).map((method) => ({
-  name: `${method} · during a consume, takes effect before or after it`,
+export const underWayCases: readonly StoreCase[] = ([["reset", "reset", 0], ["adjust", "refund", -4], ["adjust", "debit", 4], ["block", "block", 10_000]] as const).map(([method, name, tokens]) => ({
+  name: `${name} · during a consume, takes effect before or after it`,
   cause: `\`${method}\` writes between the reading and the writing of a consume. Take the same lock, or write only if nothing changed.`,
   needs: [method],
   async run(trial) {
@@ -19,7 +19,7 @@ export const underWayCases: readonly StoreCase[] = (["reset", "refund", "debit"]
       for (const consumeFirst of [true, false]) {
         const key = `caller ${start} ${consumeFirst}`;
         await trial.consume(policy, key, 7);
-        const pair: [StoreCall, StoreCall] = [{ method: "consume", policy, key, tokens: 2 }, { method, policy, key, tokens: 4 }];
+        const pair: [StoreCall, StoreCall] = [{ method: "consume", policy, key, tokens: 2 }, { method, policy, key, tokens }];
         await callDuring(trial, consumeFirst ? pair : [pair[1], pair[0]], Math.floor((start * turns) / STARTS));
         await trial.consume(policy, key, 1);
       }

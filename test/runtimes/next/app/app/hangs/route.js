@@ -4,6 +4,15 @@ import { guard } from "sluice/store";
 import { limitedBy } from "../../limited.mjs";
 
 const store = { sync: false, guard, clock: monotonicClock, consume: () => new Promise(() => undefined) };
+const limited = limitedBy("hangs", { store, breaker: false })(() => Response.json({ runtime: process.env.NEXT_RUNTIME }));
 
 export const runtime = "edge";
-export const GET = limitedBy("hangs", { store, breaker: false })(() => Response.json({ runtime: process.env.NEXT_RUNTIME }));
+
+/** Tells how long the decision took. */
+export async function GET(request) {
+  const start = performance.now();
+  const response = await limited(request);
+  const headers = new Headers(response.headers);
+  headers.set("x-decided-in-ms", String(performance.now() - start));
+  return new Response(response.body, { status: response.status, headers });
+}

@@ -1,8 +1,9 @@
-import { show } from "./check.js";
-import type { Clock } from "./clock.js";
-import type { Decision, Reading } from "./decision.js";
+import { show } from "../core/check.js";
+import type { Clock } from "../core/clock.js";
+import type { Costs } from "../core/limit.js";
+import type { Decision, Reading } from "../core/decision.js";
 import type { FailureSettings } from "./failure-options.js";
-import type { Policy } from "./policy.js";
+import type { Policy } from "../core/policy.js";
 
 /**
  * Keeps buckets: one required method, `consume`, and a few optional methods.
@@ -18,8 +19,10 @@ import type { Policy } from "./policy.js";
  * 5. An absent bucket is a full bucket (L4). A record expires no earlier than it is full: round up, to at least 1 ms.
  * 6. The decision is plain data with properties of its own, and the store never changes it afterwards (L7).
  * 7. The store reads the time itself, from `clock`. Processes that share a store share its server's clock.
- * 8. A store that fails throws or rejects; it never invents a decision (L11). The limiter has checked the cost (a whole
- *    number of at least 0) and encoded the key (a non-empty string), so bad input does not reach the store.
+ * 8. A store that fails throws or rejects; it never invents a decision (L11). The limiter has checked the costs (whole
+ *    numbers of at least 0) and encoded the key (a non-empty string), so bad input does not reach the store.
+ * 9. Costs are one number for every limit of the policy, or a list with one for each limit in the policy's order. The
+ *    list is for policies of several limits alone (L19).
  *
  * A {@link SyncStore} answers at once and makes every limiter over it synchronous. Any other store is an
  * {@link AsyncStore}. A store that can fail carries a {@link Guard}: `readonly guard = guard`, from `sluice/store`.
@@ -42,32 +45,37 @@ export interface AsyncStore extends StoreMethods<false> {
    * The remembered refusal that `consume` would answer with. Null when `consume` must be called: always when the cost
    * might fit. Answers at once, writes nothing and never throws. The store documents how old the refusal may be.
    */
-  recall?(policy: Policy, key: string, cost: number): Decision | null;
+  recall?(policy: Policy, key: string, costs: Costs): Decision | null;
 }
 
 /** The methods of a store. They return values when `Sync` is true, and promises otherwise. */
 export interface StoreMethods<Sync extends boolean> {
   /** The clock that the store reads: a function that returns milliseconds, or `"server"` for its server's clock. */
   readonly clock: Clock | "server";
-  /** Takes `cost` tokens from every limit of `policy` for `key`, or none. */
-  consume(policy: Policy, key: string, cost: number): MaybePromise<Sync, Decision>;
+  /** Takes `costs` tokens from every limit of `policy` for `key`, or none. */
+  consume(policy: Policy, key: string, costs: Costs): MaybePromise<Sync, Decision>;
   /** The decision that `consume` would make. Writes nothing. */
-  peek?(policy: Policy, key: string, cost: number): MaybePromise<Sync, Decision>;
+  peek?(policy: Policy, key: string, costs: Costs): MaybePromise<Sync, Decision>;
   /**
    * Takes all charges together or none. Returns one decision per charge, in order. When one is refused, nothing is
    * taken and the other decisions are those of `peek`. No two charges may name the same bucket.
    */
   consumeTogether?(charges: readonly Charge[]): MaybePromise<Sync, readonly Decision[]>;
-  /** Gives `tokens` back to every limit, up to full. An absent bucket stays absent. */
-  refund?(policy: Policy, key: string, tokens: number): MaybePromise<Sync, void>;
   /**
-   * Takes `tokens`, at least 1, from every limit even if they are not there. Stops charging when twice the capacity is
-   * spent. Refuses no call; later calls wait until the debt has refilled.
+   * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0
+   * given back, up to full. Refunds, debits and settlements are this.
+   *
+   * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */
-  debit?(policy: Policy, key: string, tokens: number): MaybePromise<Sync, void>;
+  adjust?(policy: Policy, key: string, changes: Costs): MaybePromise<Sync, boolean>;
   /**
-   * Forgets all that is stored under the policy's name and the key, also limits that this version of the policy does
-   * not have. The bucket is full afterwards, under any version of the policy.
+   * Refuses every `consume` of the key under the policy's name, at any cost, for `forMs` milliseconds, or for what an
+   * earlier block has left if that is more. `adjust` and other numbers leave a block alone; `reset` ends it.
+   */
+  block?(policy: Policy, key: string, forMs: number): MaybePromise<Sync, void>;
+  /**
+   * Forgets all that is stored under the policy's name and the key: a block, and limits that this version of the policy
+   * does not have. The bucket is full afterwards, under any version of the policy.
    */
   reset?(policy: Policy, key: string): MaybePromise<Sync, void>;
   /** Closes what the store opened itself. Never closes a client that it was given. */
@@ -81,7 +89,7 @@ export type MaybePromise<Sync extends boolean, T> = Sync extends true ? T : Prom
 export interface Charge {
   readonly policy: Policy;
   readonly key: string;
-  readonly cost: number;
+  readonly cost: Costs;
 }
 
 /**
@@ -120,9 +128,9 @@ export interface GuardedStore {
    * The store's decision, or the one made in its place. At once from a synchronous store, and for a refusal that the
    * store recalls. Fails only for misuse, such as a clock that is not finite.
    */
-  consume(policy: Policy, key: string, cost: number): Decision | Promise<Decision>;
+  consume(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision>;
   /** The decision of the store's `peek`, which must be there. Fails as the store does. */
-  peek(policy: Policy, key: string, cost: number): Decision | Promise<Decision>;
+  peek(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision>;
   /**
    * Runs another call to the store, within the timeout and unless the circuit breaker is open. Fails as the store does.
    *
@@ -132,7 +140,7 @@ export interface GuardedStore {
    */
   call<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
   /** The decision in place of the store that failed with `error`. */
-  decideWithout(policy: Policy, key: string, cost: number, error: unknown): Decision;
+  decideWithout(policy: Policy, key: string, costs: Costs, error: unknown): Decision;
   /** Where `decideWithout` took the tokens of `decision`; null for any other decision. */
   localChargeOf(decision: Decision): LocalCharge | null;
   /**
@@ -161,15 +169,15 @@ export function checkDecision(answer: unknown, method: string): Decision {
   if (isDecision(answer)) return answer;
   Promise.resolve(answer).catch(() => undefined); // its rejection would end the process
   const got = typeof answer === "object" && answer !== null ? membersOf(answer) : show(answer);
-  throw new TypeError(`Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeBuckets\` of sluice/store returns.`);
+  throw new TypeError(`Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeRecords\` of sluice/store returns.`);
 }
 
 function isDecision(answer: unknown): answer is Decision {
   // An inherited `allowed` is no answer: it may come from `Object.prototype`.
   if (typeof answer !== "object" || answer === null || !Object.hasOwn(answer, "allowed")) return false;
-  const { allowed, reason, policy, cost, at, limits } = answer as Decision;
+  const { allowed, reason, policy, at, limits } = answer as Decision;
   return (
-    allowed === (reason === null) && (allowed || REASONS.includes(reason)) && typeof policy === "string" && isAmount(cost) &&
+    allowed === (reason === null) && (allowed || REASONS.includes(reason)) && typeof policy === "string" &&
     Number.isFinite(at) && isReading(answer as Decision) && (reason === "cost_above_capacity" || (answer as Decision).retryAfterMs <= MOST_WAIT_MS) &&
     (limits === null || (Array.isArray(limits) && limits.length > 0 && limits.every((each) => isReading(Object(each)))))
   );
@@ -180,9 +188,9 @@ const MOST_WAIT_MS = 2 ** 54;
 
 const REASONS: readonly unknown[] = ["limited", "cost_above_capacity", "store_unavailable"];
 
-function isReading({ limit, capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Reading): boolean {
+function isReading({ limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Reading): boolean {
   return (
-    typeof limit === "string" && Number.isSafeInteger(capacity) && Number.isSafeInteger(remaining) && isAmount(remaining) && isAmount(retryAfterMs) && isAmount(nextTokenMs) &&
+    typeof limit === "string" && isAmount(cost) && Number.isSafeInteger(capacity) && Number.isSafeInteger(remaining) && isAmount(remaining) && isAmount(retryAfterMs) && isAmount(nextTokenMs) &&
     isAmount(resetMs)
   );
 }

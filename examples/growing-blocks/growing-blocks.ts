@@ -1,0 +1,26 @@
+// Blocks that grow: a caller who goes on after refusals is blocked for 1 minute, then for 5, 30 and 120.
+import { createLimiter, perDay, perMinute, type Decision, type Key, type Limiter } from "sluice";
+
+const MINUTE = 60_000;
+const STEPS_MS = [MINUTE, 5 * MINUTE, 30 * MINUTE, 120 * MINUTE];
+
+/** Asks `limiter`, and blocks callers who were refused more than 10 times within a minute. */
+export function withGrowingBlocks(limiter: Limiter): (key: Key) => Promise<Decision> {
+  const { store } = limiter; // the blocks of all processes are in one place
+  const refusals = createLimiter({ policy: { name: "refusals", capacity: 10, refill: perMinute(10) }, store });
+  // Its tokens are the steps that are left. One comes back a day.
+  const offenses = createLimiter({ policy: { name: "offenses", capacity: STEPS_MS.length, refill: perDay(1) }, store });
+
+  return async (key) => {
+    const decision = await limiter.consume(key);
+    if (decision.reason !== "limited" || (await refusals.consume(key)).allowed) return decision;
+    try {
+      const { remaining } = await offenses.consume(key);
+      await limiter.block(key, STEPS_MS[STEPS_MS.length - 1 - remaining] ?? MINUTE);
+      await refusals.reset(key);
+      return await limiter.peek(key); // it tells the end of the block
+    } catch {
+      return decision; // the store is unavailable: refused, and not blocked
+    }
+  };
+}

@@ -1,0 +1,29 @@
+/** h3 2: `app.use(rateLimit({ policy, key: (event) => ["user", event.context.userId as string] }))`. */
+import { HTTPError, onDispose, toResponse, type H3Event, type Middleware } from "h3";
+import { applyToResponse, boundUnreadBody, createGate, fieldRecord, refusalResponse, type GateOptions } from "sluice/http";
+
+export function rateLimit(options: GateOptions<H3Event>): Middleware {
+  const onDisconnect = ({ req: { signal } }: H3Event, leave: () => void) => (signal.addEventListener("abort", leave), () => signal.removeEventListener("abort", leave));
+  const gate = createGate<H3Event>(options, { method: ({ req }) => req.method, header: ({ req }, name) => req.headers.get(name), onDisconnect });
+  return async (event, next) => {
+    const asked = gate(event);
+    const verdict = "outcome" in asked ? asked : await asked;
+    if (verdict.outcome === "skip") return next();
+    // h3 puts `errHeaders` on every response from status 400, also on one that it makes of a thrown error.
+    for (const [name, value] of Object.entries(fieldRecord(verdict, event.res.errHeaders.get("access-control-expose-headers")))) event.res.errHeaders.set(name, value);
+    if (verdict.outcome === "refuse") {
+      boundUnreadBody(Object(event.runtime?.node?.res) as object);
+      return refusalResponse(verdict, event.req);
+    }
+    let status = 500;
+    if (verdict.settle) onDispose(event, (reason) => verdict.settle?.({ status, aborted: reason !== undefined }));
+    try {
+      const response = applyToResponse(await toResponse(await next(), event), verdict);
+      status = response.status;
+      return response;
+    } catch (error) {
+      if (HTTPError.isError(error)) status = error.status;
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,29 @@
+/** Koa 3: `app.use(rateLimit({ policy, key: (ctx) => ["user", ctx.state.user?.id] }))`, before body parsers. */
+import type { ServerResponse } from "node:http";
+import type { Context, Middleware } from "koa";
+import { applyToNode, createGate, fieldRecord, refuseOnNode, type GateOptions, type RespondOption } from "sluice/http";
+
+export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Context, response: ServerResponse]>): Middleware {
+  const onDisconnect = ({ req: { socket } }: Context, leave: () => void) => (socket.once("close", leave), () => void socket.off("close", leave));
+  const gate = createGate<Context>(options, { method: (ctx) => ctx.method, header: (ctx, name) => ctx.headers[name], onDisconnect });
+  return async (ctx, next) => {
+    let fields = {};
+    try {
+      const asked = gate(ctx);
+      const verdict = "outcome" in asked ? asked : await asked;
+      if (verdict.outcome === "refuse") {
+        ctx.respond = false; // Koa leaves the response alone
+        return refuseOnNode(ctx.res, verdict, ctx);
+      }
+      if (verdict.outcome === "pass") {
+        applyToNode(ctx.res, verdict);
+        fields = fieldRecord(verdict, ctx.res.getHeader("Access-Control-Expose-Headers"));
+      }
+      return await next();
+    } catch (thrown) {
+      // Koa takes undefined for no error, and before an error page it removes all fields except the error's own.
+      const error: Error & { headers?: object } = thrown instanceof Error ? thrown : new Error("Not an Error", { cause: thrown });
+      throw Object.assign(error, { headers: { ...fields, ...error.headers } });
+    }
+  };
+}

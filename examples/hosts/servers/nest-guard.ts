@@ -1,0 +1,29 @@
+/** NestJS 11, on Express or Fastify: `app.useGlobalGuards(new RateLimitGuard({ policy, key: (request) => ["user", request.user?.id] }))`. */
+import type { ServerResponse } from "node:http";
+import { HttpException, type CanActivate, type ExecutionContext } from "@nestjs/common";
+import { applyToNode, createGate, nodeReader, refuseOnNode, type Gate, type GateOptions, type NodeRequest } from "sluice/http";
+
+/** Fastify's reply has Node's response as `raw`. Express's response is Node's. */
+type Reply = ServerResponse & { raw?: ServerResponse; headers(fields: object): void; hijack(): void };
+
+export class RateLimitGuard<Request extends NodeRequest = NodeRequest> implements CanActivate {
+  readonly #gate: Gate<Request, [ExecutionContext]>;
+  constructor(options: GateOptions<Request, [ExecutionContext]>) {
+    this.#gate = createGate(options, nodeReader);
+  }
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const reply = context.switchToHttp().getResponse<Reply>();
+    const response = reply.raw ?? reply;
+    const verdict = await this.#gate(context.switchToHttp().getRequest<Request>(), [context]);
+    // Fastify keeps fields of its own. They go to Node's response before the verdict's, and all of them back.
+    const fastify = reply.raw?.headersSent === false ? reply : undefined;
+    for (const [name, value] of Object.entries(fastify?.getHeaders() ?? {})) response.setHeader(name, value as string);
+    if (verdict.outcome === "refuse") {
+      refuseOnNode(response, verdict);
+      if (reply.raw) reply.hijack();
+      throw new HttpException(JSON.parse(verdict.body) as object, verdict.status); // tells filters; the response is sent
+    } else if (verdict.outcome === "pass") applyToNode(response, verdict);
+    fastify?.headers(response.getHeaders());
+    return true;
+  }
+}

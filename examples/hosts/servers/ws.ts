@@ -1,0 +1,29 @@
+/** ws: limits the connections that a user opens, and the messages that a user sends over all of them. */
+import { ServerResponse, type IncomingMessage, type Server } from "node:http";
+import type { Socket } from "node:net";
+import { createLimiter, MemoryStore, perMinute, perSecond } from "sluice";
+import { createGate, nodeReader, refuseOnNode, retryAfterSeconds } from "sluice/http";
+import { WebSocketServer, type RawData, type WebSocket } from "ws";
+
+type UserOf = (request: IncomingMessage) => string | undefined; // from a session that you checked
+export function serveSockets(server: Server, userOf: UserOf, onMessage: (socket: WebSocket, data: RawData) => void, store = new MemoryStore()): void {
+  const upgradePolicy = { name: "upgrades", capacity: 5, refill: perMinute(5) };
+  const gate = createGate<IncomingMessage>({ policy: upgradePolicy, store, key: (request) => ["user", userOf(request)], unidentified: "refuse" }, nodeReader);
+  const messages = createLimiter({ policy: { name: "messages", capacity: 20, refill: perSecond(10) }, store });
+  const sockets = new WebSocketServer({ noServer: true });
+  const upgrade = async (request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
+    const verdict = await gate(request);
+    if (verdict.outcome !== "refuse") return sockets.handleUpgrade(request, socket, head, (open) => sockets.emit("connection", open, request));
+    const response = Object.assign(new ServerResponse(request), { shouldKeepAlive: false });
+    response.assignSocket(socket);
+    refuseOnNode(response.once("finish", () => socket.end()), verdict);
+  };
+  server.on("upgrade", (request, socket: Socket, head) => {
+    upgrade(request, socket.on("error", () => socket.destroy()), head).catch(() => socket.destroy()); // neither ends the process
+  });
+  sockets.on("connection", (socket, request) => socket.on("message", (data) => {
+    const decision = messages.consume(["user", String(userOf(request))]);
+    if (decision.allowed) onMessage(socket, data);
+    else socket.send(JSON.stringify({ error: "rate_limited", retryAfter: retryAfterSeconds(decision) })); // seconds
+  }));
+}

@@ -1,0 +1,61 @@
+import { createServer } from "node:http";
+import { createEventStream, H3, handleCors, HTTPError, toNodeHandler, type H3Event } from "h3";
+import type { AdapterSetup, RunningServer } from "sluice/testing";
+import { listen } from "../../../../test/adapters/rows/listen.js";
+import { rateLimit } from "../../servers/h3.js";
+
+/** What h3 lacks. */
+export const h3Lacks = {
+  rawHead: "a Response has no head to write by hand",
+  earlyHead: "a Response is sent only when it is returned",
+  respond: "h3 adds the refusal's errHeaders to a response of the user's own",
+};
+
+/** The suite's routes on h3. */
+export function serveH3(setup: AdapterSetup): Promise<RunningServer> {
+  const read = ({ req, url }: H3Event) => ({ method: req.method, path: url.pathname, header: (name: string) => req.headers.get(name) });
+  const limited = rateLimit(setup.options(read));
+  const limitedBulk = rateLimit(setup.bulk(read));
+  const app = new H3({ silent: true });
+
+  app.use((event) => {
+    for (const headers of [event.res.headers, event.res.errHeaders]) headers.set("Cache-Control", "public, max-age=60");
+  });
+  app.use((event) => void (event.url.pathname === "/cors" && handleCors(event, { origin: "*", exposeHeaders: ["X-Request-Id"] })));
+  app.use((event, next) => (event.url.pathname === "/bulk" ? next() : limited(event, next)));
+  app.use((event, next) => (["/bulk", "/both"].includes(event.url.pathname) ? limitedBulk(event, next) : next()));
+  app.use((event) => setup.entered(event.url.pathname));
+
+  for (const path of ["/ok", "/cors", "/bulk", "/both"]) app.get(path, () => "ok");
+  app.get("/empty", (event) => ((event.res.status = 204), null));
+  app.get("/same", () => new Response(null, { status: 304 }));
+  app.get("/chunks", () => streamOf("one, ", "two"));
+  app.get("/events", async (event) => {
+    const stream = createEventStream(event);
+    void stream.push("1").then(setup.held).then(() => stream.push("2")).then(() => stream.close());
+    return stream.send();
+  });
+  app.get("/slow", () => setup.held().then(() => "slow"));
+  app.get("/missing", () => {
+    throw new HTTPError({ status: 404 });
+  });
+  app.get("/broken", () => new Response("broken", { status: 500 }));
+  app.get("/throws", () => {
+    throw new Error("thrown");
+  });
+  app.get("/rejects", () => Promise.reject(new HTTPError({ status: 500 })));
+  app.get("/own", () => new Response("own", { headers: { "RateLimit-Remaining": "777" } }));
+  app.post("/json", async (event) => (await event.req.json()) as object);
+
+  return listen(createServer(toNodeHandler(app)));
+}
+
+function streamOf(...pieces: string[]): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    pull(controller) {
+      const piece = pieces.shift();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(new TextEncoder().encode(piece));
+    },
+  });
+}

@@ -1,0 +1,144 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { All, Body, Controller, Get, Header, HttpCode, Module, NotFoundException, Post, Res, Sse, StreamableFile, UseGuards, type CanActivate, type ExecutionContext, type INestApplication } from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
+import { ExpressAdapter } from "@nestjs/platform-express";
+import { FastifyAdapter, type NestFastifyApplication } from "@nestjs/platform-fastify";
+import { concat, from, type Observable } from "rxjs";
+import type { NodeRequest } from "sluice/http";
+import type { AdapterSetup, RunningServer, SuiteRequest } from "sluice/testing";
+import { RateLimitGuard } from "../../servers/nest-guard.js";
+
+const AFTER_BODIES = "a guard runs after the body parser";
+
+/** What a guard of NestJS lacks. */
+export const nestLacks = {
+  synchronous: "NestJS awaits every guard",
+  beforeBodies: AFTER_BODIES,
+  unreadBodies: AFTER_BODIES,
+  respond: "the guard sends the refusal and throws",
+};
+
+/** Express's response, or Fastify's reply. */
+interface Reply {
+  readonly raw?: ServerResponse;
+  header(name: string, value: string): unknown;
+  hijack(): unknown;
+}
+
+/** The suite's routes on NestJS over Express. */
+export async function serveNestOnExpress(setup: AdapterSetup): Promise<RunningServer> {
+  const app = await NestFactory.create(moduleOf(setup), new ExpressAdapter(), { logger: false, forceCloseConnections: true });
+  app.use(prepare);
+  return start(app);
+}
+
+/** The suite's routes on NestJS over Fastify. Its middleware sets header fields on Fastify's reply. */
+export async function serveNestOnFastify(setup: AdapterSetup): Promise<RunningServer> {
+  const app = await NestFactory.create<NestFastifyApplication>(moduleOf(setup), new FastifyAdapter({ forceCloseConnections: true }), { logger: false });
+  const fastify = app.getHttpAdapter().getInstance();
+  // By default Fastify answers 415 to a body without a type, before any guard.
+  fastify.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  fastify.addHook("onRequest", (request, reply, next) => prepare(request.raw, reply, next));
+  return start(app);
+}
+
+function prepare({ url }: IncomingMessage, reply: Reply | ServerResponse, next: () => void): void {
+  const set = (name: string, value: string): unknown => ("header" in reply ? reply.header(name, value) : reply.setHeader(name, value));
+  set("Cache-Control", "public, max-age=60");
+  if (url === "/cors") {
+    set("Access-Control-Allow-Origin", "*");
+    set("Access-Control-Expose-Headers", "X-Request-Id");
+  }
+  if (url === "/early") rawOf(reply).write("early, ");
+  next();
+}
+
+async function start(app: INestApplication): Promise<RunningServer> {
+  await app.listen(0, "127.0.0.1");
+  return { port: Number(new URL(await app.getUrl()).port), close: () => app.close() };
+}
+
+/** Node's response, which the caller then answers by hand. */
+function rawOf(reply: Reply | ServerResponse): ServerResponse {
+  return ("raw" in reply && reply.raw) || (reply as ServerResponse);
+}
+function takeOver(reply: Reply): ServerResponse {
+  if (reply.raw) reply.hijack();
+  return rawOf(reply);
+}
+
+function moduleOf(setup: AdapterSetup): new () => object {
+  type Req = NodeRequest & { readonly url: string };
+  const read = ({ method = "", url, headers }: Req): SuiteRequest => ({ method, path: url, header: (name) => headers[name]?.toString() });
+  const entered: CanActivate = {
+    canActivate(context: ExecutionContext) {
+      setup.entered(context.switchToHttp().getRequest<Req>().url);
+      return true;
+    },
+  };
+
+  const limited = new RateLimitGuard(setup.options(read));
+  const limitedBulk = new RateLimitGuard(setup.bulk(read));
+
+  @Controller()
+  class Bulk {
+    @UseGuards(limitedBulk, entered) @Get("bulk") bulk(): string {
+      return "bulk";
+    }
+    @UseGuards(limited, limitedBulk, entered) @Get("both") both(): string {
+      return "both";
+    }
+  }
+
+  @Controller()
+  @UseGuards(limited, entered)
+  class Routes {
+    @All(["ok", "cors"]) ok(): string {
+      return "ok";
+    }
+    @Get("early") early(@Res() reply: Reply): void {
+      takeOver(reply).end("late");
+    }
+    @Get("empty") @HttpCode(204) empty(): void {}
+    @Get("same") @HttpCode(304) same(): void {}
+    @Get("chunks") chunks(): StreamableFile {
+      return new StreamableFile(Readable.from([Buffer.from("one, "), Buffer.from("two")]));
+    }
+    @Sse("events") events(): Observable<{ data: string }> {
+      return concat([{ data: "1" }], from(setup.held().then(() => ({ data: "2" }))));
+    }
+    @Get("slow") async slow(): Promise<string> {
+      await setup.held();
+      return "slow";
+    }
+    @Get("missing") missing(): never {
+      throw new NotFoundException();
+    }
+    @Get("broken") @HttpCode(500) broken(): string {
+      return "broken";
+    }
+    @Get("throws") throws(): never {
+      throw new Error("thrown");
+    }
+    @Get("rejects") rejects(): Promise<never> {
+      return Promise.reject(new Error("rejected"));
+    }
+    @Get("own") @Header("RateLimit-Remaining", "777") own(): string {
+      return "own";
+    }
+    @Get("raw") raw(@Res() reply: Reply): void {
+      takeOver(reply).writeHead(200, { "RateLimit-Remaining": "777" }).end("raw");
+    }
+    @Get("raw-list") rawList(@Res() reply: Reply): void {
+      takeOver(reply).writeHead(200, ["RateLimit-Remaining", "777"]).end("raw");
+    }
+    @Post("json") @HttpCode(200) json(@Body() body: unknown): unknown {
+      return body;
+    }
+  }
+
+  @Module({ controllers: [Bulk, Routes] })
+  class Suite {}
+  return Suite;
+}

@@ -1,0 +1,42 @@
+/** The requests of the chat completions API, as far as a gateway has to understand them. */
+import type { IncomingMessage } from "node:http";
+
+/** A request for an answer. */
+export interface Chat {
+  readonly model: string;
+  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  /** The most tokens that the answer may have. */
+  readonly max_tokens: number;
+  readonly stream: boolean;
+  /** Who asks, for the upstream's own records. */
+  readonly user?: string;
+}
+
+const MOST_BYTES = 1_000_000;
+
+/** Reads a request. Throws a TypeError with a line for the client when it is not one. */
+export async function readChat(request: IncomingMessage): Promise<Chat> {
+  let text = "";
+  request.setEncoding("utf8");
+  for await (const chunk of request) {
+    text += chunk;
+    if (text.length > MOST_BYTES) throw new TypeError("Expected a body of at most 1 MB");
+  }
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new TypeError("Expected the body to be JSON");
+  }
+  const { model, messages, max_tokens = 256, stream = false, user } = Object(body) as Partial<Chat>;
+  if (typeof model !== "string") throw new TypeError('Expected `model` to be a name such as "small"');
+  if (!Array.isArray(messages) || !messages.every((each) => typeof Object(each).content === "string")) throw new TypeError("Expected `messages` to be a list of { role, content }");
+  if (!Number.isSafeInteger(max_tokens) || max_tokens < 1) throw new TypeError("Expected `max_tokens` to be a whole number of at least 1");
+  return { model, messages, max_tokens, stream: stream === true, ...(typeof user === "string" ? { user } : {}) };
+}
+
+/** The text of all messages. */
+export const promptOf = ({ messages }: Chat): string => messages.map(({ content }) => content).join("\n");
+
+/** A guess at the tokens of the prompt: four characters each. A tokenizer does better, and takes time. */
+export const promptTokens = (chat: Chat): number => Math.ceil(promptOf(chat).length / 4);

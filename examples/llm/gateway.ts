@@ -1,0 +1,138 @@
+/**
+ * A gateway in front of a language model. Each user and each team may make so many requests and use so many tokens a
+ * minute, for each model. Tokens are reserved before the answer and settled after it.
+ */
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { MemoryStore, type LimiterOptions, type Store } from "sluice";
+import { fieldsOf, problem, refusalOf, type Refusal } from "./answers.js";
+import { createBudget, LONGEST_ANSWER_MS, MODELS, settle, type Caller, type ChatReservation, type ModelLimits } from "./budgets.js";
+import { promptTokens, readChat, type Chat } from "./chat.js";
+import { Meter } from "./meter.js";
+
+/** What became of one request, for bills and for the log. */
+export interface Bill {
+  /** Of the request: the client finds it in the field `request-id`. */
+  readonly id: string;
+  readonly caller: Caller;
+  readonly model: string;
+  /** When the tokens were reserved, in milliseconds of the store's clock. */
+  readonly at: number;
+  readonly estimate: number;
+  /** Tokens that it is charged for; null while it runs. */
+  readonly used: number | null;
+  /** The upstream's name of the answer; null when it gave none. */
+  readonly answer: string | null;
+  readonly outcome: "reserved" | "complete" | "aborted" | "broken" | "cancelled";
+}
+
+type Ended = Pick<Bill, "used" | "answer" | "outcome">;
+
+interface GatewayOptions extends Pick<LimiterOptions, "storeTimeoutMs" | "onStoreError"> {
+  /** Where the language model is, such as "http://127.0.0.1:8081". */
+  readonly upstream: string;
+  /** Who may use it: the caller of an `Authorization` field, or null. */
+  readonly callerOf: (authorization: string | undefined) => Caller | null;
+  readonly store?: Store;
+  readonly models?: Readonly<Record<string, ModelLimits>>;
+  /** Hears of each request twice: when its tokens are reserved, and when they are settled. */
+  readonly onBill?: (bill: Bill) => void;
+}
+
+/** Makes the gateway: POST /v1/chat/completions. */
+export function createGateway(options: GatewayOptions): Server {
+  const { upstream, callerOf, store = new MemoryStore(), models = MODELS, onBill = () => {}, ...failure } = options;
+  const budgets = new Map(Object.entries(models).map(([model, limits]) => [model, createBudget(model, limits, store, failure)]));
+
+  return createServer((request, response) => {
+    serve(request, response).catch((error: unknown) => {
+      console.error(error);
+      response.destroy();
+    });
+  });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== "POST" || request.url !== "/v1/chat/completions") return send(response, problem(404, "not_found", "Write to POST /v1/chat/completions."));
+    const caller = callerOf(request.headers.authorization);
+    if (caller === null) return send(response.setHeader("www-authenticate", "Bearer"), problem(401, "unidentified", "This request does not identify a user."));
+    let chat: Chat;
+    try {
+      chat = await readChat(request);
+    } catch (error) {
+      if (error instanceof TypeError) return send(response, problem(400, "bad_request", error.message));
+      return void response.destroy(); // the client went away while it sent the request
+    }
+    const budget = budgets.get(chat.model);
+    if (budget === undefined) return send(response, problem(404, "unknown_model", `There is no model of this name. There are: ${[...budgets.keys()].join(", ")}.`));
+
+    const estimate = promptTokens(chat) + chat.max_tokens; // the most that it can be, if the guess at the prompt is right
+    const reservation = await budget.reserve(caller, estimate);
+    response.setHeaders(new Map(Object.entries(fieldsOf(budget.policies, reservation.decision))));
+    if (!reservation.allowed) return send(response, refusalOf(reservation.decision));
+    const bill: Bill = { id: randomUUID(), caller, model: chat.model, at: reservation.decision.at, estimate, used: null, answer: null, outcome: "reserved" };
+    response.setHeader("request-id", bill.id);
+    onBill(bill);
+    onBill({ ...bill, ...(await complete(chat, caller, reservation, response)) });
+  }
+
+  /** Streams the answer to the client, and settles what it took, however it ends. */
+  async function complete(chat: Chat, caller: Caller, reservation: ChatReservation, response: ServerResponse): Promise<Ended> {
+    const meter = new Meter(promptTokens(chat));
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    let answer: string | null = null;
+    let began = false;
+    try {
+      // Always as a stream: so the gateway knows what an answer took that its client did not wait for.
+      const body = JSON.stringify({ ...chat, user: `${caller.team}/${caller.user}`, stream: true, stream_options: { include_usage: true } });
+      const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(LONGEST_ANSWER_MS)]);
+      const found = await fetch(`${upstream}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body, signal });
+      answer = found.headers.get("request-id");
+      if (!found.ok || found.body === null) {
+        await found.body?.cancel();
+        return await refused();
+      }
+      began = true;
+      const chunks = meter.through(found.body as unknown as AsyncIterable<Uint8Array>);
+      const paid = async function* () {
+        yield* chunks;
+        await pay(() => settle(reservation, meter.used)); // before the answer ends, so that the next request finds the rest
+      };
+      if (chat.stream) {
+        response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders(); // the first token may be a while
+        await pipeline(paid, response);
+      } else {
+        for await (const _ of paid());
+        sendJson(response, 200, { id: answer, object: "chat.completion", model: chat.model, choices: [{ index: 0, message: { role: "assistant", content: meter.text } }], usage: { total_tokens: meter.used } });
+      }
+      return { answer, used: meter.used, outcome: "complete" };
+    } catch {
+      if (!began && !gone.signal.aborted) return refused(); // there is no connection
+      // The upstream broke off, or the client went away: then the prompt was read, and some tokens were written.
+      await pay(() => settle(reservation, meter.used));
+      if (response.headersSent) response.destroy();
+      else send(response, problem(502, "upstream_failed", "The language model broke off its answer."));
+      return { answer, used: meter.used, outcome: gone.signal.aborted ? "aborted" : "broken" };
+    }
+
+    async function refused(): Promise<Ended> {
+      await pay(async () => reservation.cancel());
+      send(response, problem(502, "upstream_failed", "The language model does not answer."));
+      return { answer, used: 0, outcome: "cancelled" };
+    }
+  }
+}
+
+/** Where the store fails, the estimate stays taken, and refills like any other tokens. */
+async function pay(how: () => Promise<boolean>): Promise<void> {
+  await how().catch((error: unknown) => console.error("A reservation was not settled:", error));
+}
+
+function send(response: ServerResponse, { status, problem: document }: Refusal): void {
+  sendJson(response, status, document, "application/problem+json");
+}
+
+function sendJson(response: ServerResponse, status: number, body: object, type = "application/json"): void {
+  response.writeHead(status, { "content-type": type }).end(JSON.stringify(body));
+}

@@ -1,0 +1,93 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
+import { expected } from "../../core/check.js";
+import { createGate, type Gate } from "../../http/gate.js";
+import { checkChoice } from "../../http/options/check-options.js";
+import type { GateOptions, RespondOption } from "../../http/options/options.js";
+import { onClose } from "../../http/responses/disconnect.js";
+import { overlayOptions, shareStore } from "../../http/options/route-options.js";
+
+/** The hooks of Fastify that a limit can run in, in their order. */
+export type FastifyRateLimitHook = "onRequest" | "preValidation" | "preHandler";
+
+/** The options of a limit. Their functions get Fastify's request. */
+type FastifyGateOptions = GateOptions<FastifyRequest> & RespondOption<[request: FastifyRequest, reply: FastifyReply]>;
+
+/** The options of a limit that runs in a hook of its choice. */
+export type FastifyHookOptions = FastifyGateOptions & {
+  /**
+   * The hook that the limit runs in. Default `"onRequest"`, before the body is read. In `"preValidation"` and
+   * `"preHandler"`, `key` and the other functions see `request.body`; Fastify's `bodyLimit` bounds its size.
+   */
+  readonly hook?: FastifyRateLimitHook | undefined;
+};
+
+/** The options of the plugin. Their functions get Fastify's request. */
+export type FastifyRateLimitOptions = FastifyHookOptions & {
+  /**
+   * False limits only the routes with an object in `config.rateLimit` and those that use `app.rateLimit`. Default true.
+   */
+  readonly global?: boolean | undefined;
+};
+
+/** Options in place of the plugin's. An undefined one is the plugin's. */
+export type FastifyOwnOptions<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
+
+/** The value of a route's `config.rateLimit`: options in place of the plugin's, or false for no limit. */
+export type RouteRateLimit<Options = FastifyHookOptions> = false | FastifyOwnOptions<Options>;
+
+/** A limit as a hook function of Fastify, for each hook in {@link FastifyRateLimitHook}. */
+export type FastifyRateLimitHandler<Request = FastifyRequest> = (request: Request, reply: FastifyReply, next: HookHandlerDoneFunction) => void;
+
+/** A gate, and the hook that it decides in. */
+export interface HookLimit {
+  readonly hook: FastifyRateLimitHook;
+  readonly gate: Gate<FastifyRequest>;
+}
+
+interface HookLimits {
+  /** The plugin's own. */
+  readonly ofPlugin: HookLimit;
+  /** For a route's `config.rateLimit`; null for no limit. Made once for each object. */
+  ofRoute(own: RouteRateLimit | undefined): HookLimit | null;
+  /** For `app.rateLimit`, which runs in the hook that it is given to. */
+  ofHandler(own: FastifyOwnOptions<FastifyGateOptions> | undefined): Gate<FastifyRequest>;
+}
+
+const fastifyReader = {
+  method: (request: FastifyRequest) => request.method,
+  header: (request: FastifyRequest, name: string) => request.headers[name],
+  onDisconnect: ({ raw }: FastifyRequest, listener: () => void) => onClose(raw, listener),
+};
+
+/** Makes the limits of one plugin, which share a store. */
+export function createHookLimits({ global = true, ...given }: FastifyRateLimitOptions): HookLimits {
+  if (typeof global !== "boolean") throw new TypeError(expected("global", "true or false", global));
+  const options: FastifyHookOptions = shareStore(given);
+  const ofPlugin = toHookLimit(options);
+  const made = new WeakMap<object, HookLimit>();
+  const make = (own: FastifyOwnOptions<FastifyHookOptions>): HookLimit => toHookLimit(overlayOptions(options, own));
+  return {
+    ofPlugin,
+    ofHandler(own) {
+      if (own === undefined) return ofPlugin.gate;
+      if (typeof own !== "object" || own === null) throw new TypeError(expected("options", "an object", own));
+      if (Object.hasOwn(own, "hook")) {
+        throw new TypeError("Expected no `hook`: the limit runs where you put it. Write `{ preHandler: app.rateLimit({ … }) }`");
+      }
+      return make(own).gate;
+    },
+    ofRoute(own) {
+      if (own === undefined) return global ? ofPlugin : null;
+      if (own === false) return null;
+      if (typeof own !== "object" || own === null) throw new TypeError(expected("config.rateLimit", "false or an object with options", own));
+      let limit = made.get(own);
+      if (limit === undefined) made.set(own, (limit = make(own)));
+      return limit;
+    },
+  };
+}
+
+function toHookLimit({ hook = "onRequest", ...options }: FastifyHookOptions): HookLimit {
+  checkChoice("hook", ["onRequest", "preValidation", "preHandler"], hook);
+  return { hook, gate: createGate(options, fastifyReader) };
+}

@@ -1,0 +1,117 @@
+import { fullBucket, isStale, type Bucket } from "./bucket.js";
+import type { Costs, Limit } from "./limit.js";
+import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "./decision.js";
+import type { Policy } from "./policy.js";
+
+/** The name of a block among the records of a key. No limit has it. */
+export const BLOCK = "!";
+
+/** The longest block: 2^31 - 1 seconds, the longest wait that all clients read in `Retry-After`. */
+export const LONGEST_BLOCK_MS = 2_147_483_647_000;
+
+/** The numbers of a block: one unit is one millisecond. A block has no capacity. */
+export const BLOCK_LIMIT: Limit = {
+  name: BLOCK, capacity: 0, refill: { tokens: 1, everyMs: 1 }, cost: 0, unitsPerMs: 1, unitsPerToken: 1, size: 0, fullMs: 0,
+};
+
+/**
+ * Milliseconds that a block has left. A clock that stepped back leaves the block's end where it was, unless the record
+ * is further ahead than the block is long: then it is brought to now.
+ */
+export function blockLeft({ spent, at }: Bucket, now: number): number {
+  const ahead = at - now;
+  return ahead > spent ? spent : Math.max(0, spent + ahead);
+}
+
+/**
+ * Brings the record to now if it is further ahead than the block is long. Returns whether it was: a refusal must do so.
+ */
+export function settleBlock(block: Bucket, now: number): boolean {
+  const isImpossible = block.at - now > block.spent;
+  if (isImpossible && block.spent > 0) block.at = now;
+  return isImpossible && block.spent > 0;
+}
+
+/** Makes the block end `forMs` after `now`, or when it would have ended, whichever is later. */
+export function extendBlock(block: Bucket, forMs: number, now: number): void {
+  block.spent = Math.max(blockLeft(block, now), forMs);
+  block.at = now;
+  block.unitsPerMs = BLOCK_LIMIT.unitsPerMs;
+  block.unitsPerToken = BLOCK_LIMIT.unitsPerToken;
+}
+
+/**
+ * All that is stored about one key under one policy name: a bucket for each limit that is not full, by the limit's
+ * name, and a block under `"!"`. A limit without a bucket is full. Limits that a policy lacks belong to another version
+ * of it; their buckets stay.
+ */
+export type Records = Map<string, Bucket>;
+
+/** A decision, and whether the records changed: only then must they be stored. */
+export interface RecordsDecision {
+  readonly decision: Decision;
+  readonly changed: boolean;
+}
+
+/**
+ * What `consume` of a store does: decides, and changes `records` in place. While a block lasts, everything is refused.
+ *
+ * A refusal changes only records that were counted in other numbers than those of `policy` (law L14), and records too
+ * far ahead of the clock (law L6).
+ */
+export function consumeRecords(records: Records, policy: Policy, costs: Costs, now: number): RecordsDecision {
+  const buckets = bucketsOf(records, policy);
+  const blockMs = blockOf(records, now);
+  const isStaleRecord = policy.limits.some((limit, i) => isStale(buckets[i] as Bucket, limit, now));
+  const decision = blockMs > 0 ? whileBlocked(peek(buckets, policy, costs, now), blockMs) : consume(buckets, policy, costs, now);
+  const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+  const isBlockSettled = settleBlock(block, now);
+  if (isBlockSettled) records.set(BLOCK, block);
+  if (blockMs > 0) settleStale(buckets, policy, now);
+  const changed = decision.allowed || isStaleRecord || isBlockSettled;
+  if (changed) keep(records, policy, buckets);
+  return { decision, changed };
+}
+
+/** The decision that {@link consumeRecords} would make. Changes nothing. */
+export function peekRecords(records: Records, policy: Policy, costs: Costs, now: number): Decision {
+  const decision = peek(bucketsOf(records, policy), policy, costs, now);
+  const blockMs = blockOf(records, now);
+  return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
+}
+
+/**
+ * Takes so many tokens of each limit, or gives back those below 0. Returns false and changes nothing when a limit would
+ * have more than 2^53 - 1 units spent.
+ */
+export function adjustRecords(records: Records, policy: Policy, changes: Costs, now: number): boolean {
+  const buckets = bucketsOf(records, policy);
+  const done = adjust(buckets, policy, changes, now);
+  if (done) keep(records, policy, buckets);
+  return done;
+}
+
+/** Blocks the key for `forMs`, or for what an earlier block has left if that is more. */
+export function blockRecords(records: Records, forMs: number, now: number): void {
+  const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+  extendBlock(block, forMs, now);
+  records.set(BLOCK, block);
+}
+
+function blockOf(records: Records, now: number): number {
+  const block = records.get(BLOCK);
+  return block === undefined ? 0 : blockLeft(block, now);
+}
+
+// Copies, because `consume` changes its buckets in place.
+function bucketsOf(records: Records, policy: Policy): Bucket[] {
+  return policy.limits.map((limit) => ({ ...fullBucket(limit), ...records.get(limit.name) }));
+}
+
+function keep(records: Records, { limits }: Policy, buckets: readonly Bucket[]): void {
+  limits.forEach(({ name }: Limit, i) => {
+    const bucket = buckets[i] as Bucket;
+    if (bucket.spent === 0) records.delete(name);
+    else records.set(name, bucket);
+  });
+}

@@ -1,0 +1,104 @@
+import { checkOptions, expected } from "../core/check.js";
+
+/** The options of {@link addressKey}. */
+export interface AddressKeyOptions {
+  /**
+   * How many bits of an IPv6 address count: a whole number from 32 to 64. Default 64, the smallest network that one
+   * customer gets. Many customers get a shorter prefix, 56 or 48 bits, and so 256 or 65,536 such networks.
+   */
+  readonly ipv6Prefix?: number | undefined;
+}
+
+/** The key of an address: no key of a user equals it. */
+export type AddressKey = readonly ["address", string];
+
+// The longest address, with brackets, a zone of 15 characters and a port, has 69 characters.
+const MAX_LENGTH = 80;
+const WITH_PORT = /^(?:\[(.+)\]|([\d.]+))(?::(\d{1,5}))?$/;
+const IPV6 = /^([\da-f.]*:[\da-f:.]*)(?:%[\w.:@-]+)?$/i;
+const DECIMAL = /^(?:0|[1-9]\d{0,2})$/;
+const HEXADECIMAL = /^[\da-f]{1,4}$/i;
+
+/**
+ * The key of a caller's network address, the same for every notation of it. For callers who are not signed in.
+ *
+ * IPv4 is whole: `["address", "192.0.2.7"]`. IPv6 is cut to its network, `["address", "2001:db8:1:2::/64"]`, because
+ * one customer has at least 2^64 addresses. An IPv6 address that carries the caller's IPv4 address is that IPv4
+ * address: IPv4-mapped, NAT64 (`64:ff9b::/96`), 6to4 and Teredo. A port, brackets and a zone are dropped.
+ *
+ * Undefined for anything else, such as `undefined`, `"unknown"`, a list, or `"010.0.0.1"`. The caller is then
+ * unidentified, and the option `unidentified` says what happens. Throws a TypeError or RangeError for a wrong option.
+ *
+ * `address` must be the caller's, not a proxy's: tell the framework which proxies to trust.
+ * @example
+ * app.use(rateLimit({
+ *   policy: { name: "catalog", capacity: 300, refill: perSecond(50) },
+ *   key: (request) => (request.user ? ["user", request.user.id] : addressKey(request.ip, { ipv6Prefix: 56 })),
+ * }));
+ */
+export function addressKey(address: string | null | undefined, options?: AddressKeyOptions): AddressKey | undefined {
+  const prefix = options === undefined ? 64 : prefixOf(options);
+  if (typeof address !== "string" || address.length > MAX_LENGTH) return undefined;
+  const [, inBrackets, beforePort, port = 0] = WITH_PORT.exec(address) ?? [];
+  if (Number(port) > 65_535) return undefined;
+  const bare = inBrackets ?? beforePort ?? address;
+  const ipv6 = IPV6.exec(bare)?.[1];
+  const name = ipv6 === undefined ? bytesOf(bare)?.join(".") : networkOf(ipv6, prefix);
+  return name === undefined ? undefined : ["address", name];
+}
+
+function prefixOf(options: AddressKeyOptions): number {
+  const { ipv6Prefix = 64 } = checkOptions(options, ["ipv6Prefix"]);
+  if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= 32 && ipv6Prefix <= 64) return ipv6Prefix;
+  throw new (typeof ipv6Prefix === "number" ? RangeError : TypeError)(expected("ipv6Prefix", "a whole number from 32 to 64", ipv6Prefix));
+}
+
+/** The network of an IPv6 address as RFC 5952 writes it, or the IPv4 address that it carries. */
+function networkOf(text: string, prefix: number): string | undefined {
+  const groups = ipv6Groups(text);
+  if (groups === undefined) return undefined;
+  const carried = carriedBy(groups);
+  if (carried !== undefined) return carried.map((group) => `${group >> 8}.${group & 255}`).join(".");
+  const kept = groups.slice(0, 4).map((group, i) => group & (0xff_ff_00_00 >> Math.min(16, Math.max(0, prefix - 16 * i))));
+  // At least four zeros follow, so no earlier run of zeros is longer.
+  return `${kept.map((group) => group.toString(16)).join(":").replace(/(?:(?:^|:)0)+$/, "")}::/${prefix}`;
+}
+
+/** The two groups that hold the caller's IPv4 address. */
+function carriedBy([a, b, c, d, e, f, g, h]: Groups): readonly [number, number] | undefined {
+  const zeros = c + d + e === 0;
+  if (a + b === 0 && zeros && f === 0xff_ff) return [g, h]; // IPv4-mapped, RFC 4291
+  if (a === 0x64 && b === 0xff_9b && zeros && f === 0) return [g, h]; // NAT64, RFC 6052
+  if (a === 0x20_02) return [b, c]; // 6to4, RFC 3056
+  if (a === 0x20_01 && b === 0) return [g ^ 0xff_ff, h ^ 0xff_ff]; // Teredo, RFC 4380
+  return undefined;
+}
+
+type Groups = readonly [number, number, number, number, number, number, number, number];
+
+/** The eight groups of an IPv6 address. */
+function ipv6Groups(text: string): Groups | undefined {
+  const [left = [], right, ...more] = withoutDots(text).split("::").map((half) => (half === "" ? [] : half.split(":")));
+  const missing = 8 - left.length - (right?.length ?? 0);
+  if (more.length > 0 || (right === undefined ? missing !== 0 : missing < 1)) return undefined;
+  const groups = [...left, ...Array<string>(missing).fill("0"), ...(right ?? [])];
+  return groups.every((group) => HEXADECIMAL.test(group)) ? (groups.map((group) => Number.parseInt(group, 16)) as unknown as Groups) : undefined;
+}
+
+/** An IPv6 address whose end was perhaps dotted, in hexadecimal. */
+function withoutDots(text: string): string {
+  const end = text.lastIndexOf(":") + 1;
+  const bytes = bytesOf(text.slice(end));
+  if (bytes === undefined) return text; // a dot that stays is no hexadecimal digit
+  const [a, b, c, d] = bytes;
+  return `${text.slice(0, end)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+}
+
+type Bytes = readonly [number, number, number, number];
+
+/** The four numbers of an IPv4 address. Programs disagree on what shorter, octal and hexadecimal forms mean. */
+function bytesOf(text: string): Bytes | undefined {
+  const numbers = text.split(".");
+  if (numbers.length !== 4 || !numbers.every((number) => DECIMAL.test(number) && Number(number) < 256)) return undefined;
+  return numbers.map(Number) as unknown as Bytes;
+}

@@ -1,0 +1,74 @@
+import { withoutContent, type FieldList } from "../headers/field.js";
+import { isPromise } from "../is-promise.js";
+import type { Refuse, Responder } from "../verdict.js";
+import { refuseOnNode, type NodeResponse } from "./node.js";
+import { watchRespond } from "./respond-on-node.js";
+import { boundUnreadBody } from "./unread-body.js";
+
+/** The part of Fastify's replies that a refusal needs. Only `send` sends, after hooks that may take a while. */
+interface SendingReply {
+  readonly raw: NodeResponse;
+  readonly request: object;
+  hijack(): SendingReply;
+  code(status: number): unknown;
+  header(name: string, value: unknown): unknown;
+  headers(fields: object): unknown;
+  getHeaders(): object;
+  removeHeader(name: string): unknown;
+  send(payload?: unknown): unknown;
+}
+
+/** Sends a refusal on a reply, past the error handler, by the `respond` option if there is one. */
+export function refuseOnReply(reply: SendingReply, verdict: Refuse): void {
+  // With the headers sent, `send` would throw.
+  if (reply.raw.headersSent) return refuseOnNode(reply.hijack().raw, verdict);
+  boundUnreadBody(reply.raw);
+  if (verdict.respond === null) sendOnReply(reply, verdict);
+  else respondOnReply(reply, verdict, verdict.respond);
+}
+
+function sendOnReply(reply: SendingReply, verdict: Refuse): void {
+  setOnReply(reply, verdict.fields);
+  reply.code(verdict.status);
+  void reply.send(verdict.body);
+}
+
+function setOnReply(reply: SendingReply, fields: FieldList): void {
+  for (let i = 0; i < fields.length; i += 2) reply.header(fields[i] as string, fields[i + 1]);
+}
+
+function respondOnReply(reply: SendingReply, verdict: Refuse, respond: Responder): void {
+  const earlier = reply.getHeaders();
+  setOnReply(reply, withoutContent(verdict.fields));
+  // Not by `code`, or else `redirect` would send this status.
+  reply.raw.statusCode = verdict.status;
+  // While hooks hold a reply back it does not count as sent, and a second `send` would end the process.
+  const send = reply.send.bind(reply);
+  let isSending = false;
+  reply.send = sendOnce;
+  watchRespond(reply.raw, respond, call, sendStandard);
+
+  function call(): unknown {
+    const answer = respond.call(reply.request, reply);
+    // A reply is a promise of its own end.
+    return isPromise(answer) && (answer as unknown) !== reply ? answer.then(sendResult) : sendResult(answer);
+  }
+
+  // As a handler does, `respond` may return what to send.
+  function sendResult(payload: unknown): void {
+    if (payload !== undefined && payload !== reply) sendOnce(payload);
+  }
+
+  function sendStandard(): void {
+    if (isSending) return;
+    for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
+    reply.headers(earlier);
+    sendOnReply(reply, verdict);
+  }
+
+  function sendOnce(payload: unknown): unknown {
+    if (isSending) return reply;
+    isSending = true;
+    return send(payload);
+  }
+}

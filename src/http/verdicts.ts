@@ -1,0 +1,123 @@
+import { createIdentityCheck, createRequestCheck } from "#diagnostics";
+import { bindsMore, type Decision } from "../core/decision.js";
+import { expected } from "../core/check.js";
+import { UNIDENTIFIED, type Key } from "../core/key.js";
+import type { Policy } from "../core/policy.js";
+import { isShadow } from "../limiter/internals.js";
+import type { Limiter } from "../limiter/limiter.js";
+import { createAddressCheck } from "./address-check.js";
+import { rememberDecision } from "./decisions.js";
+import { NONE, type FieldList } from "./headers/field.js";
+import { addFields } from "./headers/stacked-fields.js";
+import { createHeaderWriter, DEFAULT_STYLES } from "./headers/writer.js";
+import type { CheckedOptions } from "./options/check-options.js";
+import type { RequestReader } from "./reader.js";
+import { createRefusals } from "./refusal/refusal.js";
+import { runAside } from "./user-functions.js";
+import { SKIP, type Outcome, type Pass, type Verdict } from "./verdict.js";
+
+/** A decision about a request, and what it is about. */
+export interface Judged {
+  readonly caller: Key;
+  readonly policy: Policy;
+  readonly limiter: Limiter;
+  readonly decision: Decision;
+}
+
+/** Why a request was not charged. */
+export type Unpaid = "skip" | "unidentified" | "blocked";
+
+/** Turns what is known of a request into a verdict. */
+export interface Verdicts<Request> {
+  /** Throws a RangeError for a policy with numbers that the header fields cannot express. */
+  checkPolicy(policy: Policy): void;
+  /** Warns when the first requests of the gate are all unidentified. */
+  checkIdentity(caller: Key): void;
+  /** The one verdict on a request, by the decision that binds. At least one. */
+  onDecision(request: Request, judged: readonly Judged[]): Verdict | Promise<Verdict>;
+  /** The verdict on a request that was not charged. */
+  onUnpaid(request: Request, why: Unpaid): Verdict | Promise<Verdict>;
+}
+
+/** Makes the {@link Verdicts} of one gate. The options are checked already, apart from `headers`. */
+export function createVerdicts<Request, Rest extends readonly unknown[]>(
+  options: CheckedOptions<Request, Rest>,
+  reader: RequestReader<Request>,
+  limiter: Limiter,
+): Verdicts<Request> {
+  const { onDecision, refundWhen, partitionKey, unidentified = "share" } = options;
+  const wallClock = checkedClock(options.wallClock ?? Date.now);
+  const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES, wallClock);
+  const refusals = createRefusals(options, wallClock, writer.namesToExpose);
+  const shadow = isShadow(limiter);
+  const checkRequest = createRequestCheck(limiter.store ?? limiter);
+  const checkIdentity = createIdentityCheck(unidentified, limiter.policy.name);
+  const checkAddress = createAddressCheck(reader);
+
+  return {
+    checkPolicy: writer.check,
+    checkIdentity,
+    onUnpaid(request, why) {
+      if (why === "skip" || shadow) return SKIP;
+      const to = { request, crossOrigin: isCrossOrigin(request) };
+      return why === "blocked" ? refusals.forBlocked(to) : refusals.forMissingKey(to);
+    },
+    onDecision(request, judged) {
+      const binding = judged.reduce((a, b) => (bindsMore(strictest(b), strictest(a)) ? b : a));
+      const { decision } = binding;
+      let own = fieldsOf(request, binding);
+      // The fields with one value are those of the decision that binds.
+      for (const each of judged) if (each !== binding) own = addFields(fieldsOf(request, each), own, !decision.allowed);
+      const fields = rememberDecision(request, writer, judged, decision, own);
+      const crossOrigin = isCrossOrigin(request);
+      const verdict = decision.allowed
+        ? pass(decision, fields, crossOrigin, refundWhen === undefined ? null : (outcome) => settle(request, outcome, judged))
+        : refusals.forDecision({ request, crossOrigin }, judged, decision, fields);
+      // After the verdict, which it must not change.
+      if (onDecision !== undefined) void runAside("onDecision", () => onDecision(decision, request));
+      return verdict;
+    },
+  };
+
+  function fieldsOf(request: Request, { caller, policy, decision }: Judged): FieldList {
+    checkRequest(request, caller, policy.name);
+    checkAddress(request, caller, policy.name);
+    if (decision.reason === "limited") checkIdentity(caller, true);
+    // In shadow mode clients must not adapt to numbers that are not enforced.
+    return shadow ? NONE : writer.write(policy, decision, caller === UNIDENTIFIED ? undefined : partitionKey?.(caller));
+  }
+
+  function pass(decision: Decision, fields: FieldList, crossOrigin: boolean, onOutcome: Pass["settle"]): Pass {
+    return { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, settle: onOutcome };
+  }
+
+  async function settle(request: Request, outcome: Outcome, judged: readonly Judged[]): Promise<void> {
+    if ((await runAside("refundWhen", () => refundWhen?.(outcome, request))) === true) await Promise.all(judged.map(refund));
+  }
+
+  function isCrossOrigin(request: Request): boolean {
+    return (reader.header(request, "origin") ?? null) !== null;
+  }
+}
+
+// The limiter refunds a decision once. An error here has no request left to fail, so the tokens stay spent.
+async function refund({ limiter, caller, policy, decision }: Judged): Promise<void> {
+  try {
+    await limiter.refund(caller, decision, { policy });
+  } catch {
+    return;
+  }
+}
+
+// In shadow mode, what would have been decided.
+function strictest({ decision }: Judged): Decision {
+  return (decision.allowed && decision.shadow) || decision;
+}
+
+function checkedClock(clock: () => number): () => number {
+  return () => {
+    const now = clock();
+    if (!Number.isFinite(now)) throw new RangeError(expected("wallClock()", "a finite number of milliseconds", now));
+    return now;
+  };
+}

@@ -1,0 +1,140 @@
+// Reservations whose estimate and actual cost differ from limit to limit.
+import fc from "fast-check";
+import { createLimiter, createReservations, definePolicy, MemoryStore, perMinute, readings, type Cost, type Reservation } from "sluice";
+import { ManualClock } from "sluice/testing";
+import { describe, expect, test, vi } from "vitest";
+import { LaterStore } from "../helpers/stores.js";
+
+const chat = definePolicy({
+  name: "chat",
+  limits: [
+    { name: "requests", capacity: 60, refill: perMinute(60) },
+    { name: "tokens", capacity: 30_000, refill: perMinute(30_000) },
+  ],
+});
+
+function budgetOf(expiresMs = 300_000) {
+  const clock = new ManualClock();
+  const store = new MemoryStore({ clock: clock.now });
+  const limiter = createLimiter({ policy: chat, store });
+  const budget = createReservations(limiter, { expiresMs });
+  const left = () => readings(limiter.peek("ann", 0)).map(({ remaining }) => remaining);
+  return { clock, store, limiter, left, reserve: (estimate: Cost) => budget.reserve("ann", estimate) };
+}
+
+describe("L19 · a reservation over several limits", () => {
+  test("L19 · takes and settles each limit by its own cost", () => {
+    const { reserve, left } = budgetOf();
+    const reservation = reserve({ tokens: 2_000 });
+    expect([reservation.allowed, left()]).toEqual([true, [59, 28_000]]);
+    expect(reservation.settle({ tokens: 1_417 })).toBe(true);
+    expect(left()).toEqual([59, 28_583]);
+    expect(reserve({ tokens: 500, requests: 2 }).cancel()).toBe(true);
+    expect(left()).toEqual([59, 28_583]);
+  });
+
+  test("L19 · gives back one limit and takes from another in one atomic step", async () => {
+    const store = new LaterStore(() => 0);
+    const limiter = createLimiter({ policy: chat, store });
+    const reservation = await createReservations(limiter).reserve("ann", { requests: 10, tokens: 2_000 });
+    const calls = (["consume", "peek", "adjust", "block", "reset"] as const).map((method) => vi.spyOn(store, method));
+    expect(await reservation.settle({ requests: 3, tokens: 2_500 })).toBe(true);
+    expect(calls.map(({ mock }) => mock.calls.length)).toEqual([0, 0, 1, 0, 0]);
+    expect(calls[2]?.mock.calls[0]).toEqual([chat, "ann", [-7, 500]]);
+    expect(readings(await limiter.peek("ann", 0)).map(({ remaining }) => remaining)).toEqual([57, 27_500]);
+  });
+
+  test("L19 · leaves a limit that the actual cost does not name as it was estimated, and asks nothing for an exact one", () => {
+    const { reserve, left, store } = budgetOf();
+    const adjust = vi.spyOn(store, "adjust");
+    expect(reserve({ tokens: 2_000, requests: 3 }).settle({ tokens: 2_000 })).toBe(true);
+    expect(reserve({ tokens: 100 }).settle({})).toBe(true);
+    expect([adjust.mock.calls.length, left()]).toEqual([0, [56, 27_900]]);
+  });
+
+  test("L19 · an estimate above one limit's capacity can never succeed and takes nothing", () => {
+    const { reserve, left } = budgetOf();
+    expect(reserve({ tokens: 30_001 }).decision).toMatchObject({ allowed: false, reason: "cost_above_capacity", limit: "tokens" });
+    expect(left()).toEqual([60, 30_000]);
+    expect(() => reserve({ tokens: 0, requests: 0 })).toThrow("Expected `estimate` to be at least 1 token");
+    expect(() => reserve({ token: 5 })).toThrow("Unknown limit `token` in `estimate`");
+    expect(() => reserve({ tokens: 5 }).settle({ token: 5 })).toThrow("Unknown limit `token` in `actual`");
+  });
+
+  test("L19 · takes at most one capacity of each limit beyond its estimate", () => {
+    const { clock, limiter, reserve } = budgetOf();
+    reserve({ tokens: 1_000 }).settle({ tokens: 1_000_000, requests: 1_000 });
+    expect(limiter.peek("ann")).toMatchObject({ limits: [{ resetMs: 61_000 }, { resetMs: 62_000 }] });
+    clock.advance(61_999);
+    expect(limiter.peek("ann", { cost: { tokens: 30_000 } }).allowed).toBe(false);
+    clock.advance(1);
+    expect(limiter.peek("ann", { cost: { tokens: 30_000 } }).allowed).toBe(true);
+  });
+
+  test("L1, L19 · a bucket of 30,000 tokens cannot be used for 59,000: what came back by itself is not given back", () => {
+    const { clock, reserve, left } = budgetOf();
+    const first = reserve({ tokens: 30_000 });
+    clock.advance(60_000);
+    const second = reserve({ tokens: 30_000 });
+    expect([first.allowed, second.allowed]).toEqual([true, true]);
+    // The first used 1,000 of its 30,000 tokens; the other 29,000 came back in this minute and are taken again.
+    expect(first.settle({ tokens: 1_000 })).toBe(true);
+    expect([left(), reserve({ tokens: 1 }).allowed]).toEqual([[59, 0], false]);
+    second.settle({ tokens: 20_000 });
+    expect(left()).toEqual([59, 10_000]);
+  });
+
+  test("L1, L19 · half a minute later only the tokens that are still out come back", () => {
+    const { clock, reserve, left } = budgetOf();
+    const first = reserve({ requests: 60, tokens: 30_000 });
+    clock.advance(30_000);
+    reserve({ requests: 30, tokens: 15_000 });
+    first.cancel();
+    expect(left()).toEqual([30, 15_000]);
+  });
+
+  test("an abandoned reservation keeps its estimate of each limit, and after `expiresMs` it is over", () => {
+    const { clock, reserve, left } = budgetOf(1_000);
+    const abandoned = reserve({ tokens: 9_000, requests: 5 });
+    clock.advance(1_000);
+    expect([abandoned.settle({ tokens: 0 }), abandoned.cancel(), left()]).toEqual([false, false, [56, 21_500]]);
+  });
+
+  test("L1, L19 · work within its estimates uses of each limit at most its capacity and what was refilled, and a token for each settlement", () => {
+    const steps = fc.array(fc.record({ pauseMs: fc.oneof(fc.constant(0), fc.nat(90_000)), requests: fc.nat(60), tokens: fc.nat(30_000), share: fc.double({ min: 0, max: 1, noNaN: true }) }), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(steps, (list) => {
+        const { clock, reserve } = budgetOf(Number.MAX_SAFE_INTEGER);
+        const used: { readonly at: number; costs: readonly [number, number] }[] = [];
+        const settled: number[] = [];
+        let open: { reservation: Reservation<MemoryStore>; place: number; share: number } | null = null;
+        for (const { pauseMs, requests, tokens, share } of list) {
+          clock.advance(pauseMs);
+          // One at a time: reservations that overlap may give back more (law L1).
+          if (open !== null) {
+            const [most, mostTokens] = (used[open.place] as (typeof used)[number]).costs;
+            const actual = { requests: Math.floor(most * open.share), tokens: Math.floor(mostTokens * (1 - open.share)) };
+            open.reservation.settle(actual);
+            settled.push(clock.now());
+            used[open.place] = { ...(used[open.place] as (typeof used)[number]), costs: [actual.requests, actual.tokens] };
+            open = null;
+          }
+          if (requests + tokens === 0) continue;
+          const reservation = reserve({ requests, tokens });
+          if (reservation.allowed) open = { reservation, place: used.push({ at: clock.now(), costs: [requests, tokens] }) - 1, share };
+        }
+        chat.limits.forEach(({ capacity, refill }, limit) => {
+          used.forEach(({ at: from }, first) => {
+            let sum = 0;
+            for (const { at, costs } of used.slice(first)) {
+              sum += costs[limit] as number;
+              const twice = settled.filter((instant) => from <= instant && instant <= at).length;
+              expect((sum - twice) * refill.everyMs).toBeLessThanOrEqual(capacity * refill.everyMs + refill.tokens * (at - from));
+            }
+          });
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,68 @@
+// Parts of examples/llm by themselves: waiting, counting, and the check that the processes are held to.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { MemoryStore } from "sluice";
+import { ManualClock } from "sluice/testing";
+import { describe, expect, test } from "vitest";
+import { createBudget, minute } from "../../examples/llm/budgets.js";
+import { reserveInTime } from "../../examples/llm/jobs.js";
+import { Meter } from "../../examples/llm/meter.js";
+import { bundled } from "../helpers/bundled.js";
+import { mostAhead } from "./llm-windows.js";
+import { ask } from "./llm-world.js";
+
+test("main starts a gateway and a language model, and logs what each answer is charged for", async () => {
+  const program = spawn(process.execPath, [await bundled("examples/llm/main.ts"), "--memory"], { env: { ...process.env, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    let said = "";
+    program.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    while (!said.includes("\n")) await once(program.stdout, "data");
+    const url = /gateway (\S+), language model http/.exec(said)?.[1] as string;
+    const response = await ask(url, { as: "ann-key", prompt: "write 3" });
+    expect([response.status, (await response.text()).includes("[DONE]")]).toEqual([200, true]);
+    while (!said.includes('"complete"')) await once(program.stdout, "data");
+    expect(JSON.parse(said.trim().split("\n").at(-1) as string)).toMatchObject({ caller: { user: "ann", team: "red" }, estimate: 102, used: 5 });
+    expect((await ask(url, { as: "dan-key", prompt: "write 3" })).status).toBe(401);
+  } finally {
+    program.kill();
+  }
+});
+
+test("a job waits for its tokens as long as it must, and until it is stopped", async () => {
+  const clock = new ManualClock();
+  const budget = createBudget("large", { user: minute(2, 1_000), team: minute(3, 1_500) }, new MemoryStore({ clock: clock.now }));
+  const reserve = (tokens: number) => () => budget.reserve({ user: "ann", team: "red" }, tokens);
+  const stop = new AbortController();
+  const waits: number[] = [];
+  const wait = async (ms?: number): Promise<never> => (waits.push(ms as number), clock.advance(ms as number), undefined as never);
+  for (let i = 0; i < 3; i++) expect((await reserveInTime(reserve(500), stop.signal, wait)).allowed).toBe(true);
+  expect(waits).toEqual([30_000]); // 500 of 1000 a minute, and one request of two
+  await expect(reserveInTime(reserve(1_001), stop.signal, wait)).rejects.toThrow("more tokens than its budget can hold");
+  stop.abort(new Error("the night is over"));
+  await expect(reserveInTime(reserve(1), stop.signal, wait)).rejects.toThrow("the night is over");
+});
+
+test("the meter reads events that arrive in pieces", () => {
+  const stream = 'data: {"choices":[{"delta":{"content":"Grü"}}]}\n\ndata: {"choices":[{"delta":{"content":"ße"}}]}\n\n: a comment\n\ndata: {"choices":[],"usage":{"total_tokens":9}}\n\ndata: [DONE]\n\n';
+  const meter = new Meter(5);
+  const seen = new Set<number>();
+  for (const byte of new TextEncoder().encode(stream)) {
+    meter.read(Uint8Array.of(byte));
+    seen.add(meter.used);
+  }
+  expect([...seen]).toEqual([5, 6, 7, 9]);
+  expect(meter.text).toBe("Grüße");
+});
+
+describe("the independent check", () => {
+  const limit = { capacity: 30_000, refill: { tokens: 30_000, everyMs: 60_000 } };
+
+  test("finds the 59,000 of 30,000 tokens, in the window where they are", () => {
+    expect(mostAhead([[0, 1_000], [60_000, 30_000], [60_000, 29_000]], limit)).toBe(59_000);
+  });
+
+  test("finds a single token too many, and none where there is none", () => {
+    expect(mostAhead([[0, 30_000], [10_000, 5_000], [11_000, 500]], limit)).toBe(30_000);
+    expect(mostAhead([[11_000, 500], [0, 30_000], [10_000, 5_001]], limit)).toBe(30_001);
+  });
+});

@@ -1,0 +1,58 @@
+// A language model and gateways in front of it, over real sockets, and a client.
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Caller } from "../../examples/llm/budgets.js";
+import { createGateway, type Bill } from "../../examples/llm/gateway.js";
+import { createUpstream } from "../../examples/llm/upstream.js";
+
+/** What to ask a gateway. */
+export interface Question {
+  /** The caller, as "team/user". */
+  readonly as: string;
+  readonly prompt: string;
+  readonly model?: string;
+  readonly maxTokens?: number;
+  readonly stream?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** The caller that a key such as "Bearer red/ann" stands for. */
+export function callerOf(authorization = ""): Caller | null {
+  const [, team, user] = /^Bearer (\w+)\/(\w+)$/.exec(authorization) ?? [];
+  return team === undefined || user === undefined ? null : { team, user };
+}
+
+/** Asks the gateway at `url`. */
+export function ask(url: string, { as, prompt, model = "small", maxTokens = 100, stream = true, signal = new AbortController().signal }: Question): Promise<Response> {
+  const body = JSON.stringify({ model, messages: [{ role: "user", content: prompt }], max_tokens: maxTokens, stream });
+  return fetch(`${url}/v1/chat/completions`, { method: "POST", headers: { authorization: `Bearer ${as}` }, body, signal });
+}
+
+/** Starts a server on a free port. */
+export async function listen(server: Server): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+type GatewayOptions = Parameters<typeof createGateway>[0];
+type UpstreamOptions = Parameters<typeof createUpstream>[0];
+
+/** A language model and one gateway in this process. */
+export async function openWorld(options: Omit<GatewayOptions, "upstream" | "callerOf" | "onBill">, upstreamOptions?: UpstreamOptions) {
+  const bills: Bill[] = [];
+  const model = createUpstream({ pace: () => new Promise(setImmediate), ...upstreamOptions });
+  const upstream = await listen(model.server);
+  const gateway = createGateway({ ...options, upstream, callerOf, onBill: (bill) => void bills.push(bill) });
+  const url = await listen(gateway);
+  const close = (server: Server): void => server.close().closeAllConnections();
+  return {
+    served: model.served,
+    bills,
+    url,
+    ask: (question: Question) => ask(url, question),
+    closeModel: () => close(model.server),
+    close: () => [gateway, model.server].forEach(close),
+  };
+}

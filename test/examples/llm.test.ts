@@ -1,0 +1,249 @@
+// The gateway of examples/llm over real sockets, with a clock that stands still unless a test moves it.
+import { createLimiter, MemoryStore } from "sluice";
+import { ManualClock } from "sluice/testing";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createBudget, minute, settle, type ModelLimits } from "../../examples/llm/budgets.js";
+import { mostAhead } from "./llm-windows.js";
+import { openWorld, type Question } from "./llm-world.js";
+
+const models: Readonly<Record<string, ModelLimits>> = {
+  small: { user: minute(60, 30_000), team: minute(100, 50_000) },
+  large: { user: minute(2, 1_000), team: minute(3, 1_500) },
+};
+
+let clock: ManualClock;
+let store: MemoryStore;
+let world: Awaited<ReturnType<typeof openWorld>>;
+/** Holds the language model back before each token while it is not null. */
+let hold: Promise<void> | null;
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  store = new MemoryStore({ clock: clock.now });
+  hold = null;
+  world = await openWorld({ store, models }, { pace: async () => (await new Promise(setImmediate), await hold) });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  world.close();
+});
+
+/** What is left of [the user's requests, tokens, the team's requests, tokens]. */
+function left(as: string, model = "small"): number[] {
+  const [team = "", user = ""] = as.split("/");
+  const each = [["user", team, user], ["team", team]] as const;
+  return (["user", "team"] as const).flatMap((whose, i) => {
+    const { requests, tokens } = (models[model] as ModelLimits)[whose];
+    const limiter = createLimiter({ store, policy: { name: `${whose}-${model}`, limits: [{ name: "requests", ...requests }, { name: "tokens", ...tokens }] } });
+    return limiter.peek(each[i] as (typeof each)[number], 0).limits?.map(({ remaining }) => remaining) ?? [];
+  });
+}
+
+/** Asks and reads the whole answer. */
+async function whole(question: Partial<Question>): Promise<{ readonly status: number; readonly headers: Headers; readonly text: string }> {
+  const response = await world.ask({ as: "red/ann", prompt: "write 20", ...question });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Asks, and reads `events` server-sent events. What comes after them can be read or cancelled. */
+async function begin(question: Partial<Question>, events: number): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  const response = await world.ask({ as: "red/ann", prompt: "write 20", ...question });
+  expect(response.status).toBe(200);
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  for (let text = ""; text.split("\n\n").length <= events; ) text += new TextDecoder().decode((await reader.read()).value);
+  return reader;
+}
+
+describe("an answer", () => {
+  test("streams through, and costs one request and the tokens that were used", async () => {
+    const { status, headers, text } = await whole({ maxTokens: 500 });
+    expect([status, headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    expect(text.match(/"content"/g)).toHaveLength(20);
+    expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+    expect(world.served).toMatchObject([{ user: "red/ann", model: "small", promptTokens: 2, completionTokens: 20, outcome: "complete" }]);
+    expect(world.bills.map(({ used, outcome, estimate }) => [used, outcome, estimate])).toEqual([[null, "reserved", 502], [22, "complete", 502]]);
+    expect(left("red/ann")).toEqual([59, 29_978, 99, 49_978]);
+  });
+
+  test("comes whole for a client that wants no stream", async () => {
+    const { text } = await whole({ stream: false, prompt: "write 3" });
+    expect(JSON.parse(text)).toMatchObject({ choices: [{ message: { content: "runs through the " } }], usage: { total_tokens: 5 } });
+    expect(left("red/ann")).toEqual([59, 29_995, 99, 49_995]);
+  });
+
+  test("takes the most that it can be while it is written, and its header fields tell all four limits", async () => {
+    let go = (): void => undefined;
+    hold = new Promise((resolve) => (go = resolve));
+    const response = await world.ask({ as: "red/ann", prompt: "write 20", maxTokens: 500 });
+    expect(left("red/ann")).toEqual([59, 29_498, 99, 49_498]);
+    expect(response.headers.get("ratelimit-policy")).toBe(
+      '"user-small:requests";q=60;w=60, "user-small:tokens";q=30000;w=60, "team-small:requests";q=100;w=60, "team-small:tokens";q=50000;w=60',
+    );
+    expect(response.headers.get("ratelimit")).toBe(
+      '"user-small:requests";r=59;t=1, "user-small:tokens";r=29498;t=1, "team-small:requests";r=99;t=1, "team-small:tokens";r=49498;t=1',
+    );
+    // The tokens bind: they are enough for 58 more such requests.
+    expect(["limit", "remaining"].map((name) => response.headers.get(`ratelimit-${name}`))).toEqual(["30000", "29498"]);
+    expect(response.headers.get("request-id")).toBe(world.bills[0]?.id);
+    go();
+    await response.text();
+    expect(left("red/ann")).toEqual([59, 29_978, 99, 49_978]);
+  });
+});
+
+describe("a refusal", () => {
+  test("for tokens has the whole contract, takes no request, and its wait is exact", async () => {
+    await whole({ model: "large", prompt: "write 600", maxTokens: 600 });
+    const { status, headers, text } = await whole({ model: "large", maxTokens: 600 });
+    // 398 are left of 1000, and 602 wanted: 204 more, of 1000 a minute.
+    expect([status, headers.get("retry-after"), headers.get("ratelimit-reset"), headers.get("ratelimit"), headers.get("cache-control")]).toEqual([
+      429, "13", "13", '"user-large:tokens";r=398;t=13', "no-store",
+    ]);
+    expect(headers.get("content-type")).toBe("application/problem+json");
+    expect(JSON.parse(text)).toMatchObject({ status: 429, code: "rate_limited", retry_after: 13, "violated-policies": ["user-large:tokens"] });
+    expect(left("red/ann", "large")).toEqual([1, 398, 2, 898]);
+    clock.advance(12_239);
+    expect((await whole({ model: "large", maxTokens: 600 })).status).toBe(429);
+    clock.advance(1);
+    expect((await whole({ model: "large", maxTokens: 600 })).status).toBe(200);
+  });
+
+  test("for requests leaves the tokens alone, and its wait is exact", async () => {
+    for (let i = 0; i < 2; i++) await whole({ model: "large", maxTokens: 30 });
+    const { status, headers, text } = await whole({ model: "large", maxTokens: 30 });
+    expect([status, headers.get("retry-after"), headers.get("ratelimit-limit")]).toEqual([429, "30", "2"]);
+    expect(JSON.parse(text)).toMatchObject({ "violated-policies": ["user-large:requests"] });
+    expect(left("red/ann", "large")).toEqual([0, 956, 1, 1_456]);
+    clock.advance(29_999);
+    expect((await whole({ model: "large", maxTokens: 30 })).status).toBe(429);
+    clock.advance(1);
+    expect((await whole({ model: "large", maxTokens: 30 })).status).toBe(200);
+  });
+
+  test("of the team takes nothing from the user, and the other way round", async () => {
+    await whole({ as: "red/bob", model: "large", prompt: "write 950", maxTokens: 950 });
+    const { status, text } = await whole({ model: "large", maxTokens: 600 });
+    expect([status, (JSON.parse(text) as Record<string, unknown>)["violated-policies"]]).toEqual([429, ["team-large:tokens"]]);
+    expect(left("red/ann", "large")).toEqual([2, 1_000, 2, 548]);
+    // Another team, and another model, have budgets of their own.
+    expect((await whole({ as: "blue/ann", model: "large", maxTokens: 600 })).status).toBe(200);
+    expect((await whole({ model: "small", maxTokens: 600 })).status).toBe(200);
+  });
+
+  test("that no wait helps is a 400 without Retry-After", async () => {
+    const { status, headers, text } = await whole({ model: "large", maxTokens: 999 });
+    expect([status, headers.get("retry-after"), (JSON.parse(text) as { code: string }).code]).toEqual([400, null, "cost_too_high"]);
+    expect(left("red/ann", "large")).toEqual([2, 1_000, 3, 1_500]);
+  });
+
+  test("comes before a budget for strangers, unknown models and bodies that are no request", async () => {
+    expect((await whole({ as: "stranger" })).status).toBe(401);
+    expect((await whole({ model: "huge" })).status).toBe(404);
+    expect((await whole({ maxTokens: 0 })).status).toBe(400);
+    expect((await whole({ maxTokens: 1.5 })).status).toBe(400);
+    expect(world.bills).toEqual([]);
+  });
+});
+
+describe("an answer that does not end as it should", () => {
+  test("whose client goes away costs the prompt and the tokens that were written, and the language model stops", async () => {
+    let go = (): void => undefined;
+    const reader = await begin({ prompt: "write 500, and I stop early", maxTokens: 500 }, 10);
+    hold = new Promise((resolve) => (go = resolve));
+    await reader.cancel();
+    await vi.waitUntil(() => world.bills.length === 2);
+    go();
+    await vi.waitUntil(() => world.served[0]?.outcome === "aborted");
+    const [{ completionTokens } = { completionTokens: 0 }] = world.served;
+    const { used, outcome } = world.bills[1] as { used: number; outcome: string };
+    expect(outcome).toBe("aborted");
+    // The guess at the prompt is 7. Tokens that the model wrote while the word of the abort was on its way are not seen.
+    expect(used).toBeGreaterThanOrEqual(7 + 10);
+    expect(used).toBeLessThanOrEqual(7 + completionTokens);
+    expect(left("red/ann")).toEqual([59, 30_000 - used, 99, 50_000 - used]);
+  });
+
+  test("because the language model breaks off costs what was written, as a stream and whole", async () => {
+    await expect(whole({ prompt: "write 50, break after 12", maxTokens: 500 })).rejects.toThrow();
+    await vi.waitUntil(() => world.bills.length === 2);
+    expect(world.bills[1]).toMatchObject({ used: 18, outcome: "broken" });
+    expect((await whole({ prompt: "write 50, break after 12", maxTokens: 500, stream: false })).status).toBe(502);
+    expect(left("red/ann")).toEqual([58, 30_000 - 2 * 18, 98, 50_000 - 2 * 18]);
+  });
+
+  test("because the language model refuses, or is not there, costs nothing", async () => {
+    expect((await whole({ prompt: "fail", maxTokens: 500 })).status).toBe(502);
+    expect(left("red/ann")).toEqual([60, 30_000, 100, 50_000]);
+    world.closeModel();
+    expect((await whole({ maxTokens: 500 })).status).toBe(502);
+    expect(left("red/ann")).toEqual([60, 30_000, 100, 50_000]);
+    expect(world.bills.map(({ outcome }) => outcome)).toEqual(["reserved", "cancelled", "reserved", "cancelled"]);
+  });
+
+  test("because the language model writes more than it was asked for leaves a debt of at most one capacity, which later requests wait for", async () => {
+    await whole({ model: "large", prompt: "write 1500, ignore the limit", maxTokens: 100 });
+    // Reserved 107 and used 1504: 1000 more than the estimate is taken from the user, and 1397 from the team, which holds 1500.
+    const { status, headers } = await whole({ model: "large", maxTokens: 100 });
+    expect([status, headers.get("retry-after")]).toEqual([429, "13"]); // 107 owed and 102 wanted: 209 of 1000 a minute
+    clock.advance(12_540);
+    expect((await whole({ model: "large", maxTokens: 100 })).status).toBe(200);
+  });
+
+  test("when the settlement fails is complete for its client, and the estimate stays taken", async () => {
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    vi.spyOn(store, "adjust").mockImplementation(() => {
+      throw new Error("Redis is away");
+    });
+    expect((await whole({ maxTokens: 500 })).text).toContain("[DONE]");
+    expect(logged).toHaveBeenCalledOnce();
+    vi.mocked(store.adjust).mockRestore();
+    expect(left("red/ann")).toEqual([59, 29_498, 99, 49_498]);
+  });
+});
+
+describe("tokens over time", () => {
+  test("L1 · an estimate that has refilled is not given back: of 30,000 tokens, 30,000 are used in one instant and not 59,000", async () => {
+    let go = (): void => undefined;
+    hold = new Promise((resolve) => (go = resolve));
+    const slow = world.ask({ as: "red/ann", prompt: "write 1000", maxTokens: 29_997 });
+    await vi.waitUntil(() => world.bills.length === 1);
+    expect(left("red/ann")[1]).toBe(0);
+    clock.advance(60_000);
+    // The minute has brought all of them back, and the next answer takes them.
+    const second = world.ask({ as: "red/ann", prompt: "write 1000", maxTokens: 29_997 });
+    await vi.waitUntil(() => world.bills.length === 2);
+    go();
+    await Promise.all([slow, second].map(async (answer) => (await answer).text()));
+    // Of the first answer's estimate nothing comes back, and of the second one's all that it did not use.
+    expect(left("red/ann")[1]).toBe(30_000 - 1_002);
+    expect((await whole({ prompt: "write 9000", maxTokens: 28_995 })).status).toBe(200);
+    const granted = world.bills.filter(({ used }) => used !== null).map(({ at, used }) => [at, used as number] as const);
+    expect(mostAhead(granted, minute(60, 30_000).tokens)).toBe(1_002 + 9_002);
+  });
+
+  test("L1 · the same with reservations alone: the late settlement gives nothing back, to the token", async () => {
+    const budget = createBudget("small", models["small"] as ModelLimits, store);
+    const ann = { user: "ann", team: "red" };
+    const first = await budget.reserve(ann, 30_000);
+    clock.advance(60_000);
+    const second = await budget.reserve(ann, 30_000);
+    expect([first.allowed, second.allowed]).toEqual([true, true]);
+    await settle(first, 1_000);
+    expect(left("red/ann")[1]).toBe(0);
+    expect(await settle(second, 30_000)).toBe(true);
+    expect(await budget.reserve(ann, 1)).toMatchObject({ allowed: false, decision: { retryAfterMs: 2 } });
+  });
+
+  test("a reservation that is never settled refills like any other tokens, and is over after two minutes", async () => {
+    const budget = createBudget("small", models["small"] as ModelLimits, store);
+    const abandoned = await budget.reserve({ user: "ann", team: "red" }, 30_000);
+    clock.advance(59_999);
+    expect(left("red/ann")).toEqual([60, 29_999, 100, 50_000]);
+    clock.advance(1);
+    expect(left("red/ann")).toEqual([60, 30_000, 100, 50_000]);
+    clock.advance(60_000);
+    await budget.reserve({ user: "ann", team: "red" }, 20_000);
+    expect(await settle(abandoned, 0)).toBe(false);
+    expect(left("red/ann")[1]).toBe(10_000);
+  });
+});

@@ -1,0 +1,152 @@
+// The vectors, which other languages can use, and any address against Node's own parser and networks.
+import { BlockList, isIP, isIPv6 } from "node:net";
+import fc from "fast-check";
+import { addressKey, createLimiter, perSecond } from "sluice";
+import { describe, expect, test } from "vitest";
+import { freshSluice } from "../helpers/warned.js";
+import vectors from "../vectors/address.json" with { type: "json" };
+
+interface Vector {
+  readonly why: string;
+  readonly address: string;
+  readonly ipv6Prefix?: number;
+  readonly expected: string | null;
+}
+
+describe("the vectors", () => {
+  test.each((vectors as readonly Vector[]).map((vector) => [vector.why, vector] as const))("%s", (_, { address, ipv6Prefix, expected }) => {
+    expect(addressKey(address, { ipv6Prefix })).toEqual(expected === null ? undefined : ["address", expected]);
+  });
+
+  test("name each address once, and hold what Node takes for an address", () => {
+    expect(new Set(vectors.map(({ why }) => why)).size).toBe(vectors.length);
+    const bare = (vectors as readonly Vector[]).filter(({ address }) => isIP(address) !== 0 && address.length <= 80);
+    expect(bare.filter(({ expected }) => expected === null)).toEqual([]);
+    expect(bare.length).toBeGreaterThan(30);
+  });
+});
+
+const group = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xff_ff }));
+const groups = fc.tuple(group, group, group, group, group, group, group, group);
+
+/** The ways to write an IPv6 address. The longest run of zeros from `from` on becomes "::". */
+function spellings(values: readonly number[], from: number): string[] {
+  const hex = values.map((value) => value.toString(16));
+  const [g = 0, h = 0] = values.slice(6);
+  const zeros = values.slice(from).findIndex((value) => value !== 0);
+  const until = zeros === -1 ? 8 : from + zeros;
+  const short = until > from ? `${hex.slice(0, from).join(":")}::${hex.slice(until).join(":")}` : hex.join(":");
+  return [hex.join(":"), hex.map((text) => text.padStart(4, "0").toUpperCase()).join(":"), short, `${hex.slice(0, 6).join(":")}:${g >> 8}.${g & 255}.${h >> 8}.${h & 255}`];
+}
+
+// Their callers have an IPv4 address.
+const carrying = new BlockList();
+for (const [network, prefix] of [["::ffff:0:0", 96], ["64:ff9b::", 96], ["2002::", 16], ["2001::", 32]] as const) carrying.addSubnet(network, prefix, "ipv6");
+
+test("every way to write an IPv6 address gives the key of its network, as Node's BlockList sees it", () => {
+  fc.assert(
+    fc.property(groups, fc.nat(7), fc.integer({ min: 32, max: 64 }), fc.nat(7), (values, from, ipv6Prefix, changed) => {
+      const all = spellings(values, from);
+      const [first = ""] = all;
+      fc.pre(!carrying.check(first, "ipv6"));
+      const key = addressKey(first, { ipv6Prefix });
+      const [network = "", prefix] = key?.[1].split("/") ?? [];
+      expect([key?.[0], prefix, isIPv6(network)]).toEqual(["address", String(ipv6Prefix), true]);
+      // RFC 5952, as the URL parser writes it.
+      expect(new URL(`http://[${network}]`).hostname).toBe(`[${network}]`);
+      for (const spelling of all) {
+        expect(isIPv6(spelling)).toBe(true);
+        for (const written of [spelling, `[${spelling}]`, `[${spelling}]:65535`, `${spelling}%eth0`]) expect(addressKey(written, { ipv6Prefix })).toEqual(key);
+      }
+      const list = new BlockList();
+      list.addSubnet(first, ipv6Prefix, "ipv6");
+      expect(list.check(network, "ipv6")).toBe(true);
+      // Another address has the same key exactly when it is in the same network.
+      const other = values.map((value, i) => (i === changed ? value ^ 1 : value)).map((value) => value.toString(16)).join(":");
+      expect(addressKey(other, { ipv6Prefix })?.[1] === key?.[1]).toBe(list.check(other, "ipv6") && !carrying.check(other, "ipv6"));
+    }),
+  );
+});
+
+test("every way to write an IPv4 address gives one key, in IPv6 too", () => {
+  fc.assert(
+    fc.property(fc.ipV4(), fc.integer({ min: 32, max: 64 }), (address, ipv6Prefix) => {
+      const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
+      const hex = [(a << 8) | b, (c << 8) | d].map((value) => value.toString(16)).join(":");
+      for (const written of [address, `${address}:80`, `::ffff:${address}`, `::ffff:${hex}`, `[::FFFF:${address}]:80`, `64:ff9b::${hex}`, `2002:${hex}:1:2:3:4:5`]) {
+        expect(addressKey(written, { ipv6Prefix })).toEqual(["address", address]);
+      }
+    }),
+  );
+});
+
+test("any text is an address for Node as well, or has a port or brackets, or is none", () => {
+  const letters = fc.constantFrom(..."::::.....0123456789abcdefF%[]/ x".split(""));
+  const bare = (text: string): string => /^\[(.*)\](?::\d+)?$/s.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
+  fc.assert(fc.property(fc.string({ unit: letters, maxLength: 24 }), (text) => {
+    if (addressKey(text) !== undefined) expect(isIP(bare(text))).not.toBe(0);
+    else expect(isIP(text)).toBe(0);
+  }), { numRuns: 2_000 });
+});
+
+test("what is no text is no address, also without TypeScript", () => {
+  for (const address of [undefined, null, 42, ["192.0.2.7"], { address: "192.0.2.7" }]) expect(addressKey(address as unknown as string)).toBeUndefined();
+});
+
+test("L16 a text of any length costs the same", () => {
+  for (const text of [":", "1.", "[", "f", "%", "0", "::"]) {
+    const long = text.repeat(1_000_000);
+    expect([addressKey(long), addressKey(`[${long}]`), addressKey(`::1%${long}`), addressKey(`${long}:80`)]).toEqual([undefined, undefined, undefined, undefined]);
+  }
+});
+
+test("L9 a wrong option is refused, whatever the address", () => {
+  const wrong: [options: unknown, message: string][] = [
+    [{ ipv6Prefix: 128 }, "Expected `ipv6Prefix` to be a whole number from 32 to 64, got 128"],
+    [{ ipv6Prefix: 31 }, "Expected `ipv6Prefix` to be a whole number from 32 to 64, got 31"],
+    [{ ipv6Prefix: 56.5 }, "Expected `ipv6Prefix` to be a whole number from 32 to 64, got 56.5"],
+    [{ ipv6Prefix: Number.NaN }, "Expected `ipv6Prefix` to be a whole number from 32 to 64, got NaN"],
+    [{ ipv6Prefix: "56" }, 'Expected `ipv6Prefix` to be a whole number from 32 to 64, got "56"'],
+    [{ prefix: 56 }, "Unknown option `prefix`"],
+    [56, "Expected `options` to be"],
+  ];
+  for (const [options, message] of wrong) {
+    for (const address of ["192.0.2.7", "2001:db8::1", "nonsense", undefined]) expect(() => addressKey(address, options as object)).toThrow(message);
+  }
+  expect(() => addressKey("::1", { ipv6Prefix: 65 })).toThrow(RangeError);
+  expect(() => addressKey("::1", { ipv6Prefix: "56" as never })).toThrow(TypeError);
+});
+
+test("a polluted Object.prototype is no option", () => {
+  const { prototype } = Object as unknown as { prototype: Record<string, unknown> };
+  try {
+    prototype["ipv6Prefix"] = 32;
+    expect([addressKey("2001:db8:1:2::3"), addressKey("2001:db8:1:2::3", {})]).toEqual([["address", "2001:db8:1:2::/64"], ["address", "2001:db8:1:2::/64"]]);
+  } finally {
+    delete prototype["ipv6Prefix"];
+  }
+});
+
+test("an address is a caller of its own: neither a user of that name nor the address as a text", () => {
+  const limiter = createLimiter({ policy: { capacity: 1, refill: perSecond(1) }, clock: () => 0 });
+  const keys = [addressKey("192.0.2.7"), addressKey("2001:db8::1"), ["user", "192.0.2.7"], "192.0.2.7"] as const;
+  expect(keys.map((key) => key && limiter.consume(key).allowed)).toEqual([true, true, true, true]);
+});
+
+describe("warnings", () => {
+  const policy = { name: "api", capacity: 5, refill: perSecond(1) };
+  async function warnedFor(address: string, headers: Record<string, string> = {}): Promise<string[]> {
+    const { createGate, given } = await freshSluice();
+    void createGate({ policy, key: () => addressKey(address) }, { method: () => "GET", header: (_: object, name: string) => headers[name] })({});
+    return given.map(({ code }) => code as string);
+  }
+
+  test("its keys are no whole IPv6 address", async () => {
+    for (const { address, expected } of vectors as readonly Vector[]) if (expected !== null) expect(await warnedFor(address)).toEqual([]);
+  });
+
+  test("a proxy's address is still one", async () => {
+    for (const proxy of ["127.0.0.1", "::1", "::ffff:10.0.0.1"]) expect(await warnedFor(proxy, { "x-forwarded-for": "203.0.113.5" })).toEqual(["SLUICE_KEY_IS_ADDRESS"]);
+    expect(await warnedFor("::1", { "x-forwarded-for": "::1" })).toEqual([]);
+  });
+});

@@ -1,0 +1,231 @@
+import { createLimiter, createWaiter, definePolicy, type Cost, type Limiter, type LimiterEvent, type Policy, type Store, type Waiter, createObserver, type WaiterOptions } from "sluice";
+import { createGate, decisionOf, type GateOptions, type RequestReader } from "sluice/http";
+import { guard } from "sluice/store";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { answerOf, type Answer } from "./asking.js";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+const MAIL = { name: "mail", capacity: 2, refill: { tokens: 1, everyMs: 500 } };
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+/** A request whose client can disconnect. */
+class Asked {
+  readonly listeners = new Set<() => void>();
+  readonly user: string | null;
+  readonly cost: Cost;
+  constructor(user: string | null = "ann", cost: Cost = 1) {
+    this.user = user;
+    this.cost = cost;
+  }
+  disconnect(): void {
+    for (const listener of this.listeners) listener();
+  }
+}
+
+const reader: RequestReader<Asked> = {
+  method: () => "GET",
+  header: () => undefined,
+  onDisconnect: (asked, listener) => (asked.listeners.add(listener), () => void asked.listeners.delete(listener)),
+};
+
+interface Held {
+  readonly asked: Asked;
+  /** The milliseconds after which it was answered. */
+  at?: number;
+  answer?: Answer;
+}
+
+/** A gate that holds requests, and what became of each. */
+function open(bounds: WaiterOptions = {}, { limiter = createLimiter({ policy: MAIL }), ...options }: { readonly limiter?: Limiter } & { readonly [Name in keyof GateOptions<Asked>]?: unknown } = {}) {
+  const waiter: Waiter = createWaiter(limiter, { maxWaitMs: 1_000, ...bounds });
+  const gate = createGate<Asked>({ limiter, wait: waiter, key: ({ user }: Asked) => user, cost: ({ cost }: Asked) => cost, ...options } as GateOptions<Asked>, reader);
+  const from = performance.now();
+  const ask = (asked = new Asked()): Held => {
+    const held: Held = { asked };
+    void Promise.resolve(gate(asked)).then((verdict) => Object.assign(held, { at: performance.now() - from, answer: answerOf(verdict) }));
+    return held;
+  };
+  return { ask, limiter, waiter, store: limiter.store };
+}
+
+const seen = ({ at, answer }: Held): unknown => answer && [at, answer.status, answer.field("RateLimit-Remaining"), answer.field("Retry-After")];
+
+test("a request passes as soon as its tokens are there, in order of arrival, with the fields of that instant", async () => {
+  const { ask, waiter } = open();
+  const held = Array.from({ length: 4 }, () => ask());
+  await pass(0);
+  expect(held.map(seen)).toEqual([[0, 200, "1", undefined], [0, 200, "0", undefined], undefined, undefined]);
+  expect([waiter.waiting, held[3]?.asked.listeners.size]).toEqual([2, 1]);
+  await pass(499);
+  expect(seen(held[2] as Held)).toBeUndefined();
+  await pass(1);
+  expect(seen(held[2] as Held)).toEqual([500, 200, "0", undefined]);
+  await pass(500);
+  expect(seen(held[3] as Held)).toEqual([1_000, 200, "0", undefined]);
+  expect(decisionOf((held[3] as Held).asked)).toMatchObject({ allowed: true, remaining: 0, nextTokenMs: 500 });
+  expect([waiter.waiting, vi.getTimerCount(), ...held.map(({ asked }) => asked.listeners.size)]).toEqual([0, 0, 0, 0, 0, 0]);
+});
+
+test("a request that would wait too long is refused at once, with the exact wait behind those that wait", async () => {
+  const { ask, waiter } = open();
+  for (let i = 0; i < 4; i++) ask();
+  await pass(0);
+  const late = ask();
+  await pass(0);
+  expect(seen(late)).toEqual([0, 429, "0", "2"]);
+  expect(late.answer?.verdict).toMatchObject({ decision: { reason: "limited", retryAfterMs: 1_500 } });
+  expect(late.answer?.body).toMatchObject({ "violated-policies": ["mail"], retry_after: 2 });
+  expect([waiter.waiting, late.asked.listeners.size]).toEqual([2, 0]);
+  await pass(1_499);
+  const early = ask();
+  await pass(0);
+  expect(seen(early)).toBeUndefined();
+  await pass(1);
+  expect(seen(early)).toEqual([1_500, 200, "0", undefined]);
+});
+
+test("a refusal names the limit of several that has to be waited for", async () => {
+  const limiter = createLimiter({ policy: { name: "two", limits: [{ name: "burst", capacity: 9, refill: { tokens: 9, everyMs: 9 } }, { name: "slow", capacity: 1, refill: { tokens: 1, everyMs: 2_000 } }] } });
+  const { ask } = open({}, { limiter });
+  ask();
+  await pass(0);
+  const late = ask();
+  await pass(0);
+  expect(seen(late)).toEqual([0, 429, "0", "2"]);
+  expect(late.answer?.body["violated-policies"]).toEqual(["two:slow"]);
+  expect(late.answer?.field("RateLimit")).toBe('"two:slow";r=0;t=2');
+});
+
+test("a request that finds too many waiting is refused at once", async () => {
+  const { ask } = open({ maxWaitersPerKey: 2 });
+  const first = [ask(), ask()];
+  await pass(0);
+  const [waits, alsoWaits, full] = [ask(), ask(), ask()];
+  await pass(0);
+  expect([...first, waits, alsoWaits, full].map(seen)).toEqual([[0, 200, "1", undefined], [0, 200, "0", undefined], undefined, undefined, [0, 429, "0", "1"]]);
+});
+
+test("a client that disconnects leaves the queue, and its tokens go to the next", async () => {
+  const { ask, waiter } = open();
+  for (let i = 0; i < 2; i++) ask();
+  await pass(0);
+  const [gone, next] = [ask(), ask()];
+  await pass(100);
+  gone.asked.disconnect();
+  await pass(0);
+  expect([waiter.waiting, gone.answer?.status, gone.asked.listeners.size]).toEqual([1, 429, 0]);
+  await pass(400);
+  expect(seen(next)).toEqual([500, 200, "0", undefined]);
+  expect([waiter.waiting, vi.getTimerCount()]).toEqual([0, 0]);
+});
+
+test("a client that disconnected before its turn to wait does not wait", async () => {
+  const limiter = createLimiter({ policy: MAIL });
+  const waiter = createWaiter(limiter);
+  limiter.consume("ann", 2);
+  const gone = createGate<Asked>({ limiter, wait: waiter, key: async () => "ann" }, { ...reader, onDisconnect: (_, listener) => (listener(), () => {}) });
+  expect(await gone(new Asked())).toMatchObject({ outcome: "refuse", status: 429 });
+  expect([waiter.waiting, vi.getTimerCount()]).toEqual([0, 0]);
+});
+
+test("a reader without `onDisconnect` holds requests too", async () => {
+  const limiter = createLimiter({ policy: MAIL });
+  const gate = createGate<Asked>({ limiter, wait: createWaiter(limiter), key: () => "ann", cost: 2 }, { method: reader.method, header: reader.header });
+  const verdicts = Promise.all([gate(new Asked()), gate(new Asked())]);
+  await pass(1_000);
+  expect(await verdicts).toMatchObject([{ outcome: "pass" }, { outcome: "pass" }]);
+});
+
+test("callers without a key wait for their shared bucket", async () => {
+  const { ask } = open();
+  const held = Array.from({ length: 3 }, () => ask(new Asked(null)));
+  await pass(500);
+  expect(held.map(({ at }) => at)).toEqual([0, 0, 500]);
+});
+
+test("a cost above the capacity is a 400 at once, also by the names of limits", async () => {
+  const { ask, waiter } = open();
+  const large = [ask(new Asked("ann", 3)), ask(new Asked("ann", { mail: 3 }))];
+  await pass(0);
+  expect(large.map(({ answer }) => [answer?.status, answer?.body["code"], answer?.field("Retry-After")])).toEqual([[400, "cost_too_high", undefined], [400, "cost_too_high", undefined]]);
+  expect(waiter.waiting).toBe(0);
+});
+
+test("each tier waits at its own pace", async () => {
+  const pro: Policy = definePolicy({ ...MAIL, refill: { tokens: 1, everyMs: 100 } });
+  const { ask } = open({}, { policy: ({ user }: Asked) => (user === "pro" ? pro : user === "free" ? "unlimited" : "blocked") });
+  const held = ["pro", "pro", "pro", "free", "ann"].map((user) => ask(new Asked(user)));
+  await pass(1_000);
+  expect(held.map(({ at, answer }) => [at, answer?.status])).toEqual([[0, 200], [0, 200], [100, 200], [0, 200], [0, 403]]);
+});
+
+test("shadow mode holds and refuses nothing", async () => {
+  const events: LimiterEvent[] = [];
+  const { ask } = open({}, { limiter: createLimiter({ policy: MAIL, shadow: true, observe: createObserver((event) => events.push(event)) }) });
+  const held = Array.from({ length: 4 }, () => ask());
+  await pass(0);
+  expect(held.map(({ at, answer }) => [at, answer?.status, answer?.names])).toEqual(held.map(() => [0, 200, []]));
+  expect(events.map((event) => event.type === "decision" && event.outcome)).toEqual(["allowed", "allowed", "shadow_refused", "shadow_refused"]);
+});
+
+describe.each([true, false])("40 · a store that fails, synchronous: %s", (sync) => {
+  const failing = (): Store => {
+    const fail = (): never => {
+      throw new Error("connection lost");
+    };
+    const method = sync ? fail : async () => fail();
+    return { sync, guard, clock: "server", consume: method, peek: method, adjust: method } as unknown as Store;
+  };
+
+  test('refuses with a 503 under "unavailable"', async () => {
+    const { ask, waiter } = open({}, { limiter: createLimiter({ policy: MAIL, store: failing(), onStoreError: "unavailable" }) });
+    const held = [ask(), ask()];
+    await pass(500);
+    expect(held.map(({ answer }) => [answer?.status, answer?.field("RateLimit"), answer?.field("Retry-After")])).toEqual([[503, undefined, "1"], [503, undefined, "1"]]);
+    expect(waiter.waiting).toBe(0);
+  });
+
+  test('lets requests through under "allow", and at the pace of a share under "local"', async () => {
+    const allowed = open({}, { limiter: createLimiter({ policy: MAIL, store: failing(), onStoreError: "allow" }) }).ask();
+    await pass(0);
+    expect([allowed.answer?.status, allowed.answer?.names]).toEqual([200, []]);
+    const { ask } = open({}, { limiter: createLimiter({ policy: MAIL, store: failing() }) });
+    const held = [ask(), ask()];
+    await pass(1_000);
+    expect(held.map(({ at, answer }) => [at, answer?.status, answer?.names])).toEqual([[0, 200, []], [1_000, 200, []]]);
+  });
+});
+
+test("another error of the waiter fails the request", async () => {
+  const limiter = createLimiter({ policy: MAIL });
+  const gate = createGate<Asked>({ limiter, wait: { wait: () => Promise.reject(new Error("no waiter")) }, key: () => "ann" }, reader);
+  const asked = new Asked();
+  await expect(gate(asked)).rejects.toThrow("no waiter");
+  await expect(createGate<Asked>({ limiter, wait: createWaiter(limiter), key: () => 42 as never }, reader)(asked)).rejects.toThrow("Expected `key`");
+  expect(asked.listeners.size).toBe(0);
+});
+
+test("a refund gives back what a held request took", async () => {
+  const { ask, limiter } = open({}, { refundWhen: () => true });
+  const held = Array.from({ length: 3 }, () => ask());
+  await pass(500);
+  const { verdict } = (held[2] as Required<Held>).answer;
+  if (verdict.outcome === "pass") await verdict.settle?.({ status: 200, aborted: false });
+  expect(await limiter.peek("ann")).toMatchObject({ remaining: 1 });
+});
+
+describe("L9 · what is wrong is refused when the gate is made", () => {
+  const limiter = createLimiter({ policy: MAIL });
+  const { peek: _, ...withoutPeek } = { sync: true, clock: () => 0, consume: () => ({}) as never, peek: undefined } as const;
+  const wrong: ReadonlyArray<[name: string, options: object, message: string]> = [
+    ["a plain object", { limiter, wait: { maxWaitMs: 2_000 } }, "Expected `wait` to be made by createWaiter(limiter), got an object"],
+    ["null", { limiter, wait: null }, "Expected `wait` to be made by createWaiter(limiter), got null"],
+    ["no limiter", { policy: MAIL, wait: createWaiter(limiter) }, "Expected `limiter` beside `wait`, got none. Pass the limiter that the waiter was made of"],
+    ["a store without peek", { limiter: createLimiter({ policy: MAIL, store: withoutPeek as never }), wait: createWaiter(limiter) }, "Expected the store to have `peek`, got one without it"],
+  ];
+  test.each(wrong)("%s", (_name, options, message) => {
+    expect(() => createGate<Asked>({ key: () => "ann", ...options } as never, reader)).toThrow(new TypeError(message));
+  });
+});
