@@ -131,4 +131,14 @@ export const wrongKeys: readonly WrongStore[] = [
   ["keeps a digest in place of a long key, and the key itself in place of a short one", named((key) => (key.length > 100 ? sha256(key).toString("hex") : key)), "keys · a key that looks like"],
   ["marks a digest with #, and lets short keys begin with #", named((key) => (key.length > 100 ? `#${createHash("sha256").update(key).digest("base64url")}` : key)), "keys · a key that looks like"],
   ["keeps half a digest of a long key beside short keys", named((key) => (key.length > 100 ? `#${createHash("sha512").update(key).digest("hex").slice(0, 64)}` : key)), "keys · a key that looks like"],
+  [
+    "counts with numbers that a copy of a policy lacks",
+    wrongStore({
+      load(policy, key, now) {
+        const isCopy = (policy.maxCost as number | undefined) === undefined;
+        return isCopy ? policy.limits.map(() => ({ spent: 0, at: now, unitsPerMs: 1, unitsPerToken: 1 })) : right.load.call(this, policy, key, now);
+      },
+    }),
+    "L9 · a copy of a policy",
+  ],
 ];
