@@ -1,4 +1,5 @@
 // The arguments of the function in the database, and its reply.
+import { notDefined } from "../../core/check.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { namesOf, PARAMETERS } from "./schema.js";
@@ -49,6 +50,7 @@ export function rowName(policy: Policy, key: string): string {
 
 /** Makes one bucket of a statement. */
 export function makePart(policy: Policy, key: string, tokens: Costs): StorePart {
+  if (policy.maxCost === undefined) throw notDefined(policy);
   return { policy, name: rowName(policy, key), tokens };
 }
 

@@ -163,7 +163,10 @@ export const keyCases: readonly StoreCase[] = [
       await trial.openStores("mixed");
       const policy = trial.policy("p", { capacity: 5, refill: { tokens: 1, everyMs: 1_000 } });
       for (const copy of [structuredClone(policy), JSON.parse(JSON.stringify(policy)) as Policy]) {
-        await checkRefused(() => trial.store(0).consume(copy, "copied", 1), "a copy of a policy");
+        const store = trial.store(0);
+        await checkRefused(() => store.consume(copy, "copied", 1), "a copy of a policy");
+        if (store.peek !== undefined) await checkRefused(() => store.peek?.(copy, "copied", 1), "a copy of a policy");
+        if (store.adjust !== undefined) await checkRefused(() => store.adjust?.(copy, "copied", 1), "a copy of a policy");
       }
       await trial.consume(policy, "copied", 5);
     },
