@@ -13,7 +13,7 @@ import type { Verdict } from "../http/verdict.js";
 import { createHookLimits, type FastifyOwnOptions, type FastifyRateLimitHandler, type FastifyRateLimitOptions, type HookLimit, type RouteRateLimit } from "./fastify/hook-limits.js";
 
 export { decisionOf, decisionsOf } from "../http/decisions.js";
-export type { FastifyHookOptions, FastifyOwnOptions, FastifyRateLimitHandler, FastifyRateLimitHook, FastifyRateLimitOptions, RouteRateLimit } from "./fastify/hook-limits.js";
+export type { FastifyGateOptions, FastifyHookOptions, FastifyOwnOptions, FastifyRateLimitHandler, FastifyRateLimitHook, FastifyRateLimitOptions, RouteRateLimit } from "./fastify/hook-limits.js";
 
 declare module "fastify" {
   interface FastifyContextConfig {

@@ -10,7 +10,7 @@ import { overlayOptions, shareStore } from "../../http/options/route-options.js"
 export type FastifyRateLimitHook = "onRequest" | "preValidation" | "preHandler";
 
 /** The options of a limit. Their functions get Fastify's request. */
-type FastifyGateOptions = GateOptions<FastifyRequest> & RespondOption<[request: FastifyRequest, reply: FastifyReply]>;
+export type FastifyGateOptions = GateOptions<FastifyRequest> & RespondOption<[request: FastifyRequest, reply: FastifyReply]>;
 
 /** The options of a limit that runs in a hook of its choice. */
 export type FastifyHookOptions = FastifyGateOptions & {

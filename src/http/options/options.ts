@@ -75,9 +75,11 @@ export interface SeveralCharges<Request, Rest extends readonly unknown[] = []> e
   readonly cost?: Misplaced<Request, Rest, Cost>;
 }
 
-// Nothing has such a type. The function in it is what TypeScript infers the parameters of a written one from, whichever
-// of the options' forms it has in mind.
-type Misplaced<Request, Rest extends readonly unknown[], T> = (((request: Request, ...rest: Rest) => T | Promise<T>) & BelongsToCharge) | undefined;
+/**
+ * The type of `policy`, `key` and `cost` beside `charges`. Nothing has such a type. The function in it is what
+ * TypeScript infers the parameters of a written one from, whichever of the options' forms it has in mind.
+ */
+export type Misplaced<Request, Rest extends readonly unknown[], T> = (((request: Request, ...rest: Rest) => T | Promise<T>) & BelongsToCharge) | undefined;
 
 /** The type of an option that does not go beside `charges`. Its text appears in the compile error. */
 export type BelongsToCharge = "belongs to a charge: write charges: [{ policy, key, cost }]";
@@ -129,8 +131,11 @@ export interface OneCharge<Request, Rest extends readonly unknown[] = []> {
 
 /** The part of a waiter that a gate uses. */
 export interface RequestWaiter {
-  /** Resolves with the decision that took the tokens. Rejects with an error whose `code` begins with `"ERR_WAIT_"`. */
-  wait(key: Key, asked: { readonly cost?: Cost | undefined; readonly policy?: Policy | undefined; readonly signal?: AbortSignal | undefined }): Promise<Decision>;
+  /**
+   * Resolves with the decision that took the tokens. `signal` is an `AbortSignal`. Rejects with an error whose `code`
+   * begins with `"ERR_WAIT_"`.
+   */
+  wait(key: Key, asked: { readonly cost?: Cost | undefined; readonly policy?: Policy | undefined; readonly signal?: object | undefined }): Promise<Decision>;
 }
 
 /** The options that go beside a `policy`, a `limiter` and `charges`. */

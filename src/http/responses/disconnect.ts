@@ -8,7 +8,7 @@ export interface Connected {
 }
 
 /** What closes when a client of Node disconnects: the socket of HTTP/1, or the stream of HTTP/2. */
-interface Closable {
+export interface Closable {
   readonly destroyed?: boolean | undefined;
   /** Calls `listener` when it closes. */
   on(event: "close", listener: () => void): unknown;

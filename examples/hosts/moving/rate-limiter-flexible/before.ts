@@ -1,6 +1,6 @@
 import express, { type Express } from "express";
 import type { Redis } from "ioredis";
-import { RateLimiterRedis, type RateLimiterRes } from "rate-limiter-flexible";
+import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 
 export function createApp(redis: Redis, keyPrefix: string): Express {
   const app = express();
@@ -9,8 +9,8 @@ export function createApp(redis: Redis, keyPrefix: string): Express {
   app.use((request, response, next) => {
     limiter.consume(String(request.ip)).then(
       () => next(),
-      (refusal: RateLimiterRes | Error) => {
-        if (refusal instanceof Error) return next(refusal);
+      (refusal: unknown) => {
+        if (!(refusal instanceof RateLimiterRes)) return next(refusal);
         response.set("Retry-After", String(Math.ceil(refusal.msBeforeNext / 1000)));
         response.status(429).send("Too Many Requests");
       },
