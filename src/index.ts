@@ -23,7 +23,6 @@ export { type DecisionEvent, type LimiterEvent, type Observer, type StoreEvent }
 export { type Limiter } from "./limiter/limiter.js";
 export { createObserver } from "./limiter/observer.js";
 export { type LimiterOptions } from "./limiter/options.js";
-export { type AbortSignalLike } from "./composed/abort.js";
 export { combine } from "./composed/combine.js";
 export { type Combined, type CombinedDecision, type Each } from "./composed/combined.js";
 export { createReservations, type Reservation, type Reservations, type ReservationsOptions, type ReservationsTogether } from "./composed/reservations.js";
@@ -32,3 +31,4 @@ export { WaitError, type WaitErrorCode } from "./composed/wait-error.js";
 export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address-key.js";
 export { type Tier } from "./http/options/options.js";
 export { silenceWarnings, type WarningCode } from "./warnings/warnings.js";
+export { type AbortSignalLike } from "./platform.js";

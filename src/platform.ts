@@ -51,3 +51,17 @@ export function processWide<T>(name: string, make: () => T): T {
   const values = globalThis as unknown as Record<symbol, T>;
   return (values[Symbol.for(`sluice.1.${name}`)] ??= make());
 }
+
+/**
+ * The part of an `AbortSignal` that a wait needs. Platforms declare the full type in different libraries, some in none.
+ */
+export interface AbortSignalLike {
+  /** Whether it was aborted already. */
+  readonly aborted: boolean;
+  /** The reason that a cancelled wait rejects with. */
+  readonly reason: unknown;
+  /** Calls `listener` when it is aborted. */
+  addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
+  /** Removes `listener`. */
+  removeEventListener(type: "abort", listener: () => void): void;
+}

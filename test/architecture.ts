@@ -26,7 +26,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/fetch"],
   testing: ["core", "port", "guard", "http"],
-  index: ["core", "port", "guard", "stores/memory", "stores/shared", "limiter", "composed", "http", "warnings"],
+  index: ["core", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "composed", "http", "warnings"],
   store: ["core", "port", "guard", "stores/shared"],
 };
 

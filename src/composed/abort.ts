@@ -1,16 +1,4 @@
-/**
- * The part of an `AbortSignal` that a wait needs. Platforms declare the full type in different libraries, some in none.
- */
-export interface AbortSignalLike {
-  /** Whether it was aborted already. */
-  readonly aborted: boolean;
-  /** The reason that a cancelled wait rejects with. */
-  readonly reason: unknown;
-  /** Calls `listener` when it is aborted. */
-  addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
-  /** Removes `listener`. */
-  removeEventListener(type: "abort", listener: () => void): void;
-}
+import type { AbortSignalLike } from "../platform.js";
 
 /**
  * Items by the signal that cancels them. A signal has one listener for all of its items, and none when no item is left:

@@ -5,6 +5,7 @@ import type { Key } from "../../core/key.js";
 import type { Refill } from "../../core/limit.js";
 import type { Policy, PolicyOptions } from "../../core/policy.js";
 import type { Store } from "../../port/store.js";
+import type { AbortSignalLike } from "../../platform.js";
 import type { Limiter } from "../../limiter/limiter.js";
 import type { LimiterOptions } from "../../limiter/options.js";
 import type { MaybeKey } from "../caller.js";
@@ -132,10 +133,9 @@ export interface OneCharge<Request, Rest extends readonly unknown[] = []> {
 /** The part of a waiter that a gate uses. */
 export interface RequestWaiter {
   /**
-   * Resolves with the decision that took the tokens. `signal` is an `AbortSignal`. Rejects with an error whose `code`
-   * begins with `"ERR_WAIT_"`.
+   * Resolves with the decision that took the tokens. Rejects with an error whose `code` begins with `"ERR_WAIT_"`.
    */
-  wait(key: Key, asked: { readonly cost?: Cost | undefined; readonly policy?: Policy | undefined; readonly signal?: object | undefined }): Promise<Decision>;
+  wait(key: Key, asked: { readonly cost?: Cost | undefined; readonly policy?: Policy | undefined; readonly signal?: AbortSignalLike | undefined }): Promise<Decision>;
 }
 
 /** The options that go beside a `policy`, a `limiter` and `charges`. */
