@@ -5,7 +5,7 @@ import { definePolicy, perHour, perMinute, type Clock } from "sluice";
 export const perAddress = definePolicy({ name: "login-address", capacity: 30, refill: perMinute(30) });
 /** Guesses at one account, from all addresses together. */
 export const perAccount = definePolicy({ name: "login-account", capacity: 10, refill: perHour(10) });
-/** Text messages to one number, whoever asks. */
+/** Text messages to one number, from all callers together. */
 export const perPhone = definePolicy({ name: "login-code", capacity: 3, refill: perHour(3) });
 
 /** What a server needs. */

@@ -79,8 +79,8 @@ export function peek(buckets: readonly Bucket[], policy: Policy, costs: Costs, n
 }
 
 /**
- * Changes every bucket by so many tokens, whatever is there: above 0 they are taken, below 0 given back, up to full.
- * Returns false, and changes nothing, when more than 2^53 - 1 units of a limit would be spent.
+ * Changes every bucket by so many tokens. Above 0 they are taken, even if they are not there; below 0 they are given
+ * back, up to full. Returns false, and changes nothing, when more than 2^53 - 1 units of a limit would be spent.
  */
 export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number): boolean {
   // A product beyond 2^53 is rounded, but it then exceeds anything that can be spent.

@@ -61,7 +61,7 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
     }
     const rest = [...state].filter(([name]) => name !== BLOCK);
     if (rest.length < state.size) {
-      yield { state: new Map(rest), cause: "This is the answer without the block. Keep the block beside the buckets until it ends, whatever the policy's numbers are, and refuse a cost of 0 as well." };
+      yield { state: new Map(rest), cause: "This is the answer without the block. Keep the block beside the buckets until it ends, under any numbers of the policy, and refuse a cost of 0 as well." };
     }
     for (const [block, wasReset] of blocksOf(past)) {
       const isOver = wasReset || !state.has(BLOCK);

@@ -150,7 +150,7 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
       },
     }),
     "block · refuses everything",
-    /Likely cause: This is the answer without the block\. Keep the block beside the buckets until it ends, whatever the policy's numbers are, and refuse a cost of 0 as well\.$/,
+    /Likely cause: This is the answer without the block\. Keep the block beside the buckets until it ends, under any numbers of the policy, and refuse a cost of 0 as well\.$/,
   ],
   [
     "lets a later block shorten an earlier one",
