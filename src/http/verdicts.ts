@@ -63,11 +63,11 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
       return why === "blocked" ? refusals.forBlocked(to) : refusals.forMissingKey(to);
     },
     onDecision(request, judged) {
-      const binding = judged.reduce((a, b) => (bindsMore(strictest(b), strictest(a)) ? b : a));
+      const binding = judged.length === 1 ? (judged[0] as Judged) : judged.reduce(strictestOf);
       const { decision } = binding;
       let own = fieldsOf(request, binding);
       // The fields with one value are those of the decision that binds.
-      for (const each of judged) if (each !== binding) own = addFields(fieldsOf(request, each), own, !decision.allowed);
+      if (judged.length > 1) for (const each of judged) if (each !== binding) own = addFields(fieldsOf(request, each), own, !decision.allowed);
       const fields = rememberDecision(request, writer, judged, decision, own);
       const crossOrigin = isCrossOrigin(request);
       const verdict = decision.allowed
@@ -109,8 +109,12 @@ async function refund({ limiter, caller, policy, decision }: Judged): Promise<vo
   }
 }
 
+function strictestOf(a: Judged, b: Judged): Judged {
+  return bindsMore(enforced(b), enforced(a)) ? b : a;
+}
+
 // In shadow mode, what would have been decided.
-function strictest({ decision }: Judged): Decision {
+function enforced({ decision }: Judged): Decision {
   return (decision.allowed && decision.shadow) || decision;
 }
 

@@ -50,11 +50,13 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
       const seconds = toRetryAfter(decision.retryAfterMs);
       const wait = ["retry-after", retryAfter === "http-date" ? toHttpDate(wallClock() + decision.retryAfterMs) : String(seconds)];
       if (decision.reason === "store_unavailable") return withProblem(to, storeUnavailable(seconds), decision, wait);
-      const violated = judged.flatMap((each) => {
+      const violated: string[] = [];
+      for (const each of judged) {
+        const labels = labelsOf(each.policy);
         // By position, because a custom store may give its limits any names.
         const all = readings(each.decision);
-        return labelsOf(each.policy).filter((_, i) => (all[i]?.retryAfterMs ?? 0) > 0);
-      });
+        for (let i = 0; i < labels.length; i++) if ((all[i]?.retryAfterMs ?? 0) > 0) violated.push(labels[i] as string);
+      }
       return withBody(to, 429, tooManyRequests(seconds, violated), decision, [...fields, ...wait]);
     },
     // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
@@ -68,14 +70,16 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
 
   // `document` is the standard one, in ASCII. It is sent when there is no `body`, and when `body` fails.
   function withBody(to: Addressee<Request>, status: number, document: string, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
-    const standard = (): Refuse => withText(to, status, PROBLEM_TYPE, document, document.length, decision, fields);
-    if (body === undefined) return standard();
-    return useOrElse("body", () => body(JSON.parse(document) as Problem, decision, to.request), functionTimeoutMs, withOwn, standard);
+    return body === undefined ? withText(to, status, PROBLEM_TYPE, document, document.length, decision, fields) : withOwnBody(body, to, status, document, decision, fields);
+  }
 
-    function withOwn(own: unknown): Refuse {
+  // By itself: a function that makes closures allocates for them on every call.
+  function withOwnBody(make: NonNullable<typeof body>, to: Addressee<Request>, status: number, document: string, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
+    const standard = (): Refuse => withText(to, status, PROBLEM_TYPE, document, document.length, decision, fields);
+    return useOrElse("body", () => make(JSON.parse(document) as Problem, decision, to.request), functionTimeoutMs, (own) => {
       const [type, text] = toContent(own);
       return withText(to, status, type, text, new TextEncoder().encode(text).length, decision, fields);
-    }
+    }, standard);
   }
 
   function withText(to: Addressee<Request>, status: number, type: string, text: string, bytes: number, decision: Decision | null, fields: FieldList): Refuse {

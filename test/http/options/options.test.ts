@@ -18,7 +18,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["no policy", { key }, TypeError, "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got undefined"],
     ["capacity 0", { key, policy: { capacity: 0, refill: perSecond(1) } }, RangeError, "Expected `capacity` to be a positive integer, got 0"],
     ["misspelt name", { key, policy: SMALL, refundwhen: key }, TypeError, "Unknown option `refundwhen`. Did you mean `refundWhen`?"],
-    ["unknown name", { key, policy: SMALL, nonsense: 1 }, TypeError, "Unknown option `nonsense`. Known options: `skip`, `body`, `respond`, `onDecision`, `refundWhen`, `partitionKey`, `wallClock`, `policy`, `store`, `clock`, `onStoreError`, `localShare`, `storeTimeoutMs`, `breaker`, `shadow`, `observe`, `key`, `cost`, `limiter`, `charges`, `wait`, `headers`, `retryAfter`, `unidentified`, `functionTimeoutMs`, `preflights`"],
+    ["unknown name", { key, policy: SMALL, nonsense: 1 }, TypeError, "Unknown option `nonsense`. Known options: `policy`, `store`, `clock`, `onStoreError`, `localShare`, `storeTimeoutMs`, `breaker`, `shadow`, `observe`, `key`, `cost`, `limiter`, `charges`, `wait`, `headers`, `retryAfter`, `unidentified`, `functionTimeoutMs`, `preflights`, `skip`, `body`, `respond`, `onDecision`, `refundWhen`, `partitionKey`, `wallClock`"],
     ["skip true", { key, policy: SMALL, skip: true }, TypeError, "Expected `skip` to be a function, got true"],
     ["body as object", { key, policy: SMALL, body: {} }, TypeError, "Expected `body` to be a function, got an object"],
     ["onDecision 1", { key, policy: SMALL, onDecision: 1 }, TypeError, "Expected `onDecision` to be a function, got 1"],
