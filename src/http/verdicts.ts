@@ -25,7 +25,7 @@ export interface Judged {
 }
 
 /** Why a request was not charged. */
-export type Unpaid = "skip" | "unidentified" | "blocked";
+export type Unpaid = "skip" | "unidentified" | "blocked" | "disconnected";
 
 /** Turns what is known of a request into a verdict. */
 export interface Verdicts<Request> {
@@ -60,14 +60,13 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     onUnpaid(request, why) {
       if (why === "skip" || shadow) return SKIP;
       const to = { request, crossOrigin: isCrossOrigin(request) };
-      return why === "blocked" ? refusals.forBlocked(to) : refusals.forMissingKey(to);
+      return why === "unidentified" ? refusals.forMissingKey(to) : refusals.forUnpaid(to, why);
     },
     onDecision(request, judged) {
       const binding = judged.length === 1 ? (judged[0] as Judged) : judged.reduce(strictestOf);
       const { decision } = binding;
       let own = fieldsOf(request, binding);
-      // The fields with one value are those of the decision that binds.
-      if (judged.length > 1) for (const each of judged) if (each !== binding) own = addFields(fieldsOf(request, each), own, !decision.allowed);
+      if (judged.length > 1) for (const each of strictestOfEachName(judged, binding)) if (each !== binding) own = addFields(fieldsOf(request, each), own, !decision.allowed);
       const fields = rememberDecision(request, writer, judged, decision, own);
       const crossOrigin = isCrossOrigin(request);
       const verdict = decision.allowed
@@ -89,6 +88,14 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
 
   function pass(decision: Decision, fields: FieldList, crossOrigin: boolean, onOutcome: Pass["settle"]): Pass {
     return { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, settle: onOutcome };
+  }
+
+  // Only a partition key tells two items of one name apart. The fields with one value are those of `binding`.
+  function strictestOfEachName(judged: readonly Judged[], binding: Judged): Iterable<Judged> {
+    if (partitionKey !== undefined) return judged;
+    const byName = new Map([[binding.policy.name, binding]]);
+    for (const each of judged) byName.set(each.policy.name, strictestOf(byName.get(each.policy.name) ?? each, each));
+    return byName.values();
   }
 
   async function settle(request: Request, outcome: Outcome, judged: readonly Judged[]): Promise<void> {

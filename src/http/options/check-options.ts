@@ -1,6 +1,7 @@
 import { checkGateSetup } from "#diagnostics";
 import { expected, ownMembers, positiveInteger } from "../../core/check.js";
 import type { Store } from "../../port/store.js";
+import { holderOf } from "../../limiter/holder.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../../limiter/options.js";
 import type { AnyRespond, GateCharge, GateOptions, GivenLimiter, OneCharge, SharedOptions } from "./options.js";
 
@@ -20,7 +21,7 @@ export interface CheckedOptions<Request, Rest extends readonly unknown[]>
 export function checkGateOptions<Request, Rest extends readonly unknown[]>(
   given: GateOptions<Request, Rest> & AnyRespond,
 ): CheckedOptions<Request, Rest> {
-  checkGateSetup(given, LIMITER_OPTIONS);
+  checkGateSetup(given, LIMITER_OPTIONS, holderOf);
   const options = ownMembers(given) as Omit<CheckedOptions<Request, Rest>, "charges" | "functionTimeoutMs"> & Pick<typeof given, "charges" | "functionTimeoutMs">;
   const { functionTimeoutMs = 5_000 } = options;
   checkChoice("retryAfter", ["seconds", "http-date"], options.retryAfter);

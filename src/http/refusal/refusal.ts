@@ -7,7 +7,7 @@ import { toHttpDate, toRetryAfter } from "../retry-after/retry-after.js";
 import { useOrElse } from "../user-functions.js";
 import type { Refuse, Responder } from "../verdict.js";
 import { PROBLEM_TYPE, toContent, toRefusal, type Refusal } from "./own-answer.js";
-import { blockedCaller, costTooHigh, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
+import { blockedCaller, costTooHigh, disconnectedClient, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
 
 /** Makes the responses to refused requests. */
 export interface Refusals<Request> {
@@ -15,8 +15,8 @@ export interface Refusals<Request> {
   forDecision(to: Addressee<Request>, judged: readonly Part[], decision: Refused, fields: FieldList): Refuse | Promise<Refuse>;
   /** 401. */
   forMissingKey(to: Addressee<Request>): Refuse | Promise<Refuse>;
-  /** 403. */
-  forBlocked(to: Addressee<Request>): Refuse | Promise<Refuse>;
+  /** 403 for a blocked caller, 499 for a client that disconnected. */
+  forUnpaid(to: Addressee<Request>, why: "blocked" | "disconnected"): Refuse | Promise<Refuse>;
 }
 
 /** What was decided under one policy. */
@@ -55,13 +55,16 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
         const labels = labelsOf(each.policy);
         // By position, because a custom store may give its limits any names.
         const all = readings(each.decision);
-        for (let i = 0; i < labels.length; i++) if ((all[i]?.retryAfterMs ?? 0) > 0) violated.push(labels[i] as string);
+        for (let i = 0; i < labels.length; i++) {
+          const label = labels[i] as string;
+          if ((all[i]?.retryAfterMs ?? 0) > 0 && !violated.includes(label)) violated.push(label);
+        }
       }
       return withBody(to, 429, tooManyRequests(seconds, violated), decision, [...fields, ...wait]);
     },
     // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
     forMissingKey: (to) => withProblem(to, unidentifiedCaller(), null, ["www-authenticate", "Bearer"]),
-    forBlocked: (to) => withProblem(to, blockedCaller(), null, NONE),
+    forUnpaid: (to, why) => withProblem(to, why === "blocked" ? blockedCaller() : disconnectedClient(), null, NONE),
   };
 
   function withProblem(to: Addressee<Request>, problem: Problem, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
