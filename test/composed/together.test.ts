@@ -67,6 +67,19 @@ describe.each([
     expect(order).toEqual(["other", "first", "first"]);
   });
 
+  test("L2, L3 · what was taken before the second refused holds up no caller: it was given back", async () => {
+    const [first, second] = open(() => performance.now());
+    const slow = createLimiter({ policy: { name: "slow", capacity: 10, refill: perMinute(1) }, store: first });
+    const quick = createLimiter({ policy: { name: "quick", capacity: 1, refill: { tokens: 1, everyMs: 300 } }, store: second });
+    await quick.consume(team);
+    const waiter = createWaiter(combine([slow, quick]), { maxWaitMs: 2_000 });
+    const start = performance.now();
+    const served = waiter.wait([ann, team], { costs: [10, 1] }).then((decision) => [decision.allowed, Math.floor(performance.now() - start)]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await served).toEqual([true, 300]);
+    expect((await slow.peek(ann)).remaining).toBe(0);
+  });
+
   test("a cancelled caller takes nothing", async () => {
     const { waiter, user, shared } = make();
     for (let i = 0; i < 3; i++) await waiter.wait([ann, team]);
