@@ -1,5 +1,5 @@
 // Waiters and reservations on several limiters together: one key for each, all or none.
-import { combine, createLimiter, createReservations, createWaiter, definePolicy, MemoryStore, perMinute, perSecond, type Clock, type Limiter } from "sluice";
+import { combine, createLimiter, createObserver, createReservations, createWaiter, definePolicy, MemoryStore, perMinute, perSecond, type Clock, type Limiter } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../helpers/stores.js";
@@ -16,6 +16,8 @@ afterEach(() => void vi.useRealTimers());
 describe.each([
   ["in one step of one memory store", (clock: Clock) => { const store = new MemoryStore({ clock }); return [store, store] as const; }],
   ["one after another, in two stores that answer later", (clock: Clock) => [new LaterStore(clock), new LaterStore(clock)] as const],
+  ["one after another, in one store that answers later", (clock: Clock) => { const store = new LaterStore(clock); return [store, store] as const; }],
+  ["one after another, in a memory store and one that answers later", (clock: Clock) => [new MemoryStore({ clock }), new LaterStore(clock)] as const],
 ])("a waiter on combine, %s", (_, open) => {
   function make(options = {}) {
     const [first, second] = open(() => performance.now());
@@ -80,6 +82,17 @@ describe.each([
     expect((await slow.peek(ann)).remaining).toBe(0);
   });
 
+  test("a limiter in shadow mode holds up no caller", async () => {
+    const [first, second] = open(() => performance.now());
+    const trial = createLimiter({ policy: { name: "trial", capacity: 1, refill: perMinute(1) }, store: first, shadow: true });
+    const strict = createLimiter({ policy: { name: "strict", capacity: 1, refill: { tokens: 1, everyMs: 200 } }, store: second });
+    const waiter = createWaiter(combine([trial, strict]), { maxWaitMs: 1_000 });
+    const start = performance.now();
+    const served = Promise.all([1, 2, 3].map(() => waiter.wait([ann, team]).then(() => Math.floor(performance.now() - start))));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await served).toEqual([0, 200, 400]);
+  });
+
   test("a cancelled caller takes nothing", async () => {
     const { waiter, user, shared } = make();
     for (let i = 0; i < 3; i++) await waiter.wait([ann, team]);
@@ -93,6 +106,17 @@ describe.each([
     expect((await user.peek(ann)).remaining).toBe(3);
     expect((await shared.peek(team)).remaining).toBe(5);
   });
+});
+
+test("a waiter on combine is not held up by a charge that the first limiter made in its store's place", async () => {
+  const first = new LaterStore(() => performance.now());
+  vi.spyOn(first, "consume").mockRejectedValue(new Error("Redis is away"));
+  const shared = createLimiter({ policy: { name: "shared", capacity: 10, refill: perMinute(1) }, store: first, breaker: false, observe: createObserver(() => {}) });
+  const own = createLimiter({ policy: { name: "own", capacity: 1, refill: { tokens: 1, everyMs: 300 } } });
+  own.consume(team);
+  const served = createWaiter(combine([shared, own]), { maxWaitMs: 1_000 }).wait([ann, team], { costs: [5, 1] });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await served).toMatchObject({ allowed: true, degraded: true });
 });
 
 describe("reservations on combine", () => {
