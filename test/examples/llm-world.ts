@@ -51,6 +51,8 @@ export async function openWorld(options: Omit<GatewayOptions, "upstream" | "call
     served: model.served,
     bills,
     url,
+    /** The connections that the gateway has open. */
+    connections: () => new Promise<number>((resolve, reject) => gateway.getConnections((error, count) => (error ? reject(error) : resolve(count)))),
     ask: (question: Question) => ask(url, question),
     closeModel: () => close(model.server),
     close: () => [gateway, model.server].forEach(close),

@@ -1,5 +1,7 @@
 // The gateway of examples/llm over real sockets, with a clock that stands still unless a test moves it.
-import { createLimiter, MemoryStore } from "sluice";
+import { request } from "node:http";
+import { createLimiter, MemoryStore, type AsyncStore } from "sluice";
+import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createBudget, minute, settle, type ModelLimits } from "../../examples/llm/budgets.js";
@@ -161,6 +163,29 @@ describe("an answer that does not end as it should", () => {
     expect(used).toBeGreaterThanOrEqual(7 + 10);
     expect(used).toBeLessThanOrEqual(7 + completionTokens);
     expect(left("red/ann")).toEqual([59, 30_000 - used, 99, 50_000 - used]);
+  });
+
+  test("whose client goes away while its tokens are reserved costs nothing, and the language model is not asked", async () => {
+    let go = (): void => undefined;
+    const held = new Promise<void>((resolve) => (go = resolve));
+    const consume = vi.fn(async (...asked: Parameters<MemoryStore["consume"]>) => (await held, store.consume(...asked)));
+    const slow: AsyncStore = { sync: false, guard, clock: clock.now, consume, adjust: async (...asked) => store.adjust(...asked) };
+    const other = await openWorld({ store: slow, models, storeTimeoutMs: 60_000 });
+    try {
+      const client = request(`${other.url}/v1/chat/completions`, { method: "POST", headers: { authorization: "Bearer red/ann" }, agent: false });
+      client.on("error", () => {}); // its socket is destroyed
+      client.end(JSON.stringify({ model: "small", messages: [{ role: "user", content: "write 500" }], max_tokens: 500, stream: true }));
+      await vi.waitUntil(() => consume.mock.calls.length > 0);
+      client.destroy();
+      await vi.waitUntil(async () => (await other.connections()) === 0);
+      go();
+      await vi.waitUntil(() => other.bills.length === 2);
+      expect(other.bills[1]).toMatchObject({ estimate: 503, used: 0, outcome: "cancelled" });
+      expect(other.served).toEqual([]);
+      expect(left("red/ann")).toEqual([60, 30_000, 100, 50_000]);
+    } finally {
+      other.close();
+    }
   });
 
   test("because the language model breaks off costs what was written, as a stream and whole", async () => {
