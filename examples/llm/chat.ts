@@ -13,6 +13,7 @@ export interface Chat {
 }
 
 const MOST_BYTES = 1_000_000;
+const MOST_TOKENS = 1_000_000;
 
 /** Reads a request. Throws a TypeError with a line for the client when it is not one. */
 export async function readChat(request: IncomingMessage): Promise<Chat> {
@@ -31,7 +32,7 @@ export async function readChat(request: IncomingMessage): Promise<Chat> {
   const { model, messages, max_tokens = 256, stream = false, user } = Object(body) as Partial<Chat>;
   if (typeof model !== "string") throw new TypeError('Expected `model` to be a name such as "small"');
   if (!Array.isArray(messages) || !messages.every((each) => typeof Object(each).content === "string")) throw new TypeError("Expected `messages` to be a list of { role, content }");
-  if (!Number.isSafeInteger(max_tokens) || max_tokens < 1) throw new TypeError("Expected `max_tokens` to be a whole number of at least 1");
+  if (!Number.isInteger(max_tokens) || max_tokens < 1 || max_tokens > MOST_TOKENS) throw new TypeError(`Expected \`max_tokens\` to be a whole number from 1 to ${MOST_TOKENS}`);
   return { model, messages, max_tokens, stream: stream === true, ...(typeof user === "string" ? { user } : {}) };
 }
 

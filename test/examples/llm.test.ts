@@ -143,6 +143,8 @@ describe("a refusal", () => {
     expect((await whole({ model: "huge" })).status).toBe(404);
     expect((await whole({ maxTokens: 0 })).status).toBe(400);
     expect((await whole({ maxTokens: 1.5 })).status).toBe(400);
+    const { status, text } = await whole({ maxTokens: Number.MAX_SAFE_INTEGER });
+    expect([status, (JSON.parse(text) as { message: string }).message]).toEqual([400, "Expected `max_tokens` to be a whole number from 1 to 1000000"]);
     expect(world.bills).toEqual([]);
   });
 });
