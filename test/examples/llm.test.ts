@@ -16,6 +16,8 @@ const models: Readonly<Record<string, ModelLimits>> = {
 let clock: ManualClock;
 let store: MemoryStore;
 let world: Awaited<ReturnType<typeof openWorld>>;
+/** What the language model was asked last. */
+let asked: object;
 /** Holds the language model back before each token while it is not null. */
 let hold: Promise<void> | null;
 
@@ -23,7 +25,7 @@ beforeEach(async () => {
   clock = new ManualClock();
   store = new MemoryStore({ clock: clock.now });
   hold = null;
-  world = await openWorld({ store, models }, { pace: async () => (await new Promise(setImmediate), await hold) });
+  world = await openWorld({ store, models }, { pace: async (chat) => ((asked = chat), await new Promise(setImmediate), await hold) });
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -65,6 +67,14 @@ describe("an answer", () => {
     expect(world.served).toMatchObject([{ user: "red/ann", model: "small", promptTokens: 2, completionTokens: 20, outcome: "complete" }]);
     expect(world.bills.map(({ used, outcome, estimate }) => [used, outcome, estimate])).toEqual([[null, "reserved", 502], [22, "complete", 502]]);
     expect(left("red/ann")).toEqual([59, 29_978, 99, 49_978]);
+  });
+
+  test("is asked for with all that the client wrote, and with what the gateway needs", async () => {
+    const tools = [{ type: "function", function: { name: "look_up", parameters: { type: "object" } } }];
+    await whole({ prompt: "write 3", more: { temperature: 0.2, stop: ["."], tools, n: 1, user: "someone else" } });
+    expect(asked).toMatchObject({ temperature: 0.2, stop: ["."], tools, max_tokens: 100, stream: true, user: "red/ann", stream_options: { include_usage: true } });
+    // The guess at the prompt counts the tools too.
+    expect(world.bills[0]?.estimate).toBe(100 + Math.ceil(("write 3".length + JSON.stringify(tools).length) / 4));
   });
 
   test("comes whole for a client that wants no stream", async () => {
@@ -145,6 +155,17 @@ describe("a refusal", () => {
     expect((await whole({ maxTokens: 1.5 })).status).toBe(400);
     const { status, text } = await whole({ maxTokens: Number.MAX_SAFE_INTEGER });
     expect([status, (JSON.parse(text) as { message: string }).message]).toEqual([400, "Expected `max_tokens` to be a whole number from 1 to 1000000"]);
+    expect(world.bills).toEqual([]);
+  });
+
+  test.each<[what: string, question: Partial<Question>, message: string]>([
+    ["several answers", { more: { n: 2 } }, "Expected `n` to be 1, got 2. Each answer costs tokens of its own"],
+    ["another name of max_tokens", { more: { max_completion_tokens: 9_000 } }, "Expected `max_tokens`, got `max_completion_tokens`"],
+    ["tools without a stream", { stream: false, more: { tools: [] } }, "Expected `stream` to be true beside `tools`"],
+    ["content that is a list of parts", { more: { messages: [{ role: "user", content: [{ type: "text", text: "hello" }] }] } }, "Expected `messages` to be a list of { role, content }, each content a text"],
+  ])("of %s is a 400 with the cure", async (_, question, message) => {
+    const { status, text } = await whole(question);
+    expect([status, (JSON.parse(text) as { message: string }).message]).toEqual([400, message]);
     expect(world.bills).toEqual([]);
   });
 });
