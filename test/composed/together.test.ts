@@ -153,6 +153,22 @@ describe("reservations on combine", () => {
     expect(world.each[0]?.consume("ann", { cost: { tokens: 30_000 } }).retryAfterMs).toBe(60_010);
   });
 
+  test.each<[what: string, estimates: unknown, options: unknown, message: string]>([
+    ["an unknown option", [1, 1], { polcy: 1 }, "Unknown option `polcy`. Write options into an estimate, as { cost, policy }"],
+    ["the option of one limiter", [1, 1], { policy: llm }, "Unknown option `policy`. Write options into an estimate, as { cost, policy }"],
+    ["options that are none", [1, 1], 5, "Expected `options` to be an object, got 5"],
+    ["no estimates", undefined, undefined, "Expected `estimates` to be a list of 2, one for each limiter, got undefined"],
+    ["one estimate for all", 5, undefined, "Expected `estimates` to be a list of 2, one for each limiter, got 5"],
+    ["too few estimates", [5], undefined, "Expected `estimates` to be a list of 2, one for each limiter, got an array of 1"],
+    ["no estimate for one", [5, undefined], undefined, "Expected `estimate` to be tokens, got undefined"],
+    ["an unknown option of one", [5, { costs: 5 }], undefined, "Unknown option `costs`"],
+  ])("refuse %s, and take nothing", (_, estimates, options, message) => {
+    const world = make(new ManualClock());
+    const reserve = world.budget.reserve as (...asked: unknown[]) => unknown;
+    expect(() => reserve(["ann", "red"], estimates, options)).toThrow(message);
+    expect(leftOf(world)).toEqual([60, 30_000, 50_000]);
+  });
+
   test("refuse wrong lists and settle nothing then", () => {
     const world = make(new ManualClock());
     expect(() => world.budget.reserve(["ann"] as never, [1, 1])).toThrow("Expected `keys` to be a list of 2, one for each limiter");
