@@ -143,7 +143,7 @@ function checkEstimate(limiter: Limiter, estimate: Cost, asked: ReserveOptions):
 }
 
 function checkEstimates(estimates: unknown, limiters: readonly Limiter[], asked: ReserveOptions): readonly unknown[] {
-  checkOptions(asked, [], undefined, () => ". Write options into an estimate, as { cost, policy }");
+  checkOptions(asked, [], undefined, () => ". Write it into an estimate");
   return [...checkList("estimates", estimates, limiters)].map(given);
 }
 

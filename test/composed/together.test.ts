@@ -154,8 +154,8 @@ describe("reservations on combine", () => {
   });
 
   test.each<[what: string, estimates: unknown, options: unknown, message: string]>([
-    ["an unknown option", [1, 1], { polcy: 1 }, "Unknown option `polcy`. Write options into an estimate, as { cost, policy }"],
-    ["the option of one limiter", [1, 1], { policy: llm }, "Unknown option `policy`. Write options into an estimate, as { cost, policy }"],
+    ["an unknown option", [1, 1], { polcy: 1 }, "Unknown option `polcy`. Write it into an estimate"],
+    ["the option of one limiter", [1, 1], { policy: llm }, "Unknown option `policy`. Write it into an estimate"],
     ["options that are none", [1, 1], 5, "Expected `options` to be an object, got 5"],
     ["no estimates", undefined, undefined, "Expected `estimates` to be a list of 2, one for each limiter, got undefined"],
     ["one estimate for all", 5, undefined, "Expected `estimates` to be a list of 2, one for each limiter, got 5"],
