@@ -119,9 +119,9 @@ describe("Node", () => {
     const limited = forNode.rateLimit({ ...oneToken(), key: () => "ann", functionTimeoutMs: 20, respond })((_request: IncomingMessage, response: ServerResponse) => response.end("ok"));
     const server = await listen(createServer((request, response) => void limited(request, (own = response))));
     onTestFinished(() => void server.close());
-    const ask = async () => {
+    const ask = async (): Promise<[status: number, reason: string, text: string]> => {
       const response = await fetch(`http://127.0.0.1:${server.port}/`);
-      return [response.status, response.statusText, await response.text()] satisfies unknown[];
+      return [response.status, response.statusText, await response.text()];
     };
     await ask();
     return { arrived: await ask().catch(() => null), own: own as ServerResponse };

@@ -214,6 +214,28 @@ describe("Hono", () => {
     expect([...told(head), await head.text()]).toEqual([status, "0", "1", ""]);
   });
 
+  test.each<[what: string, respond: Respond]>([
+    ["the context's", (_refusal, c) => {
+      c.header("Set-Cookie", "own=1", { append: true });
+      c.header("Vary", "Accept", { append: true });
+      return c.text("slow down", 429);
+    }],
+    ["the platform's", () => new Response("slow down", { headers: { "Set-Cookie": "own=1", Vary: "accept" } })],
+    ["the platform's, with the field of the earlier middleware", () => new Response("slow down", { headers: { "Set-Cookie": "own=1", Vary: "Accept, origin" } })],
+  ])("cookies and Vary of earlier middleware add to those of a response of %s", async (_, respond) => {
+    const app = new Hono();
+    app.use(async (c, next) => {
+      c.header("Set-Cookie", "a=1", { append: true });
+      c.header("Set-Cookie", "b=1", { append: true });
+      c.header("Vary", "Origin");
+      await next();
+    });
+    app.use(forHono.rateLimit({ ...limits(), respond }));
+    app.get("/", (c) => c.text("ok"));
+    const { headers } = await refused(async () => app.request("/"));
+    expect([headers.getSetCookie(), headers.get("vary")?.toLowerCase()]).toEqual([["a=1", "b=1", "own=1"], "origin, accept"]);
+  });
+
   const page = new Response("one for all");
   test.each<[what: string, respond: Respond]>([
     ["an exception after fields were set", (_refusal, c) => {
