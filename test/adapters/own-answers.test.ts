@@ -261,6 +261,19 @@ describe("Hono", () => {
     app.get("/", (c) => c.json([forHono.decisionOf(c)?.policy, forHono.decisionsOf(c).map(({ policy }) => policy)]));
     expect(await (await app.request("/")).json()).toEqual(["inner", ["outer", "inner"]]);
   });
+
+  test("an app under `route` knows the outer limit, and one under `mount`, which gets another request, does not", async () => {
+    const [app, inner] = [new Hono(), new Hono()];
+    for (const each of [app, inner]) each.use(forHono.rateLimit({ ...oneToken(each === app ? "outer" : "inner"), key: (c) => c.req.header("user") }));
+    inner.get("/", (c) => c.json(forHono.decisionsOf(c).map(({ policy }) => policy)));
+    app.route("/route", inner).mount("/mount", inner.fetch);
+    const ask = async (path: string, user: string) => {
+      const response = await app.request(path, { headers: { user } });
+      return [await response.json(), response.headers.get("ratelimit-policy")];
+    };
+    expect(await ask("/route", "ann")).toEqual([["outer", "inner"], '"outer";q=1;w=1, "inner";q=1;w=1']);
+    expect(await ask("/mount", "bob")).toEqual([["inner"], '"inner";q=1;w=1']);
+  });
 });
 
 describe("web", () => {

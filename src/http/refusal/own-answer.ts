@@ -5,7 +5,7 @@ import type { Problem } from "./problem.js";
 /** A refused request as plain data: what `respond` gets. */
 export interface Refusal {
   /** The status of the standard response: 429, 503, 403, 401 or 400. */
-  readonly status: number;
+  readonly status: 429 | 503 | 403 | 401 | 400;
   /** For programs. In the order of `status` above. */
   readonly code: "rate_limited" | "temporarily_unavailable" | "blocked" | "unidentified" | "cost_too_high";
   /** The kind of refusal in words, such as "Too Many Requests". */
@@ -28,7 +28,7 @@ export type OwnBody = Readonly<Record<string, unknown>> | (object & { readonly l
 
 /** Makes the {@link Refusal} of a standard document. */
 export function toRefusal(document: string, decision: Decision | null): Refusal {
-  const problem = JSON.parse(document) as Problem & Pick<Refusal, "code">;
+  const problem = JSON.parse(document) as Problem & Pick<Refusal, "status" | "code">;
   const { status, code, title, message, retry_after: retryAfter = null } = problem;
   return { status, code, title, message, retryAfter, problem, decision };
 }
