@@ -24,7 +24,8 @@ const HEXADECIMAL = /^[\da-f]{1,4}$/i;
  *
  * IPv4 is whole: `["address", "192.0.2.7"]`. IPv6 is cut to its network, `["address", "2001:db8:1:2::/64"]`, because
  * one customer has at least 2^64 addresses. An IPv6 address that carries the caller's IPv4 address is that IPv4
- * address: IPv4-mapped and -translated, NAT64 (`64:ff9b::/96`), 6to4 and Teredo. A port, brackets and a zone are dropped.
+ * address: IPv4-mapped and -translated, NAT64 (`64:ff9b::/96`), 6to4 and Teredo. A port, brackets and a zone are
+ * dropped.
  *
  * Undefined for anything else, such as `undefined`, `"unknown"`, a list, or `"010.0.0.1"`. The caller is then
  * unidentified, and the option `unidentified` says what happens. Throws a TypeError or RangeError for a wrong option.
