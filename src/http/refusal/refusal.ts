@@ -89,7 +89,8 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
     // Clients compare a date with the response's own Date, which scripts read only when it is exposed.
     const date = retryAfter === "http-date" && fields.includes("retry-after") ? ["Date"] : NONE;
     const expose = to.crossOrigin ? [...namesToExpose(fields), ...date] : NONE;
-    const responder = respond === undefined ? null : responderOf(respond, toRefusal(text, decision), functionTimeoutMs);
+    // A client that has disconnected gets no answer.
+    const responder = respond === undefined || status === 499 ? null : responderOf(respond, toRefusal(text, decision), functionTimeoutMs);
     return refusalOf(status, type, text, bytes, decision, fields, expose, responder);
   }
 }
