@@ -19,6 +19,11 @@ interface DatabaseOptions {
    * `Date.now`, for processes on one machine.
    */
   readonly clock?: Clock | "server" | undefined;
+  /**
+   * Whether `error` says that the database has rolled back because of another transaction, such as a deadlock. The
+   * transaction then begins again, up to 24 times in all. Default: never.
+   */
+  isConflict?(error: unknown): boolean;
 }
 
 /** The functions that connect an asynchronous client, such as `mysql2`. `Tx` is a connection with an open transaction. */
@@ -29,8 +34,7 @@ export interface SqlDatabase<Tx> extends DatabaseOptions {
    * Runs `run` in a transaction: begins, awaits `run(tx)`, and commits. When `run` rejects, rolls back and rejects with
    * the same error.
    *
-   * After a rollback it may begin again, for example after a deadlock. Must settle: give the client a timeout of its
-   * own.
+   * Must settle: give the client a timeout of its own.
    */
   transaction(run: (tx: Tx) => Promise<void>): Promise<unknown>;
   /**
@@ -77,7 +81,7 @@ export interface SyncSqlDatabase<Tx> extends DatabaseOptions {
 export type AnySqlDatabase<Tx> = SyncSqlDatabase<Tx> | SqlDatabase<Tx>;
 
 const REQUIRED = ["transaction", "read", "write"] as const;
-const OPTIONAL = ["peek", "sweep"] as const;
+const OPTIONAL = ["peek", "sweep", "isConflict"] as const;
 
 /** Returns the own members of `database`. Throws a TypeError that names the wrong one. */
 export function checkDatabase<Tx>(database: AnySqlDatabase<Tx>): AnySqlDatabase<Tx> {

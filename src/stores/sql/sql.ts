@@ -13,12 +13,14 @@ import { bucketName } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
 import { adjustStep, blockStep, consumeStep, resetStep, Rounds, type Job, type Step } from "../shared/rounds.js";
+import { StoreError } from "../shared/store-error.js";
 import { consumeRecordsTogether } from "../shared/together.js";
 import { checkDatabase, checkRow, serverTime, type AnySqlDatabase, type SqlDatabase, type SqlRow, type SyncSqlDatabase } from "./database.js";
 import { runLater, runNow, type Steps } from "./steps.js";
 
 export type { SqlDatabase, SqlRow, SyncSqlDatabase } from "./database.js";
 
+const ATTEMPTS = 24;
 const WRITES_PER_SWEEP = 1_000;
 // The clocks of processes differ, and each may step back. No process needs a row that was full an hour ago.
 const SWEEP_AFTER_MS = 3_600_000;
@@ -145,9 +147,19 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
   /** Changes the records of `names` in one transaction. */
   *#update<T>(names: readonly string[], decide: Decide<T>): Steps<T> {
     yield* this.#sweep();
-    const { answer, writes, now } = yield* this.#inTransaction((tx) => this.#updateRows(tx, names, decide));
-    this.#count(writes, now);
-    return answer;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      try {
+        const { answer, writes, now } = yield* this.#inTransaction((tx) => this.#updateRows(tx, names, decide));
+        this.#count(writes, now);
+        return answer;
+      } catch (error) {
+        if (!this.#isConflict(error)) throw error;
+      }
+    }
+    throw new StoreError(
+      "ERR_STORE_CONTENTION",
+      `Expected to change the bucket within ${ATTEMPTS} transactions, got a conflict with another process in each. Lock the row in \`read\`.`,
+    );
   }
 
   *#updateRows<T>(tx: Tx, names: readonly string[], decide: Decide<T>): Steps<{ answer: T; writes: number; now: number }> {
@@ -206,7 +218,16 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
   *#sweep(): Steps<void> {
     const before = this.#sweepBefore;
     this.#sweepBefore = null;
-    if (before !== null && this.#database.sweep !== undefined) yield ["sweep", this.#database.sweep(before)];
+    if (before === null || this.#database.sweep === undefined) return;
+    try {
+      yield ["sweep", this.#database.sweep(before)];
+    } catch (error) {
+      if (!this.#isConflict(error)) throw error; // otherwise the next sweep does it
+    }
+  }
+
+  #isConflict(error: unknown): boolean {
+    return this.#database.isConflict?.(error) === true;
   }
 }
 

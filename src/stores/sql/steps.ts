@@ -1,25 +1,28 @@
 /**
  * A procedure that calls the functions of a database. It yields each function's name and answer, and goes on with the
- * answer itself. So one procedure serves clients that answer at once and clients that answer with promises.
+ * answer itself, or with what the function failed with. So one procedure serves clients that answer at once and clients
+ * that answer with promises.
  */
 export type Steps<T> = Generator<readonly [method: string, answer: unknown], T, unknown>;
 
 /** Runs steps whose answers come at once. Throws a TypeError for a promise. */
 export function runNow<T>(steps: Steps<T>): T {
-  for (let answer: unknown; ; ) {
-    const { done, value } = steps.next(answer);
-    if (done) return value;
-    answer = checkNow(...value);
-  }
+  let step = steps.next();
+  while (!step.done) step = steps.next(checkNow(...step.value));
+  return step.value;
 }
 
 /** Runs steps whose answers are promises. */
 export async function runLater<T>(steps: Steps<T>): Promise<T> {
-  for (let answer: unknown; ; ) {
-    const { done, value } = steps.next(answer);
-    if (done) return value;
-    answer = await value[1];
+  let step = steps.next();
+  while (!step.done) {
+    const [, answer] = step.value;
+    step = await Promise.resolve(answer).then(
+      (value) => steps.next(value),
+      (error: unknown) => steps.throw(error),
+    );
   }
+  return step.value;
 }
 
 function checkNow(method: string, answer: unknown): unknown {
