@@ -2,6 +2,7 @@ import mysql, { type Pool, type RowDataPacket } from "mysql2/promise";
 import { storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, test } from "vitest";
 import { createTable, mysqlStore } from "../../../examples/custom-store/mysql-store.js";
+import { countGrants } from "./count.js";
 import { describeWith, mysqlUrl } from "../../helpers/services.js";
 
 describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
@@ -30,5 +31,12 @@ describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
       return { store: mysqlStore(unreachable ? nowhere : pool, { table: own, ...(clock && { clock }) }), storedBytes };
     },
     lacks: { close: "the pool is the caller's", bound: "rows are swept an hour after they are full" },
+  });
+
+  test("L1 · four processes share one table: not one token too many, not one lost", async () => {
+    const counted = `${table}_counted`;
+    await pool.query(createTable(counted));
+    await countGrants("mysql", JSON.stringify([mysqlUrl(), counted]));
+    await pool.query(`DROP TABLE ${counted}`);
   });
 });
