@@ -10,9 +10,12 @@ export interface FakeTransaction {
 
 /** What a test's store needs. */
 export interface FakeSetup {
-  readonly clock?: Clock | undefined;
+  readonly clock?: Clock | "server" | undefined;
   readonly unreachable?: boolean | undefined;
 }
+
+// Saved before a test can skew the process's clock: this is the clock of another machine.
+const { now: serverNow } = Date;
 
 /** Waits one turn of the event loop, as a call over a network does. */
 export const trip = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -39,9 +42,8 @@ export class FakeTable {
   }
 
   /** The row as `transaction` sees it. */
-  see({ written }: FakeTransaction, name: string): SqlRow | null {
-    const value = written.get(name) ?? this.rows.get(name);
-    return value === undefined ? null : { value };
+  see({ written }: FakeTransaction, name: string): SqlRow {
+    return { value: written.get(name) ?? this.rows.get(name), now: serverNow() };
   }
 
   /** Makes what a transaction wrote visible, and frees its rows. */
@@ -82,8 +84,7 @@ export class FakeTable {
       },
       peek: async (name) => {
         await reach();
-        const value = this.rows.get(name);
-        return value === undefined ? undefined : { value };
+        return { value: this.rows.get(name), now: serverNow() };
       },
     };
   }
