@@ -173,7 +173,7 @@ describe("a database that is written wrongly is told so", () => {
   test.each<[title: string, changes: object, message: string]>([
     ["a list of rows", { read: async () => [] }, "Expected `read()` to be a row or null, got an array of 0. Return the first row of the result."],
     ["bytes", { read: async () => ({ value: Buffer.from("sluice1") }) }, "Expected `value` to be the text that `write` got, or null, got an object. Keep it in a column of text."],
-    ["no time", { clock: "server" }, "Expected `now` to be a number of milliseconds beside `value`, got undefined. Select the server's time with each row"],
+    ["no time", { clock: "server", read: async () => ({ value: null }) }, "Expected `now` to be a number of milliseconds beside `value`, got undefined. Select the server's time with each row"],
     ["the time as text", { clock: "server", read: async () => ({ now: "1000" }) }, 'Expected `now` to be a number of milliseconds beside `value`, got "1000"'],
     ["a transaction that does not wait", { transaction: (run: (tx: unknown) => unknown) => void run({ written: new Map(), held: new Map() }) }, "Expected `transaction` to call `run` and to wait for its end"],
     ["a transaction that swallows", { read: () => Promise.reject(new Error("lost")), transaction: (run: (tx: unknown) => Promise<void>) => run({}).catch(() => undefined) }, "Expected `transaction` to call `run` and to wait for its end"],
