@@ -1,11 +1,12 @@
 // The servers that tests need: where they are, and whether they are there.
 import { connect } from "node:net";
 import { chromiumProgram } from "./chromium.js";
+import { hasMemcachedProgram } from "./own-memcached.js";
 import { hasRedisProgram } from "./own-redis.js";
 import { describeUnless } from "./skip.js";
 
 /** A server that is there already, or a program that starts one: `redis-server` is for tests that harm their server. */
-export type Service = "redis" | "postgres" | "mysql" | "nats" | "redis-server" | "chromium";
+export type Service = "redis" | "postgres" | "mysql" | "nats" | "redis-server" | "memcached" | "chromium";
 
 /** The shared Redis: use a prefix of your own, never flush it. */
 export const redisUrl = (): string => process.env["SLUICE_REDIS_URL"] ?? "redis://127.0.0.1:6379";
@@ -22,6 +23,7 @@ const howToGet: Readonly<Record<Service, string>> = {
   mysql: "start MySQL or MariaDB with a database that SLUICE_MYSQL_URL names",
   nats: "start nats-server -js, or set SLUICE_NATS_URL",
   "redis-server": "install Redis 6.2 or later, or Valkey; SLUICE_REDIS_SERVER names the program if it is not redis-server on the PATH",
+  memcached: "run scripts/install-test-servers.sh as root",
   chromium: "run scripts/install-test-servers.sh as root, or set SLUICE_CHROMIUM to the program",
 };
 
@@ -31,6 +33,7 @@ const present: Readonly<Record<Service, boolean>> = {
   mysql: await answers(mysqlUrl(), 3306),
   nats: await answers(natsUrl(), 4222),
   "redis-server": hasRedisProgram(),
+  memcached: hasMemcachedProgram(),
   chromium: chromiumProgram() !== undefined,
 };
 
