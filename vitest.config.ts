@@ -20,6 +20,7 @@ const services = [
   "test/stores/{redis,postgres}/*.test.ts",
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
+  "test/guard/slow-server.test.ts",
   "test/examples/{stores,custom-store,outage,llm-processes}.test.ts",
   "test/testing/store-suite/*.test.ts",
 ];
