@@ -6,6 +6,7 @@ import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
 import * as cas from "../../src/stores/cas.js";
 import * as postgres from "../../src/stores/postgres/postgres.js";
+import * as sql from "../../src/stores/sql/sql.js";
 import * as redis from "../../src/stores/redis/redis.js";
 import * as testing from "../../src/testing/index.js";
 import type { Fence } from "./docs-read.js";
@@ -54,6 +55,7 @@ const ofFile: Readonly<Record<string, string>> = {
 const entries = {
   sluice,
   "sluice/cas": cas,
+  "sluice/sql": sql,
   "sluice/client": client,
   "sluice/client/traffic": traffic,
   "sluice/client/vendors": vendors,
