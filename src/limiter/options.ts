@@ -32,9 +32,6 @@ export const LIMITER_OPTIONS = [
   "policy", "store", "clock", "onStoreError", "localShare", "processes", "storeTimeoutMs", "breaker", "shadow", "observe",
 ] as const satisfies readonly (keyof LimiterOptions)[];
 
-// A share is counted in millionths, and is at least one.
-const MOST_PROCESSES = 1_000_000;
-
 /**
  * Returns the own members of `options`. Throws a TypeError for options that are not an object, for an unknown name, and
  * for a wrong `shadow` or `observe`.
@@ -55,9 +52,12 @@ export function checkLimiterOptions<O extends LimiterOptions<Store>>(given: O): 
  * that cannot fail.
  */
 export function failureSettingsOf(options: FailureOptions): FailureSettings {
-  const { onStoreError = "local", processes, localShare = shareOfOne(processes), storeTimeoutMs = 100, breaker = {} } = options;
-  if (processes !== undefined && options.localShare !== undefined) {
-    throw new TypeError("Expected `localShare` or `processes`, got both. `processes: n` sets `localShare` to 1 / n.");
+  const { onStoreError = "local", processes, storeTimeoutMs = 100, breaker = {} } = options;
+  let { localShare = 0.5 } = options;
+  if (processes !== undefined) {
+    if (options.localShare !== undefined) throw new TypeError("Expected `localShare` or `processes`, got both");
+    // In millionths, rounded down: all shares together are at most 1.
+    localShare = Math.floor(1e6 / positiveInteger("processes", processes)) / 1e6;
   }
   if (!["local", "allow", "unavailable"].includes(onStoreError)) {
     throw new RangeError(expected("onStoreError", '"local", "allow" or "unavailable"', onStoreError));
@@ -72,11 +72,4 @@ export function failureSettingsOf(options: FailureOptions): FailureSettings {
   positiveInteger("breaker.failures", failures);
   positiveInteger("breaker.probeEveryMs", probeEveryMs);
   return { onStoreError, localShare, storeTimeoutMs, breaker: breaker && { failures, probeEveryMs } };
-}
-
-/** The share of one of so many processes, in millionths: rounded down, so that all shares together are at most 1. */
-function shareOfOne(processes: number | undefined): number {
-  if (processes === undefined) return 0.5;
-  if (positiveInteger("processes", processes) > MOST_PROCESSES) throw new RangeError(expected("processes", `at most ${MOST_PROCESSES}`, processes));
-  return Math.floor(MOST_PROCESSES / processes) / MOST_PROCESSES;
 }

@@ -27,8 +27,7 @@ export interface FailureOptions {
    */
   readonly localShare?: number | undefined;
   /**
-   * How many processes share the store, a positive integer: sets `localShare` to one part of so many. Give one of the
-   * two.
+   * How many processes share the store, from 1 to 1,000,000: sets `localShare` to 1 / n. Give one of the two.
    */
   readonly processes?: number | undefined;
   /**

@@ -35,6 +35,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
   "src/composed/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
   "src/guard/guard.ts": "import { bucketName, guard, type AsyncStore, type Costs, type Decision, type Policy } from 'sluice/store'",
+  "src/stores/shared/together.ts": "import { consumeRecordsTogether } from 'sluice/store'",
   "src/stores/shared/bucket-name.ts": "import { bucketName } from 'sluice/store'; declare const policy: import('sluice').Policy",
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",
   "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",

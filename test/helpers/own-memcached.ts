@@ -3,16 +3,19 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo } from "node:net";
 
-/** Whether the program is on the PATH. */
+/** The program that tests start servers with: `memcached` from the PATH, or what `SLUICE_MEMCACHED` names. */
+const memcachedProgram = (): string => process.env["SLUICE_MEMCACHED"] ?? "memcached";
+
+/** Whether the program is there to be started. */
 export function hasMemcachedProgram(): boolean {
-  return spawnSync("memcached", ["-V"]).status === 0;
+  return spawnSync(memcachedProgram(), ["-V"]).status === 0;
 }
 
 /** Starts one on a free port of this machine. */
 export async function startMemcached(): Promise<{ readonly port: number; stop(): Promise<void> }> {
   const port = await freeTcpPort();
   const user = process.getuid?.() === 0 ? ["-u", "root"] : [];
-  const child = spawn("memcached", ["-l", "127.0.0.1", "-p", String(port), "-U", "0", ...user], { stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(memcachedProgram(), ["-l", "127.0.0.1", "-p", String(port), "-U", "0", ...user], { stdio: ["ignore", "ignore", "inherit"] });
   const gone = once(child, "exit");
   const kill = (): unknown => child.kill("SIGKILL");
   process.once("exit", kill); // it does not outlive this process

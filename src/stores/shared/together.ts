@@ -19,10 +19,10 @@ const NEVER = Number.MAX_SAFE_INTEGER;
  * When one charge is refused, the others get the decision of `peekRecords`. Records in old numbers are brought to those
  * of their policy all the same (law L14), so some may have changed.
  * @example
- * const decisions = consumeRecordsTogether(charges, now).map(({ decision, changed }, i) => {
- *   if (changed) kept.set(names[i], charges[i].records);
- *   return decision;
- * });
+ * const policy = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
+ * const [ann, bob] = [new Map(), new Map()]; // of a store: read them, and write those that changed
+ * const charges = [{ records: ann, policy, costs: 1 }, { records: bob, policy, costs: 2 }];
+ * for (const { decision, changed } of consumeRecordsTogether(charges, Date.now())) console.log(decision.remaining, changed);
  */
 export function consumeRecordsTogether(charges: readonly RecordsCharge[], now: number): readonly RecordsDecision[] {
   const foreseen = charges.map(({ records, policy, costs }) => peekRecords(records, policy, costs, now));

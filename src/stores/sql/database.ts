@@ -26,7 +26,9 @@ interface DatabaseOptions {
   isConflict?(error: unknown): boolean;
 }
 
-/** The functions that connect an asynchronous client, such as `mysql2`. `Tx` is a connection with an open transaction. */
+/**
+ * The functions that connect an asynchronous client, such as `mysql2`. `Tx` is a connection with an open transaction.
+ */
 export interface SqlDatabase<Tx> extends DatabaseOptions {
   /** False, or left out: the functions return promises. */
   readonly sync?: false | undefined;

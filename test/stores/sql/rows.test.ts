@@ -76,8 +76,10 @@ describe("rows", () => {
     expect(takeCalls().filter((call) => call.startsWith("write"))).toEqual([
       "write five ann 3000", "write five ann 0", "write five bob 2147483647000", `write slow ann ${2 ** 52}`,
     ]);
-    const late = sqlStore({ ...new FakeTable().database({ clock: () => 2 ** 53 - 2 }), write: async (_tx, _name, _value, expiresAt) => void expect(expiresAt).toBe(Number.MAX_SAFE_INTEGER) });
+    const ends: number[] = [];
+    const late = sqlStore({ ...new FakeTable().database({ clock: () => 2 ** 53 - 2 }), write: async (_tx, _name, _value, expiresAt) => ends.push(expiresAt) });
     await late.consume(five, "ann", 3);
+    expect(ends).toEqual([Number.MAX_SAFE_INTEGER]);
   });
 
   test("peek locks nothing; without a `peek` of the database it reads in a transaction", async () => {

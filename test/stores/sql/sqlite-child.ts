@@ -6,7 +6,7 @@ import { after, describe, test } from "node:test";
 import { storeSuite } from "sluice/testing";
 import { sqliteStore } from "../../../examples/custom-store/sqlite-store.js";
 
-describe("sqlStore over node:sqlite, as in the example", () => {
+void describe("sqlStore over node:sqlite, as in the example", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-sqlite-"));
   after(() => rmSync(folder, { recursive: true }));
   storeSuite({
