@@ -18,7 +18,9 @@ const services = [
   "test/docs-compile.test.ts",
   "test/adapters/browser.test.ts",
   "test/stores/{redis,postgres}/*.test.ts",
+  "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
+  "test/guard/slow-server.test.ts",
   "test/examples/{stores,custom-store,outage,llm-processes,live-page}.test.ts",
   "test/testing/store-suite/*.test.ts",
 ];

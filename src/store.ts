@@ -19,4 +19,5 @@ export { type PendingConsume, type StartConsume } from "./guard/call.js";
 export { guard } from "./guard/guard.js";
 export { bucketName } from "./stores/shared/bucket-name.js";
 export { portableKey } from "./stores/shared/portable-key.js";
+export { consumeRecordsTogether, type RecordsCharge } from "./stores/shared/together.js";
 export { StoreError, type StoreErrorCode } from "./stores/shared/store-error.js";

@@ -5,6 +5,7 @@ import { casStore } from "sluice/cas";
 import { createFetch } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
 import { RedisStore } from "sluice/redis";
+import { sqlStore } from "sluice/sql";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fullBucket } from "../src/core/bucket.js";
 import { sharesWork } from "../src/platform.js";
@@ -110,6 +111,21 @@ const works: Readonly<Record<string, { readonly run: () => Promise<unknown>; rea
     async run() {
       let reads = 0;
       const store = casStore({ read: async () => (reads++ === 0 ? never() : null), write: async () => true });
+      void store.consume(definePolicy(policy), "ann", 1);
+      await end();
+      return outcomeOf(reasonOf(store.consume(definePolicy(policy), "ann", 1)));
+    },
+  },
+  "a transaction of sqlStore": {
+    shared: "nothing",
+    own: null,
+    async run() {
+      let begun = 0;
+      const store = sqlStore<null>({
+        transaction: (run) => (begun++ === 0 ? never() : run(null)),
+        read: async () => null,
+        write: async () => undefined,
+      });
       void store.consume(definePolicy(policy), "ann", 1);
       await end();
       return outcomeOf(reasonOf(store.consume(definePolicy(policy), "ann", 1)));

@@ -29,7 +29,7 @@ export interface LimiterOptions<S extends Store = MemoryStore> extends FailureOp
 
 /** The names of all {@link LimiterOptions}. */
 export const LIMITER_OPTIONS = [
-  "policy", "store", "clock", "onStoreError", "localShare", "storeTimeoutMs", "breaker", "shadow", "observe",
+  "policy", "store", "clock", "onStoreError", "localShare", "processes", "storeTimeoutMs", "breaker", "shadow", "observe",
 ] as const satisfies readonly (keyof LimiterOptions)[];
 
 /**
@@ -51,7 +51,14 @@ export function checkLimiterOptions<O extends LimiterOptions<Store>>(given: O): 
  * The failure options with their defaults. Throws a RangeError or TypeError that names the wrong one, also over a store
  * that cannot fail.
  */
-export function failureSettingsOf({ onStoreError = "local", localShare = 0.5, storeTimeoutMs = 100, breaker = {} }: FailureOptions): FailureSettings {
+export function failureSettingsOf(options: FailureOptions): FailureSettings {
+  const { onStoreError = "local", processes, storeTimeoutMs = 100, breaker = {} } = options;
+  let { localShare = 0.5 } = options;
+  if (processes !== undefined) {
+    if (options.localShare !== undefined) throw new TypeError("Expected `localShare` or `processes`, got both");
+    // In millionths, rounded down: all shares together are at most 1.
+    localShare = Math.floor(1e6 / positiveInteger("processes", processes)) / 1e6;
+  }
   if (!["local", "allow", "unavailable"].includes(onStoreError)) {
     throw new RangeError(expected("onStoreError", '"local", "allow" or "unavailable"', onStoreError));
   }

@@ -27,6 +27,10 @@ export interface FailureOptions {
    */
   readonly localShare?: number | undefined;
   /**
+   * How many processes share the store, from 1 to 1,000,000: sets `localShare` to 1 / n. Give one of the two.
+   */
+  readonly processes?: number | undefined;
+  /**
    * Milliseconds to wait for an asynchronous store: a positive integer, or Infinity to wait forever. Default 100.
    *
    * A call that timed out may have taken the tokens. It is never repeated.

@@ -7,12 +7,12 @@ import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
-import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../core/records.js";
+import { peekRecords, type Records } from "../core/records.js";
 import type { AsyncStore } from "../port/store.js";
 import { guard } from "../guard/guard.js";
-import { sharesWork } from "../platform.js";
 import { bucketName } from "./shared/bucket-name.js";
 import { decodeRecords, encodeRecords } from "./shared/records.js";
+import { adjustStep, blockStep, consumeStep, resetStep, Rounds, type Job } from "./shared/rounds.js";
 import { StoreError } from "./shared/store-error.js";
 
 /** A value, and the backend's version of it: a revision, an ETag, or the value itself. */
@@ -54,16 +54,6 @@ export interface CasStoreOptions {
   readonly sleep?: ((ms: number) => Promise<void>) | undefined;
 }
 
-/** Changes the records of a key in place. */
-type Step<T> = (records: Records, now: number) => { readonly answer: T; readonly changed: boolean };
-
-/** A call that waits for its turn at the records of one key. */
-interface Job {
-  readonly step: Step<unknown>;
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
  * Makes a store of any key-value store with get and compare-and-set. The core's own arithmetic decides.
  *
@@ -103,9 +93,7 @@ class CasStore<Version> implements AsyncStore {
   readonly #attempts: number;
   readonly #random: () => number;
   readonly #sleep: (ms: number) => Promise<void>;
-  readonly #isShared = sharesWork();
-  /** The jobs of the next round, by key. A key has an entry while one of its rounds is in progress. */
-  readonly #waiting = new Map<string, Job[]>();
+  readonly #rounds = new Rounds((name, open) => this.#compete(name, open));
 
   constructor(backend: CasBackend<Version>, options: CasStoreOptions) {
     if (typeof backend?.read !== "function" || typeof backend.write !== "function") {
@@ -122,10 +110,7 @@ class CasStore<Version> implements AsyncStore {
   }
 
   consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
-    return this.#change(policy, key, (records, now) => {
-      const { decision, changed } = consumeRecords(records, policy, costs, now);
-      return { answer: decision, changed };
-    });
+    return this.#rounds.join(policy, key, consumeStep(policy, costs));
   }
 
   async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
@@ -134,49 +119,15 @@ class CasStore<Version> implements AsyncStore {
   }
 
   adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
-    return this.#change(policy, key, (records, now) => {
-      const done = adjustRecords(records, policy, changes, now);
-      return { answer: done, changed: done };
-    });
+    return this.#rounds.join(policy, key, adjustStep(policy, changes));
   }
 
   block(policy: Policy, key: string, forMs: number): Promise<void> {
-    return this.#change(policy, key, (records, now) => ({ answer: blockRecords(records, forMs, now), changed: true }));
+    return this.#rounds.join(policy, key, blockStep(forMs));
   }
 
   reset(policy: Policy, key: string): Promise<void> {
-    return this.#change(policy, key, (records) => ({ answer: records.clear(), changed: true }));
-  }
-
-  #change<T>(policy: Policy, key: string, step: Step<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const name = bucketName(policy, key);
-      const job: Job = { step, resolve: resolve as (answer: unknown) => void, reject };
-      if (!this.#isShared) return void this.#runRound(name, [job]);
-      const next = this.#waiting.get(name);
-      if (next !== undefined) return void next.push(job);
-      this.#waiting.set(name, [job]);
-      // Deferred, so that all calls of one tick share a round.
-      queueMicrotask(() => void this.#runRounds(name));
-    });
-  }
-
-  // One round after another, so that this process competes only with other processes.
-  async #runRounds(name: string): Promise<void> {
-    for (let round = this.#waiting.get(name); round !== undefined && round.length > 0; round = this.#waiting.get(name)) {
-      this.#waiting.set(name, []);
-      await this.#runRound(name, round);
-    }
-    this.#waiting.delete(name);
-  }
-
-  async #runRound(name: string, round: readonly Job[]): Promise<void> {
-    const open = new Set(round);
-    try {
-      await this.#compete(name, open);
-    } catch (error) {
-      for (const { reject } of open) reject(error);
-    }
+    return this.#rounds.join(policy, key, resetStep);
   }
 
   /** Does all jobs of a round, and removes each job from `open` when it is answered. */

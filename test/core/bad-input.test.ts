@@ -192,6 +192,10 @@ describe("L9 · costs, keys and clocks", () => {
   const aShare = "Expected `localShare` to be a number above 0 and at most 1, got";
   const failureOptions: ReadonlyArray<readonly [option: object, error: typeof TypeError | typeof RangeError, message: string]> = [
     ...[0, -0.5, 1.01, Number.NaN, Infinity].map((localShare) => [{ localShare }, RangeError, `${aShare} ${localShare}`] as const),
+    [{ processes: 0 }, RangeError, "Expected `processes` to be a positive integer, got 0"],
+    [{ processes: "4" }, TypeError, 'Expected `processes` to be a positive integer, got "4"'],
+    [{ processes: 1_000_001 }, RangeError, `${aShare} 0`],
+    [{ processes: 4, localShare: 0.25 }, TypeError, "Expected `localShare` or `processes`, got both"],
     [{ localShare: "half" }, TypeError, `${aShare} "half"`],
     ...positive("storeTimeoutMs").filter(([given]) => given !== Infinity).map(([storeTimeoutMs, ...rest]) => [{ storeTimeoutMs }, ...rest] as const),
     ...["failures", "probeEveryMs"].flatMap((name) => positive(`breaker.${name}`).map(([given, ...rest]) => [{ breaker: { [name]: given } }, ...rest] as const)),

@@ -11,7 +11,7 @@ import { guard } from "sluice/store";
 /** The members, each added with each of the values. */
 const NAMES = [
   // limiters and policies
-  "policy", "store", "clock", "onStoreError", "localShare", "storeTimeoutMs", "breaker", "failures", "probeEveryMs", "shadow", "observe",
+  "policy", "store", "clock", "onStoreError", "localShare", "processes", "storeTimeoutMs", "breaker", "failures", "probeEveryMs", "shadow", "observe",
   "name", "limits", "capacity", "refill", "cost", "durationMs",
   // what is built on them; not `signal`, with which Node's own streams fail
   "expiresMs", "maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs",

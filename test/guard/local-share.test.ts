@@ -4,6 +4,7 @@ import { guard } from "sluice/store";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
+import { failureSettingsOf } from "../../src/limiter/options.js";
 import { shareOf } from "../../src/guard/local-share.js";
 import { limits } from "../helpers/arbitraries.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
@@ -28,6 +29,21 @@ const yes = [true, null, 0, true];
 const no = (wait: number): unknown[] => [false, "store_unavailable", wait, true];
 
 describe("L11 · a store that fails, decided locally", () => {
+  test.each([[1, 10], [2, 5], [3, 3], [6, 1], [1_000_000, 1]])("`processes: %i` grants each process its part of 10: %i", async (processes, granted) => {
+    const { limiter } = open({ processes });
+    const decisions = [];
+    for (let i = 0; i < 12; i++) decisions.push(await limiter.consume("ann"));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(granted);
+  });
+
+  test("`processes` never gives all of them together more than the limit, to the millionth", () => {
+    for (let processes = 1; processes <= 3_000; processes++) {
+      const { localShare } = failureSettingsOf({ processes });
+      expect(Math.round(localShare * 1e6) * processes).toBeLessThanOrEqual(1e6);
+      expect(Math.round(localShare * 1e6)).toBeGreaterThanOrEqual(Math.floor(1e6 / processes));
+    }
+  });
+
   test("L11 · by default half of each limit, then the exact wait, and never a reason that would be a 429", async () => {
     const { clock, limiter } = open();
     expect(told(await limiter.consume("ann", 5))).toEqual(yes);

@@ -6,6 +6,7 @@ import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
 import * as cas from "../../src/stores/cas.js";
 import * as postgres from "../../src/stores/postgres/postgres.js";
+import * as sql from "../../src/stores/sql/sql.js";
 import * as redis from "../../src/stores/redis/redis.js";
 import * as testing from "../../src/testing/index.js";
 import type { Fence } from "./docs-read.js";
@@ -34,6 +35,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
   "src/composed/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
   "src/guard/guard.ts": "import { bucketName, guard, type AsyncStore, type Costs, type Decision, type Policy } from 'sluice/store'",
+  "src/stores/shared/together.ts": "import { consumeRecordsTogether } from 'sluice/store'",
   "src/stores/shared/bucket-name.ts": "import { bucketName } from 'sluice/store'; declare const policy: import('sluice').Policy",
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",
   "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",
@@ -54,6 +56,7 @@ const ofFile: Readonly<Record<string, string>> = {
 const entries = {
   sluice,
   "sluice/cas": cas,
+  "sluice/sql": sql,
   "sluice/client": client,
   "sluice/client/traffic": traffic,
   "sluice/client/vendors": vendors,

@@ -2,9 +2,9 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { bundled } from "./bundled.js";
 
-/** Runs a TypeScript file in a process of its own. It ends when the channel to this process does. */
-export async function startProcess(file: string, args: readonly string[]): Promise<ChildProcess> {
-  return fork(await bundled(file), args, { execArgv: [], serialization: "advanced" });
+/** Runs a TypeScript file in a process of its own, by this Node or by `execPath`. It ends when the channel to this process does. */
+export async function startProcess(file: string, args: readonly string[], execPath = process.execPath): Promise<ChildProcess> {
+  return fork(await bundled(file), args, { execPath, execArgv: [], serialization: "advanced" });
 }
 
 /** The next message from a process; rejects when the process ends without one. */

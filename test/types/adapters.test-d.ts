@@ -144,7 +144,7 @@ forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "local", localSha
 
 // What belongs to a given limiter says so in the compile error: the option's type is the text.
 
-type MembersOfLimiter = "store" | "clock" | "onStoreError" | "localShare" | "storeTimeoutMs" | "breaker" | "shadow" | "observe";
+type MembersOfLimiter = "store" | "clock" | "onStoreError" | "localShare" | "processes" | "storeTimeoutMs" | "breaker" | "shadow" | "observe";
 expectTypeOf<GivenLimiter<ExpressRequest>[MembersOfLimiter]>().toEqualTypeOf<BelongsToLimiter | undefined>();
 expectTypeOf<BelongsToLimiter>().toEqualTypeOf<"belongs to the limiter: pass it to createLimiter">();
 // @ts-expect-error

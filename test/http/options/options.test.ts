@@ -18,7 +18,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["no policy", { key }, TypeError, "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got undefined"],
     ["capacity 0", { key, policy: { capacity: 0, refill: perSecond(1) } }, RangeError, "Expected `capacity` to be a positive integer, got 0"],
     ["misspelt name", { key, policy: SMALL, refundwhen: key }, TypeError, "Unknown option `refundwhen`. Did you mean `refundWhen`?"],
-    ["unknown name", { key, policy: SMALL, nonsense: 1 }, TypeError, "Unknown option `nonsense`. Known options: `policy`, `store`, `clock`, `onStoreError`, `localShare`, `storeTimeoutMs`, `breaker`, `shadow`, `observe`, `key`, `cost`, `limiter`, `charges`, `wait`, `headers`, `retryAfter`, `unidentified`, `functionTimeoutMs`, `preflights`, `skip`, `body`, `respond`, `onDecision`, `refundWhen`, `partitionKey`, `wallClock`"],
+    ["unknown name", { key, policy: SMALL, nonsense: 1 }, TypeError, "Unknown option `nonsense`. Known options: `policy`, `store`, `clock`, `onStoreError`, `localShare`, `processes`, `storeTimeoutMs`, `breaker`, `shadow`, `observe`, `key`, `cost`, `limiter`, `charges`, `wait`, `headers`, `retryAfter`, `unidentified`, `functionTimeoutMs`, `preflights`, `skip`, `body`, `respond`, `onDecision`, `refundWhen`, `partitionKey`, `wallClock`"],
     ["skip true", { key, policy: SMALL, skip: true }, TypeError, "Expected `skip` to be a function, got true"],
     ["body as object", { key, policy: SMALL, body: {} }, TypeError, "Expected `body` to be a function, got an object"],
     ["onDecision 1", { key, policy: SMALL, onDecision: 1 }, TypeError, "Expected `onDecision` to be a function, got 1"],
@@ -48,7 +48,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["policy beside limiter", { key, limiter, policy: SMALL }, TypeError, beside("policy")],
     ["store beside limiter", { key, limiter, store: new MemoryStore() }, TypeError, beside("store")],
     ["clock beside limiter", { key, limiter, clock: () => 0 }, TypeError, beside("clock")],
-    ...["onStoreError", "localShare", "storeTimeoutMs", "breaker", "shadow", "observe"].map((name): [string, object, typeof TypeError, string] => [
+    ...["onStoreError", "localShare", "processes", "storeTimeoutMs", "breaker", "shadow", "observe"].map((name): [string, object, typeof TypeError, string] => [
       `${name} beside limiter`, { key, limiter, [name]: "allow" }, TypeError, beside(name),
     ]),
     ["storeTimeoutMs", { key, policy: SMALL, storeTimeoutMs: 0 }, RangeError, "Expected `storeTimeoutMs` to be a positive integer, got 0"],
@@ -122,7 +122,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
 });
 
 test("undefined options count as left out", () => {
-  const names = ["store", "clock", "onStoreError", "localShare", "storeTimeoutMs", "breaker", "shadow", "observe", "cost", "skip", "headers", "retryAfter", "body", "onDecision", "unidentified", "refundWhen", "partitionKey", "wallClock", "limiter", "functionTimeoutMs", "preflights"];
+  const names = ["store", "clock", "onStoreError", "localShare", "processes", "storeTimeoutMs", "breaker", "shadow", "observe", "cost", "skip", "headers", "retryAfter", "body", "onDecision", "unidentified", "refundWhen", "partitionKey", "wallClock", "limiter", "functionTimeoutMs", "preflights"];
   const none = Object.fromEntries(names.map((name) => [name, undefined]));
   expect(open({ ...none, clock: () => 0, cost: 1 } as AnyOptions).ask().field("RateLimit-Remaining")).toBe("2");
   expect(make({ key, limiter, policy: undefined })).not.toThrow();

@@ -1,6 +1,7 @@
 // The laws of the store port for the stores that need no server: also in a page and in a Worker.
 import { MemoryStore } from "sluice";
 import { casStore, type CasBackend } from "sluice/cas";
+import { sqlStore } from "sluice/sql";
 import { storeSuite } from "sluice/testing";
 import { describe, test } from "vitest";
 
@@ -39,6 +40,29 @@ describe("sluice/cas over a Map", () => {
       serverClock: "it goes by the clocks of the processes",
       close: "the backend is the caller's",
       bound: "the backend's own expiry bounds it",
+    },
+  });
+});
+
+describe("sluice/sql over a Map", () => {
+  const kept = new Map<string, string>();
+  storeSuite({
+    test,
+    factory: ({ clock, unreachable }) =>
+      sqlStore<Map<string, string>>({
+        sync: true,
+        clock,
+        transaction: (run) => {
+          if (unreachable) throw new Error("no connection");
+          run(kept);
+        },
+        read: (tx, name) => ({ value: tx.get(name) }),
+        write: (tx, name, value) => tx.set(name, value),
+      }),
+    lacks: {
+      serverClock: "it goes by this process's",
+      close: "the database is the caller's",
+      bound: "the database's own sweep bounds it",
     },
   });
 });

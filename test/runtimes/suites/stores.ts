@@ -7,6 +7,7 @@ import { createClient } from "redis";
 import { redisUrl } from "../../helpers/services.js";
 import { overPostgres, overRedis, overUpstash } from "./clients.js";
 import "./local-stores.js";
+import "./sqlite.js";
 
 overRedis("ioredis", () => {
   const client = new ioredis.Redis(redisUrl());

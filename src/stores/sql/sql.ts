@@ -1,0 +1,240 @@
+/**
+ * A store over any database with transactions that lock rows.
+ * @module
+ */
+import { readClock, type Clock } from "../../core/clock.js";
+import type { Decision } from "../../core/decision.js";
+import type { Costs } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
+import { peekRecords, type Records } from "../../core/records.js";
+import { guard } from "../../guard/guard.js";
+import type { AsyncStore, Charge, StoreMethods, SyncStore } from "../../port/store.js";
+import { bucketName } from "../shared/bucket-name.js";
+import { checkCharges } from "../shared/charges.js";
+import { decodeRecords, encodeRecords } from "../shared/records.js";
+import { adjustStep, blockStep, consumeStep, resetStep, Rounds, type Job, type Step } from "../shared/rounds.js";
+import { StoreError } from "../shared/store-error.js";
+import { consumeRecordsTogether } from "../shared/together.js";
+import { checkDatabase, checkRow, serverTime, type AnySqlDatabase, type SqlDatabase, type SqlRow, type SyncSqlDatabase } from "./database.js";
+import { runLater, runNow, type Steps } from "./steps.js";
+
+export type { SqlDatabase, SqlRow, SyncSqlDatabase } from "./database.js";
+
+const ATTEMPTS = 24;
+const WRITES_PER_SWEEP = 1_000;
+// The clocks of processes differ, and each may step back. No process needs a row that was full an hour ago.
+const SWEEP_AFTER_MS = 3_600_000;
+
+/**
+ * Makes a store of any database whose transactions lock rows. You write how to begin a transaction, and how to read and
+ * write one row in it; the core's own arithmetic decides.
+ *
+ * Only records that changed are written. Several charges are one transaction, which locks their rows in a fixed order.
+ * With an asynchronous client, calls of this process for one key share transactions, in order: each transaction reads
+ * the row once and writes it at most once. With a synchronous client (`sync: true`), each call is one transaction.
+ *
+ * When a transaction fails, its calls fail with the same error. A value that this store did not write is never
+ * overwritten: calls fail with `"ERR_STORE_FOREIGN_VALUE"`. Throws a TypeError that names the wrong member.
+ * @example
+ * const kept = new Map<string, string>();
+ * const store = sqlStore({
+ *   sync: true,
+ *   transaction: (run: (tx: Map<string, string>) => void) => run(kept),
+ *   read: (tx, name) => ({ value: tx.get(name) }),
+ *   write: (tx, name, value) => tx.set(name, value),
+ * });
+ */
+export function sqlStore<Tx>(database: SyncSqlDatabase<Tx>): SyncStore;
+export function sqlStore<Tx>(database: SqlDatabase<Tx>): AsyncStore;
+export function sqlStore<Tx>(database: AnySqlDatabase<Tx>): SyncStore | AsyncStore {
+  return new SqlStore(database) as unknown as SyncStore | AsyncStore;
+}
+
+/** Changes the records of several keys in place. Says what to answer, and which of them must be written. */
+type Decide<T> = (found: readonly Records[], now: number) => { readonly answer: T; readonly changed: readonly boolean[] };
+
+class SqlStore<Tx> implements StoreMethods<boolean> {
+  readonly sync: boolean;
+  readonly clock: Clock | "server";
+  readonly guard = guard;
+
+  readonly #database: AnySqlDatabase<Tx>;
+  readonly #rounds = new Rounds((name, open) => this.#decideRound(name, open));
+  #writes = 0;
+  /** Rows that expired before this time are to be swept. Null when it is not time to. */
+  #sweepBefore: number | null = null;
+
+  constructor(database: AnySqlDatabase<Tx>) {
+    this.#database = checkDatabase(database);
+    const { sync = false, clock = Date.now } = this.#database;
+    this.sync = sync;
+    this.clock = clock;
+  }
+
+  consume(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision> {
+    return this.#change(policy, key, consumeStep(policy, costs));
+  }
+
+  peek(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision> {
+    return this.#run(() => this.#peek(policy, costs, bucketName(policy, key)));
+  }
+
+  consumeTogether(charges: readonly Charge[]): readonly Decision[] | Promise<readonly Decision[]> {
+    return this.#run(() => this.#consumeTogether(charges));
+  }
+
+  adjust(policy: Policy, key: string, changes: Costs): boolean | Promise<boolean> {
+    return this.#change(policy, key, adjustStep(policy, changes));
+  }
+
+  block(policy: Policy, key: string, forMs: number): void | Promise<void> {
+    return this.#change(policy, key, blockStep(forMs));
+  }
+
+  reset(policy: Policy, key: string): void | Promise<void> {
+    return this.#change(policy, key, resetStep);
+  }
+
+  #change<T>(policy: Policy, key: string, step: Step<T>): T | Promise<T> {
+    if (!this.sync) return this.#rounds.join(policy, key, step);
+    const [answer] = runNow(this.#decide(bucketName(policy, key), [step])) as [T];
+    return answer;
+  }
+
+  async #decideRound(name: string, open: Set<Job>): Promise<void> {
+    const jobs = [...open];
+    const answers = await runLater(this.#decide(name, jobs.map(({ step }) => step)));
+    open.clear();
+    jobs.forEach(({ resolve }, i) => resolve(answers[i]));
+  }
+
+  /** Runs steps as the database answers. An asynchronous store rejects, also for what `make` throws. */
+  #run<T>(make: () => Steps<T>): T | Promise<T> {
+    return this.sync ? runNow(make()) : Promise.resolve().then(() => runLater(make()));
+  }
+
+  *#peek(policy: Policy, costs: Costs, name: string): Steps<Decision> {
+    const database = this.#database;
+    const row =
+      database.peek === undefined
+        ? yield* this.#inTransaction((tx) => this.#read(tx, name))
+        : checkRow(yield ["peek", database.peek(name)], "peek");
+    return peekRecords(recordsOf(row, name), policy, costs, this.#timeOf(row));
+  }
+
+  /** Does all steps for one key in one transaction. */
+  *#decide(name: string, steps: readonly Step<unknown>[]): Steps<unknown[]> {
+    return yield* this.#update([name], ([records], now) => {
+      const outcomes = steps.map((step) => step(records as Records, now));
+      return { answer: outcomes.map(({ answer }) => answer), changed: [outcomes.some(({ changed }) => changed)] };
+    });
+  }
+
+  *#consumeTogether(charges: readonly Charge[]): Steps<readonly Decision[]> {
+    checkCharges(charges);
+    if (charges.length === 0) return [];
+    const names = charges.map(({ policy, key }) => bucketName(policy, key));
+    if (new Set(names).size < names.length) {
+      throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
+    }
+    return yield* this.#update(names, (found, now) => {
+      const parts = charges.map(({ policy, cost }, i) => ({ records: found[i] as Records, policy, costs: cost }));
+      const outcomes = consumeRecordsTogether(parts, now);
+      return { answer: outcomes.map(({ decision }) => decision), changed: outcomes.map(({ changed }) => changed) };
+    });
+  }
+
+  /** Changes the records of `names` in one transaction. */
+  *#update<T>(names: readonly string[], decide: Decide<T>): Steps<T> {
+    yield* this.#sweep();
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      try {
+        const { answer, writes, now } = yield* this.#inTransaction((tx) => this.#updateRows(tx, names, decide));
+        this.#count(writes, now);
+        return answer;
+      } catch (error) {
+        if (!this.#isConflict(error)) throw error;
+      }
+    }
+    throw new StoreError(
+      "ERR_STORE_CONTENTION",
+      `Expected to change the bucket within ${ATTEMPTS} transactions, got a conflict with another process in each. Lock the row in \`read\`.`,
+    );
+  }
+
+  *#updateRows<T>(tx: Tx, names: readonly string[], decide: Decide<T>): Steps<{ answer: T; writes: number; now: number }> {
+    const rows = new Map<string, SqlRow>();
+    let last: SqlRow = {};
+    // In one order everywhere, so that no two transactions wait for each other.
+    for (const name of [...names].sort()) {
+      last = yield* this.#read(tx, name);
+      rows.set(name, last);
+    }
+    // The row that was locked last has the latest time.
+    const now = this.#timeOf(last);
+    const found = names.map((name) => recordsOf(rows.get(name) as SqlRow, name));
+    const { answer, changed } = decide(found, now);
+    let writes = 0;
+    for (const [i, name] of names.entries()) {
+      if (!changed[i]) continue;
+      const { value, ttlMs } = encodeRecords(found[i] as Records, now);
+      // An absent row is a full bucket, so a full bucket needs no row.
+      if (ttlMs === 0 && isEmpty(rows.get(name) as SqlRow)) continue;
+      yield ["write", this.#database.write(tx, name, value, Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER))];
+      writes += 1;
+    }
+    return { answer, writes, now };
+  }
+
+  *#read(tx: Tx, name: string): Steps<SqlRow> {
+    return checkRow(yield ["read", this.#database.read(tx, name)], "read");
+  }
+
+  /** Runs `body` in a transaction. Its answer counts only when the transaction has ended well. */
+  *#inTransaction<T>(body: (tx: Tx) => Steps<T>): Steps<T> {
+    let done: { readonly answer: T } | null = null;
+    const { sync } = this;
+    const run = (tx: Tx): void | Promise<void> => {
+      done = null; // a transaction that begins again forgets its first answer
+      if (sync) done = { answer: runNow(body(tx)) };
+      else return runLater(body(tx)).then((answer) => void (done = { answer }));
+    };
+    yield ["transaction", this.#database.transaction(run as (tx: Tx) => Promise<void>)];
+    if (done !== null) return (done as { readonly answer: T }).answer;
+    throw new TypeError("Expected `transaction` to call `run` and to wait for its end, got an end before it. Write `await run(tx)`, and pass on what it rejects with.");
+  }
+
+  #timeOf(row: SqlRow): number {
+    return this.clock === "server" ? serverTime(row) : readClock(this.clock);
+  }
+
+  #count(writes: number, now: number): void {
+    if (writes === 0) return;
+    if (this.#writes % WRITES_PER_SWEEP < writes) this.#sweepBefore = now - SWEEP_AFTER_MS;
+    this.#writes += writes;
+  }
+
+  /** Before a transaction, so that a sweep that fails is seen and costs no tokens. */
+  *#sweep(): Steps<void> {
+    const before = this.#sweepBefore;
+    this.#sweepBefore = null;
+    if (before === null || this.#database.sweep === undefined) return;
+    try {
+      yield ["sweep", this.#database.sweep(before)];
+    } catch (error) {
+      if (!this.#isConflict(error)) throw error; // otherwise the next sweep does it
+    }
+  }
+
+  #isConflict(error: unknown): boolean {
+    return this.#database.isConflict?.(error) === true;
+  }
+}
+
+function isEmpty({ value }: SqlRow): boolean {
+  return value === null || value === undefined;
+}
+
+function recordsOf({ value }: SqlRow, name: string): Records {
+  return value === null || value === undefined ? new Map() : decodeRecords(value, name);
+}

@@ -1,0 +1,51 @@
+// A memcached that one test starts and ends.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo } from "node:net";
+
+/** The program that tests start servers with: `memcached` from the PATH, or what `SLUICE_MEMCACHED` names. */
+const memcachedProgram = (): string => process.env["SLUICE_MEMCACHED"] ?? "memcached";
+
+/** Whether the program is there to be started. */
+export function hasMemcachedProgram(): boolean {
+  return spawnSync(memcachedProgram(), ["-V"]).status === 0;
+}
+
+/** Starts one on a free port of this machine. */
+export async function startMemcached(): Promise<{ readonly port: number; stop(): Promise<void> }> {
+  const port = await freeTcpPort();
+  const user = process.getuid?.() === 0 ? ["-u", "root"] : [];
+  const child = spawn(memcachedProgram(), ["-l", "127.0.0.1", "-p", String(port), "-U", "0", ...user], { stdio: ["ignore", "ignore", "inherit"] });
+  const gone = once(child, "exit");
+  const kill = (): unknown => child.kill("SIGKILL");
+  process.once("exit", kill); // it does not outlive this process
+  while (!(await accepts(port))) {
+    if (child.exitCode !== null) throw new Error(`memcached on port ${port} ended before it was ready`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return {
+    port,
+    async stop() {
+      kill();
+      process.off("exit", kill);
+      await gone;
+    },
+  };
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => (socket.destroy(), resolve(true)));
+    socket.once("error", () => resolve(false));
+  });
+}
+
+async function freeTcpPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

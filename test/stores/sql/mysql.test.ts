@@ -1,0 +1,42 @@
+import mysql, { type Pool, type RowDataPacket } from "mysql2/promise";
+import { storeSuite } from "sluice/testing";
+import { afterAll, beforeAll, test } from "vitest";
+import { createTable, mysqlStore } from "../../../examples/custom-store/mysql-store.js";
+import { countGrants } from "./count.js";
+import { describeWith, mysqlUrl } from "../../helpers/services.js";
+
+describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
+  const table = `sluice_suite_${process.pid}`;
+  let pool: Pool;
+  let nowhere: Pool;
+  beforeAll(async () => {
+    pool = mysql.createPool({ uri: mysqlUrl(), connectionLimit: 10 });
+    nowhere = mysql.createPool({ host: "127.0.0.1", port: 1 });
+    await pool.query(createTable(table));
+  });
+  afterAll(async () => {
+    await pool.query(`DROP TABLE IF EXISTS ${table}, ${table}_empty`);
+    await pool.end();
+    await nowhere.end();
+  });
+  storeSuite({
+    test,
+    factory: async ({ clock, unreachable, empty }) => {
+      const own = empty ? `${table}_empty` : table;
+      if (empty) for (const sql of [`DROP TABLE IF EXISTS ${own}`, createTable(own)]) await pool.query(sql);
+      const storedBytes = async () => {
+        const [[sum]] = await pool.query<RowDataPacket[]>(`SELECT SUM(LENGTH(name) + LENGTH(COALESCE(value, ''))) AS bytes FROM ${own}`);
+        return Number(sum?.["bytes"]);
+      };
+      return { store: mysqlStore(unreachable ? nowhere : pool, { table: own, ...(clock && { clock }) }), storedBytes };
+    },
+    lacks: { close: "the pool is the caller's", bound: "rows are swept an hour after they are full" },
+  });
+
+  test("L1 · four processes share one table: not one token too many, not one lost", async () => {
+    const counted = `${table}_counted`;
+    await pool.query(createTable(counted));
+    await countGrants("mysql", JSON.stringify([mysqlUrl(), counted]));
+    await pool.query(`DROP TABLE ${counted}`);
+  });
+});
