@@ -16,8 +16,7 @@ export const optionalMethodCases: readonly StoreCase[] = [
       const store = await trial.open({ clock: trial.clock.now });
       assert(typeof store.consume === "function", `Expected the store to have \`consume\`, got ${typeof store.consume}`);
       for (const method of OPTIONAL_METHODS) {
-        // A method that can only take some keys cannot be tested with the suite's keys.
-        const has = typeof store[method] === "function" && (method !== "consumeTogether" || store.takesTogether === undefined);
+        const has = typeof store[method] === "function";
         const wanted = has ? "not to be in `lacks`" : "to be in `lacks`, with a reason";
         assert(has === trial.has(method), `Expected \`${method}\` ${wanted}, got a store ${has ? "with" : "without"} that method`);
       }
