@@ -129,6 +129,29 @@ describeWith("redis-server", "Redis Cluster", () => {
     await expect(store.consumeTogether(apart)).rejects.toMatchObject({ code: "ERR_STORE_APART", message: expect.stringContaining("hash tag") as string });
   });
 
+  test("where most keys are not on the node that the client names, it is asked slot by slot, exactly, and one warning says so", async () => {
+    const client = ioredis();
+    await client.ping();
+    // As behind a proxy that sends a call without keys to any node.
+    const wrong = {
+      isCluster: true,
+      slots: (client as unknown as { slots: string[][] }).slots.map((_, slot, all) => all[(slot + 5_462) % 16_384]),
+      nodes: () => client.nodes("master"),
+      evalsha: (...call: Parameters<Cluster["evalsha"]>) => client.evalsha(...call),
+      eval: (...call: Parameters<Cluster["eval"]>) => client.eval(...call),
+    };
+    const warnings: string[] = [];
+    const store = new RedisStore(wrong as unknown as Cluster, { prefix: "wrong", denyCacheMs: 0 });
+    createGuard(store, warnings);
+    await Promise.all(wrong.nodes().map((node) => node.ping()));
+    const asked = await Promise.all(keys(40).flatMap((key) => Array.from({ length: 45 }, () => store.consume(policy, key, 1))));
+    keys(40).forEach((_, i) => expect(asked.slice(i * 45, (i + 1) * 45).filter(({ allowed }) => allowed)).toHaveLength(40));
+    expect(warnings).toEqual([expect.stringContaining("most keys were not on the node")]);
+    await forget();
+    await store.consume(policy, "alone", 1);
+    expect(await scriptCalls()).toBe(1);
+  });
+
   describe("consumeTogether", () => {
     const onMaster = (master: number, count: number): string[] => keys(2_000).filter((key) => masterOf(key) === master).slice(0, count);
 
