@@ -19,9 +19,9 @@ const MOST_LIMITERS = 128;
  * Several limiters as one, such as those of a user, their tenant and the whole service: all are charged or none.
  *
  * Limiters over one store that has `consumeTogether` are charged in one atomic step, if it can take their keys
- * together. Other limiters are charged in
- * order, and when one refuses, those before it get their tokens back; until then another caller may be refused because
- * of them. So write the limiter that refuses most first. Where the refund fails, the tokens stay taken.
+ * together. Other limiters are charged in order, and when one refuses, those before it get their tokens back; until
+ * then another caller may be refused because of them. So write the limiter that refuses most first. Where the refund
+ * fails, the tokens stay taken.
  *
  * A limiter with `shadow: true` counts and never refuses. A store that fails is handled as each limiter's
  * `onStoreError` says. When all allow, the decision is degraded if one of theirs is. Throws a TypeError for an object

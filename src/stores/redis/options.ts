@@ -14,9 +14,9 @@ export interface RedisStoreOptions {
   /** Whether the client talks to a cluster. Default: detected from the client. */
   readonly cluster?: boolean | undefined;
   /**
-   * For clusters older than Redis 7: the number of hash tags to spread keys over, from 1 to 256. Keys with one tag share
-   * calls. 16 suit up to five masters. Each key begins with its tag, so another number makes all buckets full once.
-   * Default: no hash tags.
+   * For clusters older than Redis 7: the number of hash tags to spread keys over, from 1 to 256. Keys with one tag
+   * share calls. 16 suit up to five masters. Each key begins with its tag, so another number makes all buckets full
+   * once. Default: no hash tags.
    */
   readonly spread?: number | undefined;
   /** Returns milliseconds, for tests. Default: the server's clock, the only clock that several processes share. */

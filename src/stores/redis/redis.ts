@@ -66,8 +66,8 @@ export class RedisStore implements AsyncStore {
    * Takes all of at most 128 charges or none. Always asks the server.
    *
    * A cluster changes several keys in one step only if they are on one node, and before Redis 7 only if they share a
-   * hash tag. For other keys it rejects with a StoreError with `"ERR_STORE_APART"`, and takes nothing. With a hash tag in
-   * `prefix`, such as `"{sluice}"`, it works for all keys.
+   * hash tag. For other keys it rejects with a StoreError with `"ERR_STORE_APART"`, and takes nothing. With a hash tag
+   * in `prefix`, such as `"{sluice}"`, it works for all keys.
    */
   readonly consumeTogether = (charges: readonly Charge[]): Promise<readonly Decision[]> => this.#consumeTogether(charges);
 

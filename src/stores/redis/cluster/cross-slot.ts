@@ -16,7 +16,9 @@ ARGV[first + count + 1] = nil
 ${SCRIPT.trim()}
 `;
 
-/** Whether a server refused to run a script, so that nothing was changed, in a state where it still answers refusals. */
+/**
+ * Whether a server refused to run a script, so that nothing was changed, in a state where it still answers refusals.
+ */
 export function isRefusedWhole({ message }: Error): boolean {
   return /^(?:OOM|READONLY|MISCONF|NOREPLICAS|MASTERDOWN|CLUSTERDOWN) /.test(message) && !isFromWithin(message);
 }

@@ -5,7 +5,7 @@ export type NodeClient = IoredisLike | NodeRedisLike;
 
 interface IoredisNode extends IoredisLike {
   readonly status?: unknown;
-  readonly options?: { readonly host?: unknown; readonly port?: unknown; readonly keyPrefix?: unknown };
+  readonly options?: { readonly host?: string; readonly port?: number; readonly keyPrefix?: unknown };
 }
 
 interface NodeRedisNode extends NodeRedisLike {
