@@ -167,7 +167,7 @@ forNode.rateLimit({ policy: () => "free", key: () => "ann" });
 forNode.rateLimit({ policy: "unlimited", key: () => "ann" });
 // @ts-expect-error
 ({ pro, banned: "banned" }) satisfies Record<string, Tier>;
-expectTypeOf<Refuse["status"]>().toEqualTypeOf<400 | 401 | 403 | 429 | 500 | 503>();
+expectTypeOf<Refuse["status"]>().toEqualTypeOf<400 | 401 | 403 | 429 | 499 | 500 | 503>();
 
 // Undefined is the same as left out.
 
