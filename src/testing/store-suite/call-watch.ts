@@ -33,7 +33,7 @@ export class CallWatch {
     if (!store.sync && store.recall !== undefined) watched["recall"] = store.recall.bind(store);
     for (const method of METHODS) {
       // The suite's own keys may be among those that a store with this member cannot take together.
-      if (typeof store[method] !== "function" || (method === "consumeTogether" && store.takesTogether !== undefined)) continue;
+      if (typeof store[method] !== "function" || (method === "consumeTogether" && store.takesTogether)) continue;
       watched[method] = (...args: unknown[]): unknown => {
         const answer = (store[method] as (...args: unknown[]) => unknown)(...args);
         const later = typeof (answer as PromiseLike<unknown> | undefined)?.then === "function";

@@ -24,9 +24,14 @@ export function spreadPrefix(prefix: string, count: number, keyPrefix: string): 
  * it, so that every process has the same tags. Frozen: other tags would give every key another name.
  */
 export function hashTags(count: number): readonly string[] {
-  const tags: string[] = [];
-  // Holes are not counted.
-  for (let number = 0; Object.keys(tags).length < count; number++) tags[rangeOf(String(number), count)] ??= String(number);
+  const tags = Array.from({ length: count }, () => "");
+  let missing = count;
+  for (let number = 0; missing > 0; number++) {
+    const range = rangeOf(String(number), count);
+    if (tags[range] !== "") continue;
+    tags[range] = String(number);
+    missing -= 1;
+  }
   return tags;
 }
 
