@@ -17,7 +17,7 @@ const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SE
 const services = [
   "test/docs-compile.test.ts",
   "test/adapters/browser.test.ts",
-  "test/stores/{redis,postgres}/*.test.ts",
+  "test/stores/{redis,postgres}/**/*.test.ts",
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
   "test/guard/slow-server.test.ts",

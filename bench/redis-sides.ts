@@ -3,8 +3,9 @@ import type { ClientRateLimitInfo } from "express-rate-limit";
 import { RedisStore as PeerStore } from "rate-limit-redis";
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { createClient, createCluster } from "redis";
+import { createCluster as createCluster6 } from "redis6";
 import { createLimiter, perHour, type Decision } from "../dist/index.js";
-import { RedisStore } from "../dist/redis.js";
+import { RedisStore, type RedisStoreOptions } from "../dist/redis.js";
 import { fromStore, PATIENT_MS, type Side } from "./measure.js";
 
 export const SLUICE = "sluice";
@@ -14,7 +15,7 @@ export const FLOOR = "bare GET (floor)";
 
 /** One client library, connected, with one connection for each side so that none queues behind another. */
 export interface Client {
-  readonly name: "ioredis" | "node-redis";
+  readonly name: "ioredis" | "node-redis" | "node-redis 6";
   readonly allowed: readonly Side[];
   readonly denied: readonly Side[];
   close(): Promise<void>;
@@ -56,14 +57,16 @@ export async function overCluster(name: Client["name"], ports: readonly number[]
       await client.ping();
       return { client, get: (key) => client.get(key), raw };
     }
-    const client = createCluster({ rootNodes: ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) });
+    const create = name === "node-redis" ? createCluster : (createCluster6 as unknown as typeof createCluster);
+    const client = create({ rootNodes: ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) });
     closings.push(() => client.destroy());
     await client.connect();
     return { client, get: (key) => client.get(key), raw };
   };
   const floor = await connect();
   const bare: Side = { name: FLOOR, ask: (key) => floor.get(`bare:${key}`), allows: (found) => found === null };
-  const allowed = [sluice(await connect(), false), flexible(await connect(), false), bare];
+  const spread: Side = { ...sluice(await connect(), false, { spread: 16, prefix: "spread" }), name: `${SLUICE}, spread 16` };
+  const allowed = [sluice(await connect(), false), spread, flexible(await connect(), false), bare];
   return { name, allowed, denied: [], close: async () => closings.forEach((close) => close()) };
 }
 
@@ -88,13 +91,13 @@ async function sides(connect: () => Promise<Connection>): Promise<Pick<Client, "
   };
 }
 
-function sluice({ client }: Connection, denied: boolean): Side {
+function sluice({ client }: Connection, denied: boolean, options: RedisStoreOptions = {}): Side {
   const limiter = createLimiter({
     policy: denied
       ? { name: "denied", capacity: 1, refill: perHour(1) }
       : // Slow enough that buckets live on from visit to visit, as the peer's counters do.
         { name: "allowed", capacity: 10_000, refill: perHour(10_000) },
-    store: new RedisStore(client as Redis),
+    store: new RedisStore(client as Redis, options),
     storeTimeoutMs: PATIENT_MS,
   });
   return { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed };

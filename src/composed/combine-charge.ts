@@ -1,6 +1,6 @@
 import type { Decision } from "../core/decision.js";
 import type { Store } from "../port/store.js";
-import type { LimiterCharge } from "../limiter/charge.js";
+import { storeCharges, type LimiterCharge } from "../limiter/charge.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 
@@ -22,6 +22,15 @@ export function groupsOf(limiters: readonly Limiter[]): number[][] {
     if (!alone) byStore.set(store, group);
   });
   return groups;
+}
+
+/** The groups of one call: what their store cannot take together is taken one after another. */
+export function splitGroups(groups: readonly number[][], charges: readonly LimiterCharge[]): readonly number[][] {
+  return groups.flatMap((group) => {
+    const inGroup = group.map((i) => charges[i] as LimiterCharge);
+    const isApart = group.length > 1 && inGroup[0]?.limiter.store.takesTogether?.(storeCharges(inGroup)) === false;
+    return isApart ? group.map((i) => [i]) : [group];
+  });
 }
 
 /** Gives back what a charge took. Where the refund fails, the tokens stay taken: less is granted then, never more. */

@@ -8,7 +8,7 @@ import { requireMethod, type ConsumeOptions } from "../limiter/arguments.js";
 import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { tookNothing } from "../limiter/refund.js";
-import { groupsOf, peekCharge, undoCharge } from "./combine-charge.js";
+import { groupsOf, peekCharge, splitGroups, undoCharge } from "./combine-charge.js";
 import type { Combined, CombinedDecision } from "./combined.js";
 import { attachSubject } from "./subject.js";
 
@@ -18,9 +18,10 @@ const MOST_LIMITERS = 128;
 /**
  * Several limiters as one, such as those of a user, their tenant and the whole service: all are charged or none.
  *
- * Limiters over one store that has `consumeTogether` are charged in one atomic step. Other limiters are charged in
- * order, and when one refuses, those before it get their tokens back; until then another caller may be refused because
- * of them. So write the limiter that refuses most first. Where the refund fails, the tokens stay taken.
+ * Limiters over one store that has `consumeTogether` are charged in one atomic step, if it can take their keys
+ * together. Other limiters are charged in order, and when one refuses, those before it get their tokens back; until
+ * then another caller may be refused because of them. So write the limiter that refuses most first. Where the refund
+ * fails, the tokens stay taken.
  *
  * A limiter with `shadow: true` counts and never refuses. A store that fails is handled as each limiter's
  * `onStoreError` says. When all allow, the decision is degraded if one of theirs is. Throws a TypeError for an object
@@ -73,7 +74,7 @@ export function combine<const L extends readonly Limiter[]>(limiters: L): Combin
   return combined as unknown as Combined<L>;
 
   function consume(charges: readonly LimiterCharge[]): CombinedDecision | Promise<CombinedDecision> {
-    return thenOne(chargeAll(charges, groups), (decisions) => {
+    return thenOne(chargeAll(charges, splitGroups(groups, charges)), (decisions) => {
       const decision = decisionOfAll(limiters, decisions);
       charged.set(decision, decision.allowed ? charges : []);
       // It has the name of one limiter's policy, and that limiter must not give it back.

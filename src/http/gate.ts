@@ -163,9 +163,9 @@ function limitersOf<Request, Rest extends readonly unknown[]>(options: CheckedOp
   const { limiter, charges } = options;
   if (limiter !== undefined) return [limiter];
   const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, (options as Partial<LimiterOptions<Store>>)[name]])) as Partial<LimiterOptions<Store>>;
-  const store = own.store === undefined ? defaultStore(own.clock) : own.store;
-  if (charges.length > 1 && store?.consumeTogether === undefined) {
-    throw new TypeError("Expected the store of `charges` to have `consumeTogether`, got one without it. Give a Redis Cluster's `prefix` a hash tag, or stack rate limits");
+  const store: Store = own.store === undefined ? defaultStore(own.clock) : own.store;
+  if (charges.length > 1 && (!store?.consumeTogether || store.takesTogether)) {
+    throw new TypeError("Expected the store of `charges` to have `consumeTogether`, got one without it. Give a cluster's `prefix` a hash tag");
   }
   return charges.map(({ policy }) => createLimiter<Store>({ ...own, store, policy: typeof policy === "function" ? PICKED : policy }));
 }

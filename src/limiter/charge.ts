@@ -61,8 +61,13 @@ export function chargeGroup(group: readonly LimiterCharge[]): readonly Decision[
   return thenOne(decided, (decisions) => report(group, decisions, store.sync ? undefined : monotonicClock() - sentAt));
 }
 
+/** What their store is asked to take. */
+export function storeCharges(group: readonly LimiterCharge[]): readonly Charge[] {
+  return group.map(({ policy, encoded, cost }) => ({ policy, key: encoded, cost }));
+}
+
 function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
-  const charges: Charge[] = group.map(({ policy, encoded, cost }) => ({ policy, key: encoded, cost }));
+  const charges = storeCharges(group);
   return thenOne(store.consumeTogether?.(charges) as readonly Decision[] | Promise<readonly Decision[]>, (decisions) => {
     const isComplete = Array.isArray(decisions) && decisions.length === charges.length;
     if (!isComplete) throw new TypeError(expected("store.consumeTogether()", `a list of ${charges.length} decisions`, decisions));

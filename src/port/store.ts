@@ -62,6 +62,11 @@ export interface StoreMethods<Sync extends boolean> {
    */
   consumeTogether?(charges: readonly Charge[]): MaybePromise<Sync, readonly Decision[]>;
   /**
+   * Whether `consumeTogether` can take these charges, for a store that can only take some. Answers at once. Absent when
+   * it can always take them.
+   */
+  takesTogether?(charges: readonly Charge[]): boolean;
+  /**
    * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0
    * given back, up to full. Refunds, debits and settlements are this.
    *
@@ -99,7 +104,7 @@ export interface Charge {
 export type Guard = (store: Store, setup: GuardSetup) => GuardedStore;
 
 /** The codes of the warnings that a {@link Guard} gives. */
-export type StoreWarningCode = "SLUICE_STORE_UNAVAILABLE" | "SLUICE_STORE_SLOW" | "SLUICE_STORE_BUG";
+export type StoreWarningCode = "SLUICE_STORE_UNAVAILABLE" | "SLUICE_STORE_SLOW" | "SLUICE_STORE_BUG" | "SLUICE_REDIS_SLOTS";
 
 /** What a limiter hands to a {@link Guard}. */
 export interface GuardSetup {

@@ -56,7 +56,8 @@ export function keyPrefixOf(client: RedisClient): string {
 
 /** Whether a cluster refused a call before it ran the script, because its keys are moving between two nodes. */
 export function isTryAgain(error: unknown): boolean {
-  return messageOf(error).includes("TRYAGAIN");
+  // After TRYAGAIN, ioredis asks one node after another, and in the end tells the last redirection.
+  return /TRYAGAIN|redirections\. Last error: ReplyError: (?:ASK|MOVED) /.test(messageOf(error));
 }
 
 /**

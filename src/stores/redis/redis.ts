@@ -13,45 +13,23 @@ import { sharesWork } from "../../platform.js";
 import type { PendingConsume } from "../../guard/call.js";
 import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
-import { Batcher, type PendingResult, type BatchItem } from "./batch.js";
+import type { PendingResult } from "./batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
+import { spreadPrefix } from "./cluster/hash-tags.js";
+import { RequestRouter, type BatchedRequest, type RequestResult } from "./cluster/request-router.js";
 import { DenyCache, type CallStart } from "../shared/deny-cache.js";
+import type { RedisStoreOptions } from "./options.js";
 import { readReply, RedisPart, writeRequests, type StoreRequest } from "./protocol.js";
 import { SCRIPT } from "./script.js";
-import { hasHashTag, slotOf } from "./slot.js";
+import { hasHashTag } from "./slot.js";
 import type { Snapshot } from "../shared/snapshot.js";
 
 export type { IoredisLike, NodeRedisLike, RedisClient, UpstashLike } from "./client.js";
+export type { RedisStoreOptions } from "./options.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
-
-/** The options of a {@link RedisStore}. */
-export interface RedisStoreOptions {
-  /** The beginning of every key. Default `"sluice"`. Services with the same prefix on one server share buckets. */
-  readonly prefix?: string | undefined;
-  /** Milliseconds for which a denial is repeated without asking the server. 0 asks every time. Default 1000. */
-  readonly denyCacheMs?: number | undefined;
-  /**
-   * Whether calls of one tick share a request to the server, up to 128 buckets in each. Default true. Without effect on
-   * Cloudflare Workers and in edge runtimes, where requests share no work.
-   */
-  readonly batch?: boolean | undefined;
-  /** Whether the client talks to a cluster. Default: detected from the client. */
-  readonly cluster?: boolean | undefined;
-  /** Returns milliseconds, for tests. Default: the server's clock, the only clock that several processes share. */
-  readonly clock?: Clock | undefined;
-}
-
-interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
-  readonly parts: readonly RedisPart[];
-}
-
-/** One decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
-type RequestResult = Decision | readonly Decision[] | boolean | undefined;
 
 // Large enough that a decision's share of a call's cost is small. Small enough to block the server for less than 1 ms.
 const LARGEST_BATCH = 128;
-// Enough that a few callers do not wait for each other's calls. Few enough that many callers share calls.
-const MAX_IN_FLIGHT = 4;
 
 /**
  * Keeps buckets in Redis 6.2 or later, or Valkey. One script call decides, atomically and by the server's clock.
@@ -67,44 +45,55 @@ const MAX_IN_FLIGHT = 4;
 export class RedisStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
-  readonly guard: Guard = (store, setup) => guard(store, setup, (...asked) => this.#start(store, ...asked));
+  readonly guard: Guard = (store, setup) => {
+    this.#router.warnWith(setup.warn);
+    return guard(store, setup, (...asked) => this.#start(store, ...asked));
+  };
 
-  readonly #prefix: string;
+  readonly #prefixOf: (key: string) => string;
   readonly #now: () => string;
   readonly #run: RunScript;
-  readonly #largest: number;
   readonly #denials: DenyCache;
-  /** The client's own prefix, to compute slots with. Null when all keys are in one slot, or the server has no slots. */
-  readonly #slotPrefix: string | null;
-  readonly #batchers = new Map<number, Batcher<BatchedRequest, RequestResult>>();
+  readonly #router: RequestRouter;
 
   /**
-   * Takes all of at most 128 charges or none. Always asks the server. Absent on a cluster unless `prefix` has a hash
-   * tag, such as `"{sluice}"`, because a cluster changes several keys in one step only when they share a tag.
+   * On a cluster without a hash tag in `prefix`: whether one call can take the charges, as far as the client knows.
+   * Absent otherwise, where `consumeTogether` can always take them.
    */
-  readonly consumeTogether?: (charges: readonly Charge[]) => Promise<readonly Decision[]>;
+  readonly takesTogether?: (charges: readonly Charge[]) => boolean;
+
+  /**
+   * Takes all of at most 128 charges or none. Always asks the server.
+   *
+   * A cluster changes several keys in one step only if they are on one node, and before Redis 7 only if they share a
+   * hash tag. For other keys it rejects with a StoreError with `"ERR_STORE_APART"`, and takes nothing. With a hash tag
+   * in `prefix`, such as `"{sluice}"`, it works for all keys.
+   */
+  readonly consumeTogether = (charges: readonly Charge[]): Promise<readonly Decision[]> => this.#consumeTogether(charges);
 
   /**
    * Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument, and a TypeError for a client
    * that cannot work: a promise, a pipeline, a client with callbacks.
    */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
-    const own = checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
+    const own = checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "spread", "clock"]);
     this.#run = scriptRunner(client, SCRIPT);
-    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), clock } = own;
+    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
     for (const [name, value] of Object.entries({ batch, cluster })) {
       if (typeof value !== "boolean") throw new TypeError(expected(name, "true or false", value));
     }
     if (typeof prefix !== "string") throw new TypeError(expected("prefix", "a string", prefix));
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
-    this.#prefix = `${prefix}:`;
     this.#now = clock === undefined ? () => "" : () => String(readClock(clock));
-    const ownPrefix = keyPrefixOf(client);
-    this.#slotPrefix = cluster && !hasHashTag(ownPrefix + this.#prefix) ? ownPrefix : null;
-    if (this.#slotPrefix === null) this.consumeTogether = (charges) => this.#consumeTogether(charges);
+    const keyPrefix = keyPrefixOf(client);
+    const isOneSlot = hasHashTag(`${keyPrefix}${prefix}:`);
+    this.#prefixOf = spread === undefined ? () => `${prefix}:` : spreadPrefix(`${prefix}:`, spread, keyPrefix);
     // Requests that share no work (law L15) share no call.
-    this.#largest = batch && sharesWork() ? LARGEST_BATCH : 1;
+    const largest = batch && sharesWork() ? LARGEST_BATCH : 1;
+    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined } : null;
+    this.#router = new RequestRouter((requests, run) => this.#send(requests, run), largest, setup);
+    if (setup !== null) this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
   }
 
@@ -188,26 +177,15 @@ export class RedisStore implements AsyncStore {
   }
 
   #add<A extends RequestResult>(what: StoreRequest["what"], parts: readonly RedisPart[], pending: PendingResult<A>): void {
-    this.#batcherOf(parts[0] as RedisPart).add({ what, parts, size: parts.length, pending: pending as PendingResult<unknown> });
+    this.#router.add({ what, parts, size: parts.length, pending: pending as PendingResult<unknown> });
   }
 
-  // One batcher per slot in use, so at most 16,384.
-  #batcherOf(part: RedisPart): Batcher<BatchedRequest, RequestResult> {
-    const slot = this.#slotPrefix === null ? 0 : slotOf(this.#slotPrefix + part.name);
-    let batcher = this.#batchers.get(slot);
-    if (batcher === undefined) {
-      batcher = new Batcher((requests) => this.#send(requests), this.#largest, MAX_IN_FLIGHT);
-      this.#batchers.set(slot, batcher);
-    }
-    return batcher;
-  }
-
-  async #send(requests: readonly BatchedRequest[]): Promise<ReadonlyArray<RequestResult | Error>> {
+  async #send(requests: readonly BatchedRequest[], run = this.#run): Promise<ReadonlyArray<RequestResult | Error>> {
     const { keys, args } = writeRequests(requests, this.#now());
     const start = this.#denials.startCall();
     let reply: unknown;
     try {
-      reply = await this.#run(keys, args);
+      reply = await run(keys, args);
     } catch (error) {
       if (requests.length === 1 || !isTryAgain(error)) throw withoutCommand(error);
       return this.#sendApart(requests);
@@ -242,7 +220,7 @@ export class RedisStore implements AsyncStore {
   }
 
   #part(policy: Policy, key: string, tokens: Costs): RedisPart {
-    return new RedisPart(this.#prefix, policy, shortKey(policy, key), tokens);
+    return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens);
   }
 }
 

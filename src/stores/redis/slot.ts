@@ -1,3 +1,6 @@
+/** The number of slots of a cluster. */
+export const SLOTS = 16_384;
+
 /**
  * The Redis Cluster slot of a key: CRC16 of its hash tag, or of the whole key when it has none, modulo 16384.
  *
@@ -9,7 +12,7 @@ export function slotOf(key: string): number {
   // Most keys are ASCII, and encoding them would take longer than the checksum.
   if (/^[\0-\x7F]*$/.test(hashed)) for (let i = 0; i < hashed.length; i++) crc = addByte(crc, hashed.charCodeAt(i));
   else for (const byte of new TextEncoder().encode(hashed)) crc = addByte(crc, byte);
-  return crc % 16_384;
+  return crc % SLOTS;
 }
 
 // Eight steps of the division by x^16 + x^12 + x^5 + 1 at once. As fast as a table, and needs none.

@@ -32,7 +32,8 @@ export class CallWatch {
     const watched: Record<string, unknown> = { sync: store.sync, clock: store.clock, guard: store.guard };
     if (!store.sync && store.recall !== undefined) watched["recall"] = store.recall.bind(store);
     for (const method of METHODS) {
-      if (typeof store[method] !== "function") continue;
+      // The suite's own keys may be among those that a store with this member cannot take together.
+      if (typeof store[method] !== "function" || (method === "consumeTogether" && store.takesTogether)) continue;
       watched[method] = (...args: unknown[]): unknown => {
         const answer = (store[method] as (...args: unknown[]) => unknown)(...args);
         const later = typeof (answer as PromiseLike<unknown> | undefined)?.then === "function";

@@ -95,7 +95,8 @@ describeWith("redis-server", "Redis clients", () => {
     test.each(Object.keys(onCluster))("%s", async (name) => {
       const { client, close } = await (onCluster[name] as (ports: readonly number[]) => Promise<Connected>)(cluster.ports);
       await works(client, { prefix: name });
-      for (const prefix of [name, "", "{}", "{", "}{"]) expect([prefix, new RedisStore(client, { prefix }).consumeTogether]).toEqual([prefix, undefined]);
+      for (const prefix of [name, "", "{}", "{", "}{"]) expect([prefix, new RedisStore(client, { prefix }).takesTogether]).toEqual([prefix, expect.any(Function)]);
+      expect(new RedisStore(client, { prefix: "{tag}" }).takesTogether).toBeUndefined();
       await worksTogether(client, { prefix: `{${name}}` });
       await close();
     });

@@ -1,0 +1,34 @@
+import { SCRIPT } from "../script.js";
+
+/**
+ * The script of `script.ts` for keys in any slots of one node. Needs Redis 7 or Valkey.
+ *
+ * The call has no KEYS, which must share a slot. The keys follow the other arguments, and their number is the last
+ * argument. Without KEYS no node redirects the call, and a redirected call would be unsafe: after ASK, a node treats a
+ * key that has not arrived yet as absent, which is a full bucket. Here each `GET` of a key that is not on this node
+ * fails instead, and so does the `GET` of an absent key while its slot moves away. Such a key is answered with nil.
+ */
+export const CROSS_SLOT_SCRIPT = `#!lua flags=allow-cross-slot-keys
+local KEYS, count = {}, tonumber(ARGV[#ARGV])
+local first = #ARGV - count - 1
+for i = 1, count do KEYS[i], ARGV[first + i] = ARGV[first + i], nil end
+ARGV[first + count + 1] = nil
+${SCRIPT.trim()}
+`;
+
+/**
+ * Whether a server refused to run a script, so that nothing was changed, in a state where it still answers refusals.
+ */
+export function isRefusedWhole({ message }: Error): boolean {
+  return /^(?:OOM|READONLY|MISCONF|NOREPLICAS|MASTERDOWN|CLUSTERDOWN) /.test(message) && !isFromWithin(message);
+}
+
+/** Whether a server cannot run {@link CROSS_SLOT_SCRIPT}, or forbids it. Nothing was changed. */
+export function isUnsupported({ message }: Error): boolean {
+  return /^(?:ERR|NOPERM) /.test(message) && !isFromWithin(message);
+}
+
+// A script that fails half-way has changed some records. Servers name the script in such an error.
+function isFromWithin(message: string): boolean {
+  return / script: |@user_script/.test(message);
+}

@@ -1,0 +1,202 @@
+import type { Decision } from "../../../core/decision.js";
+import type { GuardSetup } from "../../../port/store.js";
+import { StoreError } from "../../shared/store-error.js";
+import { Batcher, HANDED_ON, type BatchItem } from "../batch.js";
+import { scriptRunner, type RedisClient, type RunScript } from "../client.js";
+import type { RedisPart, StoreRequest } from "../protocol.js";
+import { slotOf } from "../slot.js";
+import { CROSS_SLOT_SCRIPT, isRefusedWhole, isUnsupported } from "./cross-slot.js";
+import { nodeFinder, type NodeClient } from "./node-clients.js";
+
+/** A request, and where its result goes. */
+export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
+  readonly parts: readonly RedisPart[];
+  /** Whether it was sent to a node that did not have all of its keys. */
+  readonly wasApart?: boolean;
+}
+
+/** One decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
+export type RequestResult = Decision | readonly Decision[] | boolean | undefined;
+
+/** Sends requests in one script call: by `run`, or by the client's own way to the slot of the first key. */
+export type SendRequests = (requests: readonly BatchedRequest[], run?: RunScript) => Promise<ReadonlyArray<RequestResult | Error>>;
+
+/** How a store's keys are spread over a cluster. */
+export interface ClusterSetup {
+  readonly client: RedisClient;
+  /** What the client puts before every key. */
+  readonly keyPrefix: string;
+  /** Whether calls to one node may carry keys of several slots. */
+  readonly byNode: boolean;
+}
+
+type RequestBatcher = Batcher<BatchedRequest, RequestResult>;
+
+// Enough that a few callers do not wait for each other's calls. Few enough that many callers share calls.
+const MAX_IN_FLIGHT = 4;
+// Many more than one slot that moves can account for in so short a time.
+const SAMPLE = 1_024;
+
+/**
+ * Decides which requests share a call. On one node, and under a hash tag, all of them do.
+ *
+ * On a cluster, consumes and peeks of one node share a call, if the node runs {@link CROSS_SLOT_SCRIPT}. A key that was
+ * not on that node is asked about again, through the client and with its own slot alone: the client follows slots that
+ * move. All other requests share a call with those of their slot.
+ */
+export class RequestRouter {
+  readonly #send: SendRequests;
+  readonly #largest: number;
+  readonly #cluster: ClusterSetup | null;
+  // One per slot in use, so at most 16,384.
+  readonly #bySlot = new Map<number, RequestBatcher>();
+  readonly #byNode = new WeakMap<NodeClient, RequestBatcher>();
+  /** Null when no call may carry keys of several slots. */
+  #findNode: ((slot: number) => NodeClient | undefined) | null;
+  #warn: GuardSetup["warn"] | null = null;
+  #asked = 0;
+  #missed = 0;
+
+  constructor(send: SendRequests, largest: number, cluster: ClusterSetup | null) {
+    this.#send = send;
+    this.#largest = largest;
+    this.#cluster = cluster;
+    this.#findNode = cluster?.byNode ? nodeFinder(cluster.client) : null;
+  }
+
+  /** Whether any requests can share a call. */
+  get isOneSlot(): boolean {
+    return this.#cluster === null;
+  }
+
+  /** Where to report that a cluster's nodes refuse calls about several slots. */
+  warnWith(warn: GuardSetup["warn"]): void {
+    this.#warn = warn;
+  }
+
+  add(request: BatchedRequest): void {
+    const { what, parts } = request;
+    if (parts.length > 1) return this.#addTogether(request);
+    const slot = this.#slotOf(parts[0] as RedisPart);
+    // The first thing that these two do with a key is a GET, which fails for a key that is elsewhere.
+    const node = this.#largest > 1 && (what === "c" || what === "p") ? this.#findNode?.(slot) : undefined;
+    (node === undefined ? this.#batcherOfSlot(slot) : this.#batcherOfNode(node)).add(request);
+  }
+
+  /** Whether one call can carry all the parts, as far as the client knows. */
+  canCarry(parts: readonly RedisPart[]): boolean {
+    return this.#batcherOfAll(parts) !== undefined;
+  }
+
+  #addTogether(request: BatchedRequest): void {
+    const batcher = this.#batcherOfAll(request.parts);
+    if (batcher !== undefined) batcher.add(request);
+    else if (this.#findNode === null || request.parts.every((part) => this.#findNode?.(this.#slotOf(part)))) request.pending.reject(apart());
+    else void this.#addAfterPeeks(request);
+  }
+
+  #batcherOfAll(parts: readonly RedisPart[]): RequestBatcher | undefined {
+    const [slot, ...slots] = new Set(parts.map((part) => this.#slotOf(part)));
+    if (slots.length === 0) return this.#batcherOfSlot(slot as number);
+    const node = this.#findNode?.(slot as number);
+    return node !== undefined && slots.every((each) => this.#findNode?.(each) === node) ? this.#batcherOfNode(node) : undefined;
+  }
+
+  #slotOf(part: RedisPart): number {
+    return this.#cluster === null ? 0 : slotOf(this.#cluster.keyPrefix + part.name);
+  }
+
+  #batcherOfSlot(slot: number): RequestBatcher {
+    let batcher = this.#bySlot.get(slot);
+    if (batcher === undefined) {
+      batcher = new Batcher((requests) => this.#send(requests), this.#largest, MAX_IN_FLIGHT);
+      this.#bySlot.set(slot, batcher);
+    }
+    return batcher;
+  }
+
+  #batcherOfNode(node: NodeClient): RequestBatcher {
+    let batcher = this.#byNode.get(node);
+    if (batcher === undefined) {
+      const run = scriptRunner(node, CROSS_SLOT_SCRIPT);
+      const prefix = (this.#cluster as ClusterSetup).keyPrefix;
+      const runThere: RunScript = (keys, args) => run([], [...args, ...keys.map((key) => prefix + key), String(keys.length)]);
+      batcher = new Batcher((requests) => this.#sendToNode(runThere, requests), this.#largest, MAX_IN_FLIGHT);
+      this.#byNode.set(node, batcher);
+    }
+    return batcher;
+  }
+
+  async #sendToNode(run: RunScript, requests: readonly BatchedRequest[]): Promise<ReadonlyArray<RequestResult | Error | typeof HANDED_ON>> {
+    if (requests.length === 1 && requests[0]?.parts.length === 1) return this.#send(requests);
+    let results: ReadonlyArray<RequestResult | Error>;
+    try {
+      results = await this.#send(requests, run);
+    } catch (thrown) {
+      const error = thrown as Error;
+      if (isUnsupported(error)) this.#goBySlot(error.message);
+      else if (!isRefusedWhole(error)) throw error;
+      return requests.map((request) => this.#askAgain(request, error));
+    }
+    const missed = results.filter(isMissing).length;
+    this.#learn(requests.length, missed);
+    return missed === 0 ? results : results.map((result, i) => (isMissing(result) ? this.#askAgain(requests[i] as BatchedRequest, null) : result));
+  }
+
+  // Alone, because while a slot moves a call with two of its keys may fail. Also after a refusal of the whole call, for
+  // the script of one slot can tell refusals without memory or the right to write. `error` is that refusal.
+  #askAgain(request: BatchedRequest, error: Error | null): typeof HANDED_ON {
+    const { parts, pending } = request;
+    if (parts.length === 1) {
+      const fail = (reason: unknown): void => pending.reject(reason);
+      this.#send([request]).then(([result]) => (result instanceof Error ? fail(result) : pending.resolve(result)), fail);
+    } else if (error === null && !request.wasApart) void this.#addAfterPeeks(request);
+    else pending.reject(error === null || this.#findNode === null ? apart() : error);
+    return HANDED_ON;
+  }
+
+  // A client learns where a slot is when a call about one key is redirected. A peek also tells another program's value
+  // from a key that is elsewhere.
+  async #addAfterPeeks(request: BatchedRequest): Promise<void> {
+    const peek = (part: RedisPart): Promise<unknown> =>
+      new Promise((resolve, reject) => this.#batcherOfSlot(this.#slotOf(part)).add({ what: "p", parts: [part], size: 1, pending: { resolve, reject } }));
+    try {
+      await Promise.all(request.parts.map(peek));
+      const batcher = this.#batcherOfAll(request.parts);
+      if (batcher === undefined) throw apart();
+      batcher.add({ ...request, wasApart: true });
+    } catch (error) {
+      request.pending.reject(error);
+    }
+  }
+
+  // A proxy may run the script and send it to any node, so that most keys are missing there.
+  #learn(asked: number, missed: number): void {
+    this.#asked += asked;
+    this.#missed += missed;
+    if (this.#asked < SAMPLE) return;
+    if (this.#missed > this.#asked / 2) this.#goBySlot("most keys were not on the node that the client names for their slots");
+    this.#asked = this.#missed = 0;
+  }
+
+  #goBySlot(reason: string): void {
+    if (this.#findNode === null) return;
+    this.#findNode = null;
+    this.#warn?.(
+      "SLUICE_REDIS_SLOTS",
+      `Redis Cluster does not decide for several slots in one call: ${reason}. Each slot gets a call of its own, so many callers need up to six times the CPU time. Use Redis 7 or Valkey, or set \`spread\``,
+    );
+  }
+}
+
+// Also the answer for another program's value, of which the call about it alone tells.
+function isMissing(result: unknown): boolean {
+  return result instanceof StoreError && result.code === "ERR_STORE_FOREIGN_VALUE";
+}
+
+function apart(): StoreError {
+  return new StoreError(
+    "ERR_STORE_APART",
+    'Expected the buckets of `charges` on one node of the cluster, got several nodes. Give the store a `prefix` with a hash tag, such as "{sluice}", or charge one after another.',
+  );
+}

@@ -1,0 +1,86 @@
+// Slots of an own cluster that move from node to node, as `redis-cli --cluster reshard` moves them: in steps that a test can stop at.
+import { Redis } from "ioredis";
+import { slotOf } from "../../src/stores/redis/slot.js";
+import type { OwnCluster } from "./own-redis.js";
+
+interface Node {
+  readonly client: Redis;
+  readonly port: number;
+  readonly id: string;
+}
+
+/** Moves slots of a cluster. */
+export class SlotMover {
+  readonly #nodes: readonly Node[];
+
+  private constructor(nodes: readonly Node[]) {
+    this.#nodes = nodes;
+  }
+
+  static async of({ ports }: OwnCluster): Promise<SlotMover> {
+    return new SlotMover(
+      await Promise.all(
+        ports.map(async (port) => {
+          const client = new Redis(port);
+          return { client, port, id: String(await client.cluster("MYID")) };
+        }),
+      ),
+    );
+  }
+
+  close(): void {
+    for (const { client } of this.#nodes) client.disconnect();
+  }
+
+  /** The place among the masters of the node that has the slot. */
+  async ownerOf(slot: number): Promise<number> {
+    const ranges = (await (this.#nodes[0] as Node).client.cluster("SLOTS")) as unknown as [number, number, [string, number]][];
+    const range = ranges.find(([from, to]) => slot >= from && slot <= to);
+    return this.#nodes.findIndex(({ port }) => port === range?.[2][1]);
+  }
+
+  /** Begins to move a slot: its keys stay where they are, and new ones are made on the other node. */
+  async begin(slot: number, from: number, to: number): Promise<void> {
+    const [source, target] = [this.#nodes[from], this.#nodes[to]] as [Node, Node];
+    await target.client.cluster("SETSLOT", slot, "IMPORTING", source.id);
+    await source.client.cluster("SETSLOT", slot, "MIGRATING", target.id);
+  }
+
+  /**
+   * Moves the keys of the slot one by one, and then the slot. Finish one slot after another: a node that takes over a
+   * slot claims again what it has not yet been told to have given away.
+   */
+  async finish(slot: number, from: number, to: number): Promise<void> {
+    const [source, target] = [this.#nodes[from], this.#nodes[to]] as [Node, Node];
+    for (;;) {
+      const [key] = (await source.client.cluster("GETKEYSINSLOT", slot, 1)) as string[];
+      if (key === undefined) break;
+      await source.client.migrate("127.0.0.1", target.port, key, 0, 5_000);
+    }
+    for (const { client } of [target, source, ...this.#nodes]) await client.cluster("SETSLOT", slot, "NODE", target.id);
+  }
+
+  /** Moves two slots to the next nodes. Both are on their way before either has moved. */
+  async moveTwo(slots: readonly [number, number]): Promise<void> {
+    const ways: [number, number, number][] = [];
+    for (const slot of slots) {
+      const from = await this.ownerOf(slot);
+      ways.push([slot, from, (from + 1) % this.#nodes.length]);
+    }
+    for (const way of ways) await this.begin(...way);
+    for (const way of ways) await this.finish(...way);
+  }
+}
+
+/** `count` keys whose names lie in one slot, for each of `slots` slots. `name` says what the store calls a key. */
+export function keysOfSlots(slots: number, count: number, name: (key: string) => string): ReadonlyMap<number, readonly string[]> {
+  const found = new Map<number, string[]>();
+  const full = (): [number, string[]][] => [...found].filter(([, keys]) => keys.length >= count);
+  for (let number = 0; full().length < slots; number += 1_000) {
+    for (let i = number; i < number + 1_000; i++) {
+      const slot = slotOf(name(`key ${i}`));
+      found.set(slot, [...(found.get(slot) ?? []), `key ${i}`]);
+    }
+  }
+  return new Map(full().slice(0, slots).map(([slot, keys]) => [slot, keys.slice(0, count)]));
+}
