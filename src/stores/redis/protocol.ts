@@ -33,8 +33,14 @@ export class RedisPart implements StorePart {
   }
 }
 
+/** The keys and arguments of a script. */
+export interface ScriptCall {
+  readonly keys: string[];
+  readonly args: string[];
+}
+
 /** The script's keys and arguments, as `script.ts` describes them. An empty `now` means the server's clock. */
-export function writeRequests(requests: readonly StoreRequest[], now: string): { keys: string[]; args: string[] } {
+export function writeRequests(requests: readonly StoreRequest[], now: string): ScriptCall {
   const keys: string[] = [];
   const args = [now, ""];
   // The index of each policy in ARGV, which counts from 1.
@@ -100,8 +106,7 @@ class ReplyReader {
 
   /** Throws unless all entries were read. */
   end(): void {
-    const got = this.#entries.length;
-    if (got !== this.#next) throw new StoreError("ERR_STORE_REPLY", `Expected ${this.#next} entries in the reply, got ${got}. ${CHECK_CLIENT}`);
+    checkLength(this.#entries, this.#next);
   }
 
   read({ what, parts }: StoreRequest): Snapshot[] | Error {
@@ -133,8 +138,16 @@ function foreignValue(name: string): StoreError {
   );
 }
 
-// The script writes the largest numbers as text. Some clients can be configured to return all numbers as strings.
-function wholeOf(entry: unknown): number {
+/** Throws a StoreError with `"ERR_STORE_REPLY"` unless a reply has so many entries. */
+export function checkLength({ length }: readonly unknown[], wanted: number): void {
+  if (length !== wanted) throw new StoreError("ERR_STORE_REPLY", `Expected ${wanted} entries in the reply, got ${length}. ${CHECK_CLIENT}`);
+}
+
+/**
+ * The number in an entry of a reply. Throws a StoreError with `"ERR_STORE_REPLY"` for anything else. The script writes
+ * the largest numbers as text, and some clients can be configured to return all numbers as strings.
+ */
+export function wholeOf(entry: unknown): number {
   const number = typeof entry === "string" ? Number(entry) : entry;
   if (!Number.isInteger(number)) throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the reply, got ${typeof entry}. ${CHECK_CLIENT}`);
   return number as number;

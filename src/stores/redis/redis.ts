@@ -16,8 +16,10 @@ import { checkCharges } from "../shared/charges.js";
 import { Batcher, type PendingResult, type BatchItem } from "./batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
 import { DenyCache, type CallStart } from "../shared/deny-cache.js";
+import { LoneCalls, type LoneCall } from "./lone.js";
 import { readReply, RedisPart, writeRequests, type StoreRequest } from "./protocol.js";
 import { SCRIPT } from "./script.js";
+import { LONE_SCRIPT } from "./script-lone.js";
 import { hasHashTag, slotOf } from "./slot.js";
 import type { Snapshot } from "../shared/snapshot.js";
 
@@ -72,6 +74,8 @@ export class RedisStore implements AsyncStore {
   readonly #prefix: string;
   readonly #now: () => string;
   readonly #run: RunScript;
+  readonly #runLone: RunScript;
+  readonly #lone = new LoneCalls();
   readonly #largest: number;
   readonly #denials: DenyCache;
   /** The client's own prefix, to compute slots with. Null when all keys are in one slot, or the server has no slots. */
@@ -91,6 +95,7 @@ export class RedisStore implements AsyncStore {
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
     const own = checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "clock"]);
     this.#run = scriptRunner(client, SCRIPT);
+    this.#runLone = scriptRunner(client, LONE_SCRIPT);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), clock } = own;
     for (const [name, value] of Object.entries({ batch, cluster })) {
       if (typeof value !== "boolean") throw new TypeError(expected(name, "true or false", value));
@@ -202,17 +207,30 @@ export class RedisStore implements AsyncStore {
     return batcher;
   }
 
-  async #send(requests: readonly BatchedRequest[]): Promise<ReadonlyArray<RequestResult | Error>> {
-    const { keys, args } = writeRequests(requests, this.#now());
+  // Not async, like what it calls: see `Batcher`.
+  #send(requests: readonly BatchedRequest[]): Promise<ReadonlyArray<RequestResult | Error>> {
+    const now = this.#now();
+    const [first] = requests as readonly [BatchedRequest];
+    const lone = requests.length === 1 ? this.#lone.write(first, now) : null;
+    return lone === null ? this.#sendTogether(requests, now) : this.#sendLone(first, lone, now);
+  }
+
+  #sendLone(request: BatchedRequest, call: LoneCall, now: string): Promise<ReadonlyArray<RequestResult | Error>> {
     const start = this.#denials.startCall();
-    let reply: unknown;
-    try {
-      reply = await this.#run(keys, args);
-    } catch (error) {
-      if (requests.length === 1 || !isTryAgain(error)) throw withoutCommand(error);
-      return this.#sendApart(requests);
-    }
-    return readReply(reply, requests).map((each, i) => (each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start)));
+    return this.#runLone(call.keys, call.args).then((reply) => {
+      // Rare: a record in other numbers, a block, or another program's value.
+      if (reply === null) return this.#sendTogether([request], now);
+      return [this.#resultOf(request, [this.#lone.read(reply, call, request)], start)];
+    }, failWithoutCommand);
+  }
+
+  #sendTogether(requests: readonly BatchedRequest[], now: string): Promise<ReadonlyArray<RequestResult | Error>> {
+    const { keys, args } = writeRequests(requests, now);
+    const start = this.#denials.startCall();
+    return this.#run(keys, args).then(
+      (reply) => readReply(reply, requests).map((each, i) => (each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start))),
+      (error: unknown) => (requests.length > 1 && isTryAgain(error) ? this.#sendApart(requests) : failWithoutCommand(error)),
+    );
   }
 
   // While a slot moves, its keys are on two nodes. Only calls with one key are certain to reach the right node.
@@ -244,6 +262,10 @@ export class RedisStore implements AsyncStore {
   #part(policy: Policy, key: string, tokens: Costs): RedisPart {
     return new RedisPart(this.#prefix, policy, shortKey(policy, key), tokens);
   }
+}
+
+function failWithoutCommand(error: unknown): never {
+  throw withoutCommand(error);
 }
 
 const ownConsume = RedisStore.prototype.consume;
