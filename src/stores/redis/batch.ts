@@ -13,8 +13,11 @@ export interface BatchItem<Result> {
   readonly pending: PendingResult<Result>;
 }
 
+/** In place of a result: the item was handed to another batcher, which settles it. */
+export const HANDED_ON = Symbol("handed on");
+
 /** Sends a batch. Resolves to one entry per item, in order; an error fails that item alone. */
-export type SendBatch<Item, Result> = (batch: readonly Item[]) => Promise<ReadonlyArray<Result | Error>>;
+export type SendBatch<Item, Result> = (batch: readonly Item[]) => Promise<ReadonlyArray<Result | Error | typeof HANDED_ON>>;
 
 /**
  * Collects items into batches: the items of one tick, and the items that arrive while `maxInFlight` calls are in
@@ -75,14 +78,23 @@ export class Batcher<Item extends BatchItem<Result>, Result> {
     this.#inFlight += 1;
     this.#sizeInFlight += size;
     // Not an async function: each promise more costs a lone item one turn of the microtask queue.
-    this.#send(batch).then(
+    this.#start(batch).then(
       (results) => this.#settle(batch, size, ({ pending }, i) => {
-        const result = results[i] as Result | Error;
+        const result = results[i] as Result | Error | typeof HANDED_ON;
+        if (result === HANDED_ON) return;
         if (result instanceof Error) pending.reject(result);
         else pending.resolve(result);
       }),
       (error: unknown) => this.#settle(batch, size, ({ pending }) => pending.reject(error)),
     );
+  }
+
+  #start(batch: readonly Item[]): ReturnType<SendBatch<Item, Result>> {
+    try {
+      return this.#send(batch);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
   }
 
   #settle(batch: readonly Item[], size: number, settle: (item: Item, i: number) => void): void {

@@ -90,19 +90,23 @@ export function scriptRunner(client: RedisClient, script: string): RunScript {
   const isShared = sharesWork();
   let sha: string | Promise<string> | undefined;
 
-  // Servers forget scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so this run is the first.
-  const send = (hash: string, keys: string[], args: string[]): Promise<unknown> =>
-    run.bySha(hash, keys, args).then(undefined, (error: unknown) => {
-      if (!isUnknownScript(error)) throw error;
-      return run.byText(script, keys, args);
+  // Whatever way a call takes, its reply passes through as many promises, so that replies keep their order.
+  return (keys, args) =>
+    new Promise((resolve, reject) => {
+      const send = (hash: string): void => {
+        Promise.resolve(run.bySha(hash, keys, args)).then(resolve, (error: unknown) => {
+          // Servers forget scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so this run is the
+          // first.
+          if (isUnknownScript(error)) run.byText(script, keys, args).then(resolve, reject);
+          else reject(error);
+        });
+      };
+      if (typeof sha === "string") return send(sha);
+      // One promise, so that calls keep their order. Requests that share none (law L15) compute the hash until one knows it.
+      const computed = sha ?? sha1(script);
+      if (isShared) sha = computed;
+      computed.then((hash) => send((sha = hash))).catch(reject);
     });
-  return (keys, args) => {
-    if (typeof sha === "string") return send(sha, keys, args);
-    // One promise, so that calls keep their order. Requests that share none (law L15) compute the hash until one knows it.
-    const computed = sha ?? sha1(script);
-    if (isShared) sha = computed;
-    return computed.then((hash) => send((sha = hash), keys, args));
-  };
 }
 
 interface ScriptCalls {

@@ -1,6 +1,6 @@
 import type { Limit } from "../../core/limit.js";
-import { Snapshot, type StorePart } from "../shared/snapshot.js";
-import { checkLength, wholeOf, type ScriptCall, type StoreRequest } from "./protocol.js";
+import type { Snapshot, StorePart } from "../shared/snapshot.js";
+import { checkLength, snapshotOf, wholeOf, type ScriptCall, type StoreRequest } from "./protocol.js";
 
 // What a short answer counts the milliseconds in.
 const UNITS = 2 ** 32;
@@ -27,22 +27,21 @@ export class LoneCalls {
 
   /** What a reply says. Throws a StoreError with `"ERR_STORE_REPLY"` for any other reply. */
   read(reply: unknown, { since }: LoneCall, { parts: [part] }: StoreRequest): Snapshot {
-    let at = since;
-    let number: number;
+    const limit = (part as StorePart).policy.limits[0] as Limit;
     if (Array.isArray(reply)) {
       checkLength(reply, 2);
-      [at, number] = [wholeOf(reply[0]), wholeOf(reply[1])];
+      const at = wholeOf(reply[0]);
       this.#since = at - SLACK_MS;
-    } else number = wholeOf(reply);
-    const fits = number >= 0;
-    let spent = fits ? number : -1 - number;
-    if (!Array.isArray(reply)) {
-      at += Math.floor(spent / UNITS);
-      spent %= UNITS;
+      return snapshotOf(at, wholeOf(reply[1]), limit);
     }
-    const { unitsPerMs, unitsPerToken } = (part as StorePart).policy.limits[0] as Limit;
-    return new Snapshot(at, [{ spent, at, unitsPerMs, unitsPerToken }], fits);
+    const number = wholeOf(reply);
+    const [ms, spent] = number < 0 ? apart(-1 - number) : apart(number);
+    return snapshotOf(since + ms, number < 0 ? -1 - spent : spent, limit);
   }
+}
+
+function apart(answer: number): [ms: number, spent: number] {
+  return [Math.floor(answer / UNITS), answer % UNITS];
 }
 
 /** A call of the script for lone decisions. */

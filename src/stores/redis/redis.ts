@@ -13,10 +13,10 @@ import { sharesWork } from "../../platform.js";
 import type { PendingConsume } from "../../guard/call.js";
 import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
-import { Batcher, type PendingResult, type BatchItem } from "./batch.js";
+import { Batcher, HANDED_ON, type BatchItem, type PendingResult, type SendBatch } from "./batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
 import { DenyCache, type CallStart } from "../shared/deny-cache.js";
-import { LoneCalls, type LoneCall } from "./lone.js";
+import { LoneCalls } from "./lone.js";
 import { readReply, RedisPart, writeRequests, type StoreRequest } from "./protocol.js";
 import { SCRIPT } from "./script.js";
 import { LONE_SCRIPT } from "./script-lone.js";
@@ -45,6 +45,8 @@ export interface RedisStoreOptions {
 
 interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
   readonly parts: readonly RedisPart[];
+  /** Whether the script for lone decisions left it to the other one. */
+  readonly wasLone?: boolean;
 }
 
 /** One decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
@@ -208,19 +210,17 @@ export class RedisStore implements AsyncStore {
   }
 
   // Not async, like what it calls: see `Batcher`.
-  #send(requests: readonly BatchedRequest[]): Promise<ReadonlyArray<RequestResult | Error>> {
+  #send(requests: readonly BatchedRequest[]): ReturnType<SendBatch<BatchedRequest, RequestResult>> {
     const now = this.#now();
     const [first] = requests as readonly [BatchedRequest];
-    const lone = requests.length === 1 ? this.#lone.write(first, now) : null;
-    return lone === null ? this.#sendTogether(requests, now) : this.#sendLone(first, lone, now);
-  }
-
-  #sendLone(request: BatchedRequest, call: LoneCall, now: string): Promise<ReadonlyArray<RequestResult | Error>> {
+    const call = requests.length === 1 && !first.wasLone ? this.#lone.write(first, now) : null;
+    if (call === null) return this.#sendTogether(requests, now);
     const start = this.#denials.startCall();
     return this.#runLone(call.keys, call.args).then((reply) => {
-      // Rare: a record in other numbers, a block, or another program's value.
-      if (reply === null) return this.#sendTogether([request], now);
-      return [this.#resultOf(request, [this.#lone.read(reply, call, request)], start)];
+      if (reply !== null) return [this.#resultOf(first, [this.#lone.read(reply, call, first)], start)];
+      // Rare: a record in other numbers, a block, or another program's value. Nothing was written.
+      this.#batcherOf(first.parts[0] as RedisPart).add({ ...first, wasLone: true });
+      return [HANDED_ON];
     }, failWithoutCommand);
   }
 
