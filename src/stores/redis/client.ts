@@ -95,14 +95,19 @@ export function scriptRunner(client: RedisClient, script: string): RunScript {
     new Promise((resolve, reject) => {
       const send = (hash: string): void => {
         Promise.resolve(run.bySha(hash, keys, args)).then(resolve, (error: unknown) => {
+          if (!isUnknownScript(error)) return reject(error);
           // Servers forget scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so this run is the
           // first.
-          if (isUnknownScript(error)) run.byText(script, keys, args).then(resolve, reject);
-          else reject(error);
+          try {
+            Promise.resolve(run.byText(script, keys, args)).then(resolve, reject);
+          } catch (thrown) {
+            reject(thrown);
+          }
         });
       };
       if (typeof sha === "string") return send(sha);
-      // One promise, so that calls keep their order. Requests that share none (law L15) compute the hash until one knows it.
+      // One promise, so that calls keep their order. Requests that share none (law L15) compute the hash until one
+      // knows it.
       const computed = sha ?? sha1(script);
       if (isShared) sha = computed;
       computed.then((hash) => send((sha = hash))).catch(reject);
@@ -147,8 +152,8 @@ interface CommandClient {
   readonly _commandOptions?: unknown;
 }
 
-// True for one node. The method of a cluster and the one of a sentinel take more arguments. A wrapper that
-// measures or traces may take any.
+// True for one node. The method of a cluster and the one of a sentinel take more arguments. A wrapper that measures or
+// traces may take any.
 function takesCommands(client: NodeRedisLike): client is NodeRedisLike & CommandClient {
   const { sendCommand, isOpen } = client as { readonly sendCommand?: unknown; readonly isOpen?: unknown };
   return typeof sendCommand === "function" && sendCommand.length === 2 && typeof isOpen === "boolean" && !isCluster(client);

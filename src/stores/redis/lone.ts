@@ -7,7 +7,9 @@ const UNITS = 2 ** 32;
 // Short answers count from a minute before the last long one, because nodes of a cluster differ in their clocks.
 const SLACK_MS = 60_000;
 
-/** Writes the calls of the script for lone decisions, and reads its replies, both as `script-lone.ts` describes them. */
+/**
+ * Writes the calls of the script for lone decisions, and reads its replies, both as `script-lone.ts` describes them.
+ */
 export class LoneCalls {
   #since = 0;
 

@@ -1,8 +1,10 @@
 import type { Bucket } from "../../core/bucket.js";
 import { sameCosts, type Costs, type Limit } from "../../core/limit.js";
+import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
+import type { BatchItem, SendBatch } from "./batch.js";
 import { Snapshot, type StorePart } from "../shared/snapshot.js";
 
 /** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
@@ -32,6 +34,19 @@ export class RedisPart implements StorePart {
     return this.prefix + nameOfShort(this.policy, this.key);
   }
 }
+
+/** A request, and where its result goes. */
+export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
+  readonly parts: readonly RedisPart[];
+  /** Whether the script for lone decisions left it to the other one. */
+  readonly wasLone?: boolean;
+}
+
+/** One decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
+export type RequestResult = Decision | readonly Decision[] | boolean | undefined;
+
+/** Sends requests in one call. */
+export type SendRequests = SendBatch<BatchedRequest, RequestResult>;
 
 /** The keys and arguments of a script. */
 export interface ScriptCall {

@@ -13,44 +13,20 @@ import { sharesWork } from "../../platform.js";
 import type { PendingConsume } from "../../guard/call.js";
 import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
-import { Batcher, HANDED_ON, type BatchItem, type PendingResult, type SendBatch } from "./batch.js";
+import { Batcher, HANDED_ON, type PendingResult } from "./batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
 import { DenyCache, type CallStart } from "../shared/deny-cache.js";
 import { LoneCalls } from "./lone.js";
-import { readReply, RedisPart, writeRequests, type StoreRequest } from "./protocol.js";
+import type { RedisStoreOptions } from "./options.js";
+import { readReply, RedisPart, writeRequests, type BatchedRequest, type RequestResult, type SendRequests, type StoreRequest } from "./protocol.js";
 import { SCRIPT } from "./script.js";
 import { LONE_SCRIPT } from "./script-lone.js";
 import { hasHashTag, slotOf } from "./slot.js";
 import type { Snapshot } from "../shared/snapshot.js";
 
+export type { RedisStoreOptions } from "./options.js";
 export type { IoredisLike, NodeRedisLike, RedisClient, UpstashLike } from "./client.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
-
-/** The options of a {@link RedisStore}. */
-export interface RedisStoreOptions {
-  /** The beginning of every key. Default `"sluice"`. Services with the same prefix on one server share buckets. */
-  readonly prefix?: string | undefined;
-  /** Milliseconds for which a denial is repeated without asking the server. 0 asks every time. Default 1000. */
-  readonly denyCacheMs?: number | undefined;
-  /**
-   * Whether calls of one tick share a request to the server, up to 128 buckets in each. Default true. Without effect on
-   * Cloudflare Workers and in edge runtimes, where requests share no work.
-   */
-  readonly batch?: boolean | undefined;
-  /** Whether the client talks to a cluster. Default: detected from the client. */
-  readonly cluster?: boolean | undefined;
-  /** Returns milliseconds, for tests. Default: the server's clock, the only clock that several processes share. */
-  readonly clock?: Clock | undefined;
-}
-
-interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
-  readonly parts: readonly RedisPart[];
-  /** Whether the script for lone decisions left it to the other one. */
-  readonly wasLone?: boolean;
-}
-
-/** One decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
-type RequestResult = Decision | readonly Decision[] | boolean | undefined;
 
 // Large enough that a decision's share of a call's cost is small. Small enough to block the server for less than 1 ms.
 const LARGEST_BATCH = 128;
@@ -210,7 +186,7 @@ export class RedisStore implements AsyncStore {
   }
 
   // Not async, like what it calls: see `Batcher`.
-  #send(requests: readonly BatchedRequest[]): ReturnType<SendBatch<BatchedRequest, RequestResult>> {
+  #send(requests: readonly BatchedRequest[]): ReturnType<SendRequests> {
     const now = this.#now();
     const [first] = requests as readonly [BatchedRequest];
     const call = requests.length === 1 && !first.wasLone ? this.#lone.write(first, now) : null;
@@ -224,7 +200,7 @@ export class RedisStore implements AsyncStore {
     }, failWithoutCommand);
   }
 
-  #sendTogether(requests: readonly BatchedRequest[], now: string): Promise<ReadonlyArray<RequestResult | Error>> {
+  #sendTogether(requests: readonly BatchedRequest[], now: string): ReturnType<SendRequests> {
     const { keys, args } = writeRequests(requests, now);
     const start = this.#denials.startCall();
     return this.#run(keys, args).then(
@@ -234,9 +210,9 @@ export class RedisStore implements AsyncStore {
   }
 
   // While a slot moves, its keys are on two nodes. Only calls with one key are certain to reach the right node.
-  async #sendApart(requests: readonly BatchedRequest[]): Promise<ReadonlyArray<RequestResult | Error>> {
+  async #sendApart(requests: readonly BatchedRequest[]): ReturnType<SendRequests> {
     const results = await Promise.allSettled(requests.map((request) => this.#send([request])));
-    return results.map((result) => (result.status === "fulfilled" ? (result.value[0] as RequestResult | Error) : (result.reason as Error)));
+    return results.map((result) => (result.status === "fulfilled" ? result.value[0] : (result.reason as Error)));
   }
 
   #resultOf({ what, parts }: BatchedRequest, snapshots: readonly Snapshot[], start: CallStart): RequestResult | Error {
