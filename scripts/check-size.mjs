@@ -14,7 +14,7 @@ const budgets = {
   "./hono": 18_000,
   "./web": 17_600,
   "./memory": 4_600,
-  "./redis": 16_100,
+  "./redis": 17_300,
   "./postgres": 15_550,
   "./cas": 9_700,
   "./http": 19_300,
@@ -24,7 +24,7 @@ const budgets = {
   "./testing": 43_950, // never in production
   "createLimiter only": 8_650,
   "rateLimit of express only": 18_050,
-  "createLimiter and RedisStore": 21_150,
+  "createLimiter and RedisStore": 22_400,
   "createFetch only": 6_050, // 6,000, and 50 for Workers
   "createWaiter beside createLimiter": 3_350, // with what a gate needs of a waiter,
   "TokenBucket only": 3_000,
