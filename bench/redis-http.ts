@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { inRounds, median, printSamples, type Sample, type Side } from "./measure.js";
+import { inRounds, median, printSamples, ratio, type Sample, type Side } from "./measure.js";
 import type { RedisServer } from "./redis-server.js";
+import { goal } from "./results.js";
 import { EXPRESS, FLOOR, PEER, SLUICE, type Client } from "./redis-sides.js";
 
 const LOADER = fileURLToPath(new URL("./http-loader.mjs", import.meta.url));
@@ -29,6 +30,10 @@ export async function throughHttp(client: Client, redis: RedisServer, rounds: nu
       return sample;
     });
     printSamples(title, results, PEER);
+    const against = (of: (sample: Sample) => number) => ratio(results.get(SLUICE) ?? [], results.get(PEER) ?? [], of);
+    const name = `${client.name}, HTTP, ${connections} connections`;
+    goal(`${name}: requests/s`, against(({ perSecond }) => perSecond), { atLeast: connections === 4 ? 0.95 : 1.2 });
+    if (connections === 4) goal(`${name}: p99`, against(({ p99Ms }) => p99Ms), { atMost: 1 });
     console.log(`sluice: ${median(perCall).toFixed(1)} decisions in a call`);
   }
 }

@@ -1,9 +1,10 @@
 import { Cluster, Redis } from "ioredis";
+import { Redis as Redis6 } from "ioredis6";
 import type { ClientRateLimitInfo } from "express-rate-limit";
 import { RedisStore as PeerStore } from "rate-limit-redis";
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { createClient, createCluster } from "redis";
-import { createCluster as createCluster6 } from "redis6";
+import { createClient as createClient6, createCluster as createCluster6 } from "redis6";
 import { createLimiter, perHour, type Decision } from "../dist/index.js";
 import { RedisStore, type RedisStoreOptions } from "../dist/redis.js";
 import { fromStore, PATIENT_MS, type Side } from "./measure.js";
@@ -13,9 +14,12 @@ export const PEER = "rate-limiter-flexible";
 export const EXPRESS = "rate-limit-redis";
 export const FLOOR = "bare GET (floor)";
 
+/** The client libraries, by the major version that they are measured in: 5 where none is named. */
+export type ClientName = "ioredis" | "ioredis 6" | "node-redis" | "node-redis 6";
+
 /** One client library, connected, with one connection for each side so that none queues behind another. */
 export interface Client {
-  readonly name: "ioredis" | "node-redis" | "node-redis 6";
+  readonly name: ClientName;
   readonly allowed: readonly Side[];
   readonly denied: readonly Side[];
   close(): Promise<void>;
@@ -31,10 +35,10 @@ interface Connection {
 const HUGE = 2 ** 31;
 
 /** The sides over ioredis. */
-export async function overIoredis(port: number): Promise<Client> {
-  const clients: Redis[] = [];
+export async function overIoredis(port: number, name: "ioredis" | "ioredis 6" = "ioredis"): Promise<Client> {
+  const clients: Array<Redis | Redis6> = [];
   const connect = async (): Promise<Connection> => {
-    const client = new Redis({ port, host: "127.0.0.1" });
+    const client = name === "ioredis" ? new Redis({ port, host: "127.0.0.1" }) : new Redis6({ port, host: "127.0.0.1" });
     clients.push(client);
     await client.ping();
     return {
@@ -43,11 +47,11 @@ export async function overIoredis(port: number): Promise<Client> {
       raw: ([command, ...rest]) => client.call(command as string, ...rest),
     };
   };
-  return { name: "ioredis", ...(await sides(connect)), close: async () => clients.forEach((client) => client.disconnect()) };
+  return { name, ...(await sides(connect)), close: async () => clients.forEach((client) => client.disconnect()) };
 }
 
 /** The sides over a cluster. The peer that needs plain commands has none. */
-export async function overCluster(name: Client["name"], ports: readonly number[]): Promise<Client> {
+export async function overCluster(name: "ioredis" | "node-redis", ports: readonly number[]): Promise<Client> {
   const closings: Array<() => void> = [];
   const raw = (): Promise<never> => Promise.reject(new Error("Not over a cluster"));
   const connect = async (): Promise<Connection> => {
@@ -71,15 +75,15 @@ export async function overCluster(name: Client["name"], ports: readonly number[]
 }
 
 /** The sides over node-redis. */
-export async function overNodeRedis(port: number): Promise<Client> {
+export async function overNodeRedis(port: number, name: "node-redis" | "node-redis 6" = "node-redis"): Promise<Client> {
   const clients: Array<{ destroy(): void }> = [];
   const connect = async (): Promise<Connection> => {
-    const client = createClient({ socket: { port, host: "127.0.0.1" } });
+    const client = name === "node-redis" ? createClient({ socket: { port, host: "127.0.0.1" } }) : createClient6({ socket: { port, host: "127.0.0.1" } });
     clients.push(client);
     await client.connect();
     return { client, get: (key) => client.get(key), raw: (command) => client.sendCommand([...command]) };
   };
-  return { name: "node-redis", ...(await sides(connect)), close: async () => clients.forEach((client) => client.destroy()) };
+  return { name, ...(await sides(connect)), close: async () => clients.forEach((client) => client.destroy()) };
 }
 
 async function sides(connect: () => Promise<Connection>): Promise<Pick<Client, "allowed" | "denied">> {
@@ -106,7 +110,7 @@ function sluice({ client }: Connection, denied: boolean, options: RedisStoreOpti
 function flexible({ client }: Connection, denied: boolean): Side {
   const limiter = new RateLimiterRedis({
     storeClient: client,
-    useRedisPackage: !(client instanceof Redis || client instanceof Cluster),
+    useRedisPackage: !(client instanceof Redis || client instanceof Redis6 || client instanceof Cluster),
     keyPrefix: denied ? "flexible-denied" : "flexible",
     points: denied ? 1 : HUGE,
     duration: 3_600,

@@ -75,7 +75,7 @@ export function goal(
  */
 export const folderOf = (rough: boolean): URL => new URL(rough ? "results/quick/" : "results/local/", import.meta.url);
 
-/** Prints the goals, the machine and the versions of `packages`, and writes the section's JSON unless `--only` ran a part of it; `rough` where it was a short run. */
+/** Prints the goals, the machine and the versions of `packages`, and writes the section's JSON unless `--only` or `--client` ran a part of it; `rough` where it was a short run. */
 export function finish(section: string, packages: readonly string[], more: Readonly<Record<string, string>> = {}, rough = quick): void {
   const machine = `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, ${process.platform} ${process.arch}`;
   const versions = { Node: process.version, ...more, ...Object.fromEntries(packages.map((name) => [name, versionOf(name)])) };
@@ -85,7 +85,7 @@ export function finish(section: string, packages: readonly string[], more: Reado
   }
   console.log(Object.entries(versions).map((pair) => pair.join(" ")).join(", "));
   console.log(`${machine}; load ${load.toFixed(1)} before it began${isBusy(load) ? ": measured on a busy machine" : ""}`);
-  if (process.argv.some((word) => word.startsWith("--only="))) return; // a part would take the place of the whole
+  if (process.argv.some((word) => /^--(?:only|client)=/.test(word))) return; // a part would take the place of the whole
   const results: Results = { section, quick: rough, day: new Date().toISOString().slice(0, 10), machine, load, versions, tables, goals, series };
   const folder = folderOf(rough);
   mkdirSync(folder, { recursive: true });

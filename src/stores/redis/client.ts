@@ -91,21 +91,28 @@ export function scriptRunner(client: RedisClient, script: string): RunScript {
   const isShared = sharesWork();
   let sha: string | Promise<string> | undefined;
 
-  return async (keys, args) => {
-    // One promise, so that calls keep their order. Requests that share none (law L15) compute the hash until one knows
-    // it.
-    if (isShared) sha ??= sha1(script);
-    try {
-      // Awaits the hash only until it is known: each await costs a single call one turn of the microtask queue.
-      if (typeof sha !== "string") sha = await (sha ?? sha1(script));
-      return await run.bySha(sha, keys, args);
-    } catch (error) {
-      // Servers forget scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so this run is the
-      // first.
-      if (!isUnknownScript(error)) throw error;
-      return run.byText(script, keys, args);
-    }
-  };
+  // Whatever way a call takes, its reply passes through as many promises, so that replies keep their order.
+  return (keys, args) =>
+    new Promise((resolve, reject) => {
+      const send = (hash: string): void => {
+        Promise.resolve(run.bySha(hash, keys, args)).then(resolve, (error: unknown) => {
+          if (!isUnknownScript(error)) return reject(error);
+          // Servers forget scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so this run is the
+          // first.
+          try {
+            Promise.resolve(run.byText(script, keys, args)).then(resolve, reject);
+          } catch (thrown) {
+            reject(thrown);
+          }
+        });
+      };
+      if (typeof sha === "string") return send(sha);
+      // One promise, so that calls keep their order. Requests that share none (law L15) compute the hash until one
+      // knows it.
+      const computed = sha ?? sha1(script);
+      if (isShared) sha = computed;
+      computed.then((hash) => send((sha = hash))).catch(reject);
+    });
 }
 
 interface ScriptCalls {
@@ -117,6 +124,12 @@ interface ScriptCalls {
 function callsOf(client: RedisClient): ScriptCalls {
   checkClient(client);
   if (isNodeRedis(client)) {
+    if (takesCommands(client)) {
+      // Half of the client's time, since it makes fewer promises.
+      const send = (name: string, script: string, keys: string[], args: string[]): Promise<unknown> =>
+        client.sendCommand([name, script, String(keys.length), ...keys, ...args], client._commandOptions);
+      return { bySha: (sha, keys, args) => send("EVALSHA", sha, keys, args), byText: (script, keys, args) => send("EVAL", script, keys, args) };
+    }
     return {
       bySha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
       byText: (script, keys, args) => client.eval(script, { keys, arguments: args }),
@@ -132,6 +145,19 @@ function callsOf(client: RedisClient): ScriptCalls {
     bySha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
     byText: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
   };
+}
+
+interface CommandClient {
+  sendCommand(command: readonly string[], options: unknown): Promise<unknown>;
+  /** What `evalSha` passes to `sendCommand` as options. */
+  readonly _commandOptions?: unknown;
+}
+
+// True for one node. The method of a cluster and the one of a sentinel take more arguments. A wrapper that measures or
+// traces may take any.
+function takesCommands(client: NodeRedisLike): client is NodeRedisLike & CommandClient {
+  const { sendCommand, isOpen } = client as { readonly sendCommand?: unknown; readonly isOpen?: unknown };
+  return typeof sendCommand === "function" && sendCommand.length === 2 && typeof isOpen === "boolean" && !isCluster(client);
 }
 
 function isNodeRedis(client: RedisClient): client is NodeRedisLike {

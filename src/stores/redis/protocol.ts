@@ -1,8 +1,11 @@
 import type { Bucket } from "../../core/bucket.js";
-import { sameCosts, type Costs } from "../../core/limit.js";
+import { sameCosts, type Costs, type Limit } from "../../core/limit.js";
+import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
+import type { BatchItem, SendBatch } from "./batch.js";
+import type { RunScript } from "./client.js";
 import { Snapshot, type StorePart } from "../shared/snapshot.js";
 
 /** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
@@ -33,8 +36,29 @@ export class RedisPart implements StorePart {
   }
 }
 
+/** A request, and where its result goes. */
+export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
+  readonly parts: readonly RedisPart[];
+  /** Whether the script for lone decisions left it to the other one. */
+  readonly wasLone?: boolean;
+  /** Whether it was sent to a node of a cluster that did not have all of its keys. */
+  readonly wasApart?: boolean;
+}
+
+/** One decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
+export type RequestResult = Decision | readonly Decision[] | boolean | undefined;
+
+/** Sends requests in one call: by `run`, or by the client's own way to the slot of the first key. */
+export type SendRequests = (requests: readonly BatchedRequest[], run?: RunScript) => ReturnType<SendBatch<BatchedRequest, RequestResult>>;
+
+/** The keys and arguments of a script. */
+export interface ScriptCall {
+  readonly keys: string[];
+  readonly args: string[];
+}
+
 /** The script's keys and arguments, as `script.ts` describes them. An empty `now` means the server's clock. */
-export function writeRequests(requests: readonly StoreRequest[], now: string): { keys: string[]; args: string[] } {
+export function writeRequests(requests: readonly StoreRequest[], now: string): ScriptCall {
   const keys: string[] = [];
   const args = [now, ""];
   // The index of each policy in ARGV, which counts from 1.
@@ -100,11 +124,14 @@ class ReplyReader {
 
   /** Throws unless all entries were read. */
   end(): void {
-    const got = this.#entries.length;
-    if (got !== this.#next) throw new StoreError("ERR_STORE_REPLY", `Expected ${this.#next} entries in the reply, got ${got}. ${CHECK_CLIENT}`);
+    checkLength(this.#entries, this.#next);
   }
 
   read({ what, parts }: StoreRequest): Snapshot[] | Error {
+    const [first] = parts;
+    const only = parts.length === 1 && first?.policy.limits.length === 1 ? this.#entries[this.#next] : null;
+    // Most requests have one limit, and nothing that is rare. Without closures and lists they cost half.
+    if (first !== undefined && typeof only === "number") return [this.#readOne(first.policy.limits[0] as Limit)];
     let foreign: string | null = null;
     const snapshots = parts.map((part) => {
       let fits = true;
@@ -124,6 +151,17 @@ class ReplyReader {
     // A delete may remove another program's value.
     return foreign === null || what === "d" ? snapshots : foreignValue(foreign);
   }
+
+  #readOne(limit: Limit): Snapshot {
+    return snapshotOf(this.#now, wholeOf(this.#entries[this.#next++]), limit);
+  }
+}
+
+/** What one number of a reply says about a key with one limit. */
+export function snapshotOf(at: number, number: number, { unitsPerMs, unitsPerToken }: Limit): Snapshot {
+  // Of a refused part it is -1 minus the units spent.
+  const fits = number >= 0;
+  return new Snapshot(at, [{ spent: fits ? number : -1 - number, at, unitsPerMs, unitsPerToken }], fits);
 }
 
 function foreignValue(name: string): StoreError {
@@ -133,8 +171,16 @@ function foreignValue(name: string): StoreError {
   );
 }
 
-// The script writes the largest numbers as text. Some clients can be configured to return all numbers as strings.
-function wholeOf(entry: unknown): number {
+/** Throws a StoreError with `"ERR_STORE_REPLY"` unless a reply has so many entries. */
+export function checkLength({ length }: readonly unknown[], wanted: number): void {
+  if (length !== wanted) throw new StoreError("ERR_STORE_REPLY", `Expected ${wanted} entries in the reply, got ${length}. ${CHECK_CLIENT}`);
+}
+
+/**
+ * The number in an entry of a reply. Throws a StoreError with `"ERR_STORE_REPLY"` for anything else. The script writes
+ * the largest numbers as text, and some clients can be configured to return all numbers as strings.
+ */
+export function wholeOf(entry: unknown): number {
   const number = typeof entry === "string" ? Number(entry) : entry;
   if (!Number.isInteger(number)) throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the reply, got ${typeof entry}. ${CHECK_CLIENT}`);
   return number as number;

@@ -13,14 +13,16 @@ import { sharesWork } from "../../platform.js";
 import type { PendingConsume } from "../../guard/call.js";
 import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
-import type { PendingResult } from "./batch.js";
+import { HANDED_ON, type PendingResult } from "./batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
 import { spreadPrefix } from "./cluster/hash-tags.js";
-import { RequestRouter, type BatchedRequest, type RequestResult } from "./cluster/request-router.js";
+import { RequestRouter } from "./cluster/request-router.js";
 import { DenyCache, type CallStart } from "../shared/deny-cache.js";
+import { LoneCalls } from "./lone.js";
 import type { RedisStoreOptions } from "./options.js";
-import { readReply, RedisPart, writeRequests, type StoreRequest } from "./protocol.js";
+import { readReply, RedisPart, writeRequests, type BatchedRequest, type RequestResult, type SendRequests, type StoreRequest } from "./protocol.js";
 import { SCRIPT } from "./script.js";
+import { LONE_SCRIPT } from "./script-lone.js";
 import { hasHashTag } from "./slot.js";
 import type { Snapshot } from "../shared/snapshot.js";
 
@@ -53,6 +55,8 @@ export class RedisStore implements AsyncStore {
   readonly #prefixOf: (key: string) => string;
   readonly #now: () => string;
   readonly #run: RunScript;
+  readonly #runLone: RunScript;
+  readonly #lone = new LoneCalls();
   readonly #denials: DenyCache;
   readonly #router: RequestRouter;
 
@@ -78,6 +82,7 @@ export class RedisStore implements AsyncStore {
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
     const own = checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "spread", "clock"]);
     this.#run = scriptRunner(client, SCRIPT);
+    this.#runLone = scriptRunner(client, LONE_SCRIPT);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
     for (const [name, value] of Object.entries({ batch, cluster })) {
       if (typeof value !== "boolean") throw new TypeError(expected(name, "true or false", value));
@@ -180,23 +185,34 @@ export class RedisStore implements AsyncStore {
     this.#router.add({ what, parts, size: parts.length, pending: pending as PendingResult<unknown> });
   }
 
-  async #send(requests: readonly BatchedRequest[], run = this.#run): Promise<ReadonlyArray<RequestResult | Error>> {
-    const { keys, args } = writeRequests(requests, this.#now());
+  // Not async, like what it calls: see `Batcher`. `run` is another way to call the script for batches.
+  #send(requests: readonly BatchedRequest[], run?: RunScript): ReturnType<SendRequests> {
+    const now = this.#now();
+    const [first] = requests as readonly [BatchedRequest];
+    const call = run === undefined && requests.length === 1 && !first.wasLone ? this.#lone.write(first, now) : null;
+    if (call === null) return this.#sendTogether(requests, now, run ?? this.#run);
     const start = this.#denials.startCall();
-    let reply: unknown;
-    try {
-      reply = await run(keys, args);
-    } catch (error) {
-      if (requests.length === 1 || !isTryAgain(error)) throw withoutCommand(error);
-      return this.#sendApart(requests);
-    }
-    return readReply(reply, requests).map((each, i) => (each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start)));
+    return this.#runLone(call.keys, call.args).then((reply) => {
+      if (reply !== null) return [this.#resultOf(first, [this.#lone.read(reply, call, first)], start)];
+      // Rare: a record in other numbers, a block, or another program's value. Nothing was written.
+      this.#router.add({ ...first, wasLone: true });
+      return [HANDED_ON];
+    }, failWithoutCommand);
+  }
+
+  #sendTogether(requests: readonly BatchedRequest[], now: string, run: RunScript): ReturnType<SendRequests> {
+    const { keys, args } = writeRequests(requests, now);
+    const start = this.#denials.startCall();
+    return run(keys, args).then(
+      (reply) => readReply(reply, requests).map((each, i) => (each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start))),
+      (error: unknown) => (requests.length > 1 && isTryAgain(error) ? this.#sendApart(requests) : failWithoutCommand(error)),
+    );
   }
 
   // While a slot moves, its keys are on two nodes. Only calls with one key are certain to reach the right node.
-  async #sendApart(requests: readonly BatchedRequest[]): Promise<ReadonlyArray<RequestResult | Error>> {
+  async #sendApart(requests: readonly BatchedRequest[]): ReturnType<SendRequests> {
     const results = await Promise.allSettled(requests.map((request) => this.#send([request])));
-    return results.map((result) => (result.status === "fulfilled" ? (result.value[0] as RequestResult | Error) : (result.reason as Error)));
+    return results.map((result) => (result.status === "fulfilled" ? result.value[0] : (result.reason as Error)));
   }
 
   #resultOf({ what, parts }: BatchedRequest, snapshots: readonly Snapshot[], start: CallStart): RequestResult | Error {
@@ -222,6 +238,10 @@ export class RedisStore implements AsyncStore {
   #part(policy: Policy, key: string, tokens: Costs): RedisPart {
     return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens);
   }
+}
+
+function failWithoutCommand(error: unknown): never {
+  throw withoutCommand(error);
 }
 
 const ownConsume = RedisStore.prototype.consume;

@@ -51,6 +51,30 @@ describeWith("redis-server", "calls to Redis", () => {
     expect(calls).toEqual([2, 2, 2, 2, 12]);
   });
 
+  test("while four decisions are under way, those that come one by one in a turn of the event loop gather until its end", async () => {
+    const { calls, store } = counting(client, { denyCacheMs: 0 });
+    await store.consume(policy, "a", 1); // the hashes of both scripts are known
+    await store.peek(policy, "a", 0);
+    calls.length = 0;
+    const asked = Array.from({ length: 4 }, (_, i) => store.consume(policy, `key ${i}`, 1));
+    for (let i = 0; i < 3; i++) {
+      for (let tick = 0; tick < 10; tick++) await Promise.resolve();
+      expect(calls).toEqual([4]);
+      asked.push(store.consume(policy, `other ${i}`, 1));
+    }
+    await new Promise(setImmediate);
+    expect(calls).toEqual([4, 3]);
+    await Promise.all(asked);
+    // With fewer under way each leaves at once.
+    calls.length = 0;
+    for (let i = 0; i < 3; i++) {
+      asked.push(store.consume(policy, `key ${i}`, 1));
+      for (let tick = 0; tick < 10; tick++) await Promise.resolve();
+    }
+    expect(calls).toEqual([1, 1, 1]);
+    await Promise.all(asked);
+  });
+
   test("a limiter asks the store's own `consume` where somebody put another in its place", async () => {
     class Logged extends RedisStore {
       readonly asked: string[] = [];
@@ -187,7 +211,8 @@ describeWith("redis-server", "calls to Redis", () => {
     calls.length = 0;
     const others = definePolicy({ name: "tier", capacity: 3, refill: { tokens: 1, everyMs: 777 } });
     expect(await store.consume(others, "a", 1)).toMatchObject({ allowed: false, retryAfterMs: 777 });
-    expect(calls).toEqual([1]);
+    // The script for lone decisions leaves other numbers to the other script, once: then they are settled.
+    expect(calls).toEqual([1, 1]);
   });
 
   test("adjustments and resets of this process are seen at once; those of others within denyCacheMs", async () => {

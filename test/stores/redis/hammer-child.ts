@@ -3,6 +3,7 @@ import { Redis } from "ioredis";
 import { definePolicy, type LimitOptions } from "sluice";
 import { RedisStore, type IoredisLike, type RedisStoreOptions } from "sluice/redis";
 import { readReply, type StoreRequest } from "../../../src/stores/redis/protocol.js";
+import { isLone, readLone } from "./replay-wire.js";
 import type { Tale, Told } from "../../helpers/hammer.js";
 
 const [url, options, limit, ms] = process.argv.slice(2) as [string, string, string, string];
@@ -11,9 +12,18 @@ const policy = definePolicy({ name: "hammer", ...(JSON.parse(limit) as LimitOpti
 const told: Told[] = [];
 const redis = new Redis(url);
 // Every call asks for one token of the one bucket, as many times as it has keys.
-const note = async (count: number, call: Promise<unknown>): Promise<unknown> => {
+const note = async (count: number, rest: string[], call: Promise<unknown>): Promise<unknown> => {
   const reply = await call;
   const one: StoreRequest = { what: "c", parts: [{ policy, name: "one", tokens: 1 }] };
+  const [keys, args] = [rest.slice(0, count), rest.slice(count)];
+  if (isLone({ args })) {
+    // Without an answer, the other script decides next.
+    if (reply !== null) {
+      const { now, fits } = readLone({ keys, args, reply }, one);
+      told.push([now, fits, 1]);
+    }
+    return reply;
+  }
   for (const answer of readReply(reply, Array<StoreRequest>(count).fill(one))) {
     if (answer instanceof Error) throw answer;
     for (const { now, fits } of answer) told.push([now, fits, 1]);
@@ -21,8 +31,8 @@ const note = async (count: number, call: Promise<unknown>): Promise<unknown> => 
   return reply;
 };
 const client: IoredisLike = {
-  evalsha: (sha, count, ...rest) => note(count, redis.evalsha(sha, count, ...rest)),
-  eval: (script, count, ...rest) => note(count, redis.eval(script, count, ...rest)),
+  evalsha: (sha, count, ...rest) => note(count, rest, redis.evalsha(sha, count, ...rest)),
+  eval: (script, count, ...rest) => note(count, rest, redis.eval(script, count, ...rest)),
 };
 const store = new RedisStore(client, JSON.parse(options) as RedisStoreOptions);
 

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
-import { RedisStore } from "sluice/redis";
+import { RedisStore, type RedisClient, type RedisStoreOptions } from "sluice/redis";
 import { storeSuite } from "sluice/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { startRedis, type OwnRedis } from "../../helpers/own-redis.js";
 import { onOneNode, type Connected } from "../../helpers/redis-clients.js";
 import { describeWith, redisUrl } from "../../helpers/services.js";
+import { withoutLone } from "../../helpers/without-lone.js";
 import { bytesInRedis } from "../../helpers/stored-bytes.js";
 
 const lacks = { close: "the client is the caller's", bound: "a key expires when it is full, and the server's own memory bounds the rest" };
@@ -18,18 +19,19 @@ describeWith("redis", "Redis", () => {
   nowhere.on("error", () => undefined);
   afterAll(() => (client.disconnect(), nowhere.disconnect()));
 
-  const switches = [
+  const switches: ReadonlyArray<{ name: string; options: RedisStoreOptions; lacks: typeof lacks; over?: RedisClient }> = [
     { name: "as it comes", options: {}, lacks: { ...lacks, ...stale } },
     { name: "without batches", options: { batch: false }, lacks: { ...lacks, ...stale } },
     { name: "without the deny cache", options: { denyCacheMs: 0 }, lacks },
     { name: "without either", options: { batch: false, denyCacheMs: 0 }, lacks },
+    { name: "without the script for lone decisions", options: { denyCacheMs: 0 }, lacks, over: withoutLone(client) },
   ];
-  describe.each(switches)("$name", ({ options, lacks: all }) => {
+  describe.each(switches)("$name", ({ options, lacks: all, over = client }) => {
     storeSuite({
       test,
       factory: ({ clock, unreachable, empty }) => {
         const prefix = empty ? `kit-${randomUUID()}` : "kit";
-        const store = new RedisStore(unreachable ? nowhere : client, { ...options, prefix, ...(clock && { clock }) });
+        const store = new RedisStore(unreachable ? nowhere : over, { ...options, prefix, ...(clock && { clock }) });
         return { store, storedBytes: () => bytesInRedis(client, prefix) };
       },
       lacks: all,

@@ -28,7 +28,10 @@ const note = (rest: string[], count: number, run: Promise<unknown>, again: boole
   const call: Call = { event, left: unknown.splice(first, first < 0 ? 0 : 1)[0]?.left ?? event, keys: names, args, reply: null };
   calls.push(call);
   run.catch(() => unknown.push(call));
-  return run.then((reply) => (call.reply = reply));
+  return run.then((reply) => {
+    call.reply = reply ?? false;
+    return reply;
+  });
 };
 const client: IoredisLike = {
   evalsha: (sha, count, ...rest) => note(rest, count, redis.evalsha(sha, count, ...rest), false),

@@ -2,10 +2,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Policy } from "sluice";
 import type { Costs, Limit } from "../../../src/core/limit.js";
+import { LoneCalls } from "../../../src/stores/redis/lone.js";
 import { readReply, type StoreRequest } from "../../../src/stores/redis/protocol.js";
 import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
 
-/** A call of the script; the reply is null where the server did not know the script. */
+/** A call of a script; the reply is null where the server did not know it, false where it left the decision to the other one. */
 export interface Call {
   readonly event: number;
   /** When it left for the first time, before the server did not know the script. */
@@ -20,16 +21,34 @@ export interface Answered extends StoreRequest {
   readonly snapshots: readonly Snapshot[];
 }
 
+/** Whether a call runs the script for lone decisions: the other one has at least 12 arguments. */
+export const isLone = ({ args }: Pick<Call, "args">): boolean => args.length < 8;
+
 /** The instant that the call told the script; an empty string for the server's own clock. */
-export const toldInstant = ({ args }: Call): string => args[0] as string;
+export const toldInstant = (call: Call): string => (isLone(call) ? (call.args[6] ?? "") : (call.args[0] as string));
 
 /** The requests of a call in order, each with its answer. */
 export function answersOf(call: Call, policies: readonly Policy[]): Answered[] {
+  if (isLone(call)) {
+    const request = loneRequestOf(call, policies);
+    return [{ ...request, snapshots: [readLone(call, request)] }];
+  }
   const requests = requestsOf(call, policies);
   return readReply(call.reply, requests).map((snapshots, i) => {
     if (snapshots instanceof Error) throw snapshots;
     return { ...(requests[i] as StoreRequest), snapshots };
   });
+}
+
+/** What the script for lone decisions said. */
+export function readLone({ keys, args, reply }: Pick<Call, "keys" | "args" | "reply">, request: StoreRequest): Snapshot {
+  return new LoneCalls().read(reply, { keys, args, since: Number(args[3]) }, request);
+}
+
+function loneRequestOf({ keys, args }: Call, policies: readonly Policy[]): StoreRequest {
+  const [p, q, capacity, , name, tokens = "1"] = args as [string, string, string, string, string, string?];
+  const policy = policies.find(({ limits }) => isDeepStrictEqual(limits.map(numbersOf), [[name, capacity, p, q]])) as Policy;
+  return { what: "c", parts: [{ policy, name: keys[0] as string, tokens: Number(tokens) }] };
 }
 
 /** Reads a call as the script's own documentation says it is to be read. */

@@ -46,12 +46,12 @@ async function run(mode: Mode): Promise<{ steps: number; back: number; line: str
     while (order.length < calls) await once(monitor, "monitor");
     monitor.disconnect();
 
-    const { steps, denials, changes, back, fromMemory, unknownScript } = replay(order, told, mode);
+    const { steps, denials, changes, back, fromMemory, unknownScript, lone, handedOn } = replay(order, told, mode);
     for (const part of [denials, changes, fromMemory]) expect(part).toBeGreaterThan(steps / 20);
-    expect(unknownScript).toBeGreaterThan(0);
+    for (const times of [unknownScript, lone, handedOn]) expect(times).toBeGreaterThan(0);
     const share = (part: number): string => `${part} (${Math.round((part / steps) * 100)} %)`;
     const line =
-      `${PROCESSES} processes: ${steps} steps in ${calls} calls, ${share(denials)} denials, ${share(changes)} changes of numbers, ` +
+      `${PROCESSES} processes: ${steps} steps in ${calls} calls, of which ${lone} lone and ${handedOn} handed on, ${share(denials)} denials, ${share(changes)} changes of numbers, ` +
       `${share(fromMemory)} from memory, ${unknownScript} calls after a flush of the scripts`;
     return { steps, back, line };
   } finally {

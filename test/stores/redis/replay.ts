@@ -9,7 +9,7 @@ import type { Costs, Limit } from "../../../src/core/limit.js";
 import { peek, whileBlocked } from "../../../src/core/decision.js";
 import type { StoreRequest } from "../../../src/stores/redis/protocol.js";
 import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
-import { answersOf, toldInstant, type Call } from "./replay-wire.js";
+import { answersOf, isLone, toldInstant, type Call } from "./replay-wire.js";
 
 /** Whose clock the script reads, and how long denials are remembered. */
 export const modes = {
@@ -73,11 +73,14 @@ export interface Replayed {
   calls: number;
   fromMemory: number;
   unknownScript: number;
+  /** Decisions that the script for lone ones left to the other script. */
+  handedOn: number;
+  lone: number;
 }
 
 /** Throws at the first answer that cannot be right. `order` names, for each call that the server carried out, where it came from. */
 export function replay(order: readonly string[], processes: readonly Told[], mode: Mode): Replayed {
-  const result: Replayed = { steps: 0, denials: 0, changes: 0, back: 0, calls: 0, fromMemory: 0, unknownScript: 0 };
+  const result: Replayed = { steps: 0, denials: 0, changes: 0, back: 0, calls: 0, fromMemory: 0, unknownScript: 0, handedOn: 0, lone: 0 };
   const kept = new Map<string, Records>();
   const last = new Map<string, { now: number; policy: Policy }>();
   const minds = new Map(processes.map((told) => [told.address, { told, next: 0, decided: new Map<string, Decision[][]>(), denials: new Map<string, Denial[]>() }]));
@@ -88,6 +91,7 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
     if (mind === undefined || call === undefined) throw new Error(`A call from ${address} that no process told of`);
     result.calls += 1;
     if (call.reply === null) result.unknownScript += 1;
+    else if (call.reply === false) result.handedOn += 1;
     else carryOut(mind, call);
   }
   for (const { told, next } of minds.values()) if (next < told.calls.length) throw new Error("A call that the server did not see");
@@ -102,6 +106,7 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
 
   function carryOut(mind: Mind, call: Call): void {
     const answers = answersOf(call, policies);
+    if (isLone(call)) result.lone += 1;
     const now = answers[0]?.snapshots[0]?.now as number;
     if (toldInstant(call) !== (mode === "told" ? String(now) : "")) throw new Error("The script's instant is not the one it was given");
     const sent = mode === "told" ? now : (timesOf(mind.told, call.left, call.left)[0] as number);

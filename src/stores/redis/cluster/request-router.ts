@@ -1,25 +1,11 @@
-import type { Decision } from "../../../core/decision.js";
 import type { GuardSetup } from "../../../port/store.js";
 import { StoreError } from "../../shared/store-error.js";
-import { Batcher, HANDED_ON, type BatchItem } from "../batch.js";
+import { Batcher, HANDED_ON } from "../batch.js";
 import { scriptRunner, type RedisClient, type RunScript } from "../client.js";
-import type { RedisPart, StoreRequest } from "../protocol.js";
+import type { BatchedRequest, RedisPart, RequestResult, SendRequests } from "../protocol.js";
 import { slotOf } from "../slot.js";
 import { CROSS_SLOT_SCRIPT, isRefusedWhole, isUnsupported } from "./cross-slot.js";
 import { nodeFinder, type NodeClient } from "./node-clients.js";
-
-/** A request, and where its result goes. */
-export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
-  readonly parts: readonly RedisPart[];
-  /** Whether it was sent to a node that did not have all of its keys. */
-  readonly wasApart?: boolean;
-}
-
-/** One decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
-export type RequestResult = Decision | readonly Decision[] | boolean | undefined;
-
-/** Sends requests in one script call: by `run`, or by the client's own way to the slot of the first key. */
-export type SendRequests = (requests: readonly BatchedRequest[], run?: RunScript) => Promise<ReadonlyArray<RequestResult | Error>>;
 
 /** How a store's keys are spread over a cluster. */
 export interface ClusterSetup {
@@ -127,9 +113,9 @@ export class RequestRouter {
     return batcher;
   }
 
-  async #sendToNode(run: RunScript, requests: readonly BatchedRequest[]): Promise<ReadonlyArray<RequestResult | Error | typeof HANDED_ON>> {
+  async #sendToNode(run: RunScript, requests: readonly BatchedRequest[]): ReturnType<SendRequests> {
     if (requests.length === 1 && requests[0]?.parts.length === 1) return this.#send(requests);
-    let results: ReadonlyArray<RequestResult | Error>;
+    let results: Awaited<ReturnType<SendRequests>>;
     try {
       results = await this.#send(requests, run);
     } catch (thrown) {
@@ -149,7 +135,7 @@ export class RequestRouter {
     const { parts, pending } = request;
     if (parts.length === 1) {
       const fail = (reason: unknown): void => pending.reject(reason);
-      this.#send([request]).then(([result]) => (result instanceof Error ? fail(result) : pending.resolve(result)), fail);
+      this.#send([{ ...request, wasLone: true }]).then(([result]) => (result instanceof Error ? fail(result) : result === HANDED_ON || pending.resolve(result)), fail);
     } else if (error === null && !request.wasApart) void this.#addAfterPeeks(request);
     else pending.reject(error === null || this.#findNode === null ? apart() : error);
     return HANDED_ON;

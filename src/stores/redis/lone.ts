@@ -1,0 +1,53 @@
+import type { Limit } from "../../core/limit.js";
+import type { Snapshot, StorePart } from "../shared/snapshot.js";
+import { checkLength, snapshotOf, wholeOf, type ScriptCall, type StoreRequest } from "./protocol.js";
+
+// What a short answer counts the milliseconds in.
+const UNITS = 2 ** 32;
+// Short answers count from a minute before the last long one, because nodes of a cluster differ in their clocks.
+const SLACK_MS = 60_000;
+
+/**
+ * Writes the calls of the script for lone decisions, and reads its replies, both as `script-lone.ts` describes them.
+ */
+export class LoneCalls {
+  #since = 0;
+
+  /** Null for a request that the other script decides. An empty `now` means the server's clock. */
+  write({ what, parts }: StoreRequest, now: string): LoneCall | null {
+    if (what !== "c" || parts.length > 1) return null;
+    const { policy, tokens, name: key } = parts[0] as StorePart;
+    if (policy.limits.length > 1 || typeof tokens !== "number" || tokens === 0) return null;
+    const { name, capacity, unitsPerMs, unitsPerToken } = policy.limits[0] as Limit;
+    const since = now === "" ? this.#since : 0;
+    const args = [String(unitsPerMs), String(unitsPerToken), String(capacity), String(since), name];
+    // Each argument costs the server and the client time.
+    if (tokens !== 1 || now !== "") args.push(String(tokens));
+    if (now !== "") args.push(now);
+    return { keys: [key], args, since };
+  }
+
+  /** What a reply says. Throws a StoreError with `"ERR_STORE_REPLY"` for any other reply. */
+  read(reply: unknown, { since }: LoneCall, { parts: [part] }: StoreRequest): Snapshot {
+    const limit = (part as StorePart).policy.limits[0] as Limit;
+    if (Array.isArray(reply)) {
+      checkLength(reply, 2);
+      const at = wholeOf(reply[0]);
+      this.#since = at - SLACK_MS;
+      return snapshotOf(at, wholeOf(reply[1]), limit);
+    }
+    const number = wholeOf(reply);
+    const [ms, spent] = number < 0 ? apart(-1 - number) : apart(number);
+    return snapshotOf(since + ms, number < 0 ? -1 - spent : spent, limit);
+  }
+}
+
+function apart(answer: number): [ms: number, spent: number] {
+  return [Math.floor(answer / UNITS), answer % UNITS];
+}
+
+/** A call of the script for lone decisions. */
+export interface LoneCall extends ScriptCall {
+  /** The instant from which its short answer counts. */
+  readonly since: number;
+}

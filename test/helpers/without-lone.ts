@@ -1,0 +1,12 @@
+// A client over which the script for many decides everything.
+import type { Redis } from "ioredis";
+import type { IoredisLike } from "sluice/redis";
+
+/** Answers the script for lone decisions as it answers what it leaves to the other one. That one has 12 arguments at least. */
+export function withoutLone(client: Redis): IoredisLike {
+  const isLone = (count: number, rest: readonly string[]): boolean => rest.length - count < 8;
+  return {
+    evalsha: (sha, count, ...rest) => (isLone(count, rest) ? Promise.resolve(null) : client.evalsha(sha, count, ...rest)),
+    eval: (script, count, ...rest) => (isLone(count, rest) ? Promise.resolve(null) : client.eval(script, count, ...rest)),
+  };
+}
