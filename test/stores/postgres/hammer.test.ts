@@ -7,7 +7,7 @@ import { hammer } from "../../helpers/hammer.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 
 // One for each test, since their clocks differ: a sweep by one clock would take the rows of another.
-const TABLES = { hammer: "sluice_hammer", together: "sluice_together", cut: "sluice_cut" };
+const TABLES = { hammer: "sluice_hammer", sides: "sluice_sides", together: "sluice_together", cut: "sluice_cut" };
 const HAMMERED = { capacity: 50, refill: { tokens: 123, everyMs: 1_000 } };
 
 describeWith("postgres", "under many hands", () => {
@@ -27,7 +27,11 @@ describeWith("postgres", "under many hands", () => {
 
   describe.concurrent("at once", () => {
     test("L1 · bound: four processes get from one key what it has, in every window, and lose nothing", async () => {
-      await hammer("Postgres", "test/stores/postgres/hammer-child.ts", [postgresUrl(), TABLES.hammer], HAMMERED);
+      await hammer("Postgres", "test/stores/postgres/hammer-child.ts", [postgresUrl(), TABLES.hammer], HAMMERED, ["named", "unnamed", "named", "unnamed"]);
+    }, 30_000);
+
+    test("L1 · bound: so do two processes that grant and two of before there was such a function, side by side", async () => {
+      await hammer("Postgres, old and new", "test/stores/postgres/hammer-child.ts", [postgresUrl(), TABLES.sides], HAMMERED, ["named", "unnamed", "older", "older"]);
     }, 30_000);
 
     test("L10 · together: opposite orders on many connections never wait in a circle and never charge half", async () => {
