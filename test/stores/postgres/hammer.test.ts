@@ -22,7 +22,7 @@ describeWith("postgres", "under many hands", () => {
     await admin.end();
   });
   const drop = async (): Promise<void> => {
-    for (const table of Object.values(TABLES)) await admin.query(`DROP TABLE IF EXISTS ${table}; DROP FUNCTION IF EXISTS ${table}_decide`);
+    for (const table of Object.values(TABLES)) await admin.query(`DROP TABLE IF EXISTS ${table}; DROP FUNCTION IF EXISTS ${table}_decide, ${table}_grant`);
   };
 
   describe.concurrent("at once", () => {

@@ -30,7 +30,7 @@ describeWith("postgres", "the way to Postgres goes silent", () => {
     });
   });
   afterAll(async () => {
-    await direct.query(`DROP TABLE ${table}; DROP FUNCTION ${table}_decide`);
+    await direct.query(`DROP TABLE ${table}; DROP FUNCTION ${table}_decide, ${table}_grant`);
     await direct.end();
   });
 
