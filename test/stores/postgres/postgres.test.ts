@@ -40,7 +40,6 @@ describeWith("postgres", "Postgres, a pool of pg", () => {
   });
   describe("as it comes", () => proveOver(() => pool, {}, stale));
   describe("without the deny cache", () => proveOver(() => pool, { denyCacheMs: 0 }, {}));
-  describe("without names", () => proveOver(() => pool, { denyCacheMs: 0, prepare: false }, {}));
   describe("without the function that grants", () => proveOver(() => withoutGrants(pool), { denyCacheMs: 0 }, {}));
 });
 
