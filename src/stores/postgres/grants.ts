@@ -83,7 +83,9 @@ export class Grants {
       const same = this.#waiting.get(request.policy);
       if (same === undefined) this.#waiting.set(request.policy, [{ ...request, resolve }]);
       else same.push({ ...request, resolve });
-      if (same !== undefined && same.length >= MOST_BUCKETS) this.#sendOne(request.policy);
+      // With nothing in flight a part is sent early, so that the server works while the rest is collected.
+      const enough = this.#inFlight === 0 ? MOST_BUCKETS / 4 : MOST_BUCKETS;
+      if (same !== undefined && same.length >= enough) this.#sendOne(request.policy);
       else if (!this.#isScheduled && this.#inFlight < MOST_IN_FLIGHT) {
         this.#isScheduled = true;
         void endOfTurn.then(this.#onTick);
