@@ -99,7 +99,13 @@ export async function startPgBouncer(url: string, mode: "session" | "transaction
     "[databases]",
     `* = host=${hostname} port=${at || 5432} user=${username}`,
     "[pgbouncer]",
-    ...[`listen_addr = 127.0.0.1`, `listen_port = ${port}`, "unix_socket_dir =", "auth_type = any", `pool_mode = ${mode}`, "default_pool_size = 2", "max_client_conn = 200"],
+    "listen_addr = 127.0.0.1",
+    `listen_port = ${port}`,
+    "unix_socket_dir =",
+    "auth_type = any",
+    `pool_mode = ${mode}`,
+    "default_pool_size = 2",
+    "max_client_conn = 200",
   ];
   writeFileSync(join(folder, "pgbouncer.ini"), `${config.join("\n")}\n`);
   const child = spawn(bouncer() as string, ["-q", join(folder, "pgbouncer.ini")], { ...user, cwd: folder, stdio: "ignore" });

@@ -41,9 +41,9 @@ type AskForGrant = (queued: QueuedDecision, costs: Costs) => Promise<Snapshot | 
  * that most batches need. Where the sum is not granted, nothing is decided yet.
  *
  * The next statement charges the first decision alone, and its reply tells how many tokens are left of each limit. The
- * one after it charges the sum of all following decisions that fit in that: charging a sum equals charging each in turn. If
- * another process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller. When a
- * decision is refused alone, so are all others that do not fit at the same instant: while a block lasts, all.
+ * one after it charges the sum of all following decisions that fit in that: charging a sum equals charging each in
+ * turn. If another process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller.
+ * When a decision is refused alone, so are all others that do not fit at the same instant: while a block lasts, all.
  *
  * Decisions of a statement in progress are not in `turn.items`. If the statement is lost, the queue rejects the others:
  * most of their callers have given up, and a charge now would only cost them tokens.

@@ -42,9 +42,9 @@ interface Granted {
  * Collects the sums of one tick, and those that arrive while four statements are in flight, into one statement for each
  * policy. The statement charges what fits, and says nothing about the rest.
  *
- * A statement that the server refuses, because of one row or one lock, leaves each of its buckets to the other function.
- * A statement without an answer after 1,000 ms keeps its place: while all places are taken and one of them is lost, all
- * sums go to the other function.
+ * A statement that the server refuses, because of one row or one lock, leaves each of its buckets to the other
+ * function. A statement without an answer after 1,000 ms keeps its place: while all places are taken and one of them is
+ * lost, all sums go to the other function.
  */
 export class Grants {
   readonly #statements: Statements;

@@ -35,9 +35,9 @@ export interface PostgresStoreOptions {
   readonly denyCacheMs?: number | undefined;
   /**
    * Whether each connection prepares the store's statements once, under names. Default: true for pools and clients of
-   * `pg`, false for others, since only `pg` is known to take names. With `true`, the client's `query` gets one argument,
-   * `{ name, text, values }`. With `false`, connections keep nothing between statements. If a pooler loses the names,
-   * the store goes on without them and gives the warning `SLUICE_POSTGRES_PREPARE`.
+   * `pg`, false for others, since only `pg` is known to take names. With `true`, the client's `query` gets one
+   * argument, `{ name, text, values }`. With `false`, connections keep nothing between statements. If a pooler loses
+   * the names, the store goes on without them and gives the warning `SLUICE_POSTGRES_PREPARE`.
    */
   readonly prepare?: boolean | undefined;
   /** Returns milliseconds, for tests. Default: the server's clock, the only clock that several processes share. */
@@ -86,8 +86,8 @@ export class PostgresStore implements AsyncStore {
   }
 
   /**
-   * Creates the table and the functions, or updates the functions. Run it at every start; several processes may run it at
-   * once. When everything is up to date it changes nothing, and the role needs no right to create.
+   * Creates the table and the functions, or updates the functions. Run it at every start; several processes may run it
+   * at once. When everything is up to date it changes nothing, and the role needs no right to create.
    */
   async migrate(): Promise<void> {
     await migrateTable(this.#client, this.#table);

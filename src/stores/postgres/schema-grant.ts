@@ -44,13 +44,13 @@ BEGIN
   IF cardinality(buckets) = 1 THEN
     PERFORM pg_advisory_xact_lock(hashtextextended('${table} ' || buckets[1], 0));
     now_ms := ${NOW};
-    RETURN QUERY UPDATE ${table} AS b SET ${charge("tokens[1]")} WHERE b.bucket = buckets[1] AND ${fits("tokens[1]")} RETURNING ${ANSWER};
+    RETURN QUERY UPDATE ${table} AS b SET ${chargeSql("tokens[1]")} WHERE b.bucket = buckets[1] AND ${fitsSql("tokens[1]")} RETURNING ${ANSWER};
   ELSE
     PERFORM pg_advisory_xact_lock(h)
       FROM (SELECT DISTINCT hashtextextended('${table} ' || b, 0) AS h FROM unnest(buckets) AS b ORDER BY h) AS hashes;
     now_ms := ${NOW};
-    RETURN QUERY UPDATE ${table} AS b SET ${charge("cost")} FROM unnest(buckets, tokens) AS asked(name, cost)
-      WHERE b.bucket = name AND ${fits("cost")} RETURNING ${ANSWER};
+    RETURN QUERY UPDATE ${table} AS b SET ${chargeSql("cost")} FROM unnest(buckets, tokens) AS asked(name, cost)
+      WHERE b.bucket = name AND ${fitsSql("cost")} RETURNING ${ANSWER};
   END IF;
   GET DIAGNOSTICS updated = ROW_COUNT;
   IF updated = cardinality(buckets) THEN RETURN; END IF;
@@ -74,15 +74,15 @@ const ANSWER = "b.bucket, b.spent[1], now_ms";
 
 // What is spent of the row `b` by now. The elapsed time is capped before it is multiplied, so that years idle do not
 // overflow.
-const SPENT = "greatest(0, b.spent[1] - per_ms * least(now_ms - b.at[1], (b.spent[1] + per_ms - 1) / per_ms))";
+const SPENT_NOW = "greatest(0, b.spent[1] - per_ms * least(now_ms - b.at[1], (b.spent[1] + per_ms - 1) / per_ms))";
 
 const fullAfter = (spent: string): string => `((now_ms + (${spent} + per_ms - 1) / per_ms + 1048575) / 1048576) * 1048576`;
 
-const charge = (cost: string): string =>
-  `spent = ARRAY[${SPENT} + ${cost} * per_token], at = ARRAY[now_ms], sweep_after = ${fullAfter(`${SPENT} + ${cost} * per_token`)}`;
+const chargeSql = (cost: string): string =>
+  `spent = ARRAY[${SPENT_NOW} + ${cost} * per_token], at = ARRAY[now_ms], sweep_after = ${fullAfter(`${SPENT_NOW} + ${cost} * per_token`)}`;
 
 // Numbers that this package never writes are met before they are counted with.
-const fits = (cost: string): string => `b.names = ARRAY[limit_name] AND b.p = ARRAY[per_ms] AND b.q = ARRAY[per_token]
+const fitsSql = (cost: string): string => `b.names = ARRAY[limit_name] AND b.p = ARRAY[per_ms] AND b.q = ARRAY[per_token]
       AND cardinality(b.spent) = 1 AND b.spent[1] BETWEEN 0 AND 9007199254740991
       AND cardinality(b.at) = 1 AND b.at[1] BETWEEN -9007199254740991 AND now_ms
-      AND ${SPENT} <= (capacity - ${cost}) * per_token`;
+      AND ${SPENT_NOW} <= (capacity - ${cost}) * per_token`;
