@@ -15,7 +15,7 @@ const budgets = {
   "./web": 17_600,
   "./memory": 4_600,
   "./redis": 16_100,
-  "./postgres": 15_550,
+  "./postgres": 17_900,
   "./cas": 9_700,
   "./http": 19_300,
   "./client": 7_100,
