@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fastify, type FastifyRequest } from "fastify";
 import { fastify as fastify4 } from "fastify4";
-import { createLimiter, definePolicy, perSecond } from "sluice";
+import { createLimiter, createWaiter, definePolicy, perSecond } from "sluice";
 import { rateLimit, type FastifyRateLimitOptions } from "sluice/fastify";
 import { MemoryStore } from "sluice/memory";
 import { ManualClock } from "sluice/testing";
@@ -81,12 +81,15 @@ describe.each(versions)("$name", ({ framework }) => {
     const { app, get } = make();
     const limiter = createLimiter({ policy: two });
     const other = createLimiter({ policy: { ...two, name: "other" }, clock: () => 0 });
-    await app.register(rateLimit, { limiter, wait: { wait: () => Promise.reject(new Error("held")) }, key: () => "ann" });
+    await app.register(rateLimit, { limiter, wait: createWaiter(limiter, { maxWaitMs: 0 }), key: () => "ann" });
     const others = { "/limiter": { limiter: other }, "/policy": { policy: two }, "/charges": { charges: [{ policy: two, key: () => "ann" }] } };
     for (const [path, own] of Object.entries(others)) app.get(path, { config: { rateLimit: own } }, () => Promise.resolve("ok"));
     app.get("/plugin", () => Promise.resolve("ok"));
     for (const path of Object.keys(others)) expect(await get(path)).toEqual([200, "1", null]);
-    expect(await get("/plugin")).toEqual([500, null, null]);
+    expect(await get("/plugin")).toEqual([200, "1", null]);
+    // The waiter refuses at once, with the wait of the block.
+    limiter.block("ann", 60_000);
+    expect(await get("/plugin")).toEqual([429, "0", "60"]);
   });
 
   test("a route picks its policy for each request", async () => {
