@@ -15,7 +15,7 @@ const budgets = {
   "./web": 17_600,
   "./memory": 4_600,
   "./redis": 19_000,
-  "./postgres": 15_550,
+  "./postgres": 17_900,
   "./cas": 9_750,
   "./sql": 11_050,
   "./http": 19_300,

@@ -11,7 +11,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "stores/shared": ["core", "port", "platform"],
   "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls
   "stores/redis": ["core", "port", "platform", "guard", "stores/shared"],
-  "stores/postgres": ["core", "port", "platform", "guard", "stores/shared"],
+  "stores/postgres": ["core", "port", "platform", "guard", "stores/shared", "warnings"], // poolers without prepared statements
   "stores/sql": ["core", "port", "guard", "stores/shared"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
   warnings: ["core", "platform"],

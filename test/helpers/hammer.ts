@@ -16,11 +16,11 @@ export interface Tale {
 }
 
 /**
- * Starts a file in four processes with these arguments, the limit and the milliseconds to go on for. Each says that it is
- * ready, waits for a word, and then sends its {@link Tale}.
+ * Starts a file in four processes with these arguments, the limit, the milliseconds to go on for, and a word of its own for
+ * each process. Each says that it is ready, waits for a word, and then sends its {@link Tale}.
  */
-export async function hammer(what: string, file: string, args: readonly string[], limit: LimitOptions): Promise<void> {
-  const children = await Promise.all(Array.from({ length: 4 }, () => startProcess(file, [...args, JSON.stringify(limit), "2000"])));
+export async function hammer(what: string, file: string, args: readonly string[], limit: LimitOptions, kinds: readonly string[] = ["", "", "", ""]): Promise<void> {
+  const children = await Promise.all(kinds.map((kind) => startProcess(file, [...args, JSON.stringify(limit), "2000", kind])));
   try {
     await Promise.all(children.map(messageFrom)); // "ready"
     for (const child of children) child.send("go");

@@ -33,7 +33,7 @@ export function ownTable(table: string): OwnTable {
     await own.pool.query(`TRUNCATE ${table}`);
   });
   afterAll(async () => {
-    await own.pool.query(`DROP TABLE ${table}; DROP FUNCTION ${table}_decide`);
+    await own.pool.query(`DROP TABLE ${table}; DROP FUNCTION ${table}_decide, ${table}_grant`);
     await own.pool.end();
   });
   return own;

@@ -29,37 +29,63 @@ export interface StatementResult {
 type AskForTokens = (queued: QueuedDecision, what: Operation, costs: Costs) => Promise<StatementResult>;
 
 /**
+ * Takes `costs` for the bucket of `queued` if they are certain to fit, and resolves to the bucket as it was before.
+ * Null, or a promise of it, when it has taken nothing.
+ */
+type AskForGrant = (queued: QueuedDecision, costs: Costs) => Promise<Snapshot | null> | null;
+
+/**
  * Decides a batch of decisions for one bucket with few statements.
  *
- * The first statement charges the first decision alone, and its reply tells how many tokens are left of each limit. The
- * next one charges the sum of all following decisions that fit in that: charging a sum equals charging each in turn. If
- * another process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller. When a
- * decision is refused alone, so are all others that do not fit at the same instant: while a block lasts, all.
+ * All decisions that a full bucket could grant are asked for at once, together with those of other buckets. This is all
+ * that most batches need. Where the sum is not granted, nothing is decided yet.
+ *
+ * The next statement charges the first decision alone, and its reply tells how many tokens are left of each limit. The
+ * one after it charges the sum of all following decisions that fit in that: charging a sum equals charging each in
+ * turn. If another process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller.
+ * When a decision is refused alone, so are all others that do not fit at the same instant: while a block lasts, all.
  *
  * Decisions of a statement in progress are not in `turn.items`. If the statement is lost, the queue rejects the others:
  * most of their callers have given up, and a charge now would only cost them tokens.
  */
-export async function decideBatch(turn: QueueTurn<QueuedDecision>, denials: DenyCache, ask: AskForTokens): Promise<void> {
+export async function decideBatch(turn: QueueTurn<QueuedDecision>, denials: DenyCache, ask: AskForTokens, askForGrant: AskForGrant): Promise<void> {
   const first = turn.items[0] as QueuedDecision;
   const { policy, key } = first;
   let sent: readonly QueuedDecision[] = [];
   let room: readonly number[] = [];
+  const takeFirst = (count: number): void => {
+    sent = turn.items.slice(0, count);
+    turn.items = turn.items.slice(count);
+  };
+  const grant = (snapshot: Snapshot): void => {
+    denials.outdate(policy, key);
+    for (const { costs, resolve } of sent) resolve(snapshot.consume(policy, costs));
+    room = roomIn(peek(snapshot.buckets, policy, 0, snapshot.now));
+  };
   try {
     // Earlier work in the queue may have remembered a denial.
     turn.items = unanswered(turn.items, (costs) => denials.recall(policy, key, costs));
+    if (turn.items.length > 0) {
+      const { count, sum } = firstWithin(policy.limits.map(({ capacity }) => capacity), turn.items);
+      const asked = askForGrant(first, sum);
+      if (asked !== null) {
+        takeFirst(count);
+        const snapshot = await asked;
+        if (snapshot !== null) grant(snapshot);
+        else if (turn.isOver) throw notSent();
+        else turn.items = [...sent, ...turn.items];
+      }
+    }
     while (turn.items.length > 0) {
       const { count, sum } = firstWithin(room, turn.items);
-      sent = turn.items.slice(0, count);
-      turn.items = turn.items.slice(count);
+      takeFirst(count);
       const { snapshots, start } = await ask(first, count === 1 ? "c" : "s", sum);
       const snapshot = snapshots[0] as Snapshot;
       if (snapshot.fits) {
-        denials.outdate(policy, key);
-        for (const { costs, resolve } of sent) resolve(snapshot.consume(policy, costs));
+        grant(snapshot);
+        continue;
       }
-      const left = snapshot.fits ? peek(snapshot.buckets, policy, 0, snapshot.now) : snapshot.peek(policy, sum);
-      room = snapshot.blockMs > 0 ? [] : readings(left).map(({ remaining }) => remaining);
-      if (snapshot.fits) continue;
+      room = snapshot.blockMs > 0 ? [] : roomIn(snapshot.peek(policy, sum));
       if (turn.isOver && count > 1) throw notSent();
       turn.items = [...sent, ...turn.items];
       if (count > 1) continue;
@@ -77,6 +103,10 @@ export function notSent(): StoreUnavailableError {
     "ERR_STORE_TIMEOUT",
     "Expected Postgres to answer an earlier call for this bucket within 1000 ms, got no answer. This call took no tokens.",
   );
+}
+
+function roomIn(decision: Decision): number[] {
+  return readings(decision).map(({ remaining }) => remaining);
 }
 
 // Answers the decisions that `refuse` refuses, and returns the others.

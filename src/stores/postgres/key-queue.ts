@@ -2,7 +2,7 @@ import { createDeadlines, type Deadline, type Deadlines } from "../../guard/dead
 import { sharesWork } from "../../platform.js";
 
 /** Milliseconds after which a statement without an answer counts as lost. */
-const LOST_AFTER_MS = 1_000;
+export const LOST_AFTER_MS = 1_000;
 
 /** One piece of work in the queues of its names. */
 export class QueueTurn<Item> {

@@ -3,9 +3,9 @@
  * @module
  */
 import { readClock, type Clock } from "../../core/clock.js";
-import type { Costs } from "../../core/limit.js";
+import { costAt, type Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
-import { checkClock, checkOptions, wholeNumber } from "../../core/check.js";
+import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
@@ -13,18 +13,16 @@ import { checkCharges, checkCosts } from "../shared/charges.js";
 import { DenyCache } from "../shared/deny-cache.js";
 import { checkPostgresClient } from "./check-client.js";
 import { decideBatch, notSent, type QueuedDecision, type StatementResult } from "./batch.js";
+import { Grants } from "./grants.js";
 import { makePart, readRows, rowName, statementOf, writeValues, type Operation } from "./protocol.js";
-import { namesOf, PARAMETERS, postgresSchema } from "./schema.js";
+import { migrateTable } from "./migrate.js";
 import { KeyQueue, type QueueTurn } from "./key-queue.js";
+import { namedStatement, Statements, type NamedStatement, type PostgresClient } from "./statements.js";
+import { sharesWork } from "../../platform.js";
 import type { Snapshot, StorePart } from "../shared/snapshot.js";
 
 export { postgresSchema } from "./schema.js";
-
-/** The method that the store calls. A `pg` pool has it, and so has PGlite. */
-export interface PostgresClient {
-  /** Runs one statement with the values of `$1`, `$2`, … and resolves to its rows. */
-  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
-}
+export type { PostgresClient } from "./statements.js";
 
 /** The options of a {@link PostgresStore}. */
 export interface PostgresStoreOptions {
@@ -35,6 +33,13 @@ export interface PostgresStoreOptions {
   readonly table?: string | undefined;
   /** Milliseconds for which a denial is repeated without asking the server. 0 asks every time. Default 1000. */
   readonly denyCacheMs?: number | undefined;
+  /**
+   * Whether each connection prepares the store's statements once, under names. Default: true for pools and clients of
+   * `pg`, false for others, since only `pg` is known to take names. With `true`, the client's `query` gets one
+   * argument, `{ name, text, values }`. With `false`, connections keep nothing between statements. If a pooler loses
+   * the names, the store goes on without them and gives the warning `SLUICE_POSTGRES_PREPARE`.
+   */
+  readonly prepare?: boolean | undefined;
   /** Returns milliseconds, for tests. Default: the server's clock, the only clock that several processes share. */
   readonly clock?: Clock | undefined;
 }
@@ -58,45 +63,34 @@ export class PostgresStore implements AsyncStore {
 
   readonly #client: PostgresClient;
   readonly #table: string;
-  readonly #statement: string;
+  readonly #statement: NamedStatement;
+  readonly #statements: Statements;
+  // Null where requests share no work (law L15): a batch would be one request's, and others would wait for it.
+  readonly #grants: Grants | null;
   readonly #denials: DenyCache;
   readonly #queue = new KeyQueue<QueuedDecision>(({ reject }) => reject(notSent()));
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
-    const { table = "sluice", denyCacheMs = 1_000, clock } = checkOptions(options, ["table", "denyCacheMs", "clock"]);
+    const { table = "sluice", denyCacheMs = 1_000, prepare, clock } = checkOptions(options, ["table", "denyCacheMs", "prepare", "clock"]);
     checkPostgresClient(client);
     if (clock !== undefined) checkClock(clock);
+    if (prepare !== undefined && typeof prepare !== "boolean") throw new TypeError(expected("prepare", "true or false", prepare));
     this.clock = clock ?? "server";
     this.#client = client;
     this.#table = table;
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
-    this.#statement = statementOf(table);
+    this.#statement = namedStatement(statementOf(table));
+    this.#statements = new Statements(client, prepare);
+    this.#grants = sharesWork() ? new Grants(this.#statements, table, () => this.#readNow()) : null;
   }
 
   /**
-   * Creates the table and the function, or updates the function. Run it at every start; several processes may run it at
-   * once. When everything is up to date it changes nothing, and the role needs no right to create.
+   * Creates the table and the functions, or updates the functions. Run it at every start; several processes may run it
+   * at once. When everything is up to date it changes nothing, and the role needs no right to create.
    */
   async migrate(): Promise<void> {
-    const { table, decide, source } = namesOf(this.#table);
-    const { rows } = await this.#client.query(
-      "SELECT prosrc FROM pg_proc WHERE oid = to_regprocedure($1::text) AND to_regclass($2::text) IS NOT NULL",
-      [`${decide}(${PARAMETERS.map(([, type]) => type).join(", ")})`, table],
-    );
-    if ((rows as { prosrc: string }[])[0]?.prosrc === source) return;
-    // One statement, so that any client can send it. The lock keeps two processes from creating the same objects at
-    // once.
-    await this.#client.query(
-      `DO $sluice$ BEGIN
-        IF getdatabaseencoding() <> 'UTF8' THEN
-          RAISE EXCEPTION 'Expected a database in UTF8, which holds every key, got %', getdatabaseencoding();
-        END IF;
-        PERFORM pg_advisory_xact_lock(hashtextextended('migrate ${table}', 0));
-        ${postgresSchema(this.#table)}
-      END $sluice$`,
-      [],
-    );
+    await migrateTable(this.#client, this.#table);
   }
 
   consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
@@ -165,7 +159,20 @@ export class PostgresStore implements AsyncStore {
   }
 
   #decide(turn: QueueTurn<QueuedDecision>): Promise<void> {
-    return decideBatch(turn, this.#denials, ({ policy, key }, what, costs) => this.#query(turn, what, [makePart(policy, key, costs)]));
+    return decideBatch(
+      turn,
+      this.#denials,
+      ({ policy, key }, what, costs) => this.#query(turn, what, [makePart(policy, key, costs)]),
+      ({ policy, key }, costs) => this.#askForGrant(turn, policy, key, costs),
+    );
+  }
+
+  // What certainly needs the other function is not asked for: a statement would be wasted.
+  #askForGrant(turn: QueueTurn<QueuedDecision>, policy: Policy, key: string, costs: Costs): Promise<Snapshot | null> | null {
+    const tokens = costAt(costs, 0);
+    if (this.#grants === null || policy.limits.length > 1 || tokens < 1 || tokens > policy.maxCost || this.#denials.has(policy, key)) return null;
+    const name = rowName(policy, key);
+    return name.length > LONGEST_PLAIN_NAME ? null : this.#grants.ask({ turn, policy, name, tokens });
   }
 
   #runQueued(what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {
@@ -173,9 +180,16 @@ export class PostgresStore implements AsyncStore {
   }
 
   async #query(turn: QueueTurn<QueuedDecision>, what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {
-    const now = typeof this.clock === "function" ? readClock(this.clock) : null;
+    const now = this.#readNow();
     const start = this.#denials.startCall();
-    const { rows } = await turn.send(() => this.#client.query(this.#statement, writeValues(what, parts, now)));
+    const rows = await turn.send(() => this.#statements.rows(this.#statement, writeValues(what, parts, now)));
     return { snapshots: readRows(rows, parts), start: turn.isOver ? null : start };
   }
+
+  #readNow(): number | null {
+    return typeof this.clock === "function" ? readClock(this.clock) : null;
+  }
 }
+
+// In UTF-16 code units, each of which takes at most three bytes: the database replaces names beyond 1000 bytes.
+const LONGEST_PLAIN_NAME = 333;

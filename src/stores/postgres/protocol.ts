@@ -1,8 +1,9 @@
-// The arguments of the function in the database, and its reply.
+// The arguments of the function that decides, and its reply.
 import { notDefined } from "../../core/check.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { namesOf, PARAMETERS } from "./schema.js";
+import { PARAMETERS } from "./schema.js";
+import { tableNames } from "./table-names.js";
 import { portableKey } from "../shared/portable-key.js";
 import { Snapshot, type StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
@@ -23,7 +24,7 @@ interface FoundLimit {
 
 /** The statement of a store. It casts every parameter, so that each client sends the types that the function takes. */
 export function statementOf(table: string): string {
-  return `SELECT * FROM ${namesOf(table).decide}(${PARAMETERS.map(([, type], i) => `$${i + 1}::${type}`).join(", ")})`;
+  return `SELECT * FROM ${tableNames(table).decide}(${PARAMETERS.map(([, type], i) => `$${i + 1}::${type}`).join(", ")})`;
 }
 
 /** The values of the statement. `now` is null for the server's own clock. */

@@ -1,7 +1,8 @@
-import { expected } from "../../core/check.js";
+import { grantFunction } from "./schema-grant.js";
+import { tableNames } from "./table-names.js";
 
 /**
- * Returns the SQL that creates the table and the function of a {@link PostgresStore}, for your own migration tool.
+ * Returns the SQL that creates the table and the functions of a {@link PostgresStore}, for your own migration tool.
  *
  * `table` is the store's option of that name. Running the SQL again changes nothing. Throws a RangeError for a name
  * that the store would refuse too.
@@ -9,7 +10,7 @@ import { expected } from "../../core/check.js";
  * await pool.query(postgresSchema("sluice"));
  */
 export function postgresSchema(table: string): string {
-  const { table: name, index, decide } = namesOf(table);
+  const { table: name, index, decide, grant } = tableNames(table);
   return `
 -- Unlogged: after a crash every bucket is full, and in return no decision waits for the disk.
 -- Some room is left on every page (fillfactor), so that most updates touch no index.
@@ -31,7 +32,7 @@ LANGUAGE plpgsql
 SET enable_seqscan = off -- a plan made while the table was small would live on in the connections of a pool
 SET lock_timeout = '1s' -- calls that wait for a bucket that a transaction holds would take all connections of a pool
 AS $$${decideBody(name)}$$;
-`;
+${grantFunction(grant, name)}`;
 }
 
 /**
@@ -51,21 +52,10 @@ export const PARAMETERS = [
   ["clock", "bigint"], // ms since 1970, or null for the server's own clock
 ] as const;
 
-/** The quoted SQL names of a table, its index and its function, and the function's text as the catalog holds it. */
-export function namesOf(table: string): { table: string; index: string; decide: string; source: string } {
-  if (typeof table !== "string" || !/^([A-Za-z_]\w{0,47}\.)?[A-Za-z_]\w{0,47}$/.test(table)) {
-    throw new RangeError(expected("table", "1 to 48 letters, digits or `_`, not a digit first, with or without `schema.` before it", table));
-  }
-  const [name, schema] = table.split(".").reverse() as [string, string?];
-  const within = schema === undefined ? "" : `"${schema}".`;
-  const quoted = `${within}"${name}"`;
-  return { table: quoted, index: `"${name}_sweep"`, decide: `${within}"${name}_decide"`, source: decideBody(quoted) };
-}
-
 // The function returns one row per limit, in order: whether its tokens fit, what was spent before the charge, and the
 // milliseconds that a block of its bucket had left. What was spent is null for a row that this function did not write.
 // The call then changes nothing.
-const decideBody = (table: string): string => `
+export const decideBody = (table: string): string => `
 DECLARE
   most CONSTANT bigint := 9007199254740991; -- 2^53 - 1
   kept ${table}%ROWTYPE;

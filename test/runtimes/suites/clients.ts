@@ -50,7 +50,7 @@ export function overPostgres(name: string, Pool: typeof pg.Pool): void {
     const nowhere = new Pool({ host: "127.0.0.1", port: 1 });
     beforeAll(() => new PostgresStore(pool, { table }).migrate());
     afterAll(async () => {
-      await pool.query(`DROP TABLE IF EXISTS "${table}"; DROP FUNCTION IF EXISTS "${table}_decide"`);
+      await pool.query(`DROP TABLE IF EXISTS "${table}"; DROP FUNCTION IF EXISTS "${table}_decide", "${table}_grant"`);
       await Promise.all([pool.end(), nowhere.end()]);
     });
     storeSuite({

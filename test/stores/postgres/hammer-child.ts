@@ -2,24 +2,32 @@
 // server said and when, and what its callers were granted in all.
 import pg from "pg";
 import { definePolicy, type LimitOptions } from "sluice";
-import { PostgresStore } from "sluice/postgres";
+import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import type { Tale, Told } from "../../helpers/hammer.js";
+import { askedBy, withoutGrants } from "./watched.js";
 
-const [url, table, limit, ms] = process.argv.slice(2) as [string, string, string, string];
+const [url, table, limit, ms, kind] = process.argv.slice(2) as [string, string, string, string, string];
 
 const told: Told[] = [];
 const pool = new pg.Pool({ connectionString: url, max: 4 });
+
+/** What a statement granted or refused. One that may only grant decides nothing about the buckets that it does not name. */
+function listen(values: readonly unknown[], { rows }: pg.QueryResult): pg.QueryResult {
+  const [row] = rows as { now_ms: string; fits?: boolean }[];
+  const { isGrant, statement } = askedBy(values);
+  if (row !== undefined) told.push([Number(row.now_ms), isGrant || row.fits === true, [...statement.values()][0] as number]);
+  return { rows } as pg.QueryResult;
+}
+
+type Named = { readonly name: string; readonly text: string; readonly values: unknown[] };
 const client = {
-  async query(text: string, values: unknown[]) {
-    const answer = await pool.query(text, values);
-    const [row] = answer.rows as { now_ms: string; fits: boolean }[];
-    if (row !== undefined) told.push([Number(row.now_ms), row.fits, (values[4] as number[])[0] as number]);
-    return answer;
-  },
+  query: async (first: string | Named, values?: unknown[]) =>
+    typeof first === "string" ? listen(values as unknown[], await pool.query(first, values)) : listen(first.values, await pool.query(first)),
 };
 const policy = definePolicy({ name: "hammer", ...(JSON.parse(limit) as LimitOptions) });
 process.once("disconnect", () => process.exit());
-const store = new PostgresStore(client, { table, denyCacheMs: 0 });
+// A process of before asks the function that decides for everything.
+const store = new PostgresStore(kind === "older" ? withoutGrants(client as PostgresClient) : (client as PostgresClient), { table, denyCacheMs: 0, prepare: kind === "named" });
 
 await store.peek(policy, "one", 1); // connected, and ready to start with the others
 told.length = 0;

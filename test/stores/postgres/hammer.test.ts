@@ -7,7 +7,7 @@ import { hammer } from "../../helpers/hammer.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 
 // One for each test, since their clocks differ: a sweep by one clock would take the rows of another.
-const TABLES = { hammer: "sluice_hammer", together: "sluice_together", cut: "sluice_cut" };
+const TABLES = { hammer: "sluice_hammer", sides: "sluice_sides", together: "sluice_together", cut: "sluice_cut" };
 const HAMMERED = { capacity: 50, refill: { tokens: 123, everyMs: 1_000 } };
 
 describeWith("postgres", "under many hands", () => {
@@ -22,12 +22,17 @@ describeWith("postgres", "under many hands", () => {
     await admin.end();
   });
   const drop = async (): Promise<void> => {
-    for (const table of Object.values(TABLES)) await admin.query(`DROP TABLE IF EXISTS ${table}; DROP FUNCTION IF EXISTS ${table}_decide`);
+    for (const table of Object.values(TABLES)) await admin.query(`DROP TABLE IF EXISTS ${table}; DROP FUNCTION IF EXISTS ${table}_decide, ${table}_grant`);
   };
+
+  // By itself: eight processes at once leave each of them few decisions.
+  test("L1 · bound: two processes that grant, and two of before there was such a function, share one key exactly", async () => {
+    await hammer("Postgres, old and new", "test/stores/postgres/hammer-child.ts", [postgresUrl(), TABLES.sides], HAMMERED, ["named", "unnamed", "older", "older"]);
+  }, 30_000);
 
   describe.concurrent("at once", () => {
     test("L1 · bound: four processes get from one key what it has, in every window, and lose nothing", async () => {
-      await hammer("Postgres", "test/stores/postgres/hammer-child.ts", [postgresUrl(), TABLES.hammer], HAMMERED);
+      await hammer("Postgres", "test/stores/postgres/hammer-child.ts", [postgresUrl(), TABLES.hammer], HAMMERED, ["named", "unnamed", "named", "unnamed"]);
     }, 30_000);
 
     test("L10 · together: opposite orders on many connections never wait in a circle and never charge half", async () => {

@@ -3,6 +3,7 @@ import { definePolicy, perSecond, type Decision } from "sluice";
 import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { askedBy } from "./watched.js";
 
 const policy = definePolicy({ name: "ten", capacity: 10, refill: perSecond(1) });
 const UNITS = 1_000; // of one token
@@ -31,8 +32,11 @@ describe("a statement without an answer", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
     sent = [];
     const client: PostgresClient = {
-      query: (_, [what, names, , , tokens]) =>
-        new Promise((resolve) => {
+      query: (_, values) =>
+        new Promise((resolve, reject) => {
+          // Each decision is left to the function that decides.
+          if (askedBy(values).isGrant) return reject(Object.assign(new Error("busy"), { code: "55P03" }));
+          const [what, names, , , tokens] = values;
           const now = String(clock.now());
           const rows = (found: Found[]) => found.map(({ spent, fits }) => ({ fits, spent_before: String(spent * UNITS), lag: "0", now_ms: now, block_ms: "0" }));
           sent.push({ what, names, tokens, answer: (...found) => resolve({ rows: rows(found) }) } as Sent);

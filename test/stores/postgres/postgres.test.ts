@@ -5,6 +5,7 @@ import { storeSuite, type StoreTrait } from "sluice/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
 import { bytesInPostgres } from "../../helpers/stored-bytes.js";
+import { withoutGrants } from "./watched.js";
 
 const table = "kit";
 const emptyTable = "kit_empty";
@@ -34,11 +35,12 @@ function proveOver(client: () => PostgresClient, options: PostgresStoreOptions, 
 describeWith("postgres", "Postgres, a pool of pg", () => {
   const pool = new pg.Pool({ connectionString: postgresUrl(), max: 8 });
   afterAll(async () => {
-    for (const each of [table, emptyTable]) await pool.query(`DROP TABLE IF EXISTS "${each}"; DROP FUNCTION IF EXISTS "${each}_decide"`);
+    for (const each of [table, emptyTable]) await pool.query(`DROP TABLE IF EXISTS "${each}"; DROP FUNCTION IF EXISTS "${each}_decide", "${each}_grant"`);
     await pool.end();
   });
   describe("as it comes", () => proveOver(() => pool, {}, stale));
   describe("without the deny cache", () => proveOver(() => pool, { denyCacheMs: 0 }, {}));
+  describe("without the function that grants", () => proveOver(() => withoutGrants(pool), { denyCacheMs: 0 }, {}));
 });
 
 describe("Postgres, PGlite", () => {

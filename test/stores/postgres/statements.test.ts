@@ -5,7 +5,7 @@ import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ownTable } from "../../helpers/postgres.js";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
-import { watched } from "./watched.js";
+import { askedBy, watched } from "./watched.js";
 
 const TABLE = "sluice_turns";
 const policy = definePolicy({ name: "fifty", capacity: 50, refill: perHour(1) });
@@ -39,8 +39,9 @@ describeWith("postgres", "queues on Postgres", () => {
     const decisions = await Promise.all(attack);
     expect(decisions.map(({ allowed }) => allowed)).toEqual([...Array(49).fill(true), ...Array(151).fill(false)]);
     expect(decisions.map(({ remaining }) => remaining)).toEqual([...Array.from({ length: 49 }, (_, i) => 48 - i), ...Array(151).fill(0)]);
-    // The first of them, the other caller, all that were found to fit, and whether anything is left.
-    expect(statements.map((statement) => [...statement.values()])).toEqual([[1], [1], [48], [1]]);
+    // Both at once, which the held bucket fails after 50 ms; then the first of them, the other caller, all that were found
+    // to fit, and whether anything is left.
+    expect(statements.map((statement) => [...statement.values()])).toEqual([[50, 1], [1], [1], [48], [1]]);
   });
 
   test("an attack costs one statement per bucket and denyCacheMs, however wide it is", async () => {
@@ -111,8 +112,9 @@ describeWith("postgres", "queues on Postgres", () => {
     const rows: unknown[] = [];
     const { client, statements } = watched({
       async query(text, values) {
+        if (askedBy(values).isGrant) throw Object.assign(new Error("busy"), { code: "55P03" });
         // Between the two statements of a round another process takes six, in the old numbers.
-        if (statements.length === 2) await own.store.consume(before, "a", 6);
+        if (statements.length === 3) await own.store.consume(before, "a", 6);
         const answer = await pool.query(text, values);
         rows.push((await pool.query(`SELECT spent, p FROM ${TABLE}`)).rows);
         return answer;
@@ -121,7 +123,7 @@ describeWith("postgres", "queues on Postgres", () => {
     const store = storeOn(client);
     const decisions = await Promise.all(Array.from({ length: 9 }, () => store.consume(after, "a", 1)));
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(4);
-    expect(statements.map((statement) => [...statement.values()])).toEqual([[1], [8], [3], [1]]);
+    expect(statements.map((statement) => [...statement.values()])).toEqual([[9], [1], [8], [3], [1]]);
     expect(rows[1]).toMatchObject([{ p: ["3"] }]);
     expect(rows[2]).toMatchObject([{ p: ["7"] }]);
   });
@@ -141,14 +143,15 @@ describeWith("postgres", "queues on Postgres", () => {
   });
 
   test.each([0, 1_000])("a block refuses all that waits, also what costs nothing, with a deny cache of %i ms", async (denyCacheMs) => {
-    const { client, statements } = watched(pool);
+    const { client, statements, grants } = watched(pool);
     const store = storeOn(client, denyCacheMs);
     const costs = [0, 0, 1, 0, 51, 2];
     const ask = (): Promise<Decision[]> => Promise.all(costs.map((cost) => store.consume(policy, "a", cost)));
     const [blocked, refused] = await Promise.all([store.block(policy, "a", 100), ask()]);
     expect(blocked).toBeUndefined();
     expect(refused.map(({ reason, retryAfterMs }) => [reason, retryAfterMs])).toEqual(costs.map((cost) => (cost > 50 ? ["cost_above_capacity", Infinity] : ["limited", 100])));
-    expect(statements).toHaveLength(2);
+    expect(statements).toHaveLength(3);
+    expect(grants).toEqual([new Map([["fifty a", 1]])]);
     own.clock.advance(100);
     expect((await ask()).map(({ allowed }) => allowed)).toEqual(costs.map((cost) => cost <= 50));
   });

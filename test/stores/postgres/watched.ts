@@ -4,25 +4,43 @@ import type { PostgresClient } from "sluice/postgres";
 /** What one statement asked for: the tokens of the first limit of each of its buckets. */
 export type Statement = ReadonlyMap<string, number>;
 
-/** A client that notes each statement, and complains of two at once about one bucket. */
-export function watched(pool: PostgresClient): { client: PostgresClient; statements: Statement[] } {
+/** Reads a statement's values. A grant's are the buckets, then the tokens of each. */
+export function askedBy(values: readonly unknown[]): { readonly isGrant: boolean; readonly statement: Statement } {
+  if (Array.isArray(values[0])) {
+    const [names, tokens] = values as [string[], number[]];
+    return { isGrant: true, statement: new Map(names.map((name, i) => [name, tokens[i] as number])) };
+  }
+  const [, names, part, , tokens] = values as [unknown, string[], number[], unknown, number[]];
+  return { isGrant: false, statement: new Map(names.map((name, i) => [name, tokens[part.indexOf(i + 1)] as number])) };
+}
+
+/** A client that notes each statement, with grants among them and alone, and complains of two at once about one bucket. */
+export function watched(pool: PostgresClient): { client: PostgresClient; statements: Statement[]; grants: Statement[] } {
   const statements: Statement[] = [];
+  const grants: Statement[] = [];
   const inFlight = new Set<string>();
   const client: PostgresClient = {
     async query(text, values) {
-      const names = values[1] as string[];
-      for (const name of names) {
+      const { isGrant, statement } = askedBy(values);
+      for (const name of statement.keys()) {
         if (inFlight.has(name)) throw new Error(`Two statements at once about ${name}`);
         inFlight.add(name);
       }
-      const [, , part, , tokens] = values as [unknown, unknown, number[], unknown, number[]];
-      statements.push(new Map(names.map((name, i) => [name, tokens[part.indexOf(i + 1)] as number])));
+      statements.push(statement);
+      if (isGrant) grants.push(statement);
       try {
         return await pool.query(text, values);
       } finally {
-        for (const name of names) inFlight.delete(name);
+        for (const name of statement.keys()) inFlight.delete(name);
       }
     },
   };
-  return { client, statements };
+  return { client, statements, grants };
+}
+
+/** A client on which the function that grants is missing, so that the other one decides everything. */
+export function withoutGrants(pool: PostgresClient): PostgresClient {
+  return {
+    query: (text, values) => (askedBy(values).isGrant ? Promise.reject(Object.assign(new Error("no such function"), { code: "42883" })) : pool.query(text, values)),
+  };
 }
