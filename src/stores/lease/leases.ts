@@ -1,0 +1,85 @@
+import { bucketId, type Policy } from "../../core/policy.js";
+import { HOT_REQUESTS, KeyLease, type LeaseInstant } from "./key-lease.js";
+
+// Together these bound the memory to a few megabytes.
+const MOST_LEASES = 10_000;
+const MOST_COUNTED = 10_000;
+const LONGEST_NAME = 128;
+
+/**
+ * The hot keys of this process and their leases.
+ *
+ * A key is hot from 4 requests within `leaseMs`. Beyond 10,000 leases the one that was renewed longest ago is
+ * forgotten, and what it holds lapses. Beyond 10,000 keys within `leaseMs`, further keys are not counted.
+ */
+export class Leases {
+  readonly #leaseMs: number;
+  /** By the bucket's name, the one renewed longest ago first. */
+  readonly #leases = new Map<string, KeyLease>();
+  /** Requests of keys without a lease, since `#countedFrom`. */
+  #counts = new Map<string, number>();
+  #countedFrom = -Infinity;
+
+  constructor(leaseMs: number) {
+    this.#leaseMs = leaseMs;
+  }
+
+  /** All leases. */
+  all(): Iterable<KeyLease> {
+    return this.#leases.values();
+  }
+
+  /** The lease of a key under these numbers. Undefined when it has none. */
+  find(policy: Policy, key: string): KeyLease | undefined {
+    const lease = this.#leases.get(bucketId(policy, key));
+    return lease?.isOf(policy) === true ? lease : undefined;
+  }
+
+  /** The lease of a key that is asked for now. Undefined while the key is cold, or too long to keep. */
+  ask(policy: Policy, key: string, cost: number, now: LeaseInstant): KeyLease | undefined {
+    if (policy.name.length + key.length >= LONGEST_NAME) return undefined;
+    const lease = this.find(policy, key);
+    if (lease === undefined) return this.#isHot(bucketId(policy, key), now) ? this.#begin(policy, key, now) : undefined;
+    lease.count(cost, now);
+    if (!lease.isCold(now)) return lease;
+    this.#leases.delete(bucketId(policy, key));
+    return undefined;
+  }
+
+  /** Makes a lease the last to be forgotten. */
+  touch(lease: KeyLease): void {
+    const name = bucketId(lease.policy, lease.key);
+    if (this.#leases.get(name) !== lease) return;
+    this.#leases.delete(name);
+    this.#leases.set(name, lease);
+  }
+
+  /** Ends the lease of a key, whatever its numbers. What it holds lapses. */
+  drop(policy: Policy, key: string, now: LeaseInstant): void {
+    const name = bucketId(policy, key);
+    this.#leases.get(name)?.end(now);
+    this.#leases.delete(name);
+  }
+
+  #isHot(name: string, { steady }: LeaseInstant): boolean {
+    const elapsed = steady - this.#countedFrom;
+    if (elapsed >= this.#leaseMs || elapsed < 0) {
+      this.#counts = new Map();
+      this.#countedFrom = steady;
+    }
+    const count = (this.#counts.get(name) ?? 0) + 1;
+    if (count < HOT_REQUESTS && (count > 1 || this.#counts.size < MOST_COUNTED)) this.#counts.set(name, count);
+    return count >= HOT_REQUESTS;
+  }
+
+  #begin(policy: Policy, key: string, now: LeaseInstant): KeyLease {
+    this.drop(policy, key, now); // of other numbers
+    const lease = new KeyLease(policy, key, this.#leaseMs, now);
+    this.#leases.set(bucketId(policy, key), lease);
+    if (this.#leases.size > MOST_LEASES) {
+      const oldest = this.#leases.values().next().value as KeyLease;
+      this.drop(oldest.policy, oldest.key, now);
+    }
+    return lease;
+  }
+}
