@@ -21,10 +21,8 @@ export interface Take {
 /** Requests within `leaseMs` from which a key is hot: fewer save no call that is worth tokens taken ahead. */
 export const HOT_REQUESTS = 4;
 
-// Demand grows from one lease to the next. A lease that is a little too large lapses, one too small costs a call.
+// Demand grows from one lease to the next. What is a little too much lapses, and what is too little costs a call.
 const HEADROOM = 1.25;
-// A lease that ran dry early is taken for the beginning of `leaseMs`, but not for less than this part of it.
-const LEAST_PART = 8;
 // After late answers in a row a key is not leased for `leaseMs` times 2, 4, 8 and so on.
 const MOST_DOUBLINGS = 6;
 
@@ -65,12 +63,15 @@ export class KeyLease {
   #late = 0;
   #pausedUntil = -Infinity;
 
-  constructor(policy: Policy, key: string, leaseMs: number, now: LeaseInstant) {
+  /** Begins without tokens. The requests that made the key hot are counted, except the one under way. */
+  constructor(policy: Policy, key: string, cost: number, leaseMs: number, now: LeaseInstant) {
     this.policy = policy;
     this.key = key;
     this.#leaseMs = leaseMs;
     this.#limit = policy.limits[0];
     this.#since = this.#leftAt = now.steady;
+    this.#requests = HOT_REQUESTS - 1;
+    this.#tokens = this.#requests * cost;
     const { unitsPerMs, unitsPerToken } = this.#limit;
     this.#bucket = { spent: 0, at: 0, unitsPerMs, unitsPerToken };
   }
@@ -184,11 +185,13 @@ export class KeyLease {
     return Math.max(0, Math.min(this.#unused, Math.floor(left / unitsPerToken)));
   }
 
-  /** Tokens to take beyond `cost`: what `leaseMs` will need, and at most half of what the store may have left. */
+  /**
+   * Tokens to take beyond `cost`: as many as were needed lately, and at most half of what the store may have left, which
+   * leaves other processes their part.
+   */
   #ahead(cost: number, now: number): number {
     if (!this.#isHot || now < this.#pausedUntil) return 0;
-    const soFar = (this.#tokens * this.#leaseMs) / Math.max(now - this.#since, this.#leaseMs / LEAST_PART);
-    const wanted = Math.ceil(Math.max(this.#demand, soFar) * HEADROOM);
+    const wanted = Math.ceil(Math.max(this.#demand, this.#tokens) * HEADROOM);
     const { capacity, unitsPerMs, unitsPerToken } = this.#limit;
     const left = Math.min(capacity, this.#left + Math.floor((Math.max(0, now - this.#leftAt) * unitsPerMs) / unitsPerToken));
     return Math.min(wanted, Math.floor((left - cost) / 2));

@@ -38,11 +38,11 @@ export class Leases {
   /** The lease of a key that is asked for now. Undefined while the key is cold, or too long to keep. */
   ask(policy: Policy, key: string, cost: number, now: LeaseInstant): KeyLease | undefined {
     if (policy.name.length + key.length >= LONGEST_NAME) return undefined;
-    const lease = this.find(policy, key);
-    if (lease === undefined) return this.#isHot(bucketId(policy, key), now) ? this.#begin(policy, key, now) : undefined;
-    lease.count(cost, now);
-    if (!lease.isCold(now)) return lease;
-    this.#leases.delete(bucketId(policy, key));
+    const name = bucketId(policy, key);
+    const lease = this.find(policy, key) ?? (this.#isHot(name, now) ? this.#begin(policy, key, cost, now) : undefined);
+    lease?.count(cost, now);
+    if (lease?.isCold(now) !== true) return lease;
+    this.#leases.delete(name);
     return undefined;
   }
 
@@ -72,9 +72,9 @@ export class Leases {
     return count >= HOT_REQUESTS;
   }
 
-  #begin(policy: Policy, key: string, now: LeaseInstant): KeyLease {
+  #begin(policy: Policy, key: string, cost: number, now: LeaseInstant): KeyLease {
     this.drop(policy, key, now); // of other numbers
-    const lease = new KeyLease(policy, key, this.#leaseMs, now);
+    const lease = new KeyLease(policy, key, cost, this.#leaseMs, now);
     this.#leases.set(bucketId(policy, key), lease);
     if (this.#leases.size > MOST_LEASES) {
       const oldest = this.#leases.values().next().value as KeyLease;
