@@ -23,8 +23,9 @@ export const HOT_REQUESTS = 4;
 
 // Demand grows from one lease to the next. What is a little too much lapses, and what is too little costs a call.
 const HEADROOM = 1.25;
-// After late answers in a row a key is not leased for `leaseMs` times 2, 4, 8 and so on.
-const MOST_DOUBLINGS = 6;
+// After the second late answer in a row a key is not leased for `leaseMs` times 2, then 4, 8 and so on. One alone says
+// little: it may be this process that was blocked.
+const MOST_LATE = 7;
 
 /**
  * The tokens of one bucket that this process has taken ahead, and the demand for them.
@@ -199,7 +200,7 @@ export class KeyLease {
 
   // A store that answers late would make every request wait for a lease that cannot be used.
   #pauseIfLate(sent: LeaseInstant, now: LeaseInstant): void {
-    this.#late = this.#isWithin(sent, now) ? 0 : Math.min(this.#late + 1, MOST_DOUBLINGS);
-    if (this.#late > 0) this.#pausedUntil = now.steady + this.#leaseMs * 2 ** this.#late;
+    this.#late = this.#isWithin(sent, now) ? 0 : Math.min(this.#late + 1, MOST_LATE);
+    if (this.#late > 1) this.#pausedUntil = now.steady + this.#leaseMs * 2 ** (this.#late - 1);
   }
 }

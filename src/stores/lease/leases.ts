@@ -14,8 +14,9 @@ const LONGEST_NAME = 128;
  */
 export class Leases {
   readonly #leaseMs: number;
-  /** By the bucket's name, the one renewed longest ago first. */
-  readonly #leases = new Map<string, KeyLease>();
+  // By the policy's name, then the key, so that a grant concatenates no strings.
+  readonly #leases = new Map<string, Map<string, KeyLease>>();
+  readonly #renewedFirst = new Set<KeyLease>();
   /** Requests of keys without a lease, since `#countedFrom`. */
   #counts = new Map<string, number>();
   #countedFrom = -Infinity;
@@ -24,49 +25,50 @@ export class Leases {
     this.#leaseMs = leaseMs;
   }
 
-  /** All leases. */
+  /** All leases, the one renewed longest ago first. */
   all(): Iterable<KeyLease> {
-    return this.#leases.values();
+    return this.#renewedFirst;
   }
 
   /** The lease of a key under these numbers. Undefined when it has none. */
   find(policy: Policy, key: string): KeyLease | undefined {
-    const lease = this.#leases.get(bucketId(policy, key));
+    const lease = this.#leases.get(policy.name)?.get(key);
     return lease?.isOf(policy) === true ? lease : undefined;
   }
 
   /** The lease of a key that is asked for now. Undefined while the key is cold, or too long to keep. */
   ask(policy: Policy, key: string, cost: number, now: LeaseInstant): KeyLease | undefined {
     if (policy.name.length + key.length >= LONGEST_NAME) return undefined;
-    const name = bucketId(policy, key);
-    const lease = this.find(policy, key) ?? (this.#isHot(name, now) ? this.#begin(policy, key, cost, now) : undefined);
+    const lease = this.find(policy, key) ?? (this.#isHot(policy, key, now) ? this.#begin(policy, key, cost, now) : undefined);
     lease?.count(cost, now);
     if (lease?.isCold(now) !== true) return lease;
-    this.#leases.delete(name);
+    this.drop(policy, key, now);
     return undefined;
   }
 
   /** Makes a lease the last to be forgotten. */
   touch(lease: KeyLease): void {
-    const name = bucketId(lease.policy, lease.key);
-    if (this.#leases.get(name) !== lease) return;
-    this.#leases.delete(name);
-    this.#leases.set(name, lease);
+    if (this.#renewedFirst.delete(lease)) this.#renewedFirst.add(lease);
   }
 
   /** Ends the lease of a key, whatever its numbers. What it holds lapses. */
   drop(policy: Policy, key: string, now: LeaseInstant): void {
-    const name = bucketId(policy, key);
-    this.#leases.get(name)?.end(now);
-    this.#leases.delete(name);
+    const keys = this.#leases.get(policy.name);
+    const lease = keys?.get(key);
+    if (keys === undefined || lease === undefined) return;
+    lease.end(now);
+    this.#renewedFirst.delete(lease);
+    keys.delete(key);
+    if (keys.size === 0) this.#leases.delete(policy.name);
   }
 
-  #isHot(name: string, { steady }: LeaseInstant): boolean {
+  #isHot(policy: Policy, key: string, { steady }: LeaseInstant): boolean {
     const elapsed = steady - this.#countedFrom;
     if (elapsed >= this.#leaseMs || elapsed < 0) {
       this.#counts = new Map();
       this.#countedFrom = steady;
     }
+    const name = bucketId(policy, key);
     const count = (this.#counts.get(name) ?? 0) + 1;
     if (count < HOT_REQUESTS && (count > 1 || this.#counts.size < MOST_COUNTED)) this.#counts.set(name, count);
     return count >= HOT_REQUESTS;
@@ -75,9 +77,11 @@ export class Leases {
   #begin(policy: Policy, key: string, cost: number, now: LeaseInstant): KeyLease {
     this.drop(policy, key, now); // of other numbers
     const lease = new KeyLease(policy, key, cost, this.#leaseMs, now);
-    this.#leases.set(bucketId(policy, key), lease);
-    if (this.#leases.size > MOST_LEASES) {
-      const oldest = this.#leases.values().next().value as KeyLease;
+    const keys = this.#leases.get(policy.name) ?? new Map<string, KeyLease>();
+    this.#leases.set(policy.name, keys.set(key, lease));
+    this.#renewedFirst.add(lease);
+    if (this.#renewedFirst.size > MOST_LEASES) {
+      const oldest = this.#renewedFirst.values().next().value as KeyLease;
       this.drop(oldest.policy, oldest.key, now);
     }
     return lease;

@@ -117,18 +117,14 @@ async function grantsOf(numbers: { capacity: number; tokens: number; everyMs: nu
 
 test("L1 · leases: all processes together grant at most capacity + rate * (T + leaseMs) in every window", async () => {
   let leases = 0;
-  let used = 0;
   await fc.assert(
     fc.asyncProperty(NUMBERS, fc.array(STEP, { minLength: 40, maxLength: 120 }), async (numbers, steps) => {
       const { grants, leases: own } = await grantsOf(numbers, steps);
       leases += own;
       const { capacity, tokens, everyMs, leaseMs } = numbers;
-      const most = mostAhead(grants, { capacity, refill: { tokens, everyMs } });
-      used = Math.max(used, (most - capacity) / ((tokens * leaseMs) / everyMs));
       expect(mostAhead(grants, { capacity, refill: { tokens, everyMs } })).toBeLessThanOrEqual(capacity + (tokens * leaseMs) / everyMs + 1e-9);
     }),
-    { numRuns: 400 },
+    { numRuns: 250 },
   );
-  console.log(leases, used);
   expect(leases).toBeGreaterThan(1_000);
 });
