@@ -118,7 +118,7 @@ export class KeyLease {
 
   /** What to ask the store for, one after the other until it allows one. Empty: the cost alone, without a lease. */
   plan(cost: number, now: LeaseInstant): Take[] {
-    if (this.#isEnded) return [];
+    if (this.#isEnded || now.steady < this.#pausedUntil) return [];
     const kept = this.#refundable(now.steady - this.#sent.steady);
     // Without the tokens that are held, the store might refuse a cost that is there.
     const least = kept > 0 ? [{ cost, ask: Math.max(0, cost - kept) }] : [];
@@ -191,7 +191,7 @@ export class KeyLease {
    * leaves other processes their part.
    */
   #ahead(cost: number, now: number): number {
-    if (!this.#isHot || now < this.#pausedUntil) return 0;
+    if (!this.#isHot) return 0;
     const wanted = Math.ceil(Math.max(this.#demand, this.#tokens) * HEADROOM);
     const { capacity, unitsPerMs, unitsPerToken } = this.#limit;
     const left = Math.min(capacity, this.#left + Math.floor((Math.max(0, now - this.#leftAt) * unitsPerMs) / unitsPerToken));
