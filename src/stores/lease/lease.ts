@@ -82,11 +82,12 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
     return lease === undefined ? store.consume(policy, key, costs) : decide(lease, policy, costs);
   }
 
-  /** Waits for the call that is under way, once. Then calls the store. */
+  /** Waits for calls that are under way, while less than half of `leaseMs` has passed. Then calls the store. */
   async function decide(lease: KeyLease, policy: Policy, cost: number): Promise<Decision> {
-    const { key, flight } = lease;
-    if (flight !== null && now().steady - flight.sent.steady < leaseMs) {
-      await flight.done;
+    const { key } = lease;
+    const until = now().steady + leaseMs / 2;
+    while (lease.flight !== null && lease.flight.sent.steady > now().steady - leaseMs && now().steady < until) {
+      await lease.flight.done;
       const granted = lease.grant(cost, now());
       if (granted !== null) return granted;
     }

@@ -223,6 +223,14 @@ describe("how long a lease is valid", () => {
     expect(shared.sent).toHaveLength(1);
   });
 
+  test("L1 · a clock of the day that was set back meanwhile does not prolong it", async () => {
+    const store = await holding();
+    advance(LEASE_MS);
+    wall.advance(-LEASE_MS / 2);
+    await ask(store, 1);
+    expect(shared.sent).toHaveLength(1);
+  });
+
   test("L1 · a machine that was suspended grants nothing of it, although its steady clock stood still", async () => {
     const store = await holding();
     wall.advance(3_600_000);
@@ -397,11 +405,12 @@ describe("the other calls", () => {
     expect(granted(await ask(other, 5))).toBe(0);
   });
 
-  test("a call that is under way at a block leaves no lease behind", async () => {
+  test("L1 · a call that is under way at a block leaves no lease behind", async () => {
     const store = await holding();
     advance(LEASE_MS);
     shared.held = [];
     const first = store.consume(policy, "a", 1);
+    const behind = store.consume(policy, "a", 1);
     await settled();
     const [take] = shared.held as { arrive(): void }[];
     take?.arrive();
@@ -411,10 +420,11 @@ describe("the other calls", () => {
     shared.held = null;
     await block;
     expect((await first).allowed).toBe(true); // the store had decided it
+    expect((await behind).allowed).toBe(false);
     expect(granted(await ask(store, 5))).toBe(0);
   });
 
-  test("a reset ends the lease: the bucket is full, and nothing goes back to it", async () => {
+  test("L1 · a reset ends the lease: the bucket is full, and nothing goes back to it", async () => {
     const store = await holding();
     await store.reset?.(policy, "a");
     expect(shared.left(policy, "a")).toBe(10_000);
