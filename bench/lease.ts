@@ -19,6 +19,8 @@ const CALLERS = 512;
 const KEYS = callersOf(20);
 const ROUNDS = quick ? 3 : 7;
 const ROUND_MS = quick ? 500 : 1_000;
+/** Not measured: leases are as large as the need was lately, and between its rounds a side has none. */
+const WARM_MS = 3 * LEASE_MS;
 const [LEASED, DIRECT, PEER] = ["sluice, leased", "sluice", "rate-limiter-flexible"];
 const policy = { name: "hot", capacity: 1_000_000_000, refill: perSecond(1_000_000) };
 
@@ -26,6 +28,8 @@ const policy = { name: "hot", capacity: 1_000_000_000, refill: perSecond(1_000_0
 interface LeaseSample {
   readonly perSecond: number;
   readonly p99Ms: number;
+  /** Microseconds of this process for each decision, user and system. */
+  readonly clientUs: number;
   /** Calls to the store for each key in each `leaseMs`; NaN where they are not counted. */
   readonly calls: number;
 }
@@ -67,6 +71,7 @@ async function measure(name: string, clients: readonly unknown[]): Promise<void>
             [`times ${PEER}`]: Number(speed.median.toFixed(2)),
             spread: speed.spread,
             "p99 ms": Number(median(own.map(({ p99Ms }) => p99Ms)).toFixed(2)),
+            "client µs": Number(median(own.map(({ clientUs }) => clientUs)).toFixed(2)),
             "calls a key in leaseMs": Number.isNaN(calls) ? "" : Number(calls.toFixed(2)),
           },
         ];
@@ -84,11 +89,11 @@ async function measure(name: string, clients: readonly unknown[]): Promise<void>
  */
 async function run(side: CountedSide): Promise<LeaseSample> {
   const took: number[] = [];
-  const calls = side.calls();
-  let asked = 0;
+  const warm = performance.now() + WARM_MS;
+  let [asked, start, calls] = [0, Infinity, 0];
+  let cpu = process.cpuUsage();
   let isOver = false;
   let turn = nextTurn();
-  const start = performance.now();
   const caller = async (): Promise<void> => {
     while (!isOver) {
       const i = asked++;
@@ -103,6 +108,9 @@ async function run(side: CountedSide): Promise<LeaseSample> {
     return new Promise((resolve) => {
       setImmediate(() => {
         isOver = performance.now() >= start + ROUND_MS;
+        if (start === Infinity && performance.now() >= warm) {
+          [asked, took.length, start, calls, cpu] = [0, 0, performance.now(), side.calls(), process.cpuUsage()];
+        }
         if (!isOver) turn = nextTurn();
         resolve();
       });
@@ -110,11 +118,14 @@ async function run(side: CountedSide): Promise<LeaseSample> {
   }
   await Promise.all(Array.from({ length: CALLERS }, caller));
   const ms = performance.now() - start;
+  const used = process.cpuUsage(cpu);
   took.sort((a, b) => a - b);
   return {
     perSecond: (asked / ms) * 1_000,
     p99Ms: took[Math.floor(took.length * 0.99)] as number,
-    calls: (side.calls() - calls) / KEYS.count / (ms / LEASE_MS),
+    clientUs: (used.user + used.system) / asked,
+    // The first lease may have begun just before.
+    calls: (side.calls() - calls) / KEYS.count / (1 + Math.floor(ms / LEASE_MS)),
   };
 }
 
