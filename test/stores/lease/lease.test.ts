@@ -148,6 +148,62 @@ describe("which keys are leased", () => {
   });
 });
 
+describe("when the store fails", () => {
+  test("the calls that wait for a lease fail with it, once, and nobody asks again", async () => {
+    const store = await holding();
+    const limiter = createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: Infinity });
+    advance(LEASE_MS);
+    shared.held = [];
+    const answers = Promise.all(Array.from({ length: 4 }, () => limiter.consume("a")));
+    await settled();
+    await shared.answerNext(new Error("gone"));
+    for (const decision of await answers) expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
+    expect(shared.sent).toHaveLength(1);
+  });
+
+  test("an answer that is no decision fails as a bug of the store", async () => {
+    const store = await holding();
+    advance(LEASE_MS);
+    shared.consume = () => Promise.resolve({} as Decision);
+    await expect(store.consume(policy, "a", 1)).rejects.toThrow("Expected `store.consume()` to return a decision");
+    shared.consume = () => {
+      throw new Error("not even a promise");
+    };
+    await expect(store.consume(policy, "a", 1)).rejects.toThrow("not even a promise");
+  });
+
+  test("what a lease holds is granted while the store is down, also when the circuit breaker is open", async () => {
+    const store = await holding();
+    const limiter = createLimiter({ policy, store, onStoreError: "unavailable", breaker: { failures: 1 }, observe: undefined });
+    shared.consume = () => Promise.reject(new Error("gone"));
+    expect((await limiter.consume("b")).reason).toBe("store_unavailable");
+    const decisions = await Promise.all(Array.from({ length: HELD + 2 }, () => limiter.consume("a")));
+    expect(granted(decisions)).toBe(HELD);
+    expect(decisions.at(-1)).toMatchObject({ degraded: true });
+  });
+});
+
+test.each([
+  [() => leased(new MemoryStore() as never, { leaseMs: 100 }), TypeError, "Expected `store` to be a shared store, got an object. A store that answers at once needs no leases: use it as it is."],
+  [() => leased(null as never, { leaseMs: 100 }), TypeError, "Expected `store` to be a shared store, got null"],
+  [() => leased(shared, undefined as never), TypeError, "Expected `options` to be an object with `leaseMs`, got undefined"],
+  [() => leased(shared, {} as never), TypeError, "Expected `leaseMs` to be a positive integer, got undefined"],
+  [() => leased(shared, { leaseMs: 0 }), RangeError, "Expected `leaseMs` to be a positive integer, got 0"],
+  [() => leased(shared, { leaseMs: 1.5 }), RangeError, "Expected `leaseMs` to be a positive integer, got 1.5"],
+  [() => leased(shared, { leaseMs: 100, wallClock: 5 as never }), TypeError, "Expected `clock` to be a function that returns milliseconds, got 5"],
+  [() => leased(shared, { leaseMs: 100, leaseMS: 5 } as never), TypeError, "Unknown option `leaseMS`. Did you mean `leaseMs`?"],
+] as const)("L9 · bad input %#", (make, kind, message) => {
+  expect(make).toThrow(kind);
+  expect(make).toThrow(message);
+});
+
+test("methods that the store lacks are missing here, too", async () => {
+  const bare = leased({ sync: false, clock: clock.now, guard: shared.guard, consume: (...asked) => shared.consume(...asked) }, { leaseMs: LEASE_MS });
+  expect(Object.keys(bare).sort()).toEqual(["clock", "close", "consume", "guard", "sync"]);
+  await ask(bare, 10);
+  await bare.close?.();
+});
+
 describe("how long a lease is valid", () => {
   test("L1 · until leaseMs after its call was sent, and not a millisecond longer", async () => {
     const store = await holding();
