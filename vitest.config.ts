@@ -19,6 +19,7 @@ const services = [
   "test/adapters/browser.test.ts",
   "test/stores/{redis,postgres}/*.test.ts",
   "test/stores/cas*.test.ts",
+  "test/examples/{stores,custom-store,outage,llm-processes,live-page}.test.ts",
   "test/stores/lease/lease-*.test.ts",
   "test/examples/{stores,custom-store,outage,llm-processes}.test.ts",
   "test/testing/store-suite/*.test.ts",

@@ -84,11 +84,10 @@ async function decisions(): Promise<void> {
       ),
     );
     if (denied) {
-      goal(`${name}: ${FLEXIBLE}, times sluice`, ratio(of(FLEXIBLE), of(SLUICE), self), { atLeast: 9 });
       goal(`${name}: beside an allowance`, ratio(of(SLUICE), of(ALLOWED), self), { atMost: 1 });
     } else if (keys !== 1_000) {
-      goal(`${name}: beside a bare Map`, ratio(of(SLUICE), of(FLOOR), self), { atMost: keys === 1 ? 1.5 : 0.5 });
-      goal(`${name}: ${FLEXIBLE}, times sluice`, ratio(of(FLEXIBLE), of(SLUICE), self), { atLeast: keys === 1 ? 3 : 5 });
+      goal(`${name}: beside a bare Map`, ratio(of(SLUICE), of(FLOOR), self), { atMost: keys === 1 ? 2 : keys === 100_000 ? 1 : 0.45 });
+      if (keys <= 100_000) goal(`${name}: ${FLEXIBLE}, times sluice`, ratio(of(FLEXIBLE), of(SLUICE), self), { atLeast: keys === 1 ? 2.2 : 4.2 });
     }
   }
 }

@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { summaryRows } from "./summary.js";
 import { isBusy, type Goal, type Results, type Table } from "./results.js";
 
 const PAGE = new URL("../docs/performance.md", import.meta.url);
@@ -15,12 +16,17 @@ export function withFigures(page: string): string {
 }
 
 function figuresOf(section: string): string {
-  const source = new URL(`results/${section}.json`, import.meta.url);
-  if (!existsSync(source)) return "Not measured yet.\n";
-  const results = JSON.parse(readFileSync(source, "utf8")) as Results;
+  if (section === "summary") return `${rowsOf(summaryRows(resultsOf))}\n`;
+  const results = resultsOf(section);
+  if (results === null) return "Not measured yet.\n";
   const tables = Object.entries(results.tables).map(([title, table]) => `${title}:\n\n${tableOf(table)}`);
   const details = `<details><summary>Every table of this run</summary>\n\n${tables.join("\n\n")}\n\n</details>\n`;
   return [about(results), ...(results.goals.length > 0 ? [goalsOf(results.goals)] : []), details].join("\n\n");
+}
+
+function resultsOf(section: string): Results | null {
+  const source = new URL(`results/${section}.json`, import.meta.url);
+  return existsSync(source) ? (JSON.parse(readFileSync(source, "utf8")) as Results) : null;
 }
 
 function about({ machine, day, load, versions, goals }: Results): string {

@@ -42,7 +42,7 @@ test("snippets that are a part of an example's file are in it, word for word", (
 });
 
 test("no sample knows its caller by a header that the caller makes up", () => {
-  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !/node_modules|^hosts\/(?:test|\.)/.test(file));
+  const files = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts") && !/node_modules|^hosts\/(?:test|\.)|^server\/page\//.test(file));
   const programs = files.map((file) => [`examples/${file}`, readFileSync(join(ROOT, "examples", file), "utf8")] as const);
   const snippets = [...fences, ...examples()].filter(({ language }) => language === "ts").map((fence) => [where(fence), fence.text] as const);
   const madeUp = [...programs, ...snippets].filter(([, text]) => /["'](?:x-[\w-]*(?:id|user|client|ip|for)|forwarded)["']/i.test(text));

@@ -10,13 +10,18 @@ export function withGrowingBlocks(limiter: Limiter): (key: Key) => Promise<Decis
   const refusals = createLimiter({ policy: { name: "refusals", capacity: 10, refill: perMinute(10) }, store });
   // Its tokens are the steps that are left. One comes back a day.
   const offenses = createLimiter({ policy: { name: "offenses", capacity: STEPS_MS.length, refill: perDay(1) }, store });
+  // Of the requests that come at the same time, the one that gets its token blocks the caller. There is none during a block.
+  const turns = createLimiter({ policy: { name: "turns", capacity: 1, refill: perMinute(1) }, store });
 
   return async (key) => {
     const decision = await limiter.consume(key);
     if (decision.reason !== "limited" || (await refusals.consume(key)).allowed) return decision;
     try {
+      if (!(await turns.consume(key)).allowed) return await limiter.peek(key);
       const { remaining } = await offenses.consume(key);
-      await limiter.block(key, STEPS_MS[STEPS_MS.length - 1 - remaining] ?? MINUTE);
+      const blockMs = STEPS_MS[STEPS_MS.length - 1 - remaining] ?? MINUTE;
+      await turns.block(key, blockMs);
+      await limiter.block(key, blockMs);
       await refusals.reset(key);
       return await limiter.peek(key); // it tells the end of the block
     } catch {

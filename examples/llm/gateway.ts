@@ -53,6 +53,8 @@ export function createGateway(options: GatewayOptions): Server {
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort()); // before anything is awaited: the client may leave meanwhile
     if (request.method !== "POST" || request.url !== "/v1/chat/completions") return send(response, problem(404, "not_found", "Write to POST /v1/chat/completions."));
     const caller = callerOf(request.headers.authorization);
     if (caller === null) return send(response.setHeader("www-authenticate", "Bearer"), problem(401, "unidentified", "This request does not identify a user."));
@@ -73,20 +75,19 @@ export function createGateway(options: GatewayOptions): Server {
     const bill: Bill = { id: randomUUID(), caller, model: chat.model, at: reservation.decision.at, estimate, used: null, answer: null, outcome: "reserved" };
     response.setHeader("request-id", bill.id);
     onBill(bill);
-    onBill({ ...bill, ...(await complete(chat, caller, reservation, response)) });
+    onBill({ ...bill, ...(await complete(chat, caller, reservation, response, gone.signal)) });
   }
 
   /** Streams the answer to the client, and settles what it took, however it ends. */
-  async function complete(chat: Chat, caller: Caller, reservation: ChatReservation, response: ServerResponse): Promise<Ended> {
+  async function complete(chat: Chat, caller: Caller, reservation: ChatReservation, response: ServerResponse, gone: AbortSignal): Promise<Ended> {
     const meter = new Meter(promptTokens(chat));
-    const gone = new AbortController();
-    response.once("close", () => gone.abort());
     let answer: string | null = null;
     let began = false;
+    if (gone.aborted) return refused(); // nothing was sent to the model, so nothing is charged
     try {
       // Always as a stream: so the gateway knows what an answer took that its client did not wait for.
       const body = JSON.stringify({ ...chat, user: `${caller.team}/${caller.user}`, stream: true, stream_options: { include_usage: true } });
-      const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(LONGEST_ANSWER_MS)]);
+      const signal = AbortSignal.any([gone, AbortSignal.timeout(LONGEST_ANSWER_MS)]);
       const found = await fetch(`${upstream}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body, signal });
       answer = found.headers.get("request-id");
       if (!found.ok || found.body === null) {
@@ -108,12 +109,12 @@ export function createGateway(options: GatewayOptions): Server {
       }
       return { answer, used: meter.used, outcome: "complete" };
     } catch {
-      if (!began && !gone.signal.aborted) return refused(); // there is no connection
+      if (!began && !gone.aborted) return refused(); // there is no connection
       // The upstream broke off, or the client went away: then the prompt was read, and some tokens were written.
       await pay(() => settle(reservation, meter.used));
       if (response.headersSent) response.destroy();
       else send(response, problem(502, "upstream_failed", "The language model broke off its answer."));
-      return { answer, used: meter.used, outcome: gone.signal.aborted ? "aborted" : "broken" };
+      return { answer, used: meter.used, outcome: gone.aborted ? "aborted" : "broken" };
     }
 
     async function refused(): Promise<Ended> {

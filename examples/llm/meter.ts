@@ -35,14 +35,14 @@ export class Meter {
   }
 
   #event({ choices, usage }: ChatEvent): void {
-    const word = choices?.[0]?.delta?.content ?? "";
-    if (word !== "") this.#written += 1; // an event holds one token
-    this.text += word;
+    const { content, tool_calls } = choices?.[0]?.delta ?? {};
+    if (content || tool_calls) this.#written += 1; // an event holds one token
+    this.text += content ?? "";
     if (Number.isSafeInteger(usage?.total_tokens)) this.#usage = (usage as { total_tokens: number }).total_tokens;
   }
 }
 
 interface ChatEvent {
-  readonly choices?: readonly { readonly delta?: { readonly content?: string } }[];
+  readonly choices?: readonly { readonly delta?: { readonly content?: string | null; readonly tool_calls?: unknown } }[];
   readonly usage?: { readonly total_tokens: number } | null;
 }

@@ -2,7 +2,7 @@
 import { createLimiter, perMinute, createReservations, type Clock, type Decision, type Reservation } from "sluice";
 import { toRetryAfter } from "sluice/http";
 
-/** Writes an answer word by word, and stops when nobody reads it any more. Throws when it cannot begin. */
+/** Writes an answer word by word, and stops when its reader leaves. Throws when it cannot begin. */
 export type Model = (prompt: string, maxTokens: number) => AsyncGenerator<string, void>;
 
 interface ChatOptions {
@@ -30,7 +30,7 @@ export function chat(model: Model, { userOf, clock }: ChatOptions): (request: Re
   };
 }
 
-/** The same words; when they end, or nobody reads on, or the model breaks off, those that were written are paid for. */
+/** The same words. Those that were written are paid for when they end, when the reader leaves and when the model breaks off. */
 async function* metered(words: AsyncIterable<string>, reservation: Reservation, asked: number): AsyncGenerator<string, void> {
   let used = asked;
   try {

@@ -3,7 +3,7 @@ import type { Key } from "sluice";
 import type { Problem } from "sluice/http";
 
 // FOR THE DEMO ONLY: the token is the user's name. A real service verifies a session or a signed token here.
-const DEMO_USERS = new Set(["alice", "bob", "carol"]);
+export const DEMO_USERS: ReadonlySet<string> = new Set(["alice", "bob", "carol"]);
 
 /**
  * The caller's key, or null for a caller that nobody knows.

@@ -8,6 +8,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
 import { ConfigError, readFailing, readPolicies, readTelling, type Failing, type Policies } from "./config.js";
+import { addLivePage } from "./live.js";
 import { RequestLog } from "./log.js";
 import type { BuildServer } from "./service.js";
 import { makeStop } from "./shutdown.js";
@@ -67,13 +68,15 @@ async function main(): Promise<void> {
 
 async function serve(
   load: () => Promise<{ buildServer: BuildServer }>,
-  { store, close }: OpenStore,
+  { store, close, setOutage }: OpenStore,
   settings: { readonly policies: Policies; readonly failing: Failing },
   log: RequestLog,
   { port, title }: { port: number; title: string },
 ): Promise<void> {
   const { buildServer } = await load();
-  const server = await buildServer({ ...settings, store, telling: readTelling(process.env), onDecision: log.onDecision });
+  const setup = { ...settings, store, telling: readTelling(process.env), onDecision: log.onDecision };
+  const server = await buildServer(setup);
+  addLivePage(server, { ...setup, setOutage: setOutage ?? null });
   log.follow(server);
   const stop = makeStop(server);
 
@@ -122,6 +125,8 @@ function readPort(text = "3000"): number {
 function greeting(title: string, { address, family, port }: AddressInfo, { interactive, bulk }: Policies): string {
   const url = `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   return `sluice example (${title}) on ${url}
+
+Open ${url} in a browser to see it work. Or, in a second terminal:
 
 One request, and the fields that say what is left:
   curl -i ${url}/inbox -H 'Authorization: Bearer alice'

@@ -8,6 +8,8 @@ import { ConfigError } from "./config.js";
 export interface OpenStore {
   readonly store: Store;
   readonly close: () => Promise<unknown>;
+  /** Loses the connection, or makes it again: an outage for the live page to show. */
+  readonly setOutage?: (isOut: boolean) => Promise<void>;
 }
 
 /** What a store is opened with. */
@@ -55,7 +57,14 @@ async function openRedis({ url, onError }: Opening): Promise<OpenStore> {
     throw failed ?? error; // the first says why, the other that there is no connection
   }
   client.on("error", onError);
-  return { store: new RedisStore(client, { prefix: "sluice-example" }), close: () => client.quit().catch(() => client.disconnect()) };
+  return {
+    store: new RedisStore(client, { prefix: "sluice-example" }),
+    close: () => client.quit().catch(() => client.disconnect()),
+    async setOutage(isOut) {
+      if (isOut) client.disconnect();
+      else if (client.status === "end") await client.connect();
+    },
+  };
 }
 
 async function openPostgres({ url, onError }: Opening): Promise<OpenStore> {

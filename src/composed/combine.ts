@@ -122,18 +122,24 @@ function chargeAll(charges: readonly LimiterCharge[], groups: readonly number[][
   return thenOne(chargeGroup(group.map((i) => charges[i] as LimiterCharge)), (decisions) => {
     const next = [...made];
     group.forEach((position, i) => (next[position] = decisions[i] as Decision));
-    return isAllowed(decisions) ? chargeAll(charges, rest, next) : undoAll(charges, next);
+    return isAllowed(decisions) ? chargeAll(charges, rest, next) : undoAll(charges, made, next);
   });
 }
 
-/** Gives back what was charged, and peeks at the limiters that were not asked yet, for their waits. */
-function undoAll(charges: readonly LimiterCharge[], made: Decisions): Decisions | Promise<Decisions> {
-  const undone = charges.map((charge, i) => (made[i]?.allowed ? undoCharge(charge, made[i] as Decision) : undefined));
-  // After a failure of a store no wait is exact, and the other stores may take as long to fail.
+/**
+ * Gives back what the groups before the one that refused took. Then peeks at their limiters, for nothing was taken, and
+ * at those that were not asked, for their waits.
+ */
+function undoAll(charges: readonly LimiterCharge[], taken: Decisions, made: Decisions): Decisions | Promise<Decisions> {
+  const undone = taken.map((decision, i) => (decision ? undoCharge(charges[i] as LimiterCharge, decision) : undefined));
+  // After a failure of a store no wait is exact, and the stores that were not asked may take as long to fail.
   const failed = made.some((decision) => decision?.degraded);
-  return thenAll<void, Decisions>(undone, () =>
-    thenAll(charges.map((charge, i) => made[i] ?? (failed ? null : peekCharge(charge))), (decisions) => decisions),
-  );
+  const after = (charge: LimiterCharge, i: number): Decision | null | Promise<Decision | null> => {
+    const decision = made[i] ?? null;
+    const mustPeek = decision === null ? !failed : taken[i] && !decision.degraded;
+    return mustPeek ? peekCharge(charge) : decision;
+  };
+  return thenAll<void, Decisions>(undone, () => thenAll(charges.map(after), (decisions) => decisions));
 }
 
 function decisionOfAll(limiters: readonly Limiter[], decisions: Decisions): CombinedDecision {

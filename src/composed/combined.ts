@@ -12,8 +12,9 @@ export type CombinedDecision = Decision & {
   /** The position of the limiter that refused, the one with the longest wait if several did; null when all allowed. */
   readonly refusedBy: number | null;
   /**
-   * What each limiter says by itself, in order. When one refuses, nothing is taken, also where another allows. Null
-   * where the limiter was not asked: an earlier one refused, and a store failed or has no `peek`.
+   * What each limiter says by itself, in order. When one refuses, nothing is taken, also where another allows: its
+   * numbers are then those of `peek`. Null where a limiter did not refuse and its store has no `peek`, and where it was
+   * not asked because another store failed.
    */
   readonly decisions: ReadonlyArray<Decision | null>;
 };

@@ -3,6 +3,7 @@ import { costAt, type Limit } from "../core/limit.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import { readings, type Decision } from "../core/decision.js";
 import type { LimiterCharge } from "../limiter/charge.js";
+import { isShadow } from "../limiter/internals.js";
 
 /** Buckets by name: those of a key, or of the keys of several limiters. A bucket that is missing counts as full. */
 export type Forecast = ReadonlyMap<string, Bucket>;
@@ -13,7 +14,7 @@ export const FULL: Forecast = new Map();
 /** Tokens by the names of buckets. */
 export type Wanted = Map<string, number>;
 
-type PricedCharge = Pick<LimiterCharge, "policy" | "cost">;
+type PricedCharge = Pick<LimiterCharge, "policy" | "cost"> & Partial<Pick<LimiterCharge, "limiter">>;
 
 /**
  * The time in whole milliseconds, rounded up: a wait that begins there does not end a fraction of a millisecond too
@@ -33,7 +34,8 @@ export function forecastAfter(parts: ReadonlyArray<Decision | null>, charges: re
   const forecast = new Map<string, Bucket>();
   eachBucket(charges, ({ unitsPerMs, unitsPerToken }, name, _cost, charge, place) => {
     const part = parts[charge];
-    if (part === null || part === undefined) return;
+    // What decided in a store's place knows nothing of the shared bucket.
+    if (!part || part.degraded) return;
     const spent = Math.max(0, ((readings(part)[place]?.resetMs ?? 0) - 1) * unitsPerMs + 1);
     forecast.set(name, { spent, at: now, unitsPerMs, unitsPerToken });
   });
@@ -72,7 +74,13 @@ export function expectedWait(forecast: Forecast, charges: readonly PricedCharge[
   return longest;
 }
 
-/** Visits each limit of each charge. The buckets of the first charge have the names of their limits. */
+/**
+ * Visits each limit of each charge that can refuse: a limiter with `shadow: true` holds up no caller. The buckets of
+ * the first charge have the names of their limits.
+ */
 function eachBucket(charges: readonly PricedCharge[], visit: (limit: Limit, name: string, cost: number, charge: number, place: number) => void): void {
-  charges.forEach(({ policy, cost }, i) => policy.limits.forEach((limit, place) => visit(limit, i === 0 ? limit.name : `${i} ${limit.name}`, costAt(cost, place), i, place)));
+  charges.forEach(({ limiter, policy, cost }, i) => {
+    if (limiter && isShadow(limiter)) return;
+    policy.limits.forEach((limit, place) => visit(limit, i === 0 ? limit.name : `${i} ${limit.name}`, costAt(cost, place), i, place));
+  });
 }

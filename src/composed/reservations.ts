@@ -1,4 +1,4 @@
-import { checkNames, checkOptions, expected, positiveInteger } from "../core/check.js";
+import { checkOptions, expected, positiveInteger } from "../core/check.js";
 import { parseCost, type Cost } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
@@ -19,6 +19,10 @@ export interface ReservationsOptions {
    * the longest work. At least 1, default 300 000 (five minutes).
    */
   readonly expiresMs?: number | undefined;
+}
+
+interface ReserveOptions {
+  readonly policy?: Policy | undefined;
 }
 
 /** An estimated cost that was taken before the work. On {@link combine}, a list: one cost for each limiter. */
@@ -98,18 +102,18 @@ export function createReservations<S extends Store>(limiter: Limiter<S>, options
  * if (reservation.allowed) reservation.settle([1_450, 1_450]);
  */
 export function createReservations<const L extends readonly Limiter[]>(limiter: Combined<L>, options?: ReservationsOptions): ReservationsTogether<L>;
-export function createReservations(given: Limiter | Combined, options: ReservationsOptions = {}): unknown {
-  const subject = subjectOf(given);
+export function createReservations(limiter: Limiter | Combined, options: ReservationsOptions = {}): unknown {
+  const subject = subjectOf(limiter);
   const { limiters } = subject;
-  const one = limiters[0] === given ? given : null;
+  const one = limiters[0] === limiter ? limiter : null;
   const own = checkOptions(options, ["expiresMs"]);
   const expiresMs = positiveInteger("expiresMs", own.expiresMs ?? 300_000);
-  for (const limiter of limiters) requireMethod(internalsOf(limiter).store, "adjust");
+  for (const each of limiters) requireMethod(internalsOf(each).store, "adjust");
   const sync = limiters.every(({ store }) => store.sync);
   return {
-    reserve: (key: unknown, estimate: unknown, asked?: { readonly policy?: Policy | undefined }) =>
+    reserve: (key: unknown, estimate: unknown, asked: ReserveOptions = {}) =>
       throwOrReject({ sync }, () => {
-        const charges = subject.parse(key, one === null ? { costs: estimate } : checkEstimate(one, estimate as Cost, asked));
+        const charges = subject.parse(key, one === null ? { costs: checkEstimates(estimate, limiters, asked) } : checkEstimate(one, estimate as Cost, asked));
         if (charges.every(({ cost }) => cost === 0)) throw new RangeError(expected("estimate", "at least 1 token", estimate));
         // Read before the call is sent: a reservation that seems older gives back less, never more.
         const instants = limiters.map(timeOf);
@@ -121,7 +125,7 @@ export function createReservations(given: Limiter | Combined, options: Reservati
           const settlements = charges.map((charge, i) => settlementOf(charge, decision.allowed ? (parts[i] ?? null) : null, instants[i] as number, expiresMs));
           const settle = (actual: unknown): boolean | Promise<boolean> =>
             throwOrReject({ sync }, () => {
-              const list = one === null ? checkActual(actual, limiters) : [actual];
+              const list = one === null ? checkList("actual", actual, limiters) : [actual];
               // All are checked before any is settled.
               const used = settlements.map(({ parse }, i) => parse(list[i] as Cost));
               return settleAll(settlements.map((settlement, i) => () => settlement.settle(used[i] as number)));
@@ -132,16 +136,26 @@ export function createReservations(given: Limiter | Combined, options: Reservati
   };
 }
 
-function checkEstimate(limiter: Limiter, estimate: Cost, asked: { readonly policy?: Policy | undefined } = {}): ConsumeOptions {
-  checkNames(asked, ["policy"]);
-  if (estimate === undefined) throw new TypeError(expected("estimate", "tokens", estimate));
-  parseCost(policyOf(asked, limiter.policy), estimate, "estimate");
-  return { ...asked, cost: estimate };
+function checkEstimate(limiter: Limiter, estimate: Cost, asked: ReserveOptions): ConsumeOptions {
+  const own = checkOptions(asked, ["policy"]);
+  parseCost(policyOf(own, limiter.policy), given(estimate), "estimate");
+  return { ...own, cost: estimate };
 }
 
-function checkActual(actual: unknown, limiters: readonly Limiter[]): readonly Cost[] {
-  if (Array.isArray(actual) && actual.length === limiters.length) return actual as readonly Cost[];
-  throw new TypeError(expected("actual", `a list of ${limiters.length}, one for each limiter`, actual));
+function checkEstimates(estimates: unknown, limiters: readonly Limiter[], asked: ReserveOptions): readonly unknown[] {
+  checkOptions(asked, [], undefined, () => ". Write it into an estimate");
+  return [...checkList("estimates", estimates, limiters)].map(given);
+}
+
+// A limiter would take its default cost for it.
+function given<T>(estimate: T): T {
+  if (estimate === undefined) throw new TypeError(expected("estimate", "tokens", estimate));
+  return estimate;
+}
+
+function checkList(name: string, list: unknown, limiters: readonly Limiter[]): readonly unknown[] {
+  if (Array.isArray(list) && list.length === limiters.length) return list;
+  throw new TypeError(expected(name, `a list of ${limiters.length}, one for each limiter`, list));
 }
 
 /** Runs all, also those after one that failed. Fails with the first failure when all are done. */

@@ -1,3 +1,4 @@
+import type { Decision } from "../core/decision.js";
 import { SluiceError } from "../core/errors.js";
 
 /** Why a wait ended without tokens. */
@@ -25,17 +26,25 @@ export class WaitError extends SluiceError<WaitErrorCode> {
    * unknown.
    */
   readonly waitMs: number | null;
+  /**
+   * The last refusal of this caller, or the last decision of the fallback while the store fails. Null for a caller that
+   * was rejected before the limiter was asked for it.
+   */
+  readonly decision: Decision | null;
 
   /** @internal Made by {@link Waiter.wait}. */
-  constructor(code: WaitErrorCode, message: string, waitMs: number | null, options?: { readonly cause?: unknown }) {
-    super(code, message, options);
+  constructor(code: WaitErrorCode, message: string, waitMs: number | null, options: { readonly cause?: unknown; readonly decision?: Decision | null } = {}) {
+    const { decision = null, ...cause } = options;
+    super(code, message, cause);
     this.waitMs = waitMs;
+    this.decision = decision;
   }
 }
 
 /** The error for a cost above the capacity. */
-export function tooLarge(cost: number, capacity: number): WaitError {
-  return new WaitError("ERR_WAIT_NEVER", `Expected \`cost\` to be at most the capacity, ${capacity}, got ${cost}. Split the work, or raise the capacity`, Infinity);
+export function tooLarge(cost: number, capacity: number, decision: Decision | null = null): WaitError {
+  const message = `Expected \`cost\` to be at most the capacity, ${capacity}, got ${cost}. Split the work, or raise the capacity`;
+  return new WaitError("ERR_WAIT_NEVER", message, Infinity, { decision });
 }
 
 /** The error for a queue that is full: `option` bounds it. */
@@ -45,13 +54,13 @@ export function queueFull(option: "maxWaiters" | "maxWaitersPerKey", most: numbe
 }
 
 /** The error for tokens that come after `maxWaitMs`, or for a store that answered `lateMs` after it. */
-export function tooLate(waitMs: number, lateMs: number): WaitError {
-  if (waitMs > 0) return new WaitError("ERR_WAIT_TOO_LONG", `Expected tokens within \`maxWaitMs\`, they come in ${waitMs} ms. Try again then`, waitMs);
+export function tooLate(waitMs: number, lateMs: number, decision: Decision | null): WaitError {
+  if (waitMs > 0) return new WaitError("ERR_WAIT_TOO_LONG", `Expected tokens within \`maxWaitMs\`, they come in ${waitMs} ms. Try again then`, waitMs, { decision });
   const message = `Expected the store to answer within \`maxWaitMs\`, it took ${Math.round(lateMs)} ms longer. Look for a slow store`;
-  return new WaitError("ERR_WAIT_TOO_LONG", message, 0);
+  return new WaitError("ERR_WAIT_TOO_LONG", message, 0, { decision });
 }
 
-/** The error for a store that failed with `cause` and has no fallback. */
-export function storeFailed(cause: unknown): WaitError {
-  return new WaitError("ERR_WAIT_STORE_UNAVAILABLE", "Expected the store to answer, it failed. `cause` has its error", null, { cause });
+/** The error for a store that failed, as `decision` says, and has no fallback. */
+export function storeFailed(decision: Decision): WaitError {
+  return new WaitError("ERR_WAIT_STORE_UNAVAILABLE", "Expected the store to answer, it failed. `cause` has its error", null, { cause: decision.error, decision });
 }

@@ -17,6 +17,8 @@ export interface QueuedWait {
   readonly until: number;
   /** The instant that a refusal named: no call before it. -Infinity at first. */
   notBefore: number;
+  /** The last refusal of this caller. */
+  refusal: Decision | null;
   resolve(decision: Decision): void;
   reject(error: unknown): void;
 }
@@ -50,7 +52,8 @@ export class WaitQueue {
   #soonest = Infinity;
   /** Null while nothing is known: before the first decision, and while a fallback answers. */
   #forecast: Forecast | null = null;
-  #isDegraded = false;
+  /** The last decision, if a fallback made it. */
+  #degraded: Decision | null = null;
   /** Whole milliseconds that the last call took. */
   #tripMs = 0;
   #isInRound = false;
@@ -125,7 +128,7 @@ export class WaitQueue {
     const wanted: Wanted = new Map();
     for (const wait of this.#waits) {
       want(wanted, wait.charges);
-      if (asked.length > 0 && (this.#isDegraded || expectedWait(this.#forecast ?? FULL, wait.charges, wanted, decidedAt) > 0)) break;
+      if (asked.length > 0 && (this.#degraded !== null || expectedWait(this.#forecast ?? FULL, wait.charges, wanted, decidedAt) > 0)) break;
       asked.push(wait);
     }
     return asked;
@@ -162,7 +165,7 @@ export class WaitQueue {
     const refusals = answers.filter(({ decision }) => !decision.allowed);
     const mayBeLate = refusals.length > 0 || this.#forecast === null;
     this.#tripMs = Math.floor(last.receivedAt - sentAt);
-    this.#isDegraded = degraded;
+    this.#degraded = degraded ? last.decision : null;
     this.#forecast = degraded ? null : forecastAfter(this.#subject.partsOf(last.decision), last.asked.charges, now);
     for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.charges, now);
     // The forecast knows nothing of a fallback's bucket, but its next token is known.
@@ -176,12 +179,13 @@ export class WaitQueue {
   }
 
   #refuse({ asked, decision, receivedAt }: Answer, isRefunded: boolean): void {
-    const { retryAfterMs, resetMs, cost, capacity, degraded, error } = decision;
+    const { retryAfterMs, resetMs, cost, capacity, degraded } = decision;
+    asked.refusal = decision;
     // The refusal may count tokens that are refunded now: then the forecast alone tells the wait.
     asked.notBefore = Math.ceil(receivedAt) + (isRefunded ? 1 : Math.max(1, retryAfterMs));
-    if (retryAfterMs === Infinity) this.#reject(asked, tooLarge(cost, capacity));
+    if (retryAfterMs === Infinity) this.#reject(asked, tooLarge(cost, capacity, decision));
     // No bucket refused, so there is none to wait for.
-    else if (degraded && resetMs === 0) this.#reject(asked, storeFailed(error));
+    else if (degraded && resetMs === 0) this.#reject(asked, storeFailed(decision));
   }
 
   #delayFirst(at: number): void {
@@ -215,7 +219,7 @@ export class WaitQueue {
   // The store's time is not the tokens' time: a caller whose tokens are there gets as long as one more call may take.
   #rejectIfLate(wait: QueuedWait, waitMs: number, now: number, graceMs: number): boolean {
     const isLate = now + waitMs - wait.until > (waitMs > 0 ? graceMs : this.#storeTimeoutMs);
-    if (isLate) this.#reject(wait, tooLate(waitMs, now - wait.until));
+    if (isLate) this.#reject(wait, tooLate(waitMs, now - wait.until, this.#degraded ?? wait.refusal));
     return isLate;
   }
 

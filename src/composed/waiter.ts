@@ -3,6 +3,7 @@ import { costAt, type Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { ConsumeOptions } from "../limiter/arguments.js";
+import { attachHolder } from "../limiter/holder.js";
 import { bucketId, type Policy } from "../core/policy.js";
 import { isShadow } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
@@ -10,6 +11,7 @@ import { sharesWork, type AbortSignalLike } from "../platform.js";
 import { Cancellations } from "./abort.js";
 import type { Combined, CombinedDecision, Each } from "./combined.js";
 import { nextMillisecond } from "./forecast.js";
+import { createHold } from "./hold.js";
 import { subjectOf, type Subject } from "./subject.js";
 import { queueFull, tooLarge } from "./wait-error.js";
 import { WaitQueue, type QueuedWait } from "./wait-queue.js";
@@ -109,7 +111,10 @@ export function createWaiter(limiter: Limiter | Combined, options: WaiterOptions
   positiveInteger("maxWaiters", maxWaiters);
   positiveInteger("maxWaitersPerKey", maxWaitersPerKey);
   wholeNumber("jitterMs", jitterMs);
-  return new QueueingWaiter(subject, { maxWaitMs, maxWaiters, maxWaitersPerKey, jitterMs });
+  const waiter = new QueueingWaiter(subject, { maxWaitMs, maxWaiters, maxWaitersPerKey, jitterMs });
+  const of = limiter as Limiter;
+  attachHolder(waiter, { limiter: subject.limiters[0] === of ? of : null, hold: createHold(waiter, of) });
+  return waiter;
 }
 
 /** A caller and its queue, for the signal that may cancel it. */
@@ -169,6 +174,7 @@ class QueueingWaiter {
       charges,
       until: now + maxWaitMs,
       notBefore: -Infinity,
+      refusal: null,
       resolve: (decision) => (settled(), resolve(decision)),
       reject: (error) => (settled(), reject(error)),
     };

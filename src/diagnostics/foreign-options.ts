@@ -20,7 +20,7 @@ const HONO = "hono-rate-limiter";
 const NEST = "@nestjs/throttler";
 const SLOW = "express-slow-down";
 
-/** The guide for each package. An option of several packages gets the page that lists the guides. */
+/** The guide for each package. An option of several packages gets the guide of each. */
 const GUIDES: Readonly<Record<string, string>> = {
   [EXPRESS]: `${DOCS}/moving/from-express-rate-limit.md`,
   [FLEXIBLE]: `${DOCS}/moving/from-rate-limiter-flexible.md`,
@@ -29,12 +29,11 @@ const GUIDES: Readonly<Record<string, string>> = {
   [NEST]: `${DOCS}/moving/from-nestjs-throttler.md`,
   [SLOW]: `${DOCS}/moving/from-express-slow-down.md`,
 };
-const ALL_GUIDES = `${DOCS}/moving/README.md`;
 
 const NONE_TEXT = "there is no such option";
 const POLICY_TEXT = "`policy: { capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 every 15 minutes";
 const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";
-const ANSWER_TEXT = '`body: (problem) => ({ ...problem, message: "Slow down" })` for another object, `respond` for any other answer';
+const ANSWER_TEXT = '`body: (problem) => ({ ...problem, message: "Slow down" })` for another object, `body: () => ["text/plain", "Slow down"]` for text, `respond` for any other answer';
 const FALLBACK_TEXT = '`onStoreError: "local"`, the default, `"allow"` or `"unavailable"`';
 const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";
 const WAIT_TEXT = "`limiter, wait: createWaiter(limiter, { maxWaitMs: 2_000 })` holds a request until its tokens are there; the refill sets the pace";
@@ -91,8 +90,8 @@ const FOREIGN: readonly Replacement[] = [
   { of: [EXPRESS, HONO], names: "message statusCode handler", here: ANSWER_TEXT, gate: true },
   { of: [FASTIFY], names: "errorResponseBuilder", here: ANSWER_TEXT, gate: true },
   { of: [NEST], names: "errorMessage", here: ANSWER_TEXT, gate: true },
-  { of: [EXPRESS, HONO], names: "skipFailedRequests", here: "`refundWhen: (outcome) => outcome.status >= 400`", gate: true },
-  { of: [EXPRESS, HONO], names: "skipSuccessfulRequests", here: "`refundWhen: (outcome) => outcome.status < 400`", gate: true },
+  { of: [EXPRESS, HONO], names: "skipFailedRequests", here: "`refundWhen: ({ status, aborted }) => aborted || status >= 400`", gate: true },
+  { of: [EXPRESS, HONO], names: "skipSuccessfulRequests", here: "`refundWhen: ({ status }) => status < 400`", gate: true },
   { of: [EXPRESS, HONO], names: "requestWasSuccessful", here: "the test goes into `refundWhen`", gate: true },
   { of: [FASTIFY], names: "allowList", here: "`skip: (request) => boolean`", gate: true },
   { of: [NEST], names: "skipIf ignoreUserAgents", here: "`skip: (request) => boolean`", gate: true },
@@ -110,7 +109,7 @@ export function replacementOf(name: string, known: readonly string[]): string | 
   if (foreign === undefined) return nearest(name, known);
   const { of, here, gate = false } = foreign;
   const place = gate && !known.includes("key") ? "in the options of a middleware, " : "";
-  return ` (of ${of.join(", ")}). Here: ${place}${here}. See ${of.length === 1 ? GUIDES[of[0] as string] : ALL_GUIDES}`;
+  return ` (of ${of.join(", ")}). Here: ${place}${here}. See ${of.map((name) => GUIDES[name]).join(", ")}`;
 }
 
 function nearest(name: string, known: readonly string[]): string | undefined {

@@ -8,6 +8,7 @@ export { checkLimiter } from "./limiters.js";
 export { checkPolicyName } from "./policy-names.js";
 export { checkPolicyOptions } from "./policies.js";
 export { replacementOf } from "./foreign-options.js";
+export { checkGateSetup } from "./gate-options.js";
 export { cureForStyle } from "./header-styles.js";
 export { createIdentityCheck } from "./identity.js";
 export { createRequestCheck, type RequestCheck } from "./requests.js";

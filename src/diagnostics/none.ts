@@ -11,6 +11,7 @@ export const checkAnswer: typeof diagnostics.checkAnswer = (answer, method) => {
 export const checkLimiter: typeof diagnostics.checkLimiter = ignore;
 export const checkPolicyName: typeof diagnostics.checkPolicyName = ignore;
 export const checkPolicyOptions: typeof diagnostics.checkPolicyOptions = ignore;
+export const checkGateSetup: typeof diagnostics.checkGateSetup = ignore;
 export const replacementOf: typeof diagnostics.replacementOf = ignore;
 export const cureForStyle: typeof diagnostics.cureForStyle = () => "";
 export const createRequestCheck: typeof diagnostics.createRequestCheck = () => ignore;

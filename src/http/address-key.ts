@@ -24,7 +24,8 @@ const HEXADECIMAL = /^[\da-f]{1,4}$/i;
  *
  * IPv4 is whole: `["address", "192.0.2.7"]`. IPv6 is cut to its network, `["address", "2001:db8:1:2::/64"]`, because
  * one customer has at least 2^64 addresses. An IPv6 address that carries the caller's IPv4 address is that IPv4
- * address: IPv4-mapped, NAT64 (`64:ff9b::/96`), 6to4 and Teredo. A port, brackets and a zone are dropped.
+ * address: IPv4-mapped and -translated, NAT64 (`64:ff9b::/96`), 6to4 and Teredo. A port, brackets and a zone are
+ * dropped.
  *
  * Undefined for anything else, such as `undefined`, `"unknown"`, a list, or `"010.0.0.1"`. The caller is then
  * unidentified, and the option `unidentified` says what happens. Throws a TypeError or RangeError for a wrong option.
@@ -68,6 +69,7 @@ function networkOf(text: string, prefix: number): string | undefined {
 function carriedBy([a, b, c, d, e, f, g, h]: Groups): readonly [number, number] | undefined {
   const zeros = c + d + e === 0;
   if (a + b === 0 && zeros && f === 0xff_ff) return [g, h]; // IPv4-mapped, RFC 4291
+  if (a + b + c + d === 0 && e === 0xff_ff && f === 0) return [g, h]; // IPv4-translated, RFC 2765
   if (a === 0x64 && b === 0xff_9b && zeros && f === 0) return [g, h]; // NAT64, RFC 6052
   if (a === 0x20_02) return [b, c]; // 6to4, RFC 3056
   if (a === 0x20_01 && b === 0) return [g ^ 0xff_ff, h ^ 0xff_ff]; // Teredo, RFC 4380

@@ -1,3 +1,4 @@
+import { expected } from "../core/check.js";
 import { bindsMore, type Decision } from "../core/decision.js";
 import { processWide } from "../platform.js";
 import type { FieldList } from "./headers/field.js";
@@ -36,6 +37,7 @@ function createDecisionField() {
     }
 
     static read(request: object): Decided | null {
+      if (Object(request) !== request) throw new TypeError(expected("request", "the object that `key` gets", request));
       return #last in request ? request.#last : null;
     }
 
@@ -80,7 +82,8 @@ function beforeGate(last: Decided | null, gate: object): Decided | null {
 
 /**
  * The decision about a request, by the last of its rate limits: the remaining tokens and the waits, in any handler.
- * Undefined for a request that no limit decided about: it was skipped, or has no key.
+ * Undefined for a request that no limit decided about: it was skipped, refused for lack of a key, or blocked. Throws a
+ * TypeError for anything but an object.
  *
  * `request` is the object that the framework gives to `key`: Express's and Fastify's request, Hono's context, the
  * `Request` itself and no copy of it. In shadow mode too.

@@ -7,12 +7,13 @@ import { makePolicy, type Policy } from "../core/policy.js";
 import type { Store } from "../port/store.js";
 import { thenAll, thenOne } from "../limiter/charge.js";
 import { createLimiter, defaultStore } from "../limiter/create-limiter.js";
+import { holderOf, type Holder } from "../limiter/holder.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../limiter/options.js";
 import { callerOf, type MaybeKey } from "./caller.js";
 import { takeCharges, type Claim } from "./charging/charges.js";
 import { createClaims, type ClaimSetup, type Contained } from "./charging/claims.js";
-import { createHold } from "./charging/hold.js";
+import { createRequestHold } from "./charging/hold.js";
 import { perPolicy } from "./headers/per-policy.js";
 import { isPromise } from "./is-promise.js";
 import { checkGateOptions, type CheckedOptions } from "./options/check-options.js";
@@ -65,7 +66,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   charges.forEach(({ policy, cost }, i) => {
     if (typeof policy !== "function") checkFixed((limiters[i] as Limiter).policy, cost);
   });
-  const hold = options.wait && createHold(options.wait, limiter, reader);
+  const hold = options.wait && createRequestHold(holderOf(options.wait) as Holder, reader);
   const charge = charges.length === 1 ? chargeOne() : chargeSeveral();
   return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest));
 
@@ -81,7 +82,11 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   }
 
   function consume(request: Request, caller: Key, cost: Cost | undefined, policy: Policy): Verdict | Promise<Verdict> {
-    if (hold !== undefined) return hold(request, caller, { cost, policy }).then((known) => verdicts.onDecision(request, [{ limiter, caller, policy, decision: known }]));
+    if (hold !== undefined) {
+      return hold(request, caller, { cost, policy }).then((known) =>
+        known === null ? verdicts.onUnpaid(request, "disconnected") : verdicts.onDecision(request, [{ limiter, caller, policy, decision: known }]),
+      );
+    }
     const decision = limiter.consume(caller, policy === limiter.policy && typeof cost !== "object" ? cost : { cost, policy });
     // Faster than isPromise here, which is called with too many shapes of objects to be optimized.
     return "allowed" in decision
@@ -96,7 +101,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
     return (request, rest, known) => {
       const found = find.map((each, i) => orRejected(() => each(request, rest, known?.[i])));
       return thenAll(found, (all) => {
-        const unpaid = (["unidentified", "blocked"] as const).find((why) => all.includes(why));
+        const unpaid = (["blocked", "unidentified"] as const).find((why) => all.includes(why));
         const paying = all.filter((each) => typeof each === "object");
         if (unpaid !== undefined || paying.length === 0) return verdicts.onUnpaid(request, unpaid ?? "skip");
         return thenOne(takeCharges(paying), (judged) => verdicts.onDecision(request, judged));

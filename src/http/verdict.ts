@@ -30,7 +30,7 @@ export interface Pass {
 /** Refused: send exactly this response and do not call the handler. */
 export interface Refuse {
   readonly outcome: "refuse";
-  readonly status: 400 | 401 | 403 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 429 | 499 | 500 | 503;
   /** The header fields to set, names in lower case. */
   readonly fields: FieldList;
   /** Names to append to `Access-Control-Expose-Headers`. Empty unless the request has an `Origin`. */

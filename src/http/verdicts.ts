@@ -25,7 +25,7 @@ export interface Judged {
 }
 
 /** Why a request was not charged. */
-export type Unpaid = "skip" | "unidentified" | "blocked";
+export type Unpaid = "skip" | "unidentified" | "blocked" | "disconnected";
 
 /** Turns what is known of a request into a verdict. */
 export interface Verdicts<Request> {
@@ -60,14 +60,13 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     onUnpaid(request, why) {
       if (why === "skip" || shadow) return SKIP;
       const to = { request, crossOrigin: isCrossOrigin(request) };
-      return why === "blocked" ? refusals.forBlocked(to) : refusals.forMissingKey(to);
+      return why === "unidentified" ? refusals.forMissingKey(to) : refusals.forUnpaid(to, why);
     },
     onDecision(request, judged) {
-      const binding = judged.reduce((a, b) => (bindsMore(strictest(b), strictest(a)) ? b : a));
+      const binding = judged.length === 1 ? (judged[0] as Judged) : judged.reduce(strictestOf);
       const { decision } = binding;
       let own = fieldsOf(request, binding);
-      // The fields with one value are those of the decision that binds.
-      for (const each of judged) if (each !== binding) own = addFields(fieldsOf(request, each), own, !decision.allowed);
+      if (judged.length > 1) for (const each of strictestOfEachName(judged, binding)) if (each !== binding) own = addFields(fieldsOf(request, each), own, !decision.allowed);
       const fields = rememberDecision(request, writer, judged, decision, own);
       const crossOrigin = isCrossOrigin(request);
       const verdict = decision.allowed
@@ -91,6 +90,14 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     return { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, settle: onOutcome };
   }
 
+  // Only a partition key tells two items of one name apart. The fields with one value are those of `binding`.
+  function strictestOfEachName(judged: readonly Judged[], binding: Judged): Iterable<Judged> {
+    if (partitionKey !== undefined) return judged;
+    const byName = new Map([[binding.policy.name, binding]]);
+    for (const each of judged) byName.set(each.policy.name, strictestOf(byName.get(each.policy.name) ?? each, each));
+    return byName.values();
+  }
+
   async function settle(request: Request, outcome: Outcome, judged: readonly Judged[]): Promise<void> {
     if ((await runAside("refundWhen", () => refundWhen?.(outcome, request))) === true) await Promise.all(judged.map(refund));
   }
@@ -109,8 +116,12 @@ async function refund({ limiter, caller, policy, decision }: Judged): Promise<vo
   }
 }
 
+function strictestOf(a: Judged, b: Judged): Judged {
+  return bindsMore(enforced(b), enforced(a)) ? b : a;
+}
+
 // In shadow mode, what would have been decided.
-function strictest({ decision }: Judged): Decision {
+function enforced({ decision }: Judged): Decision {
   return (decision.allowed && decision.shadow) || decision;
 }
 

@@ -84,6 +84,14 @@ describe.each(kinds)("L10 · limiters together over %s", (_, storesOf) => {
     expect((await both.consume(keys, [3, 8])).allowed).toBe(true);
   });
 
+  test("L3 · after a refusal each limiter says what it would decide by itself: nothing was taken", async () => {
+    const both = combine(limitersOver(storesOf(() => 1_000)));
+    await both.consume(keys, [1, 5]);
+    const { decisions, refusedBy } = await both.consume(keys, [3, 4]);
+    expect(refusedBy).toBe(1);
+    expect(decisions).toMatchObject([{ allowed: true, remaining: 4, resetMs: 1_000, cost: 3 }, { allowed: false, remaining: 3, retryAfterMs: 500 }]);
+  });
+
   test("L10 · gives back to all what was taken from all, once, and nothing for a refusal", async () => {
     const own = new ManualClock();
     const [user, tenant] = limitersOver(storesOf(own.now));
@@ -167,6 +175,21 @@ describe("one step, or several", () => {
     void user.consume(keys[0], 5);
     expect((combine([user, tenant]).consume(keys) as Decision).allowed).toBe(false);
     expect(charged).not.toHaveBeenCalled();
+  });
+
+  test("a refusal in one step needs no other call, and what was taken before it is given back and peeked at", () => {
+    const [shared, other] = [new MemoryStore({ clock: () => 0 }), new MemoryStore({ clock: () => 0 })];
+    const calls: string[] = [];
+    for (const [name, store] of [["shared", shared], ["other", other]] as const) {
+      for (const method of ["consume", "consumeTogether", "adjust", "peek"] as const) {
+        const real = store[method].bind(store) as (...asked: unknown[]) => never;
+        vi.spyOn(store, method).mockImplementation((...asked: unknown[]) => (calls.push(`${name}.${method}`), real(...asked)));
+      }
+    }
+    const named = (name: string, store: Store) => createLimiter({ policy: { ...userPolicy, name }, store });
+    const three = combine([named("a", other), named("b", shared), named("c", shared)]);
+    expect(three.consume(["k", "k", "k"], [1, 1, 6])).toMatchObject({ refusedBy: 2, decisions: [{ remaining: 5 }, { remaining: 5 }, { reason: "cost_above_capacity" }] });
+    expect(calls).toEqual(["other.consume", "shared.consumeTogether", "other.adjust", "other.peek"]);
   });
 
   test("one that cannot tell without taking is not asked, once another refused", async () => {

@@ -283,6 +283,7 @@ describe("misuse", () => {
     expect(() => createReservations(limiter, { expireMs: 1 } as object)).toThrow(new TypeError("Unknown option `expireMs`. Did you mean `expiresMs`?"));
     expect(() => createReservations(limiter, { expiresMs: 0 })).toThrow(new RangeError("Expected `expiresMs` to be a positive integer, got 0"));
     expect(() => createReservations({ ...limiter })).toThrow(TypeError);
+    expect(() => createReservations(limiter).reserve("alice", 1, 5 as never)).toThrow(new TypeError("Expected `options` to be an object, got 5"));
     expect(() => createReservations(limiter).reserve("alice", 1, { cost: 2 } as object)).toThrow(new TypeError("Unknown option `cost`. Known options: `policy`"));
     expect(() => createReservations(limiter).reserve("alice", 1, { policy: policy as never })).toThrow(/^Expected `policy` to be made by definePolicy/);
   });

@@ -1,5 +1,5 @@
 // Waiters and reservations on several limiters together: one key for each, all or none.
-import { combine, createLimiter, createReservations, createWaiter, definePolicy, MemoryStore, perMinute, perSecond, type Clock, type Limiter } from "sluice";
+import { combine, createLimiter, createObserver, createReservations, createWaiter, definePolicy, MemoryStore, perMinute, perSecond, type Clock, type Limiter } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../helpers/stores.js";
@@ -16,6 +16,8 @@ afterEach(() => void vi.useRealTimers());
 describe.each([
   ["in one step of one memory store", (clock: Clock) => { const store = new MemoryStore({ clock }); return [store, store] as const; }],
   ["one after another, in two stores that answer later", (clock: Clock) => [new LaterStore(clock), new LaterStore(clock)] as const],
+  ["one after another, in one store that answers later", (clock: Clock) => { const store = new LaterStore(clock); return [store, store] as const; }],
+  ["one after another, in a memory store and one that answers later", (clock: Clock) => [new MemoryStore({ clock }), new LaterStore(clock)] as const],
 ])("a waiter on combine, %s", (_, open) => {
   function make(options = {}) {
     const [first, second] = open(() => performance.now());
@@ -67,6 +69,30 @@ describe.each([
     expect(order).toEqual(["other", "first", "first"]);
   });
 
+  test("L2, L3 · what was taken before the second refused holds up no caller: it was given back", async () => {
+    const [first, second] = open(() => performance.now());
+    const slow = createLimiter({ policy: { name: "slow", capacity: 10, refill: perMinute(1) }, store: first });
+    const quick = createLimiter({ policy: { name: "quick", capacity: 1, refill: { tokens: 1, everyMs: 300 } }, store: second });
+    await quick.consume(team);
+    const waiter = createWaiter(combine([slow, quick]), { maxWaitMs: 2_000 });
+    const start = performance.now();
+    const served = waiter.wait([ann, team], { costs: [10, 1] }).then((decision) => [decision.allowed, Math.floor(performance.now() - start)]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await served).toEqual([true, 300]);
+    expect((await slow.peek(ann)).remaining).toBe(0);
+  });
+
+  test("a limiter in shadow mode holds up no caller", async () => {
+    const [first, second] = open(() => performance.now());
+    const trial = createLimiter({ policy: { name: "trial", capacity: 1, refill: perMinute(1) }, store: first, shadow: true });
+    const strict = createLimiter({ policy: { name: "strict", capacity: 1, refill: { tokens: 1, everyMs: 200 } }, store: second });
+    const waiter = createWaiter(combine([trial, strict]), { maxWaitMs: 1_000 });
+    const start = performance.now();
+    const served = Promise.all([1, 2, 3].map(() => waiter.wait([ann, team]).then(() => Math.floor(performance.now() - start))));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await served).toEqual([0, 200, 400]);
+  });
+
   test("a cancelled caller takes nothing", async () => {
     const { waiter, user, shared } = make();
     for (let i = 0; i < 3; i++) await waiter.wait([ann, team]);
@@ -80,6 +106,17 @@ describe.each([
     expect((await user.peek(ann)).remaining).toBe(3);
     expect((await shared.peek(team)).remaining).toBe(5);
   });
+});
+
+test("a waiter on combine is not held up by a charge that the first limiter made in its store's place", async () => {
+  const first = new LaterStore(() => performance.now());
+  vi.spyOn(first, "consume").mockRejectedValue(new Error("Redis is away"));
+  const shared = createLimiter({ policy: { name: "shared", capacity: 10, refill: perMinute(1) }, store: first, breaker: false, observe: createObserver(() => {}) });
+  const own = createLimiter({ policy: { name: "own", capacity: 1, refill: { tokens: 1, everyMs: 300 } } });
+  own.consume(team);
+  const served = createWaiter(combine([shared, own]), { maxWaitMs: 1_000 }).wait([ann, team], { costs: [5, 1] });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await served).toMatchObject({ allowed: true, degraded: true });
 });
 
 describe("reservations on combine", () => {
@@ -114,6 +151,22 @@ describe("reservations on combine", () => {
     world.budget.reserve(["ann", "red"], [{ cost: { tokens: 5 } }, 5]).settle([{ tokens: 1_000_000 }, 100]);
     expect(leftOf(world)).toEqual([59, 0, 49_900]);
     expect(world.each[0]?.consume("ann", { cost: { tokens: 30_000 } }).retryAfterMs).toBe(60_010);
+  });
+
+  test.each<[what: string, estimates: unknown, options: unknown, message: string]>([
+    ["an unknown option", [1, 1], { polcy: 1 }, "Unknown option `polcy`. Write it into an estimate"],
+    ["the option of one limiter", [1, 1], { policy: llm }, "Unknown option `policy`. Write it into an estimate"],
+    ["options that are none", [1, 1], 5, "Expected `options` to be an object, got 5"],
+    ["no estimates", undefined, undefined, "Expected `estimates` to be a list of 2, one for each limiter, got undefined"],
+    ["one estimate for all", 5, undefined, "Expected `estimates` to be a list of 2, one for each limiter, got 5"],
+    ["too few estimates", [5], undefined, "Expected `estimates` to be a list of 2, one for each limiter, got an array of 1"],
+    ["no estimate for one", [5, undefined], undefined, "Expected `estimate` to be tokens, got undefined"],
+    ["an unknown option of one", [5, { costs: 5 }], undefined, "Unknown option `costs`"],
+  ])("refuse %s, and take nothing", (_, estimates, options, message) => {
+    const world = make(new ManualClock());
+    const reserve = world.budget.reserve as (...asked: unknown[]) => unknown;
+    expect(() => reserve(["ann", "red"], estimates, options)).toThrow(message);
+    expect(leftOf(world)).toEqual([60, 30_000, 50_000]);
   });
 
   test("refuse wrong lists and settle nothing then", () => {

@@ -31,12 +31,13 @@ describe("an option of another library", () => {
     ["legacyHeaders", "headers: [xRateLimit]"],
     ["addHeaders", "headers: [xRateLimit]"],
     ["message", "body: (problem) =>"],
-    ["skipFailedRequests", "refundWhen: (outcome) => outcome.status >= 400"],
-    ["skipSuccessfulRequests", "refundWhen: (outcome) => outcome.status < 400"],
+    ["skipFailedRequests", "refundWhen: ({ status, aborted }) => aborted || status >= 400"],
+    ["skipSuccessfulRequests", "refundWhen: ({ status }) => status < 400"],
     ["passOnStoreError", 'onStoreError: "local"'],
     ["insuranceLimiter", 'onStoreError: "local"'],
     ["allowList", "skip: (request) => boolean"],
     ["onExceeded", "onDecision: (decision, request) => void"],
+    ["message", '`body: () => ["text/plain", "Slow down"]` for text'],
     ["handler", "`respond` for any other answer"],
     ["blockDuration", "limiter.block(key, ms)"],
     ["ban", "limiter.block(key, ms)"],
@@ -53,7 +54,7 @@ describe("an option of another library", () => {
     const message = ofGate({ [name]: 1 });
     expect(message).toMatch(new RegExp(`^Unknown option \`${name}\` \\(of [a-z@/, -]+\\)\\. Here: `));
     expect(message).toContain(here);
-    expect(message).toMatch(/\. See https:\/\/\S+\/docs\/moving\/[\w-]+\.md$/);
+    expect(message).toMatch(/\. See (?:https:\S+\/docs\/moving\/from-[\w-]+\.md(?:, |$))+$/);
     expect(message).not.toContain("\n");
   });
 
@@ -64,7 +65,8 @@ describe("an option of another library", () => {
     ["binding", "from-hono-rate-limiter"],
     ["ttl", "from-nestjs-throttler"],
     ["delayAfter", "from-express-slow-down"],
-    ["windowMs", "README"],
+    ["windowMs", "from-express-rate-limit"],
+    ["windowMs", "from-hono-rate-limiter"],
   ])("%s names the guide %s", (name, guide) => {
     expect(ofGate({ [name]: 1 })).toContain(`/docs/moving/${guide}.md`);
   });

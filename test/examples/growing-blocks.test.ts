@@ -42,10 +42,23 @@ test("ten refusals are an accident, and so is one now and then", async () => {
   expect(limiter.peek("ann").retryAfterMs).toBe(1_000);
 });
 
-test("asking on through a block leads to the next one, and other callers are not blocked", async () => {
-  const { insist, ask, limiter } = serve();
+test("a burst of parallel requests takes one step", async () => {
+  const { clock, ask, limiter } = serve();
+  for (const minutes of [1, 5]) {
+    await Promise.all(Array.from({ length: 40 }, () => ask("ann")));
+    expect(limiter.peek("ann").retryAfterMs).toBe(minutes * MINUTE);
+    clock.advance(minutes * MINUTE);
+  }
+});
+
+test("asking on through a block leads to no other during it, but to the next one after it", async () => {
+  const { clock, insist, ask, limiter } = serve();
   expect(await insist()).toBe(MINUTE);
-  for (let i = 0; i < 11; i++) await ask("ann");
+  clock.advance(MINUTE - 1_000);
+  for (let i = 0; i < 40; i++) await ask("ann");
+  expect(limiter.peek("ann").retryAfterMs).toBe(1_000);
+  clock.advance(1_000);
+  for (let i = 0; i < 6; i++) await ask("ann"); // 5 are allowed, and the first refusal is one too many
   expect(limiter.peek("ann").retryAfterMs).toBe(5 * MINUTE);
   expect((await ask("bob")).allowed).toBe(true);
 });

@@ -42,6 +42,12 @@ test("a job waits for its tokens as long as it must, and until it is stopped", a
   await expect(reserveInTime(reserve(1), stop.signal, wait)).rejects.toThrow("the night is over");
 });
 
+test("the meter counts the pieces of a tool call", () => {
+  const meter = new Meter(5);
+  meter.read(new TextEncoder().encode('data: {"choices":[{"delta":{"role":"assistant"}}]}\n\ndata: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}\n\n'));
+  expect([meter.used, meter.text]).toEqual([6, ""]);
+});
+
 test("the meter reads events that arrive in pieces", () => {
   const stream = 'data: {"choices":[{"delta":{"content":"Grü"}}]}\n\ndata: {"choices":[{"delta":{"content":"ße"}}]}\n\n: a comment\n\ndata: {"choices":[],"usage":{"total_tokens":9}}\n\ndata: [DONE]\n\n';
   const meter = new Meter(5);

@@ -14,6 +14,8 @@ export interface Question {
   readonly model?: string;
   readonly maxTokens?: number;
   readonly stream?: boolean;
+  /** Other members of the request. */
+  readonly more?: object;
   readonly signal?: AbortSignal;
 }
 
@@ -24,8 +26,8 @@ export function callerOf(authorization = ""): Caller | null {
 }
 
 /** Asks the gateway at `url`. */
-export function ask(url: string, { as, prompt, model = "small", maxTokens = 100, stream = true, signal = new AbortController().signal }: Question): Promise<Response> {
-  const body = JSON.stringify({ model, messages: [{ role: "user", content: prompt }], max_tokens: maxTokens, stream });
+export function ask(url: string, { as, prompt, model = "small", maxTokens = 100, stream = true, more = {}, signal = new AbortController().signal }: Question): Promise<Response> {
+  const body = JSON.stringify({ model, messages: [{ role: "user", content: prompt }], max_tokens: maxTokens, stream, ...more });
   return fetch(`${url}/v1/chat/completions`, { method: "POST", headers: { authorization: `Bearer ${as}` }, body, signal });
 }
 
@@ -51,6 +53,8 @@ export async function openWorld(options: Omit<GatewayOptions, "upstream" | "call
     served: model.served,
     bills,
     url,
+    /** The connections that the gateway has open. */
+    connections: () => new Promise<number>((resolve, reject) => gateway.getConnections((error, count) => (error ? reject(error) : resolve(count)))),
     ask: (question: Question) => ask(url, question),
     closeModel: () => close(model.server),
     close: () => [gateway, model.server].forEach(close),

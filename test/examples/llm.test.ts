@@ -1,5 +1,7 @@
 // The gateway of examples/llm over real sockets, with a clock that stands still unless a test moves it.
-import { createLimiter, MemoryStore } from "sluice";
+import { request } from "node:http";
+import { createLimiter, MemoryStore, type AsyncStore } from "sluice";
+import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createBudget, minute, settle, type ModelLimits } from "../../examples/llm/budgets.js";
@@ -14,6 +16,8 @@ const models: Readonly<Record<string, ModelLimits>> = {
 let clock: ManualClock;
 let store: MemoryStore;
 let world: Awaited<ReturnType<typeof openWorld>>;
+/** What the language model was asked last. */
+let asked: object;
 /** Holds the language model back before each token while it is not null. */
 let hold: Promise<void> | null;
 
@@ -21,7 +25,7 @@ beforeEach(async () => {
   clock = new ManualClock();
   store = new MemoryStore({ clock: clock.now });
   hold = null;
-  world = await openWorld({ store, models }, { pace: async () => (await new Promise(setImmediate), await hold) });
+  world = await openWorld({ store, models }, { pace: async (chat) => ((asked = chat), await new Promise(setImmediate), await hold) });
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -63,6 +67,14 @@ describe("an answer", () => {
     expect(world.served).toMatchObject([{ user: "red/ann", model: "small", promptTokens: 2, completionTokens: 20, outcome: "complete" }]);
     expect(world.bills.map(({ used, outcome, estimate }) => [used, outcome, estimate])).toEqual([[null, "reserved", 502], [22, "complete", 502]]);
     expect(left("red/ann")).toEqual([59, 29_978, 99, 49_978]);
+  });
+
+  test("is asked for with all that the client wrote, and with what the gateway needs", async () => {
+    const tools = [{ type: "function", function: { name: "look_up", parameters: { type: "object" } } }];
+    await whole({ prompt: "write 3", more: { temperature: 0.2, stop: ["."], tools, n: 1, user: "someone else" } });
+    expect(asked).toMatchObject({ temperature: 0.2, stop: ["."], tools, max_tokens: 100, stream: true, user: "red/ann", stream_options: { include_usage: true } });
+    // The guess at the prompt counts the tools too.
+    expect(world.bills[0]?.estimate).toBe(100 + Math.ceil(("write 3".length + JSON.stringify(tools).length) / 4));
   });
 
   test("comes whole for a client that wants no stream", async () => {
@@ -141,6 +153,19 @@ describe("a refusal", () => {
     expect((await whole({ model: "huge" })).status).toBe(404);
     expect((await whole({ maxTokens: 0 })).status).toBe(400);
     expect((await whole({ maxTokens: 1.5 })).status).toBe(400);
+    const { status, text } = await whole({ maxTokens: Number.MAX_SAFE_INTEGER });
+    expect([status, (JSON.parse(text) as { message: string }).message]).toEqual([400, "Expected `max_tokens` to be a whole number from 1 to 1000000"]);
+    expect(world.bills).toEqual([]);
+  });
+
+  test.each<[what: string, question: Partial<Question>, message: string]>([
+    ["several answers", { more: { n: 2 } }, "Expected `n` to be 1, got 2. Each answer costs tokens of its own"],
+    ["another name of max_tokens", { more: { max_completion_tokens: 9_000 } }, "Expected `max_tokens`, got `max_completion_tokens`"],
+    ["tools without a stream", { stream: false, more: { tools: [] } }, "Expected `stream` to be true beside `tools`"],
+    ["content that is a list of parts", { more: { messages: [{ role: "user", content: [{ type: "text", text: "hello" }] }] } }, "Expected `messages` to be a list of { role, content }, each content a text"],
+  ])("of %s is a 400 with the cure", async (_, question, message) => {
+    const { status, text } = await whole(question);
+    expect([status, (JSON.parse(text) as { message: string }).message]).toEqual([400, message]);
     expect(world.bills).toEqual([]);
   });
 });
@@ -161,6 +186,29 @@ describe("an answer that does not end as it should", () => {
     expect(used).toBeGreaterThanOrEqual(7 + 10);
     expect(used).toBeLessThanOrEqual(7 + completionTokens);
     expect(left("red/ann")).toEqual([59, 30_000 - used, 99, 50_000 - used]);
+  });
+
+  test("whose client goes away while its tokens are reserved costs nothing, and the language model is not asked", async () => {
+    let go = (): void => undefined;
+    const held = new Promise<void>((resolve) => (go = resolve));
+    const consume = vi.fn(async (...asked: Parameters<MemoryStore["consume"]>) => (await held, store.consume(...asked)));
+    const slow: AsyncStore = { sync: false, guard, clock: clock.now, consume, adjust: async (...asked) => store.adjust(...asked) };
+    const other = await openWorld({ store: slow, models, storeTimeoutMs: 60_000 });
+    try {
+      const client = request(`${other.url}/v1/chat/completions`, { method: "POST", headers: { authorization: "Bearer red/ann" }, agent: false });
+      client.on("error", () => {}); // its socket is destroyed
+      client.end(JSON.stringify({ model: "small", messages: [{ role: "user", content: "write 500" }], max_tokens: 500, stream: true }));
+      await vi.waitUntil(() => consume.mock.calls.length > 0);
+      client.destroy();
+      await vi.waitUntil(async () => (await other.connections()) === 0);
+      go();
+      await vi.waitUntil(() => other.bills.length === 2);
+      expect(other.bills[1]).toMatchObject({ estimate: 503, used: 0, outcome: "cancelled" });
+      expect(other.served).toEqual([]);
+      expect(left("red/ann")).toEqual([60, 30_000, 100, 50_000]);
+    } finally {
+      other.close();
+    }
   });
 
   test("because the language model breaks off costs what was written, as a stream and whole", async () => {

@@ -177,7 +177,7 @@ export function walk(all: readonly Walked[]): void {
       }
     });
 
-    test.each(["GET /", "GET /nothing", "POST /health", "PUT /inbox", "GET /exports", "GET /login/code", "GET /inbox/7", "GET /inbox/", "GET /INBOX", "GET /%ff", "OPTIONS /inbox"])(
+    test.each(["POST /", "GET /nothing", "POST /health", "PUT /inbox", "GET /exports", "GET /login/code", "GET /inbox/7", "GET /inbox/", "GET /INBOX", "GET /%ff", "OPTIONS /inbox"])(
       "%s is 404, without asking who",
       async (what) => {
         const reply = await serverOf(walked).ask(what);

@@ -41,7 +41,7 @@ function spellings(values: readonly number[], from: number): string[] {
 
 // Their callers have an IPv4 address.
 const carrying = new BlockList();
-for (const [network, prefix] of [["::ffff:0:0", 96], ["64:ff9b::", 96], ["2002::", 16], ["2001::", 32]] as const) carrying.addSubnet(network, prefix, "ipv6");
+for (const [network, prefix] of [["::ffff:0:0", 96], ["::ffff:0:0:0", 96], ["64:ff9b::", 96], ["2002::", 16], ["2001::", 32]] as const) carrying.addSubnet(network, prefix, "ipv6");
 
 test("every way to write an IPv6 address gives the key of its network, as Node's BlockList sees it", () => {
   fc.assert(
@@ -73,7 +73,7 @@ test("every way to write an IPv4 address gives one key, in IPv6 too", () => {
     fc.property(fc.ipV4(), fc.integer({ min: 32, max: 64 }), (address, ipv6Prefix) => {
       const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
       const hex = [(a << 8) | b, (c << 8) | d].map((value) => value.toString(16)).join(":");
-      for (const written of [address, `${address}:80`, `::ffff:${address}`, `::ffff:${hex}`, `[::FFFF:${address}]:80`, `64:ff9b::${hex}`, `2002:${hex}:1:2:3:4:5`]) {
+      for (const written of [address, `${address}:80`, `::ffff:${address}`, `::ffff:${hex}`, `[::FFFF:${address}]:80`, `::ffff:0:${address}`, `64:ff9b::${hex}`, `2002:${hex}:1:2:3:4:5`]) {
         expect(addressKey(written, { ipv6Prefix })).toEqual(["address", address]);
       }
     }),

@@ -287,6 +287,16 @@ describe("L17 · a function that fails", () => {
     }
   });
 
+  test("two tiers of one bucket fail it in either order", async () => {
+    const pro = definePolicy({ name: "user", limits: [{ name: "a", capacity: 3, refill: perSecond(1) }, { name: "b", capacity: 50, refill: perSecond(1) }] });
+    const tiers: ReadonlyArray<GateCharge<Asked>> = [USER, pro].map((policy) => ({ policy: () => policy, key: userOf }));
+    for (const charges of [tiers, tiers.toReversed()]) {
+      const { ask, left } = open({ charges });
+      await expect(ask()).rejects.toThrow('Expected the charges on one key under "user" to have the same numbers, got two tiers. Give the policies different names');
+      expect([left(USER, "ann"), left(pro, "ann")]).toEqual([3, 3]);
+    }
+  });
+
   test("a cost or tier of a wrong kind fails it too", async () => {
     await expect(open({ charges: [both[0], { ...both[1], cost: () => 0.5 }] }).ask()).rejects.toThrow("Expected `cost()` to be a whole number");
     await expect(open({ charges: [both[0], { ...both[1], policy: () => "free" }] }).ask()).rejects.toThrow("Expected `policy()` to be made by definePolicy");
@@ -295,10 +305,11 @@ describe("L17 · a function that fails", () => {
 
 describe("L9 · what is wrong is refused when the gate is made", () => {
   const [user] = both as [GateCharge<Asked>];
-  const list = "Expected `charges` to be a list such as [{ policy, key }], got";
+  const list = "Expected `charges` to be a list such as [{ policy, key }], of at most 128, got";
   const wrong: ReadonlyArray<[name: string, options: Options, message: string]> = [
     ["no list", { charges: {} }, `${list} an object`],
     ["an empty list", { charges: [] }, `${list} an array of 0`],
+    ["more than a store takes in one step", { charges: Array.from({ length: 129 }, () => user) }, `${list} an array of 129`],
     ["a charge that is no object", { charges: [user, null] }, "Expected `charge` to be an object with a `policy` and a `key`, got null"],
     ["an unknown name", { charges: [user, { ...user, costs: 1 }] }, "Unknown option `costs`. Did you mean `cost`?"],
     ["no key", { charges: [user, { policy: TENANT }] }, "Expected `key` to be a function of the request, got undefined"],
@@ -330,4 +341,34 @@ describe("L9 · what is wrong is refused when the gate is made", () => {
 test("one charge needs no `consumeTogether`", async () => {
   const { consumeTogether: _, ...store } = later(new MemoryStore({ clock: () => 0 })) as Store & { consumeTogether?: unknown };
   expect((await open({ charges: [both[0]], store }).ask()).field("RateLimit-Remaining")).toBe("2");
+});
+
+test("charges on one bucket that pass 2^53 - 1 together are above the capacity", async () => {
+  const charge: GateCharge<Asked> = { policy: USER, key: userOf, cost: () => Number.MAX_SAFE_INTEGER };
+  const { ask } = open({ charges: [charge, charge] });
+  expect(await ask()).toMatchObject({ status: 400, body: { code: "cost_too_high" } });
+});
+
+test("a blocked tier is told before a missing key, because signing in does not help", async () => {
+  const { ask } = open({ charges: [both[0], { policy: () => "blocked", key: tenantOf }], unidentified: "refuse" });
+  expect((await ask({ user: undefined })).status).toBe(403);
+});
+
+describe("two keys under one policy", () => {
+  const transfer = [{ policy: USER, key: userOf }, { policy: USER, key: tenantOf }];
+
+  test("show the one that binds, once", async () => {
+    const { ask, store } = open({ charges: transfer });
+    store.consume(USER, "acme", 1);
+    const first = await ask();
+    expect([first.field("RateLimit"), first.field("RateLimit-Policy")]).toEqual(['"user";r=1;t=1', '"user";q=3;w=3']);
+    await ask();
+    const refused = await ask();
+    expect([refused.status, refused.field("RateLimit"), refused.body["violated-policies"]]).toEqual([429, '"user";r=0;t=1', ["user"]]);
+  });
+
+  test("show both with a partition key", async () => {
+    const { ask } = open({ charges: transfer, partitionKey: (key: unknown) => new TextEncoder().encode(String(key)) });
+    expect((await ask()).field("RateLimit")).toBe(`"user";r=2;t=1;pk=:${btoa("acme")}:, "user";r=2;t=1;pk=:${btoa("ann")}:`);
+  });
 });

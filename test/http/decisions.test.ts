@@ -47,6 +47,16 @@ describe("decisionOf and decisionsOf", () => {
     }
   });
 
+  test.each([
+    [undefined, "undefined"],
+    [null, "null"],
+    ["x", '"x"'],
+  ])("%s is an error that says what to pass", (request, got) => {
+    for (const read of [decisionOf, decisionsOf]) {
+      expect(() => read(request as never)).toThrow(new TypeError(`Expected \`request\` to be the object that \`key\` gets, got ${got}`));
+    }
+  });
+
   test("L16 · an object that is used again has the decisions of its last pass: at most one of each gate", () => {
     const [first, second] = [limit("first", 100), limit("second", 3)];
     const request = {};

@@ -1,4 +1,4 @@
-import { createLimiter, createWaiter, definePolicy, type Cost, type Limiter, type LimiterEvent, type Policy, type Store, type Waiter, createObserver, type WaiterOptions } from "sluice";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, type Cost, type Limiter, type LimiterEvent, type Policy, type Store, type Waiter, createObserver, type WaiterOptions } from "sluice";
 import { createGate, decisionOf, type GateOptions, type RequestReader } from "sluice/http";
 import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -108,17 +108,19 @@ test("a request that finds too many waiting is refused at once", async () => {
 });
 
 test("a client that disconnects leaves the queue, and its tokens go to the next", async () => {
-  const { ask, waiter } = open();
+  const decided: unknown[] = [];
+  const { ask, waiter } = open({}, { onDecision: (decision: unknown) => decided.push(decision) });
   for (let i = 0; i < 2; i++) ask();
   await pass(0);
   const [gone, next] = [ask(), ask()];
   await pass(100);
   gone.asked.disconnect();
   await pass(0);
-  expect([waiter.waiting, gone.answer?.status, gone.asked.listeners.size]).toEqual([1, 429, 0]);
+  expect([waiter.waiting, gone.answer?.status, gone.answer?.body["code"], gone.asked.listeners.size]).toEqual([1, 499, "disconnected", 0]);
   await pass(400);
   expect(seen(next)).toEqual([500, 200, "0", undefined]);
-  expect([waiter.waiting, vi.getTimerCount()]).toEqual([0, 0]);
+  // The client that left was not decided about.
+  expect([waiter.waiting, vi.getTimerCount(), decided.length]).toEqual([0, 0, 3]);
 });
 
 test("a client that disconnected before its turn to wait does not wait", async () => {
@@ -126,7 +128,7 @@ test("a client that disconnected before its turn to wait does not wait", async (
   const waiter = createWaiter(limiter);
   limiter.consume("ann", 2);
   const gone = createGate<Asked>({ limiter, wait: waiter, key: async () => "ann" }, { ...reader, onDisconnect: (_, listener) => (listener(), () => {}) });
-  expect(await gone(new Asked())).toMatchObject({ outcome: "refuse", status: 429 });
+  expect(await gone(new Asked())).toMatchObject({ outcome: "refuse", status: 499, decision: null });
   expect([waiter.waiting, vi.getTimerCount()]).toEqual([0, 0]);
 });
 
@@ -198,12 +200,40 @@ describe.each([true, false])("40 · a store that fails, synchronous: %s", (sync)
   });
 });
 
+describe("40 · a store that can be read but not written, such as a replica", () => {
+  const replica = (): Store => {
+    const memory = new MemoryStore({ clock: () => 0 });
+    const consume = async (): Promise<never> => Promise.reject(new Error("READONLY You can't write against a read only replica."));
+    return { sync: false, guard, clock: "server", consume, peek: async (...asked) => memory.peek(...asked), adjust: consume };
+  };
+
+  test.each(["unavailable", "local"] as const)('is refused with 503 and never 429 under "%s"', async (onStoreError) => {
+    const { ask } = open({ maxWaitMs: 100 }, { limiter: createLimiter({ policy: MAIL, store: replica(), onStoreError }) });
+    const statuses: unknown[] = [];
+    for (let i = 0; i < 4; i++) {
+      const held = ask();
+      await pass(200);
+      statuses.push([held.answer?.status, held.answer?.field("RateLimit"), held.answer?.verdict.outcome !== "skip" && held.answer?.verdict.decision?.reason]);
+    }
+    const refused = [503, undefined, "store_unavailable"];
+    expect(statuses).toEqual(onStoreError === "local" ? [[200, undefined, null], refused, refused, refused] : [refused, refused, refused, refused]);
+  });
+});
+
+test("an observer sees each refusal once", async () => {
+  const events: LimiterEvent[] = [];
+  const { ask } = open({ maxWaitMs: 10 }, { limiter: createLimiter({ policy: MAIL, observe: createObserver((event) => events.push(event)) }) });
+  const held = Array.from({ length: 5 }, () => ask());
+  await pass(100);
+  expect(held.map(({ answer }) => answer?.status)).toEqual([200, 200, 429, 429, 429]);
+  expect(events.map((event) => event.type === "decision" && event.outcome)).toEqual(["allowed", "allowed", "limited", "limited", "limited"]);
+});
+
 test("another error of the waiter fails the request", async () => {
   const limiter = createLimiter({ policy: MAIL });
-  const gate = createGate<Asked>({ limiter, wait: { wait: () => Promise.reject(new Error("no waiter")) }, key: () => "ann" }, reader);
   const asked = new Asked();
-  await expect(gate(asked)).rejects.toThrow("no waiter");
-  await expect(createGate<Asked>({ limiter, wait: createWaiter(limiter), key: () => 42 as never }, reader)(asked)).rejects.toThrow("Expected `key`");
+  const gate = createGate<Asked>({ limiter, wait: createWaiter(limiter), key: () => "ann", cost: () => ({ tokens: 1 }) }, reader);
+  await expect(gate(asked)).rejects.toThrow("Unknown limit `tokens` in `cost`");
   expect(asked.listeners.size).toBe(0);
 });
 
@@ -219,11 +249,16 @@ test("a refund gives back what a held request took", async () => {
 describe("L9 · what is wrong is refused when the gate is made", () => {
   const limiter = createLimiter({ policy: MAIL });
   const { peek: _, ...withoutPeek } = { sync: true, clock: () => 0, consume: () => ({}) as never, peek: undefined } as const;
+  const peekless = createLimiter({ policy: MAIL, store: withoutPeek as never });
+  const cure = "Write { limiter, wait: createWaiter(limiter, { maxWaitMs: 500 }) }";
+  const notIts = "Expected `wait` to be made of `limiter`, got a waiter of another. Write createWaiter(limiter)";
   const wrong: ReadonlyArray<[name: string, options: object, message: string]> = [
-    ["a plain object", { limiter, wait: { maxWaitMs: 2_000 } }, "Expected `wait` to be made by createWaiter(limiter), got an object"],
-    ["null", { limiter, wait: null }, "Expected `wait` to be made by createWaiter(limiter), got null"],
+    ["a plain object", { limiter, wait: { maxWaitMs: 2_000 } }, `Expected \`wait\` to be made by createWaiter, got an object. ${cure}`],
+    ["null", { limiter, wait: null }, `Expected \`wait\` to be made by createWaiter, got null. ${cure}`],
+    ["a waiter of another limiter", { limiter, wait: createWaiter(createLimiter({ policy: MAIL })) }, notIts],
+    ["a waiter of several limiters", { limiter, wait: createWaiter(combine([limiter])) }, notIts],
     ["no limiter", { policy: MAIL, wait: createWaiter(limiter) }, "Expected `limiter` beside `wait`, got none. Pass the limiter that the waiter was made of"],
-    ["a store without peek", { limiter: createLimiter({ policy: MAIL, store: withoutPeek as never }), wait: createWaiter(limiter) }, "Expected the store to have `peek`, got one without it"],
+    ["a store without peek", { limiter: peekless, wait: createWaiter(peekless) }, "Expected the store to have `peek`, got one without it"],
   ];
   test.each(wrong)("%s", (_name, options, message) => {
     expect(() => createGate<Asked>({ key: () => "ann", ...options } as never, reader)).toThrow(new TypeError(message));

@@ -90,7 +90,7 @@ forWeb.rateLimit({ policy, key: () => "ann", body: () => [{ message: "slow down"
 forNode.rateLimit({ policy, key: () => "ann", respond: (refusal, request, response) => response.end(`${refusal.message} ${request.url} ${refusal.retryAfter?.toFixed()}`) });
 forNode.rateLimit<Http2ServerRequest, Http2ServerResponse>({ policy, key: () => "ann", respond: (_refusal, request, response) => response.stream.respond({ authority: request.authority }) });
 forExpress.rateLimit({ policy, key: () => "ann", respond: (refusal, request, response) => response.status(refusal.status).render("slow-down", { ...refusal, user: request.user }) });
-forHono.rateLimit<AppEnv>({ policy, key: () => "ann", respond: (refusal, c) => c.html(`${refusal.title} ${c.var.userId}`, 429) });
+forHono.rateLimit<AppEnv>({ policy, key: () => "ann", respond: (refusal, c) => c.html(`${refusal.title} ${c.var.userId}`, refusal.status) });
 forWeb.rateLimit({ policy, key: (_request: Request, tenant: string) => tenant, respond: async (refusal, request, tenant) => Response.json({ ...refusal.problem, tenant: tenant.length }, { status: refusal.status, headers: { from: request.url } }) });
 void fastify().register(forFastify.rateLimit, { policy, key: () => "ann", respond: (refusal, request, reply) => reply.code(429).send(`${refusal.decision?.policy} ${request.url}`) });
 // @ts-expect-error
@@ -167,7 +167,7 @@ forNode.rateLimit({ policy: () => "free", key: () => "ann" });
 forNode.rateLimit({ policy: "unlimited", key: () => "ann" });
 // @ts-expect-error
 ({ pro, banned: "banned" }) satisfies Record<string, Tier>;
-expectTypeOf<Refuse["status"]>().toEqualTypeOf<400 | 401 | 403 | 429 | 500 | 503>();
+expectTypeOf<Refuse["status"]>().toEqualTypeOf<400 | 401 | 403 | 429 | 499 | 500 | 503>();
 
 // Undefined is the same as left out.
 

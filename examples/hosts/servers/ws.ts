@@ -21,7 +21,7 @@ export function serveSockets(server: Server, userOf: UserOf, onMessage: (socket:
   server.on("upgrade", (request, socket: Socket, head) => {
     upgrade(request, socket.on("error", () => socket.destroy()), head).catch(() => socket.destroy()); // neither ends the process
   });
-  sockets.on("connection", (socket, request) => socket.on("message", (data) => {
+  sockets.on("connection", (socket, request) => socket.on("error", () => {}).on("message", (data) => { // ws closes a socket with an error itself
     const decision = messages.consume(["user", String(userOf(request))]);
     if (decision.allowed) onMessage(socket, data);
     else socket.send(JSON.stringify({ error: "rate_limited", retryAfter: retryAfterSeconds(decision) })); // seconds

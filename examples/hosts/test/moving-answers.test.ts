@@ -6,7 +6,7 @@ import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { Hono } from "hono";
 import { rateLimiter } from "hono-rate-limiter";
 import { RateLimiterMemory } from "rate-limiter-flexible";
-import { createLimiter, definePolicy } from "sluice";
+import { addressKey, createLimiter, definePolicy } from "sluice";
 import { decisionOf as ofExpress, rateLimit as onExpress } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import { decisionOf as ofHono, rateLimit as onHono } from "sluice/hono";
@@ -76,14 +76,21 @@ test("rate-limiter-flexible: penalty, reward, block, get and delete", async () =
 
 describe("@fastify/rate-limit: ban", () => {
   const api = one;
+  const addressOf = (request: FastifyRequest) => addressKey(request.ip, { ipv6Prefix: 56 });
   const plugins = {
     before: (app: FastifyInstance) => app.register(fastifyRateLimit, { max: 1, timeWindow: 10_000, ban: 2 }),
     after(app: FastifyInstance) {
       const strikes = createLimiter({ policy: { name: "strikes", capacity: 2, refill: { tokens: 2, everyMs: 3_600_000 } } });
       return app.register(onFastify, {
-        policy: (request) => (strikes.peek(request.ip).allowed ? api : "blocked"),
-        key: (request) => request.ip,
-        onDecision: ({ reason }, request) => reason === "limited" && strikes.consume(request.ip),
+        policy: (request) => {
+          const address = addressOf(request);
+          return address === undefined || strikes.peek(address).allowed ? api : "blocked";
+        },
+        key: addressOf,
+        onDecision: ({ reason }, request) => {
+          const address = addressOf(request);
+          if (reason === "limited" && address !== undefined) strikes.consume(address);
+        },
       });
     },
   };

@@ -1,7 +1,7 @@
 // The example for ws on a real server, with real clients. Time stands still.
 import { createServer, type IncomingMessage } from "node:http";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -94,4 +94,14 @@ test("neither a session that cannot be read nor a client that resets ends the pr
   socket.write("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n");
   socket.resetAndDestroy();
   await once(open("token-of-ann"), "open");
+});
+
+test("a frame that is none closes its connection, and does not end the process", async () => {
+  const { open } = await serve();
+  const [broken, other] = [open("token-of-ann"), open("token-of-bob")];
+  await Promise.all([broken, other].map((socket) => once(socket, "open")));
+  const { _socket: raw } = broken as unknown as { _socket: Socket };
+  raw.write(Buffer.from([0xff, 0xff, 0xff]));
+  expect((await once(broken, "close"))[0]).toBe(1_002);
+  expect(await exchange(other, "hello")).toEqual(["echo hello"]);
 });

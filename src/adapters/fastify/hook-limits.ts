@@ -17,6 +17,9 @@ export type FastifyHookOptions = FastifyGateOptions & {
   /**
    * The hook that the limit runs in. Default `"onRequest"`, before the body is read. In `"preValidation"` and
    * `"preHandler"`, `key` and the other functions see `request.body`; Fastify's `bodyLimit` bounds its size.
+   *
+   * Requests that fail before the hook are not counted, such as those with a body that no parser or schema accepts.
+   * Keep another limit in `"onRequest"` in front.
    */
   readonly hook?: FastifyRateLimitHook | undefined;
 };

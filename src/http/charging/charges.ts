@@ -2,7 +2,7 @@ import type { Cost } from "../../core/cost.js";
 import { costAt } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
-import { bucketId, type Policy } from "../../core/policy.js";
+import { bucketId, samePolicy, type Policy } from "../../core/policy.js";
 import { chargeGroup, chargeOf, thenAll, thenOne, type LimiterCharge } from "../../limiter/charge.js";
 import { isShadow } from "../../limiter/internals.js";
 import type { Limiter } from "../../limiter/limiter.js";
@@ -25,6 +25,9 @@ export function takeCharges(claims: readonly Claim[]): readonly Judged[] | Promi
     const charge = chargeOf(limiter, caller, { cost, policy });
     const bucket = bucketId(policy, charge.encoded);
     const same = byBucket.get(bucket);
+    if (same !== undefined && !samePolicy(same.policy, policy)) {
+      throw new TypeError(`Expected the charges on one key under "${policy.name}" to have the same numbers, got two tiers. Give the policies different names`);
+    }
     byBucket.set(bucket, same === undefined ? charge : chargeOf(limiter, caller, { cost: sumOf(same, charge), policy }));
   }
   const group = [...byBucket.values()];
@@ -38,5 +41,5 @@ export function takeCharges(claims: readonly Claim[]): readonly Judged[] | Promi
 }
 
 function sumOf({ policy, cost }: LimiterCharge, other: LimiterCharge): Cost {
-  return Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i) + costAt(other.cost, i)]));
+  return Object.fromEntries(policy.limits.map(({ name }, i) => [name, Math.min(Number.MAX_SAFE_INTEGER, costAt(cost, i) + costAt(other.cost, i))]));
 }

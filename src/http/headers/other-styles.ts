@@ -1,6 +1,6 @@
 import { checkOptions, expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import { toHttpDate } from "../retry-after/retry-after.js";
+import { LAST_DATE_MS, toHttpDate } from "../retry-after/retry-after.js";
 import { triple } from "./default-styles.js";
 import { headerFamily, policyValue, TOKEN, type Field, type FieldFacts, type FieldValue, type HeaderFamily } from "./field.js";
 
@@ -122,7 +122,7 @@ const RESET: Readonly<Record<ResetFormat, (facts: FieldFacts) => string>> = {
   "delta-seconds": ({ resetSeconds }) => String(resetSeconds),
   "epoch-seconds": epochSeconds,
   "epoch-milliseconds": ({ wallClock, resetMs }) => String(Math.ceil(wallClock() + resetMs)),
-  "iso-8601": ({ wallClock, resetMs }) => new Date(Math.ceil(wallClock() + resetMs)).toISOString(),
+  "iso-8601": ({ wallClock, resetMs }) => new Date(Math.min(LAST_DATE_MS, Math.ceil(wallClock() + resetMs))).toISOString(),
   "http-date": ({ wallClock, resetMs }) => toHttpDate(wallClock() + resetMs),
 };
 

@@ -155,7 +155,7 @@ export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
   /**
    * Returns the body of a refusal, or a promise of it: an object, which is sent as JSON, or a media type and a text,
    * such as `["text/html", "<p>Slow down</p>"]`. Gets a copy of the problem document that is sent by default, also when
-   * this function fails. `decision` is null for a caller without a key.
+   * this function fails. `decision` is null for a caller without a key, and for a blocked one.
    */
   readonly body?: ((problem: Problem, decision: Decision | null, request: Request) => OwnBody | Promise<OwnBody>) | undefined;
   /**
@@ -198,8 +198,11 @@ export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
 /** The `respond` option of an adapter. `Args` is what its framework gives a handler. */
 export interface RespondOption<Args extends unknown[], Answer = unknown> {
   /**
-   * Sends the response to a refused request, in place of the problem document: a page, a redirect, another status. The
-   * status and the header fields of the limit are set already. Not together with `body`.
+   * Sends the response to a refused request, in place of the problem document: a page, a redirect, another status. Not
+   * together with `body`.
+   *
+   * On Node, Express and Fastify the status and the header fields of the limit are set already. Hono and web add the
+   * fields to the `Response`; its status is its own, so write `c.html(page, refusal.status)`.
    *
    * If it fails, sends nothing, or takes longer than `functionTimeoutMs`, the problem document is sent. Its first
    * failure in the process is reported by a process warning.

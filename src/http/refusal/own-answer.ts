@@ -1,35 +1,34 @@
 import { expected } from "../../core/check.js";
 import type { Decision } from "../../core/decision.js";
-import { TOKEN } from "../headers/field.js";
 import type { Problem } from "./problem.js";
 
 /** A refused request as plain data: what `respond` gets. */
 export interface Refusal {
-  /** The status of the standard response: 429, 503, 401 or 400. */
-  readonly status: number;
-  /** For programs: `"rate_limited"`, `"temporarily_unavailable"`, `"unidentified"` or `"cost_too_high"`. */
-  readonly code: string;
+  /** The status of the standard response: 429, 503, 403, 401 or 400. */
+  readonly status: 429 | 503 | 403 | 401 | 400;
+  /** For programs. In the order of `status` above. */
+  readonly code: "rate_limited" | "temporarily_unavailable" | "blocked" | "unidentified" | "cost_too_high";
   /** The kind of refusal in words, such as "Too Many Requests". */
   readonly title: string;
   /** For people: "Too many requests. Try again in 5 seconds." */
   readonly message: string;
-  /** Whole seconds to wait, equal to `Retry-After`. Null when waiting does not help: with 400 and 401. */
+  /** Whole seconds to wait, equal to `Retry-After`. Null when waiting does not help: with 400, 401 and 403. */
   readonly retryAfter: number | null;
   /** The standard document, to be sent as `application/problem+json`. */
   readonly problem: Problem;
-  /** Null for a caller without a key. */
+  /** Null for a caller without a key, and for a blocked one. */
   readonly decision: Decision | null;
 }
 
 /**
- * What `body` returns: an object, which is sent as JSON, or a media type and a text. A `text/*` type without a charset
- * gets `charset=utf-8`.
+ * What `body` returns: an object with at least one member, which is sent as JSON, or a media type and a text. A
+ * `text/*` type without a charset gets `charset=utf-8`, the only one that is allowed.
  */
 export type OwnBody = Readonly<Record<string, unknown>> | (object & { readonly length?: never }) | readonly [mediaType: string, text: string];
 
 /** Makes the {@link Refusal} of a standard document. */
 export function toRefusal(document: string, decision: Decision | null): Refusal {
-  const problem = JSON.parse(document) as Problem;
+  const problem = JSON.parse(document) as Problem & Pick<Refusal, "status" | "code">;
   const { status, code, title, message, retry_after: retryAfter = null } = problem;
   return { status, code, title, message, retryAfter, problem, decision };
 }
@@ -41,20 +40,23 @@ export function toContent(body: unknown): readonly [type: string, text: string] 
     if (more.length > 0 || !isMediaType(type) || typeof text !== "string") {
       throw new TypeError(`${expected("body()", "[mediaType, text]", body)}. Write ["text/html", "<p>Slow down</p>"]; an array is not sent as JSON`);
     }
-    return [/^text\/(?!.*charset=)/i.test(type) ? `${type}; charset=utf-8` : type, text];
+    return [/^text\/(?!.*; *charset=)/i.test(type) ? `${type}; charset=utf-8` : type, text];
   }
-  // Undefined for an object whose toJSON returns nothing.
-  const text = typeof body === "object" && body !== null ? (JSON.stringify(body) as string | undefined) : undefined;
-  if (text === undefined) throw new TypeError(expected("body()", 'an object or [mediaType, text], such as ["text/html", "<p>Slow down</p>"]', body));
+  // Undefined for a function, and where toJSON returns nothing. A Map, a Response or an Error is "{}", a Date a string.
+  const text = JSON.stringify(body) as string | undefined;
+  if (!text?.startsWith('{"') || ArrayBuffer.isView(body)) {
+    throw new TypeError(expected("body()", 'an object with members or [mediaType, text], such as ["text/html", "<p>Slow down</p>"]', body));
+  }
   return [PROBLEM_TYPE, text];
 }
 
 /** The media type of a problem document. */
 export const PROBLEM_TYPE = "application/problem+json";
 
-// Printable ASCII only: a line break would end the header field (CWE-113).
+// RFC 9110, section 8.3.1. Printable ASCII only: a line break would end the header field (CWE-113).
+const MEDIA_TYPE =
+  /^[!#$%&'*+.^_`|~\w-]+\/[!#$%&'*+.^_`|~\w-]+(?: *; *(?:charset=(?:utf-8|"utf-8")|(?!charset=)[!#$%&'*+.^_`|~\w-]+=(?:[!#$%&'*+.^_`|~\w-]+|"[ !#-[\]-~]*")))*$/i;
+
 function isMediaType(type: unknown): type is string {
-  if (typeof type !== "string") return false;
-  const [main = "", sub = "", ...more] = (type.split(";", 1)[0] as string).trim().split("/");
-  return TOKEN.test(main) && TOKEN.test(sub) && more.length === 0 && /^[\x20-\x7e]+$/.test(type);
+  return typeof type === "string" && MEDIA_TYPE.test(type);
 }

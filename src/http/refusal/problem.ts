@@ -9,8 +9,8 @@ export interface Problem {
   /** This occurrence in words. Short, and without the caller's identity. */
   readonly detail: string;
   /**
-   * For programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"`, `"unidentified"`, `"blocked"` or
-   * `"internal_error"`.
+   * For programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"`, `"unidentified"`, `"blocked"`,
+   * `"disconnected"` or `"internal_error"`.
    */
   readonly code: string;
   /** For people. The same as `detail`. */
@@ -69,6 +69,12 @@ export function unidentifiedCaller(): Problem {
 export function blockedCaller(): Problem {
   const detail = "This caller is blocked. Waiting does not help.";
   return { type: "about:blank", title: "Forbidden", status: 403, detail, code: "blocked", message: detail };
+}
+
+/** The document for a client that disconnected while its request waited, in logs: nginx logs 499 as well. */
+export function disconnectedClient(): Problem {
+  const detail = "The client disconnected before its turn.";
+  return { type: "about:blank", title: "Client Closed Request", status: 499, detail, code: "disconnected", message: detail };
 }
 
 /** The document of a 500: a function of the options failed. */

@@ -7,7 +7,7 @@ import { toHttpDate, toRetryAfter } from "../retry-after/retry-after.js";
 import { useOrElse } from "../user-functions.js";
 import type { Refuse, Responder } from "../verdict.js";
 import { PROBLEM_TYPE, toContent, toRefusal, type Refusal } from "./own-answer.js";
-import { blockedCaller, costTooHigh, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
+import { blockedCaller, costTooHigh, disconnectedClient, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller, type Problem } from "./problem.js";
 
 /** Makes the responses to refused requests. */
 export interface Refusals<Request> {
@@ -15,8 +15,8 @@ export interface Refusals<Request> {
   forDecision(to: Addressee<Request>, judged: readonly Part[], decision: Refused, fields: FieldList): Refuse | Promise<Refuse>;
   /** 401. */
   forMissingKey(to: Addressee<Request>): Refuse | Promise<Refuse>;
-  /** 403. */
-  forBlocked(to: Addressee<Request>): Refuse | Promise<Refuse>;
+  /** 403 for a blocked caller, 499 for a client that disconnected. */
+  forUnpaid(to: Addressee<Request>, why: "blocked" | "disconnected"): Refuse | Promise<Refuse>;
 }
 
 /** What was decided under one policy. */
@@ -50,16 +50,21 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
       const seconds = toRetryAfter(decision.retryAfterMs);
       const wait = ["retry-after", retryAfter === "http-date" ? toHttpDate(wallClock() + decision.retryAfterMs) : String(seconds)];
       if (decision.reason === "store_unavailable") return withProblem(to, storeUnavailable(seconds), decision, wait);
-      const violated = judged.flatMap((each) => {
+      const violated: string[] = [];
+      for (const each of judged) {
+        const labels = labelsOf(each.policy);
         // By position, because a custom store may give its limits any names.
         const all = readings(each.decision);
-        return labelsOf(each.policy).filter((_, i) => (all[i]?.retryAfterMs ?? 0) > 0);
-      });
+        for (let i = 0; i < labels.length; i++) {
+          const label = labels[i] as string;
+          if ((all[i]?.retryAfterMs ?? 0) > 0 && !violated.includes(label)) violated.push(label);
+        }
+      }
       return withBody(to, 429, tooManyRequests(seconds, violated), decision, [...fields, ...wait]);
     },
     // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
     forMissingKey: (to) => withProblem(to, unidentifiedCaller(), null, ["www-authenticate", "Bearer"]),
-    forBlocked: (to) => withProblem(to, blockedCaller(), null, NONE),
+    forUnpaid: (to, why) => withProblem(to, why === "blocked" ? blockedCaller() : disconnectedClient(), null, NONE),
   };
 
   function withProblem(to: Addressee<Request>, problem: Problem, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
@@ -68,21 +73,24 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
 
   // `document` is the standard one, in ASCII. It is sent when there is no `body`, and when `body` fails.
   function withBody(to: Addressee<Request>, status: number, document: string, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
-    const standard = (): Refuse => withText(to, status, PROBLEM_TYPE, document, document.length, decision, fields);
-    if (body === undefined) return standard();
-    return useOrElse("body", () => body(JSON.parse(document) as Problem, decision, to.request), functionTimeoutMs, withOwn, standard);
+    return body === undefined ? withText(to, status, PROBLEM_TYPE, document, document.length, decision, fields) : withOwnBody(body, to, status, document, decision, fields);
+  }
 
-    function withOwn(own: unknown): Refuse {
+  // By itself: a function that makes closures allocates for them on every call.
+  function withOwnBody(make: NonNullable<typeof body>, to: Addressee<Request>, status: number, document: string, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
+    const standard = (): Refuse => withText(to, status, PROBLEM_TYPE, document, document.length, decision, fields);
+    return useOrElse("body", () => make(JSON.parse(document) as Problem, decision, to.request), functionTimeoutMs, (own) => {
       const [type, text] = toContent(own);
       return withText(to, status, type, text, new TextEncoder().encode(text).length, decision, fields);
-    }
+    }, standard);
   }
 
   function withText(to: Addressee<Request>, status: number, type: string, text: string, bytes: number, decision: Decision | null, fields: FieldList): Refuse {
     // Clients compare a date with the response's own Date, which scripts read only when it is exposed.
     const date = retryAfter === "http-date" && fields.includes("retry-after") ? ["Date"] : NONE;
     const expose = to.crossOrigin ? [...namesToExpose(fields), ...date] : NONE;
-    const responder = respond === undefined ? null : responderOf(respond, toRefusal(text, decision), functionTimeoutMs);
+    // A client that has disconnected gets no answer.
+    const responder = respond === undefined || status === 499 ? null : responderOf(respond, toRefusal(text, decision), functionTimeoutMs);
     return refusalOf(status, type, text, bytes, decision, fields, expose, responder);
   }
 }

@@ -5,7 +5,7 @@ import type { Pass, Refuse, Responder } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
 import { onClose, type Connected } from "./disconnect.js";
 import { recordOf } from "./field-record.js";
-import { ignoreLateWrites, watchRespond } from "./respond-on-node.js";
+import { watchRespond } from "./respond-on-node.js";
 import { boundUnreadBody } from "./unread-body.js";
 
 /** The part of Node's HTTP/1 and HTTP/2 requests that a gate reads. */
@@ -99,20 +99,11 @@ function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Respond
   const earlier = response.getHeaders();
   setFields(response, withoutContent(verdict.fields));
   response.statusCode = verdict.status;
-  watchRespond(response, respond, call, sendStandard);
-
-  function call(fail: (error: unknown) => void): unknown {
+  watchRespond(response, verdict, respond, earlier, (fail) => {
     // Express's `render` and `sendFile` report failures here. Without an error, `next` would open the gate.
     if ("next" in request) request.next = (error: unknown) => fail(error ?? new Error("Expected `respond` to send a response, got a call of `next`"));
     return respond.call(request, response);
-  }
-
-  function sendStandard(): void {
-    for (const name of Object.keys(response.getHeaders())) response.removeHeader(name);
-    for (const [name, value] of Object.entries(earlier)) response.setHeader(name, value as string);
-    sendRefusal(response, verdict);
-    ignoreLateWrites(response);
-  }
+  });
 }
 
 function setFields(response: NodeResponse, fields: FieldList): void {

@@ -12,9 +12,7 @@ interface SendingReply {
   hijack(): SendingReply;
   code(status: number): unknown;
   header(name: string, value: unknown): unknown;
-  headers(fields: object): unknown;
   getHeaders(): object;
-  removeHeader(name: string): unknown;
   send(payload?: unknown): unknown;
 }
 
@@ -42,33 +40,14 @@ function respondOnReply(reply: SendingReply, verdict: Refuse, respond: Responder
   setOnReply(reply, withoutContent(verdict.fields));
   // Not by `code`, or else `redirect` would send this status.
   reply.raw.statusCode = verdict.status;
-  // While hooks hold a reply back it does not count as sent, and a second `send` would end the process.
-  const send = reply.send.bind(reply);
-  let isSending = false;
-  reply.send = sendOnce;
-  watchRespond(reply.raw, respond, call, sendStandard);
-
-  function call(): unknown {
+  watchRespond(reply.raw, verdict, respond, earlier, () => {
     const answer = respond.call(reply.request, reply);
     // A reply is a promise of its own end.
     return isPromise(answer) && (answer as unknown) !== reply ? answer.then(sendResult) : sendResult(answer);
-  }
+  });
 
   // As a handler does, `respond` may return what to send.
   function sendResult(payload: unknown): void {
-    if (payload !== undefined && payload !== reply) sendOnce(payload);
-  }
-
-  function sendStandard(): void {
-    if (isSending) return;
-    for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
-    reply.headers(earlier);
-    sendOnReply(reply, verdict);
-  }
-
-  function sendOnce(payload: unknown): unknown {
-    if (isSending) return reply;
-    isSending = true;
-    return send(payload);
+    if (payload !== undefined && payload !== reply) reply.send(payload);
   }
 }

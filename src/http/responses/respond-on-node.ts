@@ -1,13 +1,19 @@
 import { isPromise } from "../is-promise.js";
 import { reportFailure, settleWithin } from "../user-functions.js";
-import type { Responder } from "../verdict.js";
+import type { Refuse, Responder } from "../verdict.js";
+import { recordOf } from "./field-record.js";
 
-/** The part of Node's responses that tells how far they are. */
+/** The part of Node's responses that tells how far they are, and sends the standard document. */
 interface EndingResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   readonly destroyed?: boolean | undefined;
   readonly stream?: { readonly destroyed?: boolean | undefined } | undefined;
+  getHeaders(): Readonly<Record<string, unknown>>;
+  removeHeader(name: string): unknown;
+  setHeader(name: string, value: string): unknown;
+  writeHead(status: number, fields: Readonly<Record<string, string>>): unknown;
+  end(body: string): unknown;
   once(event: "close", listener: () => void): unknown;
   destroy(): unknown;
 }
@@ -15,11 +21,26 @@ interface EndingResponse {
 /**
  * Calls the `respond` option and watches whether it ends the response. `call` gets a function that reports a failure.
  *
- * Calls `instead` when the option fails, or has sent nothing within its time. A response that has begun by then is
- * closed: nothing else can complete it.
+ * Sends the standard document with the `earlier` fields when the option fails, or has sent nothing within its time. A
+ * response that has begun by then is closed: nothing else can complete it.
  */
-export function watchRespond(response: EndingResponse, { timeoutMs }: Responder, call: (fail: (error: unknown) => void) => unknown, instead: () => void): void {
+export function watchRespond(
+  response: EndingResponse,
+  { status, fields, body }: Refuse,
+  { timeoutMs }: Responder,
+  earlier: object,
+  call: (fail: (error: unknown) => void) => unknown,
+): void {
   let hasFailed = false;
+  const { end } = response;
+  // Frameworks hold a response back while hooks run. A second one would end the process when it is let go (law L17).
+  Object.assign(response, {
+    end(...rest: [string]) {
+      end.apply(response, rest);
+      if (response.writableEnded) ignoreLateWrites(response);
+      return response;
+    },
+  });
   try {
     const running = call(fail);
     if (response.writableEnded && !isPromise(running)) return;
@@ -38,12 +59,23 @@ export function watchRespond(response: EndingResponse, { timeoutMs }: Responder,
     hasFailed = true;
     reportFailure("respond", error);
     try {
-      if (!response.headersSent) instead();
+      if (!response.headersSent) sendStandard();
       else if (!response.writableEnded) response.destroy();
     } catch {
       // A hook on the response fails for the standard document too.
       response.destroy();
     }
+    // The option may go on in a callback of its own, where an exception of Node's would end the process.
+    ignoreLateWrites(response);
+  }
+
+  function sendStandard(): void {
+    for (const name of Object.keys(response.getHeaders())) response.removeHeader(name);
+    for (const [name, value] of Object.entries(earlier)) response.setHeader(name, value as string);
+    // HTTP/2 has none, and warns of every use.
+    delete (response as { statusMessage?: string }).statusMessage;
+    response.writeHead(status, recordOf(fields));
+    response.end(body);
   }
 
   // HTTP/2 responses have no `destroyed` of their own.
@@ -52,11 +84,8 @@ export function watchRespond(response: EndingResponse, { timeoutMs }: Responder,
   }
 }
 
-/**
- * Makes a response ignore what is written to it from now on. A `respond` option that failed may go on in a callback of
- * its own, where an exception of Node's would end the process (law L17).
- */
-export function ignoreLateWrites(response: object): void {
+/** Makes a response ignore what is written to it from now on. */
+function ignoreLateWrites(response: object): void {
   const methods = ["setHeader", "setHeaders", "appendHeader", "removeHeader", "writeHead", "flushHeaders", "write", "end"];
   Object.assign(response, Object.fromEntries(methods.map((name) => [name, () => response])));
 }

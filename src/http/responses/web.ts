@@ -69,7 +69,7 @@ export function refusalHeaders({ fields, expose }: Refuse, headers: Headers): He
  * The response of the `respond` option to a refused request, with the fields of the refusal; the standard response when
  * the option fails. `args` is what the framework gives a handler. `earlier` are the fields of earlier middleware.
  *
- * The fields of the limit replace those of the response. Its own `Cache-Control` stays.
+ * The fields of the limit replace those of the response. Its own `Cache-Control` stays. `Set-Cookie` and `Vary` add up.
  */
 export function respondOnWeb(
   verdict: Refuse,
@@ -84,7 +84,14 @@ export function respondOnWeb(
   function complete(made: unknown): Response {
     if (!isResponse(made)) throw new TypeError(expected("respond()", "a Response", made));
     const headers = new Headers(made.headers);
-    for (const [name, value] of earlier) if (!made.headers.has(name) && !/^(?:content-|cache-control$)/.test(name)) headers.append(name, value);
+    for (const [name, value] of earlier) {
+      const own = made.headers.get(name);
+      if (own === null && !/^(?:content-|cache-control$|set-cookie$)/.test(name)) headers.set(name, value);
+      else if (own !== null && name === "vary") headers.set(name, exposing(value, own.split(/ *, */)));
+    }
+    headers.delete("set-cookie");
+    // Of two cookies with one name, the later counts. Hono's own responses have the earlier ones already.
+    for (const cookie of new Set([...earlier.getSetCookie(), ...made.headers.getSetCookie()])) headers.append("set-cookie", cookie);
     const cacheControl = made.headers.get("cache-control") ?? "no-store";
     refusalHeaders({ ...verdict, fields: withoutContent(verdict.fields) }, headers);
     headers.set("cache-control", cacheControl);

@@ -83,13 +83,17 @@ export function retryAfterSeconds(decision: { readonly allowed: boolean; readonl
   return allowed || retryAfterMs === Infinity ? null : toRetryAfter(retryAfterMs);
 }
 
+/** The last instant that has a year of four digits. */
+export const LAST_DATE_MS = 253_402_300_799_000;
+
 /**
- * An instant, in milliseconds since 1970, as an HTTP-date. Rounded up to a whole second.
+ * An instant, in milliseconds since 1970, as an HTTP-date. Rounded up to a whole second. An instant after the year 9999
+ * becomes its last second.
  *
  * Source: RFC 9110, section 5.6.7 (IMF-fixdate).
  * @example
  * toHttpDate(784_111_776_001); // "Sun, 06 Nov 1994 08:49:37 GMT"
  */
 export function toHttpDate(epochMs: number): string {
-  return new Date(Math.ceil(epochMs / 1_000) * 1_000).toUTCString();
+  return new Date(Math.min(LAST_DATE_MS, Math.ceil(epochMs / 1_000) * 1_000)).toUTCString();
 }

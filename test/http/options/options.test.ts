@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { createGate, draft6, draft7, vendorHeaders, xRateLimit, type GateOptions, type VendorHeaders } from "sluice/http";
-import { createLimiter, definePolicy, MemoryStore, perSecond } from "sluice";
+import { combine, createLimiter, definePolicy, MemoryStore, perSecond } from "sluice";
 import { open, openLater, reader, SMALL, type AnyOptions, type Ask } from "../asking.js";
 
 const limiter = createLimiter({ policy: SMALL });
@@ -18,7 +18,7 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["no policy", { key }, TypeError, "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got undefined"],
     ["capacity 0", { key, policy: { capacity: 0, refill: perSecond(1) } }, RangeError, "Expected `capacity` to be a positive integer, got 0"],
     ["misspelt name", { key, policy: SMALL, refundwhen: key }, TypeError, "Unknown option `refundwhen`. Did you mean `refundWhen`?"],
-    ["unknown name", { key, policy: SMALL, nonsense: 1 }, TypeError, "Unknown option `nonsense`. Known options: `skip`, `body`, `respond`, `onDecision`, `refundWhen`, `partitionKey`, `wallClock`, `policy`, `store`, `clock`, `onStoreError`, `localShare`, `storeTimeoutMs`, `breaker`, `shadow`, `observe`, `key`, `cost`, `limiter`, `charges`, `wait`, `headers`, `retryAfter`, `unidentified`, `functionTimeoutMs`, `preflights`"],
+    ["unknown name", { key, policy: SMALL, nonsense: 1 }, TypeError, "Unknown option `nonsense`. Known options: `policy`, `store`, `clock`, `onStoreError`, `localShare`, `storeTimeoutMs`, `breaker`, `shadow`, `observe`, `key`, `cost`, `limiter`, `charges`, `wait`, `headers`, `retryAfter`, `unidentified`, `functionTimeoutMs`, `preflights`, `skip`, `body`, `respond`, `onDecision`, `refundWhen`, `partitionKey`, `wallClock`"],
     ["skip true", { key, policy: SMALL, skip: true }, TypeError, "Expected `skip` to be a function, got true"],
     ["body as object", { key, policy: SMALL, body: {} }, TypeError, "Expected `body` to be a function, got an object"],
     ["onDecision 1", { key, policy: SMALL, onDecision: 1 }, TypeError, "Expected `onDecision` to be a function, got 1"],
@@ -42,8 +42,9 @@ describe("a wrong option is refused when the gate is made, in one line", () => {
     ["onStoreError, with a picked policy", { key, policy: () => SMALL, onStoreError: "open" }, RangeError, 'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"'],
     ["store", { key, policy: SMALL, store: {} }, TypeError, "Expected `store` to be an object with `sync` and `consume`, got an object"],
     ["clock", { key, policy: SMALL, clock: 5 }, TypeError, "Expected `clock` to be a function that returns milliseconds, got 5"],
-    ["limiter null", { key, limiter: null }, TypeError, "Expected `limiter` to be made by createLimiter, got null"],
-    ["limiter as object", { key, limiter: {} }, TypeError, "Expected `limiter` to be made by createLimiter, got an object"],
+    ["limiter null", { key, limiter: null }, TypeError, "Expected `limiter` to be made by createLimiter, got null. For several limiters write `charges`"],
+    ["limiter as object", { key, limiter: {} }, TypeError, "Expected `limiter` to be made by createLimiter, got an object. For several limiters write `charges`"],
+    ["limiter as combine", { key, limiter: combine([limiter]) }, TypeError, "Expected `limiter` to be made by createLimiter, got an object. For several limiters write `charges`"],
     ["policy beside limiter", { key, limiter, policy: SMALL }, TypeError, beside("policy")],
     ["store beside limiter", { key, limiter, store: new MemoryStore() }, TypeError, beside("store")],
     ["clock beside limiter", { key, limiter, clock: () => 0 }, TypeError, beside("clock")],

@@ -12,6 +12,8 @@ describe("`body` returns", () => {
     ["an object with toJSON", { toJSON: () => ({ slow: "down" }) }, PROBLEM, '{"slow":"down"}'],
     ["a text type, which is UTF-8", ["text/html", "<p>é</p>"], HTML, "<p>é</p>"],
     ["a text type with a charset", ["text/html; charset=utf-8", "<p>é</p>"], HTML, "<p>é</p>"],
+    ["a charset in quotes", ['text/html;charset="UTF-8"', "<p>"], 'text/html;charset="UTF-8"', "<p>"],
+    ["other parameters", ['text/x; profile="a; charset=b"; v=1', "x"], 'text/x; profile="a; charset=b"; v=1', "x"],
     ["another type, as it is", ["application/graphql-response+json", "{}"], "application/graphql-response+json", "{}"],
     ["an empty text", ["text/plain", ""], "text/plain; charset=utf-8", ""],
   ])("%s", (_, body, type, text) => {
@@ -20,13 +22,22 @@ describe("`body` returns", () => {
   });
 
   test.each<[what: string, body: unknown, message: string]>([
-    ["text without a type", "<p>", 'Expected `body()` to be an object or [mediaType, text], such as ["text/html", "<p>Slow down</p>"], got "<p>"'],
-    ["nothing", undefined, 'Expected `body()` to be an object or [mediaType, text], such as ["text/html", "<p>Slow down</p>"], got undefined'],
+    ["text without a type", "<p>", 'Expected `body()` to be an object with members or [mediaType, text], such as ["text/html", "<p>Slow down</p>"], got "<p>"'],
+    ["nothing", undefined, 'Expected `body()` to be an object with members or [mediaType, text], such as ["text/html", "<p>Slow down</p>"], got undefined'],
     ["a list", [{ message: "slow down" }], 'Expected `body()` to be [mediaType, text], got an array of 1. Write ["text/html", "<p>Slow down</p>"]; an array is not sent as JSON'],
     ["text before its type", ["<p>Slow down</p>", "text/html"], "Expected `body()` to be [mediaType, text], got an array of 2"],
     ["a type without a subtype", ["html", "<p>"], "Expected `body()` to be [mediaType, text], got an array of 2"],
     ["a type with a line break", ["text/html\r\nset-cookie: a=1", "<p>"], "Expected `body()` to be [mediaType, text], got an array of 2"],
     ["a line break in a parameter", ["text/html; charset=utf-8\r\nset-cookie: a=1", "<p>"], "Expected `body()` to be [mediaType, text], got an array of 2"],
+    ["parameters that are none", ["text/html;;;=", "<p>"], "Expected `body()` to be [mediaType, text], got an array of 2"],
+    ["another charset", ["text/html; charset=iso-8859-1", "<p>"], "Expected `body()` to be [mediaType, text], got an array of 2"],
+    ["another charset in quotes", ['text/html; v=1; Charset="utf-16"', "<p>"], "Expected `body()` to be [mediaType, text], got an array of 2"],
+    ["a Response", new Response("<p>"), "Expected `body()` to be an object with members or"],
+    ["a Map", new Map([["slow", "down"]]), "Expected `body()` to be an object with members or"],
+    ["an Error", new Error("slow down"), "Expected `body()` to be an object with members or"],
+    ["bytes", Buffer.from("slow down"), "Expected `body()` to be an object with members or"],
+    ["a Date", new Date(0), "Expected `body()` to be an object with members or"],
+    ["a function", () => "slow down", "Expected `body()` to be an object with members or"],
     ["a text that is none", ["text/html", 42], "Expected `body()` to be [mediaType, text], got an array of 2"],
     ["more than two", ["text/html", "<p>", "<p>"], "Expected `body()` to be [mediaType, text], got an array of 3"],
   ])("%s: an error that says what to write, and the standard document", async (_, body, message) => {

@@ -46,6 +46,10 @@ test("45 · the three forms of a date are one instant", () => {
   );
 });
 
+test("45 · an instant after the year 9999 is its last second", () => {
+  for (const at of [253_402_300_799_001, 8.64e15, 9e18, Infinity]) expect(toHttpDate(at)).toBe("Fri, 31 Dec 9999 23:59:59 GMT");
+});
+
 test("45 · a two-digit year is at most 50 years ahead, and less than a hundred away", () => {
   fc.assert(
     fc.property(instants, instants, (at, now) => {

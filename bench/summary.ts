@@ -1,0 +1,66 @@
+// The first screen of docs/performance.md: one row for each section, with the figures of its last whole run in one sentence.
+import type { Results } from "./results.js";
+
+interface Row {
+  readonly section: string;
+  readonly area: string;
+  /** A name of a goal in braces becomes its measured median. */
+  readonly says: string;
+}
+
+const FLEXIBLE = "rate-limiter-flexible";
+
+const ROWS: readonly Row[] = [
+  {
+    section: "memory",
+    area: "[One decision in memory](#memory)",
+    says: `{1 key: ${FLEXIBLE}, times sluice} times as fast as ${FLEXIBLE} for one caller, {100 000 keys: ${FLEXIBLE}, times sluice} times at 100 000 callers. A caller takes {bytes a key} bytes.`,
+  },
+  {
+    section: "http",
+    area: "[A request over HTTP](#http)",
+    says: "With the same three fields sluice adds {Express 5: 200, what three fields add, beside express-rate-limit} of what the peer adds on Express, {Node http: 200, what three fields add, beside rate-limiter-flexible} on Node, {Fastify 5: 200, what three fields add, beside @fastify/rate-limit} on Fastify and {Hono on Node: 200, what three fields add, beside hono-rate-limiter} on Hono.",
+  },
+  {
+    section: "redis",
+    area: "[Redis](#redis)",
+    says: `Decisions a second, times ${FLEXIBLE}, for 1, 64 and 512 callers: {ioredis, 1: decisions/s}, {ioredis, 64: decisions/s} and {ioredis, 512: decisions/s} on ioredis, {node-redis, 1: decisions/s}, {node-redis, 64: decisions/s} and {node-redis, 512: decisions/s} on node-redis.`,
+  },
+  {
+    section: "cluster",
+    area: "[Redis Cluster](#redis-cluster)",
+    says: "The same on three masters: {ioredis, cluster, 1: decisions/s}, {ioredis, cluster, 64: decisions/s} and {ioredis, cluster, 512: decisions/s} on ioredis, {node-redis, cluster, 1: decisions/s}, {node-redis, cluster, 64: decisions/s} and {node-redis, cluster, 512: decisions/s} on node-redis.",
+  },
+  {
+    section: "postgres",
+    area: "[Postgres](#postgres)",
+    says: "A decision takes {Postgres, 1: time of a decision, beside a bare upsert} times as long as a bare upsert for one caller, and {Postgres, 64: time of a decision, beside a bare upsert} times for 64.",
+  },
+  {
+    section: "waiting",
+    area: "[Waiting](#waiting)",
+    says: "Four processes that wait for one key take {Four processes on one key: times the ideal} times the ideal time.",
+  },
+  {
+    section: "size",
+    area: "[Size](#size-and-start-up)",
+    says: "Minified and gzipped, `createLimiter` takes {sluice, createLimiter: bytes} bytes and the Express adapter {sluice/express, rateLimit: bytes}.",
+  },
+];
+
+/** The rows of the first screen. `find` gives the last whole run of a section; null for a section that was not measured. */
+export function summaryRows(find: (section: string) => Results | null): readonly string[][] {
+  const rows = ROWS.flatMap(({ section, area, says }) => {
+    const results = find(section);
+    if (results === null) return [];
+    const met = results.goals.filter(({ verdict }) => verdict === "met").length;
+    return [[area, `${met} of ${results.goals.length}`, says.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => measuredOf(results, name))]];
+  });
+  return [["", "goals met", "in one sentence"], ...rows];
+}
+
+function measuredOf({ section, goals }: Results, name: string): string {
+  const found = goals.find(({ goal }) => goal === name);
+  if (found === undefined) throw new Error(`Expected a goal "${name}" in ${section}.json, got none. Measure it again, or change bench/summary.ts`);
+  return found.measured.replace(/ \(.*/, "");
+}

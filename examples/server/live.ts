@@ -1,0 +1,141 @@
+/** The live page at `/`: its files, the level of a bucket, a policy to play with, and an outage of the store. */
+import { existsSync, readFileSync } from "node:fs";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { createLimiter, definePolicy, type Decision, type Key, type Policy, type Store } from "sluice";
+import { rateLimit } from "sluice/node";
+import type { Failing, Policies, Telling } from "./config.js";
+import { DEMO_USERS, explainRefusal, identify } from "./identity.js";
+
+/** What the page needs of the server that it belongs to. */
+export interface LiveSetup {
+  readonly policies: Policies;
+  readonly store: Store;
+  readonly telling: Telling;
+  readonly failing: Failing;
+  readonly onDecision: (decision: Decision, request: IncomingMessage) => void;
+  /** Takes the store away, or brings it back. Null for a store that cannot be taken away. */
+  readonly setOutage: ((isOut: boolean) => Promise<void>) | null;
+}
+
+/** What the page is told of the server. */
+export interface Facts {
+  readonly users: readonly string[];
+  readonly policies: ReadonlyArray<{ readonly name: string; readonly capacity: number; readonly tokens: number; readonly everyMs: number }>;
+  readonly canFail: boolean;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse, url: URL) => unknown;
+
+const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
+  "/": ["index.html", "text/html; charset=utf-8"],
+  "/live/style.css": ["style.css", "text/css; charset=utf-8"],
+};
+// The page asks no other server, and a browser holds it to that.
+const PAGE_FIELDS = { "Content-Security-Policy": "default-src 'self'; img-src data:", "Cache-Control": "no-cache" };
+
+/** Answers the page's own paths before the framework sees a request. Call it before the server listens. */
+export function addLivePage(server: Server, setup: LiveSetup): void {
+  const routes = createRoutes(setup);
+  const others = server.listeners("request") as RequestListener[];
+  server.removeAllListeners("request");
+  server.on("request", (request, response) => {
+    const url = new URL(request.url ?? "/", "http://localhost");
+    const route = routes.get(`${request.method === "HEAD" ? "GET" : request.method} ${url.pathname}`);
+    if (route === undefined) for (const other of others) other.call(server, request, response);
+    else Promise.resolve(route(request, response, url)).catch((error: unknown) => send(response, 500, { message: String(error) }));
+  });
+}
+
+function createRoutes({ policies, store, telling, failing, onDecision, setOutage }: LiveSetup): ReadonlyMap<string, Handler> {
+  let sandbox = definePolicy({ name: "sandbox", capacity: 10, refill: { tokens: 2, everyMs: 1_000 } });
+  const policyOf = (name: string | null): Policy => [...Object.values(policies), sandbox].find((each) => each.name === name) ?? policies.interactive;
+  const limiter = createLimiter({ policy: policies.interactive, store, ...failing });
+  const limited = rateLimit({
+    policy: () => sandbox,
+    key: ({ headers }) => identify(headers),
+    unidentified: "refuse",
+    body: explainRefusal,
+    store,
+    ...failing,
+    ...telling,
+    onDecision,
+  });
+
+  const routes = new Map<string, Handler>([
+    ["GET /live/page.js", async (_, response) => sendText(response, 200, "text/javascript; charset=utf-8", await pageScript())],
+    ["GET /live/facts", (_, response) => send(response, 200, factsOf([...Object.values(policies), sandbox], setOutage !== null))],
+    ["GET /live/level", async (request, response, url) => send(response, 200, await levelOf(request, url))],
+    ["GET /sandbox", limited((_, response) => send(response, 200, { sand: "castle" }))],
+    ["PUT /live/sandbox", async (request, response) => {
+      const { capacity, tokens, everyMs } = await readJson<{ capacity: number; tokens: number; everyMs: number }>(request);
+      try {
+        sandbox = definePolicy({ name: "sandbox", capacity, refill: { tokens, everyMs } });
+        send(response, 200, {});
+      } catch (error) {
+        send(response, 400, { message: (error as Error).message });
+      }
+    }],
+    ["PUT /live/outage", async (request, response) => {
+      if (setOutage === null) return send(response, 404, { message: "Start with --store redis to take the store away." });
+      const { isOut } = await readJson<{ isOut: boolean }>(request);
+      await setOutage(isOut);
+      send(response, 200, { isOut });
+    }],
+  ]);
+  for (const [path, [file, type]] of Object.entries(FILES)) {
+    routes.set(`GET ${path}`, (_, response) => sendText(response, 200, type, readFileSync(new URL(file, pageFolder()), "utf8")));
+  }
+  return routes;
+
+  /** Tokens with their fraction, and what a refill of all takes. */
+  async function levelOf(request: IncomingMessage, url: URL): Promise<object> {
+    const policy = policyOf(url.searchParams.get("policy"));
+    const phone = url.searchParams.get("phone");
+    const key: Key | null = policy.name === "login-code" && phone !== null ? ["phone", phone] : identify(request.headers);
+    if (key === null) return { level: null };
+    const { capacity, resetMs, degraded } = await limiter.peek(key, { cost: 0, policy });
+    const [{ refill }] = policy.limits;
+    return { level: degraded ? null : Math.max(0, capacity - (resetMs * refill.tokens) / refill.everyMs), degraded };
+  }
+}
+
+function factsOf(policies: readonly Policy[], canFail: boolean): Facts {
+  const numbers = policies.map(({ name, limits: [{ capacity, refill }] }) => ({ name, capacity, ...refill }));
+  return { users: [...DEMO_USERS], policies: numbers, canFail };
+}
+
+let script: Promise<string> | undefined;
+
+/** The page's program, with the client of this package, as one file. Made when it is first asked for. */
+function pageScript(): Promise<string> {
+  return (script ??= build({ entryPoints: [fileURLToPath(new URL("page.ts", pageFolder()))], bundle: true, write: false, format: "esm", target: "es2022" }).then(
+    ({ outputFiles }) => (outputFiles[0] as { text: string }).text,
+  ));
+}
+
+/** The folder of the page's files, also when this program was bundled into another folder. */
+function pageFolder(): URL {
+  for (let at = new URL("./", import.meta.url); ; at = new URL("../", at)) {
+    const here = new URL("examples/server/page/", at);
+    if (existsSync(new URL("index.html", here))) return here;
+    if (at.pathname === "/") throw new Error("Expected the folder examples/server/page above this program, found none");
+  }
+}
+
+async function readJson<T>(request: IncomingMessage): Promise<T> {
+  let text = "";
+  for await (const chunk of request.setEncoding("utf8")) if ((text += chunk as string).length > 1_000) throw new Error("Expected at most 1,000 characters");
+  return JSON.parse(text) as T;
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  sendText(response, status, "application/json", JSON.stringify(body));
+}
+
+function sendText(response: ServerResponse, status: number, type: string, text: string): void {
+  if (response.headersSent) return void response.destroy();
+  response.writeHead(status, { ...PAGE_FIELDS, "Content-Type": type, "Content-Length": Buffer.byteLength(text) });
+  response.end(text);
+}

@@ -1,0 +1,109 @@
+/** The clients of the page. Each response is kept as a mark, whoever asked for it. */
+import { createFetch } from "sluice/client";
+
+/** The clients by name, in the order of their lanes. */
+export const LANES = ["You", "Obeys", "Ignores"] as const;
+export type Lane = (typeof LANES)[number];
+
+/** One response. */
+export interface Mark {
+  readonly at: number;
+  readonly lane: Lane;
+  readonly status: number;
+}
+
+/** The devices of the two clients that stand side by side: each has a bucket of its own. */
+export const DEVICES = { Obeys: "device obeying", Ignores: "device ignoring" } as const;
+
+/** Where requests go, and whose they are. */
+export interface Target {
+  readonly caller: string;
+  readonly policy: string;
+}
+
+/** The number that login codes go to, one for each caller, as each caller has a phone. */
+export function phoneOf(caller: string): string {
+  let digits = 7;
+  for (let i = 0; i < caller.length; i++) digits = (digits * 31 + caller.charCodeAt(i)) % 10_000;
+  return `+49151555${String(digits).padStart(4, "0")}`;
+}
+
+/** The field that says who calls. */
+export function identityOf(caller: string): Record<string, string> {
+  return caller.startsWith("device ") ? { "X-Device-Id": caller.slice(7) } : { Authorization: `Bearer ${caller}` };
+}
+
+/** Sends requests, and tells each response to `onResponse`. */
+export class Clients {
+  readonly #target: () => Target;
+  readonly #onResponse: (mark: Mark, response: Response) => void;
+  /** What stops each client that runs. */
+  readonly #running = new Map<string, AbortController>();
+
+  constructor(target: () => Target, onResponse: (mark: Mark, response: Response) => void) {
+    this.#target = target;
+    this.#onResponse = onResponse;
+  }
+
+  /** Sends `count` requests at once, without waiting for anything. */
+  async send(count: number, lane: Lane = "You"): Promise<void> {
+    const fetchOnce = this.#recorded(lane);
+    await Promise.all(Array.from({ length: count }, () => fetchOnce(...this.#request(lane)).catch(() => undefined)));
+  }
+
+  /** Sends the requests of an app that comes back: six at once, each of which obeys a 429. */
+  async foreground(): Promise<void> {
+    const obeying = createFetch({ fetch: this.#recorded("You"), merge: false });
+    await Promise.all(Array.from({ length: 6 }, () => obeying(...this.#request("You")).catch(() => undefined)));
+  }
+
+  /** Starts a client that calls until it is stopped, or stops it. Returns whether it runs now. */
+  toggle(name: "runaway" | "obeying" | "ignoring"): boolean {
+    const running = this.#running.get(name);
+    running?.abort();
+    if (running !== undefined) return !this.#running.delete(name);
+    const stop = new AbortController();
+    this.#running.set(name, stop);
+    void (name === "obeying" ? this.#obey(stop.signal) : this.#ignore(stop.signal, name === "runaway" ? "You" : "Ignores", name === "runaway" ? 50 : 200));
+    return true;
+  }
+
+  // One call after the other, as often as the server lets it. A call that the client gave up waits a second.
+  async #obey(signal: AbortSignal): Promise<void> {
+    const obeying = createFetch({ fetch: this.#recorded("Obeys") });
+    while (!signal.aborted) {
+      const [url, init] = this.#request("Obeys");
+      await obeying(url, { ...init, signal, retry: true }).catch(() => after(1_000));
+      await after(100);
+    }
+  }
+
+  async #ignore(signal: AbortSignal, lane: Lane, everyMs: number): Promise<void> {
+    while (!signal.aborted) {
+      void this.send(1, lane);
+      await after(everyMs);
+    }
+  }
+
+  #request(lane: Lane): [url: string, init: RequestInit] {
+    const { policy, caller: chosen } = this.#target();
+    const caller = lane === "You" ? chosen : DEVICES[lane];
+    const headers = identityOf(caller);
+    if (policy === "bulk") return ["/exports", { method: "POST", headers }];
+    if (policy === "sandbox") return ["/sandbox", { headers }];
+    if (policy !== "login-code") return ["/inbox", { headers }];
+    return ["/login/code", { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify({ phone: phoneOf(caller) }) }];
+  }
+
+  #recorded(lane: Lane): typeof fetch {
+    return async (...asked) => {
+      const response = await fetch(...asked);
+      this.#onResponse({ at: performance.now(), lane, status: response.status }, response.clone());
+      return response;
+    };
+  }
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

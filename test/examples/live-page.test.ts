@@ -1,0 +1,156 @@
+// The live page of the example server, driven in Chromium as a person would, and without a mouse.
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { startChromium } from "../helpers/chromium.js";
+import { startRedis, type OwnRedis } from "../helpers/own-redis.js";
+import { describeWith } from "../helpers/services.js";
+import { ExampleServer } from "./example-server.js";
+
+describeWith("chromium", "the live page", () => {
+  let browser: Browser;
+  let server: ExampleServer;
+  let page: Page;
+  const problems: string[] = [];
+  beforeAll(async () => void ([browser, server] = await Promise.all([startChromium(), ExampleServer.start()])));
+  beforeEach(async () => void (page = await open()));
+  afterAll(() => {
+    server.kill();
+    return browser.close();
+  });
+
+  /** Opens the page, and notes each request to another server and each error of its program. */
+  async function open(of = server, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Page> {
+    const context = await browser.newContext(options);
+    problems.length = 0;
+    onTestFinished(() => context.close());
+    const opened = await context.newPage();
+    opened.on("request", (request) => new URL(request.url()).origin !== of.url.origin && !request.url().startsWith("data:") && problems.push(request.url()));
+    opened.on("pageerror", ({ message }) => problems.push(message));
+    opened.on("console", (message) => message.type() === "error" && !message.text().includes("status of 429") && problems.push(message.text()));
+    await opened.goto(of.url.href);
+    await opened.waitForSelector("body[data-ready]");
+    return opened;
+  }
+
+  const counts = (lane: string, on = page): Promise<number[]> =>
+    on.$$eval("#counts tr", (rows, name) => [...(rows.find((row) => row.querySelector("th")?.textContent === name)?.querySelectorAll("td") ?? [])].map((cell) => Number(cell.textContent)), lane);
+  const choose = (caller: string, policy: string): Promise<unknown> => Promise.all([page.selectOption("#caller", caller), page.selectOption("#policy", policy)]);
+  const sent = (lane: string, count: number, on = page): Promise<unknown> =>
+    on.waitForFunction(([name, least]) => [...document.querySelectorAll("#counts tr")].some((row) => row.querySelector("th")?.textContent === name && Number(row.querySelector("td")?.textContent) >= Number(least)), [lane, count] as const);
+
+  test("a call shows the whole answer, and a burst the first refusals", async () => {
+    await choose("alice", "bulk");
+    await page.click("#one");
+    await sent("You", 1);
+    await page.waitForFunction(() => document.querySelector("#last")?.textContent?.includes("ratelimit-remaining: 2"));
+    expect(await page.textContent("#last")).toContain('"status": "started"');
+    await page.click("#burst");
+    await sent("You", 16);
+    expect(await counts("You")).toEqual([16, 3, 13, 0]);
+    await page.waitForFunction(() => document.querySelector("#last")?.textContent?.includes("retry-after: "));
+    expect(await page.textContent("#last")).toMatch(/^429 .*"code": "rate_limited"/s);
+    await page.waitForFunction(() => document.querySelector("#status")?.textContent?.startsWith("429: refused, try again in"));
+    expect(problems).toEqual([]);
+  });
+
+  test("the chart shows the level of the chosen caller, and each response in its lane", async () => {
+    await choose("bob", "login-code");
+    await page.click("#burst");
+    await sent("You", 15);
+    await page.waitForFunction(() => document.querySelectorAll("svg .passed").length === 3 && document.querySelectorAll("svg .refused").length === 12);
+    await page.waitForFunction(() => document.querySelector("#chart-text")?.textContent?.startsWith("0 of 3 tokens"));
+    expect(await page.getAttribute("svg .level", "d")).toMatch(/^M.*L/);
+    await page.selectOption("#caller", "carol");
+    await page.waitForFunction(() => document.querySelector("#chart-text")?.textContent?.startsWith("3 of 3 tokens"));
+  });
+
+  test("the client that obeys is refused less, and served as much, as the one that does not", async () => {
+    await page.selectOption("#policy", "sandbox");
+    await page.fill("#capacity", "1");
+    await page.fill("#refill", "10"); // one a second
+    await page.click("#obeying");
+    await page.click("#ignoring");
+    await sent("Obeys", 6);
+    const [[, obeyed = 0, refused = 0], [, ignored = 0, ignoredRefused = 0]] = (await Promise.all([counts("Obeys"), counts("Ignores")])) as [number[], number[]];
+    expect(obeyed).toBeGreaterThan(1);
+    expect(Math.abs(obeyed - ignored)).toBeLessThanOrEqual(2);
+    expect(ignoredRefused).toBeGreaterThan(refused);
+    for (const id of ["#obeying", "#ignoring"]) {
+      await page.click(id);
+      expect(await page.getAttribute(id, "aria-pressed")).toBe("false");
+    }
+  });
+
+  test("the sliders say at once what the numbers mean, and the server takes them", async () => {
+    await choose("carol", "sandbox");
+    await page.fill("#capacity", "4");
+    await page.fill("#refill", "1");
+    expect(await page.textContent("#sandbox-text")).toBe(
+      "4 at once, then 1 every 10 seconds. In any 10 seconds a caller gets at most 5 requests. An empty bucket is full after 40 seconds.",
+    );
+    await page.waitForFunction(() => document.querySelector("#chart-text")?.textContent?.startsWith("4 of 4 tokens"));
+    await page.click("#burst");
+    await sent("You", 15);
+    expect((await counts("You")).slice(0, 3)).toEqual([15, 4, 11]);
+  });
+
+  test("the app that comes to the foreground obeys, and a runaway client is stopped", async () => {
+    await choose("device phone", "interactive");
+    await page.click("#foreground");
+    await sent("You", 6);
+    expect((await counts("You")).slice(0, 3)).toEqual([6, 6, 0]);
+    await page.click("#runaway");
+    await page.waitForFunction(() => document.querySelectorAll("svg .refused").length > 3);
+    await page.click("#runaway");
+    expect(await page.getAttribute("#runaway", "aria-pressed")).toBe("false");
+  });
+
+  test("every control has a name and can be reached and used by the keyboard", async () => {
+    const reached: string[] = [];
+    for (let i = 0; i < 14; i++) {
+      await page.keyboard.press("Tab");
+      reached.push(await page.evaluate(() => document.activeElement?.id ?? ""));
+    }
+    for (const id of ["caller", "policy", "one", "burst", "foreground", "runaway", "obeying", "ignoring", "last", "capacity", "refill"]) expect(reached).toContain(id);
+    const unnamed = await page.$$eval("button, select, input", (all) => all.filter((each) => !each.textContent?.trim() && (each as HTMLInputElement).labels?.length === 0).map(({ id }) => id));
+    expect(unnamed).toEqual([]);
+    await page.focus("#one");
+    await page.keyboard.press("Enter");
+    await sent("You", 1);
+  });
+
+  test.each([[390, "dark"], [820, "light"], [1280, "dark"]] as const)("fits a window of %i pixels, %s", async (width, colorScheme) => {
+    const narrow = await open(server, { viewport: { width, height: 800 }, colorScheme });
+    expect(await narrow.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(await narrow.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(colorScheme === "dark" ? "rgb(20, 23, 26)" : "rgb(255, 255, 255)");
+    expect(problems).toEqual([]);
+  });
+
+  test("there is no outage to press in memory", async () => {
+    expect(await page.isVisible("#outage-section")).toBe(false);
+    expect((await page.request.put(`${server.url.origin}/live/outage`, { data: { isOut: true } })).status()).toBe(404);
+  });
+
+  describeWith("redis-server", "over Redis", () => {
+    let redis: OwnRedis;
+    beforeAll(async () => void (redis = await startRedis()));
+    afterAll(() => redis.stop());
+
+    test("an outage of the store is a button, and so is its end", async () => {
+      const shared = await ExampleServer.start(["--store", "redis"], { SLUICE_REDIS_URL: redis.url });
+      onTestFinished(() => shared.kill());
+      page = await open(shared);
+      await page.selectOption("#policy", "bulk");
+      await page.click("#outage-button");
+      await page.waitForSelector('#outage-button[aria-pressed="true"]');
+      await page.click("#burst");
+      await sent("You", 15);
+      // Half of 3, rounded down, and then 503 and never 429.
+      expect(await counts("You")).toEqual([15, 1, 0, 14]);
+      await page.waitForFunction(() => document.querySelector("#last")?.textContent?.startsWith("503"));
+      await page.click("#outage-button");
+      await page.waitForSelector('#outage-button[aria-pressed="false"]');
+      await page.waitForFunction(() => document.querySelector("#chart-text")?.textContent?.startsWith("3 of 3 tokens"));
+    });
+  });
+});
