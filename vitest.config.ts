@@ -21,7 +21,6 @@ const services = [
   "test/stores/cas*.test.ts",
   "test/examples/{stores,custom-store,outage,llm-processes,live-page}.test.ts",
   "test/stores/lease/lease-*.test.ts",
-  "test/examples/{stores,custom-store,outage,llm-processes}.test.ts",
   "test/testing/store-suite/*.test.ts",
 ];
 

@@ -187,8 +187,8 @@ export class KeyLease {
   }
 
   /**
-   * Tokens to take beyond `cost`: as many as were needed lately, and at most half of what the store may have left, which
-   * leaves other processes their part.
+   * Tokens to take beyond `cost`: as many as were needed lately, and at most half of what the store may have left,
+   * which leaves other processes their part.
    */
   #ahead(cost: number, now: number): number {
     if (!this.#isHot) return 0;

@@ -40,8 +40,8 @@ export interface LeaseOptions {
  * crashes, or when its callers are gone, lapses.
  *
  * A lease covers `consume` under a policy of one limit, for keys of up to 126 characters together with the policy's
- * name. All other calls go to the store. The readings of a decision are those of its `at`: when the lease was taken. They
- * count what this process granted since, but neither refills nor other processes.
+ * name. All other calls go to the store. The readings of a decision are those of its `at`: when the lease was taken.
+ * They count what this process granted since, but neither refills nor other processes.
  *
  * Where requests share no work, such as on Cloudflare Workers, it returns `store` itself. Throws a TypeError for a
  * synchronous store, and a TypeError or RangeError that names the wrong option.

@@ -4,7 +4,7 @@ import { HOT_REQUESTS, KeyLease, type LeaseInstant } from "./key-lease.js";
 // Together these bound the memory to a few megabytes.
 const MOST_LEASES = 10_000;
 const MOST_COUNTED = 10_000;
-const LONGEST_NAME = 128;
+const LONGEST_LEASED = 128;
 
 /**
  * The hot keys of this process and their leases.
@@ -38,7 +38,7 @@ export class Leases {
 
   /** The lease of a key that is asked for now. Undefined while the key is cold, or too long to keep. */
   ask(policy: Policy, key: string, cost: number, now: LeaseInstant): KeyLease | undefined {
-    if (policy.name.length + key.length >= LONGEST_NAME) return undefined;
+    if (policy.name.length + key.length >= LONGEST_LEASED) return undefined;
     const lease = this.find(policy, key) ?? (this.#isHot(policy, key, now) ? this.#begin(policy, key, cost, now) : undefined);
     lease?.count(cost, now);
     if (lease?.isCold(now) !== true) return lease;

@@ -85,13 +85,14 @@ async function grantsOf(numbers: Numbers, steps: readonly Step[]): Promise<{ rea
     },
     wait({ ms }) {
       clock.advance(ms);
-      for (const { steady, wall } of processes) steady.advance(ms), wall.advance(ms);
+      for (const { steady, wall } of processes) for (const each of [steady, wall]) each.advance(ms);
     },
     hold: () => (shared.held ??= []),
     free() {
       const held = shared.held ?? [];
       shared.held = null;
-      for (const { arrive, answer } of held) arrive(), answer();
+      for (const call of held) call.arrive();
+      for (const call of held) call.answer();
     },
     arrive: ({ which }) => shared.held?.[which]?.arrive(),
     answer({ which }) {
