@@ -22,6 +22,7 @@ const services = [
   "test/stores/cas*.test.ts",
   "test/guard/slow-server.test.ts",
   "test/examples/{stores,custom-store,outage,llm-processes,live-page}.test.ts",
+  "test/stores/lease/lease-*.test.ts",
   "test/testing/store-suite/*.test.ts",
 ];
 

@@ -1,7 +1,7 @@
 // `npm run bench`: every section, one after the other, each with the options given, such as `--quick`.
 import { spawnSync } from "node:child_process";
 
-const SECTIONS = ["memory", "http", "redis", "postgres", "size"];
+const SECTIONS = ["memory", "http", "redis", "lease", "postgres", "size"];
 const failed = [];
 for (const section of SECTIONS) {
   const started = performance.now();

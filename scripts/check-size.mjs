@@ -18,6 +18,7 @@ const budgets = {
   "./postgres": 17_900,
   "./cas": 9_750,
   "./sql": 11_050,
+  "./lease": 9_500,
   "./http": 19_300,
   "./client": 7_100,
   "./client/vendors": 3_350,

@@ -14,6 +14,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "stores/postgres": ["core", "port", "platform", "guard", "stores/shared", "warnings"], // poolers without prepared statements
   "stores/sql": ["core", "port", "guard", "stores/shared"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
+  "stores/lease": ["core", "port", "platform", "guard"], // wraps any shared store, by its port alone
   warnings: ["core", "platform"],
   diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
   limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store

@@ -5,6 +5,7 @@ import * as vendors from "../../src/client/vendors/index.js";
 import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
 import * as cas from "../../src/stores/cas.js";
+import * as lease from "../../src/stores/lease/lease.js";
 import * as postgres from "../../src/stores/postgres/postgres.js";
 import * as sql from "../../src/stores/sql/sql.js";
 import * as redis from "../../src/stores/redis/redis.js";
@@ -42,6 +43,7 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/stores/postgres/schema.ts": "declare const pool: import('pg').Pool",
   "src/stores/redis/redis.ts": "import { Redis } from 'ioredis'",
   "src/composed/wait-error.ts": "declare const error: unknown",
+  "src/stores/lease/lease.ts": "declare const redis: import('sluice/redis').RedisClient",
   "src/stores/shared/store-error.ts": "declare const error: unknown",
   "src/testing/store-suite/store-suite.ts": "import { describe, test } from 'vitest'; declare const MyStore: new (client: object, options: object) => import('sluice').AsyncStore, client: object",
   "src/testing/adapter-suite/adapter-suite.ts":
@@ -57,6 +59,7 @@ const entries = {
   sluice,
   "sluice/cas": cas,
   "sluice/sql": sql,
+  "sluice/lease": lease,
   "sluice/client": client,
   "sluice/client/traffic": traffic,
   "sluice/client/vendors": vendors,

@@ -16,6 +16,7 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/express": () => import("../../src/adapters/express.js"),
   "sluice/redis": () => import("../../src/stores/redis/redis.js"),
   "sluice/cas": () => import("../../src/stores/cas.js"),
+  "sluice/lease": () => import("../../src/stores/lease/lease.js"),
   "sluice/fastify": () => import("../../src/adapters/fastify.js"),
   "sluice/testing": () => import("../../src/testing/index.js"),
   "sluice/client": () => import("../../src/client/index.js"),

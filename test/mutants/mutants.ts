@@ -4,6 +4,7 @@ import { clientCallMutants } from "./client-call-mutants.js";
 import { clientMutants } from "./client-mutants.js";
 import { httpMutants } from "./http-mutants.js";
 import { lawMutants } from "./law-mutants.js";
+import { leaseMutants } from "./lease-mutants.js";
 import { numbersIn } from "./numbers.js";
 import { storeMutants } from "./store-mutants.js";
 
@@ -19,7 +20,7 @@ export interface Mutant {
 }
 
 /** All mutants, laws first. */
-export const mutants: readonly Mutant[] = [...lawMutants, ...storeMutants, ...httpMutants, ...clientMutants, ...clientCallMutants];
+export const mutants: readonly Mutant[] = [...lawMutants, ...storeMutants, ...leaseMutants, ...httpMutants, ...clientMutants, ...clientCallMutants];
 
 /** The text of each file, by its path from the root of the repository. */
 export type Texts = ReadonlyMap<string, string>;
