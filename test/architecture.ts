@@ -13,6 +13,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "stores/redis": ["core", "port", "platform", "guard", "stores/shared"],
   "stores/postgres": ["core", "port", "platform", "guard", "stores/shared"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
+  "stores/durable-object": ["core", "port", "guard", "stores/shared"],
   warnings: ["core", "platform"],
   diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
   limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
