@@ -17,6 +17,7 @@ const budgets = {
   "./redis": 16_100,
   "./postgres": 15_550,
   "./cas": 9_700,
+  "./durable-object": 10_500,
   "./http": 19_300,
   "./client": 7_100,
   "./client/vendors": 3_350,

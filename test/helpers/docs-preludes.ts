@@ -5,6 +5,7 @@ import * as vendors from "../../src/client/vendors/index.js";
 import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
 import * as cas from "../../src/stores/cas.js";
+import * as durableObject from "../../src/stores/durable-object/durable-object.js";
 import * as postgres from "../../src/stores/postgres/postgres.js";
 import * as redis from "../../src/stores/redis/redis.js";
 import * as testing from "../../src/testing/index.js";
@@ -18,6 +19,7 @@ const named: Readonly<Record<string, string>> = {
   express: EXPRESS,
   upgrades:
     'import type { IncomingMessage, Server } from "node:http"; import type { Duplex } from "node:stream"; import { createLimiter, perMinute } from "sluice"; import { limitUpgrades } from "./examples/websocket/upgrades.js"; declare const server: Server, userOf: (request: IncomingMessage) => Promise<string | undefined>, webSockets: { handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, then: (webSocket: object) => void): void; emit(event: "connection", webSocket: object, request: IncomingMessage): boolean }',
+  worker: "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
   client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
 };
 
@@ -36,6 +38,8 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/guard/guard.ts": "import { bucketName, guard, type AsyncStore, type Costs, type Decision, type Policy } from 'sluice/store'",
   "src/stores/shared/bucket-name.ts": "import { bucketName } from 'sluice/store'; declare const policy: import('sluice').Policy",
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",
+  "src/stores/durable-object/durable-object.ts": "declare const env: { readonly BUCKETS: import('sluice/durable-object').BucketNamespace }",
+  "src/stores/durable-object/with-buckets.ts": "import { DurableObject } from 'cloudflare:workers'",
   "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres/schema.ts": "declare const pool: import('pg').Pool",
   "src/stores/redis/redis.ts": "import { Redis } from 'ioredis'",
@@ -57,6 +61,7 @@ const entries = {
   "sluice/client": client,
   "sluice/client/traffic": traffic,
   "sluice/client/vendors": vendors,
+  "sluice/durable-object": durableObject,
   "sluice/http": http,
   "sluice/postgres": postgres,
   "sluice/redis": redis,

@@ -24,7 +24,7 @@ interface Found {
 }
 
 /** What became of one bucket. */
-interface Outcome {
+interface PartOutcome {
   readonly answer: unknown;
   readonly changed: boolean;
 }
@@ -34,7 +34,7 @@ const NEVER_FITS = Number.MAX_SAFE_INTEGER;
 // With a told time, a row outlives it by an hour: the time of a test may stand still.
 const TOLD_MS = 3_600_000;
 // An application may make policies without end.
-const MOST_POLICIES = 1_000;
+const MOST_DEFINED = 1_000;
 
 /** The buckets of one Durable Object, as rows of its SQLite storage. It waits for nothing, so each call is atomic. */
 export class BucketTable {
@@ -56,7 +56,7 @@ export class BucketTable {
       const outcomes = decideAll(verb, found, now);
       let expiresAt: number | null = null;
       found.forEach(({ part, records }, i) => {
-        if (!(outcomes[i] as Outcome).changed) return;
+        if (!(outcomes[i] as PartOutcome).changed) return;
         const ttlMs = this.#save(part.name, records, now, clockNow + (told === undefined ? 0 : TOLD_MS));
         if (ttlMs > 0) expiresAt = Math.max(expiresAt ?? 0, clockNow + ttlMs);
       });
@@ -105,7 +105,7 @@ export class BucketTable {
   #policyOf(text: string): Policy {
     let policy = this.#policies.get(text);
     if (policy === undefined) {
-      if (this.#policies.size >= MOST_POLICIES) this.#policies.clear();
+      if (this.#policies.size >= MOST_DEFINED) this.#policies.clear();
       policy = definePolicy(JSON.parse(text) as Policy);
       this.#policies.set(text, policy);
     }
@@ -117,7 +117,7 @@ export class BucketTable {
   }
 }
 
-function decideAll(verb: BucketCall["verb"], found: readonly Found[], now: number): readonly Outcome[] {
+function decideAll(verb: BucketCall["verb"], found: readonly Found[], now: number): readonly PartOutcome[] {
   if (verb !== "consume") return found.map((each) => changeOne(verb, each, now));
   const would = found.map((each) => peekOne(each, now));
   const all = would.every(({ allowed }) => allowed);
@@ -127,7 +127,7 @@ function decideAll(verb: BucketCall["verb"], found: readonly Found[], now: numbe
   });
 }
 
-function changeOne(verb: Exclude<BucketCall["verb"], "consume">, found: Found, now: number): Outcome {
+function changeOne(verb: Exclude<BucketCall["verb"], "consume">, found: Found, now: number): PartOutcome {
   const { part, policy, records } = found;
   if (verb === "peek") return { answer: peekOne(found, now), changed: false };
   if (verb === "adjust") {
