@@ -57,11 +57,7 @@ export function applyToNode(response: NodeResponse, verdict: Pass): void {
     setFields(response, fields);
     exposeOn(response, verdict);
   } else if (fields.length > 0) warnOfSentHeaders();
-  if (settle !== null) settleOnClose(response, settle);
-}
-
-/** Settles an allowed request when its Node response closes, or now if it has. */
-export function settleOnClose(response: NodeResponse, settle: NonNullable<Pass["settle"]>): void {
+  if (settle === null) return;
   // A client may disconnect before its request is allowed; then "close" has been emitted already.
   if (isClosed(response)) return void settle({ status: response.statusCode, aborted: true });
   // "close" follows every response, once. `writableFinished` alone is also true for an HTTP/2 response that never

@@ -1,7 +1,7 @@
-import type { FieldList } from "../headers/field.js";
+import { NONE, type FieldList } from "../headers/field.js";
 import type { Pass, Refuse } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
-import { applyToNode, settleOnClose, type NodeResponse } from "./node.js";
+import { applyToNode, type NodeResponse } from "./node.js";
 
 /** The part of Fastify's replies that the fields of an allowed request need. */
 export interface FieldReply {
@@ -44,7 +44,7 @@ export function applyToReply(reply: FieldReply, verdict: Pass): void {
     for (let i = 0; i < fields.length; i += 2) reply.header(fields[i] as string, fields[i + 1]);
     keepForRaw(reply, fields);
   }
-  if (settle !== null) settleOnClose(reply.raw, settle);
+  if (settle !== null) applyToNode(reply.raw, { ...verdict, fields: NONE, expose: NONE });
 }
 
 /** Adds the names to expose to those of CORS middleware on a Fastify reply. */

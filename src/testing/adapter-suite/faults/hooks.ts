@@ -26,7 +26,7 @@ export const responseHookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([k
           const [response] = parseResponses(await connection.rest(), ["GET"]);
           const status = response?.status ?? "no response";
           // Some adapters set their fields elsewhere than on Node's response, so the hook sees none.
-          if (!hasThrown()) return assertEqual(status, 200, `the status of a request that calls ${method} for no RateLimit field`);
+          if (!hasThrown()) return assertEqual(status, 200, "the status");
           // Some frameworks keep the status of a refusal on their error page.
           const right = [500, "no response", ...(isRefusal ? [429] : [])];
           assert(right.includes(status), `Expected a 500 or a closed connection when ${method} throws ${what}, got ${status}`);
