@@ -94,6 +94,7 @@ function writeTypesProject() {
   const subpaths = Object.keys(JSON.parse(readFileSync("entries.json", "utf8"))).filter((name) => !/node|express|fastify/.test(name));
   const imports = subpaths.map((name, i) => `import * as m${i} from "${name.replace(/^\./, "sluice")}";\n`);
   cpSync("examples/minimal/web.ts", join(PROJECT, "types/workers/worker.ts"));
+  cpSync(join(SOURCE, "workerd/types/durable.ts"), join(PROJECT, "types/workers/durable.ts"));
   writeFileSync(join(PROJECT, "types/workers/all.ts"), `${imports.join("")}export const all = [${subpaths.map((_, i) => `m${i}`).join()}];\n`);
   cpSync(join(SOURCE, "next/types"), join(PROJECT, "types/next"), { recursive: true });
   const shared = { target: "es2022", module: "esnext", moduleResolution: "bundler", strict: true, noEmit: true };

@@ -15,6 +15,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "stores/sql": ["core", "port", "guard", "stores/shared"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
   "stores/lease": ["core", "port", "platform", "guard"], // wraps any shared store, by its port alone
+  "stores/durable-object": ["core", "port", "guard", "stores/shared"],
   warnings: ["core", "platform"],
   diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
   limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store

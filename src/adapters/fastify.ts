@@ -5,8 +5,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import type { Gate } from "../http/gate.js";
 import type { GateOptions } from "../http/options/options.js";
-import { EXPOSE, exposing } from "../http/responses/cors.js";
-import { applyToNode } from "../http/responses/node.js";
+import { applyToReply } from "../http/responses/reply-fields.js";
 import { refuseOnReply } from "../http/responses/reply.js";
 import { asError } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
@@ -140,10 +139,8 @@ function onFastifyVerdict(verdict: Verdict, reply: FastifyReply, next: HookHandl
 
 function applyToFastify(verdict: Verdict, reply: FastifyReply): "sent" | "passed" {
   if (verdict.outcome === "skip") return "passed";
-  if (verdict.expose.length > 0) reply.header(EXPOSE, exposing(reply.getHeader(EXPOSE), verdict.expose));
   if (verdict.outcome === "pass") {
-    // On the raw response, so that handlers that bypass `reply` send the fields too.
-    applyToNode(reply.raw, verdict.expose.length > 0 ? { ...verdict, expose: [] } : verdict);
+    applyToReply(reply, verdict);
     return "passed";
   }
   refuseOnReply(reply, verdict);

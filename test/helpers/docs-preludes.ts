@@ -6,6 +6,7 @@ import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
 import * as cas from "../../src/stores/cas.js";
 import * as lease from "../../src/stores/lease/lease.js";
+import * as durableObject from "../../src/stores/durable-object/durable-object.js";
 import * as postgres from "../../src/stores/postgres/postgres.js";
 import * as sql from "../../src/stores/sql/sql.js";
 import * as redis from "../../src/stores/redis/redis.js";
@@ -20,6 +21,7 @@ const named: Readonly<Record<string, string>> = {
   express: EXPRESS,
   upgrades:
     'import type { IncomingMessage, Server } from "node:http"; import type { Duplex } from "node:stream"; import { createLimiter, perMinute } from "sluice"; import { limitUpgrades } from "./examples/websocket/upgrades.js"; declare const server: Server, userOf: (request: IncomingMessage) => Promise<string | undefined>, webSockets: { handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, then: (webSocket: object) => void): void; emit(event: "connection", webSocket: object, request: IncomingMessage): boolean }',
+  worker: "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
   client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
 };
 
@@ -39,6 +41,8 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/stores/shared/together.ts": "import { consumeRecordsTogether } from 'sluice/store'",
   "src/stores/shared/bucket-name.ts": "import { bucketName } from 'sluice/store'; declare const policy: import('sluice').Policy",
   "src/guard/errors.ts": "declare const decision: import('sluice').Decision",
+  "src/stores/durable-object/durable-object.ts": "declare const env: { readonly BUCKETS: import('sluice/durable-object').BucketNamespace }",
+  "src/stores/durable-object/with-buckets.ts": "import { DurableObject } from 'cloudflare:workers'",
   "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres/schema.ts": "declare const pool: import('pg').Pool",
   "src/stores/redis/redis.ts": "import { Redis } from 'ioredis'",
@@ -63,6 +67,7 @@ const entries = {
   "sluice/client": client,
   "sluice/client/traffic": traffic,
   "sluice/client/vendors": vendors,
+  "sluice/durable-object": durableObject,
   "sluice/http": http,
   "sluice/postgres": postgres,
   "sluice/redis": redis,

@@ -1,13 +1,13 @@
 import { withoutContent, type FieldList } from "../headers/field.js";
 import { isPromise } from "../is-promise.js";
 import type { Refuse, Responder } from "../verdict.js";
-import { refuseOnNode, type NodeResponse } from "./node.js";
+import { refuseOnNode } from "./node.js";
+import { exposeOnReply, type FieldReply } from "./reply-fields.js";
 import { watchRespond } from "./respond-on-node.js";
 import { boundUnreadBody } from "./unread-body.js";
 
 /** The part of Fastify's replies that a refusal needs. Only `send` sends, after hooks that may take a while. */
-interface SendingReply {
-  readonly raw: NodeResponse;
+interface SendingReply extends FieldReply {
   readonly request: object;
   hijack(): SendingReply;
   code(status: number): unknown;
@@ -20,6 +20,7 @@ interface SendingReply {
 export function refuseOnReply(reply: SendingReply, verdict: Refuse): void {
   // With the headers sent, `send` would throw.
   if (reply.raw.headersSent) return refuseOnNode(reply.hijack().raw, verdict);
+  exposeOnReply(reply, verdict);
   boundUnreadBody(reply.raw);
   if (verdict.respond === null) sendOnReply(reply, verdict);
   else respondOnReply(reply, verdict, verdict.respond);

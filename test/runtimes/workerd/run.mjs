@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { tsImport } from "tsx/esm/api";
 import { PROJECT, runTests } from "../runtimes.mjs";
-import { ask, askAtOnce, cancelled, withWorker } from "./start.mjs";
+import { ask, askAtOnce, cancelled, withWorker, withWorkers } from "./start.mjs";
 
 const { startRedis, hasRedisProgram } = await tsImport("../../helpers/own-redis.ts", import.meta.url);
 const { startUpstash } = await tsImport("../../helpers/upstash-rest.ts", import.meta.url);
@@ -70,9 +70,22 @@ const inWorker = (use, bindings = {}, compatibilityFlags = []) =>
     withWorker(WORKER, (worker) => use(worker, origin), {
       compatibilityFlags,
       bindings: { ORIGIN: origin.url, POSTGRES_URL: `${origin.url}/sql`, ...bindings },
-      durableObjects: { CELLS: "Cell", BUCKETS: "Buckets" },
+      durableObjects: { CELLS: "Cell", BUCKETS: "Buckets", LIMITS: { className: "Limits", useSQLite: true } },
     }),
   );
+
+/** Starts several Workers of the same code, in isolates of their own. The first has the Durable Objects. */
+function inWorkers(number, use) {
+  const names = range(number).map((i) => `worker-${i}`);
+  return withWorkers(WORKER, names, use, (name) => ({
+    bindings: { ORIGIN: "http://127.0.0.1", POSTGRES_URL: "http://127.0.0.1" },
+    durableObjects: {
+      CELLS: { className: "Cell", ...(name !== names[0] && { scriptName: names[0] }) },
+      BUCKETS: { className: "Buckets", ...(name !== names[0] && { scriptName: names[0] }) },
+      LIMITS: { className: "Limits", useSQLite: true, ...(name !== names[0] && { scriptName: names[0] }) },
+    },
+  }));
+}
 
 async function inWorkerWithRedis(use) {
   if (!hasRedisProgram() && process.env["SLUICE_REQUIRE_SERVICES"] !== "1") return "there is no redis-server";
@@ -84,6 +97,13 @@ async function inWorkerWithRedis(use) {
     await upstash.stop();
     await redis.stop();
   }
+}
+
+async function passesSuite(worker, path) {
+  const { passed, failures, skipped } = await ask(worker, path);
+  assert.deepEqual(failures, []);
+  assert.ok(passed > 50, `${passed} passed`);
+  for (const title of skipped) assert.match(title, /\(skipped: /);
 }
 
 async function leavesHangingStore(worker) {
@@ -210,6 +230,69 @@ await runTests("workerd", {
       assert.deepEqual(await ask(worker, "/buckets?key=one"), { allowed: false, remaining: 0, limit: "object", limits: null });
       eachOnce(await askAtOnce(worker, "/buckets?key=several"), 50);
       assert.deepEqual(await ask(worker, "/buckets?key=several"), { allowed: false, remaining: 0, limit: "burst", limits: ["burst", "2"] });
+    }),
+
+  "the store suite over an object for each bucket": () => inWorkers(2, ([, worker]) => passesSuite(worker, "/durable/suite")),
+
+  "the store suite over one object for all buckets": () => inWorkers(2, ([, worker]) => passesSuite(worker, "/durable/suite?one=yes")),
+
+  "L15 · Durable Objects are exact, one hot key and many keys at once": () =>
+    inWorker(async (worker) => {
+      await ask(worker, "/durable?key=fast");
+      eachOnce(await askAtOnce(worker, "/durable?key=hot", 80), 50);
+      assert.deepEqual(await ask(worker, "/durable?key=hot"), { allowed: false, remaining: 0, reason: "limited" });
+      for (const answers of await Promise.all(range(5).map((i) => askAtOnce(worker, `/durable?key=user-${i}`, 60)))) eachOnce(answers, 50);
+      for (const answers of await Promise.all(range(5).map((i) => askAtOnce(worker, `/durable?object=one&key=user-${i}`, 60)))) eachOnce(answers, 50);
+    }),
+
+  "charges of one object are taken together or not at all, and other stores have no `consumeTogether`": () =>
+    inWorker(async (worker) => {
+      assert.deepEqual(await ask(worker, "/durable/together?key=ann"), { absent: true });
+      const answers = await Promise.all(range(3).map((i) => askAtOnce(worker, `/durable/together?object=acme&key=user-${i}`, 40)));
+      assert.equal(count(answers.flat(), "allowed"), 60);
+      // What the tenant's limit refused was not taken from a user either.
+      const users = await Promise.all(range(3).map((i) => ask(worker, `/durable?object=acme&key=user-${i}`)));
+      assert.equal(users.reduce((sum, { remaining }) => sum + (50 - remaining - 1), 0), 60);
+    }),
+
+  "several Workers share the buckets of one": async () => {
+    await inWorkers(3, async (workers) => {
+      for (const worker of workers) await ask(worker, "/durable?key=fast");
+      for (const path of ["/durable?key=hot", "/durable?object=one&key=hot"]) {
+        const answers = await Promise.all(workers.map((worker) => askAtOnce(worker, path, 40)));
+        eachOnce(answers.flat(), 50);
+      }
+    });
+  },
+
+  "an object stores a row for each bucket, and its alarm deletes what is full, and at last everything": () =>
+    inWorker(async (worker) => {
+      const stored = (query = "") => ask(worker, `/durable/stored?object=one${query}`);
+      const nothing = { rowsWritten: 0, exists: false, rows: 0, bytes: 0, alarmAt: null };
+      assert.deepEqual(await stored(), nothing);
+      await ask(worker, "/durable?object=one&key=ann");
+      const first = await stored();
+      await askAtOnce(worker, "/durable?object=one&key=ann", 79);
+      await ask(worker, "/durable?object=one&key=bob");
+      const { rowsWritten, rows, alarmAt } = await stored();
+      // 49 more granted requests of one caller and one of another: the 30 that were refused wrote nothing.
+      assert.deepEqual([rowsWritten - first.rowsWritten, rows, alarmAt], [50, 2, first.alarmAt]);
+      assert.ok(alarmAt > Date.now() + 60_000 - 10_000, "an alarm a minute or more from now");
+      const early = await stored("&after=3600000");
+      assert.deepEqual([early.rows, early.alarmAt > Date.now()], [1, true]);
+      assert.deepEqual(await ask(worker, "/durable?object=one&key=ann"), { allowed: false, remaining: 0, reason: "limited" });
+      assert.deepEqual(await stored("&after=90000000"), { ...nothing, rowsWritten });
+      eachOnce(await askAtOnce(worker, "/durable?object=one&key=ann"), 50);
+    }),
+
+  "the alarm leaves an object alone that stores something else": () =>
+    inWorker(async (worker) => {
+      for (const what of ["table", "value"]) {
+        await ask(worker, `/durable?object=${what}&key=ann`);
+        const { rows, exists } = await ask(worker, `/durable/stored?object=${what}&keep=${what}&after=90000000`);
+        assert.deepEqual([rows, exists], [0, true]);
+        eachOnce(await askAtOnce(worker, `/durable?object=${what}&key=ann`), 50);
+      }
     }),
 
   "key and cost read the Worker's bindings": () =>

@@ -22,7 +22,7 @@ function bundle(entry) {
       conditions: ["workerd", "worker", "browser"], // as wrangler does
       tsconfigRaw: {},
       plugins: [fromProject()],
-      external: ["cloudflare:*"],
+      external: ["cloudflare:*", "node:*"], // node: late, by functions that are not called here
       logLevel: "error",
     }).then(({ outputFiles }) => outputFiles[0].text);
     bundles.set(entry, code);
@@ -34,13 +34,26 @@ function bundle(entry) {
  * Starts a Worker and runs `use` with what sends it requests. Each Worker is an isolate of its own, so that what one test
  * breaks breaks no other.
  */
-export async function withWorker(entry, use, options = {}) {
+export function withWorker(entry, use, options = {}) {
+  return started(entry, ["worker"], () => options, async (miniflare, printed) => {
+    const url = await miniflare.ready;
+    return use({ url, fetch: (path, init) => fetch(new URL(path, url), init), printed });
+  });
+}
+
+/** The same for several Workers of one code, with the options of each. They are isolates of their own in one process. */
+export function withWorkers(entry, names, use, optionsOf) {
+  return started(entry, names, optionsOf, async (miniflare) => {
+    const workers = await Promise.all(names.map((name) => miniflare.getWorker(name)));
+    return use(workers.map((worker) => ({ fetch: (path) => worker.fetch(new URL(path, "http://localhost")) })));
+  });
+}
+
+async function started(entry, names, optionsOf, use) {
   const output = [];
+  const modules = [{ type: "ESModule", path: basename(entry).replace(/\.ts$/, ".mjs"), contents: await bundle(entry) }];
   const miniflare = new Miniflare({
-    name: "worker",
-    modules: [{ type: "ESModule", path: basename(entry).replace(/\.ts$/, ".mjs"), contents: await bundle(entry) }],
-    modulesRoot: join(ROOT),
-    compatibilityDate: "2026-04-01",
+    workers: names.map((name) => ({ name, modules, modulesRoot: join(ROOT), compatibilityDate: "2026-04-01", ...optionsOf(name) })),
     cf: false,
     host: "127.0.0.1",
     telemetry: { enabled: false },
@@ -48,13 +61,13 @@ export async function withWorker(entry, use, options = {}) {
     handleRuntimeStdio(stdout, stderr) {
       for (const stream of [stdout, stderr]) stream.on("data", (chunk) => output.push(chunk));
     },
-    ...options,
   });
+  const printed = () => Buffer.concat(output).toString();
   try {
-    const url = await miniflare.ready;
-    return await use({ url, fetch: (path, init) => fetch(new URL(path, url), init), printed: () => Buffer.concat(output).toString() });
+    await miniflare.ready;
+    return await use(miniflare, printed);
   } catch (error) {
-    throw new Error(`${error.message}\n${Buffer.concat(output).toString().slice(-2_000)}`, { cause: error });
+    throw new Error(`${error.message}\n${printed().slice(-2_000)}`, { cause: error });
   } finally {
     await miniflare.dispose().catch(() => undefined); // fails where the Worker did not start
   }

@@ -1,10 +1,12 @@
 // The Worker under test. All limiters are made at module scope, as an application makes them, and every request is a caller
 // of its own: the path names what it does, and the answer is a JSON document.
 import { callOfClient, callOfTraffic } from "./clients.js";
+import { atObjects, atOneObject, storedAt, suiteOfObjects } from "./durable.js";
 import { atLocalShare, hangingStore, probeStore, sharedWaiter } from "./guarded.js";
 import { atBuckets, atCells, atPostgres, atUpstash, inTiers, refunded } from "./remote.js";
 
 export { Buckets, Cell } from "./cells.js";
+export { Limits } from "./durable.js";
 
 /** What a Worker gets beside a request. */
 export interface ExecutionContext {
@@ -20,6 +22,10 @@ const routes: Readonly<Record<string, Route>> = {
   "/wait": sharedWaiter,
   "/cas": atCells,
   "/buckets": atBuckets,
+  "/durable": atObjects,
+  "/durable/together": atOneObject,
+  "/durable/stored": storedAt,
+  "/durable/suite": suiteOfObjects,
   "/redis": atUpstash,
   "/postgres": atPostgres,
   "/refunded": refunded,

@@ -21,15 +21,17 @@ export const responseHookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([k
         if (isRefusal) for (let i = 0; i < 3; i++) await server.get("/ok", { "X-User": what });
         const before = server.entered.length;
         const connection = await server.connect();
-        await withHook(method, value, async () => {
+        await withHook(method, value, async (hasThrown) => {
           connection.write(formatRequest("/ok", { headers: { "X-User": what, "X-Hook": "on", Connection: "close" } }));
           const [response] = parseResponses(await connection.rest(), ["GET"]);
           const status = response?.status ?? "no response";
+          // Some adapters set their fields elsewhere than on Node's response, so the hook sees none.
+          if (!hasThrown()) return assertEqual(status, 200, "the status");
           // Some frameworks keep the status of a refusal on their error page.
           const right = [500, "no response", ...(isRefusal ? [429] : [])];
           assert(right.includes(status), `Expected a 500 or a closed connection when ${method} throws ${what}, got ${status}`);
+          assertEqual(server.entered.length, before, "the number of requests that reached the handler");
         });
-        assertEqual(server.entered.length, before, "the number of requests that reached the handler");
       }
       checkFields(await server.get("/ok", { "X-User": "bob" }), 200, { remaining: 2 });
     },
@@ -40,21 +42,25 @@ export const responseHookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([k
  * Makes `method` of the responses to requests with `X-Hook` throw, as middleware of the server could: setHeader for
  * each RateLimit field, writeHead once.
  */
-async function withHook(method: "setHeader" | "writeHead", thrown: unknown, run: () => Promise<void>): Promise<void> {
+async function withHook(method: "setHeader" | "writeHead", thrown: unknown, run: (hasThrown: () => boolean) => Promise<void>): Promise<void> {
   // On the prototype: Bun does not publish its requests on Node's diagnostics channel.
   const { prototype } = (await import("node:http")).ServerResponse as { readonly prototype: HookedResponse };
   const own = Object.getOwnPropertyDescriptor(prototype, method);
   const original = prototype[method];
   const begun = new WeakSet<object>();
+  let hasThrown = false;
   prototype[method] = function (...args) {
     const isFirst = !begun.has(this);
     begun.add(this);
     const isHooked = this.req.headers["x-hook"] !== undefined;
-    if (isHooked && (method === "writeHead" ? isFirst : String(args[0]).toLowerCase().startsWith("ratelimit"))) throw thrown;
+    if (isHooked && (method === "writeHead" ? isFirst : String(args[0]).toLowerCase().startsWith("ratelimit"))) {
+      hasThrown = true;
+      throw thrown;
+    }
     return Reflect.apply(original, this, args);
   };
   try {
-    await run();
+    await run(() => hasThrown);
   } finally {
     if (own === undefined) Reflect.deleteProperty(prototype, method);
     else Object.defineProperty(prototype, method, own);

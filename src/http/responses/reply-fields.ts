@@ -1,0 +1,84 @@
+import { NONE, type FieldList } from "../headers/field.js";
+import type { Pass, Refuse } from "../verdict.js";
+import { EXPOSE, exposing } from "./cors.js";
+import { applyToNode, type NodeResponse } from "./node.js";
+
+/** The part of Fastify's replies that the fields of an allowed request need. */
+export interface FieldReply {
+  readonly raw: NodeResponse;
+  /** The value of a field of this reply, or else of its raw response. */
+  getHeader(name: string): unknown;
+  header(name: string, value: unknown): unknown;
+}
+
+/** The fields that a reply keeps until the head of its raw response is written. */
+interface Kept {
+  readonly reply: FieldReply;
+  readonly fields: FieldList;
+  /** The `writeHead` that is hooked. */
+  readonly writeHead: (...args: never) => unknown;
+  /** Of an earlier limit of the same response. */
+  readonly earlier: Kept | null;
+}
+
+// A property and not a WeakMap, which costs more than all fields together.
+const KEPT = Symbol("sluice.kept");
+
+interface KeepingResponse extends NodeResponse {
+  [KEPT]?: Kept | null;
+  writeHead(...args: readonly unknown[]): unknown;
+}
+
+/**
+ * Sets the fields of an allowed request on a Fastify reply, and settles it when the response closes. Call it before the
+ * handler.
+ *
+ * Handlers that write to `reply.raw` send the fields too, unless they set or remove them.
+ */
+export function applyToReply(reply: FieldReply, verdict: Pass): void {
+  const { fields, settle } = verdict;
+  if (reply.raw.headersSent) return applyToNode(reply.raw, verdict);
+  exposeOnReply(reply, verdict);
+  if (fields.length > 0) {
+    // Fields on the raw response would make Fastify's own `writeHead` take Node's slow path for each of its fields.
+    for (let i = 0; i < fields.length; i += 2) reply.header(fields[i] as string, fields[i + 1]);
+    keepForRaw(reply, fields);
+  }
+  if (settle !== null) applyToNode(reply.raw, { ...verdict, fields: NONE, expose: NONE });
+}
+
+/** Adds the names to expose to those of CORS middleware on a Fastify reply. */
+export function exposeOnReply(reply: FieldReply, { expose }: Pass | Refuse): void {
+  if (expose.length > 0) reply.header(EXPOSE, exposing(reply.getHeader(EXPOSE), expose));
+}
+
+function keepForRaw(reply: FieldReply, fields: FieldList): void {
+  const raw = reply.raw as KeepingResponse;
+  const { writeHead } = raw;
+  raw[KEPT] = { reply, fields, writeHead, earlier: raw[KEPT] ?? null };
+  raw.writeHead = writeHeadWithFields;
+}
+
+// Node calls `writeHead` for a head that is not written by hand, too.
+function writeHeadWithFields(this: KeepingResponse, ...args: readonly unknown[]): unknown {
+  const kept = this[KEPT] as Kept;
+  if (!this.headersSent) addMissing(this, kept, typeof args[1] === "string" ? args[2] : args[1]);
+  // A limit that came earlier hooked the method, too.
+  this[KEPT] = kept.earlier;
+  try {
+    return kept.writeHead.apply(this, args as never);
+  } finally {
+    this[KEPT] = kept;
+  }
+}
+
+function addMissing(raw: KeepingResponse, { reply, fields }: Kept, given: unknown): void {
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    // Fastify's own call has them all.
+    if ((given as Readonly<Record<string, unknown>> | undefined)?.[name] !== undefined) continue;
+    // The handler may have changed or removed it.
+    const value = reply.getHeader(name);
+    if (value !== undefined && raw.getHeader(name) === undefined) raw.setHeader(name, value as string);
+  }
+}

@@ -1,0 +1,143 @@
+import { definePolicy, type Policy } from "../../core/policy.js";
+import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../../core/records.js";
+import { decodeRecords, encodeRecords } from "../shared/records.js";
+import type { BucketCall, BucketPart } from "./call.js";
+
+/** The part of a Durable Object's storage that its buckets need. */
+export interface BucketStorage {
+  readonly sql: { exec(statement: string, ...values: readonly (string | number)[]): { toArray(): readonly unknown[] } };
+  transactionSync<T>(run: () => T): T;
+}
+
+/** One answer for each part of a call. */
+export interface TableAnswers {
+  readonly answers: readonly unknown[];
+  /** When the last of the rows that the call wrote may be deleted. Null when it wrote none. */
+  readonly expiresAt: number | null;
+}
+
+/** One bucket of a call, as it was found. */
+interface Found {
+  readonly part: BucketPart;
+  readonly policy: Policy;
+  readonly records: Records;
+}
+
+/** What became of one bucket. */
+interface PartOutcome {
+  readonly answer: unknown;
+  readonly changed: boolean;
+}
+
+// No bucket holds so many tokens: a refusal that only settles what was counted in old numbers (law L14).
+const NEVER_FITS = Number.MAX_SAFE_INTEGER;
+// With a told time, a row outlives it by an hour: the time of a test may stand still.
+const TOLD_MS = 3_600_000;
+// An application may make policies without end.
+const MOST_DEFINED = 1_000;
+
+/** The buckets of one Durable Object, as rows of its SQLite storage. It waits for nothing, so each call is atomic. */
+export class BucketTable {
+  readonly #storage: BucketStorage;
+  readonly #policies = new Map<string, Policy>();
+  /** Made by the first write. An object that only refuses, or only looks, stores nothing. */
+  #exists: boolean;
+
+  constructor(storage: BucketStorage) {
+    this.#storage = storage;
+    this.#exists = this.#rows("SELECT name FROM sqlite_master WHERE name = 'sluice_buckets'").length > 0;
+  }
+
+  /** Does a call at `clockNow`, the time of the object, unless the call tells another. */
+  run({ verb, parts, now: told }: BucketCall, clockNow: number): TableAnswers {
+    const now = told ?? clockNow;
+    return this.#storage.transactionSync(() => {
+      const found = parts.map((part) => this.#find(part));
+      const outcomes = decideAll(verb, found, now);
+      let expiresAt: number | null = null;
+      found.forEach(({ part, records }, i) => {
+        if (!(outcomes[i] as PartOutcome).changed) return;
+        const ttlMs = this.#save(part.name, records, now, clockNow + (told === undefined ? 0 : TOLD_MS));
+        if (ttlMs > 0) expiresAt = Math.max(expiresAt ?? 0, clockNow + ttlMs);
+      });
+      return { answers: outcomes.map(({ answer }) => answer), expiresAt };
+    });
+  }
+
+  /** Deletes the rows whose buckets are full at `now`. Returns when the next one is; null when no row is left. */
+  sweep(now: number): number | null {
+    if (!this.#exists) return null;
+    this.#rows("DELETE FROM sluice_buckets WHERE until <= ?", now);
+    const [row] = this.#rows("SELECT MIN(until) AS next FROM sluice_buckets") as readonly [{ readonly next: number | null }];
+    return row.next;
+  }
+
+  /** Whether the object stores tables of its own beside the buckets. */
+  get isAlone(): boolean {
+    return this.#rows("SELECT name FROM sqlite_master WHERE name <> 'sluice_buckets' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'").length === 0;
+  }
+
+  /** The storage was emptied. */
+  forget(): void {
+    this.#exists = false;
+  }
+
+  #find(part: BucketPart): Found {
+    const [row] = this.#exists ? this.#rows("SELECT records FROM sluice_buckets WHERE name = ?", part.name) : [];
+    const records: Records = row === undefined ? new Map() : decodeRecords((row as { readonly records: string }).records, part.name);
+    return { part, policy: this.#policyOf(part.policy), records };
+  }
+
+  // Returns the milliseconds until the buckets are full. `from` is now by the clock of the alarm.
+  #save(name: string, records: Records, now: number, from: number): number {
+    const { value, ttlMs } = encodeRecords(records, now);
+    if (ttlMs === 0) {
+      if (this.#exists) this.#rows("DELETE FROM sluice_buckets WHERE name = ?", name);
+      return 0;
+    }
+    // Without a row id a write is one row, and not two, which is what it costs.
+    if (!this.#exists) this.#rows("CREATE TABLE sluice_buckets (name TEXT PRIMARY KEY, records TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID");
+    this.#exists = true;
+    this.#rows("INSERT OR REPLACE INTO sluice_buckets (name, records, until) VALUES (?, ?, ?)", name, value, from + ttlMs);
+    return ttlMs;
+  }
+
+  #policyOf(text: string): Policy {
+    let policy = this.#policies.get(text);
+    if (policy === undefined) {
+      if (this.#policies.size >= MOST_DEFINED) this.#policies.clear();
+      policy = definePolicy(JSON.parse(text) as Policy);
+      this.#policies.set(text, policy);
+    }
+    return policy;
+  }
+
+  #rows(statement: string, ...values: readonly (string | number)[]): readonly unknown[] {
+    return this.#storage.sql.exec(statement, ...values).toArray();
+  }
+}
+
+function decideAll(verb: BucketCall["verb"], found: readonly Found[], now: number): readonly PartOutcome[] {
+  if (verb !== "consume") return found.map((each) => changeOne(verb, each, now));
+  const would = found.map((each) => peekOne(each, now));
+  const all = would.every(({ allowed }) => allowed);
+  return found.map(({ part, policy, records }, i) => {
+    const { decision, changed } = consumeRecords(records, policy, all ? part.amount : NEVER_FITS, now);
+    return { answer: all ? decision : would[i], changed };
+  });
+}
+
+function changeOne(verb: Exclude<BucketCall["verb"], "consume">, found: Found, now: number): PartOutcome {
+  const { part, policy, records } = found;
+  if (verb === "peek") return { answer: peekOne(found, now), changed: false };
+  if (verb === "adjust") {
+    const done = adjustRecords(records, policy, part.amount, now);
+    return { answer: done, changed: done };
+  }
+  if (verb === "block") return { answer: blockRecords(records, part.amount as number, now), changed: true };
+  return { answer: records.clear(), changed: true };
+}
+
+function peekOne({ part, policy, records }: Found, now: number): ReturnType<typeof peekRecords> {
+  return peekRecords(records, policy, part.amount, now);
+}

@@ -1,0 +1,20 @@
+import type { Costs } from "../../core/limit.js";
+
+/** What a store asks of an object. */
+export interface BucketCall {
+  readonly verb: "consume" | "peek" | "adjust" | "block" | "reset";
+  /** Several only for `consume`: then all are charged, or none. */
+  readonly parts: readonly BucketPart[];
+  /** The time, for tests. Undefined: the object's own clock. */
+  readonly now: number | undefined;
+}
+
+/** One bucket of a call. */
+export interface BucketPart {
+  /** The bucket's name, as `bucketName` makes it. */
+  readonly name: string;
+  /** The policy in JSON: the same text is the same policy, so an object checks it once. */
+  readonly policy: string;
+  /** The costs of `consume` and `peek`, the changes of `adjust`, or the milliseconds of `block`. */
+  readonly amount: Costs;
+}

@@ -1,0 +1,125 @@
+/**
+ * A store on Cloudflare's Durable Objects, and the class of these objects.
+ * @module
+ */
+import { checkClock, checkOptions, expected } from "../../core/check.js";
+import { readClock, type Clock } from "../../core/clock.js";
+import type { Decision } from "../../core/decision.js";
+import type { Costs } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
+import { guard } from "../../guard/guard.js";
+import type { AsyncStore, Charge } from "../../port/store.js";
+import { bucketName } from "../shared/bucket-name.js";
+import { checkCharges } from "../shared/charges.js";
+import type { BucketCall, BucketPart } from "./call.js";
+import type { BucketMethods } from "./with-buckets.js";
+
+export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
+export type { BucketCall, BucketPart } from "./call.js";
+export { withBuckets, type BucketMethods, type DurableObjectClass } from "./with-buckets.js";
+
+/** A namespace of Durable Objects: a binding such as `env.BUCKETS`. */
+export interface BucketNamespace {
+  /** The id of the object of this name. */
+  idFromName(name: string): object;
+  /** What calls the object. */
+  get(id: never): object;
+}
+
+/** The options of a {@link DurableObjectStore}. */
+export interface DurableObjectStoreOptions {
+  /**
+   * The name of one object that keeps all buckets of the store, so that charges can be made together. It decides about
+   * 1,000 requests per second. Default: an object for each bucket.
+   */
+  readonly object?: string | undefined;
+  /** Returns milliseconds, for tests. Default: the clock of the objects. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Keeps buckets in Durable Objects with SQLite storage. The object decides, atomically and by its own clock.
+ *
+ * By default each pair of policy and key has an object of its own, near its first caller. A granted request writes one
+ * row; a refusal and a peek write none.
+ * @example
+ * const store = new DurableObjectStore(env.BUCKETS);
+ * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store, storeTimeoutMs: 1_000 });
+ * const decision = await limiter.consume(["user", "42"]);
+ */
+export class DurableObjectStore implements AsyncStore {
+  readonly sync = false;
+  readonly clock: Clock | "server";
+  readonly guard = guard;
+
+  readonly #namespace: BucketNamespace;
+  readonly #object: string | undefined;
+  readonly #texts = new WeakMap<Policy, string>();
+
+  /** Takes all of at most 128 charges or none. Absent without `object`, because one step changes one object. */
+  readonly consumeTogether?: (charges: readonly Charge[]) => Promise<readonly Decision[]>;
+
+  /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
+  constructor(namespace: BucketNamespace, options: DurableObjectStoreOptions = {}) {
+    const { idFromName, get } = Object(namespace) as Partial<BucketNamespace>;
+    if (typeof idFromName !== "function" || typeof get !== "function") {
+      throw new TypeError(`${expected("namespace", "a binding such as env.BUCKETS", namespace)}. Bind the class under \`durable_objects\` in wrangler.jsonc`);
+    }
+    const { object, clock } = checkOptions(options, ["object", "clock"]);
+    if (object !== undefined && (typeof object !== "string" || object === "")) throw new TypeError(expected("object", "a non-empty string", object));
+    if (clock !== undefined) checkClock(clock);
+    this.clock = clock ?? "server";
+    this.#namespace = namespace;
+    this.#object = object;
+    if (object !== undefined) this.consumeTogether = (charges) => this.#consumeTogether(charges);
+  }
+
+  async consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    return this.#askOne<Decision>("consume", policy, key, costs);
+  }
+
+  async peek(policy: Policy, key: string, costs: Costs): Promise<Decision> {
+    return this.#askOne<Decision>("peek", policy, key, costs);
+  }
+
+  async adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
+    return this.#askOne<boolean>("adjust", policy, key, changes);
+  }
+
+  async block(policy: Policy, key: string, forMs: number): Promise<void> {
+    await this.#askOne("block", policy, key, forMs);
+  }
+
+  async reset(policy: Policy, key: string): Promise<void> {
+    await this.#askOne("reset", policy, key, 0);
+  }
+
+  async #consumeTogether(charges: readonly Charge[]): Promise<readonly Decision[]> {
+    checkCharges(charges);
+    if (charges.length === 0) return [];
+    const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
+    if (new Set(parts.map(({ name }) => name)).size < parts.length) {
+      throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
+    }
+    return this.#ask("consume", parts) as Promise<readonly Decision[]>;
+  }
+
+  async #askOne<Answer>(verb: BucketCall["verb"], policy: Policy, key: string, amount: Costs): Promise<Answer> {
+    const [answer] = await this.#ask(verb, [this.#part(policy, key, amount)]);
+    return answer as Answer;
+  }
+
+  // The stub belongs to the request that made it, so no two calls share one (law L15).
+  #ask(verb: BucketCall["verb"], parts: readonly BucketPart[]): Promise<readonly unknown[]> {
+    const id = this.#namespace.idFromName(this.#object ?? (parts[0] as BucketPart).name);
+    const stub = this.#namespace.get(id as never) as BucketMethods;
+    return stub.sluice({ verb, parts, now: this.clock === "server" ? undefined : readClock(this.clock) });
+  }
+
+  #part(policy: Policy, key: string, amount: Costs): BucketPart {
+    const name = bucketName(policy, key);
+    let text = this.#texts.get(policy);
+    if (text === undefined) this.#texts.set(policy, (text = JSON.stringify(policy)));
+    return { name, policy: text, amount };
+  }
+}

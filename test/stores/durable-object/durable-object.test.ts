@@ -1,0 +1,68 @@
+import { definePolicy, perSecond } from "sluice";
+import { DurableObjectStore, withBuckets, type BucketCall, type BucketNamespace } from "sluice/durable-object";
+import { describe, expect, test } from "vitest";
+
+// The objects themselves need workerd: test/runtimes/workerd runs the store suite there, with `npm run check:runtimes`.
+const policy = definePolicy({ name: "api", capacity: 3, refill: perSecond(1) });
+
+/** A namespace whose objects answer nothing of use, and the calls that were made. */
+function namespace() {
+  const calls: [object: string, call: BucketCall][] = [];
+  const answers = { consume: null, peek: null, adjust: true, block: undefined, reset: undefined };
+  const binding: BucketNamespace = {
+    idFromName: (name) => ({ name }),
+    get: ({ name }: { name: string }) => ({
+      sluice: async (call: BucketCall) => {
+        calls.push([name, call]);
+        return call.parts.map(() => answers[call.verb]);
+      },
+    }),
+  };
+  return { binding, calls };
+}
+
+describe("the arguments of DurableObjectStore", () => {
+  test.each([
+    ["no namespace", [undefined], "Expected `namespace` to be a binding such as env.BUCKETS, got undefined. Bind the class under `durable_objects` in wrangler.jsonc"],
+    ["a class", [class {}], "Expected `namespace` to be a binding such as env.BUCKETS"],
+    ["an empty object name", [namespace().binding, { object: "" }], 'Expected `object` to be a non-empty string'],
+    ["a clock that is none", [namespace().binding, { clock: 5 }], "Expected `clock` to be a function"],
+    ["an unknown option", [namespace().binding, { shards: 5 }], "Unknown option `shards`"],
+  ])("%s", (_, args, message) => {
+    expect(() => new DurableObjectStore(...(args as [BucketNamespace]))).toThrow(message);
+  });
+
+  test("withBuckets takes a class", () => {
+    expect(() => withBuckets(undefined as never)).toThrow(new TypeError("Expected `base` to be the class DurableObject of cloudflare:workers, got undefined"));
+  });
+});
+
+describe("which object a call goes to", () => {
+  test("that of its bucket, whose name is bounded", async () => {
+    const { binding, calls } = namespace();
+    const store = new DurableObjectStore(binding);
+    await store.adjust(policy, "ann", 1);
+    await store.reset(policy, "x".repeat(5_000));
+    expect(calls.map(([object]) => object)).toEqual(["api ann", expect.stringMatching(/^#[0-9a-f]{64}$/)]);
+    expect(calls[0]?.[1]).toEqual({ verb: "adjust", parts: [{ name: "api ann", policy: JSON.stringify(policy), amount: 1 }], now: undefined });
+    expect(definePolicy(JSON.parse(calls[0]?.[1].parts[0]?.policy ?? ""))).toEqual(policy);
+  });
+
+  test("the one that `object` names", async () => {
+    const { binding, calls } = namespace();
+    const store = new DurableObjectStore(binding, { object: "acme", clock: () => 7.9 });
+    await store.block(policy, "ann", 5);
+    await store.consumeTogether?.([{ policy, key: "ann", cost: 1 }, { policy, key: "bob", cost: 2 }]);
+    expect(calls.map(([object, { verb, parts, now }]) => [object, verb, parts.length, now])).toEqual([["acme", "block", 1, 7], ["acme", "consume", 2, 7]]);
+  });
+
+  test("a copy of a policy and charges of one bucket are refused before", async () => {
+    const { binding, calls } = namespace();
+    const store = new DurableObjectStore(binding, { object: "acme" });
+    await expect(store.consume({ ...policy }, "ann", 1)).rejects.toThrow(TypeError);
+    await expect(store.consumeTogether?.([{ policy, key: "ann", cost: 1 }, { policy, key: "ann", cost: 1 }])).rejects.toThrow("got one twice");
+    await expect(store.consumeTogether?.([{ policy, key: "ann", cost: -1 }])).rejects.toThrow(RangeError);
+    expect(await store.consumeTogether?.([])).toEqual([]);
+    expect(calls).toEqual([]);
+  });
+});
