@@ -56,6 +56,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
   "./web": HTTP.filter((call) => call !== "Object.create"),
   "./memory": ["Object.freeze"],
   "./redis": ["Promise.resolve", "String.prototype.trim", "String.prototype.toString", "String.prototype.replaceAll"],
+  "./postgres": ["Promise.resolve"],
   "./http": HTTP,
 };
 

@@ -28,7 +28,7 @@ export function walk(all: readonly Walked[]): void {
 
     test("greets with its URL and three commands to try", () => {
       const { lines, url } = serverOf(walked);
-      const greeting = lines.slice(0, 8).join("\n");
+      const greeting = lines.slice(0, 10).join("\n");
       expect(greeting).toContain(`(${walked.title}) on ${url.origin}`);
       expect(greeting.match(/^ {2}curl /gm)).toHaveLength(3);
     });
@@ -227,7 +227,7 @@ export function walk(all: readonly Walked[]): void {
       const log = server.lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Record<string, unknown>);
       expectLog(log.filter((line) => !("event" in line)), server.asked);
       expect(log.filter((line) => "event" in line)).toEqual([{ time: expect.any(String), event: "stopping", signal: "SIGTERM" }]);
-      expect(server.lines.slice(8).join("\n")).not.toMatch(/alice|bob|mallory|Bearer|impersonated|bursting|5550|127\.0\.0\.1/);
+      expect(server.lines.slice(10).join("\n")).not.toMatch(/alice|bob|mallory|Bearer|impersonated|bursting|5550|127\.0\.0\.1/);
     });
   });
 }

@@ -155,8 +155,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "30", test: REFUSAL,
-    find: "new Date(Math.ceil(epochMs / 1_000) * 1_000)",
-    replace: "new Date(epochMs)",
+    find: "Math.min(LAST_DATE_MS, Math.ceil(epochMs / 1_000) * 1_000)",
+    replace: "Math.min(LAST_DATE_MS, epochMs)",
   },
   {
     item: "31", test: PROMISE,

@@ -37,12 +37,12 @@ export class LoneCalls {
       return snapshotOf(at, wholeOf(reply[1]), limit);
     }
     const number = wholeOf(reply);
-    const [ms, spent] = number < 0 ? apart(-1 - number) : apart(number);
+    const [ms, spent] = number < 0 ? halvesOf(-1 - number) : halvesOf(number);
     return snapshotOf(since + ms, number < 0 ? -1 - spent : spent, limit);
   }
 }
 
-function apart(answer: number): [ms: number, spent: number] {
+function halvesOf(answer: number): [ms: number, spent: number] {
   return [Math.floor(answer / UNITS), answer % UNITS];
 }
 
