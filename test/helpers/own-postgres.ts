@@ -70,6 +70,8 @@ async function launch(folder: string, data: string): Promise<OwnPostgres> {
   const child = spawn(join(binaries() as string, "postgres"), args, { ...user, cwd: folder, stdio: "ignore" });
   const gone = ended(child);
   await answering(port, child);
+  // It accepts connections before it serves them. `pg_isready` fails until then.
+  while (child.exitCode === null && spawnSync(join(binaries() as string, "pg_isready"), ["-q", "-h", "127.0.0.1", "-p", String(port)]).status !== 0) await new Promise((resolve) => setTimeout(resolve, 50));
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal);
     await gone;

@@ -4,13 +4,14 @@ import type { PostgresClient } from "sluice/postgres";
 /** What one statement asked for: the tokens of the first limit of each of its buckets. */
 export type Statement = ReadonlyMap<string, number>;
 
-/** Reads a statement's values. A grant's are the buckets, then the tokens of each. */
+/** Reads a statement's values. A grant's are the buckets, then the tokens of each. Those of a migration ask for nothing. */
 export function askedBy(values: readonly unknown[]): { readonly isGrant: boolean; readonly statement: Statement } {
   if (Array.isArray(values[0])) {
     const [names, tokens] = values as [string[], number[]];
     return { isGrant: true, statement: new Map(names.map((name, i) => [name, tokens[i] as number])) };
   }
   const [, names, part, , tokens] = values as [unknown, string[], number[], unknown, number[]];
+  if (!Array.isArray(names)) return { isGrant: false, statement: new Map() };
   return { isGrant: false, statement: new Map(names.map((name, i) => [name, tokens[part.indexOf(i + 1)] as number])) };
 }
 
