@@ -34,7 +34,12 @@ const ROWS: readonly Row[] = [
   {
     section: "postgres",
     area: "[Postgres](#postgres)",
-    says: "A decision takes {Postgres, 1: time of a decision, beside a bare upsert} times as long as a bare upsert for one caller, and {Postgres, 64: time of a decision, beside a bare upsert} times for 64.",
+    says: "A decision takes {Postgres, 1: time of a decision, beside a bare upsert} times as long as a bare upsert for one caller, {Postgres, 10: time of a decision, beside a bare upsert} for 10, {Postgres, 64: time of a decision, beside a bare upsert} for 64 and {Postgres, 256: time of a decision, beside a bare upsert} for 256.",
+  },
+  {
+    section: "lease",
+    area: "[Leases](#leases)",
+    says: `512 callers on 20 hot keys get {ioredis, 512 callers, 20 keys, leased: decisions/s} times the decisions of ${FLEXIBLE} on ioredis, and {node-redis, 512 callers, 20 keys, leased: decisions/s} times on node-redis.`,
   },
   {
     section: "waiting",

@@ -165,7 +165,7 @@ function limitersOf<Request, Rest extends readonly unknown[]>(options: CheckedOp
   const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, (options as Partial<LimiterOptions<Store>>)[name]])) as Partial<LimiterOptions<Store>>;
   const store: Store = own.store === undefined ? defaultStore(own.clock) : own.store;
   if (charges.length > 1 && (!store?.consumeTogether || store.takesTogether)) {
-    throw new TypeError("Expected the store of `charges` to have `consumeTogether`, got one without it. Give a cluster's `prefix` a hash tag");
+    throw new TypeError("Expected the store of `charges` to have `consumeTogether`, got one without it. Give a cluster's `prefix` a hash tag, a DurableObjectStore an `object`");
   }
   return charges.map(({ policy }) => createLimiter<Store>({ ...own, store, policy: typeof policy === "function" ? PICKED : policy }));
 }
