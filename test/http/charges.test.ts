@@ -367,6 +367,19 @@ describe("two keys under one policy", () => {
     expect([refused.status, refused.field("RateLimit"), refused.body["violated-policies"]]).toEqual([429, '"user";r=0;t=1', ["user"]]);
   });
 
+  test("show the stricter one in either order, also when another policy binds, and name it once when both refuse", async () => {
+    for (const pair of [transfer, transfer.toReversed()]) {
+      const { ask, store } = open({ charges: [...pair, { policy: TENANT, key: tenantOf }] });
+      store.consume(USER, "acme", 1);
+      store.consume(TENANT, "acme", 3);
+      const allowed = await ask();
+      expect([allowed.field("RateLimit-Limit"), allowed.field("RateLimit")?.match(/"user";r=\d/g)]).toEqual(["4", ['"user";r=1']]);
+      for (const key of ["ann", "acme"]) store.consume(USER, key, store.peek(USER, key, 0).remaining);
+      expect((await ask()).body["violated-policies"]).toEqual(expect.arrayContaining(["user", "tenant"]));
+      expect((await ask()).body["violated-policies"]).toHaveLength(2);
+    }
+  });
+
   test("show both with a partition key", async () => {
     const { ask } = open({ charges: transfer, partitionKey: (key: unknown) => new TextEncoder().encode(String(key)) });
     expect((await ask()).field("RateLimit")).toBe(`"user";r=2;t=1;pk=:${btoa("acme")}:, "user";r=2;t=1;pk=:${btoa("ann")}:`);

@@ -218,6 +218,15 @@ describe("40 · a store that can be read but not written, such as a replica", ()
     const refused = [503, undefined, "store_unavailable"];
     expect(statuses).toEqual(onStoreError === "local" ? [[200, undefined, null], refused, refused, refused] : [refused, refused, refused, refused]);
   });
+
+  test("is refused with 503 also without a call of its own", async () => {
+    const { ask } = open({ maxWaitMs: 100 }, { limiter: createLimiter({ policy: MAIL, store: replica() }) });
+    const first = ask();
+    await pass(0);
+    const later = [ask(), ask(), ask()];
+    await pass(200);
+    expect([first, ...later].map(({ answer }) => answer?.status)).toEqual([200, 503, 503, 503]);
+  });
 });
 
 test("an observer sees each refusal once", async () => {
@@ -227,6 +236,30 @@ test("an observer sees each refusal once", async () => {
   await pass(100);
   expect(held.map(({ answer }) => answer?.status)).toEqual([200, 200, 429, 429, 429]);
   expect(events.map((event) => event.type === "decision" && event.outcome)).toEqual(["allowed", "allowed", "limited", "limited", "limited"]);
+});
+
+test("an observer sees a refusal of the store once", async () => {
+  const events: LimiterEvent[] = [];
+  const limiter = createLimiter({ policy: MAIL, observe: createObserver((event) => events.push(event)) });
+  const { ask } = open({ maxWaitMs: 10 }, { limiter });
+  limiter.consume("ann", 2); // the waiter knows nothing of it, so it asks
+  const held = ask();
+  await pass(100);
+  expect(held.answer?.status).toBe(429);
+  expect(events.map((event) => event.type === "decision" && event.outcome)).toEqual(["allowed", "limited"]);
+});
+
+test("`respond` is not called for a client that is gone", async () => {
+  let calls = 0;
+  const { ask } = open({}, { ...({ respond: () => (calls += 1) } as object) });
+  for (let i = 0; i < 2; i++) ask();
+  await pass(0);
+  const gone = ask();
+  await pass(0);
+  gone.asked.disconnect();
+  await pass(0);
+  const { verdict } = (gone as Required<Held>).answer;
+  expect([verdict.outcome === "refuse" && verdict.respond, calls]).toEqual([null, 0]);
 });
 
 test("another error of the waiter fails the request", async () => {
