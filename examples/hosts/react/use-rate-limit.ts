@@ -41,7 +41,7 @@ export function useRateLimit(send: Send): { readonly state: SendState; readonly 
 async function attempt(send: Send, signal: AbortSignal, show: (state: SendState) => void): Promise<unknown> {
   let counting = new AbortController();
   const onWait = ({ until }: WaitInfo): void => {
-    counting.abort(); // a queue may tell of a longer wait
+    counting.abort(); // a queue may report a longer wait
     counting = new AbortController();
     countdown({ retryAt: until }, (seconds) => show({ phase: "sending", seconds }), { signal: counting.signal }).catch(() => undefined);
   };
