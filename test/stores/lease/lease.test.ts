@@ -364,6 +364,17 @@ describe("what is unused", () => {
     expect(granted(await ask(store, 20, 1, "a", tight))).toBe(0);
   });
 
+  test.each([
+    ["a debt larger than the lease: all of it lapses", 10_000, 0],
+    ["a smaller debt: so many of its tokens lapse", 3, HELD - 3],
+    ["no debt: it is kept", 0, HELD],
+  ])("is not granted in the place of a debt that another process made. %s", async (_, debt, grants) => {
+    const store = await holding(slow);
+    await shared.adjust(slow, "a", shared.left(slow, "a") + debt);
+    advance(LEASE_MS);
+    expect(granted(await ask(store, 20, 1, "a", slow))).toBe(grants);
+  });
+
   test("goes back when the store is closed, which leases nothing from then on", async () => {
     const store = await holding(slow);
     const before = shared.left(slow, "a");
