@@ -51,17 +51,24 @@ export class BucketTable {
   /** Does a call at `clockNow`, the time of the object, unless the call tells another. */
   run({ verb, parts, now: told }: BucketCall, clockNow: number): TableAnswers {
     const now = told ?? clockNow;
-    return this.#storage.transactionSync(() => {
-      const found = parts.map((part) => this.#find(part));
-      const outcomes = decideAll(verb, found, now);
-      let expiresAt: number | null = null;
-      found.forEach(({ part, records }, i) => {
-        if (!(outcomes[i] as PartOutcome).changed) return;
-        const ttlMs = this.#save(part.name, records, now, clockNow + (told === undefined ? 0 : TOLD_MS));
-        if (ttlMs > 0) expiresAt = Math.max(expiresAt ?? 0, clockNow + ttlMs);
+    const existed = this.#exists;
+    try {
+      return this.#storage.transactionSync(() => {
+        const found = parts.map((part) => this.#find(part));
+        const outcomes = decideAll(verb, found, now);
+        let expiresAt: number | null = null;
+        found.forEach(({ part, records }, i) => {
+          if (!(outcomes[i] as PartOutcome).changed) return;
+          const ttlMs = this.#save(part.name, records, now, clockNow + (told === undefined ? 0 : TOLD_MS));
+          if (ttlMs > 0) expiresAt = Math.max(expiresAt ?? 0, clockNow + ttlMs);
+        });
+        return { answers: outcomes.map(({ answer }) => answer), expiresAt };
       });
-      return { answers: outcomes.map(({ answer }) => answer), expiresAt };
-    });
+    } catch (error) {
+      // The transaction took the table away that it made.
+      this.#exists = existed;
+      throw error;
+    }
   }
 
   /** Deletes the rows whose buckets are full at `now`. Returns when the next one is; null when no row is left. */
