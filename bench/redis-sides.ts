@@ -1,5 +1,5 @@
 import { Cluster, Redis } from "ioredis";
-import { Redis as Redis6 } from "ioredis6";
+import { Cluster as Cluster6, Redis as Redis6 } from "ioredis6";
 import type { ClientRateLimitInfo } from "express-rate-limit";
 import { RedisStore as PeerStore } from "rate-limit-redis";
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
@@ -51,12 +51,12 @@ export async function overIoredis(port: number, name: "ioredis" | "ioredis 6" = 
 }
 
 /** The sides over a cluster. The peer that needs plain commands has none. */
-export async function overCluster(name: "ioredis" | "node-redis", ports: readonly number[]): Promise<Client> {
+export async function overCluster(name: ClientName, ports: readonly number[]): Promise<Client> {
   const closings: Array<() => void> = [];
   const raw = (): Promise<never> => Promise.reject(new Error("Not over a cluster"));
   const connect = async (): Promise<Connection> => {
-    if (name === "ioredis") {
-      const client = new Cluster(ports.map((port) => ({ port, host: "127.0.0.1" })));
+    if (name === "ioredis" || name === "ioredis 6") {
+      const client = new (name === "ioredis" ? Cluster : (Cluster6 as unknown as typeof Cluster))(ports.map((port) => ({ port, host: "127.0.0.1" })));
       closings.push(() => client.disconnect());
       await client.ping();
       return { client, get: (key) => client.get(key), raw };
@@ -110,7 +110,7 @@ function sluice({ client }: Connection, denied: boolean, options: RedisStoreOpti
 function flexible({ client }: Connection, denied: boolean): Side {
   const limiter = new RateLimiterRedis({
     storeClient: client,
-    useRedisPackage: !(client instanceof Redis || client instanceof Redis6 || client instanceof Cluster),
+    useRedisPackage: !(client instanceof Redis || client instanceof Redis6 || client instanceof Cluster || client instanceof Cluster6),
     keyPrefix: denied ? "flexible-denied" : "flexible",
     points: denied ? 1 : HUGE,
     duration: 3_600,

@@ -17,7 +17,7 @@ export function mysqlStore(pool: Pool, { table = "sluice", clock = "server" }: {
         await run(connection);
         await connection.commit();
       } catch (error) {
-        await connection.rollback();
+        await connection.rollback().catch(() => connection.destroy()); // the connection is gone; `error` says why
         throw error;
       } finally {
         connection.release();

@@ -85,7 +85,9 @@ export class CircuitBreaker {
 
   /** The store failed with `error`, or did not answer in time. */
   failed(error: unknown, call: BreakerCall): void {
-    if (isAboutOneRecord(error)) return this.succeeded(call);
+    const { code } = Object(error) as { readonly code?: unknown };
+    if (ABOUT_ONE_RECORD.includes(code)) return this.succeeded(call);
+    if (code === ASKED_IN_VAIN) return;
     this.#isSteady = false;
     const names = call.bucketIds();
     const open = this.#circuitsOf(names);
@@ -164,7 +166,6 @@ export class CircuitBreaker {
 }
 
 // The store works: it found another program's value under this key, or too many writers at it.
-function isAboutOneRecord(error: unknown): boolean {
-  const code = (Object(error) as { code?: unknown }).code;
-  return code === "ERR_STORE_FOREIGN_VALUE" || code === "ERR_STORE_CONTENTION";
-}
+const ABOUT_ONE_RECORD: readonly unknown[] = ["ERR_STORE_FOREIGN_VALUE", "ERR_STORE_CONTENTION"];
+// The caller asked for what the store cannot do. It may not have asked the server, so this says nothing about it.
+const ASKED_IN_VAIN = "ERR_STORE_APART";

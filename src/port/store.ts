@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.js";
 import type { Costs } from "../core/limit.js";
 import type { Decision, Reading } from "../core/decision.js";
 import type { FailureSettings } from "./failure-options.js";
-import type { Policy } from "../core/policy.js";
+import { bucketId, type Policy } from "../core/policy.js";
 
 /**
  * Keeps buckets: one required method, `consume`, and a few optional methods.
@@ -164,6 +164,12 @@ export interface LocalCharge {
   readonly store: SyncStore;
   /** The share of the limiter's policy that they were taken from. */
   readonly policy: Policy;
+}
+
+/** Throws a TypeError when two charges name the same bucket. */
+export function checkNamedOnce(charges: readonly Charge[]): void {
+  if (new Set(charges.map(({ policy, key }) => bucketId(policy, key))).size === charges.length) return;
+  throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
 }
 
 /**

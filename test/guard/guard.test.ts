@@ -193,6 +193,23 @@ describe("the breaker", () => {
     expect(states).toEqual(["unavailable"]);
   });
 
+  test("charges that a cluster cannot take together are no failure, and no answer either", async () => {
+    const { store, ask, states } = open({ breaker: { failures: 3 } });
+    store.health = "down";
+    const apart = Object.assign(new Error("on several nodes"), { code: "ERR_STORE_APART" });
+    store.error = apart;
+    for (let i = 0; i < 10; i++) await ask();
+    expect([store.calls, states]).toEqual([10, []]);
+    for (const error of [outage, outage, apart, apart, outage]) {
+      store.error = error;
+      await ask();
+    }
+    expect([store.calls, states]).toEqual([15, ["unavailable"]]);
+    store.error = apart;
+    await pass(1_000);
+    expect([await ask(), await ask(), states]).toEqual([apart.message, "ERR_STORE_OPEN", ["unavailable"]]); // a probe that says nothing
+  });
+
   test("takes other numbers", async () => {
     const { store, ask } = open({ breaker: { failures: 2, probeEveryMs: 5_000 } });
     store.health = "down";

@@ -1,10 +1,11 @@
 // Postgres servers and PgBouncers of a test's own, on free loopback ports, in a folder that goes with them.
 import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, connect, type AddressInfo } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { freePort } from "./free-port.js";
 
 const run = promisify(execFile);
 
@@ -131,14 +132,6 @@ process.once("exit", () => {
 function ended(child: ChildProcess): Promise<void> {
   running.add(child);
   return new Promise((resolve) => child.once("exit", () => (running.delete(child), resolve())));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Resolves when something listens on the port. Rejects when the process ends first. */

@@ -1,10 +1,10 @@
 // Redis or Valkey servers of a test's own, which it may harm: one alone, one with a replica, a Sentinel, a cluster.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { freePort } from "./free-port.js";
 
 /** The program that tests start servers with: `redis-server` from the PATH, or what `SLUICE_REDIS_SERVER` names, such as a `valkey-server`. */
 const redisProgram = (): string => process.env["SLUICE_REDIS_SERVER"] ?? "redis-server";
@@ -123,19 +123,3 @@ const running = new Set<ChildProcess>();
 process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
-
-// Below the range that systems take ports for outgoing connections from, with room for a cluster's own port 10 000 higher.
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 12_000 + Math.floor(Math.random() * 10_000);
-    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
-}

@@ -1,6 +1,7 @@
 import { definePolicy, type Policy } from "../../core/policy.js";
-import { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records } from "../../core/records.js";
+import { adjustRecords, blockRecords, peekRecords, type Records } from "../../core/records.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
+import { consumeRecordsTogether } from "../shared/together.js";
 import type { BucketCall, BucketPart } from "./call.js";
 
 /** The part of a Durable Object's storage that its buckets need. */
@@ -29,8 +30,6 @@ interface PartOutcome {
   readonly changed: boolean;
 }
 
-// No bucket holds so many tokens: a refusal that only settles what was counted in old numbers (law L14).
-const NEVER_FITS = Number.MAX_SAFE_INTEGER;
 // With a told time, a row outlives it by an hour: the time of a test may stand still.
 const TOLD_MS = 3_600_000;
 // An application may make policies without end.
@@ -51,17 +50,24 @@ export class BucketTable {
   /** Does a call at `clockNow`, the time of the object, unless the call tells another. */
   run({ verb, parts, now: told }: BucketCall, clockNow: number): TableAnswers {
     const now = told ?? clockNow;
-    return this.#storage.transactionSync(() => {
-      const found = parts.map((part) => this.#find(part));
-      const outcomes = decideAll(verb, found, now);
-      let expiresAt: number | null = null;
-      found.forEach(({ part, records }, i) => {
-        if (!(outcomes[i] as PartOutcome).changed) return;
-        const ttlMs = this.#save(part.name, records, now, clockNow + (told === undefined ? 0 : TOLD_MS));
-        if (ttlMs > 0) expiresAt = Math.max(expiresAt ?? 0, clockNow + ttlMs);
+    const existed = this.#exists;
+    try {
+      return this.#storage.transactionSync(() => {
+        const found = parts.map((part) => this.#find(part));
+        const outcomes = decideAll(verb, found, now);
+        let expiresAt: number | null = null;
+        found.forEach(({ part, records }, i) => {
+          if (!(outcomes[i] as PartOutcome).changed) return;
+          const ttlMs = this.#save(part.name, records, now, clockNow + (told === undefined ? 0 : TOLD_MS));
+          if (ttlMs > 0) expiresAt = Math.max(expiresAt ?? 0, clockNow + ttlMs);
+        });
+        return { answers: outcomes.map(({ answer }) => answer), expiresAt };
       });
-      return { answers: outcomes.map(({ answer }) => answer), expiresAt };
-    });
+    } catch (error) {
+      // The transaction took the table away that it made.
+      this.#exists = existed;
+      throw error;
+    }
   }
 
   /** Deletes the rows whose buckets are full at `now`. Returns when the next one is; null when no row is left. */
@@ -119,25 +125,16 @@ export class BucketTable {
 
 function decideAll(verb: BucketCall["verb"], found: readonly Found[], now: number): readonly PartOutcome[] {
   if (verb !== "consume") return found.map((each) => changeOne(verb, each, now));
-  const would = found.map((each) => peekOne(each, now));
-  const all = would.every(({ allowed }) => allowed);
-  return found.map(({ part, policy, records }, i) => {
-    const { decision, changed } = consumeRecords(records, policy, all ? part.amount : NEVER_FITS, now);
-    return { answer: all ? decision : would[i], changed };
-  });
+  const charges = found.map(({ part, policy, records }) => ({ records, policy, costs: part.amount }));
+  return consumeRecordsTogether(charges, now).map(({ decision, changed }) => ({ answer: decision, changed }));
 }
 
-function changeOne(verb: Exclude<BucketCall["verb"], "consume">, found: Found, now: number): PartOutcome {
-  const { part, policy, records } = found;
-  if (verb === "peek") return { answer: peekOne(found, now), changed: false };
+function changeOne(verb: Exclude<BucketCall["verb"], "consume">, { part, policy, records }: Found, now: number): PartOutcome {
+  if (verb === "peek") return { answer: peekRecords(records, policy, part.amount, now), changed: false };
   if (verb === "adjust") {
     const done = adjustRecords(records, policy, part.amount, now);
     return { answer: done, changed: done };
   }
   if (verb === "block") return { answer: blockRecords(records, part.amount as number, now), changed: true };
   return { answer: records.clear(), changed: true };
-}
-
-function peekOne({ part, policy, records }: Found, now: number): ReturnType<typeof peekRecords> {
-  return peekRecords(records, policy, part.amount, now);
 }

@@ -98,9 +98,6 @@ export class DurableObjectStore implements AsyncStore {
     checkCharges(charges);
     if (charges.length === 0) return [];
     const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
-    if (new Set(parts.map(({ name }) => name)).size < parts.length) {
-      throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
-    }
     return this.#ask("consume", parts) as Promise<readonly Decision[]>;
   }
 

@@ -131,9 +131,11 @@ export class KeyLease {
    * when what was taken is not enough for it.
    */
   renew(taken: Allowed, { cost, ask }: Take, sent: LeaseInstant, now: LeaseInstant): Decision | null {
-    // The longer of two measures of one time: each may be short where a clock stepped back.
-    const kept = this.#refundable(Math.max(taken.at - this.#bucket.at, now.steady - this.#sent.steady));
     const { size, unitsPerMs, unitsPerToken } = this.#limit;
+    // After a debit, more may be spent than the bucket holds. Unused tokens pay for that first, so they lapse.
+    const debt = Math.max(0, Math.ceil(((taken.resetMs - 1) * unitsPerMs + 1 - size) / unitsPerToken));
+    // The longer of two measures of one time: each may be short where a clock stepped back.
+    const kept = Math.max(0, this.#refundable(Math.max(taken.at - this.#bucket.at, now.steady - this.#sent.steady)) - debt);
     const total = ask + (this.#isEnded ? 0 : kept);
     // The readings are rounded: at most this much was spent.
     const spent = Math.min(size - taken.remaining * unitsPerToken, taken.resetMs * unitsPerMs);

@@ -7,7 +7,6 @@ import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { guard } from "../../guard/guard.js";
 import { ServerClock } from "../../guard/server-clock.js";
 import { sharesWork } from "../../platform.js";
 import { checkDecision, type AsyncStore } from "../../port/store.js";
@@ -57,6 +56,9 @@ export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
   for (const each of [clock, wallClock]) checkClock(each);
   if (typeof store?.consume !== "function" || store.sync !== false) {
     throw new TypeError(`${expected("store", "a shared store", store)}. A store that answers at once needs no leases: use it as it is.`);
+  }
+  if (typeof store.guard !== "function") {
+    throw new TypeError(`${expected("store.guard", "a function", store.guard)}. Import \`guard\` from "sluice/store" and add \`guard\` to the store.`);
   }
   if (!sharesWork()) return store;
   const now = (): LeaseInstant => ({ steady: readClock(clock), wall: readClock(wallClock) });
@@ -136,7 +138,8 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
     clock: store.clock,
     consume,
     guard(given, setup) {
-      const guarded = guard(given, setup);
+      // The store's own, which may warn of more than the one of this package.
+      const guarded = store.guard(given, setup);
       return {
         ...guarded,
         // A lease needs neither a promise nor the circuit breaker. A spy or proxy that replaces `consume` is called.
@@ -160,6 +163,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
       },
     }),
     ...(store.consumeTogether && { consumeTogether: async (charges) => store.consumeTogether?.(charges) as Promise<readonly Decision[]> }),
+    ...(store.takesTogether && { takesTogether: (charges) => store.takesTogether?.(charges) as boolean }),
     ...(store.block && { block: (policy, key, forMs) => changeAll(policy, key, async () => store.block?.(policy, key, forMs)) }),
     ...(store.reset && { reset: (policy, key) => changeAll(policy, key, async () => store.reset?.(policy, key)) }),
     async close() {

@@ -10,7 +10,7 @@ import type { Costs } from "../../core/limit.js";
 import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { Charge, SyncStore } from "../../port/store.js";
+import { checkNamedOnce, type Charge, type SyncStore } from "../../port/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import type { StoredLimit } from "./stored-limits.js";
 import { MemoryTable } from "./table.js";
@@ -105,9 +105,7 @@ export class MemoryStore implements SyncStore {
 
   /** Takes all charges or none, in one step. Throws a TypeError when two charges name the same bucket. */
   consumeTogether(charges: readonly Charge[]): readonly Decision[] {
-    if (new Set(charges.map(({ policy, key }) => `${policy.name} ${key}`)).size < charges.length) {
-      throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
-    }
+    checkNamedOnce(charges);
     const now = readClock(this.clock);
     const would = charges.map(({ policy, key, cost }) => this.#peek(policy, key, cost, now));
     const all = would.every(({ allowed }) => allowed);

@@ -143,13 +143,20 @@ export class Grants {
 
   #warnMissing(error: unknown): void {
     this.#missingUntil = monotonicClock() + MISSING_FOR_MS;
-    const { grant } = tableNames(this.#table);
-    warnOnce("SLUICE_POSTGRES_MIGRATE", `Expected the function ${grant} in Postgres, got SQLSTATE ${sqlStateOf(error)}. Decisions are right, but slower. Run \`migrate()\` or the SQL of \`postgresSchema\`.`);
+    const { grant, decide } = tableNames(this.#table);
+    const state = sqlStateOf(error);
+    const cure = state === FORBIDDEN ? "Let this role execute it, and read and write the table" : "Run `migrate()` or the SQL of `postgresSchema`";
+    warnOnce(
+      "SLUICE_POSTGRES_MIGRATE",
+      `Expected the function ${grant} in Postgres, got SQLSTATE ${state}. ${cure}. Until then decisions are slower, and fail if ${decide} is missing, too.`,
+    );
   }
 }
 
-// undefined_function and insufficient_privilege
-const MISSING: ReadonlySet<string> = new Set(["42883", "42501"]);
+// insufficient_privilege
+const FORBIDDEN = "42501";
+// And undefined_function.
+const MISSING: ReadonlySet<string> = new Set(["42883", FORBIDDEN]);
 
 // A reaction to a resolved promise, as cheap as a callback at the end of the tick can be.
 const endOfTurn = Promise.resolve();

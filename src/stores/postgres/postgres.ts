@@ -121,9 +121,6 @@ export class PostgresStore implements AsyncStore {
     checkCharges(charges);
     if (charges.length === 0) return [];
     const parts = charges.map(({ policy, key, cost }) => makePart(policy, key, cost));
-    if (new Set(parts.map(({ name }) => name)).size < parts.length) {
-      throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
-    }
     const { snapshots, start } = await this.#runQueued("c", parts);
     const all = snapshots.every(({ fits }) => fits);
     return charges.map(({ policy, key, cost }, i) => {

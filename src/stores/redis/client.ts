@@ -91,7 +91,7 @@ export function scriptRunner(client: RedisClient, script: string): RunScript {
   const isShared = sharesWork();
   let sha: string | Promise<string> | undefined;
 
-  // Whatever way a call takes, its reply passes through as many promises, so that replies keep their order.
+  // Each reply passes through the same number of promises, by hash or by text, so that replies keep their order.
   return (keys, args) =>
     new Promise((resolve, reject) => {
       const send = (hash: string): void => {

@@ -157,9 +157,6 @@ export class RedisStore implements AsyncStore {
     checkCharges(charges);
     if (charges.length === 0) return [];
     const parts = charges.map(({ policy, key, cost }) => this.#part(policy, key, cost));
-    if (new Set(parts.map(({ name }) => name)).size < parts.length) {
-      throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
-    }
     const answer = await this.#ask<Decision | readonly Decision[]>("c", parts);
     return "allowed" in answer ? [answer] : answer;
   }

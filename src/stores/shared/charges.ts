@@ -1,14 +1,15 @@
 import { expected, notDefined, wholeNumber } from "../../core/check.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import type { Charge } from "../../port/store.js";
+import { checkNamedOnce, type Charge } from "../../port/store.js";
 
 // The most parts in one call to Redis. Postgres has the same limit, so that a change of store breaks no call.
 const MOST_CHARGES = 128;
 
 /**
  * Throws a TypeError or RangeError for charges that must not reach a server. A negative cost would give tokens, and a
- * cost that is not a number would erase a record. No limiter checks the arguments of `consumeTogether`.
+ * cost that is not a number would erase a record. Two charges of one bucket would be decided apart. No limiter checks
+ * the arguments of `consumeTogether`.
  */
 export function checkCharges(charges: readonly Charge[]): void {
   if (!Array.isArray(charges)) throw new TypeError(expected("charges", "a list", charges));
@@ -17,6 +18,7 @@ export function checkCharges(charges: readonly Charge[]): void {
     if (typeof key !== "string" || key === "") throw new TypeError(expected("key", "a non-empty string", key));
     checkCosts(policy, cost);
   }
+  checkNamedOnce(charges);
 }
 
 /**

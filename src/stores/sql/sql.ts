@@ -134,9 +134,6 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     checkCharges(charges);
     if (charges.length === 0) return [];
     const names = charges.map(({ policy, key }) => bucketName(policy, key));
-    if (new Set(names).size < names.length) {
-      throw new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
-    }
     return yield* this.#update(names, (found, now) => {
       const parts = charges.map(({ policy, cost }, i) => ({ records: found[i] as Records, policy, costs: cost }));
       const outcomes = consumeRecordsTogether(parts, now);

@@ -66,3 +66,44 @@ describe("which object a call goes to", () => {
     expect(calls).toEqual([]);
   });
 });
+
+/** The storage of an object, as far as its buckets use it. The next write fails if `isFull`. */
+class FakeStorage {
+  isFull = false;
+  rows: Map<string, unknown> | null = null;
+  readonly sql = { exec: (statement: string, ...values: readonly unknown[]) => ({ toArray: () => this.#run(statement, values) }) };
+
+  transactionSync<T>(run: () => T): T {
+    const before = this.rows && new Map(this.rows);
+    try {
+      return run();
+    } catch (error) {
+      this.rows = before;
+      throw error;
+    }
+  }
+
+  getAlarm = async () => null;
+  setAlarm = async () => undefined;
+
+  #run(statement: string, [name, records]: readonly unknown[]): readonly unknown[] {
+    if (statement.includes("sqlite_master")) return this.rows === null ? [] : [{ name: "sluice_buckets" }];
+    if (statement.startsWith("CREATE TABLE")) return (this.rows = new Map()), [];
+    if (this.rows === null) throw new Error("no such table: sluice_buckets");
+    if (statement.startsWith("SELECT")) return this.rows.has(String(name)) ? [{ records: this.rows.get(String(name)) }] : [];
+    if (this.isFull) throw new Error("database or disk is full");
+    this.rows.set(String(name), records);
+    return [];
+  }
+}
+
+test("an object whose first write failed makes its table with the next one", async () => {
+  const storage = new FakeStorage();
+  const Buckets = withBuckets(class {} as abstract new (state: never, env: never) => object);
+  const object = new Buckets({ storage } as never, {} as never);
+  const store = new DurableObjectStore({ idFromName: () => ({}), get: () => object });
+  storage.isFull = true;
+  await expect(store.consume(policy, "ann", 1)).rejects.toThrow("full");
+  storage.isFull = false;
+  expect((await store.consume(policy, "ann", 1)).remaining).toBe(2);
+});

@@ -1,6 +1,6 @@
 import { createLimiter, definePolicy, MemoryStore, perSecond, type Decision, type Policy } from "sluice";
 import { leased } from "sluice/lease";
-import type { AsyncStore } from "sluice/store";
+import { guard, type AsyncStore, type Charge, type Guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ModelStore, settled } from "./model-store.js";
@@ -185,6 +185,7 @@ describe("when the store fails", () => {
 
 test.each([
   [() => leased(new MemoryStore() as never, { leaseMs: 100 }), TypeError, "Expected `store` to be a shared store, got an object. A store that answers at once needs no leases: use it as it is."],
+  [() => leased({ sync: false, consume: () => {} } as never, { leaseMs: 100 }), TypeError, 'Expected `store.guard` to be a function, got undefined. Import `guard` from "sluice/store" and add `guard` to the store.'],
   [() => leased(null as never, { leaseMs: 100 }), TypeError, "Expected `store` to be a shared store, got null"],
   [() => leased(shared, undefined as never), TypeError, "Expected `options` to be an object with `leaseMs`, got undefined"],
   [() => leased(shared, {} as never), TypeError, "Expected `leaseMs` to be a positive integer, got undefined"],
@@ -202,6 +203,22 @@ test("methods that the store lacks are missing here, too", async () => {
   expect(Object.keys(bare).sort()).toEqual(["clock", "close", "consume", "guard", "sync"]);
   await ask(bare, 10);
   await bare.close?.();
+});
+
+test("charges that the store cannot take together are told apart here, too", async () => {
+  const takesTogether = (charges: readonly Charge[]): boolean => charges.length < 2;
+  const store = leased(Object.assign(shared, { takesTogether }), { leaseMs: LEASE_MS });
+  const charges = ["a", "b"].map((key) => ({ policy, key, cost: 1 }));
+  expect([store.takesTogether?.(charges), store.takesTogether?.(charges.slice(1))]).toEqual([false, true]);
+});
+
+test("the guard of the store warns of what only it knows", async () => {
+  const warnings: string[] = [];
+  const careful: Guard = (store, setup) => (setup.warn("SLUICE_REDIS_SLOTS", "slots"), guard(store, setup));
+  const store = leased(Object.assign(shared, { guard: careful }), { leaseMs: LEASE_MS });
+  const heard: AsyncStore = { ...store, guard: (asked, setup) => store.guard(asked, { ...setup, warn: (code) => void warnings.push(code) }) };
+  const limiter = createLimiter({ policy, store: heard });
+  expect([(await limiter.consume("a")).allowed, warnings]).toEqual([true, ["SLUICE_REDIS_SLOTS"]]);
 });
 
 describe("how long a lease is valid", () => {
@@ -345,6 +362,17 @@ describe("what is unused", () => {
     expect(left).toBeLessThan(80);
     expect((await store.consume(tight, "a", 80)).allowed).toBe(true);
     expect(granted(await ask(store, 20, 1, "a", tight))).toBe(0);
+  });
+
+  test.each([
+    ["a debt larger than the lease: all of it lapses", 10_000, 0],
+    ["a smaller debt: so many of its tokens lapse", 3, HELD - 3],
+    ["no debt: it is kept", 0, HELD],
+  ])("is not granted in the place of a debt that another process made. %s", async (_, debt, grants) => {
+    const store = await holding(slow);
+    await shared.adjust(slow, "a", shared.left(slow, "a") + debt);
+    advance(LEASE_MS);
+    expect(granted(await ask(store, 20, 1, "a", slow))).toBe(grants);
   });
 
   test("goes back when the store is closed, which leases nothing from then on", async () => {

@@ -121,7 +121,7 @@ describeWith("postgres", "statements under names", () => {
     for (let i = 0; i < 3; i++) expect((await store.consume(policy, "a", 1)).remaining).toBe(99 - i);
     expect(grants()).toBe(1);
     expect(given.map(({ code }) => code)).toEqual(["SLUICE_POSTGRES_MIGRATE"]);
-    expect(given[0]?.message).toContain(`Expected the function "${TABLE}_grant" in Postgres, got SQLSTATE 42883.`);
+    expect(given[0]?.message).toContain(`Expected the function "${TABLE}_grant" in Postgres, got SQLSTATE 42883. Run \`migrate()\` or the SQL of \`postgresSchema\`. Until then decisions are slower, and fail if "${TABLE}_decide" is missing, too.`);
     await store.migrate();
     vi.spyOn(performance, "now").mockReturnValue(later);
     expect((await store.consume(policy, "a", 1)).remaining).toBe(96);

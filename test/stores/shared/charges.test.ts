@@ -22,3 +22,11 @@ test.each<[name: string, policy: typeof one, cost: unknown, got: string]>([
 ])("L9 · %s is refused by name", (_, policy, cost, got) => {
   expect(() => checkCharges([{ policy, key: "a", cost: cost as number }])).toThrow(`Expected \`cost\` to be a whole number of at least 0, got ${got}`);
 });
+
+test("L10 · two charges of one bucket are refused, also under another version of its policy", () => {
+  const renumbered = definePolicy({ name: "one", capacity: 5, refill: perSecond(1) });
+  const charge = (policy: typeof one, key: string) => ({ policy, key, cost: 1 });
+  expect(() => checkCharges([charge(one, "a"), charge(two, "a"), charge(one, "b")])).not.toThrow();
+  const twice = new TypeError("Expected `charges` to name each bucket once, got one twice. Add up their costs.");
+  expect(() => checkCharges([charge(one, "a"), charge(one, "b"), charge(renumbered, "a")])).toThrow(twice);
+});

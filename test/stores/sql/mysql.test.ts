@@ -1,9 +1,12 @@
 import mysql, { type Pool, type RowDataPacket } from "mysql2/promise";
+import { definePolicy, perHour } from "sluice";
 import { storeSuite } from "sluice/testing";
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createTable, mysqlStore } from "../../../examples/custom-store/mysql-store.js";
 import { countGrants } from "./count.js";
 import { describeWith, mysqlUrl } from "../../helpers/services.js";
+
+const policy = definePolicy({ name: "lost", capacity: 3, refill: perHour(1) });
 
 describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
   const table = `sluice_suite_${process.pid}`;
@@ -38,5 +41,27 @@ describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
     await pool.query(createTable(counted));
     await countGrants("mysql", JSON.stringify([mysqlUrl(), counted]));
     await pool.query(`DROP TABLE ${counted}`);
+  });
+
+  test("a connection that is lost in a transaction fails its call with its own error, and the next call gets another connection", async () => {
+    const one = mysql.createPool({ uri: mysqlUrl(), connectionLimit: 1 });
+    const [[own]] = await one.query<RowDataPacket[]>("SELECT CONNECTION_ID() AS id");
+    const store = mysqlStore(one, { table });
+    const holder = await pool.getConnection();
+    onTestFinished(async () => {
+      holder.destroy();
+      await one.end();
+    });
+    await holder.beginTransaction();
+    await holder.query(`INSERT INTO ${table} (name) VALUES (?)`, ["lost ann"]);
+    const failed = expect(store.consume(policy, "ann", 1)).rejects.toMatchObject({ code: "PROTOCOL_CONNECTION_LOST" });
+    for (let waits = false; !waits; ) {
+      const [rows] = await pool.query<RowDataPacket[]>("SELECT 1 FROM information_schema.processlist WHERE id = ? AND info LIKE 'INSERT%'", [own?.["id"]]);
+      waits = rows.length > 0;
+    }
+    await pool.query("KILL ?", [own?.["id"]]);
+    await failed;
+    await holder.rollback();
+    expect((await store.consume(policy, "ann", 1)).remaining).toBe(2);
   });
 });
