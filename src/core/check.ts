@@ -7,7 +7,7 @@ export function show(value: unknown): string {
   return Object(value) === value ? "an object" : String(value);
 }
 
-/** The message for a wrong value: what was expected, then what came. */
+/** The message for a wrong value: the expected value, then the value that came. */
 export function expected(name: string, what: string, got: unknown): string {
   return `Expected \`${name}\` to be ${what}, got ${show(got)}`;
 }

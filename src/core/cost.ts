@@ -2,7 +2,7 @@ import { wholeNumber } from "./check.js";
 import { costAt, simplest, type Costs } from "./limit.js";
 import type { Policy } from "./policy.js";
 
-/** What a call takes: whole tokens of every limit, or of each limit by its name, such as `{ tokens: 2_000 }`. */
+/** The cost of a call: whole tokens for every limit, or for each limit by its name, such as `{ tokens: 2_000 }`. */
 export type Cost = number | Readonly<Record<string, number>>;
 
 /**

@@ -4,7 +4,8 @@ import { readings, type Decision } from "./decision.js";
 import type { Policy } from "./policy.js";
 
 /**
- * What a decision took, or would have taken, from each limit of `policy`: by name, because versions differ in order.
+ * The tokens that a decision took, or would have taken, from each limit of `policy`. By name, because versions differ
+ * in order.
  */
 export function costsOf(decision: Decision, policy: Policy): Costs {
   const all = readings(decision);

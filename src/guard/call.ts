@@ -9,7 +9,7 @@ import type { Fallback } from "./fallback.js";
 import type { ServerClock } from "./server-clock.js";
 import type { StoreWarnings } from "./store-warnings.js";
 
-/** What the calls of one guard share. */
+/** The objects that the calls of one guard share. */
 export interface CallSetup {
   readonly timeoutMs: number;
   readonly breaker: CircuitBreaker;
@@ -24,7 +24,7 @@ export interface CallSetup {
 /** Sends a `consume` and tells `call` the outcome. */
 export type StartConsume = (policy: Policy, key: string, costs: Costs, call: PendingConsume) => void;
 
-/** Where the outcome of a `consume` goes. Each method is called at most once, and none throws. */
+/** Receives the outcome of a `consume`. Each method is called at most once, and none throws. */
 export interface PendingConsume {
   /** The store decided. Pass a decision of the core: it is not checked. */
   resolve(decision: Decision): void;

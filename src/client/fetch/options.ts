@@ -16,9 +16,9 @@ export interface ClientOptions {
   /** The longest single wait, in milliseconds. A call gives up if the server asks for more. Default 60 000. */
   readonly maxWaitMs?: number | undefined;
   /**
-   * The most calls that are pending at the same time, those that wait for a retry or in a queue included. A further
+   * The most calls that may be pending at the same time. Calls that wait for a retry or in a queue count too. A further
    * call rejects at once with `"ERR_TOO_MANY_CALLS"`. At least 1. Default 10 000. Not counted on Cloudflare Workers and
-   * in edge runtimes, where a cancelled request would count forever.
+   * in edge runtimes, where a canceled request would count forever.
    */
   readonly maxPending?: number | undefined;
   /**

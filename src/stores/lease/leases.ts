@@ -51,7 +51,7 @@ export class Leases {
     if (this.#renewedFirst.delete(lease)) this.#renewedFirst.add(lease);
   }
 
-  /** Ends the lease of a key, whatever its numbers. What it holds lapses. */
+  /** Ends the lease of a key, under any numbers. Its tokens lapse. */
   drop(policy: Policy, key: string, now: LeaseInstant): void {
     const keys = this.#leases.get(policy.name);
     const lease = keys?.get(key);

@@ -22,11 +22,11 @@ AS $$${grantBody(table)}$$;
 `;
 
 /**
- * Charges each bucket whose tokens fit, and returns one row for it. A bucket without a row is as it was: it may be
- * refused, blocked, held, counted in other numbers or in a limit of another name, ahead of the clock or no bucket at
- * all. The function that decides tells which.
+ * Charges each bucket whose tokens fit, and returns one row for it. A bucket without a row is unchanged. It may be
+ * refused, blocked, held, ahead of the clock or absent, or counted in other numbers or under another limit's name. The
+ * function that decides finds out which.
  *
- * So the conditions are all that a grant needs. What is not certain belongs to the other function. A bucket that is not
+ * So the conditions cover only what a grant needs. The other function decides uncertain cases. A bucket that is not
  * granted is only read.
  */
 export const grantBody = (table: string): string => `
@@ -72,7 +72,7 @@ END `;
 const NOW = "coalesce(clock, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
 const ANSWER = "b.bucket, b.spent[1], now_ms";
 
-// What is spent of the row `b` by now. The elapsed time is capped before it is multiplied, so that years idle do not
+// The spent units of the row `b` by now. The elapsed time is capped before it is multiplied, so that years idle do not
 // overflow.
 const SPENT_NOW = "greatest(0, b.spent[1] - per_ms * least(now_ms - b.at[1], (b.spent[1] + per_ms - 1) / per_ms))";
 

@@ -12,7 +12,7 @@ export interface SqlRow {
   readonly now?: number | undefined;
 }
 
-/** What both kinds of database have. */
+/** The members that both kinds of database have. */
 interface DatabaseOptions {
   /**
    * `"server"` if `read` and `peek` return the server's time, or a function that returns milliseconds. Default
