@@ -1,4 +1,5 @@
-// What all five servers share: the limits, and how an account or a phone number is read from a body, in one spelling.
+// The parts that all five servers share: the limits, and functions that read an account or a phone number from a body,
+// in one spelling.
 import { definePolicy, perHour, perMinute, type Clock } from "sluice";
 
 /** Many callers can share an address, and one caller can ask for many accounts. */
@@ -16,7 +17,9 @@ export interface Service {
   readonly clock?: Clock;
 }
 
-/** The account in `{ "account": "Ann@example.com" }`, in the spelling that it is stored in. Undefined if there is none. */
+/**
+ * The account in `{ "account": "Ann@example.com" }`, in the spelling that it is stored in. Undefined if there is none.
+ */
 export function accountOf(body: unknown): string | undefined {
   const account = textIn(body, "account").normalize("NFKC").trim().toLowerCase();
   return account === "" || account.length > 254 ? undefined : account;
@@ -32,7 +35,7 @@ export function phoneOf(body: unknown): string | undefined {
   return /^\+[1-9]\d{6,14}$/.test(phone) ? phone : undefined;
 }
 
-// A sender chooses the type too: `{"account": ["ann"]}` must be no second spelling of ann.
+// A sender also chooses the type: `{"account": ["ann"]}` must not be a second spelling of ann.
 function textIn(body: unknown, name: string): string {
   const value = typeof body === "object" && body !== null && Object.hasOwn(body, name) ? (body as Record<string, unknown>)[name] : undefined;
   return typeof value === "string" ? value : "";
@@ -41,7 +44,10 @@ function textIn(body: unknown, name: string): string {
 const LONGEST_BODY = 1_000;
 const bodies = new WeakMap<object, Promise<unknown>>();
 
-/** The JSON in the body of a request, read once for all that ask. Undefined if it is none, or longer than 1,000 bytes. */
+/**
+ * The JSON in the body of a request. The body is read once, and later calls get the same result. Undefined for a body
+ * that is not JSON, or longer than 1,000 bytes.
+ */
 export function readJson(request: object, chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
   let body = bodies.get(request);
   if (body === undefined) bodies.set(request, (body = read(chunks)));
@@ -59,6 +65,6 @@ async function read(chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
     }
     return JSON.parse(text + decoder.decode()) as unknown;
   } catch {
-    return undefined; // no JSON, or the client went away
+    return undefined; // not JSON, or the client disconnected
   }
 }

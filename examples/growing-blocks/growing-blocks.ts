@@ -1,16 +1,17 @@
-// Blocks that grow: a caller who goes on after refusals is blocked for 1 minute, then for 5, 30 and 120.
+// Blocks that grow: a caller that continues after refusals is blocked for 1 minute, then for 5, 30 and 120.
 import { createLimiter, perDay, perMinute, type Decision, type Key, type Limiter } from "sluice";
 
 const MINUTE = 60_000;
 const STEPS_MS = [MINUTE, 5 * MINUTE, 30 * MINUTE, 120 * MINUTE];
 
-/** Asks `limiter`, and blocks callers who were refused more than 10 times within a minute. */
+/** Calls `limiter`, and blocks callers that were refused more than 10 times within a minute. */
 export function withGrowingBlocks(limiter: Limiter): (key: Key) => Promise<Decision> {
   const { store } = limiter; // the blocks of all processes are in one place
   const refusals = createLimiter({ policy: { name: "refusals", capacity: 10, refill: perMinute(10) }, store });
-  // Its tokens are the steps that are left. One comes back a day.
+  // Its tokens are the remaining steps. One refills each day.
   const offenses = createLimiter({ policy: { name: "offenses", capacity: STEPS_MS.length, refill: perDay(1) }, store });
-  // Of the requests that come at the same time, the one that gets its token blocks the caller. There is none during a block.
+  // When requests come at the same time, the one that gets the token blocks the caller. During a block there is no
+  // token.
   const turns = createLimiter({ policy: { name: "turns", capacity: 1, refill: perMinute(1) }, store });
 
   return async (key) => {
