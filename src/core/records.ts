@@ -91,7 +91,7 @@ export function adjustRecords(records: Records, policy: Policy, changes: Costs, 
   return done;
 }
 
-/** Blocks the key for `forMs`, or for what an earlier block has left if that is more. */
+/** Blocks the key for `forMs`, or for the rest of an earlier block if that is longer. */
 export function blockRecords(records: Records, forMs: number, now: number): void {
   const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
   extendBlock(block, forMs, now);

@@ -13,8 +13,8 @@ export function costsOf(decision: Decision, policy: Policy): Costs {
 }
 
 /**
- * The part of `tokens` that a decision under `policy` took `ageMs` ago and that has not refilled by itself yet, for
- * each limit, rounded up. An unknown age (NaN) counts as 0.
+ * The part of `tokens` that has not refilled by itself yet, for each limit, rounded up. A decision under `policy` took
+ * the tokens `ageMs` ago. An unknown age (NaN) counts as 0.
  *
  * Giving back what has refilled would mint tokens (law L1), and a short limit refills long before a long one. The
  * refill is computed as if nothing else was charged since, when most refills. So each call mints less than one token.

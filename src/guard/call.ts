@@ -35,8 +35,8 @@ export interface PendingConsume {
 }
 
 /**
- * One call to a store, until its answer or its deadline. A later answer is dropped, after a look at the time it took:
- * the call may have taken tokens, and is never repeated.
+ * One call to a store, until its answer or its deadline. A later answer is dropped, but its time may lead to a warning
+ * of a slow store. The call may have taken tokens, and is never repeated.
  *
  * A call is its own entry in the queue of deadlines. At some 100 000 calls a second, most of the time goes into objects
  * that live until the answer comes.

@@ -67,15 +67,15 @@ export interface StoreMethods<Sync extends boolean> {
    */
   takesTogether?(charges: readonly Charge[]): boolean;
   /**
-   * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0
-   * given back, up to full. Refunds, debits and settlements are this.
+   * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0 they
+   * are given back, up to full. Refunds, debits and settlements are this.
    *
    * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */
   adjust?(policy: Policy, key: string, changes: Costs): MaybePromise<Sync, boolean>;
   /**
-   * Refuses every `consume` of the key under the policy's name, at any cost, for `forMs` milliseconds, or for what an
-   * earlier block has left if that is more. `adjust` and other numbers leave a block alone; `reset` ends it.
+   * Refuses every `consume` of the key under the policy's name, at any cost, for `forMs` milliseconds, or for the rest
+   * of an earlier block if that is longer. `adjust` and other numbers leave a block alone; `reset` ends it.
    */
   block?(policy: Policy, key: string, forMs: number): MaybePromise<Sync, void>;
   /**
@@ -98,8 +98,8 @@ export interface Charge {
 }
 
 /**
- * Makes what a limiter asks instead of a store that can fail. A store carries it; each limiter over the store calls it
- * once.
+ * Makes the guarded store that a limiter calls in place of a store that can fail. A store carries this function. Each
+ * limiter over the store calls it once.
  */
 export type Guard = (store: Store, setup: GuardSetup) => GuardedStore;
 

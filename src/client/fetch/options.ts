@@ -46,7 +46,7 @@ export interface ClientOptions {
    */
   readonly merge?: boolean | undefined;
   /**
-   * How a call ends that the server has refused for good. `"throw"`: with a `RateLimitedError`. `"return"`: with the
+   * The end of a call that the server has refused for good. `"throw"`: with a `RateLimitedError`. `"return"`: with the
    * last refusal as a response, as `fetch` would, for code that expects statuses. When no request was sent because the
    * wait was known, that is a 429 made by the client, with `Retry-After`. Default `"throw"`.
    */
@@ -79,8 +79,8 @@ export interface ClientOptions {
   /** Queues and paces calls, from `createTraffic` of `sluice/client/traffic`. Default: each call waits on its own. */
   readonly traffic?: Traffic | undefined;
   /**
-   * Called at the beginning of every wait: before a retry, and when `traffic` queues the call. Merged calls are all
-   * told. An error that it throws goes to `console.error` and changes nothing.
+   * Called at the beginning of every wait: before a retry, and when `traffic` queues the call. Each of the merged calls
+   * is notified. An error that it throws goes to `console.error` and changes nothing.
    */
   readonly onWait?: ((wait: WaitInfo) => void) | undefined;
   /** A monotonic clock, in milliseconds. Default: `performance.now`. */

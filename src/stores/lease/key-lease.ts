@@ -57,7 +57,7 @@ export class KeyLease {
   #demand = 0;
   #isHot = true;
 
-  /** Tokens that the store had left at `#leftAt`. None until an answer tells. */
+  /** Tokens that the store had left at `#leftAt`. 0 before the first answer. */
   #left = 0;
   #leftAt: number;
 
@@ -128,7 +128,7 @@ export class KeyLease {
 
   /**
    * Takes the answer to a call for `ask` tokens that was sent at `sent`. Returns the decision on its own `cost`; null
-   * when what was taken is not enough for it.
+   * when the taken tokens are not enough for it.
    */
   renew(taken: Allowed, { cost, ask }: Take, sent: LeaseInstant, now: LeaseInstant): Decision | null {
     // The longer of two measures of one time: each may be short where a clock stepped back.
@@ -148,7 +148,7 @@ export class KeyLease {
     return decision;
   }
 
-  /** Learns from an answer of the store what is left there. */
+  /** Learns from an answer how many tokens the store has left. */
   observe({ remaining }: Decision, { steady }: LeaseInstant): void {
     this.#left = remaining;
     this.#leftAt = steady;

@@ -10,7 +10,7 @@ const LONGEST_LEASED = 128;
  * The hot keys of this process and their leases.
  *
  * A key is hot from 4 requests within `leaseMs`. Beyond 10,000 leases the one that was renewed longest ago is
- * forgotten, and what it holds lapses. Beyond 10,000 keys within `leaseMs`, further keys are not counted.
+ * forgotten, and its tokens lapse. Beyond 10,000 keys within `leaseMs`, further keys are not counted.
  */
 export class Leases {
   readonly #leaseMs: number;

@@ -1,5 +1,5 @@
 /**
- * The in-memory store as an entry of its own, to create it before a limiter or to share it among several limiters.
+ * The in-memory store as a separate entry, to create it before a limiter or to share it among several limiters.
  * @module sluice/memory
  */
 import { checkPolicyName } from "#diagnostics";
@@ -143,7 +143,7 @@ export class MemoryStore implements SyncStore {
 
   reset(policy: Policy, key: string): void {
     this.#load(policy, key);
-    // Also what limits have left that this version of the policy does not have.
+    // Includes buckets of limits that this version of the policy does not have.
     this.#table.delete(this.#bucketKey, null);
   }
 

@@ -81,7 +81,7 @@ const fullAfter = (spent: string): string => `((now_ms + (${spent} + per_ms - 1)
 const chargeSql = (cost: string): string =>
   `spent = ARRAY[${SPENT_NOW} + ${cost} * per_token], at = ARRAY[now_ms], sweep_after = ${fullAfter(`${SPENT_NOW} + ${cost} * per_token`)}`;
 
-// Numbers that this package never writes are met before they are counted with.
+// The bounds come first: they exclude numbers that this package never writes, before the arithmetic uses them.
 const fitsSql = (cost: string): string => `b.names = ARRAY[limit_name] AND b.p = ARRAY[per_ms] AND b.q = ARRAY[per_token]
       AND cardinality(b.spent) = 1 AND b.spent[1] BETWEEN 0 AND 9007199254740991
       AND cardinality(b.at) = 1 AND b.at[1] BETWEEN -9007199254740991 AND now_ms

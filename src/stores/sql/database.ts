@@ -99,7 +99,7 @@ export function checkDatabase<Tx>(database: AnySqlDatabase<Tx>): AnySqlDatabase<
   return given;
 }
 
-/** Returns a row that the functions of an author answered. Throws a TypeError for what is no row. */
+/** Returns a row that an author's function returned. Throws a TypeError for any other value. */
 export function checkRow(answer: unknown, method: string): SqlRow {
   if (answer === null || answer === undefined) return {};
   const isRow = typeof answer === "object" && !Array.isArray(answer);

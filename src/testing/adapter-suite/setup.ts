@@ -48,7 +48,7 @@ export interface AdapterSetup {
    * The response that the `respond` option of the limiter of `options` must send, for a refusal and the request as
    * `read` returns it. Null in most setups: then leave `respond` out.
    *
-   * Call it once and let what it throws out of `respond`. Nothing in place of an answer means: return without sending.
+   * Call it once, and do not catch its errors. If it returns nothing, return without sending.
    */
   readonly answer: ((refusal: Refusal, request: SuiteRequest) => SuiteAnswer | undefined | Promise<SuiteAnswer | undefined>) | null;
   /** Call it first behind either limiter, before a body parser runs. */
