@@ -3,8 +3,10 @@
  * rate-limiter-flexible and a bare `GET`. Decisions travel together by nodes there. The side with `spread` is what a cluster
  * older than Redis 7 can do. It prints, people judge; `--quick` makes it short, and `--only=ioredis` or another client runs a part.
  */
+import { Redis } from "ioredis";
 import { startCluster } from "../test/helpers/own-redis.js";
 import { callersOf, inRounds, printSamples, ratio, sample } from "./measure.js";
+import { cpuOf } from "./redis-server.js";
 import { overCluster, PEER, SLUICE } from "./redis-sides.js";
 import { finish, goal, quick } from "./results.js";
 
@@ -13,12 +15,14 @@ const KEYS = callersOf(20_000);
 const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--only=".length);
 
 const cluster = await startCluster();
+const masters = cluster.ports.map((port) => new Redis(port));
+const serverCpu = async (): Promise<number> => (await Promise.all(masters.map(cpuOf))).reduce((sum, us) => sum + us, 0);
 try {
   for (const [name, wanted] of [["ioredis", { 1: 0.95, 64: 1.5, 512: 3 }], ["node-redis", { 1: 0.95, 64: 2.5, 512: 4 }], ["node-redis 6", { 1: 0.95, 64: 2.5, 512: 4 }]] as const) {
     if (only !== undefined && only !== name) continue;
     const client = await overCluster(name, cluster.ports);
     for (const callers of [1, 64, 512] as const) {
-      const load = { callers, calls: callers === 1 ? 2_000 : 20_000, keys: KEYS, expected: true, serverCpu: async () => NaN };
+      const load = { callers, calls: callers === 1 ? 2_000 : 20_000, keys: KEYS, expected: true, serverCpu };
       const results = await inRounds(`${name}, cluster, ${callers}`, client.allowed, quick ? 3 : 7, (side) => sample(side, load));
       printSamples(`${name}, cluster of three, ${callers} ${callers === 1 ? "caller" : "callers"}, ${KEYS.count} keys`, results, PEER);
       const [own, peer] = [results.get(SLUICE) ?? [], results.get(PEER) ?? []];
@@ -28,6 +32,7 @@ try {
     await client.close();
   }
 } finally {
+  for (const master of masters) master.disconnect();
   await cluster.stop();
 }
 finish("cluster", ["ioredis", "redis", "rate-limiter-flexible"]);

@@ -29,7 +29,7 @@ const ROWS: readonly Row[] = [
   {
     section: "cluster",
     area: "[Redis Cluster](#redis-cluster)",
-    says: "Before batches for each node, on three masters: {ioredis, cluster, 1: decisions/s}, {ioredis, cluster, 64: decisions/s} and {ioredis, cluster, 512: decisions/s} on ioredis, {node-redis, cluster, 1: decisions/s}, {node-redis, cluster, 64: decisions/s} and {node-redis, cluster, 512: decisions/s} on node-redis.",
+    says: "The same on three masters: {ioredis, cluster, 1: decisions/s}, {ioredis, cluster, 64: decisions/s} and {ioredis, cluster, 512: decisions/s} on ioredis, {node-redis, cluster, 1: decisions/s}, {node-redis, cluster, 64: decisions/s} and {node-redis, cluster, 512: decisions/s} on node-redis.",
   },
   {
     section: "postgres",

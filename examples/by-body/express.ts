@@ -35,7 +35,7 @@ export function createApp({ check, sendCode, clock }: Service): Express {
     response.send("Sent");
   });
 
-  // A body that is not JSON, or too long.
+  // A body that is not JSON, or is too long.
   app.use((error: { status?: number }, _request: Request, response: Response, _next: NextFunction) => void response.sendStatus(error.status ?? 500));
   return app;
 }

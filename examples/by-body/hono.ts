@@ -5,7 +5,7 @@ import { addressKey } from "sluice";
 import { rateLimit } from "sluice/hono";
 import { accountOf, passwordOf, perAccount, perAddress, perPhone, phoneOf, type Service } from "./body.js";
 
-// Hono keeps the parsed body for later calls.
+// Hono keeps the parsed body, so a second read gets it again.
 const bodyOf = (c: Context): Promise<unknown> => c.req.json().catch(() => undefined);
 
 export function createApp({ check, sendCode, clock }: Service): Hono {

@@ -1,4 +1,4 @@
-// Blocks that grow: a caller that continues after refusals is blocked for 1 minute, then for 5, 30 and 120.
+// Blocks that grow: a caller who continues after refusals is blocked for 1 minute, then for 5, 30 and 120.
 import { createLimiter, perDay, perMinute, type Decision, type Key, type Limiter } from "sluice";
 
 const MINUTE = 60_000;
@@ -10,8 +10,7 @@ export function withGrowingBlocks(limiter: Limiter): (key: Key) => Promise<Decis
   const refusals = createLimiter({ policy: { name: "refusals", capacity: 10, refill: perMinute(10) }, store });
   // Its tokens are the remaining steps. One refills each day.
   const offenses = createLimiter({ policy: { name: "offenses", capacity: STEPS_MS.length, refill: perDay(1) }, store });
-  // When requests come at the same time, the one that gets the token blocks the caller. During a block there is no
-  // token.
+  // Of several requests at the same time, only the one that gets this token blocks the caller. During a block there is none.
   const turns = createLimiter({ policy: { name: "turns", capacity: 1, refill: perMinute(1) }, store });
 
   return async (key) => {
@@ -24,7 +23,7 @@ export function withGrowingBlocks(limiter: Limiter): (key: Key) => Promise<Decis
       await turns.block(key, blockMs);
       await limiter.block(key, blockMs);
       await refusals.reset(key);
-      return await limiter.peek(key); // it tells the end of the block
+      return await limiter.peek(key); // it has the end of the block
     } catch {
       return decision; // the store is unavailable: refused, and not blocked
     }

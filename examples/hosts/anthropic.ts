@@ -14,7 +14,7 @@ export function createAnthropic(options: AnthropicOptions, limits: ClientOptions
   const fetch = createFetch({
     giveUp: "return",
     methods: ["GET", "POST", "DELETE"], // almost every call is a POST; the SDK repeats them too
-    refusal: openaiRefusal, // obeys `x-should-retry`, which Anthropic sends, too
+    refusal: openaiRefusal, // obeys `x-should-retry`, which Anthropic also sends
     retryStatuses: [408, 409, 500, 502, 503, 504, 529], // as the SDK does; 529 means overloaded
     ...limits,
   });

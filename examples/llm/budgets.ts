@@ -46,7 +46,7 @@ export function createBudget(model: string, limits: ModelLimits, store: Store, f
 
   return {
     policies,
-    /** Takes one request and the estimated tokens from the user and the team together, or takes nothing. */
+    /** Charges one request and `tokens` tokens to both the user and the team, or charges nothing. */
     async reserve(caller: Caller, tokens: number): Promise<ChatReservation> {
       const estimate = { cost: { tokens } }; // a limit that is not named costs 1: one request
       return reservations.reserve([["user", caller.team, caller.user], ["team", caller.team]], [estimate, estimate]);
@@ -56,7 +56,7 @@ export function createBudget(model: string, limits: ModelLimits, store: Store, f
 
 /** Corrects the estimate of the user and of the team to the tokens that were used. */
 export async function settle(reservation: ChatReservation, tokens: number): Promise<boolean> {
-  return reservation.settle([{ tokens }, { tokens }]); // the request was made, so it stays taken
+  return reservation.settle([{ tokens }, { tokens }]); // the request was made, so it stays charged
 }
 
 const policyOf = (name: string, { requests, tokens }: Limits): Policy => definePolicy({ name, limits: [{ name: "requests", ...requests }, { name: "tokens", ...tokens }] });

@@ -98,7 +98,7 @@ export function createGateway(options: GatewayOptions): Server {
       const chunks = meter.through(found.body as unknown as AsyncIterable<Uint8Array>);
       const paid = async function* () {
         yield* chunks;
-        await pay(() => settle(reservation, meter.used)); // before the answer ends, so that the next request finds the refunded tokens
+        await pay(() => settle(reservation, meter.used)); // before the answer ends, so that the next request can use the unused tokens
       };
       if (chat.stream) {
         response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders(); // the first token may take some time

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { createLimiter, definePolicy, type Decision, type Key, type Policy, type Store } from "sluice";
 import { rateLimit } from "sluice/node";
 import type { Failing, Policies, Telling } from "./config.js";
@@ -44,7 +43,7 @@ export function addLivePage(server: Server, setup: LiveSetup): void {
     const url = new URL(request.url ?? "/", "http://localhost");
     const route = routes.get(`${request.method === "HEAD" ? "GET" : request.method} ${url.pathname}`);
     if (route === undefined) for (const other of others) other.call(server, request, response);
-    else Promise.resolve(route(request, response, url)).catch((error: unknown) => send(response, 500, { message: String(error) }));
+    else Promise.resolve(route(request, response, url)).catch((error: unknown) => send(response, error instanceof BadBody ? 400 : 500, { message: String(error) }));
   });
 }
 
@@ -110,9 +109,14 @@ let script: Promise<string> | undefined;
 
 /** The page's program, with the client of this package, as one file. It is built at the first request for it. */
 function pageScript(): Promise<string> {
-  return (script ??= build({ entryPoints: [fileURLToPath(new URL("page.ts", pageFolder()))], bundle: true, write: false, format: "esm", target: "es2022" }).then(
-    ({ outputFiles }) => (outputFiles[0] as { text: string }).text,
-  ));
+  return (script ??= bundlePage());
+}
+
+async function bundlePage(): Promise<string> {
+  const { build } = await import("esbuild"); // only a server whose page is opened needs it
+  const entry = fileURLToPath(new URL("page.ts", pageFolder()));
+  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, write: false, format: "esm", target: "es2022" });
+  return (outputFiles[0] as { text: string }).text;
 }
 
 /** The folder of the page's files, even if this program was bundled into another folder. */
@@ -124,10 +128,21 @@ function pageFolder(): URL {
   }
 }
 
-async function readJson<T>(request: IncomingMessage): Promise<T> {
+/** The sender's mistake: a 400, not a 500. */
+class BadBody extends Error {}
+
+async function readJson<T extends object>(request: IncomingMessage): Promise<T> {
   let text = "";
-  for await (const chunk of request.setEncoding("utf8")) if ((text += chunk as string).length > 1_000) throw new Error("Expected at most 1,000 characters");
-  return JSON.parse(text) as T;
+  for await (const chunk of request.setEncoding("utf8")) if ((text += chunk as string).length > 1_000) throw new BadBody("Expected at most 1,000 characters");
+  const body = ((): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
+  })();
+  if (typeof body !== "object" || body === null) throw new BadBody(`Expected a JSON object, got ${JSON.stringify(text.slice(0, 40))}`);
+  return body as T;
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

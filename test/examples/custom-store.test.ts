@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { connect, type KV, type NatsConnection } from "nats";
 import { createLimiter, perSecond } from "sluice";
 import { ManualClock, storeSuite } from "sluice/testing";
@@ -10,6 +12,12 @@ import { natsStore } from "../../examples/custom-store/nats-store.js";
 import { describeWith, natsUrl } from "../helpers/services.js";
 
 const lacks = { close: "it opens nothing that lasts", serverClock: "it goes by this process's" };
+
+test("the guide's first store passes the suite under node:test, with the guide's command", async () => {
+  const tsx = ["node_modules/tsx/dist/cli.mjs", "--test", "examples/custom-store/my-store.test.ts"];
+  const { stdout } = await promisify(execFile)(process.execPath, tsx); // rejects when a test fails
+  expect(stdout).toMatch(/L1 · concurrent calls of mixed costs take effect one after another/);
+});
 
 describe("a store in files", () => {
   const root = mkdtempSync(join(tmpdir(), "sluice-files-"));

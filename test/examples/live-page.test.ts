@@ -131,6 +131,12 @@ describeWith("chromium", "the live page", () => {
     expect((await page.request.put(`${server.url.origin}/live/outage`, { data: { isOut: true } })).status()).toBe(404);
   });
 
+  test.each([["nothing", ""], ["half an object", "{"], ["null", "null"], ["a long text", `"${"x".repeat(2_000)}"`]])("a sandbox of %s is a mistake of the sender", async (_, data) => {
+    const answer = await page.request.put(`${server.url.origin}/live/sandbox`, { data, headers: { "content-type": "application/json" } });
+    expect(answer.status()).toBe(400);
+    expect(((await answer.json()) as { message: string }).message).toContain("Expected ");
+  });
+
   describeWith("redis-server", "over Redis", () => {
     let redis: OwnRedis;
     beforeAll(async () => void (redis = await startRedis()));

@@ -9,7 +9,7 @@ const inThreeSeconds = () => ({ "Retry-After": "3" });
 const nothing = () => ({});
 
 function span(ms) {
-  if (ms > 1e12) return "for ever";
+  if (ms > 1e12) return "forever";
   const [unit, name] = [[86_400_000, "days"], [3_600_000, "h"], [1_000, "s"]].find(([size]) => ms >= size) ?? [1, "ms"];
   return `${Math.round((ms / unit) * 100) / 100} ${name}`;
 }

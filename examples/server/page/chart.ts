@@ -1,7 +1,7 @@
 /** The chart: the level of the bucket over the last 20 seconds, and a lane of marks for each client. */
 import { LANES, type Mark } from "./clients.js";
 
-/** Tokens at an instant; null while they are unknown. */
+/** Tokens at an instant; null while the level is unknown. */
 export interface Level {
   readonly at: number;
   readonly tokens: number | null;

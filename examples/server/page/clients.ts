@@ -1,4 +1,4 @@
-/** The clients of the page. Each response becomes a mark on the chart. */
+/** The clients of the page. Each response is kept as a mark. */
 import { createFetch } from "sluice/client";
 
 /** The clients by name, in the order of their lanes. */

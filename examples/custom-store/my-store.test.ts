@@ -1,0 +1,16 @@
+// Proves the store of my-store.ts: `npx tsx --test my-store.test.ts`
+import { test } from "node:test";
+import { storeSuite } from "sluice/testing";
+import { myStore } from "./my-store.js";
+
+storeSuite({
+  test,
+  factory: ({ clock }) => myStore(clock),
+  lacks: {
+    consumeTogether: "one write changes one key",
+    close: "the store opens nothing",
+    serverClock: "the store reads the clock of its process",
+    bound: "nothing is forgotten yet",
+    unreachable: "the Map is in this process",
+  },
+});
