@@ -1,4 +1,4 @@
-// How to test an app of yours that is limited: give the clock, and time passes when you say so.
+// How to test your app with its limits: pass a clock, and time passes only when the test moves it.
 import assert from "node:assert/strict";
 import { perSecond } from "sluice";
 import { ManualClock } from "sluice/testing";

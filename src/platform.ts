@@ -25,8 +25,8 @@ export function sharesWork(): boolean {
 }
 
 /**
- * What `use` returns for Node's `process`. Undefined on platforms without it, and in Next.js's edge runtime, where its
- * functions throw.
+ * Returns the result of `use` for Node's `process`. Undefined on platforms without it, and in Next.js's edge runtime,
+ * where its functions throw.
  */
 export function withProcess<T>(use: (process: NodeProcess) => T): T | undefined {
   try {
@@ -42,8 +42,8 @@ export function builtin<T>(id: string): T | undefined {
 }
 
 /**
- * One value for all copies of this package in the process, made on first use: an application may load the ES module and
- * the CommonJS build side by side, and both must know what the other has refunded, claimed or warned of.
+ * One value for all copies of this package in the process, made on first use. An application may load the ES module and
+ * the CommonJS build side by side. Each must know the refunds, claims and warnings of the other.
  *
  * The number in the symbol goes up when a value changes its shape.
  */

@@ -3,7 +3,7 @@ import { addressKey } from "sluice";
 import { rateLimit } from "sluice/node";
 import { accountOf, passwordOf, perAccount, perAddress, perPhone, phoneOf, readJson, type Service } from "./body.js";
 
-// 2. Bodies of a bounded size, read once. Leaving the loop early must not close the connection, which carries the answer.
+// 2. Bodies of a bounded size, read once. Leaving the loop early must not close the connection, because it carries the response.
 const bodyOf = (request: IncomingMessage): Promise<unknown> => readJson(request, request.iterator({ destroyOnReturn: false }));
 
 export function createListener({ check, sendCode, clock }: Service): RequestListener {

@@ -5,7 +5,7 @@ import { accountOf, passwordOf, perAccount, perAddress, perPhone, phoneOf, readJ
 // 2. Bodies of a bounded size, read once.
 const bodyOf = async (request: Request): Promise<unknown> => request.body && readJson(request, request.body);
 
-/** `addressOf` is your platform's: `CF-Connecting-IP` on Cloudflare, `info.remoteAddr.hostname` in Deno. */
+/** `addressOf` depends on your platform: `CF-Connecting-IP` on Cloudflare, `info.remoteAddr.hostname` in Deno. */
 export function createHandler({ check, sendCode, clock }: Service, addressOf: (request: Request) => string | undefined): (request: Request) => Promise<Response> {
   // 1. Each address, before a body is read.
   const addresses = rateLimit({ policy: perAddress, key: (request) => addressKey(addressOf(request), { ipv6Prefix: 56 }), clock });

@@ -25,13 +25,13 @@ export function obeyRateLimits(http: AxiosInstance, { maxAttempts = 3, maxWaitMs
     if (!isAxiosError(error) || error.response?.status !== 429 || error.config === undefined) throw error;
     const { config, response } = error;
     const refusals = (config.refusals ?? 0) + 1;
-    // For the screen, the same line makes the wait of the error that is thrown here.
+    // The same line reads the wait from the error that is thrown here, to show it on the screen.
     const wait = parseWait(response.headers, Date.now())?.waitMs;
     if (config.sensitive || !REPEATABLE.includes(config.method ?? "get") || isStream(config.data)) throw error;
     if (refusals >= maxAttempts || (wait ?? 0) > maxWaitMs) throw error;
 
     await pause(wait === undefined ? backoff(refusals) : withJitter(wait), config.signal);
-    // The body has been made text or bytes already.
+    // The body is already text or bytes.
     return http.request({ ...config, refusals, transformRequest: [(data: unknown) => data] });
   });
   return http;
@@ -52,7 +52,7 @@ function isStream(data: unknown): boolean {
   return typeof data === "object" && data !== null && ("pipe" in data || "getReader" in data);
 }
 
-// A timer may fire a millisecond early, and at once when it is told more than it can hold.
+// A timer may fire 1 ms early. Above 2^31 - 1 ms it fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function pause(ms: number, signal: GenericAbortSignal | undefined): Promise<void> {

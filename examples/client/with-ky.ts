@@ -13,7 +13,10 @@ const REPEATABLE = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
 // ky waits with one timer, and a timer above 2^31 - 1 ms fires at once. One day is left for the jitter.
 const LONGEST_WAIT_MS = 2 ** 31 - 86_400_000;
 
-/** Options that make ky wait as long as the server says. A call that is given up rejects with an `HTTPError` of status 429. */
+/**
+ * Options that make ky wait as long as the server says. A call that is given up rejects with an `HTTPError` of
+ * status 429.
+ */
 export function obeyRateLimits({ maxAttempts = 3, maxWaitMs = 60_000 } = {}): Options {
   const obey: AfterResponseHook = (request, _, response, { retryCount }) => {
     if (response.status !== 429 || !REPEATABLE.includes(request.method)) return;
@@ -28,7 +31,7 @@ export function obeyRateLimits({ maxAttempts = 3, maxWaitMs = 60_000 } = {}): Op
   };
 }
 
-/** Longer than the server said, never shorter: a millisecond more, since a timer may fire as much too early. */
+/** Longer than the server said, never shorter: 1 ms more, because a timer may fire 1 ms early. */
 function withJitter(waitMs: number): number {
   return Math.max(waitMs, 100) + 1 + Math.random() * Math.min(Math.max(waitMs / 10, 100), 1_000);
 }

@@ -1,5 +1,6 @@
-// A store written directly against the port: a file for each caller who owes something, so that a restart forgets nothing.
-// For one process: everything happens in one tick, which is what makes it atomic. Several processes need a lock, or a server.
+// A store written directly against the port: a file for each caller with spent tokens, so that a restart forgets
+// nothing. It is for one process: every call runs in one tick, which makes it atomic. Several processes need a lock, or
+// a server.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,9 @@ export class FileStore implements SyncStore {
   readonly clock: Clock;
   readonly #directory: string;
 
-  /** `Date.now` is right here: a clock that starts anew with every process would not know how long it was away. */
+  /**
+   * `Date.now` is right here: a clock that starts at 0 in every process would not count the time between two processes.
+   */
   constructor(directory: string, { clock = Date.now }: { readonly clock?: Clock } = {}) {
     this.#directory = directory;
     this.clock = clock;
@@ -49,7 +52,7 @@ export class FileStore implements SyncStore {
     rmSync(this.#path(policy, key), { force: true });
   }
 
-  /** Removes the files of callers whose buckets are full. Call it now and then; it changes no answer. */
+  /** Removes the files of callers whose buckets are full. Call it from time to time. It changes no decision. */
   sweep(): void {
     for (const name of readdirSync(this.#directory)) {
       const path = join(this.#directory, name);
@@ -62,7 +65,7 @@ export class FileStore implements SyncStore {
       return parse(readFileSync(this.#path(policy, key), "utf8"));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map(); // absent is full
-      throw error; // anything else is not: the limiter decides what an outage means
+      throw error; // any other error is a failure: the limiter decides what follows
     }
   }
 
@@ -72,10 +75,10 @@ export class FileStore implements SyncStore {
     if (kept.length === 0) return rmSync(path, { force: true });
     mkdirSync(this.#directory, { recursive: true });
     writeFileSync(`${path}.new`, JSON.stringify(kept));
-    renameSync(`${path}.new`, path); // whole or not at all
+    renameSync(`${path}.new`, path); // the whole file or nothing
   }
 
-  // A digest, because a key may be any string: longer than a file name, "../..", in upper and lower case.
+  // A digest, because a key may be any string: longer than a file name, "../..", or different only in case.
   #path(policy: Policy, key: string): string {
     return join(this.#directory, createHash("sha256").update(JSON.stringify([policy.name, key])).digest("hex"));
   }
@@ -83,7 +86,10 @@ export class FileStore implements SyncStore {
 
 const parse = (text: string): Records => new Map(JSON.parse(text) as ReturnType<typeof alive>);
 
-/** The records that still count: limits that are not full yet, and a block. The instant of being full is rounded up. */
+/**
+ * The records that still count: limits that are not full yet, and a block. The instant when a limit is full is rounded
+ * up.
+ */
 function alive(records: Records, now: number) {
   return [...records].filter(([, { spent, at, unitsPerMs }]) => spent > 0 && at + Math.ceil(spent / unitsPerMs) > now);
 }

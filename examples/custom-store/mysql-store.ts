@@ -1,4 +1,4 @@
-// Buckets in MySQL or MariaDB, through mysql2. All processes go by the server's clock.
+// Buckets in MySQL or MariaDB, through mysql2. All processes use the server's clock.
 import type { Pool, PoolConnection, RowDataPacket } from "mysql2/promise";
 import { sqlStore, type SqlDatabase, type SqlRow } from "sluice/sql";
 

@@ -4,11 +4,11 @@ import { createLimiter, perDay, perMinute, type Decision, type Key, type Limiter
 const MINUTE = 60_000;
 const STEPS_MS = [MINUTE, 5 * MINUTE, 30 * MINUTE, 120 * MINUTE];
 
-/** Asks `limiter`, and blocks callers who were refused more than 10 times within a minute. */
+/** Calls `limiter`, and blocks callers that were refused more than 10 times within a minute. */
 export function withGrowingBlocks(limiter: Limiter): (key: Key) => Promise<Decision> {
   const { store } = limiter; // the blocks of all processes are in one place
   const refusals = createLimiter({ policy: { name: "refusals", capacity: 10, refill: perMinute(10) }, store });
-  // Its tokens are the steps that are left. One comes back a day.
+  // Its tokens are the remaining steps. One refills each day.
   const offenses = createLimiter({ policy: { name: "offenses", capacity: STEPS_MS.length, refill: perDay(1) }, store });
   // Of several requests at the same time, only the one that gets this token blocks the caller. During a block there is none.
   const turns = createLimiter({ policy: { name: "turns", capacity: 1, refill: perMinute(1) }, store });

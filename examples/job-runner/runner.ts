@@ -4,7 +4,7 @@ import { WaitError, type Waiter } from "sluice";
 /** One job to send. */
 export interface Job {
   readonly id: string;
-  /** The account with the service that sends it. Each account has a limit of its own. */
+  /** The service account that sends the job. Each account has its own limit. */
   readonly account: string;
   /** Tokens of that limit: a job with ten recipients costs ten. */
   readonly cost: number;
@@ -15,12 +15,14 @@ export interface Report {
   readonly sent: string[];
   /** Jobs whose tokens come too late, or never. No tokens were taken for them. */
   readonly putOff: { readonly id: string; readonly why: string }[];
-  /** Jobs that were not begun when the runner was stopped. They can be run again. */
+  /** Jobs that had not started when the runner was stopped. They can be run again. */
   readonly left: string[];
   readonly failed: { readonly id: string; readonly error: unknown }[];
 }
 
-/** Runs all jobs, each as soon as its account has the tokens. Resolves when the report lists every job; never rejects. */
+/**
+ * Runs all jobs, each as soon as its account has the tokens. Resolves when the report lists every job; never rejects.
+ */
 export async function runJobs(jobs: readonly Job[], waiter: Waiter, send: (job: Job) => Promise<void>, signal: AbortSignal): Promise<Report> {
   const report: Report = { sent: [], putOff: [], left: [], failed: [] };
   await Promise.all(

@@ -1,4 +1,7 @@
-/** What a client sees of two budgets with two limits each: header fields on every answer, and the answer to a refusal. */
+/**
+ * The responses for two budgets with two limits each: header fields on every response, and the response to a refused
+ * request.
+ */
 import type { CombinedDecision, Decision, Policy, Reading } from "sluice";
 import { createHeaderWriter, retryAfterSeconds, type Problem } from "sluice/http";
 
@@ -10,7 +13,10 @@ export interface Refusal {
   readonly problem: Partial<Problem>;
 }
 
-/** The header fields of a decision: `RateLimit-Policy` and `RateLimit` list all limits, the others show the one that binds. */
+/**
+ * The header fields of a decision: `RateLimit-Policy` and `RateLimit` list all limits, the others show the one that
+ * binds.
+ */
 export function fieldsOf(policies: readonly Policy[], decision: CombinedDecision): Record<string, string> {
   const fields: Record<string, string> = { "cache-control": "no-store" };
   const seconds = retryAfterSeconds(decision);
@@ -22,7 +28,8 @@ export function fieldsOf(policies: readonly Policy[], decision: CombinedDecision
     const list = writer.write(policy, part);
     for (let at = 0; at < list.length; at += 2) {
       const [name, value] = [list[at], list[at + 1]] as [string, string];
-      // Of a refusal, `RateLimit` tells the longest wait alone: a shorter one would bring the client back too early.
+      // For a refusal, `RateLimit` states only the longest wait: with a shorter one the client would come back too
+      // early.
       const isList = name === "ratelimit-policy" || (name === "ratelimit" && decision.allowed);
       if (isList && fields[name] !== undefined) fields[name] += `, ${value}`;
       else if (isList || binds) fields[name] = value;
@@ -31,7 +38,10 @@ export function fieldsOf(policies: readonly Policy[], decision: CombinedDecision
   return fields;
 }
 
-/** The answer to a refusal: 429, 400 when no wait helps, 503 when Redis is away and the gateway shall not decide alone. */
+/**
+ * The response to a refused request: 429, 400 when no wait helps, 503 when Redis is unavailable and the gateway must
+ * not decide alone.
+ */
 export function refusalOf(decision: CombinedDecision): Refusal {
   const { reason, cost, capacity } = decision;
   if (reason === "cost_above_capacity") return problem(400, "cost_too_high", `This request may take ${cost} tokens, and ${capacity} fit at once. Lower max_tokens or shorten the prompt.`);

@@ -1,7 +1,7 @@
 /** The budgets of a gateway: requests and tokens per minute, of each user and each team, for each model. */
 import { combine, createLimiter, createReservations, definePolicy, perMinute, type CombinedDecision, type Cost, type LimitOptions, type LimiterOptions, type Policy, type Reservation, type Store } from "sluice";
 
-/** Who pays, as your own authentication has it. */
+/** The user and team that pay, as your authentication verified them. */
 export interface Caller {
   readonly user: string;
   readonly team: string;
@@ -13,19 +13,19 @@ export interface Limits {
   readonly tokens: LimitOptions;
 }
 
-/** What one model allows: each user by itself, and all users of a team together. */
+/** The budgets of one model: for each user, and for all users of a team together. */
 export interface ModelLimits {
   readonly user: Limits;
   readonly team: Limits;
 }
 
-/** As many requests and tokens a minute. A caller that was idle for a minute has all of them at once. */
+/** The requests and tokens per minute. A caller that was idle for a minute has all of them at once. */
 export const minute = (requests: number, tokens: number): Limits => ({
   requests: { capacity: requests, refill: perMinute(requests) },
   tokens: { capacity: tokens, refill: perMinute(tokens) },
 });
 
-/** A small model that everyone may use a lot, and a large one. Put your provider's numbers here. */
+/** A small model with a large budget, and a large model with a small one. Put your provider's numbers here. */
 export const MODELS: Readonly<Record<string, ModelLimits>> = {
   small: { user: minute(60, 30_000), team: minute(200, 100_000) },
   large: { user: minute(10, 10_000), team: minute(30, 40_000) },
@@ -34,7 +34,7 @@ export const MODELS: Readonly<Record<string, ModelLimits>> = {
 /** A reservation of a user and a team together. */
 export type ChatReservation = Reservation<Store, readonly [user: Cost, team: Cost], CombinedDecision>;
 
-/** No answer may take longer: after it, a reservation that was not settled stays taken. */
+/** The longest time of an answer. After it, an unsettled reservation stays taken. */
 export const LONGEST_ANSWER_MS = 120_000;
 
 /** Makes the budgets of one model. Over a store that processes share, they share the budgets. */

@@ -1,4 +1,4 @@
-/** The requests of the chat completions API, as far as a gateway has to understand them. Other members are passed on. */
+/** The requests of the chat completions API, as far as a gateway must understand them. Other members are passed on. */
 import type { IncomingMessage } from "node:http";
 
 /** A request for an answer. */
@@ -9,7 +9,7 @@ export interface Chat {
   readonly max_tokens: number;
   readonly stream: boolean;
   readonly tools?: readonly unknown[];
-  /** Who asks, for the upstream's own records. */
+  /** The user, for the upstream's own records. */
   readonly user?: string;
 }
 
@@ -40,7 +40,7 @@ export async function readChat(request: IncomingMessage): Promise<Chat> {
   if (typeof model !== "string") throw new TypeError('Expected `model` to be a name such as "small"');
   if (!Array.isArray(messages) || !messages.every((each) => typeof Object(each).content === "string")) throw new TypeError("Expected `messages` to be a list of { role, content }, each content a text");
   if (!Number.isInteger(max_tokens) || max_tokens < 1 || max_tokens > MOST_TOKENS) throw new TypeError(`Expected \`max_tokens\` to be a whole number from 1 to ${MOST_TOKENS}`);
-  // What would cost more than `max_tokens` says, or would be lost on the way.
+  // Members that would cost more than `max_tokens`, or would be lost on the way.
   if (n !== 1) throw new TypeError(`Expected \`n\` to be 1, got ${JSON.stringify(n)}. Each answer costs tokens of its own`);
   if (max_completion_tokens !== undefined) throw new TypeError("Expected `max_tokens`, got `max_completion_tokens`");
   if (others.tools !== undefined && stream !== true) throw new TypeError("Expected `stream` to be true beside `tools`");
@@ -50,5 +50,8 @@ export async function readChat(request: IncomingMessage): Promise<Chat> {
 /** The text of all messages. */
 export const promptOf = ({ messages }: Chat): string => messages.map(({ content }) => content).join("\n");
 
-/** A guess at the tokens of the prompt and its tools: four characters each. A tokenizer does better, and takes time. */
+/**
+ * An estimate of the tokens of the prompt and its tools: one for every four characters. A tokenizer is more exact, and
+ * slower.
+ */
 export const promptTokens = (chat: Chat): number => Math.ceil((promptOf(chat) + (JSON.stringify(chat.tools) ?? "")).length / 4);

@@ -2,7 +2,7 @@
 
 /** Reads an answer as server-sent events. */
 export class Meter {
-  /** The answer so far, for a client that wants it whole. */
+  /** The answer so far, for a client that asked for no stream. */
   text = "";
   readonly #decoder = new TextDecoder();
   readonly #prompt: number;
@@ -10,12 +10,15 @@ export class Meter {
   #usage: number | null = null;
   #line = "";
 
-  /** `prompt` is the guess at the tokens of the prompt. */
+  /** `prompt` is the estimate of the tokens of the prompt. */
   constructor(prompt: number) {
     this.#prompt = prompt;
   }
 
-  /** The tokens used: what the upstream says at its end, and until then the guess and the tokens that were written. */
+  /**
+   * The tokens used. At the end it is the upstream's number. Until then it is the estimate of the prompt and the tokens
+   * written so far.
+   */
   get used(): number {
     return this.#usage ?? this.#prompt + this.#written;
   }

@@ -1,25 +1,25 @@
 /**
  * A service with a language model, for trying the gateway: POST /v1/chat/completions answers in server-sent events.
  *
- * What it does is in the prompt: "write 40" writes 40 tokens, never more than `max_tokens`, unless the prompt says
- * "ignore the limit". "fail" answers 503, and "break after 10" closes the connection after 10 tokens.
+ * The prompt controls it: "write 40" writes 40 tokens, never more than `max_tokens`, unless the prompt says "ignore the
+ * limit". "fail" answers 503, and "break after 10" closes the connection after 10 tokens.
  */
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { readChat, promptOf, type Chat } from "./chat.js";
 
-/** What one request really took: the books of the service. */
+/** The tokens that one request really took, by the records of the service. */
 export interface Served {
   readonly id: string;
   readonly user: string;
   readonly model: string;
   readonly promptTokens: number;
-  /** Tokens that were written, also when nobody read them any more. */
+  /** The written tokens, including those written after the client disconnected. */
   completionTokens: number;
   outcome: "writing" | "complete" | "aborted" | "broken";
 }
 
 interface UpstreamOptions {
-  /** Called before each token: how slow the model is. Default: 20 ms a token. */
+  /** Called before each token, and sets the speed of the model. Default: 20 ms per token. */
   readonly pace?: (chat: Chat) => Promise<unknown>;
 }
 
@@ -68,7 +68,7 @@ export function createUpstream({ pace = () => new Promise((resolve) => setTimeou
 
 const WORDS = ["water", "runs", "through", "the", "gate", "as", "fast", "as", "it", "may"];
 
-/** Tokens of a text: words and marks. The gateway's guess differs, as any guess does. */
+/** Tokens of a text: words and marks. The gateway's estimate differs, as any estimate does. */
 function tokensOf(text: string): number {
   return text.match(/\w+|[^\w\s]/g)?.length ?? 0;
 }

@@ -1,4 +1,4 @@
-// A login that limits guesses, and that no attacker can use to lock an owner out. A right password gives its token back.
+// A login that limits guesses. An attacker cannot use it to lock an owner out. A right password gives its token back.
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { perHour, type Clock, type Store } from "sluice";
 import { rateLimit } from "sluice/web";
@@ -15,7 +15,7 @@ interface LoginOptions {
   readonly store?: Store;
 }
 
-/** What was sent. `browser` is the id that a cookie proves, for this account only. */
+/** The fields of a login. `browser` is the id that a cookie proves, for this account only. */
 interface Attempt {
   readonly account: string;
   readonly password: string;
@@ -27,7 +27,8 @@ export function login(check: Check, { secret, networkOf, clock, store }: LoginOp
   const attempts = new WeakMap<Request, Promise<Attempt>>();
   const shared = { clock, store, refundWhen: ({ status }: { status: number }) => status !== 401 }; // only a wrong password costs
 
-  // Each browser that logged in before has five guesses and five an hour; each network of other browsers has as many.
+  // Each browser that logged in before has 5 guesses at once and 5 per hour. Each network of other browsers has the
+  // same.
   const place = rateLimit({
     ...shared,
     policy: { name: "login-place", capacity: 5, refill: perHour(5) },
@@ -36,7 +37,7 @@ export function login(check: Check, { secret, networkOf, clock, store }: LoginOp
       return browser === undefined ? ["network", account, networkOf(request)] : ["browser", account, browser];
     },
   });
-  // All browsers that are not known have 20 guesses at an account together. Those that are known are not slowed by them.
+  // All unknown browsers together have 20 guesses at an account. They do not slow down known browsers.
   const strangers = rateLimit({
     ...shared,
     policy: { name: "login-strangers", capacity: 20, refill: perHour(20) },
@@ -58,7 +59,7 @@ export function login(check: Check, { secret, networkOf, clock, store }: LoginOp
     return createHmac("sha256", secret).update(JSON.stringify([account, browser])).digest("base64url");
   }
 
-  /** Reads the body once for all that ask. */
+  /** Reads the body once. Later calls get the same result. */
   function read(request: Request): Promise<Attempt> {
     const attempt = attempts.get(request) ?? parse(request);
     attempts.set(request, attempt);
@@ -67,7 +68,7 @@ export function login(check: Check, { secret, networkOf, clock, store }: LoginOp
 
   async function parse(request: Request): Promise<Attempt> {
     const form = new URLSearchParams(await request.text());
-    const account = (form.get("account") ?? "").normalize("NFKC").trim().toLowerCase(); // or each spelling would have guesses of its own
+    const account = (form.get("account") ?? "").normalize("NFKC").trim().toLowerCase(); // otherwise each spelling would have its own guesses
     const [, browser = "", signature = ""] = /(?:^|; )__Host-browser=([\w-]+)\.([\w-]+)/.exec(request.headers.get("cookie") ?? "") ?? [];
     const known = equal(signature, sign(account, browser));
     return { account, password: form.get("password") ?? "", ...(known && { browser }) };

@@ -1,4 +1,6 @@
-/** A limited server that Prometheus can read: `npx tsx examples/metrics/main.ts`, then look at /inbox and at /metrics. */
+/**
+ * A limited server that Prometheus can read: `npx tsx examples/metrics/main.ts`, then look at /inbox and at /metrics.
+ */
 import { createServer, type Server } from "node:http";
 import { pathToFileURL } from "node:url";
 import { Registry } from "prom-client";
@@ -9,12 +11,12 @@ import { measureIn } from "./prometheus.js";
 // Stands in for your sign-in, which verifies what a caller sends.
 const users = new Map([["Bearer token-of-ann", "ann"]]);
 
-/** Answers /metrics with everything that was measured, and limits the rest. */
+/** Answers /metrics with all measurements, and limits all other paths. */
 export function buildServer(): Server {
   const registry = new Registry();
   const limited = rateLimit({
     policy: { name: "interactive", capacity: 3, refill: perSecond(1) },
-    key: (request) => ["user", users.get(request.headers.authorization ?? "")], // all who are not signed in share one bucket
+    key: (request) => ["user", users.get(request.headers.authorization ?? "")], // all callers that are not signed in share one bucket
     observe: createObserver(measureIn(registry)),
   });
   const inbox = limited((_, response) => void response.end("no news\n"));

@@ -1,6 +1,6 @@
 /**
- * What limiters do, as OpenTelemetry's metrics. Whoever calls is never among the attributes, so that their number is bounded:
- * policies, times what can become of a request.
+ * OpenTelemetry metrics of limiters. The caller is never an attribute, so the number of series is bounded: policies
+ * times outcomes.
  */
 import type { Attributes, Meter } from "@opentelemetry/api";
 import type { LimiterEvent } from "sluice";
@@ -8,13 +8,13 @@ import type { LimiterEvent } from "sluice";
 /** A listener for `createObserver`. One observer serves all limiters. */
 export function measureWith(meter: Meter): (event: LimiterEvent) => void {
   const decisions = meter.createCounter("sluice.decisions", {
-    description: "Requests that were decided, by what became of them.",
+    description: "Decisions about requests, by outcome.",
     unit: "{decision}",
   });
   const durations = meter.createHistogram("sluice.store.duration", {
-    description: "How long a decision waited for its store.",
+    description: "The time that a decision waited for its store.",
     unit: "s",
-    // Up to the deadline, which is 100 ms unless you change it, and a little beyond.
+    // Up to the timeout of the store, 100 ms by default, and a little beyond.
     advice: { explicitBucketBoundaries: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] },
   });
   const unavailable = meter.createUpDownCounter("sluice.store.unavailable", {
@@ -29,7 +29,7 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
     const attributes: Attributes = { ...policy, "sluice.outcome": outcome, "sluice.degraded": degraded };
     if (reason !== null) attributes["sluice.reason"] = reason;
     decisions.add(1, attributes);
-    // None with a store in memory; 0 for a denial that was remembered, for which no store was asked.
+    // No value with a store in memory. 0 for a remembered refusal, because no store was called.
     if (durationMs) durations.record(durationMs / 1_000, { ...policy, "sluice.degraded": degraded });
   };
 }

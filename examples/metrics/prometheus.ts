@@ -1,4 +1,4 @@
-/** What limiters do, as Prometheus' metrics. Whoever calls is never among the labels, so that there are few series. */
+/** Prometheus metrics of limiters. The caller is never a label, so that there are few series. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { LimiterEvent } from "sluice";
 
@@ -7,15 +7,15 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
   const registers = [registry];
   const decisions = new Counter({
     name: "sluice_decisions_total",
-    help: "Requests that were decided, by what became of them.",
+    help: "Decisions about requests, by outcome.",
     labelNames: ["policy", "outcome", "reason", "degraded"],
     registers,
   });
   const durations = new Histogram({
     name: "sluice_store_duration_seconds",
-    help: "How long a decision waited for its store.",
+    help: "The time that a decision waited for its store.",
     labelNames: ["policy", "degraded"],
-    // Up to the deadline, which is 100 ms unless you change it, and a little beyond.
+    // Up to the timeout of the store, 100 ms by default, and a little beyond.
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers,
   });
@@ -32,7 +32,7 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
     const { outcome, reason, durationMs } = event;
     const degraded = String(event.degraded);
     decisions.inc({ policy, outcome, reason: reason ?? "none", degraded });
-    // None with a store in memory; 0 for a denial that was remembered, for which no store was asked.
+    // No value with a store in memory. 0 for a remembered refusal, because no store was called.
     if (durationMs) durations.observe({ policy, degraded }, durationMs / 1_000);
   };
 }

@@ -1,17 +1,17 @@
 /**
- * The requests of a phone's app: three things that such apps do every day, and what the client makes of a 429.
+ * The requests of a phone's app: three things that such apps do every day, and how the client handles a 429.
  */
 import { countdown, createFetch, RateLimitedError, type ClientInit, type ClientOptions } from "sluice/client";
 
-/** What the app needs from its surroundings. */
+/** The inputs of the app. */
 export interface Surroundings {
   /** The server: examples/server, on any framework. */
   readonly url: string;
-  /** Who is signed in. The example server knows alice, bob and carol. */
+  /** The signed-in user. The example server knows alice, bob and carol. */
   readonly user: string;
   /** Shows a line. */
   readonly say: (line: string) => void;
-  /** Time and chance, for tests. */
+  /** The clock and the random numbers, for tests. */
   readonly timing?: Pick<ClientOptions, "clock" | "wallClock" | "sleep" | "random">;
 }
 
@@ -64,7 +64,7 @@ async function comeToForeground({ ask, sent, say }: App): Promise<void> {
   say(`  ${answers.length} answers, ${sent()} requests. Identical ones that were pending became one.`);
 }
 
-/** The user pulls the list down again and again. */
+/** The user pulls the list down ten times. */
 async function refreshInbox({ ask, sent, say }: App): Promise<void> {
   say("\nThe user pulls to refresh, ten times in a row.");
   const before = sent();

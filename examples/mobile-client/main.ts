@@ -1,6 +1,6 @@
 /**
- * A phone's app against the example server: `npm run mobile` starts both, `npm run mobile -- http://127.0.0.1:3000` uses a
- * server that runs already. It takes a few seconds. Read on in app.ts.
+ * A phone's app against the example server: `npm run mobile` starts both, `npm run mobile -- http://127.0.0.1:3000`
+ * uses a server that runs already. It takes a few seconds. The app is in app.ts.
  */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,5 @@
-// A refusal in the form that its caller reads: a page for browsers, GraphQL's errors for GraphQL, the problem document for the rest.
+// A refusal in the form that its caller reads: a page for browsers, GraphQL's errors for GraphQL, the problem document
+// for other callers.
 import express, { type Express, type Request, type Response } from "express";
 import type { Clock } from "sluice";
 import { decisionOf, rateLimit } from "sluice/express";

@@ -1,6 +1,6 @@
 /**
- * Redis goes away and comes back, and a limiter goes on: `npx tsx examples/outage/main.ts` starts a Redis of its own,
- * stops it under a few requests, and prints what callers are told.
+ * A limiter during an outage of Redis. `npx tsx examples/outage/main.ts` starts its own Redis, stops it during a few
+ * requests, and prints the responses.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { Redis } from "ioredis";
 import { createLimiter, createObserver, perSecond, type Decision } from "sluice";
 import { RedisStore } from "sluice/redis";
 
-/** Runs the story, and tells it line by line. `program` is the Redis or Valkey server to start. */
+/** Runs the outage, and prints it line by line. `program` is the Redis or Valkey server to start. */
 export async function tellOutage(tell: (line: string) => void, program = "redis-server"): Promise<void> {
   const port = await freePort();
   const server = await startRedis(program, port);
@@ -20,7 +20,7 @@ export async function tellOutage(tell: (line: string) => void, program = "redis-
     const limiter = createLimiter({
       policy: { name: "api", capacity: 10, refill: perSecond(1) },
       store: new RedisStore(client),
-      localShare: 0.2, // of ten tokens at one a second, two at one in five seconds
+      localShare: 0.2, // of 10 tokens at 1 per second, 2 at 1 per 5 seconds
       storeTimeoutMs: 250,
       breaker: { failures: 3, probeEveryMs: 200 },
       observe: createObserver((event) => {
@@ -32,8 +32,8 @@ export async function tellOutage(tell: (line: string) => void, program = "redis-
     await client.ping();
     tell(`up: ${inWords(await ask())}`);
 
-    server.kill("SIGSTOP"); // it accepts calls, and answers none
-    // Failures of one user alone would stop only that user's calls.
+    server.kill("SIGSTOP"); // it accepts calls, and answers no call
+    // Failures of a single user would stop only that user's calls.
     for (let i = 0; i < 6; i++) tell(`stopped: ${inWords(await ask(i % 2 === 0 ? "42" : "43"))}`);
 
     server.kill("SIGCONT");

@@ -1,8 +1,8 @@
-// A service before a language model: how many tokens an answer takes is known only when it has been written.
+// A service in front of a language model. The tokens of an answer are known only after it was written.
 import { createLimiter, perMinute, createReservations, type Clock, type Decision, type Reservation } from "sluice";
 import { toRetryAfter } from "sluice/http";
 
-/** Writes an answer word by word, and stops when its reader leaves. Throws when it cannot begin. */
+/** Writes an answer word by word, and stops when its reader disconnects. Throws when it cannot begin. */
 export type Model = (prompt: string, maxTokens: number) => AsyncGenerator<string, void>;
 
 interface ChatOptions {
@@ -19,7 +19,7 @@ export function chat(model: Model, { userOf, clock }: ChatOptions): (request: Re
   return async (request) => {
     const { prompt, maxTokens } = (await request.json()) as { prompt: string; maxTokens: number };
     const asked = prompt.split(" ").length; // a tokenizer of your own
-    const reservation = budget.reserve(["user", userOf(request)], asked + maxTokens); // the most that it can be
+    const reservation = budget.reserve(["user", userOf(request)], asked + maxTokens); // the largest possible cost
     if (!reservation.allowed) return refusal(reservation.decision);
     try {
       return new Response(streamOf(metered(model(prompt, maxTokens), reservation, asked)));
@@ -30,7 +30,10 @@ export function chat(model: Model, { userOf, clock }: ChatOptions): (request: Re
   };
 }
 
-/** The same words. Those that were written are paid for when they end, when the reader leaves and when the model breaks off. */
+/**
+ * The same words. The written words are charged in all three cases: the answer ends, the reader disconnects, or the
+ * model breaks off.
+ */
 async function* metered(words: AsyncIterable<string>, reservation: Reservation, asked: number): AsyncGenerator<string, void> {
   let used = asked;
   try {

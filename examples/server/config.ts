@@ -1,4 +1,7 @@
-/** The settings. Policies: defaults, over them a JSON file, over that environment variables. And what happens when the store fails. */
+/**
+ * The settings: the policies, and the response when the store fails. A JSON file overrides the default policies, and
+ * environment variables override the file.
+ */
 import { readFileSync } from "node:fs";
 import { definePolicy, type OnStoreError, type Policy } from "sluice";
 import { draft6, draft7, xRateLimit, type HeaderStyle } from "sluice/http";
@@ -8,15 +11,15 @@ export type Policies = Readonly<Record<PolicyName, Policy>>;
 
 type PolicyName = keyof typeof DEFAULTS;
 
-/** What a policy is made of here: `capacity` tokens at once, and `tokens` more every `everyMs` milliseconds. */
+/** The numbers of a policy: `capacity` tokens at once, and `tokens` more every `everyMs` milliseconds. */
 type Numbers = Record<"capacity" | "tokens" | "everyMs", number>;
 
 const DEFAULTS = {
-  // An app that comes back to the foreground asks for several things at once, then little.
+  // An app that comes back to the foreground sends several requests at once, then few.
   interactive: { capacity: 10, tokens: 2, everyMs: 1_000 },
   // Expensive work: a few in a row are fine, a loop is not.
   bulk: { capacity: 3, tokens: 1, everyMs: 10_000 },
-  // Abuse-sensitive: every code is a text message that somebody pays for and somebody may be guessing at.
+  // Abuse-sensitive: every code is a text message that costs money, and an attacker may guess codes.
   "login-code": { capacity: 3, tokens: 3, everyMs: 3_600_000 },
 } satisfies Record<string, Numbers>;
 
@@ -25,8 +28,8 @@ export class ConfigError extends Error {}
 
 /**
  * Reads the policies from `file` (`--config`, or else `SLUICE_CONFIG`), which looks like config.example.json, and from
- * variables such as `SLUICE_INTERACTIVE_CAPACITY`, `SLUICE_BULK_TOKENS` and `SLUICE_LOGIN_CODE_EVERY_MS`. Whatever is left out keeps
- * its default. Throws a {@link ConfigError} for anything wrong, unknown or misspelt.
+ * variables such as `SLUICE_INTERACTIVE_CAPACITY`, `SLUICE_BULK_TOKENS` and `SLUICE_LOGIN_CODE_EVERY_MS`. A missing
+ * setting keeps its default. Throws a {@link ConfigError} for anything wrong, unknown or misspelt.
  */
 export function readPolicies(env: NodeJS.ProcessEnv, file = env["SLUICE_CONFIG"]): Policies {
   const numbers = structuredClone(DEFAULTS);
@@ -44,7 +47,7 @@ export function readPolicies(env: NodeJS.ProcessEnv, file = env["SLUICE_CONFIG"]
   return { interactive: define("interactive"), bulk: define("bulk"), "login-code": define("login-code") };
 }
 
-/** How limits are told. What is left out is the library's default. */
+/** How responses state limits. A missing option has the library's default. */
 export interface Telling {
   readonly headers?: readonly HeaderStyle[];
   readonly retryAfter?: "seconds" | "http-date";
@@ -60,7 +63,10 @@ const STYLES = {
 const STYLE_NAMES = Object.keys(STYLES) as (keyof typeof STYLES)[];
 const FORMS = ["seconds", "http-date"] as const;
 
-/** Reads `SLUICE_HEADERS`, such as `triple,draft-11` or `none`, and `SLUICE_RETRY_AFTER`. Throws a {@link ConfigError} for anything wrong. */
+/**
+ * Reads `SLUICE_HEADERS`, such as `triple,draft-11` or `none`, and `SLUICE_RETRY_AFTER`. Throws a {@link ConfigError}
+ * for anything wrong.
+ */
 export function readTelling({ SLUICE_HEADERS: headers = "", SLUICE_RETRY_AFTER: retryAfter = "" }: NodeJS.ProcessEnv): Telling {
   const names = headers === "none" ? [] : headers.split(",");
   return {
@@ -75,7 +81,7 @@ function oneOf<T extends string>(variable: string, all: readonly T[], text: stri
   return found;
 }
 
-/** What callers meet when the store fails. What is left out is the library's default. */
+/** The behavior when the store fails. A missing option has the library's default. */
 export interface Failing {
   readonly onStoreError?: OnStoreError;
   readonly storeTimeoutMs?: number;
@@ -114,7 +120,7 @@ function takeFile(numbers: typeof DEFAULTS, file: string): void {
 
 function takeVariables(numbers: typeof DEFAULTS, env: NodeJS.ProcessEnv): void {
   for (const [variable, text] of Object.entries(env)) {
-    // Other variables that start with SLUICE_ are none of ours, but a misspelt policy must not be passed over in silence.
+    // Other variables that start with SLUICE_ do not belong to this server. But a misspelt policy must be reported.
     const [, place, unit] = /^SLUICE_(.+)_(CAPACITY|TOKENS|EVERY_MS)$/.exec(variable) ?? [];
     if (place === undefined) continue;
     const name = place.toLowerCase().replace("_", "-");
@@ -139,7 +145,7 @@ function parse(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The parser quotes the text around its complaint, line breaks and all.
+    // The parser's message quotes the text around the mistake, with its line breaks.
     throw new ConfigError(`${file}: Expected JSON, got ${(error as Error).message.replaceAll(/\s+/g, " ")}`);
   }
 }

@@ -34,7 +34,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
   });
 
   app.use((_, response) => send(response, notFound()));
-  // Express knows a handler of errors by its four parameters.
+  // Express recognizes an error handler by its four parameters.
   app.use((error: unknown, _request: Request, response: Response, next: NextFunction) => {
     if (response.headersSent) next(error);
     else send(response, failed(error));

@@ -6,17 +6,17 @@ import { codeReceiver, phoneOf } from "./phone.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 export const buildServer: BuildServer = async ({ policies, store, telling, failing, onDecision }) => {
-  // A path that cannot be decoded is an unknown one; Fastify would answer it in words of its own.
+  // A path that cannot be decoded counts as unknown. Fastify would send its own message.
   const app = Fastify({ frameworkErrors: (_error, _request, reply) => send(reply, notFound()) });
   app.setNotFoundHandler((_, reply) => send(reply, notFound()));
   app.setErrorHandler((error, _, reply) => send(reply, failed(error)));
-  // No body is refused for its type. The one that is read, phone.ts reads.
+  // No body is refused because of its type. Only phone.ts reads a body.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _body, done) => done(null));
 
   app.get("/health", (_, reply) => send(reply, health()));
 
-  // In a scope of its own, so that neither /health nor unknown routes are limited.
+  // In a separate scope, so that /health and unknown routes are not limited.
   await app.register(async (limited) => {
     await limited.register(rateLimit, {
       policy: policies.interactive,

@@ -33,7 +33,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
 
   app.notFound((c) => send(c, notFound()));
   app.onError((error, c) => send(c, failed(error)));
-  // By itself it makes a server of node:http; its type speaks of HTTP/2 servers too.
+  // By default it makes a server of node:http. Its type also allows HTTP/2 servers.
   return createAdaptorServer({ fetch: app.fetch }) as Server;
 };
 

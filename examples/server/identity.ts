@@ -1,4 +1,4 @@
-/** Who is calling: the key that most budgets hang on. Never the IP address, which a whole café may share. */
+/** The caller's identity: the key of most budgets. Never the IP address, which all guests of a café may share. */
 import type { Key } from "sluice";
 import type { Problem } from "sluice/http";
 
@@ -6,14 +6,12 @@ import type { Problem } from "sluice/http";
 export const DEMO_USERS: ReadonlySet<string> = new Set(["alice", "bob", "carol"]);
 
 /**
- * The caller's key, or null for a caller that nobody knows.
+ * The caller's key, or null for an unknown caller. A wrong token gives null even with a device id, because its sender
+ * claims to be a user. The two-part keys separate a user and a device of the same name.
  *
- * A token that is wrong is not forgiven for the sake of a device id: its sender claims to be somebody. The two-part keys
- * keep a user and a device of the same name apart.
- *
- * The contract asks for device ids. A device id is a name that the client picks: a client that makes up another one gets
- * another budget, so it limits honest apps and no abuser. A real service issues ids in a signed token, or puts a second
- * limit behind them, as phone.ts does for login codes.
+ * The contract asks for device ids. A device id is a name that the client picks. A client that makes up another id gets
+ * another budget, so the limit stops honest apps and no attacker. A real service issues ids in a signed token, or puts
+ * a second limit behind them, as phone.ts does for login codes.
  */
 export function identify(headers: Readonly<Record<string, string | string[] | undefined>>): Key | null {
   const { authorization, "x-device-id": device } = headers;
@@ -24,7 +22,7 @@ export function identify(headers: Readonly<Record<string, string | string[] | un
   return device !== undefined && device !== "" ? ["device", String(device)] : null;
 }
 
-/** The body of every refusal; the one for unknown callers says what would help. */
+/** The body of every refusal. For unknown callers it says which header to send. */
 export function explainRefusal(problem: Problem): Problem {
   if (problem.status !== 401) return problem;
   const message = `Send "Authorization: Bearer <user>", where <user> is ${[...DEMO_USERS].join(", ")}, or "X-Device-Id: <any>".`;

@@ -1,4 +1,4 @@
-/** The live page at `/`: its files, the level of a bucket, a policy to play with, and an outage of the store. */
+/** The live page at `/`: its files, the level of a bucket, a policy to change, and an outage of the store. */
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
@@ -7,18 +7,18 @@ import { rateLimit } from "sluice/node";
 import type { Failing, Policies, Telling } from "./config.js";
 import { DEMO_USERS, explainRefusal, identify } from "./identity.js";
 
-/** What the page needs of the server that it belongs to. */
+/** The functions of the server that the page needs. */
 export interface LiveSetup {
   readonly policies: Policies;
   readonly store: Store;
   readonly telling: Telling;
   readonly failing: Failing;
   readonly onDecision: (decision: Decision, request: IncomingMessage) => void;
-  /** Takes the store away, or brings it back. Null for a store that cannot be taken away. */
+  /** Makes the store unavailable, or available again. Null for a store that cannot fail. */
   readonly setOutage: ((isOut: boolean) => Promise<void>) | null;
 }
 
-/** What the page is told of the server. */
+/** The facts about the server that the page shows. */
 export interface Facts {
   readonly users: readonly string[];
   readonly policies: ReadonlyArray<{ readonly name: string; readonly capacity: number; readonly tokens: number; readonly everyMs: number }>;
@@ -31,7 +31,7 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/": ["index.html", "text/html; charset=utf-8"],
   "/live/style.css": ["style.css", "text/css; charset=utf-8"],
 };
-// The page asks no other server, and a browser holds it to that.
+// The page calls no other server, and the browser enforces it.
 const PAGE_FIELDS = { "Content-Security-Policy": "default-src 'self'; img-src data:", "Cache-Control": "no-cache" };
 
 /** Answers the page's own paths before the framework sees a request. Call it before the server listens. */
@@ -88,7 +88,7 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
   }
   return routes;
 
-  /** Tokens with their fraction, and what a refill of all takes. */
+  /** Tokens with their fraction, and the time of a full refill. */
   async function levelOf(request: IncomingMessage, url: URL): Promise<object> {
     const policy = policyOf(url.searchParams.get("policy"));
     const phone = url.searchParams.get("phone");
@@ -107,7 +107,7 @@ function factsOf(policies: readonly Policy[], canFail: boolean): Facts {
 
 let script: Promise<string> | undefined;
 
-/** The page's program, with the client of this package, as one file. Made when it is first asked for. */
+/** The page's program, with the client of this package, as one file. It is built at the first request for it. */
 function pageScript(): Promise<string> {
   return (script ??= bundlePage());
 }
@@ -119,7 +119,7 @@ async function bundlePage(): Promise<string> {
   return (outputFiles[0] as { text: string }).text;
 }
 
-/** The folder of the page's files, also when this program was bundled into another folder. */
+/** The folder of the page's files, even if this program was bundled into another folder. */
 function pageFolder(): URL {
   for (let at = new URL("./", import.meta.url); ; at = new URL("../", at)) {
     const here = new URL("examples/server/page/", at);

@@ -1,4 +1,4 @@
-/** One line of JSON for each request, when its response is done. It tells what was decided and never about whom. */
+/** One line of JSON for each request, when its response is done. It has the decision, and never the caller. */
 import type { IncomingMessage, Server } from "node:http";
 import type { Decision } from "sluice";
 
@@ -11,12 +11,12 @@ export class RequestLog {
     this.#write = write;
   }
 
-  /** Remembers what was decided for a request until its line is written. */
+  /** Remembers the decision about a request until its line is written. */
   readonly onDecision = (decision: Decision, request: IncomingMessage): void => {
     this.#decisions.set(request, decision);
   };
 
-  /** Follows all requests of a server. Below any framework, so that all of them log alike. */
+  /** Follows all requests of a server. It works below the framework, so that all frameworks log the same lines. */
   follow(server: Server): void {
     server.prependListener("request", (request, response) => {
       const started = performance.now();
@@ -31,7 +31,7 @@ export class RequestLog {
           policy: decision?.policy ?? null,
           remaining: decision?.remaining ?? null,
           retryAfterMs: decision?.retryAfterMs ?? null,
-          // The client went away before the response was complete.
+          // The client disconnected before the response was complete.
           ...(response.writableFinished ? {} : { aborted: true }),
         });
       });

@@ -1,8 +1,7 @@
 /**
  * The example server: `npm start`, or `npm start -- --framework express --store redis`.
  *
- * Read on in service.ts (what it answers), then in the file of your framework (how it is limited) and in store.ts (where
- * the buckets live).
+ * Next, read service.ts (the responses), the file of your framework (the limits) and store.ts (the buckets).
  */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -28,7 +27,7 @@ const USAGE = `npm start -- [--framework node|express|fastify|hono] [--store mem
   SLUICE_REDIS_URL, SLUICE_POSTGRES_URL
                    the store's server: redis://127.0.0.1:6379 and postgres://postgres@127.0.0.1:5432/postgres by default`;
 
-// Only the chosen one is loaded.
+// Only the chosen framework is loaded.
 const FRAMEWORKS: Record<string, () => Promise<{ buildServer: BuildServer }>> = {
   node: () => import("./node.js"),
   express: () => import("./express.js"),
@@ -39,7 +38,7 @@ const FRAMEWORKS: Record<string, () => Promise<{ buildServer: BuildServer }>> = 
 try {
   await main();
 } catch (error) {
-  // Wrong settings are ours (ConfigError) or the library's own complaint about a policy (RangeError); the rest are bugs.
+  // Wrong settings throw a ConfigError here, or a RangeError of the library for a policy. All other errors are bugs.
   if (!(error instanceof ConfigError || error instanceof RangeError)) throw error;
   console.error(error.message);
   process.exitCode = 2;
@@ -61,7 +60,7 @@ async function main(): Promise<void> {
   try {
     await serve(load, opened, { policies, failing }, log, { port, title: `${framework}, ${store}` });
   } catch (error) {
-    await opened.close(); // or else its connections would keep the process alive
+    await opened.close(); // otherwise its connections would keep the process alive
     throw error;
   }
 }
@@ -91,7 +90,7 @@ async function serve(
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
-      // The last request is answered before the store goes. With nothing left to do, the process ends by itself, with 0.
+      // The last request is answered before the store closes. Then the process ends by itself, with exit code 0.
       void (ended ??= stop().then(close));
       log.write({ event: "stopping", signal });
     });

@@ -41,7 +41,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
   return createServer((request, response) => void answer(request, response));
 };
 
-// Node leaves the body out by itself when it answers HEAD.
+// Node omits the body of a response to HEAD by itself.
 function send(response: ServerResponse, { status, body }: Answer): void {
   if (response.headersSent) return void response.destroy();
   const text = JSON.stringify(body);

@@ -1,4 +1,4 @@
-/** Which phone number a login code goes to. Its budget hangs on that number, because a caller can make up any device. */
+/** The phone number that a login code goes to. It is the key of the budget, because a caller can make up any device. */
 import type { IncomingMessage } from "node:http";
 import type { Key } from "sluice";
 import { identify } from "./identity.js";
@@ -18,10 +18,9 @@ export function phoneOf(request: IncomingMessage): Promise<string | null> {
 }
 
 /**
- * The key of a request for a code: the number, whichever device asks. So a number gets as many messages as the policy
- * allows, and made-up devices get no more. Null for an unknown caller. Without a number the caller is charged, for a 400.
- *
- * Messages to many numbers need another limit, such as one by address.
+ * The key of a request for a code: the number, for any device. So a number gets as many messages as the policy allows,
+ * and made-up devices get no more. Null for an unknown caller. A request without a number is charged to its caller, and
+ * gets a 400. Messages to many numbers need another limit, such as one by address.
  */
 export async function codeReceiver(request: IncomingMessage): Promise<Key | null> {
   const caller = identify(request.headers);
@@ -33,7 +32,7 @@ export async function codeReceiver(request: IncomingMessage): Promise<Key | null
 async function readPhone(request: IncomingMessage): Promise<string | null> {
   let text = "";
   try {
-    // Leaving the loop early must not close the connection, which has to carry the answer.
+    // Leaving the loop early must not close the connection, because it carries the response.
     for await (const chunk of request.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
       text += chunk as string;
       if (text.length > LONGEST_BODY) return null;
@@ -42,8 +41,8 @@ async function readPhone(request: IncomingMessage): Promise<string | null> {
     const digits = typeof phone === "string" ? phone.replaceAll(/[\s().-]/g, "") : "";
     return /^\+[1-9]\d{6,14}$/.test(digits) ? digits : null;
   } catch {
-    return null; // no JSON, or the client went away
+    return null; // not JSON, or the client disconnected
   } finally {
-    request.resume(); // the rest of a long body is thrown away
+    request.resume(); // the rest of a long body is dropped
   }
 }

@@ -1,18 +1,18 @@
-/** What the service answers, whichever framework carries it, and what a server of it is built from. */
+/** The responses of the service, the same on every framework, and the parts of a server. */
 import type { IncomingMessage, Server } from "node:http";
 import type { Decision, Store } from "sluice";
 import type { Failing, Policies, Telling } from "./config.js";
 
-/** What a framework's file needs in order to build a server. */
+/** The inputs of a framework's file. */
 interface Setup {
   readonly policies: Policies;
-  /** Where the buckets live. One store for all policies: a bucket is known by its policy's name and its key. */
+  /** The store of the buckets, one for all policies: a policy's name and a key identify a bucket. */
   readonly store: Store;
-  /** How limits are told. Default: the library's. */
+  /** How responses state limits. Default: the library's. */
   readonly telling?: Telling;
-  /** What callers meet when the store fails. */
+  /** The behavior when the store fails. */
   readonly failing?: Failing;
-  /** Hears every decision, for the log. */
+  /** Called with every decision, for the log. */
   readonly onDecision: (decision: Decision, request: IncomingMessage) => void;
 }
 
@@ -46,12 +46,12 @@ export function sendLoginCode(number: string | null): Answer {
   return { status: 400, body: { code: "invalid_phone", message: 'Send {"phone": "+<country code and number>"}.' } };
 }
 
-/** Everything else, wrong methods included. Not limited: there is nothing here to protect. */
+/** All other requests, including wrong methods. They are not limited, because there is nothing to protect. */
 export function notFound(): Answer {
   return { status: 404, body: { code: "not_found", message: "Try GET /health, GET /inbox, POST /exports or POST /login/code." } };
 }
 
-/** A bug of ours. The caller learns that it was not their fault, and nothing else. */
+/** A bug of this service. The caller learns only that the fault is the server's. */
 export function failed(error: unknown): Answer {
   console.error(error);
   return { status: 500, body: { code: "internal_error", message: "Something went wrong on our side." } };

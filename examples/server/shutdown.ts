@@ -1,9 +1,10 @@
-/** Stopping without cutting anybody off. */
+/** Stops a server without breaking off a request. */
 import type { Server, ServerResponse } from "node:http";
 
 /**
- * Returns a function that stops the server: no new connections, requests in flight are finished. It resolves when the last
- * one is done, or has been cut off after `graceMs` milliseconds (default 10 000). Call this before the server listens.
+ * Returns a function that stops the server: no new connections, requests in flight are finished. It resolves when the
+ * last one is done, or has been cut off after `graceMs` milliseconds (default 10 000). Call this before the server
+ * listens.
  */
 export function makeStop(server: Server, graceMs = 10_000): () => Promise<void> {
   const inFlight = new Set<ServerResponse>();

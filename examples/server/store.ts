@@ -1,22 +1,22 @@
-/** Where the buckets live: in this process, or in a server that several processes share. */
+/** The store of the buckets: in this process, or in a server that several processes share. */
 import { MemoryStore, type Store } from "sluice";
 import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
 import { ConfigError } from "./config.js";
 
-/** A store, and how to let go of what it talks through. */
+/** A store, and functions for its connection. */
 export interface OpenStore {
   readonly store: Store;
   readonly close: () => Promise<unknown>;
-  /** Loses the connection, or makes it again: an outage for the live page to show. */
+  /** Closes the connection, or opens it again: an outage for the live page. */
   readonly setOutage?: (isOut: boolean) => Promise<void>;
 }
 
-/** What a store is opened with. */
+/** The arguments for opening a store. */
 interface Opening {
   /** The server's URL. */
   readonly url: string;
-  /** Hears of a connection that was lost later on; the client makes another by itself. */
+  /** Called when the connection is lost later. The client reconnects by itself. */
   readonly onError: (error: Error) => void;
 }
 
@@ -27,8 +27,8 @@ const STORES: Record<string, { variable?: string; url?: string; open: (opening: 
 };
 
 /**
- * Connects to the store of that name and resolves when it answers. Throws a {@link ConfigError} when the name is unknown,
- * the client's package is not installed, or the server cannot be reached.
+ * Connects to the store of that name and resolves when it answers. Throws a {@link ConfigError} when the name is
+ * unknown, the client's package is not installed, or the server cannot be reached.
  */
 export async function openStore(name: string, env: NodeJS.ProcessEnv, onError: Opening["onError"]): Promise<OpenStore> {
   const known = Object.hasOwn(STORES, name) ? STORES[name] : undefined;
@@ -38,14 +38,14 @@ export async function openStore(name: string, env: NodeJS.ProcessEnv, onError: O
     return await open({ url: (variable === undefined ? undefined : env[variable]) || url, onError });
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    // Whoever set a URL knows it, password and all; it has no place in a log.
+    // A URL may contain a password, so it must not appear in a log.
     throw new ConfigError(`Cannot use the store "${name}": ${reason(error)}. Start its server, or set ${variable} to the URL of another.`);
   }
 }
 
 async function openRedis({ url, onError }: Opening): Promise<OpenStore> {
   const { Redis } = await load("ioredis", () => import("ioredis"));
-  // A request is worth less than the wait for a server that is away: a call fails with the first attempt to connect again.
+  // A request must not wait for a server that is down: a call fails with the first attempt to reconnect.
   const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, connectTimeout: 1_000, commandTimeout: 1_000, disconnectTimeout: 100 });
   let failed: Error | undefined;
   client.on("error", (error: Error) => (failed = error));
@@ -54,7 +54,7 @@ async function openRedis({ url, onError }: Opening): Promise<OpenStore> {
     await client.ping();
   } catch (error) {
     client.disconnect();
-    throw failed ?? error; // the first says why, the other that there is no connection
+    throw failed ?? error; // the first event has the reason, the second says that there is no connection
   }
   client.on("error", onError);
   return {
@@ -91,7 +91,7 @@ async function load<T>(name: string, load: () => Promise<T>): Promise<T> {
   }
 }
 
-// Where a name has several addresses and none answers, the complaints are inside and the message is empty.
+// If a name has several addresses and none answers, the message is empty and the reasons are in `errors`.
 function reason(error: unknown): string {
   const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];
   return (first?.message ?? "no answer").replace(/\.$/, "");

@@ -1,11 +1,12 @@
-// Smaller numbers on trial behind those in force: nobody is refused by them, and it is counted who would be.
+// Smaller numbers on trial behind the enforced ones. They refuse no request, and count the requests that they would
+// refuse.
 import { perSecond, type Clock } from "sluice";
 import { rateLimit } from "sluice/web";
 
-/** A service, and what its trial has found out. */
+/** A service, and the results of its trial. */
 export interface Trial {
   readonly fetch: (request: Request) => Promise<Response>;
-  /** How many requests the trial saw, and how many of each caller it would have refused. */
+  /** The number of requests that the trial saw, and the number that it would have refused, by caller. */
   report(): { readonly seen: number; readonly refused: ReadonlyMap<string, number> };
 }
 
@@ -15,9 +16,9 @@ interface TrialOptions {
   readonly clock?: Clock;
 }
 
-/** Answers each user within 10 requests at once, and tries 4. */
+/** Allows each user 10 requests at once, and tries 4. */
 export function serviceOnTrial(answer: (request: Request) => Response, { userOf, clock }: TrialOptions): Trial {
-  const refused = new Map<string, number>(); // in earnest: a store of your own, or a bounded map
+  const refused = new Map<string, number>(); // in production: your own store, or a bounded map
   let seen = 0;
 
   const inForce = rateLimit({
@@ -26,7 +27,7 @@ export function serviceOnTrial(answer: (request: Request) => Response, { userOf,
     clock,
   });
   const onTrial = rateLimit({
-    policy: { name: "api-smaller", capacity: 4, refill: perSecond(2) }, // another name: buckets of its own
+    policy: { name: "api-smaller", capacity: 4, refill: perSecond(2) }, // another name, so separate buckets
     key: (request) => ["user", userOf(request)],
     shadow: true,
     clock,

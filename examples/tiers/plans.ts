@@ -1,4 +1,5 @@
-// Plans whose numbers change while the service runs, and users who change their plan. No bucket starts again.
+// Plans whose numbers change while the service runs, and users that change their plan. Every bucket keeps its spent
+// tokens.
 import { definePolicy, perSecond, type Clock, type Policy, type Tier } from "sluice";
 import { rateLimit } from "sluice/web";
 
@@ -8,16 +9,22 @@ interface Plan {
   readonly perSecond: number;
 }
 
-/** A service, and the switches that an administrator has. */
+/** A service, and the functions of an administrator. */
 export interface Service {
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Other numbers for a plan, from the next request on. Throws a TypeError or RangeError for impossible ones, which changes nothing. */
+  /**
+   * Changes the numbers of a plan, from the next request on. Throws a TypeError or RangeError for impossible numbers,
+   * and then changes nothing.
+   */
   setPlan(plan: string, numbers: Plan | "unlimited" | "blocked"): void;
-  /** Another plan for a user, from the next request on: "free", with which each user begins, "pro", "enterprise" or "banned". */
+  /**
+   * Changes the plan of a user, from the next request on: "free", with which each user begins, "pro", "enterprise" or
+   * "banned".
+   */
   setUser(user: string, plan: string): void;
 }
 
-// One name for all plans: a bucket is known by the policy's name and the key, so it stays when the plan changes.
+// One name for all plans: the policy's name and the key identify a bucket, so it stays when the plan changes.
 const toPolicy = (numbers: Plan): Policy => definePolicy({ name: "api", capacity: numbers.capacity, refill: perSecond(numbers.perSecond) });
 
 interface ServiceOptions {
@@ -26,7 +33,7 @@ interface ServiceOptions {
   readonly clock?: Clock;
 }
 
-/** Answers users by the plan that they have at the moment. */
+/** Limits each user by the user's current plan. */
 export function serviceWithPlans(answer: (request: Request) => Response, { userOf, clock }: ServiceOptions): Service {
   const free = toPolicy({ capacity: 5, perSecond: 1 });
   const tiers = new Map<string, Tier>([
@@ -46,7 +53,7 @@ export function serviceWithPlans(answer: (request: Request) => Response, { userO
 
   return {
     fetch: async (request) => handle(request),
-    setPlan: (plan, numbers) => void tiers.set(plan, typeof numbers === "string" ? numbers : toPolicy(numbers)), // made once for a change, not for each request
+    setPlan: (plan, numbers) => void tiers.set(plan, typeof numbers === "string" ? numbers : toPolicy(numbers)), // made once per change, not per request
     setUser: (user, plan) => void users.set(user, plan),
   };
 }

@@ -1,14 +1,17 @@
-// A service whose requests have to fit into three budgets at once: the user's, their tenant's and that of the whole service.
+// A service whose requests must fit into three budgets at once: the user's, the tenant's and the whole service's.
 import { combine, createLimiter, MemoryStore, perSecond, type Store } from "sluice";
 import { retryAfterSeconds } from "sluice/http";
 
-/** Who asks, as your own authentication has it. */
+/** The caller, as your authentication verified it. */
 export interface Caller {
   readonly user: string;
   readonly tenant: string;
 }
 
-/** Answers a caller. Over one store, such as a RedisStore for several processes, all three are charged in one step. */
+/**
+ * Answers a caller. Over one store, such as a RedisStore for several processes, all three budgets are charged in one
+ * step.
+ */
 export function messages(store: Store = new MemoryStore()): (caller: Caller) => Promise<Response> {
   const user = createLimiter({ policy: { name: "user", capacity: 5, refill: perSecond(1) }, store });
   const tenant = createLimiter({ policy: { name: "tenant", capacity: 12, refill: perSecond(4) }, store });
@@ -18,7 +21,7 @@ export function messages(store: Store = new MemoryStore()): (caller: Caller) => 
   return async (caller) => {
     const decision = await every.consume([["user", caller.tenant, caller.user], ["tenant", caller.tenant], "service"]);
     if (decision.allowed) return Response.json({ messages: [] });
-    // A service that is full, or has lost its store, is not the caller's fault.
+    // A full service, or a store that fails, is not the caller's fault.
     const status = decision.reason === "store_unavailable" || decision.policy === "service" ? 503 : 429;
     const headers = { "Retry-After": String(retryAfterSeconds(decision)) };
     return Response.json({ refusedBy: decision.policy }, { status, headers });

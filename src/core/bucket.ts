@@ -80,8 +80,8 @@ export function isStale(bucket: Bucket, limit: Limit, now: number): boolean {
   return bucket.spent > 0 && isImpossible(bucket, limit, now);
 }
 
-// A record more than one full refill ahead of the clock is brought to now, for waiting it out would take too long. What
-// it has spent stays: counting it as full would lift a fine.
+// A record more than one full refill ahead of the clock is brought to now, because waiting for that instant would take
+// too long. Its spent units stay: counting it as full would lift a fine.
 function isImpossible(bucket: Bucket, limit: Limit, now: number): boolean {
   return bucket.at - now > limit.fullMs;
 }

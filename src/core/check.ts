@@ -7,12 +7,12 @@ export function show(value: unknown): string {
   return Object(value) === value ? "an object" : String(value);
 }
 
-/** The message for a wrong value: what was expected, then what came. */
+/** The message for a wrong value: the expected value, then the value that came. */
 export function expected(name: string, what: string, got: unknown): string {
   return `Expected \`${name}\` to be ${what}, got ${show(got)}`;
 }
 
-/** The error for a policy that definePolicy did not make, such as a copy, which lacks what the arithmetic needs. */
+/** The error for a policy that definePolicy did not make, such as a copy, which lacks the computed numbers. */
 export function notDefined(policy: unknown, name = "policy", what = "made by definePolicy"): TypeError {
   return new TypeError(`${expected(name, what, policy)}. Pass a copy to definePolicy first.`);
 }

@@ -2,13 +2,13 @@ import { wholeNumber } from "./check.js";
 import { costAt, simplest, type Costs } from "./limit.js";
 import type { Policy } from "./policy.js";
 
-/** What a call takes: whole tokens of every limit, or of each limit by its name, such as `{ tokens: 2_000 }`. */
+/** The cost of a call: whole tokens for every limit, or for each limit by its name, such as `{ tokens: 2_000 }`. */
 export type Cost = number | Readonly<Record<string, number>>;
 
 /**
  * Checks the cost of a request. A limit that it does not name costs its own `cost`, 1 by default; so does every limit
- * when `cost` is undefined. Throws a TypeError or RangeError for a number that is not whole and for the name of no
- * limit.
+ * when `cost` is undefined. Throws a TypeError or RangeError for a number that is not whole, and for an unknown limit
+ * name.
  */
 export function parseCost(policy: Policy, cost: Cost | undefined, name = "cost"): Costs {
   if (cost === undefined) return policy.ownCosts;
@@ -32,7 +32,7 @@ function byName(policy: Policy, given: Readonly<Record<string, number>>, name: s
   return simplest(policy.limits.map((limit, i) => (Object.hasOwn(given, limit.name) ? wholeNumber(`${name}.${limit.name}`, given[limit.name]) : costAt(others, i))));
 }
 
-/** Makes costs of what `change` makes of the cost of each limit. */
+/** Returns costs with `change` applied to the cost of each limit. */
 export function mapCosts(policy: Policy, costs: Costs, change: (cost: number, position: number) => number): Costs {
   return simplest(policy.limits.map((_, i) => change(costAt(costs, i), i)));
 }

@@ -20,7 +20,7 @@ export interface Reading {
   readonly resetMs: number;
 }
 
-/** What every decision carries, allowed or refused. It is plain data and never changes afterwards. */
+/** The properties of every decision, allowed or refused. It is plain data and never changes afterwards. */
 export interface DecisionFacts extends Reading {
   /** The policy's name. */
   readonly policy: string;

@@ -127,7 +127,7 @@ function greatestCommonDivisor(a: number, b: number): number {
  */
 export type Costs = number | readonly number[];
 
-/** What the limit at `position` of a policy costs. */
+/** The cost of the limit at `position` of a policy. */
 export function costAt(costs: Costs, position: number): number {
   return typeof costs === "number" ? costs : (costs[position] as number);
 }

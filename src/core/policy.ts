@@ -29,8 +29,8 @@ export interface ManyLimitsPolicy {
 }
 
 /**
- * A checked, frozen policy, made by {@link definePolicy}. It is plain data: what `structuredClone`, JSON or RPC make of
- * it, {@link definePolicy} takes back.
+ * A checked, frozen policy, made by {@link definePolicy}. It is plain data: {@link definePolicy} accepts a copy made by
+ * `structuredClone`, JSON or RPC.
  */
 export interface Policy {
   /** Unique among the policies of one store. */
@@ -39,7 +39,7 @@ export interface Policy {
   readonly limits: readonly [Limit, ...Limit[]];
   /** The smallest capacity among the limits. A request that costs more can never succeed. */
   readonly maxCost: number;
-  /** What a request costs that says nothing else: the `cost` of each limit. */
+  /** The default cost of a request: the `cost` of each limit. */
   readonly ownCosts: Costs;
 }
 
@@ -61,7 +61,7 @@ export function isPolicy(value: unknown): value is Policy {
 /**
  * Returns a checked, frozen policy. Define each policy once, not per request: checking costs more than deciding.
  *
- * Returns a policy that is already defined unchanged, and defines a copy of one anew, such as a message to another
+ * Returns a policy that is already defined unchanged. Defines a copy again, such as one from a message to another
  * worker. Throws a TypeError or RangeError that names the wrong part.
  * @example
  * const interactive = definePolicy({ name: "interactive", capacity: 30, refill: perSecond(5) });

@@ -15,8 +15,8 @@ export const BLOCK_LIMIT: Limit = {
 };
 
 /**
- * Milliseconds that a block has left. A clock that stepped back leaves the block's end where it was, unless the record
- * is further ahead than the block is long: then it is brought to now.
+ * Milliseconds that a block has left. A clock that stepped back leaves the block's end where it was. If the record is
+ * further ahead than the block is long, it is brought to now.
  */
 export function blockLeft({ spent, at }: Bucket, now: number): number {
   const ahead = at - now;
@@ -41,7 +41,7 @@ export function extendBlock(block: Bucket, forMs: number, now: number): void {
 }
 
 /**
- * All that is stored about one key under one policy name: a bucket for each limit that is not full, by the limit's
+ * The stored data of one key under one policy name. It has a bucket for each limit that is not full, by the limit's
  * name, and a block under `"!"`. A limit without a bucket is full. Limits that a policy lacks belong to another version
  * of it; their buckets stay.
  */
@@ -54,7 +54,7 @@ export interface RecordsDecision {
 }
 
 /**
- * What `consume` of a store does: decides, and changes `records` in place. While a block lasts, everything is refused.
+ * Implements `consume` of a store: decides, and changes `records` in place. While a block lasts, it refuses every call.
  *
  * A refusal changes only records that were counted in other numbers than those of `policy` (law L14), and records too
  * far ahead of the clock (law L6).
@@ -81,8 +81,8 @@ export function peekRecords(records: Records, policy: Policy, costs: Costs, now:
 }
 
 /**
- * Takes so many tokens of each limit, or gives back those below 0. Returns false and changes nothing when a limit would
- * have more than 2^53 - 1 units spent.
+ * Takes the given tokens of each limit, or gives tokens back for a number below 0. Returns false and changes nothing
+ * when a limit would have more than 2^53 - 1 units spent.
  */
 export function adjustRecords(records: Records, policy: Policy, changes: Costs, now: number): boolean {
   const buckets = bucketsOf(records, policy);
@@ -91,7 +91,7 @@ export function adjustRecords(records: Records, policy: Policy, changes: Costs, 
   return done;
 }
 
-/** Blocks the key for `forMs`, or for what an earlier block has left if that is more. */
+/** Blocks the key for `forMs`, or for the rest of an earlier block if that is longer. */
 export function blockRecords(records: Records, forMs: number, now: number): void {
   const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
   extendBlock(block, forMs, now);

@@ -4,7 +4,8 @@ import { readings, type Decision } from "./decision.js";
 import type { Policy } from "./policy.js";
 
 /**
- * What a decision took, or would have taken, from each limit of `policy`: by name, because versions differ in order.
+ * The tokens that a decision took, or would have taken, from each limit of `policy`. By name, because versions differ
+ * in order.
  */
 export function costsOf(decision: Decision, policy: Policy): Costs {
   const all = readings(decision);
@@ -12,8 +13,8 @@ export function costsOf(decision: Decision, policy: Policy): Costs {
 }
 
 /**
- * The part of `tokens` that a decision under `policy` took `ageMs` ago and that has not refilled by itself yet, for
- * each limit, rounded up. An unknown age (NaN) counts as 0.
+ * The part of `tokens` that has not refilled by itself yet, for each limit, rounded up. A decision under `policy` took
+ * the tokens `ageMs` ago. An unknown age (NaN) counts as 0.
  *
  * Giving back what has refilled would mint tokens (law L1), and a short limit refills long before a long one. The
  * refill is computed as if nothing else was charged since, when most refills. So each call mints less than one token.

@@ -9,7 +9,7 @@ import type { Fallback } from "./fallback.js";
 import type { ServerClock } from "./server-clock.js";
 import type { StoreWarnings } from "./store-warnings.js";
 
-/** What the calls of one guard share. */
+/** The objects that the calls of one guard share. */
 export interface CallSetup {
   readonly timeoutMs: number;
   readonly breaker: CircuitBreaker;
@@ -24,7 +24,7 @@ export interface CallSetup {
 /** Sends a `consume` and tells `call` the outcome. */
 export type StartConsume = (policy: Policy, key: string, costs: Costs, call: PendingConsume) => void;
 
-/** Where the outcome of a `consume` goes. Each method is called at most once, and none throws. */
+/** Receives the outcome of a `consume`. Each method is called at most once, and none throws. */
 export interface PendingConsume {
   /** The store decided. Pass a decision of the core: it is not checked. */
   resolve(decision: Decision): void;
@@ -35,8 +35,8 @@ export interface PendingConsume {
 }
 
 /**
- * One call to a store, until its answer or its deadline. A later answer is dropped, after a look at the time it took:
- * the call may have taken tokens, and is never repeated.
+ * One call to a store, until its answer or its deadline. A later answer is dropped, but its time may lead to a warning
+ * of a slow store. The call may have taken tokens, and is never repeated.
  *
  * A call is its own entry in the queue of deadlines. At some 100 000 calls a second, most of the time goes into objects
  * that live until the answer comes.

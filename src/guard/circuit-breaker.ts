@@ -30,16 +30,17 @@ const AGAIN = " ";
 const MOST_CIRCUITS = 100;
 
 /**
- * Counts failures in a row, and says whether the store is asked.
+ * Counts failures in a row, and decides whether a call is sent to the store.
  *
- * After `failures` in a row it opens a circuit: for all calls, or, when all of these failures were about one bucket,
- * for that bucket alone. A second bucket without a success in between opens it for all. An open circuit lets one call
- * each `probeEveryMs` ask, so that a store that comes back is not flooded. An answer in time closes it.
+ * After `failures` in a row it opens a circuit for all calls. If all of these failures were about one bucket, it opens
+ * a circuit for that bucket alone. A failure of a second bucket, without a success in between, opens it for all. An
+ * open circuit sends one call each `probeEveryMs`, so that a store that comes back is not flooded. An answer in time
+ * closes it.
  *
  * The store is unavailable while the circuit of all calls is open. It is also unavailable when the probe of one bucket
- * fails and the store has answered no other call since the last one: then it may be that only one bucket is in use.
+ * fails and the store has answered no other call since the last probe, because only one bucket may be in use.
  *
- * With `false` every call asks; only the events remain.
+ * With `false` every call is sent, and only the events remain.
  */
 export class CircuitBreaker {
   readonly #failures: number;
@@ -57,7 +58,7 @@ export class CircuitBreaker {
   readonly #circuits = new Map<string, OpenCircuit>();
   /** The buckets of the last probe that failed while the circuit of all calls was open. */
   #lastProbed: readonly string[] = [];
-  /** What the store failed with when it became unavailable; null while it is available. */
+  /** The error that made the store unavailable; null while it is available. */
   #reported: { readonly error: unknown } | null = null;
 
   constructor(settings: FailureSettings["breaker"], onChange: NonNullable<GuardSetup["onChange"]>) {

@@ -16,7 +16,7 @@ export class Fallback {
   readonly #store: Store;
   readonly #setup: GuardSetup;
   readonly #shares = new WeakMap<Policy, Policy>();
-  /** Where local decisions took their tokens. */
+  /** The buckets that local decisions took their tokens from. */
   readonly #charges = processWide("charges", () => new WeakMap<Decision, LocalCharge>());
 
   constructor(store: Store, setup: GuardSetup) {
@@ -40,7 +40,7 @@ export class Fallback {
     return degraded;
   }
 
-  /** Where a local decision took its tokens; null for a decision that took none here. */
+  /** The bucket that a local decision took its tokens from; null for a decision that took none here. */
   chargeOf(decision: Decision): LocalCharge | null {
     return this.#charges.get(decision) ?? null;
   }

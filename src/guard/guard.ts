@@ -11,10 +11,10 @@ import { ServerClock } from "./server-clock.js";
 import { StoreWarnings } from "./store-warnings.js";
 
 /**
- * Timeout, circuit breaker and fallback for a store that can fail. A store carries it as `readonly guard = guard`, and
- * each limiter over the store asks what it makes instead of the store.
+ * Timeout, circuit breaker and fallback for a store that can fail. A store carries it as `readonly guard = guard`. Each
+ * limiter over the store then asks the guarded store instead.
  *
- * A store whose `consume` can do without a promise hands over `start`, which sends the call and tells the outcome. An
+ * A store whose `consume` works without a promise passes `start`, which sends the call and reports the outcome. An
  * answer that is not a decision is a failure of the store.
  * @example
  * class MyStore implements AsyncStore {

@@ -7,8 +7,8 @@ const MILLION = 1_000_000n;
 /**
  * The policy of a process by itself: the `share` of every limit, a number above 0 and at most 1, in millionths.
  *
- * A capacity is rounded down, but is at least 1 and at least its cost: a cost above the share is allowed when the
- * bucket is full, and its whole cost must refill. The rate is exact while whole units can express it. Beyond that it is
+ * A capacity is rounded down, but is at least 1 and at least its cost. A cost above the share is allowed when the
+ * bucket is full, and then all of it must refill. The rate is exact while whole units can express it. Beyond that it is
  * rounded down, but never to zero.
  */
 export function shareOf(policy: Policy, share: number, costs: Costs): Policy {

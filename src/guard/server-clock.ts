@@ -1,7 +1,7 @@
 import { monotonicClock, readClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 
-/** Tells the age of decisions by the store's clock, which may be its server's. */
+/** Computes the age of decisions by the store's clock, which may be its server's. */
 export class ServerClock {
   readonly #clock: Clock | "server";
   #aheadMs = Number.NaN;

@@ -20,7 +20,7 @@ export class StoreWarnings {
     this.#store = `The store of policy "${setup.policy.name}"`;
   }
 
-  /** The store became unavailable with `error`, and no observer is told. */
+  /** The store became unavailable with `error`, and the limiter has no observer. */
   unavailable(error: unknown): void {
     if (isBug(error)) return;
     const { onStoreError, localShare } = this.#setup.failure;
@@ -70,8 +70,9 @@ export class StoreWarnings {
 }
 
 /**
- * Whether `error` comes from a mistake in a program and not from the network. A SyntaxError is none: `JSON.parse`
- * throws it for the error page of a proxy. Nor is what `fetch` throws when it gets no response, a TypeError.
+ * Whether `error` comes from a mistake in a program and not from the network. A SyntaxError does not count:
+ * `JSON.parse` throws it for the error page of a proxy. Some TypeErrors do not count either: `fetch` throws one when it
+ * gets no response.
  */
 function isBug(error: unknown): boolean {
   const { name, message, cause } = Object(error) as Partial<Error>;
@@ -79,7 +80,7 @@ function isBug(error: unknown): boolean {
   return name === "RangeError" || name === "ReferenceError";
 }
 
-/** What an error says, in one line. */
+/** The message of an error, in one line. */
 function lineOf(error: unknown): string {
   const { name, message, code } = Object(error) as { readonly name?: unknown; readonly message?: unknown; readonly code?: unknown };
   // An error of several addresses has a code and no message.

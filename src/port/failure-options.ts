@@ -1,6 +1,5 @@
 /**
- * What the caller sees when the store fails:
- *
+ * The response to callers when the store fails: *
  * - `"local"` (default): the process decides by itself, with a share of each limit.
  * - `"allow"`: every request is allowed.
  * - `"unavailable"`: every request is refused.
@@ -17,9 +16,12 @@ export interface BreakerOptions {
   readonly probeEveryMs?: number | undefined;
 }
 
-/** What a limiter does when its store fails. Without effect on a store that cannot fail, such as the memory store. */
+/**
+ * The behavior of a limiter when its store fails. It has no effect on a store that cannot fail, such as the memory
+ * store.
+ */
 export interface FailureOptions {
-  /** What the caller sees when the store fails. Default `"local"`. */
+  /** The response to callers when the store fails. Default `"local"`. */
   readonly onStoreError?: OnStoreError | undefined;
   /**
    * The share of each limit that one process grants by itself with `"local"`: above 0, at most 1, in millionths.

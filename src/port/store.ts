@@ -32,7 +32,7 @@ export type Store = SyncStore | AsyncStore;
 /** A store that answers at once, in this process. Its methods return values, not promises. */
 export interface SyncStore extends StoreMethods<true> {
   readonly sync: true;
-  /** Only for a store that can fail, such as one in a file. What a store without a guard throws reaches the caller. */
+  /** Only for a store that can fail, such as one in a file. An error of a store without a guard reaches the caller. */
   readonly guard?: Guard | undefined;
 }
 
@@ -67,15 +67,15 @@ export interface StoreMethods<Sync extends boolean> {
    */
   takesTogether?(charges: readonly Charge[]): boolean;
   /**
-   * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0
-   * given back, up to full. Refunds, debits and settlements are this.
+   * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0 they
+   * are given back, up to full. Refunds, debits and settlements are this.
    *
    * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */
   adjust?(policy: Policy, key: string, changes: Costs): MaybePromise<Sync, boolean>;
   /**
-   * Refuses every `consume` of the key under the policy's name, at any cost, for `forMs` milliseconds, or for what an
-   * earlier block has left if that is more. `adjust` and other numbers leave a block alone; `reset` ends it.
+   * Refuses every `consume` of the key under the policy's name, at any cost, for `forMs` milliseconds, or for the rest
+   * of an earlier block if that is longer. `adjust` and other numbers leave a block alone; `reset` ends it.
    */
   block?(policy: Policy, key: string, forMs: number): MaybePromise<Sync, void>;
   /**
@@ -98,15 +98,15 @@ export interface Charge {
 }
 
 /**
- * Makes what a limiter asks instead of a store that can fail. A store carries it; each limiter over the store calls it
- * once.
+ * Makes the guarded store that a limiter calls in place of a store that can fail. A store carries this function. Each
+ * limiter over the store calls it once.
  */
 export type Guard = (store: Store, setup: GuardSetup) => GuardedStore;
 
 /** The codes of the warnings that a {@link Guard} gives. */
 export type StoreWarningCode = "SLUICE_STORE_UNAVAILABLE" | "SLUICE_STORE_SLOW" | "SLUICE_STORE_BUG" | "SLUICE_REDIS_SLOTS";
 
-/** What a limiter hands to a {@link Guard}. */
+/** The arguments that a limiter passes to a {@link Guard}. */
 export interface GuardSetup {
   /** The limiter's failure options. */
   readonly failure: FailureSettings;
@@ -146,11 +146,11 @@ export interface GuardedStore {
   call<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
   /** The decision in place of the store that failed with `error`. */
   decideWithout(policy: Policy, key: string, costs: Costs, error: unknown): Decision;
-  /** Where `decideWithout` took the tokens of `decision`; null for any other decision. */
+  /** The bucket that `decideWithout` took the tokens of `decision` from; null for any other decision. */
   localChargeOf(decision: Decision): LocalCharge | null;
   /**
-   * Gives back what `decideWithout` took, as far as it has not refilled. Nothing for any other decision: what it took
-   * is unknown.
+   * Gives back the tokens that `decideWithout` took, unless they have refilled. For any other decision it gives back
+   * nothing, because the tokens are unknown.
    */
   refundLocally(decision: Decision, key: string): void;
   /** Learns the store's time from a decision whose call was sent at `sentAt` of the monotonic clock. */

@@ -1,2 +1,2 @@
-/** Where the documentation is. Every message that names a page starts from here, and so do the README's links. */
+/** The address of the documentation. Messages that name a page, and the README's links, start with it. */
 export const DOCS = "https://github.com/sluice-js/sluice/blob/main/docs";

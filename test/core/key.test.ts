@@ -22,7 +22,7 @@ function isSame(a: Key, b: Key): boolean {
 }
 
 describe("encodeKey", () => {
-  test("no two callers have one encoding, and nobody has the unidentified one's", () => {
+  test("no two callers have one encoding, and none has the encoding of unidentified callers", () => {
     const reserved = encodeKey(UNIDENTIFIED);
     fc.assert(
       fc.property(keys, keys, (a, b) => {

@@ -84,7 +84,7 @@ test("a body that is no form is a wrong password, and no error", async () => {
 });
 
 describe("an attacker", () => {
-  test("guesses at most 20 + 20 T times in T hours, from whatever networks, while the owner gets in", { timeout: 60_000 }, async () => {
+  test("guesses at most 20 + 20 T times in T hours, from any networks, while the owner gets in", { timeout: 60_000 }, async () => {
     const { clock, enter, guess, checked } = door();
     const phone: From = { network: "home" };
     expect(await enter("ann", "ann's secret", phone)).toBe(200);

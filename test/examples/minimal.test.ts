@@ -79,7 +79,7 @@ describe.each(programs)("%s", (_, code) => {
     await last.arrayBuffer();
   });
 
-  test("L18 · a caller who is not signed in gets 401, whatever it makes up", async () => {
+  test("L18 · a caller that is not signed in gets 401, with any made-up header", async () => {
     for (let i = 0; i < 20; i++) {
       const response = await ask({ ...madeUp(i), ...(i % 2 === 0 ? dan : {}) });
       expect(response.status).toBe(401);

@@ -125,7 +125,7 @@ export function walk(all: readonly Walked[]): void {
       expect(await left("POST /exports", { ...user("bob"), ...device("alice") })).toBe("1");
     });
 
-    test("a phone number gets three codes, whichever devices and users ask, in whatever spelling", async () => {
+    test("a phone number gets three codes, from all devices and users together, in any spelling", async () => {
       const server = serverOf(walked);
       const spellings = ["+49 151 5550102", "+49-151-555 0102", " +49 (151) 5550102", "+491515550102"];
       const statuses: number[] = [];
@@ -178,7 +178,7 @@ export function walk(all: readonly Walked[]): void {
     });
 
     test.each(["POST /", "GET /nothing", "POST /health", "PUT /inbox", "GET /exports", "GET /login/code", "GET /inbox/7", "GET /inbox/", "GET /INBOX", "GET /%ff", "OPTIONS /inbox"])(
-      "%s is 404, without asking who",
+      "%s is 404, without a check of the caller",
       async (what) => {
         const reply = await serverOf(walked).ask(what);
         expect(reply.status).toBe(404);

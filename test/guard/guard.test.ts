@@ -70,7 +70,7 @@ describe("L12 · nothing hangs: the deadline", () => {
     for (const wait of waits) expect(wait).toBeLessThanOrEqual(103);
   });
 
-  test("L12 · no timer keeps the process alive, and none is left when nobody waits", async () => {
+  test("L12 · no timer keeps the process alive, and none is left when no caller waits", async () => {
     const { limiter } = open();
     const timers = vi.spyOn(globalThis, "setTimeout");
     await limiter.consume("ann");

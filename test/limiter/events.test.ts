@@ -129,7 +129,7 @@ describe("events", () => {
     expect(given).toEqual([]);
   });
 
-  test("a listener that rejects is told of in the same way, and ends no process", async () => {
+  test("a listener that rejects is reported in the same way, and ends no process", async () => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
     try {

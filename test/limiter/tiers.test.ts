@@ -54,7 +54,7 @@ function play(policies: readonly Policy[], history: typeof steps extends fc.Arbi
 }
 
 describe("L14 · tiers under one name", () => {
-  test("L14 · over every stretch of time, no changing about gets more than the largest capacity and the fastest rate", () => {
+  test("L14 · over every stretch of time, no sequence of changes gets more than the largest capacity and the fastest rate", () => {
     fc.assert(
       fc.property(tiers, steps, (options, history) => {
         const moves = play(options.map((one) => definePolicy({ name: "tier", limits: [{ name: "only", ...one }] })), history);

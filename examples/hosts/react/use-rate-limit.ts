@@ -8,13 +8,13 @@
 import { useEffect, useRef, useState } from "react";
 import { countdown, RateLimitedError, type WaitInfo } from "sluice/client";
 
-/** What the button shows. */
+/** The state of the button. */
 export type SendState =
   /** `error` is what the last call threw, unless it was a refusal with a known wait. */
   | { readonly phase: "idle"; readonly error: unknown }
   /** With `seconds` above 0, the client waits before it sends the request again. */
   | { readonly phase: "sending"; readonly seconds: number }
-  /** The call was refused and given up. A new one makes sense in `seconds`; Infinity for never. */
+  /** The call was refused and given up. Try again after `seconds`; Infinity means never. */
   | { readonly phase: "waiting"; readonly seconds: number };
 
 /** Sends the request. Add `call` to the options of your `fetch`. */
@@ -27,7 +27,7 @@ export function useRateLimit(send: Send): { readonly state: SendState; readonly 
   useEffect(() => () => running.current?.abort(), []);
 
   const start = async (): Promise<void> => {
-    if (running.current !== null) return; // a second click before the first one was drawn
+    if (running.current !== null) return; // a second click before React has drawn the first
     const { signal } = (running.current = new AbortController());
     setState({ phase: "sending", seconds: 0 });
     const error = await attempt(send, signal, setState);

@@ -9,7 +9,7 @@ export function rateLimit(options: GateOptions<H3Event>): Middleware {
     const asked = gate(event);
     const verdict = "outcome" in asked ? asked : await asked;
     if (verdict.outcome === "skip") return next();
-    // h3 puts `errHeaders` on every response from status 400, also on one that it makes of a thrown error.
+    // h3 puts `errHeaders` on every response from status 400, including responses for thrown errors.
     for (const [name, value] of Object.entries(fieldRecord(verdict, event.res.errHeaders.get("access-control-expose-headers")))) event.res.errHeaders.set(name, value);
     if (verdict.outcome === "refuse") {
       boundUnreadBody(Object(event.runtime?.node?.res) as object);

@@ -12,7 +12,7 @@ export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Co
       const asked = gate(ctx);
       const verdict = "outcome" in asked ? asked : await asked;
       if (verdict.outcome === "refuse") {
-        ctx.respond = false; // Koa leaves the response alone
+        ctx.respond = false; // Koa does not touch the response
         return refuseOnNode(ctx.res, verdict, ctx);
       }
       if (verdict.outcome === "pass") {
@@ -21,7 +21,7 @@ export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Co
       }
       return await next();
     } catch (thrown) {
-      // Koa takes undefined for no error, and before an error page it removes all fields except the error's own.
+      // Koa treats undefined as no error. Before an error page it removes all header fields except those of the error.
       const error: Error & { headers?: object } = thrown instanceof Error ? thrown : new Error("Not an Error", { cause: thrown });
       throw Object.assign(error, { headers: { ...fields, ...error.headers } });
     }

@@ -1,4 +1,4 @@
-// What the guides say of single options, before and after, on real servers.
+// Checks the guides' claims about single options, before and after, on real servers.
 import fastifyRateLimit from "@fastify/rate-limit";
 import { Controller, Get, Module, SetMetadata } from "@nestjs/common";
 import { APP_GUARD, Reflector } from "@nestjs/core";

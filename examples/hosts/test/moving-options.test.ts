@@ -1,4 +1,5 @@
-// Each guide has a row for every option of the package that is installed, and the error of an unknown option knows them all.
+// Each guide has a row for every option of the package that is installed, and the error of an unknown option knows them
+// all.
 import { readFileSync } from "node:fs";
 import { perSecond } from "sluice";
 import { createGate, webReader } from "sluice/http";
@@ -14,7 +15,7 @@ interface Package {
   readonly files: readonly string[];
   /** The types with its options. */
   readonly options: RegExp;
-  /** Options that nobody passes on: wiring of the old package's own modules and stores. */
+  /** Options without a counterpart: they connect the old package's own modules and stores. */
   readonly wiring?: readonly string[];
   /** The classes and interfaces whose methods have a row too. */
   readonly methods?: RegExp;

@@ -12,32 +12,32 @@ export interface Mark {
   readonly status: number;
 }
 
-/** The devices of the two clients that stand side by side: each has a bucket of its own. */
+/** The devices of the two clients that run side by side. Each has its own bucket. */
 export const DEVICES = { Obeys: "device obeying", Ignores: "device ignoring" } as const;
 
-/** Where requests go, and whose they are. */
+/** The path and the caller of requests. */
 export interface Target {
   readonly caller: string;
   readonly policy: string;
 }
 
-/** The number that login codes go to, one for each caller, as each caller has a phone. */
+/** The phone number for login codes, one for each caller. */
 export function phoneOf(caller: string): string {
   let digits = 7;
   for (let i = 0; i < caller.length; i++) digits = (digits * 31 + caller.charCodeAt(i)) % 10_000;
   return `+49151555${String(digits).padStart(4, "0")}`;
 }
 
-/** The field that says who calls. */
+/** The header field that identifies the caller. */
 export function identityOf(caller: string): Record<string, string> {
   return caller.startsWith("device ") ? { "X-Device-Id": caller.slice(7) } : { Authorization: `Bearer ${caller}` };
 }
 
-/** Sends requests, and tells each response to `onResponse`. */
+/** Sends requests, and passes each response to `onResponse`. */
 export class Clients {
   readonly #target: () => Target;
   readonly #onResponse: (mark: Mark, response: Response) => void;
-  /** What stops each client that runs. */
+  /** The functions that stop the running clients. */
   readonly #running = new Map<string, AbortController>();
 
   constructor(target: () => Target, onResponse: (mark: Mark, response: Response) => void) {
@@ -51,7 +51,7 @@ export class Clients {
     await Promise.all(Array.from({ length: count }, () => fetchOnce(...this.#request(lane)).catch(() => undefined)));
   }
 
-  /** Sends the requests of an app that comes back: six at once, each of which obeys a 429. */
+  /** Sends the requests of an app that comes back to the foreground: six at once. Each obeys a 429. */
   async foreground(): Promise<void> {
     const obeying = createFetch({ fetch: this.#recorded("You"), merge: false });
     await Promise.all(Array.from({ length: 6 }, () => obeying(...this.#request("You")).catch(() => undefined)));
@@ -68,7 +68,8 @@ export class Clients {
     return true;
   }
 
-  // One call after the other, as often as the server lets it. A call that the client gave up waits a second.
+  // Sends one call after the other, as fast as the server allows. After a call that the client gave up, it waits a
+  // second.
   async #obey(signal: AbortSignal): Promise<void> {
     const obeying = createFetch({ fetch: this.#recorded("Obeys") });
     while (!signal.aborted) {

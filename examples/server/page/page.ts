@@ -1,4 +1,4 @@
-/** The program of the live page: reads the controls, asks the server for the level, and shows what came back. */
+/** The program of the live page: reads the controls, asks the server for the level, and shows the results. */
 import type { Facts } from "../live.js";
 import { drawChart, type Level } from "./chart.js";
 import { Clients, DEVICES, identityOf, LANES, phoneOf, type Lane, type Mark } from "./clients.js";
@@ -65,7 +65,7 @@ function showPolicy(): void {
   byId("policy-text").textContent = inWords(capacity, tokens, everyMs);
 }
 
-/** What the numbers of a bucket mean. */
+/** The meaning of a bucket's numbers, in words. */
 function inWords(capacity: number, tokens: number, everyMs: number): string {
   const perSecond = (tokens / everyMs) * 1_000;
   const refill = perSecond >= 1 ? `${round(perSecond)} a second` : `1 every ${round(1 / perSecond)} seconds`;
@@ -74,7 +74,7 @@ function inWords(capacity: number, tokens: number, everyMs: number): string {
 
 const round = (value: number): string => String(Math.round(value * 10) / 10);
 
-// A call under way makes another one unnecessary: its answer is as new.
+// While a call is under way, another call is unnecessary: the answer would be the same.
 let isReading = false;
 async function readLevel(): Promise<void> {
   if (isReading) return;

@@ -8,7 +8,7 @@ interface HandlerRef {
 
 // Each signal gets one listener. A signal may serve thousands of calls, and Node warns at the eleventh listener.
 const handlersBySignal = new WeakMap<AbortSignal, Set<HandlerRef>>();
-// Keeps a handler alive as long as the response body that it would end.
+// Keeps a handler alive while the response body that it would end is alive.
 const handlerOfBody = new WeakMap<object, AbortHandler>();
 
 /** Returns an aborted signal's reason. Returns an `AbortError` on platforms that keep no reason (React Native). */

@@ -6,7 +6,7 @@ import { checkAgainst, type Settings } from "./settings.js";
 /** One call: its request, and the settings that apply to it. */
 export interface ClientCall extends Omit<TrafficCall, "onQueued">, Settings {
   readonly input: string | URL | Request;
-  /** What the wrapped `fetch` gets, except for the signal. */
+  /** The arguments of the wrapped `fetch`, except for the signal. */
   readonly init: RequestInit;
   /** Absolute, unless the platform cannot resolve a relative URL. */
   readonly url: string;
@@ -26,9 +26,11 @@ const RELATIVE_BASE = "http://relative.invalid";
 // Node's streams are async iterators.
 const ONE_SHOT = ["getReader", Symbol.asyncIterator];
 
-/** Parses a call. Throws a TypeError or RangeError for wrong options, and what `Request` throws for a wrong request. */
+/**
+ * Parses a call. Throws a TypeError or RangeError for wrong options, and the error of `Request` for a wrong request.
+ */
 export function parseCall(input: string | URL | Request, init: ClientInit, settings: Settings): ClientCall {
-  // `fetch(url, request)`: what a `Request` holds are no members of its own.
+  // `fetch(url, request)`: a `Request` has its values as getters of the prototype, not as own properties.
   if ("url" in init) return parseCall(new Request(input, init as RequestInit), {}, settings);
   const { sensitive, merge, retry, maxAttempts, maxWaitMs, onWait, ...given } = ownMembers(init);
   // `fetch` ignores undefined members. They must not override those of a `Request`.

@@ -10,10 +10,10 @@ import { sendWithRetries } from "./send.js";
 import { parseSettings } from "./settings.js";
 
 /**
- * Creates a `fetch` that obeys a 429. It waits as long as the server says, retries, and gives up with a
- * {@link RateLimitedError} when a retry makes no sense, or returns the 429 with `giveUp: "return"`.
+ * Creates a `fetch` that obeys a 429. It waits as long as the server says, and retries. When a retry makes no sense, it
+ * gives up with a {@link RateLimitedError}. With `giveUp: "return"` it returns the 429 instead.
  *
- * - A 503 with `Retry-After` is waited out and retried, too. Network errors are retried with backoff. When the retries
+ * - After a 503 with `Retry-After` it also waits and retries. Network errors are retried with backoff. When the retries
  *   end, the call returns that response or rejects with that error.
  * - Only repeatable calls are retried: those of `methods`, or with `retry: true`. Other statuses come back as
  *   responses, and an abort rejects, as with `fetch`.

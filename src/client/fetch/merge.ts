@@ -49,14 +49,14 @@ export function createMerger(): Merger {
     if (!shared) {
       const fresh: SharedRequest = { call, stop: new AbortController(), active: 0, waiting: new Map(), wait: null, result: null };
       pending.set(mergeKey, (shared = fresh));
-      // May tell of a wait before it returns.
+      // `send` may report a wait before it returns.
       fresh.result = send(fresh.stop.signal, (wait) => {
         fresh.wait = wait;
         for (const tell of fresh.waiting.values()) tell(wait);
       });
     }
     const { wait } = shared;
-    // What is left of a wait that began before this call joined.
+    // The rest of a wait that began before this call joined.
     const leftMs = Number(wait?.until) - wallClock();
     if (leftMs > 0) onWait({ ...(wait as WaitInfo), waitMs: leftMs });
     const joined = shared;

@@ -16,9 +16,9 @@ export interface ClientOptions {
   /** The longest single wait, in milliseconds. A call gives up if the server asks for more. Default 60 000. */
   readonly maxWaitMs?: number | undefined;
   /**
-   * The most calls that are pending at the same time, those that wait for a retry or in a queue included. A further
+   * The most calls that may be pending at the same time. Calls that wait for a retry or in a queue count too. A further
    * call rejects at once with `"ERR_TOO_MANY_CALLS"`. At least 1. Default 10 000. Not counted on Cloudflare Workers and
-   * in edge runtimes, where a cancelled request would count forever.
+   * in edge runtimes, where a canceled request would count forever.
    */
   readonly maxPending?: number | undefined;
   /**
@@ -46,7 +46,7 @@ export interface ClientOptions {
    */
   readonly merge?: boolean | undefined;
   /**
-   * How a call ends that the server has refused for good. `"throw"`: with a `RateLimitedError`. `"return"`: with the
+   * The end of a call that the server has refused for good. `"throw"`: with a `RateLimitedError`. `"return"`: with the
    * last refusal as a response, as `fetch` would, for code that expects statuses. When no request was sent because the
    * wait was known, that is a 429 made by the client, with `Retry-After`. Default `"throw"`.
    */
@@ -79,8 +79,8 @@ export interface ClientOptions {
   /** Queues and paces calls, from `createTraffic` of `sluice/client/traffic`. Default: each call waits on its own. */
   readonly traffic?: Traffic | undefined;
   /**
-   * Called at the beginning of every wait: before a retry, and when `traffic` queues the call. Merged calls are all
-   * told. An error that it throws goes to `console.error` and changes nothing.
+   * Called at the beginning of every wait: before a retry, and when `traffic` queues the call. Each of the merged calls
+   * is notified. An error that it throws goes to `console.error` and changes nothing.
    */
   readonly onWait?: ((wait: WaitInfo) => void) | undefined;
   /** A monotonic clock, in milliseconds. Default: `performance.now`. */

@@ -5,7 +5,7 @@ import type { ClientCall } from "./call.js";
 import type { TrafficResponse, WaitReason } from "./options.js";
 import { ignore } from "./settings.js";
 
-/** What a response says. */
+/** The facts of a response. */
 export interface Reply {
   readonly response: Response;
   /** Why the call has to wait. Null for a response that is the call's result. */

@@ -24,7 +24,8 @@ export interface RefusedCall {
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
 
-// No request is repeated sooner, whatever the server or `backoff` says. It is also the least jitter of a server's wait.
+// The shortest wait before a retry, even if the server or `backoff` says less. It is also the least jitter of a
+// server's wait.
 const MIN_WAIT_MS = 100;
 const MAX_JITTER_MS = 1_000;
 

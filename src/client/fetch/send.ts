@@ -65,7 +65,7 @@ export async function sendWithRetries(
       await call.sleep(verdict, signal);
     }
   } finally {
-    // What is left of a body that was copied.
+    // The rest of a body that was copied.
     release(call.source);
   }
 

@@ -6,7 +6,7 @@ export interface RateLimit {
   readonly policy: string | null;
   /** The limit's capacity. Null when the fields do not state it. */
   readonly limit: number | null;
-  /** What is left: a whole number, at least 0. It is advice: a 429 may still come. */
+  /** The remaining tokens or requests: a whole number, at least 0. It is advice: a 429 may still come. */
   readonly remaining: number;
   /** Milliseconds from receipt until more is available: at least 0, possibly Infinity. Null when not stated. */
   readonly resetMs: number | null;

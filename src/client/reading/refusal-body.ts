@@ -10,7 +10,7 @@ const MAX_POLICY_CHARACTERS = 256;
 // a log, clear a terminal and reorder what a screen shows.
 const CONTROLS = /[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu;
 
-/** What the body of a refusal says. */
+/** The facts in the body of a refusal. */
 export interface RefusalBody {
   /** The parsed JSON, or the text of a body that is not JSON. Null when the body is empty or cannot be read. */
   readonly value: unknown;

@@ -12,7 +12,7 @@ const MAX_POLICIES_PER_ROUTE = 16;
 // A request that ends early on Cloudflare Workers never reports its response.
 const MAX_PENDING = 10_000;
 
-/** What responses reported to one identity at one origin. */
+/** The limits that responses reported to one identity at one origin. */
 export interface Caller {
   /** By policy name, or by route name if the server names no policy. */
   readonly throttles: Map<string, Throttle>;
@@ -67,7 +67,7 @@ export function recordCall(caller: Caller, route: Route, call: TrafficCall, now:
   for (const throttle of throttles) recordSent(throttle, number, now);
 }
 
-/** What {@link observeResponse} needs to know besides the response. */
+/** The facts that {@link observeResponse} needs besides the response. */
 export interface ObserveContext {
   readonly timing: Timing;
   /** Whether calls are paced. */

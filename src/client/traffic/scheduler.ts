@@ -59,7 +59,7 @@ function checkNew(scheduler: Scheduler, queued: QueuedCall, routeQueue: RouteQue
   dropIfTooLong(queued, throttlesOf(caller, queued.route), ahead, now);
 }
 
-/** Sends all calls that may be sent, drops those that would wait too long, and sets the timer for the next check. */
+/** Sends all calls that may be sent, drops calls that would wait too long, and sets the timer for the next check. */
 function checkQueue(scheduler: Scheduler, timing: Timing): void {
   const { caller, queue } = scheduler;
   const now = timing.clock();
@@ -69,7 +69,7 @@ function checkQueue(scheduler: Scheduler, timing: Timing): void {
   setTimer(queue, Math.min(queue.nextDropAt, now + Math.min(...waits)), timing, () => checkQueue(scheduler, timing));
 }
 
-/** Sends calls, oldest first, as long as the first call of any route may be sent. */
+/** Sends calls, oldest first, while the first call of any route may be sent. */
 function sendReady({ caller, queue }: Scheduler, now: number): void {
   const isReady = (routeQueue: RouteQueue): boolean => routeQueue.calls.length > 0 && routeQueueWait(caller, routeQueue, now) === 0;
   for (let ready = [...queue.routes].filter(isReady); ready.length > 0; ready = ready.filter(isReady)) {

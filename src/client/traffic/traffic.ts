@@ -36,19 +36,18 @@ export interface TrafficOptions {
 const MAX_CALLERS = 1_000;
 
 /**
- * Creates a {@link Traffic} that clients share: each call is scheduled by what the responses to the others reported.
+ * Creates a {@link Traffic} that clients share: the responses to earlier calls schedule each call.
  *
  * - **After a 429**, calls to the same origin, with the same identity, on the same policy queue until the server's wait
  *   is over. Then the oldest call is sent, and every two responses that are not refusals let three more calls go.
  * - **Near a limit**, with a tenth or less left, calls are spaced so that the rest lasts.
  * - **Policies** are learned from responses (`RateLimit`, `violated-policies`). If the server names none, only calls to
  *   the same route wait for each other.
- * - **A call that would wait longer than its `maxWaitMs`** is not sent and rejects at once. So does a sensitive call
- *   that would have to wait at all.
+ * - **A call that would wait longer than its `maxWaitMs`** is not sent and rejects at once. So does a sensitive call that would have to wait.
  * - **One call is sent as a probe** after an hour without a response, even if the server asked for a longer wait.
  *
- * On Cloudflare Workers and in edge runtimes a call must not wait for another request. There each call waits by itself
- * for what the responses reported, in no order, and checks at most once a second whether it may be sent.
+ * On Cloudflare Workers and in edge runtimes a call must not wait for another request. There each call waits by itself,
+ * in no order, and checks at most once a second whether it may be sent.
  *
  * Memory is bounded: 1000 callers (an identity at an origin), each with 200 routes and 200 policies. All clients of one
  * traffic need the same clock. Throws a TypeError for a wrong option.

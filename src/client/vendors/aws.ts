@@ -25,7 +25,7 @@ const THROTTLING_CODES: readonly string[] = [
  * Recognizes throttling by AWS, which has the status 400, 403, 429 or 503. For the option `refusal` of `createFetch`.
  *
  * Reads the error code in the field `x-amzn-errortype`, in `__type` or `code` of a JSON body, or in `<Code>` of an XML
- * body. The codes are those that AWS's SDKs treat as throttling, such as `ThrottlingException`, `SlowDown` and
+ * body. The codes are the ones that AWS's SDKs treat as throttling, such as `ThrottlingException`, `SlowDown` and
  * `ProvisionedThroughputExceededException`. Undefined for every other response.
  *
  * The wait is `x-amz-retry-after`, in milliseconds, then the standard fields. AWS rarely names one; without one the

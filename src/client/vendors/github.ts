@@ -1,7 +1,7 @@
 import { parseWait } from "../reading/wait.js";
 import { textMember, type VendorVerdict } from "./verdict.js";
 
-// What GitHub asks for when it refuses without naming a wait.
+// The wait that GitHub asks for when a refusal names none.
 const UNTOLD_WAIT_MS = 60_000;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What single services say beyond the standards, for `createFetch`: their limits for the option `limits`, and their
- * refusals for `refusal`.
+ * The header fields and bodies of single services, beyond the standards, for `createFetch`: their limits for the option
+ * `limits`, and their refusals for `refusal`.
  * @module sluice/client/vendors
  */
 export { awsRefusal } from "./aws.js";

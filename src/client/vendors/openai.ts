@@ -6,7 +6,7 @@ import { memberOf, textMember, type VendorVerdict } from "./verdict.js";
  *
  * - A 429 with the code `insufficient_quota` gives up at once: only a payment helps.
  * - `x-should-retry: false`: a 429 gives up at once. A response from 500 on is returned, also one with `Retry-After`.
- * - `x-should-retry: true`: a refusal, whatever its status. The fields state the wait.
+ * - `x-should-retry: true`: a refusal, with any status. The fields state the wait.
  * - Undefined for all other responses.
  *
  * Source: platform.openai.com, "Error codes"; `shouldRetry` in the clients openai-node and anthropic-sdk-typescript.

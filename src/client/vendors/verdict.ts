@@ -1,5 +1,5 @@
 /**
- * What a hook says of a response, as the option `refusal` of `createFetch` takes it.
+ * A hook's verdict on a response, for the option `refusal` of `createFetch`.
  *
  * Undefined: as without the hook. Null: no refusal. An object: a refusal, and its wait in milliseconds. Infinity when
  * waiting does not help. Null for the wait that the header fields or the body state, or backoff if they state none.

@@ -24,7 +24,7 @@ interface Found {
   readonly records: Records;
 }
 
-/** What became of one bucket. */
+/** The outcome for one bucket. */
 interface PartOutcome {
   readonly answer: unknown;
   readonly changed: boolean;

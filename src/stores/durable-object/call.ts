@@ -1,6 +1,6 @@
 import type { Costs } from "../../core/limit.js";
 
-/** What a store asks of an object. */
+/** A call of the store to an object. */
 export interface BucketCall {
   readonly verb: "consume" | "peek" | "adjust" | "block" | "reset";
   /** Several only for `consume`: then all are charged, or none. */

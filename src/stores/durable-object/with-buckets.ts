@@ -17,7 +17,7 @@ interface ObjectState {
 /** A class of Durable Objects: `DurableObject` of `cloudflare:workers`, or your own class that extends it. */
 export type DurableObjectClass = abstract new (state: never, env: never) => object;
 
-/** What {@link withBuckets} adds to a Durable Object. */
+/** The methods that {@link withBuckets} adds to a Durable Object. */
 export interface BucketMethods {
   /** Does one call of a `DurableObjectStore`. Not for other callers: its form may change with each version. */
   sluice(call: BucketCall): Promise<readonly unknown[]>;

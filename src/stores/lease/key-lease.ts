@@ -11,7 +11,7 @@ export interface LeaseInstant {
   readonly wall: number;
 }
 
-/** What one call to the store asks for. */
+/** The tokens that one call to the store asks for. */
 export interface Take {
   readonly cost: number;
   /** Tokens to take: the cost and those ahead, less the unused ones that are kept. */
@@ -21,7 +21,7 @@ export interface Take {
 /** Requests within `leaseMs` from which a key is hot: fewer save no call that is worth tokens taken ahead. */
 export const HOT_REQUESTS = 4;
 
-// Demand grows from one lease to the next. What is a little too much lapses, and what is too little costs a call.
+// Demand grows from one lease to the next. A few tokens too many lapse. A few too little cost a call.
 const HEADROOM = 1.25;
 // After the second late answer in a row a key is not leased for `leaseMs` times 2, then 4, 8 and so on. One alone says
 // little: it may be this process that was blocked.
@@ -30,9 +30,9 @@ const MOST_LATE = 7;
 /**
  * The tokens of one bucket that this process has taken ahead, and the demand for them.
  *
- * The store has charged all of them. They are granted until `leaseMs` after their call was sent. What is unused then is
- * kept by the next call, which asks for so much less: as if it gave them back and took them again. Only tokens that
- * have not refilled by themselves are kept.
+ * The store has charged all of them. They are granted until `leaseMs` after their call was sent. The next call keeps
+ * the unused tokens and asks for that many less, as if it gave them back and took them again. Only tokens that have not
+ * refilled by themselves are kept.
  */
 export class KeyLease {
   readonly policy: Policy;
@@ -57,7 +57,7 @@ export class KeyLease {
   #demand = 0;
   #isHot = true;
 
-  /** Tokens that the store had left at `#leftAt`. None until an answer tells. */
+  /** Tokens that the store had left at `#leftAt`. 0 before the first answer. */
   #left = 0;
   #leftAt: number;
 
@@ -116,7 +116,7 @@ export class KeyLease {
     this.#tokens += cost;
   }
 
-  /** What to ask the store for, one after the other until it allows one. Empty: the cost alone, without a lease. */
+  /** The requests to the store, one after the other until it allows one. Empty: the cost alone, without a lease. */
   plan(cost: number, now: LeaseInstant): Take[] {
     if (this.#isEnded || now.steady < this.#pausedUntil) return [];
     const kept = this.#refundable(now.steady - this.#sent.steady);
@@ -128,7 +128,7 @@ export class KeyLease {
 
   /**
    * Takes the answer to a call for `ask` tokens that was sent at `sent`. Returns the decision on its own `cost`; null
-   * when what was taken is not enough for it.
+   * when the taken tokens are not enough for it.
    */
   renew(taken: Allowed, { cost, ask }: Take, sent: LeaseInstant, now: LeaseInstant): Decision | null {
     const { size, unitsPerMs, unitsPerToken } = this.#limit;
@@ -150,7 +150,7 @@ export class KeyLease {
     return decision;
   }
 
-  /** Learns from an answer of the store what is left there. */
+  /** Learns from an answer how many tokens the store has left. */
   observe({ remaining }: Decision, { steady }: LeaseInstant): void {
     this.#left = remaining;
     this.#leftAt = steady;

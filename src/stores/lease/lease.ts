@@ -16,7 +16,7 @@ import { Leases } from "./leases.js";
 /** The options of {@link leased}. */
 export interface LeaseOptions {
   /**
-   * Milliseconds for which tokens taken ahead may be granted, from when their call was sent: a whole number of at least
+   * Milliseconds for which tokens taken ahead may be granted, from when their call was sent. A whole number of at least
    * 1, well above the time that the store takes to answer. 100 is a good start.
    *
    * All processes together grant at most `capacity + rate * (T + leaseMs)` in any time `T`. Blocks, resets and debits
@@ -34,13 +34,13 @@ export interface LeaseOptions {
  * key in `leaseMs` while its lease lasts.
  *
  * A key is hot from 4 requests within `leaseMs`. A lease has the tokens that the key needed lately, and at most half of
- * what the store has left. When it runs dry, or when few tokens are left, the store decides. Tokens that are unused
- * after `leaseMs` are kept by the next call, unless they have refilled by themselves. What a process holds when it
- * crashes, or when its callers are gone, lapses.
+ * the tokens that the store has left. When the lease is empty, or when few tokens are left, the store decides. The next
+ * call keeps tokens that are unused after `leaseMs`, unless they have refilled by themselves. The tokens of a process
+ * lapse when it crashes, or when its callers are gone.
  *
  * A lease covers `consume` under a policy of one limit, for keys of up to 126 characters together with the policy's
  * name. All other calls go to the store. The readings of a decision are those of its `at`: when the lease was taken.
- * They count what this process granted since, but neither refills nor other processes.
+ * They include grants of this process since then, but no refills and no grants of other processes.
  *
  * Where requests share no work, such as on Cloudflare Workers, it returns `store` itself. Throws a TypeError for a
  * synchronous store, and a TypeError or RangeError that names the wrong option.
@@ -48,7 +48,7 @@ export interface LeaseOptions {
  * const store = leased(new RedisStore(redis), { leaseMs: 100 });
  * const limiter = createLimiter({ policy: { capacity: 3_000, refill: perSecond(500) }, store });
  * const decision = await limiter.consume(["tenant", "acme"]);
- * process.once("SIGTERM", () => void store.close?.()); // gives back what is unused
+ * process.once("SIGTERM", () => void store.close?.()); // gives back the unused tokens
  */
 export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
   const { leaseMs, clock = monotonicClock, wallClock = Date.now } = checkOptions(options, ["leaseMs", "clock", "wallClock"], "an object with `leaseMs`");
@@ -142,9 +142,9 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
       const guarded = store.guard(given, setup);
       return {
         ...guarded,
-        // A lease needs neither a promise nor the circuit breaker. A spy or proxy that replaces `consume` is called.
+        // A lease needs no promise and no circuit breaker. A spy or proxy that replaces `consume` is still called.
         consume: (policy, key, costs) => (given.consume === consume ? grant(policy, key, costs) : null) ?? guarded.consume(policy, key, costs),
-        // What the guard learns from a decision of a lease is behind the server.
+        // The time that the guard learns from a decision of a lease is behind the server's.
         ageOf: (decision) => Math.max(...[guarded.ageOf(decision), serverClock.ageOf(decision)].filter((ms) => !Number.isNaN(ms)), 0),
       };
     },
@@ -157,7 +157,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
     }),
     ...(store.adjust && {
       async adjust(policy, key, changes) {
-        // What is given back of a lease once must not go back with its next call, too.
+        // Tokens of a lease that are given back here must not go back again with its next call.
         if (typeof changes === "number" && changes < 0) leases.find(policy, key)?.refunded(0 - changes);
         return store.adjust?.(policy, key, changes) as Promise<boolean>;
       },
@@ -183,7 +183,7 @@ function isLeasable({ limits, maxCost }: Policy, costs: Costs): costs is number 
   return limits.length === 1 && Number.isSafeInteger(costs) && (costs as number) >= 1 && (costs as number) <= maxCost;
 }
 
-/** What `make` returns, as a promise: a store that throws is one that rejects. */
+/** The result of `make` as a promise: an exception becomes a rejection. */
 async function later<T>(make: () => Promise<T>): Promise<T> {
   return make();
 }

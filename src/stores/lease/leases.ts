@@ -10,7 +10,7 @@ const LONGEST_LEASED = 128;
  * The hot keys of this process and their leases.
  *
  * A key is hot from 4 requests within `leaseMs`. Beyond 10,000 leases the one that was renewed longest ago is
- * forgotten, and what it holds lapses. Beyond 10,000 keys within `leaseMs`, further keys are not counted.
+ * forgotten, and its tokens lapse. Beyond 10,000 keys within `leaseMs`, further keys are not counted.
  */
 export class Leases {
   readonly #leaseMs: number;
@@ -51,7 +51,7 @@ export class Leases {
     if (this.#renewedFirst.delete(lease)) this.#renewedFirst.add(lease);
   }
 
-  /** Ends the lease of a key, under any numbers. What it holds lapses. */
+  /** Ends the lease of a key, under any numbers. Its tokens lapse. */
   drop(policy: Policy, key: string, now: LeaseInstant): void {
     const keys = this.#leases.get(policy.name);
     const lease = keys?.get(key);

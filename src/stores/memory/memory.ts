@@ -1,5 +1,5 @@
 /**
- * The in-memory store as an entry of its own, to create it before a limiter or to share it among several limiters.
+ * The in-memory store as a separate entry, to create it before a limiter or to share it among several limiters.
  * @module sluice/memory
  */
 import { checkPolicyName } from "#diagnostics";
@@ -32,7 +32,7 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** What a {@link MemoryStore} keeps and has removed. */
+/** Counts of the buckets that a {@link MemoryStore} keeps and has removed. */
 export interface MemoryStats {
   /** Buckets kept now, over all policies and limits. Some of them may be full. */
   readonly buckets: number;
@@ -46,7 +46,7 @@ export interface MemoryStats {
 // About 40 GB of memory: a larger number is a mistake.
 const MOST_KEYS = 1_000_000_000;
 
-/** What the store needs for each call under a policy. */
+/** The data that the store needs for each call under a policy. */
 interface StoredPolicy {
   readonly policy: Policy | null;
   /** Mixed into the fingerprint of each key. Equal for all policies of one name. */
@@ -80,7 +80,7 @@ export class MemoryStore implements SyncStore {
   readonly #saltOf: Fingerprinter = makeFingerprinter();
   readonly #table: MemoryTable;
   readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
-  /** The blocks, as buckets of a limit. While there are none, no call looks for one. */
+  /** The blocks, as buckets of a limit. While no block exists, no call looks for one. */
   readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0 };
   readonly #block: Bucket = fullBucket(BLOCK_LIMIT);
   /** The entry of the last policy, since most stores serve one policy. */
@@ -141,7 +141,7 @@ export class MemoryStore implements SyncStore {
 
   reset(policy: Policy, key: string): void {
     this.#load(policy, key);
-    // Also what limits have left that this version of the policy does not have.
+    // Includes buckets of limits that this version of the policy does not have.
     this.#table.delete(this.#bucketKey, null);
   }
 
@@ -157,7 +157,7 @@ export class MemoryStore implements SyncStore {
     return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
   }
 
-  /** What a block of the loaded key has left. */
+  /** The milliseconds that a block of the loaded key has left. */
   #blockMs(now: number): number {
     if (this.#blocks.buckets === 0) return 0;
     this.#table.get(this.#bucketKey, this.#blocks, this.#block);

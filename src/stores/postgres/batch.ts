@@ -17,7 +17,7 @@ export interface QueuedDecision {
   readonly reject: (error: unknown) => void;
 }
 
-/** What a statement found. */
+/** The rows that a statement found. */
 export interface StatementResult {
   /** One snapshot per bucket of the statement. */
   readonly snapshots: readonly Snapshot[];
@@ -37,10 +37,10 @@ type AskForGrant = (queued: QueuedDecision, costs: Costs) => Promise<Snapshot | 
 /**
  * Decides a batch of decisions for one bucket with few statements.
  *
- * All decisions that a full bucket could grant are asked for at once, together with those of other buckets. This is all
- * that most batches need. Where the sum is not granted, nothing is decided yet.
+ * All decisions that a full bucket could grant are asked for at once, together with those of other buckets. Most
+ * batches need no more. If the sum is not granted, nothing is decided yet.
  *
- * The next statement charges the first decision alone, and its reply tells how many tokens are left of each limit. The
+ * The next statement charges the first decision alone, and its reply states how many tokens are left of each limit. The
  * one after it charges the sum of all following decisions that fit in that: charging a sum equals charging each in
  * turn. If another process was faster, the server refuses the sum, which decides nothing, and the next sum is smaller.
  * When a decision is refused alone, so are all others that do not fit at the same instant: while a block lasts, all.

@@ -28,7 +28,8 @@ interface PostgresMembers {
   readonly getQueryInterface?: unknown;
 }
 
-// What came, and the cure. Only what is certain: any object with `query` may work, also before it is connected.
+// Names the value that came, and the cure. Only for certain mistakes: any object with `query` may work, even before it
+// is connected.
 function postgresFault(client: unknown): readonly [got: string, cure: string] | undefined {
   // A URL holds the password.
   if (typeof client === "string") return ["a string", POOL];

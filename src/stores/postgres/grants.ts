@@ -39,11 +39,11 @@ interface Granted {
 }
 
 /**
- * Collects the sums of one tick, and those that arrive while four statements are in flight, into one statement for each
- * policy. The statement charges what fits, and says nothing about the rest.
+ * Collects sums into one statement for each policy: the sums of one tick, and the sums that arrive while four
+ * statements are in flight. The statement charges the sums that fit, and says nothing about the rest.
  *
  * A statement that the server refuses, because of one row or one lock, leaves each of its buckets to the other
- * function. A statement without an answer after 1,000 ms keeps its place: while all places are taken and one of them is
+ * function. A statement without an answer after 1,000 ms keeps its place. While all places are taken and one of them is
  * lost, all sums go to the other function.
  */
 export class Grants {

@@ -164,7 +164,7 @@ export class PostgresStore implements AsyncStore {
     );
   }
 
-  // What certainly needs the other function is not asked for: a statement would be wasted.
+  // A decision that certainly needs the other function is not asked for here: a statement would be wasted.
   #askForGrant(turn: QueueTurn<QueuedDecision>, policy: Policy, key: string, costs: Costs): Promise<Snapshot | null> | null {
     const tokens = costAt(costs, 0);
     if (this.#grants === null || policy.limits.length > 1 || tokens < 1 || tokens > policy.maxCost || this.#denials.has(policy, key)) return null;

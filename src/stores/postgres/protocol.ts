@@ -8,7 +8,7 @@ import { portableKey } from "../shared/portable-key.js";
 import { Snapshot, type StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
-/** What a statement does: consume, consume the sum of several decisions, peek, adjust, block or delete. */
+/** The operation of a statement: consume, consume the sum of several decisions, peek, adjust, block or delete. */
 export type Operation = "c" | "s" | "p" | "a" | "b" | "d";
 
 // One row of a reply. pg returns a bigint as text, other clients as a number or a bigint. All values fit in 2^53.
@@ -18,7 +18,7 @@ interface FoundLimit {
   readonly spent_before: string | number | bigint | null;
   readonly lag: string | number | bigint;
   readonly now_ms: string | number | bigint;
-  /** What a block of the bucket had left. */
+  /** The milliseconds that a block of the bucket had left. */
   readonly block_ms: string | number | bigint;
 }
 

@@ -22,11 +22,11 @@ AS $$${grantBody(table)}$$;
 `;
 
 /**
- * Charges each bucket whose tokens fit, and returns one row for it. A bucket without a row is as it was: it may be
- * refused, blocked, held, counted in other numbers or in a limit of another name, ahead of the clock or no bucket at
- * all. The function that decides tells which.
+ * Charges each bucket whose tokens fit, and returns one row for it. A bucket without a row is unchanged. It may be
+ * refused, blocked, held, ahead of the clock or absent, or counted in other numbers or under another limit's name. The
+ * function that decides finds out which.
  *
- * So the conditions are all that a grant needs. What is not certain belongs to the other function. A bucket that is not
+ * So the conditions cover only what a grant needs. The other function decides uncertain cases. A bucket that is not
  * granted is only read.
  */
 export const grantBody = (table: string): string => `
@@ -72,7 +72,7 @@ END `;
 const NOW = "coalesce(clock, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
 const ANSWER = "b.bucket, b.spent[1], now_ms";
 
-// What is spent of the row `b` by now. The elapsed time is capped before it is multiplied, so that years idle do not
+// The spent units of the row `b` by now. The elapsed time is capped before it is multiplied, so that years idle do not
 // overflow.
 const SPENT_NOW = "greatest(0, b.spent[1] - per_ms * least(now_ms - b.at[1], (b.spent[1] + per_ms - 1) / per_ms))";
 
@@ -81,7 +81,7 @@ const fullAfter = (spent: string): string => `((now_ms + (${spent} + per_ms - 1)
 const chargeSql = (cost: string): string =>
   `spent = ARRAY[${SPENT_NOW} + ${cost} * per_token], at = ARRAY[now_ms], sweep_after = ${fullAfter(`${SPENT_NOW} + ${cost} * per_token`)}`;
 
-// Numbers that this package never writes are met before they are counted with.
+// The bounds come first: they exclude numbers that this package never writes, before the arithmetic uses them.
 const fitsSql = (cost: string): string => `b.names = ARRAY[limit_name] AND b.p = ARRAY[per_ms] AND b.q = ARRAY[per_token]
       AND cardinality(b.spent) = 1 AND b.spent[1] BETWEEN 0 AND 9007199254740991
       AND cardinality(b.at) = 1 AND b.at[1] BETWEEN -9007199254740991 AND now_ms

@@ -52,9 +52,9 @@ export const PARAMETERS = [
   ["clock", "bigint"], // ms since 1970, or null for the server's own clock
 ] as const;
 
-// The function returns one row per limit, in order: whether its tokens fit, what was spent before the charge, and the
-// milliseconds that a block of its bucket had left. What was spent is null for a row that this function did not write.
-// The call then changes nothing.
+// The function returns one row per limit, in order. It has three values: whether the tokens fit, the units spent before
+// the charge, and the milliseconds that a block of its bucket had left. The units are null for a row that this function
+// did not write. The call then changes nothing.
 export const decideBody = (table: string): string => `
 DECLARE
   most CONSTANT bigint := 9007199254740991; -- 2^53 - 1

@@ -69,8 +69,8 @@ export function sqlStateOf(error: unknown): string {
 }
 
 /**
- * Whether the server refused a statement for what it found or was asked. Then it changed nothing, and the refusal says
- * nothing about other buckets. False for lost connections, timeouts, shutdowns and failed logins.
+ * Whether the server refused a statement because of its data or its arguments. Then it changed nothing, and the refusal
+ * says nothing about other buckets. False for lost connections, timeouts, shutdowns and failed logins.
  */
 export function isRefusedByServer(error: unknown): boolean {
   return /^(2[0-57]|4[0-4]|55|P0)/.test(sqlStateOf(error));

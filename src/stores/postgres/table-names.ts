@@ -1,6 +1,6 @@
 import { expected } from "../../core/check.js";
 
-/** The SQL names of what belongs to one table, quoted. */
+/** The SQL names of the objects of one table, quoted. */
 export interface TableNames {
   readonly table: string;
   readonly index: string;

@@ -22,7 +22,7 @@ export function checkCharges(charges: readonly Charge[]): void {
 }
 
 /**
- * Throws a TypeError or RangeError for costs that are neither a whole number nor a list with one for each limit, and
+ * Throws a TypeError or RangeError for costs other than a whole number or a list with one number for each limit, and
  * for a copy of a policy.
  */
 export function checkCosts(policy: Policy, costs: Costs): void {

@@ -11,7 +11,7 @@ import type { Snapshot } from "./snapshot.js";
 const MOST_DENIALS = 10_000;
 const MOST_DROPS = 1_000;
 
-/** What the cache knows about the moment a call was sent. */
+/** The state of the cache at the moment a call was sent. */
 export interface CallStart {
   /** The local time, in whole milliseconds. */
   readonly at: number;
@@ -21,7 +21,7 @@ export interface CallStart {
 
 interface Denial {
   readonly policy: Policy;
-  /** What `shortKey` makes of the key. */
+  /** The result of `shortKey` for the key. */
   readonly short: string;
   readonly snapshot: Snapshot;
   readonly sentAt: number;

@@ -35,7 +35,7 @@ export function decodeRecords(value: string, name: string): Map<string, Bucket> 
   if (foreign) {
     throw new StoreError(
       "ERR_STORE_FOREIGN_VALUE",
-      `Expected ${JSON.stringify(name)} to hold a bucket, got another program's value. Give the buckets a namespace of their own.`,
+      `Expected ${JSON.stringify(name)} to hold a bucket, got another program's value. Give the buckets their own namespace.`,
     );
   }
   return records;

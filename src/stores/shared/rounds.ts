@@ -5,7 +5,7 @@ import { adjustRecords, blockRecords, consumeRecords, type Records } from "../..
 import { sharesWork } from "../../platform.js";
 import { bucketName } from "./bucket-name.js";
 
-/** Changes the records of a key in place. Says what to answer, and whether the records must be written. */
+/** Changes the records of a key in place. Returns the answer, and whether the records must be written. */
 export type Step<T> = (records: Records, now: number) => { readonly answer: T; readonly changed: boolean };
 
 /** The step of a store's `consume`. */
@@ -56,7 +56,7 @@ export class Rounds {
     this.#run = run;
   }
 
-  /** Does `step` in the next round of the key. Rejects with what its round fails with. */
+  /** Does `step` in the next round of the key. Rejects with the error of its round. */
   join<T>(policy: Policy, key: string, step: Step<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const name = bucketName(policy, key);

@@ -13,14 +13,14 @@ export interface RecordsCharge {
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /**
- * What `consumeTogether` of a store does: takes all charges or none, and changes the records in place. Returns one
+ * Implements `consumeTogether` of a store: takes all charges or none, and changes the records in place. Returns one
  * decision for each charge, and whether its records changed: only then must they be stored.
  *
  * When one charge is refused, the others get the decision of `peekRecords`. Records in old numbers are brought to those
  * of their policy all the same (law L14), so some may have changed.
  * @example
  * const policy = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
- * const [ann, bob] = [new Map(), new Map()]; // of a store: read them, and write those that changed
+ * const [ann, bob] = [new Map(), new Map()]; // of a store: read them, and write the changed ones
  * const charges = [{ records: ann, policy, costs: 1 }, { records: bob, policy, costs: 2 }];
  * for (const { decision, changed } of consumeRecordsTogether(charges, Date.now())) console.log(decision.remaining, changed);
  */

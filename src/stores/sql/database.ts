@@ -12,7 +12,7 @@ export interface SqlRow {
   readonly now?: number | undefined;
 }
 
-/** What both kinds of database have. */
+/** The members that both kinds of database have. */
 interface DatabaseOptions {
   /**
    * `"server"` if `read` and `peek` return the server's time, or a function that returns milliseconds. Default
@@ -99,7 +99,7 @@ export function checkDatabase<Tx>(database: AnySqlDatabase<Tx>): AnySqlDatabase<
   return given;
 }
 
-/** Returns a row that the functions of an author answered. Throws a TypeError for what is no row. */
+/** Returns a row that an author's function returned. Throws a TypeError for any other value. */
 export function checkRow(answer: unknown, method: string): SqlRow {
   if (answer === null || answer === undefined) return {};
   const isRow = typeof answer === "object" && !Array.isArray(answer);

@@ -50,7 +50,7 @@ export function sqlStore<Tx>(database: AnySqlDatabase<Tx>): SyncStore | AsyncSto
   return new SqlStore(database) as unknown as SyncStore | AsyncStore;
 }
 
-/** Changes the records of several keys in place. Says what to answer, and which of them must be written. */
+/** Changes the records of several keys in place. Returns the answer, and which of them must be written. */
 type Decide<T> = (found: readonly Records[], now: number) => { readonly answer: T; readonly changed: readonly boolean[] };
 
 class SqlStore<Tx> implements StoreMethods<boolean> {
@@ -108,7 +108,7 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     jobs.forEach(({ resolve }, i) => resolve(answers[i]));
   }
 
-  /** Runs steps as the database answers. An asynchronous store rejects, also for what `make` throws. */
+  /** Runs steps, synchronous or not as the database is. An asynchronous store rejects, even if `make` throws. */
   #run<T>(make: () => Steps<T>): T | Promise<T> {
     return this.sync ? runNow(make()) : Promise.resolve().then(() => runLater(make()));
   }

@@ -1,7 +1,7 @@
 /**
- * A procedure that calls the functions of a database. It yields each function's name and answer, and goes on with the
- * answer itself, or with what the function failed with. So one procedure serves clients that answer at once and clients
- * that answer with promises.
+ * A procedure that calls the functions of a database. It yields each function's name and answer, and continues with the
+ * settled answer, or with the function's error. So one procedure serves clients that answer at once and clients that
+ * answer with promises.
  */
 export type Steps<T> = Generator<readonly [method: string, answer: unknown], T, unknown>;
 

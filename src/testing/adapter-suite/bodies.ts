@@ -3,7 +3,7 @@ import { checkFields, checkRefusal } from "./response-checks.js";
 import type { AdapterCase } from "./server.js";
 import { formatRequest, parseResponses, type RawConnection } from "./wire.js";
 
-/** What happens to the body of a refused request. */
+/** Cases about the body of a refused request. */
 export const bodyCases: readonly AdapterCase[] = [
   {
     name: "39 · a refused upload is not read to its end: large or slow, its connection closes after the 429",

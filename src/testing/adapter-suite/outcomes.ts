@@ -13,7 +13,7 @@ import { formatRequest, type WireResponse } from "./wire.js";
 const POLICY_OF_10 = { name: "suite", capacity: 10, refill: { tokens: 1, everyMs: 1_000 } };
 const FIELDS_OF_10 = { capacity: 10, window: 10 };
 
-/** What a request costs, and what happens after the handler. */
+/** Cases about the cost of a request, and about the time after the handler. */
 export const outcomeCases: readonly AdapterCase[] = [
   {
     name: "a request can cost several tokens, and a refusal can leave some",

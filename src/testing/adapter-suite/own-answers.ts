@@ -11,7 +11,7 @@ const TOKEN_OF_3_S = { name: "suite", capacity: 1, refill: { tokens: 1, everyMs:
 const ELSEWHERE = "https://example.com/slow-down";
 const SLOW_DOWN: SuiteAnswer = { status: 429, fields: { "Content-Type": "text/html; charset=utf-8" }, body: "<p>Slow down</p>" };
 
-/** What `respond` and `body` send in place of the problem document (law L17). */
+/** Cases about responses of `respond` and `body` in place of the problem document (law L17). */
 export const ownAnswerCases: readonly AdapterCase[] = [
   {
     name: "`body` may send text with a media type",

@@ -72,7 +72,7 @@ export function parseJson({ body }: WireResponse): unknown {
   }
 }
 
-/** Checks that neither the head nor the trailers have a RateLimit field. */
+/** Checks that the head and the trailers have no RateLimit field. */
 export function checkNoFields(response: WireResponse): void {
   const names = [...response.fields, ...response.trailers].map(([name]) => name);
   assertEqual(names.filter((name) => name.startsWith("ratelimit")), [], "the RateLimit fields");

@@ -32,7 +32,7 @@ export interface CaseOptions extends Partial<SharedOptions<SuiteRequest> & OneCh
   readonly charges?: ReadonlyArray<GateCharge<SuiteRequest>>;
   /** In place of the policy. */
   readonly limiter?: GivenLimiter<SuiteRequest>["limiter"];
-  /** What `respond` must send; see `AdapterSetup`. */
+  /** The response that `respond` must send; see `AdapterSetup`. */
   readonly answer?: NonNullable<AdapterSetup["answer"]>;
 }
 

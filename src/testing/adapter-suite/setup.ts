@@ -11,7 +11,8 @@ export interface SuiteRequest {
 }
 
 /**
- * What `serve` needs to start one server. The server must answer these routes, all with `GET` except the last:
+ * The arguments that `serve` needs to start one server. The server must answer these routes, all with `GET` except the
+ * last:
  *
  * | route | response |
  * | --- | --- |
@@ -44,10 +45,10 @@ export interface AdapterSetup {
   /** Returns the options of a second limiter, in front of `/bulk` and `/both`. */
   readonly bulk: <Request>(read: (request: Request) => SuiteRequest) => GateOptions<Request>;
   /**
-   * What the `respond` option of the limiter of `options` must send, for a refusal and the request as `read` returns
-   * it. Null in most setups: then leave `respond` out.
+   * The response that the `respond` option of the limiter of `options` must send, for a refusal and the request as
+   * `read` returns it. Null in most setups: then leave `respond` out.
    *
-   * Call it once and let what it throws out of `respond`. Nothing in place of an answer means: return without sending.
+   * Call it once, and do not catch its errors. If it returns nothing, return without sending.
    */
   readonly answer: ((refusal: Refusal, request: SuiteRequest) => SuiteAnswer | undefined | Promise<SuiteAnswer | undefined>) | null;
   /** Call it first behind either limiter, before a body parser runs. */

@@ -23,7 +23,7 @@ export interface WireRequest {
 /** One connection as text. An HTTP client would hide order, repeated fields, trailers and bytes after a HEAD. */
 export interface RawConnection {
   write(text: string): void;
-  /** Writes `size` bytes, or as many as the connection takes. Returns a function that counts those that it took. */
+  /** Writes `size` bytes, or as many as the connection takes. Returns a function that counts the bytes taken. */
   flood(size: number): () => number;
   /** Waits until `text` has arrived. Resolves to everything that has arrived; fails after the deadline. */
   until(text: string): Promise<string>;
@@ -45,7 +45,7 @@ export async function openConnection(port: number, deadlineMs: number): Promise<
     arrived += text;
     wake();
   });
-  // A server may reset a connection after its response. What arrived before still counts.
+  // A server may reset a connection after its response. The bytes that arrived before still count.
   socket.on("error", () => {});
   socket.on("close", () => {
     closed = true;

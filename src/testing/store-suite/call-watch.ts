@@ -32,7 +32,7 @@ export class CallWatch {
     const watched: Record<string, unknown> = { sync: store.sync, clock: store.clock, guard: store.guard };
     if (!store.sync && store.recall !== undefined) watched["recall"] = store.recall.bind(store);
     for (const method of METHODS) {
-      // The suite's own keys may be among those that a store with this member cannot take together.
+      // A store with this member may be unable to take the suite's own keys together.
       if (typeof store[method] !== "function" || (method === "consumeTogether" && store.takesTogether)) continue;
       watched[method] = (...args: unknown[]): unknown => {
         const answer = (store[method] as (...args: unknown[]) => unknown)(...args);
@@ -43,7 +43,7 @@ export class CallWatch {
     return watched as unknown as Store;
   }
 
-  /** Waits for `answer`. Throws when no call of the case was answered for as long as the deadline. */
+  /** Waits for `answer`. Throws when no call of the case was answered within the deadline. */
   async within<T>(answer: T | PromiseLike<T>, method: string, unreachable = false): Promise<T> {
     this.#heardAt = this.#now();
     this.#waiting.push(method);

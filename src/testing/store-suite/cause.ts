@@ -4,7 +4,7 @@ import { costAt, type Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { apply, describeCall, differences, lifetimeMs, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
 
-/** What the oracle knows about one key. */
+/** The facts that the oracle has about one key. */
 export interface TrackedKey {
   /** Every content that explains the answers so far. A store may forget a full bucket, so there can be several. */
   states: readonly PossibleState[];

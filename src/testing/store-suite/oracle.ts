@@ -21,7 +21,7 @@ const REMEMBERED_CHANGES = 8;
  * The core's arithmetic over a plain map. Every store must give the same answers.
  *
  * A store may forget a bucket with nothing spent at any time (law L4). That changes later answers if the clock steps
- * back. The oracle therefore keeps every possible state, and drops those that an answer excludes.
+ * back. The oracle therefore keeps every possible state, and drops the states that an answer excludes.
  */
 export class Oracle {
   readonly #keys = new Map<string, TrackedKey>();

@@ -23,7 +23,7 @@ export interface AnsweredCall {
 /** One possible content of the store for one key: its records by name. */
 export type PossibleState = ReadonlyMap<string, Bucket>;
 
-/** What a store answers. */
+/** The answer of a store. */
 type StoreAnswer = Decision | boolean | undefined;
 
 /** The core's answer to `call` in `state`, and the state afterwards. */

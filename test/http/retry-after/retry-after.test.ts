@@ -157,7 +157,7 @@ describe("header fields are found", () => {
   });
 });
 
-test("60 · a value of more than 4,096 characters counts as absent, whatever holds it", () => {
+test("60 · a value of more than 4,096 characters counts as absent, in any kind of headers", () => {
   const longest = "1".repeat(4_096);
   const sources = (value: string): HeaderSource[] => [{ Name: value }, { Name: [value] }, { Name: value.split(",") }, new Headers({ Name: value }), { get: () => value }];
   for (const source of sources(longest)) expect(headerOf(source, "name")).toBe(longest);

@@ -140,7 +140,7 @@ describe("L13 · memory is bounded", () => {
     expect(store.stats()).toEqual({ buckets: 3, evictedBusy: 5_027 });
   });
 
-  test("L13 · bounded: spraying under another policy locks nobody out and frees a debtor only with 255 later debts", () => {
+  test("L13 · bounded: spraying under another policy locks no caller out and frees a debtor only with 255 later debts", () => {
     const slow = definePolicy({ name: "slow", capacity: 10, refill: perHour(1) });
     for (const others of [254, 255]) {
       const { store, take } = storeOf(256);
@@ -190,7 +190,7 @@ describe("L13 · memory is bounded", () => {
     }
   });
 
-  test("L13 · bounded: nobody is locked out: whoever comes is decided on a bucket of their own", () => {
+  test("L13 · bounded: no caller is locked out: each newcomer gets a bucket", () => {
     const { store, take } = storeOf(300);
     for (let i = 0; i < 300; i++) take(`debtor-${i}`, 10);
     for (let i = 0; i < 1_000; i++) {

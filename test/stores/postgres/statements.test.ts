@@ -18,7 +18,7 @@ describeWith("postgres", "queues on Postgres", () => {
   afterAll(() => pool.end());
   const storeOn = (client: PostgresClient, denyCacheMs = 1_000): PostgresStore => new PostgresStore(client, { table: TABLE, clock: own.clock.now, denyCacheMs });
 
-  test.each([0, 1_000])("two hundred who wait for one bucket hold one connection of two, with a deny cache of %i ms", async (denyCacheMs) => {
+  test.each([0, 1_000])("two hundred callers that wait for one bucket hold one connection of two, with a deny cache of %i ms", async (denyCacheMs) => {
     const { client, statements } = watched(pool);
     const store = storeOn(client, denyCacheMs);
     // Another process is at the attacked bucket, and stays until the other caller has his answer, or for five seconds.

@@ -40,7 +40,7 @@ test("what a call says that left before its key was dropped is not remembered, a
   expect(knows("a")).toBe(true);
 });
 
-test("beyond a thousand drops, nothing is remembered of a call that is older than those that were forgotten", () => {
+test("beyond a thousand drops, nothing is remembered of a call that is older than a forgotten drop", () => {
   const first = cache.startCall();
   cache.drop(policy, "a");
   const second = cache.startCall();
@@ -55,7 +55,7 @@ test("beyond a thousand drops, nothing is remembered of a call that is older tha
   expect([knows("a"), knows("b"), knows("key 0")]).toEqual([true, true, false]);
 });
 
-test("ten thousand denials are kept; the oldest go first, whatever their policy", () => {
+test("ten thousand denials are kept; the oldest go first, of any policy", () => {
   cache.remember(other, "oldest", empty(other), cache.startCall());
   for (let i = 0; i < 10_000; i++) deny(`key ${i}`);
   expect([knows("oldest", other), knows("key 0"), knows("key 9999")]).toEqual([false, true, true]);

@@ -10,7 +10,7 @@ const throwing = (value: unknown) => (): never => {
   throw value;
 };
 
-/** What a function of the options may do instead of its work, by name. */
+/** The faults of a function of the options, by name. */
 export const FAULTS: Readonly<Record<string, () => unknown>> = {
   "throws an Error": throwError,
   "throws undefined": throwing(undefined),

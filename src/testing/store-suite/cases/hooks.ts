@@ -18,7 +18,7 @@ const ALPHABETS: Readonly<Record<string, string>> = {
   "lone surrogates and NUL": "\ud800\udbff\udc00\0",
 };
 
-/** What no answer of a store shows. Each case needs a number that the factory tells. */
+/** Cases that no answer of a store can show. Each needs a number that the factory returns. */
 export const hookCases: readonly StoreCase[] = [
   {
     name: "L3 · a refusal writes nothing, not even the same record again (checked if the factory tells `writes`)",

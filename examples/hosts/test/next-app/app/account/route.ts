@@ -1,2 +1,2 @@
-// What is behind the example's proxy.
+// The route behind the example's proxy.
 export const GET = (): Response => Response.json({ name: "ann" });
