@@ -1,5 +1,6 @@
 import { defineConfig, type Options } from "tsup";
 import entries from "./entries.json" with { type: "json" };
+import { luaInBuild } from "./scripts/minify-lua.mjs";
 
 /** dist/<name>.js for each subpath: "." is index, "./express" is express. */
 const entry = Object.fromEntries(
@@ -15,6 +16,7 @@ const common: Options = {
   sourcemap: false,
   outDir: "dist",
   external: [/^node:/, "#diagnostics"],
+  esbuildPlugins: [luaInBuild],
   removeNodeProtocol: false, // Deno and Workers know "node:http" and not "http"
 };
 

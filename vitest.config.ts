@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import entries from "./entries.json" with { type: "json" };
+import { luaInTests } from "./scripts/minify-lua.mjs";
 
 /** "sluice/express" in a test means the source file, so `npm test` needs no build. */
 const alias = Object.entries(entries).map(([subpath, source]) => ({
@@ -28,6 +29,7 @@ const services = [
 
 export default defineConfig({
   resolve: { alias },
+  plugins: [luaInTests()], // the scripts as they are published
   test: {
     env: { FC_SEED: seed },
     reporters: ["default", tellSeed],

@@ -10,8 +10,8 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   guard: ["core", "port", "platform"],
   "stores/shared": ["core", "port", "platform"],
   "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls
-  "stores/redis": ["core", "port", "platform", "guard", "stores/shared"],
-  "stores/postgres": ["core", "port", "platform", "guard", "stores/shared", "warnings"], // poolers without prepared statements
+  "stores/redis": ["core", "port", "platform", "guard", "stores/shared", "diagnostics"],
+  "stores/postgres": ["core", "port", "platform", "guard", "stores/shared", "warnings", "diagnostics"], // poolers without prepared statements
   "stores/sql": ["core", "port", "guard", "stores/shared"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
   "stores/lease": ["core", "port", "platform", "guard"], // wraps any shared store, by its port alone

@@ -45,7 +45,7 @@ async function callsAtImport(source: string): Promise<string[]> {
   return [...new Set(called)];
 }
 
-// An empty record; a list that is frozen; a policy that stands for one to be picked, and whether its costs are equal; a symbol for fastify; the text of Redis's scripts. Nothing that takes time.
+// An empty record; a list that is frozen; a policy that stands for one to be picked, and whether its costs are equal; a symbol for fastify. Nothing that takes time.
 const HTTP = ["Array.prototype.every", "Object.create", "Object.freeze", "Number.isSafeInteger", "Math.ceil", "Array.prototype.map", "Math.min", "Symbol.for", "Object.defineProperty"];
 const known: Readonly<Record<string, readonly string[]>> = {
   ".": ["Object.freeze"],
@@ -55,8 +55,8 @@ const known: Readonly<Record<string, readonly string[]>> = {
   "./hono": HTTP,
   "./web": HTTP.filter((call) => call !== "Object.create"),
   "./memory": ["Object.freeze"],
-  "./redis": ["Promise.resolve", "String.prototype.trim", "String.prototype.toString", "String.prototype.replaceAll"],
-  "./postgres": ["Promise.resolve"],
+  "./redis": ["Object.freeze", "Promise.resolve"],
+  "./postgres": ["Object.freeze", "Promise.resolve"],
   "./http": HTTP,
 };
 

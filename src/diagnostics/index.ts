@@ -5,9 +5,9 @@
  */
 export { checkDecision as checkAnswer } from "../port/store.js";
 export { checkLimiter } from "./limiters.js";
+export { checkLimiterSetup } from "./limiter-options.js";
+export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
 export { checkPolicyName } from "./policy-names.js";
-export { checkPolicyOptions } from "./policies.js";
-export { replacementOf } from "./foreign-options.js";
 export { checkGateSetup } from "./gate-options.js";
 export { cureForStyle } from "./header-styles.js";
 export { createIdentityCheck } from "./identity.js";

@@ -1,18 +1,21 @@
-/** What `#diagnostics` names under the condition "production": nothing is checked. */
+/**
+ * What `#diagnostics` names under the condition "production": nothing is checked. Functions with an empty body, which
+ * bundlers leave out with all their arguments.
+ */
 import type * as diagnostics from "./index.js";
-
-const ignore = (): undefined => undefined;
 
 /** Checks only what would be taken for a refusal (law L11). */
 export const checkAnswer: typeof diagnostics.checkAnswer = (answer, method) => {
   if (typeof (Object(answer) as { allowed?: unknown }).allowed === "boolean") return answer as ReturnType<typeof diagnostics.checkAnswer>;
   throw new TypeError(`Expected \`store.${method}()\` to return a decision`);
 };
-export const checkLimiter: typeof diagnostics.checkLimiter = ignore;
-export const checkPolicyName: typeof diagnostics.checkPolicyName = ignore;
-export const checkPolicyOptions: typeof diagnostics.checkPolicyOptions = ignore;
-export const checkGateSetup: typeof diagnostics.checkGateSetup = ignore;
-export const replacementOf: typeof diagnostics.replacementOf = ignore;
+export function checkLimiter(): void {}
+export function checkLimiterSetup(): void {}
+export function checkStore(): void {}
+export function checkRedisSetup(): void {}
+export function checkPostgresSetup(): void {}
+export function checkPolicyName(): void {}
+export function checkGateSetup(): void {}
 export const cureForStyle: typeof diagnostics.cureForStyle = () => "";
-export const createRequestCheck: typeof diagnostics.createRequestCheck = () => ignore;
-export const createIdentityCheck: typeof diagnostics.createIdentityCheck = () => ignore;
+export const createRequestCheck: typeof diagnostics.createRequestCheck = () => () => undefined;
+export const createIdentityCheck: typeof diagnostics.createIdentityCheck = () => () => undefined;

@@ -1,7 +1,7 @@
 import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import { checkDecision } from "../port/store.js";
+import type { GuardSetup } from "../port/store.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
@@ -19,6 +19,7 @@ export interface CallSetup {
   readonly warnings: StoreWarnings;
   /** Sends a `consume` to the store. */
   readonly send: StartConsume;
+  readonly check: GuardSetup["check"];
 }
 
 /** Sends a `consume` and tells `call` the outcome. */
@@ -135,7 +136,7 @@ export class ConsumeCall extends Call<Decision> {
   }
 
   protected override check(answer: unknown): void {
-    checkDecision(answer, "consume");
+    this.setup.check(answer, "consume");
   }
 
   protected override answered(decision: Decision): void {

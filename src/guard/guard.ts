@@ -1,7 +1,7 @@
 import { bucketId } from "../core/policy.js";
 import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import { checkDecision, type AsyncStore, type GuardedStore, type GuardSetup, type Store, type StoreMethods } from "../port/store.js";
+import type { AsyncStore, GuardedStore, GuardSetup, Store, StoreMethods } from "../port/store.js";
 import { ConsumeCall, PlainCall, type CallSetup, type StartConsume } from "./call.js";
 import { CircuitBreaker, type BreakerCall } from "./circuit-breaker.js";
 import { createDeadlines } from "./deadlines.js";
@@ -52,12 +52,12 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
 
   function peekOnce(...asked: Parameters<GuardedStore["peek"]>): Decision | Promise<Decision> {
     const answer = (store as StoreMethods<boolean>).peek?.(...asked) as Decision | Promise<Decision>;
-    return store.sync ? checkDecision(answer, "peek") : Promise.resolve(answer).then((decision) => checkDecision(decision, "peek"));
+    return store.sync ? setup.check(answer, "peek") : Promise.resolve(answer).then((decision) => setup.check(decision, "peek"));
   }
 
   function guardedLater(): Pick<GuardedStore, "consume" | "call"> {
     const send: StartConsume = start ?? ((policy, key, costs, sent) => sent.follow(store.consume(policy, key, costs) as Promise<Decision>));
-    const calls: CallSetup = { timeoutMs, breaker, deadlines: createDeadlines(timeoutMs), fallback, serverClock, warnings, send };
+    const calls: CallSetup = { timeoutMs, breaker, deadlines: createDeadlines(timeoutMs), fallback, serverClock, warnings, send, check: setup.check };
     const { recall } = store as AsyncStore;
     return {
       consume: (policy, key, costs) =>
@@ -94,7 +94,7 @@ export function guard(store: Store, setup: GuardSetup, start?: StartConsume): Gu
       call: callNow,
       consume(policy, key, costs) {
         try {
-          return callNow([bucketId(policy, key)], () => checkDecision(store.consume(policy, key, costs), "consume"));
+          return callNow([bucketId(policy, key)], () => setup.check(store.consume(policy, key, costs), "consume"));
         } catch (error) {
           return fallback.decide(policy, key, costs, error);
         }

@@ -1,5 +1,5 @@
-import { checkLimiter } from "#diagnostics";
-import { expected } from "../core/check.js";
+import { checkAnswer, checkLimiter, checkLimiterSetup, checkStore } from "#diagnostics";
+import { ownMembers } from "../core/check.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
@@ -11,7 +11,7 @@ import { warnOnce } from "../warnings/warnings.js";
 import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
 import { attachInternals, unguarded, type Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";
-import { checkLimiterOptions, failureSettingsOf, type LimiterOptions } from "./options.js";
+import { failureSettingsOf, LIMITER_OPTIONS, type LimiterOptions } from "./options.js";
 import { createBlock, createDebit } from "./fines.js";
 import { createRefund, tookNothing } from "./refund.js";
 
@@ -27,12 +27,11 @@ import { createRefund, tookNothing } from "./refund.js";
  * if (!decision.allowed) console.log(`try again in ${decision.retryAfterMs} ms`);
  */
 export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): Limiter<S> {
-  const own = checkLimiterOptions(options);
+  checkLimiterSetup(options, LIMITER_OPTIONS);
+  const own = ownMembers(options);
   const policy = definePolicy(own.policy);
-  const store = checkStore(own.store === undefined ? defaultStore(own.clock) : own.store);
-  if (own.clock !== undefined && store.clock !== "server" && store.clock !== own.clock) {
-    throw new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store");
-  }
+  const store: Store = own.store === undefined ? defaultStore(own.clock) : own.store;
+  checkStore(store, own.clock);
   const failure = failureSettingsOf(own);
   const observer = own.observe ?? null;
   const { clock = monotonicClock } = own;
@@ -43,9 +42,10 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     policy,
     onChange: observer && ((state, error) => observer.storeChanged(limiter, state, error)),
     warn: warnOnce,
+    check: checkAnswer,
   };
   const guarded = store.guard?.(store, setup) ?? unguarded(store as SyncStore, failure.storeTimeoutMs);
-  const internals: Internals = { policy, store, guarded, shadow: own.shadow ?? false, observer };
+  const internals: Internals = { policy, store, guarded, shadow: own.shadow === true, observer };
   const consume = createConsume(internals, () => limiter);
   claim(store, policy);
   checkLimiter(policy, store);
@@ -116,16 +116,6 @@ function createPeek({ policy: own, store, guarded, shadow }: Internals): Limiter
 function inShadow(decision: Decision): Decision {
   if (decision.allowed) return decision;
   return tookNothing({ ...decision, allowed: true, reason: null, retryAfterMs: 0, shadow: decision });
-}
-
-function checkStore(store: Store): Store {
-  if (typeof store !== "object" || store === null || typeof store.consume !== "function" || typeof store.sync !== "boolean") {
-    throw new TypeError(expected("store", "an object with `sync` and `consume`", store));
-  }
-  if (typeof store.guard !== "function" && (store.guard !== undefined || !store.sync)) {
-    throw new TypeError(`${expected("store.guard", "a function", store.guard)}. Import \`guard\` from "sluice/store" and add \`guard\` to the store`);
-  }
-  return store;
 }
 
 // A store with more policy names was warned of, and the oldest claims are forgotten.

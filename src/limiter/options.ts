@@ -1,5 +1,4 @@
-import { checkPolicyOptions, replacementOf } from "#diagnostics";
-import { checkOptions, expected, positiveInteger } from "../core/check.js";
+import { expected, ownMembers, positiveInteger } from "../core/check.js";
 import type { Clock } from "../core/clock.js";
 import type { FailureOptions, FailureSettings } from "../port/failure-options.js";
 import type { Policy, PolicyOptions } from "../core/policy.js";
@@ -33,21 +32,6 @@ export const LIMITER_OPTIONS = [
 ] as const satisfies readonly (keyof LimiterOptions)[];
 
 /**
- * Returns the own members of `options`. Throws a TypeError for options that are not an object, for an unknown name, and
- * for a wrong `shadow` or `observe`.
- */
-export function checkLimiterOptions<O extends LimiterOptions<Store>>(given: O): O {
-  const options = checkOptions(given, LIMITER_OPTIONS, "an object with a `policy`", replacementOf);
-  checkPolicyOptions(options.policy);
-  const { shadow, observe } = options;
-  if (shadow !== undefined && typeof shadow !== "boolean") throw new TypeError(expected("shadow", "true or false", shadow));
-  if (observe !== undefined && typeof observe?.listens !== "function") {
-    throw new TypeError(expected("observe", "made by createObserver(listener)", observe));
-  }
-  return options;
-}
-
-/**
  * The failure options with their defaults. Throws a RangeError or TypeError that names the wrong one, also over a store
  * that cannot fail.
  */
@@ -55,7 +39,6 @@ export function failureSettingsOf(options: FailureOptions): FailureSettings {
   const { onStoreError = "local", processes, storeTimeoutMs = 100, breaker = {} } = options;
   let { localShare = 0.5 } = options;
   if (processes !== undefined) {
-    if (options.localShare !== undefined) throw new TypeError("Expected `localShare` or `processes`, got both");
     // In millionths, rounded down: all shares together are at most 1.
     localShare = Math.floor(1e6 / positiveInteger("processes", processes)) / 1e6;
   }
@@ -67,8 +50,7 @@ export function failureSettingsOf(options: FailureOptions): FailureSettings {
     throw new WrongType(expected("localShare", "a number above 0 and at most 1", localShare));
   }
   if (storeTimeoutMs !== Infinity) positiveInteger("storeTimeoutMs", storeTimeoutMs);
-  const asked = checkOptions(breaker === false ? {} : breaker, ["failures", "probeEveryMs"], "false, or an object with `failures` or `probeEveryMs`", undefined, "breaker");
-  const { failures = 5, probeEveryMs = 1_000 } = asked;
+  const { failures = 5, probeEveryMs = 1_000 } = ownMembers(breaker === false ? {} : breaker);
   positiveInteger("breaker.failures", failures);
   positiveInteger("breaker.probeEveryMs", probeEveryMs);
   return { onStoreError, localShare, storeTimeoutMs, breaker: breaker && { failures, probeEveryMs } };

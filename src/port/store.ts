@@ -123,6 +123,8 @@ export interface GuardSetup {
   readonly onChange: ((state: "unavailable" | "available", error: unknown) => void) | null;
   /** Gives a process warning, once for each code. `message` is one line and names no key; `cause` may be a stack. */
   readonly warn: (code: StoreWarningCode, message: string, cause?: string) => void;
+  /** Returns the store's answer to `method`. Throws a TypeError for what is no decision. */
+  readonly check: (answer: unknown, method: string) => Decision;
 }
 
 /** A store with its guard: it decides even if the store fails. */

@@ -1,7 +1,7 @@
 import { createLimiter, perSecond } from "sluice";
 import { createGate, webReader } from "sluice/http";
 import { describe, expect, test } from "vitest";
-import { replacementOf } from "../../src/diagnostics/index.js";
+import { replacementOf } from "../../src/diagnostics/foreign-options.js";
 
 const policy = { capacity: 5, refill: perSecond(1) };
 const key = () => "ann";

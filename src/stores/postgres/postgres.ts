@@ -2,16 +2,16 @@
  * A store that keeps buckets in Postgres, shared by all processes that use it.
  * @module
  */
+import { checkPostgresSetup } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
-import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
+import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { checkCharges, checkCosts } from "../shared/charges.js";
 import { DenyCache } from "../shared/deny-cache.js";
-import { checkPostgresClient } from "./check-client.js";
 import { decideBatch, notSent, type QueuedDecision, type StatementResult } from "./batch.js";
 import { Grants } from "./grants.js";
 import { makePart, readRows, rowName, statementOf, writeValues, type Operation } from "./protocol.js";
@@ -72,10 +72,9 @@ export class PostgresStore implements AsyncStore {
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
-    const { table = "sluice", denyCacheMs = 1_000, prepare, clock } = checkOptions(options, ["table", "denyCacheMs", "prepare", "clock"]);
-    checkPostgresClient(client);
+    const { table = "sluice", denyCacheMs = 1_000, prepare, clock } = ownMembers(options);
+    checkPostgresSetup(client, options);
     if (clock !== undefined) checkClock(clock);
-    if (prepare !== undefined && typeof prepare !== "boolean") throw new TypeError(expected("prepare", "true or false", prepare));
     this.clock = clock ?? "server";
     this.#client = client;
     this.#table = table;

@@ -1,6 +1,5 @@
 import { sha256 } from "../shared/sha256.js";
 import { warnOnce } from "../../warnings/warnings.js";
-import { takesNames } from "./check-client.js";
 
 /** The method that the store calls. A `pg` pool has it, and so has PGlite. */
 export interface PostgresClient {
@@ -74,4 +73,13 @@ export function sqlStateOf(error: unknown): string {
  */
 export function isRefusedByServer(error: unknown): boolean {
   return /^(2[0-57]|4[0-4]|55|P0)/.test(sqlStateOf(error));
+}
+
+/**
+ * Whether `client` is a pool or a client of `pg`, or of a package with the same interface: `query` then takes
+ * `{ name, text, values }`. Others may ignore the name, or take the object for a text.
+ */
+function takesNames(client: unknown): boolean {
+  const { totalCount, connectionParameters } = client as { readonly totalCount?: unknown; readonly connectionParameters?: unknown };
+  return typeof totalCount === "number" || (typeof connectionParameters === "object" && connectionParameters !== null);
 }

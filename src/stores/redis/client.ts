@@ -1,5 +1,4 @@
 import { sharesWork } from "../../platform.js";
-import { checkClient } from "./check-client.js";
 
 /** The methods of ioredis and iovalkey clients, single or cluster, that the store calls. */
 export interface IoredisLike {
@@ -122,7 +121,6 @@ interface ScriptCalls {
 
 // Reads members instead of asking with `in`: some clients are proxies that answer only reads.
 function callsOf(client: RedisClient): ScriptCalls {
-  checkClient(client);
   if (isNodeRedis(client)) {
     if (takesCommands(client)) {
       // Half of the client's time, since it makes fewer promises.

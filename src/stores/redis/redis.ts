@@ -2,10 +2,11 @@
  * A store that keeps buckets in Redis or Valkey, shared by all processes that use it.
  * @module
  */
+import { checkRedisSetup } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
 import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
-import { checkClock, checkOptions, expected, wholeNumber } from "../../core/check.js";
+import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import type { AsyncStore, Charge, Guard, Store } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
@@ -80,14 +81,10 @@ export class RedisStore implements AsyncStore {
    * that cannot work: a promise, a pipeline, a client with callbacks.
    */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
-    const own = checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "spread", "clock"]);
+    checkRedisSetup(client, options);
     this.#run = scriptRunner(client, SCRIPT);
     this.#runLone = scriptRunner(client, LONE_SCRIPT);
-    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
-    for (const [name, value] of Object.entries({ batch, cluster })) {
-      if (typeof value !== "boolean") throw new TypeError(expected(name, "true or false", value));
-    }
-    if (typeof prefix !== "string") throw new TypeError(expected("prefix", "a string", prefix));
+    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = ownMembers(options);
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
     this.#now = clock === undefined ? () => "" : () => String(readClock(clock));

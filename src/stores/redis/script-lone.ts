@@ -18,7 +18,7 @@
  * refused. Or nil, if the key holds anything but one record of this limit, in these numbers and not ahead of the clock.
  * Nothing was written then, and the script of `script.ts` decides.
  */
-export const LONE_SCRIPT = `
+export const LONE_SCRIPT = /* lua */ `
 local redis, struct, ARGV, key = redis, struct, ARGV, KEYS[1]
 local p, q, name, told, now = ARGV[1] + 0, ARGV[2] + 0, ARGV[5], ARGV[7], 0
 if told then

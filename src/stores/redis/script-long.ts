@@ -5,7 +5,7 @@
  * Defines `long(run, done, length)`, which answers the request whose first key is `KEYS[done + 1]` and whose run starts
  * at index `run` of ARGV. It appends to the `length` entries of the reply, and returns their new number.
  */
-export const LONG_WAY = `
+export const LONG_WAY = /* lua */ `
 local pcall, BLOCK = pcall, '!'
 
 -- a * b / c, rounded up, exactly: long multiplication by doubling, where no number passes 2^53. Saturates at 2^53 - 1.

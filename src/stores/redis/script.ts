@@ -46,7 +46,7 @@ import { LONG_WAY } from "./script-long.js";
  * The script decides these without creating a table or a function, which would be most of the cost of a single call.
  * All other requests take the long way (`script-long.ts`), with the same results.
  */
-export const SCRIPT = `
+export const SCRIPT = /* lua */ `
 local KEYS, ARGV = KEYS, ARGV
 local call, get, tonumber = redis.call, redis.pcall, tonumber
 local pack, unpack, sub, format = struct.pack, struct.unpack, string.sub, string.format
@@ -117,7 +117,7 @@ while run < last do
       reply[length] = answer
     else
       if not long then
-        ${LONG_WAY.trim().replaceAll("\n", "\n        ")}
+        ${LONG_WAY}
       end
       length = long(run, done, length)
     end

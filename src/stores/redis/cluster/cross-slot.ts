@@ -8,12 +8,12 @@ import { SCRIPT } from "../script.js";
  * key that has not arrived yet as absent, which is a full bucket. Here each `GET` of a key that is not on this node
  * fails instead, and so does the `GET` of an absent key while its slot moves away. Such a key is answered with nil.
  */
-export const CROSS_SLOT_SCRIPT = `#!lua flags=allow-cross-slot-keys
+export const CROSS_SLOT_SCRIPT = /* lua */ `#!lua flags=allow-cross-slot-keys
 local KEYS, count = {}, tonumber(ARGV[#ARGV])
 local first = #ARGV - count - 1
 for i = 1, count do KEYS[i], ARGV[first + i] = ARGV[first + i], nil end
 ARGV[first + count + 1] = nil
-${SCRIPT.trim()}
+${SCRIPT}
 `;
 
 /**

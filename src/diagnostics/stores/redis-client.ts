@@ -1,7 +1,7 @@
 import { show } from "../../core/check.js";
 
 /** Throws a TypeError with the cure when every call of `client` would fail. Sends nothing. */
-export function checkClient(client: unknown): void {
+export function checkRedisClient(client: unknown): void {
   const [got, cure] = redisFault(client) ?? [];
   if (got !== undefined) {
     throw new TypeError(`Expected \`client\` to be a client of ioredis, iovalkey, node-redis or @upstash/redis, got ${got}. ${cure}.`);

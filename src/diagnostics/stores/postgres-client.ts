@@ -6,18 +6,7 @@ export function checkPostgresClient(client: unknown): void {
   if (got !== undefined) throw new TypeError(`Expected \`client\` to be an object with \`query(text, values)\`, got ${got}. ${cure}.`);
 }
 
-/**
- * Whether `client` is a pool or a client of `pg`, or of a package with the same interface: `query` then takes
- * `{ name, text, values }`. Others may ignore the name, or take the object for a text.
- */
-export function takesNames(client: unknown): boolean {
-  const { totalCount, connectionParameters } = client as PostgresMembers;
-  return typeof totalCount === "number" || (typeof connectionParameters === "object" && connectionParameters !== null);
-}
-
 interface PostgresMembers {
-  readonly totalCount?: unknown;
-  readonly connectionParameters?: unknown;
   readonly query?: unknown;
   readonly unsafe?: unknown;
   readonly then?: unknown;
