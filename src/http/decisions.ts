@@ -19,8 +19,7 @@ interface Decided {
 }
 
 /** A base class that makes no object: the class built on it adds its private field to a given one. */
-class Itself extends (null as unknown as new () => object) {
-  // @ts-expect-error No call of `super`: it would make an object on every request.
+class Itself {
   constructor(itself: object) {
     return itself;
   }
@@ -67,14 +66,11 @@ export function rememberDecision(request: unknown, gate: object, all: Decided["a
   if (typeof request !== "object" || request === null) return own;
   const field = decisionField();
   const last = field.read(request);
-  // Most requests are new, and have one gate.
-  if (last === null) {
-    field.add(request, { gate, decision, all, fields: own, shown: decision, earlier: null });
-    return own;
-  }
-  const earlier = beforeGate(last, gate);
+  const earlier = last && beforeGate(last, gate);
   if (earlier === null) {
-    field.replace(request, { gate, decision, all, fields: own, shown: decision, earlier });
+    const only = { gate, decision, all, fields: own, shown: decision, earlier };
+    if (last === null) field.add(request, only);
+    else field.replace(request, only);
     return own;
   }
   // Without fields of its own, as in shadow mode, the gate leaves those before it as they are.

@@ -71,7 +71,8 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   const charge = charges.length === 1 ? claims(0, consume, verdicts.onUnpaid) : chargeSeveral();
   return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest));
 
-  // A function that makes closures allocates for them on every call, so what few requests need has functions of its own.
+  // A function that makes closures allocates for them on every call, so what few requests need has functions of its
+  // own.
 
   function gate(request: Request, rest?: Rest, known?: readonly MaybeKey[]): Verdict | Promise<Verdict> {
     return skip === undefined ? charge(request, rest, known) : chargeUnlessSkipped(skip(request, rest), request, rest, known);

@@ -22,8 +22,8 @@ export const draft11 = headerFamily([
 ]);
 
 /**
- * The value of `RateLimit`: an item for each limit. `makeItem` gets its name, as a string of a structured field, and the
- * seconds until the next token, 0 when full.
+ * The value of `RateLimit`: an item for each limit. `makeItem` gets its name, as a string of a structured field, and
+ * the seconds until the next token, 0 when full.
  */
 export function limitItems(policy: Policy, makeItem: (name: string, reading: Reading, seconds: number) => string): FieldValue {
   const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);
