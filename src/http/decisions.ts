@@ -9,8 +9,8 @@ interface Decided {
   readonly gate: object;
   /** The decision that binds. */
   readonly decision: Decision;
-  /** One for each charge. */
-  readonly all: ReadonlyArray<{ readonly decision: Decision }>;
+  /** One for each of several charges; null for one. */
+  readonly all: ReadonlyArray<{ readonly decision: Decision }> | null;
   /** All fields of this gate and of those before it. */
   readonly fields: FieldList;
   /** The decision whose numbers the fields with one value show. */
@@ -37,13 +37,17 @@ function createDecisionField() {
     }
 
     static read(request: object): Decided | null {
-      if (Object(request) !== request) throw new TypeError(expected("request", "the object that `key` gets", request));
       return #last in request ? request.#last : null;
     }
 
-    static write(request: object, last: Decided): void {
-      if (#last in request) request.#last = last;
-      else new DecidedRequest(request, last);
+    /** For a request that has none. */
+    static add(request: object, first: Decided): void {
+      new DecidedRequest(request, first);
+    }
+
+    /** For a request that has one. */
+    static replace(request: object, last: Decided): void {
+      (request as DecidedRequest).#last = last;
     }
   };
 }
@@ -53,31 +57,40 @@ let ofThisCopy: ReturnType<typeof createDecisionField> | undefined;
 const decisionField = () => (ofThisCopy ??= processWide("decided", createDecisionField));
 
 /**
- * Remembers what `gate` decided about `request`: `all` is the decision of each charge, `decision` the one that binds.
+ * Remembers what `gate` decided about `request`: `decision` is the one that binds, `all` those of several charges.
  * Returns its `own` fields, put together with those of the gates before it.
  *
  * A gate that sees a request again begins anew, so that a request never carries more than one decision of each gate.
  */
 export function rememberDecision(request: unknown, gate: object, all: Decided["all"], decision: Decision, own: FieldList): FieldList {
   if (typeof request !== "object" || request === null) return own;
-  const earlier = beforeGate(decisionField().read(request), gate);
+  const field = decisionField();
+  const last = field.read(request);
+  const earlier = last && beforeGate(last, gate);
   if (earlier === null) {
-    decisionField().write(request, { gate, all, decision, fields: own, shown: decision, earlier });
+    const only = { gate, decision, all, fields: own, shown: decision, earlier };
+    if (last === null) field.add(request, only);
+    else field.replace(request, only);
     return own;
   }
   // Without fields of its own, as in shadow mode, the gate leaves those before it as they are.
   const keepsEarlier = own.length === 0 || (decision.allowed && earlier.fields.length > 0 && bindsMore(earlier.shown, decision));
   const fields = stackFields(earlier.fields, own, keepsEarlier, !decision.allowed);
   const shown = keepsEarlier ? earlier.shown : decision;
-  decisionField().write(request, { gate, all, decision, fields: unionOfFields(earlier.fields, fields), shown, earlier });
+  field.replace(request, { gate, decision, all, fields: unionOfFields(earlier.fields, fields), shown, earlier });
   return fields;
 }
 
-function beforeGate(last: Decided | null, gate: object): Decided | null {
+function beforeGate(last: Decided, gate: object): Decided | null {
   // A refused request has its response, so the object is used again.
-  if (last?.decision.allowed === false) return null;
-  for (let each = last; each !== null; each = each.earlier) if (each.gate === gate) return each.earlier;
+  if (!last.decision.allowed) return null;
+  for (let each: Decided | null = last; each !== null; each = each.earlier) if (each.gate === gate) return each.earlier;
   return last;
+}
+
+function lastOf(request: object): Decided | null {
+  if (Object(request) !== request) throw new TypeError(expected("request", "the object that `key` gets", request));
+  return decisionField().read(request);
 }
 
 /**
@@ -91,7 +104,7 @@ function beforeGate(last: Decided | null, gate: object): Decided | null {
  * console.log(decisionOf(request)?.remaining);
  */
 export function decisionOf(request: object): Decision | undefined {
-  return decisionField().read(request)?.decision;
+  return lastOf(request)?.decision;
 }
 
 /**
@@ -102,6 +115,6 @@ export function decisionOf(request: object): Decision | undefined {
  */
 export function decisionsOf(request: object): readonly Decision[] {
   const decisions: Decision[] = [];
-  for (let each = decisionField().read(request); each !== null; each = each.earlier) decisions.unshift(...each.all.map(({ decision }) => decision));
+  for (let each = lastOf(request); each !== null; each = each.earlier) decisions.unshift(...(each.all ?? [each]).map(({ decision }) => decision));
   return decisions;
 }

@@ -1,6 +1,7 @@
 import { expected } from "../core/check.js";
 import { monotonicClock, type Clock } from "../core/clock.js";
 import { neverFits, parseCost, type Cost } from "../core/cost.js";
+import type { Decision } from "../core/decision.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { makeLimit, perSecond } from "../core/limit.js";
 import { makePolicy, type Policy } from "../core/policy.js";
@@ -67,31 +68,38 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
     if (typeof policy !== "function") checkFixed((limiters[i] as Limiter).policy, cost);
   });
   const hold = options.wait && createRequestHold(holderOf(options.wait) as Holder, reader);
-  const charge = charges.length === 1 ? chargeOne() : chargeSeveral();
+  const charge = charges.length === 1 ? claims(0, consume, verdicts.onUnpaid) : chargeSeveral();
   return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest));
 
+  // A function that makes closures allocates for them on every call, so what few requests need has functions of its
+  // own.
+
   function gate(request: Request, rest?: Rest, known?: readonly MaybeKey[]): Verdict | Promise<Verdict> {
-    const skipped = skip?.(request, rest) ?? false;
+    return skip === undefined ? charge(request, rest, known) : chargeUnlessSkipped(skip(request, rest), request, rest, known);
+  }
+
+  function chargeUnlessSkipped(skipped: unknown, request: Request, rest?: Rest, known?: readonly MaybeKey[]): Verdict | Promise<Verdict> {
     if (isPromise(skipped)) return skipped.then((yes) => (isSkip(yes) ? SKIP : charge(request, rest, known)));
     return isSkip(skipped) ? SKIP : charge(request, rest, known);
   }
 
-  function chargeOne(): ChargeRequest<Request, Rest> {
-    const find = claims(0, consume, verdicts.onUnpaid);
-    return (request, rest, known) => find(request, rest, known?.[0]);
-  }
-
   function consume(request: Request, caller: Key, cost: Cost | undefined, policy: Policy): Verdict | Promise<Verdict> {
-    if (hold !== undefined) {
-      return hold(request, caller, { cost, policy }).then((known) =>
-        known === null ? verdicts.onUnpaid(request, "disconnected") : verdicts.onDecision(request, [{ limiter, caller, policy, decision: known }]),
-      );
-    }
+    if (hold !== undefined) return onceHeld(request, caller, policy, hold(request, caller, { cost, policy }));
     const decision = limiter.consume(caller, policy === limiter.policy && typeof cost !== "object" ? cost : { cost, policy });
     // Faster than isPromise here, which is called with too many shapes of objects to be optimized.
     return "allowed" in decision
-      ? verdicts.onDecision(request, [{ limiter, caller, policy, decision }])
-      : decision.then((known) => verdicts.onDecision(request, [{ limiter, caller, policy, decision: known }]));
+      ? verdicts.onDecision(request, { limiter, caller, policy, decision })
+      : onceDecided(request, caller, policy, decision);
+  }
+
+  function onceDecided(request: Request, caller: Key, policy: Policy, later: Promise<Decision>): Promise<Verdict> {
+    return later.then((decision) => verdicts.onDecision(request, { limiter, caller, policy, decision }));
+  }
+
+  function onceHeld(request: Request, caller: Key, policy: Policy, later: Promise<Decision | null>): Promise<Verdict> {
+    return later.then((decision) =>
+      decision === null ? verdicts.onUnpaid(request, "disconnected") : verdicts.onDecision(request, { limiter, caller, policy, decision }),
+    );
   }
 
   function chargeSeveral(): ChargeRequest<Request, Rest> {
@@ -99,12 +107,12 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
       claims<Claim | Unpaid>(i, (_request, caller, cost, policy) => ({ limiter: of, caller, cost, policy }), (_request, why) => why),
     );
     return (request, rest, known) => {
-      const found = find.map((each, i) => orRejected(() => each(request, rest, known?.[i])));
+      const found = find.map((each) => orRejected(() => each(request, rest, known)));
       return thenAll(found, (all) => {
         const unpaid = (["blocked", "unidentified"] as const).find((why) => all.includes(why));
         const paying = all.filter((each) => typeof each === "object");
         if (unpaid !== undefined || paying.length === 0) return verdicts.onUnpaid(request, unpaid ?? "skip");
-        return thenOne(takeCharges(paying), (judged) => verdicts.onDecision(request, judged));
+        return thenOne(takeCharges(paying), (judged) => verdicts.onDecisions(request, judged));
       });
     };
   }
@@ -112,7 +120,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   function claims<Result>(i: number, take: ClaimSetup<Request, Rest, Result>["take"], leave: ClaimSetup<Request, Rest, Result>["leave"]) {
     const { checkIdentity } = verdicts;
     const [keyOf, ownPolicy] = [keys[i] as Contained<Request, Rest, MaybeKey>, (limiters[i] as Limiter).policy];
-    return createClaims({ charge: charges[i] as GateCharge<Request, Rest>, keyOf, unidentified, ownPolicy, contain: run, checkIdentity, checkPolicy, take, leave });
+    return createClaims({ position: i, charge: charges[i] as GateCharge<Request, Rest>, keyOf, unidentified, ownPolicy, contain: run, checkIdentity, checkPolicy, take, leave });
   }
 
   function checkFixed(policy: Policy, cost: GateCharge<Request, Rest>["cost"]): void {

@@ -33,8 +33,10 @@ export interface Verdicts<Request> {
   checkPolicy(policy: Policy): void;
   /** Warns when the first requests of the gate are all unidentified. */
   checkIdentity(caller: Key): void;
-  /** The one verdict on a request, by the decision that binds. At least one. */
-  onDecision(request: Request, judged: readonly Judged[]): Verdict | Promise<Verdict>;
+  /** The verdict on a request with one charge. */
+  onDecision(request: Request, judged: Judged): Verdict | Promise<Verdict>;
+  /** The one verdict on a request with several charges, by the decision that binds. At least one. */
+  onDecisions(request: Request, judged: readonly Judged[]): Verdict | Promise<Verdict>;
   /** The verdict on a request that was not charged. */
   onUnpaid(request: Request, why: Unpaid): Verdict | Promise<Verdict>;
 }
@@ -62,21 +64,27 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
       const to = { request, crossOrigin: isCrossOrigin(request) };
       return why === "unidentified" ? refusals.forMissingKey(to) : refusals.forUnpaid(to, why);
     },
-    onDecision(request, judged) {
-      const binding = judged.length === 1 ? (judged[0] as Judged) : judged.reduce(strictestOf);
-      const { decision } = binding;
+    onDecision: (request, judged) => verdictBy(request, judged, null, fieldsOf(request, judged)),
+    onDecisions(request, judged) {
+      const binding = judged.reduce(strictestOf);
       let own = fieldsOf(request, binding);
-      if (judged.length > 1) for (const each of strictestOfEachName(judged, binding)) if (each !== binding) own = addFields(fieldsOf(request, each), own, !decision.allowed);
-      const fields = rememberDecision(request, writer, judged, decision, own);
-      const crossOrigin = isCrossOrigin(request);
-      const verdict = decision.allowed
-        ? pass(decision, fields, crossOrigin, refundWhen === undefined ? null : (outcome) => settle(request, outcome, judged))
-        : refusals.forDecision({ request, crossOrigin }, judged, decision, fields);
-      // After the verdict, which it must not change.
-      if (onDecision !== undefined) void runAside("onDecision", () => onDecision(decision, request));
-      return verdict;
+      for (const each of strictestOfEachName(judged, binding)) if (each !== binding) own = addFields(fieldsOf(request, each), own, !binding.decision.allowed);
+      return verdictBy(request, binding, judged, own);
     },
   };
+
+  // `all` is null for one charge: a request allocates as little as it can.
+  function verdictBy(request: Request, binding: Judged, all: readonly Judged[] | null, own: FieldList): Verdict | Promise<Verdict> {
+    const { decision } = binding;
+    const fields = rememberDecision(request, writer, all, decision, own);
+    const crossOrigin = isCrossOrigin(request);
+    const verdict = decision.allowed
+      ? pass(decision, fields, crossOrigin, refundWhen === undefined ? null : settler(request, all ?? [binding]))
+      : refusals.forDecision({ request, crossOrigin }, all ?? [binding], decision, fields);
+    // After the verdict, which it must not change.
+    if (onDecision !== undefined) tell(decision, request);
+    return verdict;
+  }
 
   function fieldsOf(request: Request, { caller, policy, decision }: Judged): FieldList {
     checkRequest(request, caller, policy.name);
@@ -98,8 +106,15 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     return byName.values();
   }
 
-  async function settle(request: Request, outcome: Outcome, judged: readonly Judged[]): Promise<void> {
-    if ((await runAside("refundWhen", () => refundWhen?.(outcome, request))) === true) await Promise.all(judged.map(refund));
+  // By themselves: a function that makes closures allocates for them on every call.
+  function settler(request: Request, judged: readonly Judged[]): (outcome: Outcome) => Promise<void> {
+    return async (outcome) => {
+      if ((await runAside("refundWhen", () => refundWhen?.(outcome, request))) === true) await Promise.all(judged.map(refund));
+    };
+  }
+
+  function tell(decision: Decision, request: Request): void {
+    void runAside("onDecision", () => onDecision?.(decision, request));
   }
 
   function isCrossOrigin(request: Request): boolean {

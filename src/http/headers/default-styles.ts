@@ -18,17 +18,17 @@ export const POLICY_FIELD: Field = {
 /** `RateLimit-Policy` and `RateLimit` as in draft-ietf-httpapi-ratelimit-headers-11. */
 export const draft11 = headerFamily([
   POLICY_FIELD,
-  { name: "RateLimit", under: (policy) => limitItems(policy, ({ remaining }, t) => `;r=${remaining}${t === 0 ? "" : `;t=${t}`}`) },
+  { name: "RateLimit", under: (policy) => limitItems(policy, (name, { remaining }, t) => `${name};r=${remaining}${t === 0 ? "" : `;t=${t}`}`) },
 ]);
 
 /**
- * The value of `RateLimit`: the name of each limit and its `parameters`, which get the seconds until the next token, 0
- * when full.
+ * The value of `RateLimit`: an item for each limit. `makeItem` gets its name, as a string of a structured field, and
+ * the seconds until the next token, 0 when full.
  */
-export function limitItems(policy: Policy, parameters: (reading: Reading, seconds: number) => string): FieldValue {
+export function limitItems(policy: Policy, makeItem: (name: string, reading: Reading, seconds: number) => string): FieldValue {
   const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);
   // By position, because a custom store may give its limits names that are unsafe in a header field.
-  const item = (i: number, reading: Reading, seconds: number): string => (names[i] ?? names[0]) + parameters(reading, seconds);
+  const item = (i: number, reading: Reading, seconds: number): string => makeItem((names[i] ?? names[0]) as string, reading, seconds);
   return ({ readings, refusedBy, resetSeconds, partition }) => {
     // Section 6: t is never before Retry-After. So a refusal shows only the limit with the longest wait, as t.
     if (refusedBy !== null) return item(readings.findIndex(({ limit }) => limit === refusedBy.limit), refusedBy, resetSeconds) + partition;

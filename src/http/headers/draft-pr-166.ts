@@ -18,6 +18,6 @@ export const draftPr166: HeaderFamily = headerFamily([
     name: "RateLimit",
     under: (policy) =>
       // `c` is optional, and a request may ask for more than an Integer holds.
-      limitItems(policy, ({ remaining, cost }, seconds) => `;a=${remaining}${seconds === 0 ? "" : `;w=${seconds}`}${cost > LARGEST_INTEGER ? "" : `;c=${cost}`}`),
+      limitItems(policy, (name, { remaining, cost }, seconds) => `${name};a=${remaining}${seconds === 0 ? "" : `;w=${seconds}`}${cost > LARGEST_INTEGER ? "" : `;c=${cost}`}`),
   },
 ]);

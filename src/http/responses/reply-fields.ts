@@ -11,22 +11,9 @@ export interface FieldReply {
   header(name: string, value: unknown): unknown;
 }
 
-/** The fields that a reply keeps until the head of its raw response is written. */
-interface Kept {
-  readonly reply: FieldReply;
-  readonly fields: FieldList;
-  /** The `writeHead` that is hooked. */
-  readonly writeHead: (...args: never) => unknown;
-  /** Of an earlier limit of the same response. */
-  readonly earlier: Kept | null;
-}
-
-// A property and not a WeakMap, which costs more than all fields together.
-const KEPT = Symbol("sluice.kept");
-
-interface KeepingResponse extends NodeResponse {
-  [KEPT]?: Kept | null;
-  writeHead(...args: readonly unknown[]): unknown;
+/** A response whose `writeHead` is hooked. */
+interface HookedResponse extends NodeResponse {
+  writeHead(...args: unknown[]): unknown;
 }
 
 /**
@@ -52,33 +39,23 @@ export function exposeOnReply(reply: FieldReply, { expose }: Pass | Refuse): voi
   if (expose.length > 0) reply.header(EXPOSE, exposing(reply.getHeader(EXPOSE), expose));
 }
 
+// Node calls `writeHead` for a head that is not written by hand, too. An earlier limit may have hooked it.
 function keepForRaw(reply: FieldReply, fields: FieldList): void {
-  const raw = reply.raw as KeepingResponse;
+  const raw = reply.raw as HookedResponse;
   const { writeHead } = raw;
-  raw[KEPT] = { reply, fields, writeHead, earlier: raw[KEPT] ?? null };
-  raw.writeHead = writeHeadWithFields;
+  raw.writeHead = (...args: unknown[]) => {
+    if (!raw.headersSent) addMissing(reply, fields, typeof args[1] === "string" ? args[2] : args[1]);
+    return writeHead.apply(raw, args);
+  };
 }
 
-// Node calls `writeHead` for a head that is not written by hand, too.
-function writeHeadWithFields(this: KeepingResponse, ...args: readonly unknown[]): unknown {
-  const kept = this[KEPT] as Kept;
-  if (!this.headersSent) addMissing(this, kept, typeof args[1] === "string" ? args[2] : args[1]);
-  // A limit that came earlier hooked the method, too.
-  this[KEPT] = kept.earlier;
-  try {
-    return kept.writeHead.apply(this, args as never);
-  } finally {
-    this[KEPT] = kept;
-  }
-}
-
-function addMissing(raw: KeepingResponse, { reply, fields }: Kept, given: unknown): void {
+function addMissing(reply: FieldReply, fields: FieldList, given: unknown): void {
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;
     // Fastify's own call has them all.
     if ((given as Readonly<Record<string, unknown>> | undefined)?.[name] !== undefined) continue;
     // The handler may have changed or removed it.
     const value = reply.getHeader(name);
-    if (value !== undefined && raw.getHeader(name) === undefined) raw.setHeader(name, value as string);
+    if (value !== undefined && reply.raw.getHeader(name) === undefined) reply.raw.setHeader(name, value as string);
   }
 }
