@@ -1,6 +1,6 @@
 /**
  * A store that keeps buckets in Postgres, shared by all processes that use it.
- * @module
+ * @module sluice/postgres
  */
 import { readClock, type Clock } from "../../core/clock.js";
 import { costAt, type Costs } from "../../core/limit.js";
