@@ -68,7 +68,7 @@ export function assemble(): SidebarItem[] {
       return siteLink(link, path, places);
     };
     const framed = text.replace(/^<img [^>]*>$/gm, "<p>$&</p>"); // so that a wide picture scrolls, as one in Markdown does
-    write(placeOf(path), mapLinks(framed, change), `source: ${path}`);
+    write(placeOf(path), mapLinks(framed, change), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}`);
   }
   for (const example of examples) write(pageOf(example), drawExample(example, [...(explained.get(example.path) ?? [])]), "editLink: false");
   write("examples/index.md", drawList(examples), "editLink: false");

@@ -16,7 +16,7 @@ export interface Example {
 const SHOWN = /\.(?:tsx?|json|html|css)$/;
 const HIDDEN = /(?:^|\/)(?:node_modules|test|\.[^/]*)(?:\/|$)|package-lock\.json$/;
 const FIRST = /(?:^|\/)main\.ts$/;
-const NAMES: Readonly<Record<string, string>> = { llm: "LLM gateway", hosts: "The client and the gate in other libraries", "by-body": "Limits by the body", websocket: "WebSocket", client: "The client in axios and ky", server: "The example server", together: "Several limiters together" };
+const NAMES: Readonly<Record<string, string>> = { minimal: "The shortest server for each framework", "custom-store": "Stores of your own", shadow: "Shadow mode", negotiated: "Negotiated refusals", llm: "LLM gateway", hosts: "The client and the gate in other libraries", "by-body": "Limits by the body", websocket: "WebSocket", client: "The client in axios and ky", server: "The example server", together: "Several limiters together" };
 
 /** All examples of the repository, in the order of their titles. */
 export function readExamples(): Example[] {
@@ -43,7 +43,7 @@ export function placesOf(example: Example): Array<readonly [string, string]> {
 /** The example's page. `explainedIn` are links to the pages of docs that lead here, in Markdown. */
 export function drawExample(example: Example, explainedIn: readonly string[]): string {
   const sources = example.files.map((file) => ({ file, text: readFileSync(join(ROOT, file), "utf8").trimEnd() }));
-  const parts = [`# ${example.title}`, introOf(sources[0]?.text ?? "")];
+  const parts = [`# ${example.title}`, introOf(example)];
   if (explainedIn.length > 0) parts.push(`Explained in ${explainedIn.join(", ")}.`);
   parts.push(`[Open it on GitHub](${REPOSITORY}/tree/main/${example.path})`);
   for (const { file, text } of sources) {
@@ -56,8 +56,9 @@ export function drawExample(example: Example, explainedIn: readonly string[]): s
 /** The list of all examples, with the first sentence of each. */
 export function drawList(examples: readonly Example[]): string {
   const rows = examples.map((example) => {
-    const [first = ""] = introOf(readFileSync(join(ROOT, example.files[0] as string), "utf8")).split("\n\n");
-    return `- [${example.title}](/${pageOf(example)})${first === "" ? "" : `: ${first.replace(/:$/, "")}`}`;
+    const [first = ""] = introOf(example).split("\n\n");
+    const files = example.files.slice(0, 8).map((file) => `\`${headingOf(example, file)}\``).join(", ");
+    return `- [${example.title}](/${pageOf(example)}): ${first === "" ? files : first.replace(/:$/, ".")}`;
   });
   return `# Examples\n\nEach example runs in a clone of the repository, and tests run all of them.\n\n${rows.join("\n")}\n`;
 }
@@ -70,8 +71,11 @@ function byReading(a: string, b: string): number {
 
 const titleOf = (name: string): string => NAMES[name] ?? `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll("-", " ")}`;
 
-/** The text of the comment that a file begins with, as Markdown. */
-function introOf(source: string): string {
+/** The comment that its `main.ts` or only file begins with, as Markdown. Of several equal files none speaks for all. */
+function introOf({ files }: Example): string {
+  const [first = ""] = files;
+  if (files.length > 1 && !FIRST.test(first)) return "";
+  const source = readFileSync(join(ROOT, first), "utf8");
   const block = /^\/\*\*([^]*?)\*\//.exec(source)?.[1]?.replace(/^ *\* ?/gm, "");
   const lines = /^(?:\/\/.*\n)+/.exec(source)?.[0].replace(/^\/\/ ?/gm, "");
   const text = (block ?? lines ?? "").trim();

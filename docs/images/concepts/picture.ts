@@ -27,7 +27,7 @@ export function picture(height: number, title: string, about: string, parts: rea
   text.good, text.bad, text.wait { stroke: none; font-weight: 600 }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 } .page { fill: #0d1117 } .lane, .spent { stroke: #59636e } .box { fill: #161b22; stroke: #59636e } .call { stroke: #b1bac4 }
-    .good { fill: #3fb950; stroke: #3fb950 } .bad { fill: #ff7b72; stroke: #ff7b72 } .wait { fill: #e3b341; stroke: #e3b341 } .token { fill: #58a6ff; stroke: #58a6ff }
+    .good { fill: #3fb950; stroke: #3fb950 } .bad { fill: #ff7b72; stroke: #ff7b72 } .wait { fill: #e3b341; stroke: #e3b341 } .token { fill: #58a6ff; stroke: #58a6ff } .area { stroke: none }
   }
 </style>
 <rect class="page" width="${WIDTH}" height="${height}" rx="8"/>
