@@ -1,5 +1,5 @@
 // Puts the site's pages together in `.pages`: docs with links for the site, a page for each example, the changelog, the API reference.
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import { readChangelog } from "./changelog.js";
 import { drawExample, drawList, pageOf, placesOf, readExamples } from "./examples.js";
@@ -52,10 +52,13 @@ export function assemble(): SidebarItem[] {
   const places = new Map<string, string>([...written.map((path) => [path, placeOf(path)] as const), ...examples.flatMap(placesOf), ["README.md", "index.md"], ["examples", "examples/index.md"]]);
   for (const path of written) if (path.endsWith("/README.md")) places.set(dirname(path), placeOf(path));
 
-  rmSync(PAGES, { recursive: true, force: true });
+  // Only what changed is written: in `npm run site:dev` a server watches these files.
+  const known = new Set<string>();
   const write = (place: string, text: string, frontmatter: string): void => {
-    mkdirSync(dirname(join(PAGES, place)), { recursive: true });
-    writeFileSync(join(PAGES, place), `---\n${frontmatter}\n---\n\n${text}`);
+    const [file, page] = [join(PAGES, place), `---\n${frontmatter}\n---\n\n${text}`];
+    known.add(place);
+    mkdirSync(dirname(file), { recursive: true });
+    if (!existsSync(file) || readFileSync(file, "utf8") !== page) writeFileSync(file, page);
   };
 
   const explained = new Map<string, Set<string>>();
@@ -73,6 +76,7 @@ export function assemble(): SidebarItem[] {
   for (const example of examples) write(pageOf(example), drawExample(example, [...(explained.get(example.path) ?? [])]), "editLink: false");
   write("examples/index.md", drawList(examples), "editLink: false");
   for (const [file, text] of reference) write(`api/${file}`, text, "editLink: false");
+  for (const place of filesIn(PAGES)) if (!known.has(place)) rmSync(join(PAGES, place));
   cpSync(join(ROOT, "docs/images"), join(PAGES, "public/images"), { recursive: true, filter: (file) => !file.endsWith(".ts") });
 
   const list = (text: string, items: ReadonlyArray<readonly [place: string, text: string]>): SidebarItem => ({ text, collapsed: true, items: items.map(([place, name]) => ({ text: name, link: `/${place.replace(/index\.md$|\.md$/, "")}` })) });

@@ -58,7 +58,14 @@ export default defineConfig({
     plugins: [
       {
         name: "pages-of-docs",
-        configureServer: () => void watch(join(ROOT, "docs"), { recursive: true }, () => void assemble()),
+        configureServer: ({ config }) =>
+          void watch(join(ROOT, "docs"), { recursive: true }, () => {
+            try {
+              assemble();
+            } catch (error) {
+              config.logger.error(String(error)); // a link that is not finished yet
+            }
+          }),
       },
     ],
   },
