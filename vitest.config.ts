@@ -57,6 +57,11 @@ export default defineConfig({
         extends: true,
         test: { name: "hosts", include: ["examples/hosts/test/*.test.ts"], setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
       },
+      // The documentation site as it was built: `npm run check:site` builds it first.
+      {
+        extends: true,
+        test: { name: "site", include: ["site/test/*.test.ts"], setupFiles: ["test/setup.ts"], testTimeout: 120_000, hookTimeout: 60_000 },
+      },
       // What is published, not what is written: needs `npm run build`.
       { test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
     ],

@@ -79,6 +79,14 @@ test("every page that a message names exists, with its heading", () => {
   expect(named.filter((page) => !existsSync(join(ROOT, page)))).toEqual([]);
 });
 
+test("every code of an error is explained", () => {
+  const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const codes = new Set(sources.flatMap((file) => [...readFileSync(join(ROOT, "src", file), "utf8").matchAll(/"(ERR_\w*[A-Z])"/g)].map(([, code]) => code as string)));
+  const explained = ["docs/guides/errors.md", "docs/guides/waiting.md"].map((page) => readFileSync(join(ROOT, page), "utf8")).join("\n");
+  expect(codes.size).toBeGreaterThan(10);
+  expect([...codes].filter((code) => !explained.includes(`\`${code}\``))).toEqual([]);
+});
+
 describe("the threat model", () => {
   const page = readFileSync(join(ROOT, "docs/security.md"), "utf8");
   const rows = [...page.matchAll(/^\| (?!attack |kept |---)(.+?) \| (.+) \| (.+) \|$/gm)].map(([, attack = "", , proof = ""]) => ({ attack, proof }));

@@ -1,6 +1,6 @@
 /**
  * A store over any key-value store that can compare and set.
- * @module
+ * @module sluice/cas
  */
 import { readClock, type Clock } from "../core/clock.js";
 import type { Costs } from "../core/limit.js";

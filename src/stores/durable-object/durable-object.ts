@@ -1,6 +1,6 @@
 /**
  * A store on Cloudflare's Durable Objects, and the class of these objects.
- * @module
+ * @module sluice/durable-object
  */
 import { checkClock, checkOptions, expected } from "../../core/check.js";
 import { readClock, type Clock } from "../../core/clock.js";

@@ -1,6 +1,6 @@
 /**
  * A wrapper that lets a process decide hot keys of a shared store by itself, within a stated bound.
- * @module
+ * @module sluice/lease
  */
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";

@@ -1,6 +1,6 @@
 /**
  * A store that keeps buckets in Postgres, shared by all processes that use it.
- * @module
+ * @module sluice/postgres
  */
 import { checkPostgresSetup } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";

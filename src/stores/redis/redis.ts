@@ -1,6 +1,6 @@
 /**
  * A store that keeps buckets in Redis or Valkey, shared by all processes that use it.
- * @module
+ * @module sluice/redis
  */
 import { checkRedisSetup } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";

@@ -1,6 +1,6 @@
 /**
  * A store over any database with transactions that lock rows.
- * @module
+ * @module sluice/sql
  */
 import { readClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";

@@ -1,0 +1,76 @@
+import { watch } from "node:fs";
+import { join } from "node:path";
+import { defineConfig } from "vitepress";
+import { assemble, PAGES } from "../assemble.js";
+import { deadLinks } from "../dead-links.js";
+import { REPOSITORY, ROOT } from "../links.js";
+import { slugify } from "../slug.js";
+
+/** The path that the site is published under. GitHub Pages gives a project `/<repository>/`. */
+const base = `/${process.env["SITE_BASE"] ?? ""}/`.replace(/\/{2,}/g, "/");
+
+/** Three tokens, one of them spent. */
+const ICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fill="#2f81f7" stroke="#2f81f7" stroke-width="3"><circle cx="8" cy="22" r="5"/><circle cx="24" cy="22" r="5"/><circle cx="16" cy="9" r="5" fill="none"/></g></svg>';
+
+export default defineConfig({
+  title: "sluice",
+  description: "Rate limiting for JavaScript servers: exact token buckets, the whole HTTP 429 contract, and a client that obeys it.",
+  lang: "en-US",
+  base,
+  srcDir: ".pages",
+  outDir: "dist",
+  cacheDir: ".cache",
+  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(ICON)}` }]],
+  metaChunk: true,
+  markdown: {
+    anchor: { slugify },
+    toc: { slugify },
+    headers: { slugify },
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+  },
+  themeConfig: {
+    nav: [
+      { text: "Get started", link: "/" },
+      { text: "Concepts", link: "/concepts" },
+      { text: "Examples", link: "/examples/" },
+      { text: "API", link: "/api/" },
+      { text: "Changelog", link: "/changelog" },
+    ],
+    sidebar: assemble(),
+    outline: { level: [2, 3] },
+    search: {
+      provider: "local",
+      // Guides come first: the reference and the records say the same words more often.
+      options: { miniSearch: { searchOptions: { boostDocument: (id: string) => (id.includes("/api/") ? 0.3 : /\/(?:decisions|examples|changelog)/.test(id) ? 0.6 : 1) } } },
+    },
+    socialLinks: [{ icon: "github", link: REPOSITORY }],
+    editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: "Edit this page" },
+    externalLinkIcon: false,
+  },
+  // The page's own path in the repository, for the link that edits it.
+  transformPageData(page) {
+    const source = page.frontmatter["source"] as string | undefined;
+    if (source !== undefined) page.filePath = source;
+  },
+  vite: {
+    publicDir: join(PAGES, "public"),
+    build: { chunkSizeWarningLimit: 4_000 }, // the index of the search, which is loaded when a reader opens it
+    plugins: [
+      {
+        name: "pages-of-docs",
+        configureServer: ({ config }) =>
+          void watch(join(ROOT, "docs"), { recursive: true }, () => {
+            try {
+              assemble();
+            } catch (error) {
+              config.logger.error(String(error)); // a link that is not finished yet
+            }
+          }),
+      },
+    ],
+  },
+  buildEnd({ outDir }) {
+    const dead = deadLinks(outDir, base);
+    if (dead.length > 0) throw new Error(`${dead.length} dead links\n${dead.join("\n")}`);
+  },
+});

@@ -1,0 +1,92 @@
+// Puts the site's pages together in `.pages`: docs with links for the site, a page for each example, the changelog, the API reference.
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path/posix";
+import { readChangelog } from "./changelog.js";
+import { drawExample, drawList, pageOf, placesOf, readExamples } from "./examples.js";
+import { mapLinks, ROOT, siteLink, targetOf } from "./links.js";
+import { readReference } from "./reference.js";
+import { PARTS, type Part } from "./sidebar.js";
+
+/** A line of VitePress's sidebar. */
+export interface SidebarItem {
+  readonly text: string;
+  readonly link?: string;
+  readonly collapsed?: boolean;
+  readonly items?: SidebarItem[];
+}
+
+const SITE = join(ROOT, "site");
+export const PAGES = join(SITE, ".pages");
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const filesIn = (folder: string): string[] => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/")).filter((file) => file.endsWith(".md")).sort();
+const titleIn = (page: string): string => (/^# (.+)$/m.exec(page)?.[1] ?? "").replace(/[`\\]/g, "");
+
+/** The pages that people write: everything in docs, and three at the top. */
+export function writtenPages(): string[] {
+  const docs = filesIn(join(ROOT, "docs")).filter((file) => !file.startsWith("api-html/")).map((file) => `docs/${file}`);
+  return [...docs, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
+}
+
+/** Where a written page is on the site. */
+export function placeOf(path: string): string {
+  if (path === "SECURITY.md") return "reporting.md"; // docs/security.md is the threat model
+  return path.startsWith("docs/") ? path.slice("docs/".length).replace(/README\.md$/, "index.md") : path.toLowerCase();
+}
+
+/** What is wrong with the sidebar: pages that it lacks, and lines that lead nowhere. */
+export function sidebarMistakes(parts: readonly Part[], written: readonly string[]): string[] {
+  const listed = parts.flatMap(({ pages }) => pages.map(([path]) => `${path}.md`));
+  const missing = written.filter((path) => !listed.includes(path) && !path.startsWith("docs/decisions/"));
+  const extra = listed.filter((path) => !written.includes(path));
+  return [...missing.map((path) => `site/sidebar.ts lacks ${path}`), ...extra.map((path) => `site/sidebar.ts names ${path}, which does not exist`)];
+}
+
+/** Writes all pages anew. Returns the sidebar. Throws for a dead link, and for a page that the sidebar lacks. */
+export function assemble(): SidebarItem[] {
+  const written = writtenPages();
+  const mistakes = sidebarMistakes(PARTS, written);
+  if (mistakes.length > 0) throw new Error(mistakes.join("\n"));
+
+  const [examples, reference] = [readExamples(), readReference()];
+  const places = new Map<string, string>([...written.map((path) => [path, placeOf(path)] as const), ...examples.flatMap(placesOf), ["README.md", "index.md"], ["examples", "examples/index.md"]]);
+  for (const path of written) if (path.endsWith("/README.md")) places.set(dirname(path), placeOf(path));
+
+  // Only what changed is written: in `npm run site:dev` a server watches these files.
+  const known = new Set<string>();
+  const write = (place: string, text: string, frontmatter: string): void => {
+    const [file, page] = [join(PAGES, place), `---\n${frontmatter}\n---\n\n${text}`];
+    known.add(place);
+    mkdirSync(dirname(file), { recursive: true });
+    if (!existsSync(file) || readFileSync(file, "utf8") !== page) writeFileSync(file, page);
+  };
+
+  const explained = new Map<string, Set<string>>();
+  for (const path of written) {
+    const text = path === "CHANGELOG.md" ? readChangelog() : read(path);
+    const change = (link: string): string => {
+      const target = targetOf(link, path);
+      const example = target && examples.find((each) => target.path === each.path || target.path.startsWith(`${each.path}/`));
+      if (example) explained.set(example.path, (explained.get(example.path) ?? new Set()).add(`[${titleIn(text)}](/${placeOf(path)})`));
+      return siteLink(link, path, places);
+    };
+    const framed = text.replace(/^<img [^>]*>$/gm, "<p>$&</p>"); // so that a wide picture scrolls, as one in Markdown does
+    write(placeOf(path), mapLinks(framed, change), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}`);
+  }
+  for (const example of examples) write(pageOf(example), drawExample(example, [...(explained.get(example.path) ?? [])]), "editLink: false");
+  write("examples/index.md", drawList(examples), "editLink: false");
+  for (const [file, text] of reference) write(`api/${file}`, text, "editLink: false");
+  for (const place of filesIn(PAGES)) if (!known.has(place)) rmSync(join(PAGES, place));
+  cpSync(join(ROOT, "docs/images"), join(PAGES, "public/images"), { recursive: true, filter: (file) => !file.endsWith(".ts") });
+
+  const list = (text: string, items: ReadonlyArray<readonly [place: string, text: string]>): SidebarItem => ({ text, collapsed: true, items: items.map(([place, name]) => ({ text: name, link: `/${place.replace(/index\.md$|\.md$/, "")}` })) });
+  const hand = (part: Part): SidebarItem => ({ ...list(part.text, part.pages.map(([path, text]) => [placeOf(`${path}.md`), text])), collapsed: part.text !== "Start" });
+  const decisions = written.filter((path) => /^docs\/decisions\/\d/.test(path)).map((path) => [placeOf(path), `${Number(/\d+/.exec(path)?.[0])}. ${titleIn(read(path)).replace(/^\d+\. /, "")}`] as const);
+  const api = [...reference].filter(([file]) => file !== "index.md").map(([file, text]) => [`api/${file}`, titleIn(text)] as const);
+  const generated: Readonly<Record<string, SidebarItem[]>> = {
+    "Moving here": [list("Examples", [["examples/index.md", "All examples"], ...examples.map((each) => [pageOf(each), each.title] as const)])],
+    "For authors": [list("Decisions", [["decisions/index.md", "All decisions"], ...decisions])],
+    Project: [list("API reference", [["api/index.md", "All entries"], ...api])],
+  };
+  return PARTS.flatMap((part) => [hand(part), ...(generated[part.text] ?? [])]);
+}

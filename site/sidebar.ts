@@ -1,0 +1,41 @@
+// The sidebar: every page of the site, in the order of reading. A page of docs that is not here fails the build.
+
+/** A page, by its path in the repository without `.md`, and its name here; or a part with pages. */
+export interface Part {
+  readonly text: string;
+  readonly pages: ReadonlyArray<readonly [path: string, text: string]>;
+  /** Closed until the reader opens it. */
+  readonly collapsed?: boolean;
+}
+
+const adapters = { express: "Express", fastify: "Fastify", hono: "Hono", node: "Node", web: "Web, Bun, Deno, Workers, Next.js" };
+const stores = { memory: "Memory", redis: "Redis", postgres: "Postgres", lease: "Leases", "durable-object": "Durable Objects", cas: "Any compare-and-set", sql: "Any database with transactions" };
+const moving = { "from-express-rate-limit": "express-rate-limit", "from-rate-limiter-flexible": "rate-limiter-flexible", "from-fastify-rate-limit": "@fastify/rate-limit", "from-hono-rate-limiter": "hono-rate-limiter", "from-nestjs-throttler": "@nestjs/throttler", "from-express-slow-down": "express-slow-down" };
+const inFolder = (folder: string, names: Readonly<Record<string, string>>) => Object.entries(names).map(([name, text]) => [`docs/${folder}/${name}`, text] as const);
+
+/** The parts that are written by hand. Examples, decisions and the API reference list themselves. */
+export const PARTS: readonly Part[] = [
+  { text: "Start", pages: [["docs/README", "Get started"], ["docs/options", "Options"], ["docs/runtimes", "Runtimes"], ["docs/comparison", "Comparison"]] },
+  { text: "Concepts", pages: [["docs/concepts", "Concepts"], ["docs/guides/choosing-numbers", "Choosing numbers"], ["docs/guides/choosing-a-key", "Choosing a key"]] },
+  { text: "Adapters", pages: [...inFolder("adapters", adapters), ["docs/guides/other-frameworks", "Koa, NestJS, h3, ws, Lambda"]] },
+  { text: "Stores", pages: [...inFolder("stores", stores), ["docs/guides/scaling", "Scaling"], ["docs/guides/outages", "Outages"]] },
+  {
+    text: "Client",
+    pages: [
+      ["docs/client", "The client"], ["docs/guides/client-hosts", "In other libraries"], ["docs/guides/client-vendors", "Services with limits"], ["docs/guides/client-traffic", "Many calls at once"],
+      ["docs/guides/client-in-other-languages", "In Swift and Kotlin"], ["docs/guides/client-comparison", "Client comparison"],
+    ],
+  },
+  {
+    text: "Guides",
+    pages: inFolder("guides", {
+      headers: "Header fields", "own-answers": "Answers of your own", "limiting-by-body": "Limits by the body", "several-limiters": "Several limiters", refunds: "Refunds", reservations: "Reservations",
+      waiting: "Waiting", "fines-and-blocks": "Fines and blocks", "llm-budgets": "LLM budgets", metrics: "Metrics", "shadow-mode": "Shadow mode", "testing-your-app": "Testing your app",
+    }),
+  },
+  { text: "Moving here", pages: [["docs/moving/README", "Which guide"], ...inFolder("moving", moving)] },
+  { text: "Errors and warnings", pages: [["docs/guides/errors", "Errors"], ["docs/guides/warnings", "Warnings"]] },
+  { text: "Security", pages: [["docs/security", "Threat model"], ["docs/guides/hardening", "Hardening"], ["docs/guides/proxies-and-cors", "Proxies and CORS"], ["SECURITY", "Report a vulnerability"]] },
+  { text: "For authors", pages: [["docs/guides/writing-a-store", "Writing a store"], ["docs/guides/writing-an-adapter", "Writing an adapter"], ["CONTRIBUTING", "Contributing"]] },
+  { text: "Project", pages: [["docs/performance", "Performance"], ["CHANGELOG", "Changelog"]] },
+];
