@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { freePort } from "../test/helpers/free-port.js";
 
 /** A Redis of our own, and a second connection to ask it what it did. */
 export interface RedisServer {
@@ -65,13 +65,4 @@ export async function startRedis(): Promise<RedisServer> {
 export async function cpuOf(server: Redis): Promise<number> {
   const used = [...(await server.info("cpu")).matchAll(/^used_cpu_(?:user|sys):([\d.]+)/gm)];
   return used.reduce((sum, [, seconds]) => sum + Number(seconds) * 1e6, 0);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
