@@ -11,8 +11,8 @@ export interface FieldReply {
   header(name: string, value: unknown): unknown;
 }
 
-/** A response whose `writeHead` is hooked. */
-interface HookedResponse extends NodeResponse {
+/** A response whose `writeHead` can be hooked. */
+interface RawResponse extends NodeResponse {
   writeHead(...args: unknown[]): unknown;
 }
 
@@ -41,7 +41,7 @@ export function exposeOnReply(reply: FieldReply, { expose }: Pass | Refuse): voi
 
 // Node calls `writeHead` for a head that is not written by hand, too. An earlier limit may have hooked it.
 function keepForRaw(reply: FieldReply, fields: FieldList): void {
-  const raw = reply.raw as HookedResponse;
+  const raw = reply.raw as RawResponse;
   const { writeHead } = raw;
   raw.writeHead = (...args: unknown[]) => {
     if (!raw.headersSent) addMissing(reply, fields, typeof args[1] === "string" ? args[2] : args[1]);
