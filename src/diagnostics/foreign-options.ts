@@ -91,7 +91,7 @@ const FOREIGN: readonly Replacement[] = [
   { of: [FASTIFY], names: "errorResponseBuilder", here: ANSWER_TEXT, gate: true },
   { of: [NEST], names: "errorMessage", here: ANSWER_TEXT, gate: true },
   { of: [EXPRESS, HONO], names: "skipFailedRequests", here: "`refundWhen: ({ status, aborted }) => aborted || status >= 400`", gate: true },
-  { of: [EXPRESS, HONO], names: "skipSuccessfulRequests", here: "`refundWhen: ({ status }) => status < 400`", gate: true },
+  { of: [EXPRESS, HONO], names: "skipSuccessfulRequests", here: "`refundWhen: ({ status, aborted }) => status < 400 && !aborted`", gate: true },
   { of: [EXPRESS, HONO], names: "requestWasSuccessful", here: "the test goes into `refundWhen`", gate: true },
   { of: [FASTIFY], names: "allowList", here: "`skip: (request) => boolean`", gate: true },
   { of: [NEST], names: "skipIf ignoreUserAgents", here: "`skip: (request) => boolean`", gate: true },

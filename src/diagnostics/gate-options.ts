@@ -10,6 +10,7 @@ const OTHERS = ["key", "cost", "limiter", "charges", "wait", "headers", "retryAf
 // The most that a store takes in one step.
 const MOST_GATE_CHARGES = 128;
 const WHAT = "an object with a `policy` and a `key`";
+const KEY_CURE = 'Write `key: (request) => ["user", request.user?.id]`, or `addressKey(request.ip)` for callers who are not signed in';
 
 /**
  * Throws a TypeError or RangeError for the first option of a gate that is unknown, of a wrong type, or in conflict with
@@ -26,7 +27,7 @@ export function checkGateSetup(given: unknown, limiterOptions: readonly string[]
     checkBeside(options, names, "limiter", (name) => `Pass \`${name}\` to createLimiter`);
   }
   for (const { key, cost } of gateCharges(options)) {
-    if (typeof key !== "function") throw new TypeError(expected("key", "a function of the request", key));
+    if (typeof key !== "function") throw new TypeError(`${expected("key", "a function of the request", key)}. ${KEY_CURE}`);
     // By the names of limits, the limiter checks it.
     if (!["function", "object", "undefined"].includes(typeof cost) || cost === null) wholeNumber("cost", cost);
   }

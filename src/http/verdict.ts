@@ -53,7 +53,7 @@ export interface Responder {
 
 /** How a request ended, as far as the server can tell. */
 export interface Outcome {
-  /** The status that was sent, or that would have been sent to a client that disconnected. */
+  /** The status that was sent. After a disconnection, the status that was set by then: on Node 200 if none was. */
   readonly status: number;
   /** True when the client disconnected before the response was complete. */
   readonly aborted: boolean;

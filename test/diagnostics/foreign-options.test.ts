@@ -32,7 +32,7 @@ describe("an option of another library", () => {
     ["addHeaders", "headers: [xRateLimit]"],
     ["message", "body: (problem) =>"],
     ["skipFailedRequests", "refundWhen: ({ status, aborted }) => aborted || status >= 400"],
-    ["skipSuccessfulRequests", "refundWhen: ({ status }) => status < 400"],
+    ["skipSuccessfulRequests", "refundWhen: ({ status, aborted }) => status < 400 && !aborted"],
     ["passOnStoreError", 'onStoreError: "local"'],
     ["insuranceLimiter", 'onStoreError: "local"'],
     ["allowList", "skip: (request) => boolean"],

@@ -312,7 +312,7 @@ describe("L9 · what is wrong is refused when the gate is made", () => {
     ["more than a store takes in one step", { charges: Array.from({ length: 129 }, () => user) }, `${list} an array of 129`],
     ["a charge that is no object", { charges: [user, null] }, "Expected `charge` to be an object with a `policy` and a `key`, got null"],
     ["an unknown name", { charges: [user, { ...user, costs: 1 }] }, "Unknown option `costs`. Did you mean `cost`?"],
-    ["no key", { charges: [user, { policy: TENANT }] }, "Expected `key` to be a function of the request, got undefined"],
+    ["no key", { charges: [user, { policy: TENANT }] }, 'Expected `key` to be a function of the request, got undefined. Write `key: (request) => ["user", request.user?.id]`, or `addressKey(request.ip)` for callers who are not signed in'],
     ["no policy", { charges: [user, { key: userOf }] }, "Expected `policy` to be"],
     ["a cost that is not whole", { charges: [user, { policy: TENANT, key: tenantOf, cost: 0.5 }] }, "Expected `cost` to be a whole number of at least 0, got 0.5"],
     ["a limit without this name", { charges: [user, { policy: TENANT, key: tenantOf, cost: { tokens: 1 } }] }, "Unknown limit `tokens` in `cost`"],
