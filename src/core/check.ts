@@ -61,7 +61,7 @@ export function wholeNumber(name: string, value: unknown): number {
 }
 
 function integerFrom(least: number, what: string, name: string, value: unknown, cure = ""): number {
-  if (typeof value !== "number") throw new TypeError(expected(name, what, value) + cure);
+  if (typeof value !== "number") throw new TypeError(expected(name, what, value));
   if (!Number.isSafeInteger(value) || value < least) throw new RangeError(expected(name, what, value) + cure);
   return value;
 }
