@@ -28,8 +28,8 @@ class Itself {
   }
 }
 
-// A private field costs a tenth of Object.defineProperty. It does not appear in lists of properties or in logs, and
-// other code can neither read nor set it.
+// A private field costs a tenth of Object.defineProperty. It does not appear in lists of properties or in logs. Other
+// code cannot read or set it.
 function createDecisionField() {
   return class DecidedRequest extends Itself {
     #last: Decided;
@@ -102,8 +102,8 @@ function lastOf(request: object): Decided | null {
  * handler. Undefined when no limit decided: the request was skipped, blocked, or refused because it has no key. Throws
  * a TypeError for anything but an object.
  *
- * `request` is the object that the framework passes to `key`: the request of Express and Fastify, the context of Hono,
- * or the original `Request` itself, not a copy. Works in shadow mode too.
+ * `request` is the object that the framework passes to `key`: the request of Express and Fastify, or the context of
+ * Hono. For `sluice/web` it is the original `Request`, not a copy. Works in shadow mode too.
  * @example
  * console.log(decisionOf(request)?.remaining);
  */

@@ -32,7 +32,7 @@ import { createVerdicts, type Unpaid } from "./verdicts.js";
  */
 export type Gate<Request, Rest extends readonly unknown[] = []> = (request: Request, rest?: Rest) => Verdict | Promise<Verdict>;
 
-// Placeholder for a limiter whose policy is picked per request. Never charged.
+// Placeholder for a limiter that gets another policy with each request. Never charged.
 const PICKED = makePolicy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
 
 /**

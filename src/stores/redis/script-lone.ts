@@ -1,6 +1,6 @@
 /**
- * The Lua script for a lone decision: one key, one limit, a cost above 0. It costs the server two thirds of what the
- * script of `script.ts` does: it has half of the arguments, no runs, and an answer without a table.
+ * The Lua script for a lone decision: one key, one limit, a cost above 0. It costs the server two thirds as much as the
+ * script of `script.ts`: it has half of the arguments, no runs, and a reply without a table.
  *
  * KEYS: the key.
  *
@@ -48,13 +48,13 @@ if fits then
   local after = spent + tokens * q
   local fullMs = math.ceil(after / p)
   if now + fullMs <= expires and not told then
-    -- Only these two numbers change. Written in their place they keep the expiry, at half of what a SET costs.
+    -- Only these two numbers change. SETRANGE keeps the expiry and costs half as much as a SET.
     redis.call('SETRANGE', key, '9', struct.pack('<dd', after, now))
   else
     local ms = fullMs + math.max(10000, math.min(fullMs, 60000))
     value = struct.pack('<Bddddds', 1, now + ms, after, now, p, q, name)
     if told then
-      -- Under a clock that is not the server's the key lives an hour beyond what that clock says.
+      -- With a clock other than the server's, the key is kept an hour longer than that clock requires.
       redis.call('SET', key, value, 'PX', string.format('%.0f', ms + 3600000))
     else
       redis.call('SET', key, value, 'PXAT', string.format('%.0f', now + ms))

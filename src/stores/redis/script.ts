@@ -60,7 +60,7 @@ if serverClock then
 end
 
 local VERSION, HEAD, RECORD, MOST, PLAIN = 1, '<Bd', '<dddds', 9007199254740991, 9007199254740944
--- A time that was told goes back as it came.
+-- The reply returns a given time unchanged.
 local reply, length, done = { serverClock and now or ARGV[1] }, 1, 0
 local long = nil
 
@@ -104,7 +104,7 @@ while run < last do
         local after = spent + units
         local fullMs = ceil(after / p)
         if now + fullMs <= expires then
-          -- Only these two numbers change. Written in their place they keep the expiry, at half of what a SET costs.
+          -- Only these two numbers change. SETRANGE keeps the expiry and costs half as much as a SET.
           call('SETRANGE', key, '9', pack('<dd', after, now))
         else
           expires = now + fullMs + max(10000, min(fullMs, 60000))
