@@ -56,7 +56,7 @@ local function read(part, key)
   local value = get('GET', key)
   if not value then return end
 
-  -- Called with pcall, because a value of another type or a truncated value must fail only its own decision.
+  -- Called with pcall: a value of another type, or a truncated value, must not fail other decisions.
   local ok, version, expires, place = pcall(unpack, HEAD, value)
   if not ok or version ~= VERSION or expires % 1 ~= 0 then part.ours = false return end
   part.expires = expires
@@ -97,7 +97,7 @@ local function read(part, key)
   end
 end
 
--- Writes the part back with `tokens` more spent of each limit. Negative numbers mean fewer, and absent means no change.
+-- Writes the part back with tokens more spent of each limit. Negative numbers mean fewer, and absent means no change.
 -- Full limits are deleted.
 local function write(part, key, tokens)
   local limits, records, fullMs = part.limits, part.others .. part.block, max(part.othersMs, part.blockEndMs)

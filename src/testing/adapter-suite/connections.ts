@@ -3,7 +3,7 @@ import { checkFields, checkRefusal, parseJson } from "./response-checks.js";
 import { userKey, type AdapterCase } from "./server.js";
 import { formatRequest, parseResponses } from "./wire.js";
 
-/** Bursts, request bodies, and the order of bytes on a connection. */
+/** Cases about bursts, request bodies, and the order of bytes on a connection. */
 export const connectionCases: readonly AdapterCase[] = [
   {
     name: "F1 · of 4 requests written at once to one connection, a bucket of 2 allows the first 2",

@@ -7,7 +7,7 @@ import type { SuiteAnswer } from "./setup.js";
 import type { WireResponse } from "./wire.js";
 
 const TOKEN_OF_3_S = { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 3_000 } };
-// A whole URL, and itself as the body: the proxy of Next.js sends no other redirect.
+// A whole URL that is also the body, because the proxy of Next.js sends no other redirect.
 const ELSEWHERE = "https://example.com/slow-down";
 const SLOW_DOWN: SuiteAnswer = { status: 429, fields: { "Content-Type": "text/html; charset=utf-8" }, body: "<p>Slow down</p>" };
 

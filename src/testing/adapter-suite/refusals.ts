@@ -5,7 +5,7 @@ import { checkFields, checkRefusal, DEFAULT_FIELDS } from "./response-checks.js"
 import type { AdapterCase } from "./server.js";
 import type { WireResponse } from "./wire.js";
 
-/** The fields count down on every response, and a 429 states everything it must. */
+/** Cases about the fields: they count down on every response, and a 429 has all of its fields. */
 export const refusalCases: readonly AdapterCase[] = [
   {
     name: "15, 16, 21, 23, 28 · the fields count down to 0, then the next request gets a 429",
@@ -78,7 +78,7 @@ export const refusalCases: readonly AdapterCase[] = [
       const names = head.split("\r\n").slice(1).map((field) => field.toLowerCase());
       for (const [name, value] of get.fields) {
         const field = `${name}: ${value}`.toLowerCase();
-        // A response to HEAD need not say how its body would have been sent.
+        // A response to HEAD may omit how its body would have been sent.
         if (name !== "date" && name !== "transfer-encoding") assert(names.includes(field), `Expected the HEAD to carry "${field}", got ${names.join(" | ")}`);
       }
     },

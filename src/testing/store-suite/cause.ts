@@ -38,7 +38,7 @@ interface WrongAnswer extends AnsweredCall {
 
 /** Returns the mistake that explains a wrong answer: the first situation in which the answer would be right. */
 export function likelyCause(wrong: WrongAnswer, tracked: TrackedKey, others: Iterable<readonly [owner: string, TrackedKey]>): string | undefined {
-  // Two answers are possible: that one of them is right somewhere says nothing.
+  // An adjustment has only two possible answers, so a situation in which one is right proves nothing.
   if (typeof wrong.answer === "boolean") return undefined;
   for (const { state, cause, call = wrong.call, now = wrong.now } of suspicions(wrong, tracked, others)) {
     const { answer } = apply(state, call, now);

@@ -27,8 +27,8 @@ const SAMPLE = 1_024;
  * Decides which requests share a call. On one node, and under a hash tag, all of them do.
  *
  * On a cluster, consumes and peeks of one node share a call, if the node runs {@link CROSS_SLOT_SCRIPT}. A key that was
- * not on that node is sent again through the client, in a call of its own. The client follows slots that move. All
- * other requests share a call with the requests of their slot.
+ * not on that node is sent again through the client, in a separate call. The client follows slots that move. The client
+ * follows slots that move. All other requests share a call with the requests of their slot.
  */
 export class RequestRouter {
   readonly #send: SendRequests;
@@ -129,7 +129,7 @@ export class RequestRouter {
     return missed === 0 ? results : results.map((result, i) => (isMissing(result) ? this.#askAgain(requests[i] as BatchedRequest, null) : result));
   }
 
-  // Sent in a call of its own, because a call with two keys of a moving slot may fail. Also used after a refusal of the
+  // Sent in a separate call, because a call with two keys of a moving slot may fail. Also used after a refusal of the
   // whole call, because the script for one slot can report refusals without memory or write permission. `error` is that
   // refusal.
   #askAgain(request: BatchedRequest, error: Error | null): typeof HANDED_ON {

@@ -118,7 +118,7 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
   ];
 });
 
-/** A function of the options that fails opens no gate and ends no process (law L17). */
+/** When a function of the options fails, no handler runs and the process goes on (law L17). */
 export const functionCases: readonly AdapterCase[] = [
   ...casesByStore,
   {
@@ -136,7 +136,7 @@ export const functionCases: readonly AdapterCase[] = [
 ];
 
 async function checkRefund(server: Awaited<ReturnType<StartServer>>): Promise<void> {
-  // A refused request takes no token, so asking again does no harm.
+  // A refused request takes no token, so the case may repeat it.
   for (let i = 0; i < 3; i++) {
     let status = 0;
     for (let tries = 0; status !== 200 && tries < 500; tries++) ({ status } = await server.get("/ok"));

@@ -6,10 +6,10 @@ import type { StoreCase, Trial } from "../trial.js";
 
 const KEYS = 8;
 const SHORT = 20;
-// A digest and its mark may cost more than a short key, but not with its length.
+// A digest and its mark may cost more than a short key. The cost must not grow with the length.
 const MOST_TIMES = 4;
 
-/** Characters that stores escape or double, so that a key grows before it is cut. */
+/** Characters that stores escape or double. A key of them grows before it is cut. */
 const ALPHABETS: Readonly<Record<string, string>> = {
   letters: "abcdefghijklmnopqrstuvwxyz0123456789",
   braces: "{}{}{}{}ab",
@@ -18,7 +18,7 @@ const ALPHABETS: Readonly<Record<string, string>> = {
   "lone surrogates and NUL": "\ud800\udbff\udc00\0",
 };
 
-/** Cases that no answer of a store can show. Each needs a number that the factory returns. */
+/** Cases that the answers of a store cannot prove. Each needs a number that the factory returns. */
 export const hookCases: readonly StoreCase[] = [
   {
     name: "L3 · a refusal writes nothing, not even the same record again (checked if the factory tells `writes`)",
@@ -78,7 +78,7 @@ async function bytesOfKeys(trial: Trial, { store, storedBytes }: StoreHooks, alp
   return Math.round((Number(await storedBytes?.()) - before) / KEYS);
 }
 
-/** Random text, because a database compresses a repeated one. */
+/** Random, because a database compresses a text that repeats. */
 function randomText(random: Random, alphabet: string, length: number): string {
   const units = alphabet.split("");
   return Array.from({ length }, () => random.pick(units)).join("");
