@@ -55,12 +55,12 @@ export function queueFull(option: "maxWaiters" | "maxWaitersPerKey", most: numbe
 
 /** The error for tokens that would come after `maxWaitMs`, or for a store that answered `lateMs` after it. */
 export function tooLate(waitMs: number, lateMs: number, decision: Decision | null): WaitError {
-  if (waitMs > 0) return new WaitError("ERR_WAIT_TOO_LONG", `Expected tokens within \`maxWaitMs\`, they come in ${waitMs} ms. Try again then`, waitMs, { decision });
-  const message = `Expected the store to answer within \`maxWaitMs\`, it took ${Math.round(lateMs)} ms longer. Look for a slow store`;
+  if (waitMs > 0) return new WaitError("ERR_WAIT_TOO_LONG", `Expected tokens within \`maxWaitMs\`, got a wait of ${waitMs} ms. Try again after it`, waitMs, { decision });
+  const message = `Expected the store to answer within \`maxWaitMs\`, got an answer ${Math.round(lateMs)} ms later. Look for a slow store`;
   return new WaitError("ERR_WAIT_TOO_LONG", message, 0, { decision });
 }
 
 /** The error for a failed store without a fallback. `decision` has the failure. */
 export function storeFailed(decision: Decision): WaitError {
-  return new WaitError("ERR_WAIT_STORE_UNAVAILABLE", "Expected the store to answer, it failed. `cause` has its error", null, { cause: decision.error, decision });
+  return new WaitError("ERR_WAIT_STORE_UNAVAILABLE", "Expected the store to answer, got a failure. `cause` has its error", null, { cause: decision.error, decision });
 }

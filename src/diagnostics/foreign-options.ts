@@ -57,7 +57,7 @@ const FOREIGN: readonly Replacement[] = [
   { of: [FASTIFY], names: "cache", here: "`store: new MemoryStore({ maxKeys: 100_000 })`" },
   { of: [FLEXIBLE], names: "storeType dbName tableName tableCreated clearExpiredByTimeout schema schemaName", here: "options of a store, such as `new PostgresStore(pool, { table })`" },
   { of: [FLEXIBLE], names: "indexKeyPrefix disableIndexesCreation attrs dynamoTableOpts ttlSet", here: "`casStore`, from sluice/cas, for a database without a store here" },
-  { of: [FLEXIBLE], names: "useRedisPackage useRedis3AndLowerPackage", here: "`new RedisStore(client)`, which knows its client" },
+  { of: [FLEXIBLE], names: "useRedisPackage useRedis3AndLowerPackage", here: "`new RedisStore(client)`, which detects its client" },
   { of: [FLEXIBLE], names: "customIncrTtlLuaScript customFunction customFunctionLibName", here: `${NONE_TEXT}; the script is the arithmetic` },
   { of: [FLEXIBLE], names: "insuranceLimiter rejectIfRedisNotReady rejectIfValkeyNotReady", here: FALLBACK_TEXT },
   { of: [EXPRESS], names: "passOnStoreError", here: FALLBACK_TEXT },

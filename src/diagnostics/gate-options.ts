@@ -66,6 +66,6 @@ function checkParts({ limiter, wait, headers, partitionKey, body, respond }: Unc
     throw new TypeError('Expected `headers` to include "draft-11", the only style with a partition key, got `partitionKey` without it');
   }
   if (body !== undefined && respond !== undefined) {
-    throw new TypeError("Expected `body` or `respond`, got both. `respond` sends a body of its own, so leave out `body`");
+    throw new TypeError("Expected `body` or `respond`, got both. `respond` sends the whole response, so leave out `body`");
   }
 }

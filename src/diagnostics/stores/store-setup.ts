@@ -13,7 +13,7 @@ export function checkStore(store: Store, clock: Clock | undefined): void {
     throw new TypeError(`${expected("store.guard", "a function", store.guard)}. Import \`guard\` from "sluice/store" and add \`guard\` to the store`);
   }
   if (clock !== undefined && store.clock !== "server" && store.clock !== clock) {
-    throw new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store");
+    throw new TypeError("Expected `clock` to be the clock of the store, got another. Give the clock to the store");
   }
 }
 

@@ -169,7 +169,7 @@ export function snapshotOf(at: number, number: number, { unitsPerMs, unitsPerTok
 function foreignValue(name: string): StoreError {
   return new StoreError(
     "ERR_STORE_FOREIGN_VALUE",
-    `Expected ${JSON.stringify(name)} to hold a bucket, got another program's value. Give the store a \`prefix\` of its own.`,
+    `Expected ${JSON.stringify(name)} to hold a bucket, got another program's value. Give the store another \`prefix\`.`,
   );
 }
 

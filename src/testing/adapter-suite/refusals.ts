@@ -53,7 +53,7 @@ export const refusalCases: readonly AdapterCase[] = [
   },
   {
     name: "7 · refused requests do not extend the wait",
-    cause: "The adapter asks the gate more than once per request.",
+    cause: "The adapter calls the gate more than once per request.",
     async run(start) {
       const server = await start();
       for (let i = 0; i < 9; i++) await server.get("/ok");
@@ -125,8 +125,8 @@ export const refusalCases: readonly AdapterCase[] = [
     },
   },
   {
-    name: "22 · the response has the header styles that the `headers` option asks for, and no others",
-    cause: "The adapter drops the `headers` option, or sends fields of its own.",
+    name: "22 · the response has the header styles of the `headers` option, and no others",
+    cause: "The adapter drops the `headers` option, or sends other fields.",
     async run(start) {
       const server = await start({ headers: [draft7, vendorHeaders({ remaining: "X-Left" })] });
       const { fields, field } = await server.get("/ok");

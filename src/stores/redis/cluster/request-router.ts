@@ -171,7 +171,7 @@ export class RequestRouter {
     this.#findNode = null;
     this.#warn?.(
       "SLUICE_REDIS_SLOTS",
-      `Redis Cluster does not decide for several slots in one call: ${reason}. Each slot gets a call of its own, so many callers need up to six times the CPU time. Use Redis 7 or Valkey, or set \`spread\``,
+      `This Redis Cluster cannot take several slots in one call: ${reason}. Each slot now gets a separate call, which costs up to six times the CPU time with many callers. Use Redis 7 or Valkey, or set \`spread\``,
     );
   }
 }

@@ -13,8 +13,8 @@ const THROWN: readonly (readonly [name: string, value: unknown])[] = [["an Error
  */
 export const responseHookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf]) =>
   (["setHeader", "writeHead"] as const).map((method) => ({
-    name: `a hook on \`${method}\` that throws opens no gate and ends no process, with ${kind}`,
-    cause: "The adapter leaves what a response throws to the process, or calls the handler. Pass it to the framework as an Error.",
+    name: `a hook on \`${method}\` that throws does not run the handler or end the process, with ${kind}`,
+    cause: "The adapter does not catch an error that a response throws, or calls the handler. Pass the error to the framework as an Error.",
     needs: "rawHead" as const,
     async run(start) {
       const server = await start(storeOf());

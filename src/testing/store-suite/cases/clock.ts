@@ -40,7 +40,7 @@ export const clockCases: readonly StoreCase[] = [
       await trial.consume(policy, "caller", 1_000); // full again after 1 ms, but the given clock does not move
       await waitMs(30);
       const { allowed } = await trial.consume(policy, "caller", 1);
-      assert(!allowed, "Expected a refusal while the given clock stands still, got allowed");
+      assert(!allowed, "Expected a refusal while the given clock does not move, got allowed");
       for (const start of [0, -123_456.75, 86_399_999.999]) {
         trial.move(start - trial.clock.now());
         for (const ms of [0, 0.4, 0.7, -1.2]) {

@@ -21,8 +21,8 @@ const ALPHABETS: Readonly<Record<string, string>> = {
 /** Cases that the answers of a store cannot prove. Each needs a number that the factory returns. */
 export const hookCases: readonly StoreCase[] = [
   {
-    name: "L3 · a refusal writes nothing, not even the same record again (checked if the factory tells `writes`)",
-    cause: "The store writes every record that it has read. Write only what the call has changed.",
+    name: "L3 · a refusal writes nothing, not even the same record again (checked if the factory returns `writes`)",
+    cause: "The store writes every record that it has read. Write only the records that the call has changed.",
     async run(trial) {
       const hooks = await trial.openWithHooks({ clock: trial.clock.now, empty: true });
       if (hooks.writes === undefined) return;
@@ -38,7 +38,7 @@ export const hookCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "L16 · a caller costs the same for a key of any length (checked if the factory tells `storedBytes`)",
+    name: "L16 · a caller costs the same for a key of any length (checked if the factory returns `storedBytes`)",
     cause: "The store keeps the whole key. Keep a digest in place of a long one.",
     async run(trial) {
       const hooks = await trial.openWithHooks({ clock: trial.clock.now, empty: true });

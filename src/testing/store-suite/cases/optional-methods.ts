@@ -156,7 +156,7 @@ export const optionalMethodCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "close · closes what the store opened, can be called twice, and leaves other stores open",
+    name: "close · closes the store's connections, can be called twice, and leaves other stores open",
     cause: "`close` ends a connection that the store does not own, or fails the second time.",
     needs: ["close"],
     async run(trial) {
