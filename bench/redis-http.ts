@@ -13,8 +13,8 @@ const KEYS = 20_000;
 const NOTHING = "no limiter";
 
 /**
- * The same decisions behind a Node HTTP server, where callers come as their packets do: that, and not how fast a loop can
- * ask, tells whether batches form. The load comes from another process.
+ * The same decisions behind a Node HTTP server. Requests arrive in packets there, which shows whether batches form. A
+ * loop of callers cannot show it. The load comes from another process.
  */
 export async function throughHttp(client: Client, redis: RedisServer, rounds: number): Promise<void> {
   const nothing: Side = { name: NOTHING, ask: () => Promise.resolve(), allows: () => true };

@@ -6,15 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 
-/** A Redis of our own, and a second connection to ask it what it did. */
+/** A Redis for this measurement, and a second connection that reads its counters. */
 export interface RedisServer {
   readonly port: number;
   readonly version: string;
-  /** Microseconds of CPU time that it has used. */
+  /** Microseconds of CPU time used so far. */
   cpu(): Promise<number>;
-  /** Script calls that it has answered. */
+  /** Script calls answered so far. */
   scriptCalls(): Promise<number>;
-  /** Keys that were looked up, found or not. */
+  /** Keys looked up so far, found or not. */
   lookups(): Promise<number>;
   flush(): Promise<void>;
   stop(): Promise<void>;
