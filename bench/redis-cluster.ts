@@ -1,36 +1,32 @@
 /**
  * `npm run redis:cluster --prefix bench`: one decision over a Redis Cluster of three masters, which it starts. It is
  * compared with rate-limiter-flexible and a bare `GET`. Decisions for one node share calls. The side with `spread`
- * works on clusters older than Redis 7. This script prints results and fails on none. `--quick` makes it short, and
- * `--only=ioredis` or another client runs one part.
+ * works on clusters older than Redis 7. This script prints results and fails on none. `--quick` makes it short,
+ * `--only=callers` or `http` runs one part, and `--client="node-redis 6"` runs one client.
  */
 import { Redis } from "ioredis";
 import { startCluster } from "../test/helpers/own-redis.js";
 import { callersOf, inRounds, printSamples, ratio, sample } from "./measure.js";
-import { cpuOf } from "./redis-server.js";
-import { overCluster, PEER, SLUICE } from "./redis-sides.js";
+import { throughHttp } from "./redis-http.js";
+import { workOf } from "./redis-server.js";
+import { overCluster, PEER, SLUICE, type Client } from "./redis-sides.js";
 import { finish, goal, quick } from "./results.js";
 
 const KEYS = callersOf(20_000);
 
-const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--only=".length);
+const wordAfter = (start: string): string | undefined => process.argv.find((word) => word.startsWith(start))?.slice(start.length);
+const only = wordAfter("--only=");
+const one = wordAfter("--client=");
 
 const cluster = await startCluster();
 const masters = cluster.ports.map((port) => new Redis(port));
-const serverCpu = async (): Promise<number> => (await Promise.all(masters.map(cpuOf))).reduce((sum, us) => sum + us, 0);
+const work = workOf(masters);
 try {
   for (const name of ["ioredis", "ioredis 6", "node-redis", "node-redis 6"] as const) {
-    if (only !== undefined && only !== name) continue;
-    const wanted = name.startsWith("ioredis") ? { 1: 0.95, 64: 1.5, 512: 3 } : { 1: 0.95, 64: 2.5, 512: 4 };
+    if (one !== undefined && one !== name) continue;
     const client = await overCluster(name, cluster.ports);
-    for (const callers of [1, 64, 512] as const) {
-      const load = { callers, calls: callers === 1 ? 2_000 : 20_000, keys: KEYS, expected: true, serverCpu };
-      const results = await inRounds(`${name}, cluster, ${callers}`, client.allowed, quick ? 3 : 7, (side) => sample(side, load));
-      printSamples(`${name}, cluster of three, ${callers} ${callers === 1 ? "caller" : "callers"}, ${KEYS.count} keys`, results, PEER);
-      const [own, peer] = [results.get(SLUICE) ?? [], results.get(PEER) ?? []];
-      goal(`${name}, cluster, ${callers}: decisions/s`, ratio(own, peer, ({ perSecond }) => perSecond), { atLeast: wanted[callers] });
-      if (callers === 512) goal(`${name}, cluster, ${callers}: client CPU`, ratio(own, peer, ({ clientUs }) => clientUs), { atMost: 0.2 });
-    }
+    if (only === undefined || only === "callers") for (const callers of [1, 64, 512] as const) await allowed(client, callers);
+    if (only === undefined || only === "http") await throughHttp(`${name}, cluster`, client, work, quick ? 3 : 5);
     await client.close();
   }
 } finally {
@@ -38,3 +34,13 @@ try {
   await cluster.stop();
 }
 finish("cluster", ["ioredis", "ioredis6", "redis", "redis6", "rate-limiter-flexible"]);
+
+async function allowed({ name, allowed: sides }: Client, callers: 1 | 64 | 512): Promise<void> {
+  const wanted = name.startsWith("ioredis") ? { 1: 0.95, 64: 1.5, 512: 3 } : { 1: 0.95, 64: 2.5, 512: 4 };
+  const load = { callers, calls: callers === 1 ? 2_000 : 20_000, keys: KEYS, expected: true, serverCpu: work.cpu };
+  const results = await inRounds(`${name}, cluster, ${callers}`, sides, quick ? 3 : 7, (side) => sample(side, load));
+  printSamples(`${name}, cluster of three, ${callers} ${callers === 1 ? "caller" : "callers"}, ${KEYS.count} keys`, results, PEER);
+  const [own, peer] = [results.get(SLUICE) ?? [], results.get(PEER) ?? []];
+  goal(`${name}, cluster, ${callers}: decisions/s`, ratio(own, peer, ({ perSecond }) => perSecond), { atLeast: wanted[callers] });
+  if (callers === 512) goal(`${name}, cluster, ${callers}: client CPU`, ratio(own, peer, ({ clientUs }) => clientUs), { atMost: 0.2 });
+}

@@ -4,9 +4,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { inRounds, median, printSamples, ratio, type Sample, type Side } from "./measure.js";
-import type { RedisServer } from "./redis-server.js";
+import type { ServerWork } from "./redis-server.js";
 import { goal } from "./results.js";
-import { EXPRESS, FLOOR, PEER, SLUICE, type Client } from "./redis-sides.js";
+import { PEER, SLUICE, type Client } from "./redis-sides.js";
 
 const LOADER = fileURLToPath(new URL("./http-loader.mjs", import.meta.url));
 const KEYS = 20_000;
@@ -14,13 +14,14 @@ const NOTHING = "no limiter";
 
 /**
  * The same decisions behind a Node HTTP server. Requests arrive in packets there, which shows whether batches form. A
- * loop of callers cannot show it. The load comes from another process.
+ * loop of callers cannot show it. The load comes from another process. Titles and goals show `over`: the client, and
+ * the server or cluster of its connection.
  */
-export async function throughHttp(client: Client, redis: RedisServer, rounds: number): Promise<void> {
+export async function throughHttp(over: string, client: Client, redis: ServerWork, rounds: number): Promise<void> {
   const nothing: Side = { name: NOTHING, ask: () => Promise.resolve(), allows: () => true };
-  const sides = [...client.allowed.filter(({ name }) => name !== EXPRESS && name !== FLOOR), nothing];
+  const sides = [...client.allowed.filter(({ name }) => name === SLUICE || name === PEER), nothing];
   for (const connections of [4, 64]) {
-    const title = `${client.name} behind a Node HTTP server, ${connections} connections`;
+    const title = `${over} behind a Node HTTP server, ${connections} connections`;
     const perCall: number[] = [];
     const results = await inRounds(title, sides, rounds, async (side) => {
       const requests = connections === 4 ? 8_000 : 16_000;
@@ -31,14 +32,14 @@ export async function throughHttp(client: Client, redis: RedisServer, rounds: nu
     });
     printSamples(title, results, PEER);
     const against = (of: (sample: Sample) => number) => ratio(results.get(SLUICE) ?? [], results.get(PEER) ?? [], of);
-    const name = `${client.name}, HTTP, ${connections} connections`;
+    const name = `${over}, HTTP, ${connections} connections`;
     goal(`${name}: requests/s`, against(({ perSecond }) => perSecond), { atLeast: connections === 4 ? 0.95 : 1.2 });
     if (connections === 4) goal(`${name}: p99`, against(({ p99Ms }) => p99Ms), { atMost: 1 });
     console.log(`sluice: ${median(perCall).toFixed(1)} decisions in a call`);
   }
 }
 
-async function serve({ ask, allows }: Side, connections: number, requests: number, redis: RedisServer): Promise<Sample> {
+async function serve({ ask, allows }: Side, connections: number, requests: number, redis: ServerWork): Promise<Sample> {
   const server = createServer((request, response) => {
     const respond = (answer: unknown): void => {
       response.writeHead(allows(answer) ? 200 : 429, { "content-length": 2 }).end("ok");

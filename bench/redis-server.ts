@@ -1,19 +1,23 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { freePort } from "../test/helpers/free-port.js";
+
+/** The work of a server, or of all servers of a cluster, so far. */
+export interface ServerWork {
+  /** Microseconds of CPU time used. */
+  cpu(): Promise<number>;
+  /** Script calls answered. */
+  scriptCalls(): Promise<number>;
+}
 
 /** A Redis for this measurement, and a second connection that reads its counters. */
-export interface RedisServer {
+export interface RedisServer extends ServerWork {
   readonly port: number;
   readonly version: string;
-  /** Microseconds of CPU time used so far. */
-  cpu(): Promise<number>;
-  /** Script calls answered so far. */
-  scriptCalls(): Promise<number>;
   /** Keys looked up so far, found or not. */
   lookups(): Promise<number>;
   flush(): Promise<void>;
@@ -33,20 +37,14 @@ export async function startRedis(): Promise<RedisServer> {
   });
   const control = new Redis({ port, host: "127.0.0.1", retryStrategy: () => 20, maxRetriesPerRequest: null });
   control.on("error", () => undefined); // refused until the server listens
-  const info = async (section: string): Promise<Map<string, string>> =>
-    new Map((await control.info(section)).split("\r\n").map((line) => line.split(":") as [string, string]));
-  const version = (await info("server")).get("redis_version") ?? "unknown";
+  const version = (await infoOf(control, "server")).get("redis_version") ?? "unknown";
 
   return {
     port,
     version,
-    cpu: () => cpuOf(control),
-    async scriptCalls() {
-      const calls = /calls=(\d+)/.exec((await info("commandstats")).get("cmdstat_evalsha") ?? "");
-      return Number(calls?.[1] ?? 0);
-    },
+    ...workOf([control]),
     async lookups() {
-      const stats = await info("stats");
+      const stats = await infoOf(control, "stats");
       return Number(stats.get("keyspace_hits")) + Number(stats.get("keyspace_misses"));
     },
     async flush() {
@@ -61,17 +59,19 @@ export async function startRedis(): Promise<RedisServer> {
   };
 }
 
-/** Microseconds of CPU time that the server of this connection has used. */
-export async function cpuOf(server: Redis): Promise<number> {
-  const used = [...(await server.info("cpu")).matchAll(/^used_cpu_(?:user|sys):([\d.]+)/gm)];
-  return used.reduce((sum, [, seconds]) => sum + Number(seconds) * 1e6, 0);
+/** What the servers of these connections did, together. */
+export function workOf(servers: readonly Redis[]): ServerWork {
+  const sum = async (of: (server: Redis) => Promise<number>): Promise<number> => (await Promise.all(servers.map(of))).reduce((a, b) => a + b, 0);
+  return {
+    cpu: () =>
+      sum(async (server) => {
+        const used = await infoOf(server, "cpu");
+        return (Number(used.get("used_cpu_user")) + Number(used.get("used_cpu_sys"))) * 1e6;
+      }),
+    scriptCalls: () => sum(async (server) => Number(/calls=(\d+)/.exec((await infoOf(server, "commandstats")).get("cmdstat_evalsha") ?? "")?.[1] ?? 0)),
+  };
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+async function infoOf(server: Redis, section: string): Promise<Map<string, string>> {
+  return new Map((await server.info(section)).split("\r\n").map((line) => line.split(":") as [string, string]));
 }

@@ -31,7 +31,7 @@ try {
   for (const client of clients) {
     if (only === undefined || only === "callers") for (const callers of [1, 64, 512] as const) await allowed(client, callers);
     if (only === undefined || only === "denied") await denied(client);
-    if (only === undefined || only === "http") await throughHttp(client, server, quick ? 3 : 5);
+    if (only === undefined || only === "http") await throughHttp(client.name, client, server, quick ? 3 : 5);
     if ((only === undefined || only === "growth") && !client.name.endsWith("6")) await asCallersGrow(client, server);
   }
   if (only === undefined || only === "growth") await asProcessesGrow(server);
