@@ -8,7 +8,7 @@ import { createObserver, perSecond } from "sluice";
 import { rateLimit } from "sluice/node";
 import { measureIn } from "./prometheus.js";
 
-// Stands in for your sign-in, which verifies what a caller sends.
+// Replace this with your own sign-in. It must verify what the caller sends.
 const users = new Map([["Bearer token-of-ann", "ann"]]);
 
 /** Answers /metrics with all measurements, and limits all other paths. */

@@ -2,7 +2,7 @@ import Fastify from "fastify";
 import { perSecond } from "sluice";
 import { rateLimit } from "sluice/fastify";
 
-// Stands in for your sign-in, which verifies what a caller sends.
+// Replace this with your own sign-in. It must verify what the caller sends.
 const users = new Map([["Bearer token-of-ann", "ann"], ["Bearer token-of-bob", "bob"]]);
 
 const app = Fastify();

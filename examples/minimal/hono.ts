@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { perSecond } from "sluice";
 import { rateLimit } from "sluice/hono";
 
-// Stands in for your sign-in, which verifies what a caller sends.
+// Replace this with your own sign-in. It must verify what the caller sends.
 const users = new Map([["Bearer token-of-ann", "ann"], ["Bearer token-of-bob", "bob"]]);
 
 const app = new Hono();

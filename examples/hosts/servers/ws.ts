@@ -5,7 +5,7 @@ import { createLimiter, MemoryStore, perMinute, perSecond } from "sluice";
 import { createGate, nodeReader, refuseOnNode, retryAfterSeconds } from "sluice/http";
 import { WebSocketServer, type RawData, type WebSocket } from "ws";
 
-type UserOf = (request: IncomingMessage) => string | undefined; // from a session that you checked
+type UserOf = (request: IncomingMessage) => string | undefined; // from a session that you verified
 export function serveSockets(server: Server, userOf: UserOf, onMessage: (socket: WebSocket, data: RawData) => void, store = new MemoryStore()): void {
   const upgradePolicy = { name: "upgrades", capacity: 5, refill: perMinute(5) };
   const gate = createGate<IncomingMessage>({ policy: upgradePolicy, store, key: (request) => ["user", userOf(request)], unidentified: "refuse" }, nodeReader);

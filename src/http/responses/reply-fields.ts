@@ -11,8 +11,8 @@ export interface FieldReply {
   header(name: string, value: unknown): unknown;
 }
 
-/** A response with a hooked `writeHead`. */
-interface HookedResponse extends NodeResponse {
+/** A response with a `writeHead` that can be hooked. */
+interface RawResponse extends NodeResponse {
   writeHead(...args: unknown[]): unknown;
 }
 
@@ -42,7 +42,7 @@ export function exposeOnReply(reply: FieldReply, { expose }: Pass | Refuse): voi
 // Node also calls `writeHead` for a head that the handler does not write itself. An earlier limit may have hooked it
 // already.
 function keepForRaw(reply: FieldReply, fields: FieldList): void {
-  const raw = reply.raw as HookedResponse;
+  const raw = reply.raw as RawResponse;
   const { writeHead } = raw;
   raw.writeHead = (...args: unknown[]) => {
     if (!raw.headersSent) addMissing(reply, fields, typeof args[1] === "string" ? args[2] : args[1]);

@@ -3,7 +3,7 @@ import { NextResponse, type NextRequest } from "next/server";
 import { perHour } from "sluice";
 import { rateLimit } from "sluice/web";
 
-// Stands in for your sign-in, which verifies what a caller sends.
+// Replace this with your own sign-in. It must verify what the caller sends.
 const users = new Map([["token-of-ann", "ann"], ["token-of-bob", "bob"]]);
 
 const limited = rateLimit<NextRequest>({
