@@ -59,7 +59,7 @@ export async function startRedis(): Promise<RedisServer> {
   };
 }
 
-/** What the servers of these connections did, together. */
+/** The work of the servers of these connections, together. */
 export function workOf(servers: readonly Redis[]): ServerWork {
   const sum = async (of: (server: Redis) => Promise<number>): Promise<number> => (await Promise.all(servers.map(of))).reduce((a, b) => a + b, 0);
   return {
