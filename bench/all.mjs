@@ -11,6 +11,6 @@ for (const section of SECTIONS) {
   console.log(`=== ${section}: ${((performance.now() - started) / 1_000).toFixed(0)} s`);
 }
 if (failed.length > 0) {
-  console.error(`\nNot measured to the end: ${failed.join(", ")}`);
+  console.error(`\nNot measured completely: ${failed.join(", ")}`);
   process.exitCode = 1;
 }

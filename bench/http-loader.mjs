@@ -1,6 +1,6 @@
-// A load generator in a process of its own: keep-alive connections that each send a request when the answer is there.
-// `node http-loader.mjs <port> <connections> <requests> <keys>` prints one line of JSON; forked, it takes the same four as
-// messages, one after the other, and stays warm. Not a client for anything else: it knows only answers with a Content-Length.
+// A load generator in a separate process. Each keep-alive connection sends the next request when the answer is there.
+// `node http-loader.mjs <port> <connections> <requests> <keys>` prints one line of JSON. When forked, it takes the same
+// four numbers as messages, one after another, and stays warm. It reads only answers with a Content-Length.
 import { once } from "node:events";
 import { connect } from "node:net";
 

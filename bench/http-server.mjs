@@ -1,6 +1,6 @@
-// `node http-server.mjs <framework> <side>`, forked by http.ts: one server with one way to limit, in a process of its own.
-// It tells its port, and then its CPU time whenever it is asked. Plain JavaScript: nothing comes between it and what is
-// measured, as a transpiler's helpers would.
+// `node http-server.mjs <framework> <side>`, forked by http.ts: one server with one way to limit, in a separate
+// process. It sends its port, and on each message its CPU time. This file is plain JavaScript, because a transpiler's
+// helpers would be measured too.
 import { createServer } from "node:http";
 import { serve } from "@hono/node-server";
 import express from "express";
@@ -20,7 +20,7 @@ const LIMIT = 1_000_000;
 const HOUR_MS = 3_600_000;
 const limit = side.endsWith("429") ? 1 : LIMIT;
 
-// What sluice sends by default, and its first three.
+// The default fields of sluice, and the first three of them.
 const FIELDS = [
   ["RateLimit-Limit", "1000000"],
   ["RateLimit-Remaining", "999999"],
@@ -30,7 +30,7 @@ const FIELDS = [
 ];
 const byHand = { "five by hand": FIELDS, "three by hand": FIELDS.slice(0, 3) }[side] ?? [];
 
-/** What sluice is given; `header` reads the caller from a request of the framework. */
+/** The options of sluice. `header` reads the caller from a request of the framework. */
 const options = (header) => ({
   policy: { capacity: limit, refill: { tokens: limit, everyMs: HOUR_MS } },
   key: (request) => ["user", header(request)],
@@ -89,7 +89,9 @@ const start = {
   },
 };
 
-/** rate-limiter-flexible knows no HTTP: its users set the fields, here the three that the others have. */
+/**
+ * rate-limiter-flexible has no HTTP part, so its users set the fields. Here they are the three fields of the others.
+ */
 function flexible(listener) {
   const limiter = new RateLimiterMemory({ points: limit, duration: HOUR_MS / 1_000 });
   const set = (response, { remainingPoints, msBeforeNext }) => {

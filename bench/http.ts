@@ -1,12 +1,14 @@
 /**
- * `npm run bench:http`: what a request costs the server's processor with a limiter, beside the same framework without one,
- * beside the same header fields set by hand, and beside the framework's own peer.
+ * `npm run bench:http`: the CPU time of a request with a limiter. It is compared with the same framework without one,
+ * with the same header fields set by hand, and with the framework's own rate limiter.
  *
- * Each side is a server in a process of its own on one core, the load comes from another process on another core. Every round
- * asks all sides one after the other, and ratios are taken within a round. A server is warmed until its engine has compiled
- * all that it will: before some 30 000 requests a ratio says more about the compiler than about the code. Processes differ by a
- * few percent for as long as they live, by where their memory happens to lie, so all are started afresh once more. It prints,
- * people judge; `--only=fastify` runs one framework, and `--quick` leaves out the sides with three fields and the peer's 429.
+ * Each side is a server in a separate process on one core. The load comes from another process on another core. Every
+ * round measures all sides in turn, and ratios are taken within a round.
+ *
+ * Each server is warmed up with about 30,000 requests, because before that a ratio depends on the compiler. Processes
+ * differ by a few percent for their whole life, because of the layout of their memory. So all servers are started a
+ * second time. This script prints results and fails on none. `--only=fastify` runs one framework. `--quick` leaves out
+ * the sides with three fields and the peer's 429.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -29,10 +31,10 @@ const SLUICE_THREE = "sluice, three fields";
 const PEER = "peer";
 const ALWAYS = [NONE, HAND, SLUICE, PEER, "sluice 429"];
 const SIDES = quick ? ALWAYS : [...ALWAYS, HAND_THREE, SLUICE_THREE, "peer 429"];
-// What any limiter pays on Hono, which calls a handler that stands alone more cheaply than one behind a middleware.
+// The cost of any middleware on Hono: it calls a handler faster without a middleware than with one.
 const WITHIN = "five by a middleware";
 
-/** `byHand` bounds what an allowed request costs beside the same fields set by hand. */
+/** `byHand` is the goal for an allowed request, relative to the same fields set by hand. */
 const FRAMEWORKS: readonly Framework[] = [
   { name: "node", title: "Node http", peer: "rate-limiter-flexible", sides: SIDES, byHand: 1.1 },
   { name: "express", title: "Express 5", peer: "express-rate-limit", sides: SIDES },
@@ -54,9 +56,9 @@ interface Running {
   readonly child: ChildProcess;
 }
 
-/** What one side did in one round. */
+/** The result of one side in one round. */
 interface Sample {
-  /** Microseconds of the server's process for each request, user and system. */
+  /** Microseconds of CPU time of the server's process for each request, user and system. */
   readonly cpuUs: number;
   readonly perSecond: number;
 }
@@ -76,7 +78,7 @@ try {
   loader.disconnect();
 }
 plot("http", beside);
-if (!canPin) console.log("\nProcesses cannot be kept on a core of their own here: server and load may have shared one.");
+if (!canPin) console.log("\nProcesses cannot be pinned to cores here: server and load may share one.");
 finish("http", ["express", "fastify", "hono", "@hono/node-server", ...FRAMEWORKS.map(({ peer }) => peer)]);
 
 async function measure(framework: Framework, place: number): Promise<void> {
@@ -137,13 +139,13 @@ async function measure(framework: Framework, place: number): Promise<void> {
   }
 }
 
-/** What one side adds to the bare framework, in parts of what another adds. */
+/** The cost that one side adds to the bare framework, relative to the cost that another adds. */
 function added(own: readonly Sample[], peer: readonly Sample[], bare: readonly Sample[]): { median: number; spread: string } {
   const more = (samples: readonly Sample[]): number[] => samples.map(({ cpuUs }, round) => cpuUs - (bare[round] as Sample).cpuUs);
   const ours = more(own);
   const theirs = more(peer);
-  // A round's difference may come out near zero or below, so the ratio is that of the medians and not of each round.
-  // Where the peer adds nothing that can be told from noise, a share of it means nothing, and no goal is met by it.
+  // The difference in a round may be near zero or negative. So this is the ratio of the medians, not the median of the
+  // ratios. When the peer's cost is within the noise, the ratio means nothing and counts for no goal.
   if (median(theirs) <= 0) return { median: NaN, spread: "the peer's is lost in the noise" };
   const shares = ours.map((us) => us / median(theirs));
   return { median: median(ours) / median(theirs), spread: `${Math.min(...shares).toFixed(2)} to ${Math.max(...shares).toFixed(2)}` };
@@ -159,7 +161,7 @@ async function load(port: number, requests: number, name: string): Promise<Loade
   loader.send([port, CONNECTIONS, requests, KEYS]);
   const [loaded] = (await once(loader, "message")) as [Loaded];
   const wanted = name.endsWith("429") ? "429" : "200";
-  // A refusing server lets the first of each caller in.
+  // A refusing server allows the first request of each caller.
   const others = requests - (loaded.statuses[wanted] ?? 0);
   if (others > 0 && !(wanted === "429" && others === KEYS)) throw new Error(`Expected ${requests} answers of ${wanted}, got ${JSON.stringify(loaded.statuses)}`);
   return loaded;
@@ -186,14 +188,14 @@ function forkPinned(core: number, file: string, args: readonly string[]): ChildP
   return child;
 }
 
-/** Names of the fields about limits that an answer carries. */
+/** The names of the rate limit fields in an answer. */
 async function fieldsOf(port: number): Promise<readonly string[]> {
   const response = await fetch(`http://127.0.0.1:${port}`, { headers: { "x-id": "user:0:0123456789abcdef" } });
   await response.arrayBuffer();
   return [...response.headers.keys()].filter((name) => /^(x-)?ratelimit|^retry-after$/.test(name)).toSorted();
 }
 
-/** Throws when the fields by hand are not those of the limiter beside them: it would be another measurement. */
+/** Throws when the fields set by hand differ from the limiter's, because the comparison would be wrong. */
 function checkAlike(fields: ReadonlyMap<string, readonly string[]>): void {
   for (const [hand, own] of [[HAND, SLUICE], [HAND_THREE, SLUICE_THREE]] as const) {
     if (String(fields.get(hand)) !== String(fields.get(own))) throw new Error(`Expected "${hand}" to send ${fields.get(own)}, got ${fields.get(hand)}`);

@@ -1,8 +1,10 @@
 /**
- * `npm run lease --prefix bench`: hot keys over Redis with leases, beside the same store without them and the peer.
+ * `npm run lease --prefix bench`: hot keys over Redis with leases, compared with the same store without leases and with
+ * the peer.
  *
- * 512 callers ask for 20 keys, each as soon as it has its answer. Every round runs all sides, and ratios are taken within a
- * round. The calls of each key to the store are counted. It prints, people judge; `--quick` makes it short.
+ * 512 callers use 20 keys, and each sends the next request when it has its answer. Every round runs all sides, and
+ * ratios are taken within a round. The calls of each key to the store are counted. This script prints results and fails
+ * on none. `--quick` makes it short.
  */
 import { Redis } from "ioredis";
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
@@ -19,22 +21,22 @@ const CALLERS = 512;
 const KEYS = callersOf(20);
 const ROUNDS = quick ? 3 : 7;
 const ROUND_MS = quick ? 500 : 1_000;
-/** Not measured: leases are as large as the need was lately, and between its rounds a side has none. */
+/** Not measured. A lease is as large as recent demand, and between its rounds a side has no lease. */
 const WARM_MS = 3 * LEASE_MS;
 const [LEASED, DIRECT, PEER] = ["sluice, leased", "sluice", "rate-limiter-flexible"];
 const policy = { name: "hot", capacity: 1_000_000_000, refill: perSecond(1_000_000) };
 
-/** What one side did in one round. */
+/** The result of one side in one round. */
 interface LeaseSample {
   readonly perSecond: number;
   readonly p99Ms: number;
   /** Microseconds of this process for each decision, user and system. */
   readonly clientUs: number;
-  /** Calls to the store for each key in each `leaseMs`; NaN where they are not counted. */
+  /** Calls to the store for each key in each `leaseMs`. NaN where they are not counted. */
   readonly calls: number;
 }
 
-/** One side, and how many calls it has made to the store so far. */
+/** One side, and the number of its calls to the store so far. */
 interface CountedSide extends Side {
   readonly calls: () => number;
 }
@@ -84,8 +86,8 @@ async function measure(name: string, clients: readonly unknown[]): Promise<void>
 }
 
 /**
- * Each caller asks again in the next turn of the event loop after its answer, until the time is over: requests arrive with
- * turns. Callers that went on at once would never let the loop read an answer of the server.
+ * Each caller sends the next request in the turn of the event loop after its answer, until the time is over. Callers
+ * that continued in the same turn would keep the loop from reading the server's answers.
  */
 async function run(side: CountedSide): Promise<LeaseSample> {
   const took: number[] = [];

@@ -1,42 +1,46 @@
-// What every measurement over a server shares: callers that ask one after the other, rounds in turn, ratios within a round.
+// Shared by all measurements over a server: callers that send one request after another, rounds in turn, and ratios
+// within a round.
 import type { Decision } from "../dist/index.js";
 import { show } from "./results.js";
 
-/** One way to decide: what its users call and await, and how they read the answer, which some throw. */
+/** One way to decide: the call, and how to read its answer. Some peers throw refusals. */
 export interface Side<Answer = unknown> {
   readonly name: string;
   ask(key: string): Promise<Answer>;
-  /** Whether the answer lets the caller through. Throws an answer that is none. */
+  /** Whether the answer allows the request. Throws an answer that is an error. */
   allows(answer: Answer): boolean;
 }
 
-/** For `storeTimeoutMs`: by default a decision is made without the store after 100 ms, which a busy machine may take. */
+/**
+ * For `storeTimeoutMs`. The default of 100 ms can pass on a busy machine, and the decision would be made without the
+ * store.
+ */
 export const PATIENT_MS = 10_000;
 
-/** Throws a decision that was made without the store: it would be cheaper than any other and no measurement. */
+/** Throws for a decision made without the store, because it is cheaper than the others. */
 export function fromStore(decision: Decision): Decision {
   if (decision.degraded) throw new Error("Expected a decision of the store, got one without it");
   return decision;
 }
 
-/** What one side did in one round. */
+/** The result of one side in one round. */
 export interface Sample {
   readonly perSecond: number;
-  /** Milliseconds that 99 of 100 decisions took at most. */
+  /** The 99th percentile of the decisions' duration, in milliseconds. */
   readonly p99Ms: number;
   /** Microseconds of this process for each decision, user and system. */
   readonly clientUs: number;
-  /** Microseconds of the server for each decision, user and system; NaN when the server does not report it. */
+  /** Microseconds of the server for each decision, user and system. NaN when the server does not report it. */
   readonly serverUs: number;
 }
 
 /** Microseconds of CPU time that the server has used so far. */
 export type ServerCpu = () => Promise<number>;
 
-/** Callers to ask for, spread so that no two neighbours in time are neighbours in memory. */
+/** The keys of callers. Keys used one after another are not neighbors in memory. */
 export interface Callers {
   readonly count: number;
-  /** A fresh string each time, as it is when it comes with a request. */
+  /** Returns a new string each time, as for a key that comes with a request. */
   key(i: number): string;
 }
 
@@ -45,8 +49,8 @@ export function callersOf(count: number): Callers {
 }
 
 /**
- * `callers` callers, each asking again as soon as it has its answer, until `calls` decisions are made. Throws when a verdict
- * is not the expected one: a fast wrong answer is no measurement.
+ * Makes `calls` decisions with `callers` callers. Each sends the next request when it has its answer. Throws when a
+ * verdict is not the expected one.
  */
 export async function sample(
   side: Side,
@@ -58,9 +62,9 @@ export async function sample(
     readonly serverCpu: ServerCpu;
   },
 ): Promise<Sample> {
-  // One call in eight is timed: reading the clock costs as much as a cheap decision does.
+  // One call in eight is timed, because reading the clock costs as much as a cheap decision.
   const took = new Float64Array(Math.ceil(calls / 8));
-  // Each round begins elsewhere, so that small rounds also see many callers.
+  // Each round begins at another key. Small rounds then also use many callers.
   const offset = Math.floor(Math.random() * keys.count);
   let next = 0;
   let wrong = 0;
@@ -95,7 +99,7 @@ export async function sample(
   };
 }
 
-/** Runs every side once a round, starting with another one each time; the first round warms up and is not kept. */
+/** Runs every side once a round, and each round starts with another side. The first round warms up and is not kept. */
 export async function inRounds<S extends { readonly name: string }, T>(
   title: string,
   sides: readonly S[],
@@ -121,7 +125,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? (sorted[middle] as number) : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-/** The ratios of two sides, round by round, by the measure that `of` picks: their median and their spread. */
+/** The ratios of two sides in each round, by the measure that `of` picks: their median and their spread. */
 export function ratio<T>(own: readonly T[], other: readonly T[], of: (sample: T) => number): { median: number; spread: string } {
   const ratios = own.map((sample, round) => of(sample) / of(other[round] as T));
   return { median: median(ratios), spread: `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}` };

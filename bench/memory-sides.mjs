@@ -1,5 +1,5 @@
-// One way to decide in memory for each library, and the floor: a bare `Map`, read and written with a number.
-// Plain JavaScript: nothing comes between it and what is measured, as a transpiler's helpers would.
+// One way to decide in memory for each library, and the floor: a bare `Map` that reads and writes a number. This file
+// is plain JavaScript, because a transpiler's helpers would be measured too.
 import { createRequire } from "node:module";
 import { MemoryStore as ExpressStore } from "express-rate-limit";
 import { RateLimiterMemory } from "rate-limiter-flexible";
@@ -11,8 +11,9 @@ const HUGE = 2 ** 31;
 const identity = (answer) => answer;
 
 /**
- * `decide(key)` is the call, `allows(answer)` reads it, and `later` says that it answers with a promise. With `limit` 1 every
- * second call of a caller is refused. `cap` is the most callers kept, for those that have such an option.
+ * `decide(key)` is the call, `allows(answer)` reads its answer, and `later` is true when the answer is a promise. With
+ * `limit` 1, every second call of a caller is refused. `cap` is the most callers to keep, for libraries with such an
+ * option.
  */
 export function makeSide(name, { limit = 1_000_000, limits = 1, cap = 1_000_000 }) {
   return sides[name](limit, cap, limits);
@@ -32,14 +33,15 @@ const sides = {
   },
   "the clock alone": () => ({ decide: () => performance.now() > 0, allows: identity }),
   sluice: (limit, cap, limits) => {
-    // So slow that next to nothing comes back while it is measured, and not so slow that times are no small integers any more.
+    // The refill is slow enough that almost no token comes back during the measurement. It is fast enough that times
+    // stay small integers.
     const one = { capacity: limit, refill: { tokens: limit, everyMs: 20 * DAY_MS } };
     const more = Array.from({ length: limits }, (_, i) => ({ ...one, capacity: limit + i, name: `l${i}` }));
     const limiter = createLimiter({ policy: limits === 1 ? one : { limits: more }, store: new MemoryStore({ maxKeys: cap }) });
     return { decide: (key) => limiter.consume(key), allows: ({ allowed }) => allowed };
   },
   "rate-limiter-flexible": (limit) => {
-    // One timer for each key and 30 days would not fit into a timer.
+    // It sets a timer for each key, and 30 days exceed the longest timer.
     const limiter = new RateLimiterMemory({ points: limit, duration: DAY_MS / 1_000 });
     return { decide: (key) => limiter.consume(key).catch(identity), allows: ({ consumedPoints }) => consumedPoints <= limit, later: true };
   },

@@ -1,5 +1,6 @@
-// `node --expose-gc memory-worker.mjs <task> <side> <options as JSON>`, forked by memory.ts: one side in a process of its own,
-// so that no side walks another's heap. It tells what it found; `decide` says "ready" and then runs a round for each message.
+// `node --expose-gc memory-worker.mjs <task> <side> <options as JSON>`, forked by memory.ts. Each side has a process,
+// and its garbage collector sees no other side's heap. It sends its result. `decide` sends "ready" and then runs a
+// round for each message.
 import { Session } from "node:inspector/promises";
 import { PerformanceObserver } from "node:perf_hooks";
 import { makeSide } from "./memory-sides.mjs";
@@ -8,18 +9,18 @@ const [task, name, json] = process.argv.slice(2);
 const options = JSON.parse(json);
 const { keys, calls, seconds, limit, sliced } = options;
 const side = makeSide(name, options);
-/** Keys made at a time, before the decisions on them are timed: few enough to stay in the nearest caches. */
+/** The number of keys made before each timed run: few enough to stay in the processor's first caches. */
 const BATCH = 500;
 
-/** A caller, a fresh string of about 36 characters. */
+/** A new string of about 36 characters, as for a key that comes with a request. */
 const keyOf = (i) => `user:${(i * 7_919) % keys}:0123456789abcdef01234567`;
 
-/** The text as one piece that nothing has hashed, as a parser makes it from a request. */
+/** The text as one flat string without a hash yet, as a parser makes it from a request. */
 const flat = (text) => Buffer.from(text, "latin1").latin1Slice();
 
 /**
- * Numbers below `count`, drawn by a generator that begins alike on every side. Callers must not come in the order in which
- * they were filled in: a `Map` keeps its entries in that order, so the processor would fetch the next one ahead of time.
+ * Returns a random number below `count` at each call, in the same order on every side. Callers must not come in the order
+ * in which they were filled in. A `Map` keeps its entries in that order, and the processor would prefetch the next one.
  */
 function drawsOf(count) {
   let state = 2_463_534_242;
@@ -38,7 +39,7 @@ async function fill(makeKey, count) {
   }
 }
 
-/** Throws unless the side answers as it should: a fast wrong answer is no measurement. */
+/** Throws unless the side answers as expected. */
 async function check() {
   const wanted = limit !== 1;
   for (let i = 0; i < 100; i++) {
@@ -47,9 +48,9 @@ async function check() {
 }
 
 const tasks = {
-  /** Nanoseconds a decision, a round for each message. */
+  /** Nanoseconds of a decision, a round for each message. */
   async decide() {
-    await fill(keyOf, Math.max(keys, calls)); // and until it is compiled for good
+    await fill(keyOf, Math.max(keys, calls)); // fills all keys, and runs until the code is compiled
     await check();
     const draw = drawsOf(keys);
     const batch = [];
@@ -68,11 +69,11 @@ const tasks = {
     return "ready";
   },
 
-  /** Bytes that each of `keys` callers keeps alive. */
+  /** The bytes that each of `keys` callers keeps alive. */
   async bytes() {
-    // What comes out of a socket is one flat string; a token cut out of it points into it.
+    // A socket gives one flat string, and a token cut out of it points into that string.
     const header = (i) => Buffer.from(`Bearer ${keyOf(i)} ${"x".repeat(4_000)}`).toString("latin1");
-    await fill(keyOf, 10); // what the first calls make and keep, whatever they are called
+    await fill(keyOf, 10); // makes the state that stays after the first calls
     const before = used();
     await fill(sliced ? (i) => header(i).slice(7, 42) : keyOf, keys);
     const bytes = (used() - before) / keys;
@@ -80,9 +81,9 @@ const tasks = {
     return bytes;
   },
 
-  /** Microseconds of each of `calls` decisions on callers that all are new, and memory after a tenth and at the end. */
+  /** Microseconds of each of `calls` decisions on new callers, and the memory after a tenth of them and at the end. */
   async spray() {
-    // Elsewhere, until it is compiled for good: what is timed is the table, and not the compiler.
+    // Warmed up on another table until the code is compiled, because only the table is to be measured.
     const before = makeSide(name, { ...options, cap: 10_000 });
     for (let i = 0; i < 200_000; i++) await before.decide(`before:${i}:0123456789abcdef01234`);
     const took = new Float64Array(calls);
@@ -109,7 +110,7 @@ const tasks = {
       if (side.later) for (let i = 0; i < count; i++) await side.decide(made[i % keys]);
       else for (let i = 0; i < count; i++) side.decide(made[i % keys]);
     };
-    for (let i = 0; i < 5; i++) await run(calls); // until it is compiled for good
+    for (let i = 0; i < 5; i++) await run(calls); // until the code is compiled
     await check();
     let collections = 0;
     new PerformanceObserver((list) => (collections += list.getEntries().length)).observe({ entryTypes: ["gc"] });
@@ -124,7 +125,7 @@ const tasks = {
     return { bytes, objects: await objects(run) };
   },
 
-  /** Collections within `seconds` of decisions as fast as they come. */
+  /** The garbage collections within `seconds` of decisions without a pause. */
   async pauses() {
     await fill(keyOf, keys);
     gc();
@@ -140,7 +141,7 @@ const tasks = {
         const answer = side.decide(keyOf(decisions++));
         if (side.later) await answer;
       }
-      await new Promise(setImmediate); // so that the observer is told
+      await new Promise(setImmediate); // the observer gets its entries in this turn
     }
     const ms = performance.now() - start;
     const total = pauses.reduce((sum, pause) => sum + pause, 0);
@@ -150,12 +151,15 @@ const tasks = {
 
 function used() {
   gc();
-  gc(); // buffers are let go by the next one
+  gc(); // a second collection frees the buffers
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }
 
-/** Objects a decision, by V8's profiler of allocations at its finest; what it allocates in one piece counts as one. */
+/**
+ * The objects that a decision allocates, by V8's allocation profiler at its finest sampling. Memory allocated in one
+ * piece counts as one object.
+ */
 async function objects(run) {
   const session = new Session();
   session.connect();
@@ -169,7 +173,7 @@ async function objects(run) {
     const { profile } = await session.post("HeapProfiler.stopSampling");
     return profile.samples.length;
   };
-  // The difference leaves out what starting and stopping allocates.
+  // The difference excludes the allocations of starting and stopping.
   const few = await count(1_000);
   const many = await count(11_000);
   session.disconnect();

@@ -1,11 +1,11 @@
 /**
- * `npm run bench:memory`: one decision in memory, side by side with the peers and with the floor: a bare `Map`, read and
- * written with a number under the same freshly made keys. Then what a caller costs to keep, ten million sprayed callers, what a
- * decision allocates, and how costs grow.
+ * `npm run bench:memory`: one decision in memory, compared with the peers and with the floor. The floor is a bare `Map`
+ * that reads and writes a number, with the same freshly made keys. Then the bytes of a caller, ten million sprayed
+ * callers, the allocations of a decision, and how costs grow.
  *
- * Each side is a process of its own, so that none walks another's heap. Every round asks all sides one after the other, and
- * ratios are taken within a round. It prints, people judge; `--quick` makes it short, `--only=decisions`, `growth`, `bytes`,
- * `spray`, `allocation` or `pauses` runs a part.
+ * Each side is a separate process, and its garbage collector sees no other side's heap. Every round measures all sides
+ * in turn, and ratios are taken within a round. This script prints results and fails on none. `--quick` makes it short.
+ * `--only=decisions`, `growth`, `bytes`, `spray`, `allocation` or `pauses` runs one part.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -14,13 +14,13 @@ import { inRounds, median, ratio } from "./measure.js";
 import { finish, goal, pinned, plot, quick, rounded, show, type Series } from "./results.js";
 
 const SLUICE = "sluice";
-/** Beside refusals, in the same rounds. */
+/** Allowances measured in the same rounds as refusals. */
 const ALLOWED = "sluice, allowed";
 const FLOOR = "bare Map";
 const FLEXIBLE = "rate-limiter-flexible";
 const EXPRESS = "express-rate-limit";
 const FASTIFY = "@fastify/rate-limit";
-/** Which every side reads once a decision, but for the floor. */
+/** Every side except the floor reads the clock once in a decision. */
 const CLOCK = "the clock alone";
 const ALL = [FLOOR, SLUICE, FLEXIBLE, EXPRESS, FASTIFY];
 const ROUNDS = quick ? 3 : 7;
@@ -42,7 +42,7 @@ const parts = { decisions, growth, bytes, spray, allocation, pauses };
 for (const [name, part] of Object.entries(parts)) if (only === undefined || only === name) await part();
 finish("memory", [FLEXIBLE, EXPRESS, FASTIFY]);
 
-/** Nanoseconds a decision of each side, in rounds. */
+/** Nanoseconds of a decision of each side, in rounds. */
 async function timed(title: string, names: readonly string[], options: Options): Promise<Map<string, number[]>> {
   process.stderr.write(`\r${title}: filling   `);
   const sides = [];
@@ -63,7 +63,7 @@ async function timed(title: string, names: readonly string[], options: Options):
   }
 }
 
-/** Tokens that no caller of so many runs out of, and of which none comes back in less than minutes where callers are many. */
+/** More tokens than any caller spends. With many callers, the first token takes minutes to come back. */
 function enough(keys: number): number {
   return Math.max(1_000, Math.ceil(2_000_000 / keys));
 }
@@ -119,7 +119,7 @@ function pointOf(x: number, values: readonly number[]): Series["points"][number]
 async function bytes(): Promise<void> {
   const rows: Record<string, Record<string, number>> = {};
   for (const name of ALL) {
-    // A peer keeps the 4000 bytes that each key was cut from: a tenth of the callers is enough to see it.
+    // A peer keeps the 4,000 bytes from which each key was cut, so a tenth of the callers is enough to show it.
     const slicedKeys = name === SLUICE ? MILLION : MILLION / 10;
     rows[name] = {
       "bytes a key": oneDigit(await answerOf<number>("bytes", name, { keys: MILLION, cap: 2 * MILLION, limit: 1_000 })),
@@ -145,9 +145,9 @@ async function spray(): Promise<void> {
   const cap = quick ? 100_000 : 1_000_000;
   const rows: Record<string, Record<string, number>> = {};
   for (const name of [SLUICE, FASTIFY, EXPRESS]) {
-    // Without a cap, memory grows with every caller: fewer of them.
+    // Without a cap, memory grows with every caller, so there are fewer of them.
     const calls = (name === EXPRESS ? 2 : 10) * cap;
-    // A token takes more than a minute to come back, so that no bucket is idle when room is made.
+    // A token takes more than a minute to come back. No bucket is idle when the store makes room.
     const { p50, p99, p999, longest, grown, megabytes } = await answerOf<Sprayed>("spray", name, { keys: 1, cap, limit: 1_000, calls });
     const row = { "p50 µs": p50, "p99 µs": p99, "p99.9 µs": p999, "longest ms": longest / 1_000, "memory, times a tenth": grown, MB: megabytes };
     rows[`${name}, ${thousands(calls)}`] = Object.fromEntries(Object.entries(row).map(([column, value]) => [column, Number(rounded(value))]));
@@ -160,7 +160,7 @@ async function spray(): Promise<void> {
 }
 
 async function allocation(): Promise<void> {
-  // A young generation so large that nothing is collected while it is counted.
+  // The young generation is large enough that no collection runs during the count.
   const flags = ["--min-semi-space-size=128", "--max-semi-space-size=128"];
   const rows: Record<string, Record<string, number>> = {};
   const count = async (name: string, limit: number): Promise<{ bytes: number; objects: number }> => {
@@ -171,7 +171,7 @@ async function allocation(): Promise<void> {
   for (const name of ALL) {
     for (const [verdict, limit] of [["allowed", 1_000], ["denied", 1]] as const) {
       const found = (rows[`${name}, ${verdict}`] = await count(name, limit));
-      // The platform's clock answers with an object of its own, a number with a fraction.
+      // The platform's clock allocates one object, a number with a fraction.
       if (name === SLUICE) goal(`objects that a decision allocates beside the clock's, ${verdict}`, { median: found.objects - clock.objects }, { atMost: 1 });
     }
   }
@@ -208,7 +208,7 @@ function start(task: string, name: string, options: Options, flags: readonly str
   return worker;
 }
 
-/** What a task finds that has one answer. */
+/** The result of a task with a single answer. */
 async function answerOf<T>(task: string, name: string, options: Options, flags: readonly string[] = []): Promise<T> {
   process.stderr.write(`\r${task}: ${name}`.padEnd(50));
   const worker = start(task, name, options, flags);

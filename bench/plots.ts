@@ -1,15 +1,15 @@
-// `npm run report --prefix bench`: draws docs/images/bench-*.svg from bench/results/*.json. A picture says on what machine it was
-// measured and when. `--quick` draws what quick runs left, into bench/results/quick, for a look.
+// `npm run report --prefix bench`: draws docs/images/bench-*.svg from bench/results/*.json. A picture states the
+// machine and the day of its measurement. `--quick` draws the results of quick runs into bench/results/quick.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { isBusy, quick, type Results, type Series } from "./results.js";
 
 interface Plot {
   readonly section: string;
-  /** The name that the section gave its lines. */
+  /** The name of the section's lines. */
   readonly of: string;
   readonly title: string;
   readonly y: string;
-  /** The x axis: multiplied by ten from mark to mark, in equal steps, or one group of bars for each name. */
+  /** The x axis: a factor of ten between marks, equal steps, or one group of bars for each name. */
   readonly x: "tenfold" | "even" | readonly string[];
   readonly below: string;
 }
@@ -50,7 +50,7 @@ const STYLE = `<style>
 const round = (value: number): number => Number(value.toFixed(1));
 const thousands = (value: number): string => String(value).replaceAll(/\B(?=(\d{3})+$)/g, " ");
 
-/** Marks from 0 in steps of 1, 2 or 5 times a power of ten, about five of them, the last at or above `most`. */
+/** Marks from 0 in steps of 1, 2 or 5 times a power of ten. There are about five, and the last is at least `most`. */
 function marks(most: number): number[] {
   const raw = most / 5;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -95,14 +95,14 @@ ${parts.join("\n")}
 `;
 }
 
-/** A line through the medians, and the range of the rounds at each where it is known. */
+/** A line through the medians, with the range of the rounds where it is known. */
 function path({ points }: Series, i: number, x: (value: number) => number, y: (value: number) => number): string[] {
   const line = `<path class="line c${i}" d="${points.map((point, n) => `${n === 0 ? "M" : "L"}${x(point.x)} ${y(point.y)}`).join("")}"/>`;
   const ranges = points.flatMap((point) => (point.low === undefined || point.high === undefined ? [] : [`<path class="range c${i}" d="M${x(point.x)} ${y(point.low)}V${y(point.high)}"/>`]));
   return [line, ...ranges];
 }
 
-/** A group of bars for each name, a bar for each series, with the range of its rounds. */
+/** A group of bars for each name, with a bar for each series and the range of its rounds. */
 function bars(names: readonly string[], lines: readonly Series[], y: (value: number) => number): string[] {
   const group = (BOX.right - BOX.left) / names.length;
   const width = round((group - 24) / lines.length);

@@ -1,8 +1,9 @@
 /**
- * `npm run postgres --prefix bench`: one decision over Postgres, beside a bare upsert of the same row and a peer.
+ * `npm run postgres --prefix bench`: one decision over Postgres, compared with a bare upsert of the same row and with a
+ * peer.
  *
- * It uses the server at `SLUICE_POSTGRES_URL` (default: `postgres://postgres@127.0.0.1:5432/test`) and tables of its own, which
- * it drops. The server's CPU time cannot be asked for over a connection, so only this process's is shown.
+ * It uses the server at `SLUICE_POSTGRES_URL` (default: `postgres://postgres@127.0.0.1:5432/test`), in new tables that
+ * it drops afterwards. A connection cannot report the server's CPU time, so only that of this process is shown.
  */
 import pg from "pg";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";

@@ -1,8 +1,8 @@
 /**
- * `npm run redis:cluster --prefix bench`: one decision over a Redis Cluster of three masters, which it starts, side by side with
- * rate-limiter-flexible and a bare `GET`. Decisions travel together by nodes there. The side with `spread` is what a cluster
- * older than Redis 7 can do. It prints, people judge; `--quick` makes it short, `--only=callers` or `http` runs a part, and
- * `--client="node-redis 6"` runs one client.
+ * `npm run redis:cluster --prefix bench`: one decision over a Redis Cluster of three masters, which it starts. It is
+ * compared with rate-limiter-flexible and a bare `GET`. Decisions for one node share calls. The side with `spread`
+ * works on clusters older than Redis 7. This script prints results and fails on none. `--quick` makes it short,
+ * `--only=callers` or `http` runs one part, and `--client="node-redis 6"` runs one client.
  */
 import { Redis } from "ioredis";
 import { startCluster } from "../test/helpers/own-redis.js";

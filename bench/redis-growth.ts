@@ -12,10 +12,10 @@ const PROCESSES = [1, 2, 3, 4];
 const KEYS = callersOf(20_000);
 const WORKER = fileURLToPath(new URL("./redis-process.ts", import.meta.url));
 
-/** Thousands of decisions a second, by the number of callers or processes. */
+/** Thousands of decisions per second, by the number of callers or processes. */
 type Points = Map<string, Array<{ x: number; y: number; low: number; high: number }>>;
 
-/** Decisions a second as callers grow, in this process. */
+/** Decisions per second in this process, by the number of callers. */
 export async function asCallersGrow(client: Client, server: RedisServer): Promise<void> {
   const sides = client.allowed.filter(({ name }) => name !== EXPRESS);
   const lines: Points = new Map(sides.map(({ name }) => [name, []]));
@@ -26,7 +26,7 @@ export async function asCallersGrow(client: Client, server: RedisServer): Promis
   tell(`${client.name}: thousands of decisions a second as callers grow`, `redis-callers-${client.name}`, lines);
 }
 
-/** Decisions a second of all processes together, as processes on one Redis grow. */
+/** Decisions per second of all processes together, by the number of processes on one Redis. */
 export async function asProcessesGrow(server: RedisServer): Promise<void> {
   const sides = [{ name: SLUICE }, { name: PEER }];
   const lines: Points = new Map(sides.map(({ name }) => [name, []]));

@@ -13,9 +13,9 @@ const KEYS = 20_000;
 const NOTHING = "no limiter";
 
 /**
- * The same decisions behind a Node HTTP server, where callers come as their packets do: that, and not how fast a loop can
- * ask, tells whether batches form. The load comes from another process. `over` is how titles and goals name the client and
- * what it is connected to.
+ * The same decisions behind a Node HTTP server. Requests arrive in packets there, which shows whether batches form. A
+ * loop of callers cannot show it. The load comes from another process. Titles and goals show `over`: the client, and
+ * the server or cluster of its connection.
  */
 export async function throughHttp(over: string, client: Client, redis: ServerWork, rounds: number): Promise<void> {
   const nothing: Side = { name: NOTHING, ask: () => Promise.resolve(), allows: () => true };

@@ -1,4 +1,5 @@
-// One process of several on one Redis, started by redis-growth.ts: decides for as long as it is told, and says how often it did.
+// One of several processes on one Redis, started by redis-growth.ts. It decides for the given time and sends the number
+// of its decisions.
 import { callersOf } from "./measure.js";
 import { overIoredis } from "./redis-sides.js";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { freePort } from "../test/helpers/free-port.js";
 
-/** What a server, or all servers of a cluster, did so far. */
+/** The work of a server, or of all servers of a cluster, so far. */
 export interface ServerWork {
   /** Microseconds of CPU time used. */
   cpu(): Promise<number>;
@@ -14,11 +14,11 @@ export interface ServerWork {
   scriptCalls(): Promise<number>;
 }
 
-/** A Redis of our own, and a second connection to ask it what it did. */
+/** A Redis for this measurement, and a second connection that reads its counters. */
 export interface RedisServer extends ServerWork {
   readonly port: number;
   readonly version: string;
-  /** Keys that were looked up, found or not. */
+  /** Keys looked up so far, found or not. */
   lookups(): Promise<number>;
   flush(): Promise<void>;
   stop(): Promise<void>;
@@ -59,7 +59,7 @@ export async function startRedis(): Promise<RedisServer> {
   };
 }
 
-/** What the servers of these connections did, together. */
+/** The work of the servers of these connections, together. */
 export function workOf(servers: readonly Redis[]): ServerWork {
   const sum = async (of: (server: Redis) => Promise<number>): Promise<number> => (await Promise.all(servers.map(of))).reduce((a, b) => a + b, 0);
   return {

@@ -14,10 +14,10 @@ export const PEER = "rate-limiter-flexible";
 export const EXPRESS = "rate-limit-redis";
 export const FLOOR = "bare GET (floor)";
 
-/** The client libraries, by the major version that they are measured in: 5 where none is named. */
+/** The client libraries with the measured major version, which is 5 where none is given. */
 export type ClientName = "ioredis" | "ioredis 6" | "node-redis" | "node-redis 6";
 
-/** One client library, connected, with one connection for each side so that none queues behind another. */
+/** One client library, connected. Each side has its own connection, because sides must not wait in one queue. */
 export interface Client {
   readonly name: ClientName;
   readonly allowed: readonly Side[];
@@ -25,7 +25,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** What the sides need of a client. */
+/** The methods that the sides need of a client. */
 interface Connection {
   readonly client: unknown;
   get(key: string): Promise<string | null>;
@@ -50,7 +50,7 @@ export async function overIoredis(port: number, name: "ioredis" | "ioredis 6" = 
   return { name, ...(await sides(connect)), close: async () => clients.forEach((client) => client.disconnect()) };
 }
 
-/** The sides over a cluster. The peer that needs plain commands has none. */
+/** The sides over a cluster. The peer is left out where it needs plain commands. */
 export async function overCluster(name: ClientName, ports: readonly number[]): Promise<Client> {
   const closings: Array<() => void> = [];
   const raw = (): Promise<never> => Promise.reject(new Error("Not over a cluster"));
@@ -114,13 +114,13 @@ function flexible({ client }: Connection, denied: boolean): Side {
     keyPrefix: denied ? "flexible-denied" : "flexible",
     points: denied ? 1 : HUGE,
     duration: 3_600,
-    // Its own memory of denials, as its documentation advises against attacks.
+    // The peer's memory of refusals, which its documentation recommends against attacks.
     ...(denied ? { inMemoryBlockOnConsumed: 1 } : {}),
   });
   return {
     name: PEER,
     ask: (key) => limiter.consume(key),
-    // It throws refusals.
+    // The peer throws refusals.
     allows(answer) {
       if (!(answer instanceof RateLimiterRes)) throw answer;
       return answer.remainingPoints > 0;

@@ -1,9 +1,9 @@
 /**
- * `npm run redis --prefix bench`: one decision over Redis, side by side with the peers and with the floor.
+ * `npm run redis --prefix bench`: one decision over Redis, compared with the peers and with the floor.
  *
- * It starts a server of its own. Every round runs all sides one after the other, and ratios are taken within a round, so that
- * a machine that slows down for a minute slows all of them. It prints, people judge; `--quick` makes it short, `--only=callers`,
- * `denied`, `http` or `growth` runs a part, and `--client="node-redis 6"` runs one client.
+ * It starts a server. Every round runs all sides in turn, and ratios are taken within a round: a machine that slows
+ * down for a minute slows all sides. This script prints results and fails on none. `--quick` makes it short.
+ * `--only=callers`, `denied`, `http` or `growth` runs one part, and `--client="node-redis 6"` runs one client.
  */
 import { inRounds, callersOf, printSamples, ratio, sample, type Sample } from "./measure.js";
 import { asCallersGrow, asProcessesGrow } from "./redis-growth.js";
@@ -61,7 +61,8 @@ async function allowed(client: Client, callers: keyof typeof CALLS): Promise<voi
 async function denied(client: Client): Promise<void> {
   const title = `${client.name}, denied, 512 callers, ${DENIED_KEYS.count} keys, each library with its memory of denials`;
   const load = { callers: 512, calls: quick ? 50_000 : 200_000, keys: DENIED_KEYS, expected: false, serverCpu: server.cpu };
-  // The first call for each key is allowed, and until the second one is refused there is nothing to remember: neither is measured.
+  // Not measured: the first call for each key, which is allowed, and the second, which gives the first refusal to
+  // remember.
   for (const side of client.denied) {
     for (let time = 0; time < 2; time++) {
       await Promise.all(Array.from({ length: DENIED_KEYS.count }, (_, i) => side.ask(DENIED_KEYS.key(i)).catch(() => undefined)));

@@ -1,6 +1,7 @@
 /**
- * Last step of `npm run report --prefix bench`: puts the figures of bench/results/*.json into docs/performance.md, between
- * the marks `<!-- figures of memory -->` and `<!-- end of figures -->`. A test compares the two, so no figure is typed by hand.
+ * The last step of `npm run report --prefix bench`: writes the figures of bench/results/*.json into
+ * docs/performance.md, between the marks `<!-- figures of memory -->` and `<!-- end of figures -->`. A test compares
+ * the two, so no figure is typed by hand.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";

@@ -1,4 +1,5 @@
-// What every section leaves behind: tables and goals on the screen, and the same as JSON for the plots of docs/performance.md.
+// The output of every section: tables and goals on the screen, and the same as JSON for the plots of
+// docs/performance.md.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";
@@ -6,20 +7,20 @@ import { cpus, loadavg, totalmem } from "node:os";
 /** Rows by name, each with the same columns. */
 export type Table = Readonly<Record<string, Readonly<Record<string, string | number>>>>;
 
-/** One line of a plot: a value, and the smallest and largest beside it where there were rounds, for each place on the x axis. */
+/** One line of a plot. Each place on the x axis has a value, and with rounds also the smallest and the largest. */
 export interface Series {
   readonly name: string;
   readonly points: ReadonlyArray<{ readonly x: number; readonly y: number; readonly low?: number; readonly high?: number }>;
 }
 
-/** What a section writes as `<section>.json` into {@link folderOf}. */
+/** The JSON that a section writes as `<section>.json` into {@link folderOf}. */
 export interface Results {
   readonly section: string;
   readonly quick: boolean;
-  /** The day, as in 2026-11-21. */
+  /** The day, such as 2026-11-21. */
   readonly day: string;
   readonly machine: string;
-  /** The load average of the minute before it began. */
+  /** The load average of the minute before the section. */
   readonly load: number;
   readonly versions: Readonly<Record<string, string>>;
   readonly tables: Readonly<Record<string, Table>>;
@@ -70,35 +71,38 @@ export function goal(
 }
 
 /**
- * Where a run writes its JSON. Git ignores both folders, so a run changes no committed figure and no test. To publish whole
- * runs, `npm run report --prefix bench` moves them from `local/` to `bench/results`.
+ * The folder of a run's JSON. Git ignores both folders, so a run changes no committed figure and no test. To publish
+ * whole runs, `npm run report --prefix bench` moves them from `local/` to `bench/results`.
  */
 export const folderOf = (rough: boolean): URL => new URL(rough ? "results/quick/" : "results/local/", import.meta.url);
 
-/** Prints the goals, the machine and the versions of `packages`, and writes the section's JSON unless `--only` or `--client` ran a part of it; `rough` where it was a short run. */
+/**
+ * Prints the goals, the machine and the versions of `packages`, and writes the section's JSON. Does not write it when
+ * `--only` or `--client` ran a part. `rough` marks a short run.
+ */
 export function finish(section: string, packages: readonly string[], more: Readonly<Record<string, string>> = {}, rough = quick): void {
   const machine = `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, ${process.platform} ${process.arch}`;
   const versions = { Node: process.version, ...more, ...Object.fromEntries(packages.map((name) => [name, versionOf(name)])) };
   if (goals.length > 0) {
-    console.log("\nGoals: of rounds the median of the ratios, and their spread");
+    console.log("\nGoals: the median of the rounds' ratios, and their spread");
     console.table(goals);
   }
   console.log(Object.entries(versions).map((pair) => pair.join(" ")).join(", "));
   console.log(`${machine}; load ${load.toFixed(1)} before it began${isBusy(load) ? ": measured on a busy machine" : ""}`);
-  if (process.argv.some((word) => /^--(?:only|client)=/.test(word))) return; // a part would take the place of the whole
+  if (process.argv.some((word) => /^--(?:only|client)=/.test(word))) return; // a part must not replace the whole
   const results: Results = { section, quick: rough, day: new Date().toISOString().slice(0, 10), machine, load, versions, tables, goals, series };
   const folder = folderOf(rough);
   mkdirSync(folder, { recursive: true });
   writeFileSync(new URL(`${section}.json`, folder), `${JSON.stringify(results, null, 1)}\n`);
 }
 
-/** Whether others had work for the processors; a section that ran just before keeps up to two of them busy by itself. */
+/** Whether other programs used the processors. A section that has just ended keeps up to two of them busy. */
 export const isBusy = (before: number): boolean => before > Math.max(2, cpus().length) + 0.2;
 
-/** Whether processes can be kept on a core of their own, which only Linux lets us say. */
+/** Whether a process can be pinned to a core, which needs Linux and `taskset`. */
 export const canPin = process.platform === "linux" && cpus().length > 1 && hasTaskset();
 
-/** The command that runs `command` on `core` alone, where that can be said. */
+/** The command that runs `command` on `core` only, where the platform can pin it. */
 export function pinned(core: number, command: readonly string[]): readonly [string, ...string[]] {
   return (canPin ? ["taskset", "-c", String(core), ...command] : command) as unknown as readonly [string, ...string[]];
 }
@@ -117,5 +121,5 @@ function versionOf(name: string): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Three digits that mean something, however large or small. */
+/** A number with three significant digits. */
 export const rounded = (value: number): string => (Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3))));

@@ -1,9 +1,10 @@
 /**
- * `npm run bench:size`: what each entry weighs in a bundle, and how long it takes to import, beside the peers.
+ * `npm run bench:size`: the size of each entry in a bundle and the duration of its import, compared with the peers.
  *
- * Weights are minified, tree-shaken and gzipped, with all dependencies but without the framework or the database client.
- * An import is timed in a fresh process each time, beside the import of the same files with nothing but comments in them, as
- * long and importing each other in the same way: what reading costs. It prints, people judge; `--quick` makes it short.
+ * Sizes are minified, tree-shaken and gzipped. They include all dependencies, but no framework or database client. An
+ * import is timed in a new process each time. It is compared with files of the same size that import each other in the
+ * same way and contain only comments. This shows the cost of reading. This script prints results and fails on none.
+ * `--quick` makes it short.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,11 +23,11 @@ const FRAMEWORKS = ["express", "fastify", "fastify-plugin", "hono", "hono/*", "@
 
 interface Entry {
   readonly name: string;
-  /** What a user would write. */
+  /** The code that a user would write. */
   readonly code: string;
-  /** The module itself, for the import. */
+  /** The module to import. */
   readonly from: string;
-  /** Bytes it may weigh. */
+  /** The goal in bytes. */
   readonly goal?: number;
 }
 
@@ -60,7 +61,7 @@ weigh(await Promise.all([...OWN, ...PEERS].map(async (entry) => ({ entry, bytes:
 await startUp();
 finish("size", ["rate-limiter-flexible", "express-rate-limit", "@fastify/rate-limit", "hono-rate-limiter", "@upstash/ratelimit", "limiter"]);
 
-/** Bytes of what a bundler makes of an entry, minified, and then gzipped. */
+/** The bytes of an entry's bundle, minified, and then gzipped. */
 async function bundled({ code }: Entry): Promise<{ readonly minified: number; readonly gzipped: number }> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: HERE },
@@ -69,8 +70,8 @@ async function bundled({ code }: Entry): Promise<{ readonly minified: number; re
     write: false,
     format: "esm",
     platform: "node",
-    conditions: ["production"], // without the checks of setup, as bundlers make it for production
-    tsconfigRaw: {}, // what is in dist, not the sources
+    conditions: ["production"], // without the checks at setup, as in a production bundle
+    tsconfigRaw: {}, // use dist, not the sources
     logLevel: "error",
     external: FRAMEWORKS,
   });
@@ -117,14 +118,17 @@ async function startUp(): Promise<void> {
   }
 }
 
-/** Milliseconds that `import` takes, in a process of its own. */
+/** The duration of `import` in milliseconds, in a new process. */
 function importMs(from: string): number {
   const code = `const start = performance.now(); await import(${JSON.stringify(from)}); process.stdout.write(String(performance.now() - start)); process.exit(0);`;
   const [command, ...rest] = pinned(0, [process.execPath, "--input-type=module", "--eval", code]);
   return Number(execFileSync(command, rest, { cwd: HERE, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }));
 }
 
-/** Copies a module and all that it imports into `folder`, each file as long as before with comments for code. Returns the copy. */
+/**
+ * Copies a module and all its imports into `folder`. Each file keeps its length, with comments instead of code. Returns
+ * the copy.
+ */
 async function onlyRead(from: string, folder: string): Promise<string> {
   const { metafile } = await build({ entryPoints: [from], bundle: true, write: false, metafile: true, format: "esm", platform: "node", tsconfigRaw: {}, absWorkingDir: DIST, external: FRAMEWORKS, logLevel: "error" });
   for (const [path, { bytes, imports }] of Object.entries(metafile.inputs)) writeLike(join(folder, path), bytes, imports, path);

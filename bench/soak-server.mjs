@@ -1,5 +1,5 @@
-// `node --expose-gc soak-server.mjs <adapter>`, forked by soak.ts: an app with two limits, one in memory and one over a store that
-// answers later. It tells its port, and its memory after a collection whenever it is asked.
+// `node --expose-gc soak-server.mjs <adapter>`, forked by soak.ts: an app with two limits, one in memory and one over a
+// store that answers later. It sends its port, and on each message its memory after a garbage collection.
 import { createServer } from "node:http";
 import { serve } from "@hono/node-server";
 import express from "express";
@@ -28,11 +28,11 @@ const store = casStore({
   },
 });
 
-// `--leak` shows that the verdict can be the other one.
+// `--leak` leaks memory on purpose, to prove that the check can fail.
 const leaked = [];
 let decided = 0;
 
-/** What both limits have in common; `header`, `method` and `path` read a request of the framework. */
+/** The options of both limits. `header`, `method` and `path` read a request of the framework. */
 const common = ({ header, method, path }) => ({
   key: (request) => (header(request) === undefined ? undefined : ["user", header(request)]),
   cost: (request) => (method(request) === "POST" ? 2 : 1),

@@ -1,10 +1,11 @@
 /**
- * `npm run soak --prefix bench`: mixed load through each adapter for ten minutes, and whether memory stays flat.
+ * `npm run soak --prefix bench`: ten minutes of mixed load through each adapter, and a check that memory stays flat.
  *
- * Regular callers, some of whom ask too often; callers who come once and never again, more than are kept; callers without a
- * name; tokens given back for a 404 and for those who hang up; bodies, HEAD, errors, slow answers, and a store that answers later.
- * A server for each adapter runs in a process of its own, and tells its memory after a collection. `--minutes 1` makes it
- * short, and `--leak` keeps every decision on purpose, to see the verdict change.
+ * The load has regular callers, callers above their limit, and callers without a key. More callers than the store keeps
+ * come only once. Tokens are refunded for a 404 and for clients that disconnect. There are bodies, HEAD requests,
+ * errors, slow answers, and a store that answers later. The server of each adapter is a separate process, and sends its
+ * memory after a garbage collection. `--minutes 1` makes it short. `--leak` keeps every decision, to prove that the
+ * check can fail.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +19,7 @@ const ADAPTERS = ["node", "express", "fastify", "hono", "web"];
 const SAMPLES = 60;
 const VISITORS = 6;
 const MB = 2 ** 20;
-/** How much more memory the last quarter may take than the second one: the collector and its pages are never quite still. */
+/** The allowed growth of memory from the second quarter to the last: the heap is never exactly constant. */
 const HEAP_GROWTH = { times: 1.02, bytes: 0.3 * MB };
 const RSS_GROWTH = 1.1;
 
@@ -94,7 +95,7 @@ function report(): void {
   finish(leak ? "soak-leak" : "soak", ["express", "fastify", "hono", "@hono/node-server"], {}, minutes < 10 || leak);
 }
 
-/** One visitor, request after request until the end. */
+/** One client, which sends one request after another until the end. */
 async function visit(server: Soaked): Promise<void> {
   while (!over) {
     const status = await ask(server, Math.random());
@@ -102,14 +103,14 @@ async function visit(server: Soaked): Promise<void> {
   }
 }
 
-/** One request, what kind of which `dice` says, from 0 up to 1. Resolves to the status. */
+/** One request. `dice`, from 0 up to 1, picks its kind. Resolves to the status. */
 function ask({ adapter, port, agent }: Soaked, dice: number): Promise<string> {
   const regular = `user:${Math.floor(Math.random() * 10)}`;
   const newcomer = `once:${newcomers++}`;
   const path = dice < 0.5 ? "/" : dice < 0.6 ? "/missing" : dice < 0.7 ? "/slow" : dice < 0.75 ? "/health" : dice < 0.85 ? "/later" : "/";
   const method = dice < 0.1 ? "POST" : dice < 0.15 ? "HEAD" : "GET";
   const hangsUp = dice >= 0.67 && dice < 0.7;
-  const fails = dice >= 0.98 && adapter !== "node" && adapter !== "web"; // where errors of a handler are the framework's
+  const fails = dice >= 0.98 && adapter !== "node" && adapter !== "web"; // where the framework handles errors
   const id = path === "/later" || dice < 0.3 ? regular : dice >= 0.95 ? undefined : newcomer;
   return new Promise((resolve, reject) => {
     const sent = request({ port, host: "127.0.0.1", agent, method, path: fails ? "/throws" : path, headers: { ...(id === undefined ? {} : { "x-id": id }), "content-type": "text/plain" } });

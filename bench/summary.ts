@@ -1,10 +1,11 @@
-// The first screen of docs/performance.md: one row for each section, with the figures of its last whole run in one sentence.
+// The first screen of docs/performance.md: one row for each section, with the figures of its last whole run in one
+// sentence.
 import type { Results } from "./results.js";
 
 interface Row {
   readonly section: string;
   readonly area: string;
-  /** A name of a goal in braces becomes its measured median. */
+  /** The name of a goal in braces becomes its measured median. */
   readonly says: string;
 }
 
@@ -53,7 +54,10 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** The rows of the first screen. `find` gives the last whole run of a section; null for a section that was not measured. */
+/**
+ * The rows of the first screen. `find` returns the last whole run of a section, or null for a section that was not
+ * measured.
+ */
 export function summaryRows(find: (section: string) => Results | null): readonly string[][] {
   const rows = ROWS.flatMap(({ section, area, says }) => {
     const results = find(section);

@@ -1,4 +1,5 @@
-// First step of `npm run report --prefix bench`: moves what whole runs left in bench/results/local to bench/results, for a commit.
+// The first step of `npm run report --prefix bench`: moves the results of whole runs from bench/results/local to
+// bench/results, for a commit.
 import { existsSync, readdirSync, renameSync } from "node:fs";
 
 const local = new URL("results/local/", import.meta.url);

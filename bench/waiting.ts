@@ -1,8 +1,10 @@
 /**
- * `npm run waiting --prefix bench`: how long callers wait for tokens, beside the time that the tokens take to come.
+ * `npm run waiting --prefix bench`: how long callers wait for tokens, compared with the time in which the tokens
+ * refill.
  *
- * A store in this process that answers after 5 ms shows what round trips cost. Four processes on one key of a Redis of their
- * own show how tokens are shared. `--quick` makes it short, `--only=store`, `processes` or `queue` runs a part.
+ * A store in this process that answers after 5 ms shows the cost of round trips. Four processes on one key of a Redis,
+ * which it starts, show how tokens are shared. `--quick` makes it short. `--only=store`, `processes` or `queue` runs
+ * one part.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -20,7 +22,7 @@ const STORE_MS = 5;
 const PROCESSES = 4;
 const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--only=".length);
 
-/** Answers after 5 ms, as a store across a network does, and counts its calls. */
+/** Answers after 5 ms, like a store across a network, and counts its calls. */
 class RemoteStore implements AsyncStore {
   readonly sync = false;
   readonly guard = guard;
@@ -40,7 +42,7 @@ interface Wait {
   readonly calls: number;
 }
 
-/** All callers arrive at once; resolves when the last one is served. */
+/** All callers arrive at once. Resolves when the last one is served. */
 async function overRemoteStore(policy: LimitOptions, callers: number): Promise<Wait> {
   const store = new RemoteStore();
   const waiter = createWaiter(createLimiter({ policy, store, storeTimeoutMs: PATIENT_MS }));
@@ -72,7 +74,7 @@ async function asStoreTakesTime(): Promise<void> {
   show(`A store that answers after ${STORE_MS} ms`, table);
 }
 
-/** The instants at which one process was served, and the calls that it sent to Redis. */
+/** The instants at which one process was served, and the number of its calls to Redis. */
 interface Served {
   readonly at: readonly number[];
   readonly calls: number;
@@ -87,7 +89,7 @@ interface Task {
   readonly startAt: number;
 }
 
-/** One of the processes: waits for its tokens on each message. */
+/** One of the processes. On each message it waits for its tokens. */
 async function serveTasks(port: number): Promise<void> {
   const client = new Redis(port);
   let calls = 0;
@@ -156,7 +158,7 @@ async function asProcessesShare(): Promise<void> {
   version = server.version;
 }
 
-/** What callers cost while they wait: in time, by the number of them. */
+/** The CPU time of waiting callers, by their number. */
 async function asQueuesGrow(): Promise<void> {
   const table: Record<string, Record<string, string | number>> = {};
   for (const callers of [1_000, 10_000, 100_000]) {

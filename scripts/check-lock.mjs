@@ -1,6 +1,6 @@
-// Fails when a lock file lacks a platform's binary package. Registries can list a new release
-// before its per-platform parts; `npm install` then leaves them out without a word and `npm ci`
-// refuses the lock somewhere else. Pin an older version when this fails.
+// Fails when a lock file lacks a platform's binary package. Registries can list a new release before its per-platform
+// parts. `npm install` then leaves them out without an error, and `npm ci` rejects the lock on another platform. Pin an
+// older version when this fails.
 import { readFileSync } from "node:fs";
 
 for (const lock of ["package-lock.json", "bench/package-lock.json", "examples/hosts/package-lock.json", "site/package-lock.json", "test/runtimes/package-lock.json"]) {

@@ -1,5 +1,6 @@
-// `npm run check:runtimes`: the packed package under the suites, inside every runtime that the documentation names, and on
-// the lowest version of every peer. Fetches the runtimes from npm into .runtimes. With names, such as `-- Bun Deno`, only those.
+// `npm run check:runtimes`: runs the suites on the packed package, inside every runtime of the documentation and on the
+// lowest version of every peer. Fetches the runtimes from npm into .runtimes. With names, such as `-- Bun Deno`, runs
+// only those.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,9 +14,9 @@ import { formatReport, readOutput, writeReport } from "../test/runtimes/report.m
 const SOURCE = resolve("test/runtimes");
 const RUNTIMES = resolve(".runtimes");
 const MODULES = join(RUNTIMES, "node_modules");
-/** An empty project, with nothing but the packed package. What else it loads is in the folder above it. */
+/** An empty project with only the packed package. Its other imports are in the folder above it. */
 const PROJECT = join(RUNTIMES, "project");
-// Most of a job's time is waiting for timers. So twice as many run as there are processors.
+// A job spends most of its time waiting for timers, so twice as many run as there are processors.
 const LANES = 2 * availableParallelism();
 const JOB_MS = 600_000;
 const isStrict = process.env["SLUICE_REQUIRE_SERVICES"] === "1";
@@ -30,7 +31,7 @@ writeTypesProject();
 
 const wanted = process.argv.slice(2);
 const jobs = chooseJobs(listJobs(MODULES), wanted);
-// The longest first, so that none is left alone at the end.
+// The longest job is first, because it would otherwise run by itself at the end.
 const LONGEST = ["lowest", "stores", "requests at once"];
 const rank = ({ column }) => (LONGEST.includes(column) ? LONGEST.indexOf(column) : LONGEST.length);
 const waiting = jobs.toSorted((a, b) => rank(a) - rank(b));
@@ -42,7 +43,7 @@ const report = formatReport(jobs);
 const failed = jobs.flatMap(({ tests }) => tests.filter(({ outcome }) => outcome === "failed"));
 const passed = jobs.flatMap(({ tests }) => tests.filter(({ outcome }) => outcome === "passed"));
 console.log(`\n${report}`);
-// A run that left something out is no answer to what works where.
+// A partial run must not change the table of runtimes.
 const isWhole = wanted.length === 0 && jobs.every(({ missing, tests }) => missing === null && !tests.some(({ name }) => name.includes("(skipped: needs ")));
 if (failed.length === 0 && isWhole) writeReport(report);
 console.log(`\ncheck:runtimes ${failed.length === 0 ? "passed" : "FAILED"} in ${seconds(began)}\n${passed.length} passed, ${failed.length} failed`);
@@ -61,13 +62,16 @@ async function run(command, args, cwd) {
   if (code !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${code}`);
 }
 
-/** Installs what test/runtimes/package-lock.json names, unless it is there. No scripts: some of them download programs. */
+/**
+ * Installs the packages of test/runtimes/package-lock.json, unless they are there. Runs no scripts, because some of
+ * them download programs.
+ */
 async function installRuntimes() {
   const lock = "package-lock.json";
   const isThere = existsSync(join(MODULES, ".package-lock.json")) && existsSync(join(RUNTIMES, lock));
   if (isThere && readFileSync(join(RUNTIMES, lock), "utf8") === readFileSync(join(SOURCE, lock), "utf8")) return;
   mkdirSync(RUNTIMES, { recursive: true });
-  // The lock goes last, as the mark of an installation that is complete.
+  // The lock is written last, to mark a complete installation.
   rmSync(join(RUNTIMES, lock), { force: true });
   for (const file of ["package.json", lock]) cpSync(join(SOURCE, file), join(RUNTIMES, file));
   try {
@@ -89,7 +93,7 @@ async function installPackage() {
   await run("npm", ["install", "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--offline", join(RUNTIMES, tarball)], PROJECT);
 }
 
-/** A Worker and a middleware of Next.js in TypeScript, each with its platform's types and no others. */
+/** A Worker and a middleware of Next.js in TypeScript, each with only its platform's types. */
 function writeTypesProject() {
   const subpaths = Object.keys(JSON.parse(readFileSync("entries.json", "utf8"))).filter((name) => !/node|express|fastify/.test(name));
   const imports = subpaths.map((name, i) => `import * as m${i} from "${name.replace(/^\./, "sluice")}";\n`);
@@ -106,7 +110,9 @@ function writeTypesProject() {
   for (const [folder, compilerOptions] of Object.entries(projects)) writeFileSync(join(PROJECT, "types", folder, "tsconfig.json"), JSON.stringify({ compilerOptions }));
 }
 
-/** Runs a job, and puts its tests into it. A job that cannot run here is told loudly, and fails where services are required. */
+/**
+ * Runs a job and records its tests. A job that cannot run here prints a warning, and fails where services are required.
+ */
 async function runJob(job) {
   const name = `${job.runtime} ${job.version}: ${job.command.slice(-1)}`;
   if (job.missing !== null) {

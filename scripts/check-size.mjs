@@ -1,10 +1,10 @@
-// The byte budget of each subpath: what it costs a user's bundle, minified and gzipped,
-// with everything it imports from sluice and without the framework it serves.
+// The byte budget of each subpath: its size in a user's bundle, minified and gzipped. This includes all imports from
+// sluice, but not the framework.
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-// The ceilings of what users pay for, and for the rest close above what it costs, so that nothing grows unseen.
+// The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
   ".": 15_750,
   "./store": 8_500,
@@ -29,12 +29,12 @@ const budgets = {
   "rateLimit of express only": 17_600,
   "createLimiter and RedisStore": 21_150,
   "createFetch only": 6_050, // 6,000, and 50 for Workers
-  "createWaiter beside createLimiter": 3_250, // with what a gate needs of a waiter
+  "createWaiter beside createLimiter": 3_250, // with the part of a waiter that a gate calls
   "TokenBucket only": 3_000,
   "parseRetryAfter only": 750,
 };
 
-/** Bytes of what a bundler makes of `code`. */
+/** The bytes of a bundle of `code`. */
 async function weigh(code) {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: "." },
@@ -44,7 +44,7 @@ async function weigh(code) {
     format: "esm",
     platform: "neutral",
     conditions: ["production"],
-    tsconfigRaw: {}, // what is in dist, not the sources that tsconfig.json names for it
+    tsconfigRaw: {}, // use dist, not the sources in tsconfig.json
     logLevel: "error",
     external: ["node:*", "express", "fastify", "hono"],
   });
@@ -62,7 +62,7 @@ for (const subpath of Object.keys(JSON.parse(readFileSync("entries.json", "utf8"
   const name = subpath === "." ? "index" : subpath.slice(2);
   judge(subpath, await weigh(`export * from "./dist/${name}.js"`));
 }
-// What is not imported costs nothing.
+// An export that is not imported must add no bytes.
 const limiter = await weigh('export { createLimiter } from "./dist/index.js"');
 judge("createLimiter only", limiter);
 judge("rateLimit of express only", await weigh('export { rateLimit } from "./dist/express.js"'));

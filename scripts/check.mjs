@@ -1,5 +1,5 @@
-// `npm run check`: everything that gates a change, in two lanes side by side.
-// A step's output appears when it ends, whole. All steps run, so that one run tells all that is wrong.
+// `npm run check`: every check that a change must pass, in two lanes side by side. A step's output appears when the
+// step ends. All steps run, even after a failure, so one run shows all failures.
 import { spawn } from "node:child_process";
 
 const lanes = [
@@ -7,7 +7,7 @@ const lanes = [
   ["build", "test", "test:services", "check:package"],
 ];
 
-/** Runs one npm script and resolves to whether it passed. */
+/** Runs one npm script. Resolves to whether it passed. */
 function run(script) {
   const started = performance.now();
   const child = spawn("npm", ["run", "--silent", script], {

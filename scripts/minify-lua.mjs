@@ -1,5 +1,5 @@
-// Lua in template literals marked `/* lua */`, as it is published: without comments, indentation and long names.
-// The build and the tests both use this, so the tests of Redis run the published text.
+// Shortens Lua in template literals marked `/* lua */` for publication: removes comments and indentation, and shortens
+// names. The build and the tests both use this, so the tests of Redis run the published text.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ const SOURCES = join(dirname(fileURLToPath(import.meta.url)), "../src/stores/red
 const MARKED = /(?<=\/\* lua \*\/ `)[^`]*(?=`)/g;
 const INTERPOLATION = /(\$\{[^}]*\})/;
 
-/** Names that keep their meaning: Lua's keywords and libraries, and what Redis gives to a script. */
+/** Names that must stay: Lua's keywords and libraries, and the names that Redis gives to a script. */
 const GIVEN = new Set(
   ("and break do else elseif end false for function if in local nil not or repeat return then true until while " +
     "ARGV KEYS _ redis call pcall struct pack unpack string byte format gmatch sub math ceil floor max min table insert tonumber").split(" "),
@@ -16,7 +16,7 @@ const GIVEN = new Set(
 const TOKEN = /^#!.*|--.*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|[A-Za-z_]\w*|\d[\w.]*|\s*\n\s*|[^\S\n]+|[^]/gm;
 const IS_NAME = /^[A-Za-z_]/;
 
-/** `lua` without comments and needless spaces, with the names of `short` in place of its own. */
+/** Returns `lua` without comments and unneeded spaces, with its names replaced by those in `short`. */
 export function minifyLua(lua, short = new Map()) {
   let out = "";
   let gap = "";
@@ -27,7 +27,8 @@ export function minifyLua(lua, short = new Map()) {
       continue;
     }
     const written = short.get(token) ?? token;
-    // Line breaks stay: an error of Redis tells the line. Without a space, two words would become one, `1 ..` a broken number, and `- -` a comment.
+    // Line breaks stay, because Redis names the line in an error. Without the space, two words would become one, `1 ..`
+    // would be a broken number, and `- -` a comment.
     if (gap === "\n" || (gap === " " && /\w \w|\d \.|- -/.test(`${out.slice(-1)} ${written[0]}`))) out += gap;
     out += written;
     gap = "";
@@ -35,7 +36,10 @@ export function minifyLua(lua, short = new Map()) {
   return out.trimStart();
 }
 
-/** A short name for each name of the scripts' own: the same one everywhere, and the shortest for the most frequent. */
+/**
+ * A short name for each name that the scripts declare. It is the same in all scripts, and the shortest names go to the
+ * most frequent ones.
+ */
 export function shortNames(scripts) {
   const counts = new Map();
   for (const token of scripts.flatMap((lua) => lua.match(TOKEN) ?? [])) {

@@ -2,8 +2,8 @@
 // --check it writes nothing, names the files that would change and ends with 1.
 //
 // It fills the paragraphs of `/** */` comments and of runs of `//` lines. It keeps examples, code, lists, tables, headings,
-// directives, license headers, and comments that share a line with code. TypeScript parses each file, so that text in
-// strings and templates is never taken for a comment.
+// directives, license headers, and comments that share a line with code. TypeScript parses each file, because text in
+// strings and templates must not be treated as a comment.
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,14 +13,16 @@ const WIDTH = 120;
 
 /** Text that a tool reads. It keeps its line. */
 const DIRECTIVE = /^(@ts-|oxlint-|eslint-|eslint |prettier-|biome-|knip-|v8 |c8 |istanbul |#(end)?region|@vite-|@__|[#@]\s*source)/;
-/** The first line of a list, a table, a quotation, a heading or a rule. It and what follows, up to an empty line, are kept. */
+/**
+ * The first line of a list, a table, a quotation, a heading or a rule. All lines up to the next empty line are kept.
+ */
 const BLOCK = /^([-*+] |\d+[.)] |\||>|#|[-=*_]{3,}$)/;
 /** Tags with prose. The lines of every other tag are kept. */
 const PROSE_TAG = /^@(param|typeParam|template|returns?|throws|deprecated|remarks|see|defaultValue)\b./;
 const TAG = /^@\w/;
 const LICENSE = /@license|@preserve|copyright|SPDX-/i;
 
-/** Words that would mean something else at the start of a line, so that no line is broken before them. */
+/** Words that would change their meaning at the start of a line. No line is broken before them. */
 const STUCK = /^([-*+]|\d+[.)]|#+.*|>.*|\|.*|`{3,}.*|[-=*_]{3,}|@\w.*|@ts-.*|(oxlint|eslint|prettier|biome|knip)\b.*|v8|c8|istanbul)$/;
 
 /** Returns `text`, the source of a TypeScript file, with its comments filled to `width` columns. */
@@ -29,7 +31,7 @@ export function wrapComments(text, width = WIDTH) {
   return edits.reduce((result, { start, end, to }) => result.slice(0, start) + to + result.slice(end), text);
 }
 
-/** All comments in order, each with its column and whether it has its lines to itself. */
+/** All comments in order, each with its column, and whether no code shares its lines. */
 function commentsOf(text) {
   const file = ts.createSourceFile("file.ts", text, ts.ScriptTarget.Latest, true);
   const found = new Map();
@@ -66,7 +68,7 @@ function* jsdocs(text, width) {
     const [only] = filled;
     const isShort = filled.length === 1 && inner.length === 1 && `${indent}/** ${only} */`.length <= width;
     const to = isShort ? `/** ${only} */` : ["/**", ...filled.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`].join(eol);
-    // A comment on one line that is a little too long for it with its marks is filled as several lines.
+    // A comment on one line that is a little too long is filled as several lines.
     if (inner.length > 1 || `${indent}${comment}`.length > width) yield { start: pos, end, to };
   }
 }
@@ -77,7 +79,7 @@ function* lineRuns(text, width) {
   for (let i = 0; i < lines.length; ) {
     const run = [lines[i++]];
     while (i < lines.length && lines[i].line === run.at(-1).line + 1 && lines[i].column === run[0].column) run.push(lines[i++]);
-    // The first may follow code, and the others continue it below: all of them stay.
+    // If the first shares its line with code and the others continue it below, all of them stay.
     if (!run.every(({ ownLine }) => ownLine)) continue;
     const start = run[0].pos;
     const { end } = run.at(-1);
@@ -89,12 +91,12 @@ function* lineRuns(text, width) {
   }
 }
 
-/** Fills the paragraphs of a comment's lines, which come without their marks. */
+/** Fills the paragraphs of a comment. `lines` come without their marks. */
 function fill(lines, width, hasTags) {
   const result = [];
   let paragraph = [];
   const flush = () => {
-    // A line that ends in a backslash breaks where it is.
+    // A line that ends in a backslash keeps its break.
     if (paragraph.some((line) => line.endsWith("\\"))) result.push(...paragraph);
     else result.push(...fillParagraph(paragraph.join(" "), width));
     paragraph = [];
@@ -127,7 +129,7 @@ function fill(lines, width, hasTags) {
 
 function fillParagraph(text, width) {
   if (text === "") return [];
-  // Code and links stay in one piece; so does what would begin a list, a heading or the like at the start of a line.
+  // Code and links stay in one piece. So does text that would begin a list or a heading at the start of a line.
   const pieces = text.match(/(?:(`+)(?!`)[^]*?[^`]\1(?!`)|\{@[^}]*\}|\S)+/g).reduce((all, piece) => {
     if (all.length > 0 && STUCK.test(piece)) all.push(`${all.pop()} ${piece}`);
     else all.push(piece);

@@ -1,6 +1,5 @@
-// Writes what package.json and tsconfig.json repeat of entries.json, the one list of
-// subpaths: `npm run entries` after a change there. With --check it writes nothing and
-// fails when something would change.
+// Writes the parts of package.json and tsconfig.json that repeat entries.json, the list of subpaths. Run
+// `npm run entries` after a change of that list. With --check it writes nothing, and fails when a file would change.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
@@ -14,10 +13,10 @@ function write(file, value) {
 }
 
 const entries = read("entries.json");
-/** The name a subpath has in dist: "." is index, "./express" is express. */
+/** The name of a subpath in dist: "." is index, "./express" is express. */
 const nameOf = (subpath) => (subpath === "." ? "index" : subpath.slice(2));
 
-/** module-sync comes first so that `require` and `import` load one copy, hence one class, on Node. */
+/** module-sync comes first: `require` and `import` then load one copy on Node, and a class exists only once. */
 function conditions([subpath, source]) {
   const name = nameOf(subpath);
   const esm = { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` };
@@ -35,11 +34,11 @@ manifest.typesVersions = {
 };
 write("package.json", manifest);
 
-// Lets tests and examples import "sluice/express" as a user does, from the sources, without a build.
+// Tests and examples import "sluice/express" like a user, from the sources, without a build.
 const tsconfig = read("tsconfig.json");
 tsconfig.compilerOptions.paths = {
   ...Object.fromEntries(list.map(([s, source]) => [s.replace(/^\./, "sluice"), [`./${source}`]])),
-  // By condition in the package; the checks themselves in the sources. See src/diagnostics/index.ts.
+  // In the package, a condition picks the file. In the sources it is always the checks. See src/diagnostics/index.ts.
   "#diagnostics": ["./src/diagnostics/index.ts"],
 };
 write("tsconfig.json", tsconfig);

@@ -1,5 +1,6 @@
-// `npm run client --prefix bench`: what 50 callers put on the wire, and how a thousand come back after an outage, on
-// virtual time. Prints the numbers and draws docs/images/client-*.svg. Takes about a minute, most of it for the first row.
+// `npm run client --prefix bench`, on virtual time: the requests that 50 callers send, and the retries of 1,000 devices
+// after an outage. Prints the numbers and draws docs/images/client-*.svg. Takes about a minute, most of it for the
+// first row.
 import { writeFileSync } from "node:fs";
 import { drawSpread, drawTraffic } from "../../docs/images/draw-client.js";
 import { crowd } from "./outage.js";

@@ -1,13 +1,13 @@
-// A thousand devices that were all refused at the same instant, each with a client and chance of its own.
+// 1,000 devices that were all refused at the same instant. Each has its own client and random numbers.
 import { createFetch } from "../../src/client/index.js";
 import { createTraffic } from "../../src/client/traffic/traffic.js";
 import { seeded, VirtualTime } from "./virtual-time.js";
 
-/** How many devices there are. */
+/** The number of devices. */
 export const DEVICES = 1_000;
 /**
- * When each retry reached the server, in milliseconds. The server refuses until `outageMs`, with `retryAfter` seconds or
- * without that field.
+ * Returns when each retry reached the server, in milliseconds. The server refuses until `outageMs`, with a
+ * `Retry-After` of `retryAfter` seconds or without that field.
  */
 export async function afterOutage(outageMs: number, retryAfter: number | null, { seed = 1, traffic = true } = {}): Promise<number[]> {
   const time = new VirtualTime();
@@ -31,7 +31,7 @@ export async function afterOutage(outageMs: number, retryAfter: number | null, {
   return retries;
 }
 
-/** The most instants that lie within any `ms`. */
+/** The largest number of instants within any `ms`. */
 export function crowd(instants: readonly number[], ms = 100): number {
   const sorted = [...instants].sort((a, b) => a - b);
   let most = 0;

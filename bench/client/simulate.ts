@@ -1,5 +1,5 @@
-// Fifty callers of one program, all under one user's budget, against the example server's inbox: on virtual time, so that
-// a run takes a second and is the same each time.
+// 50 callers of one program, under one user's budget, against the example server's inbox. Time is virtual: a run takes
+// a second and gives the same result each time.
 import { inbox } from "../../examples/server/service.js";
 import { rateLimit } from "../../src/adapters/web.js";
 import type { Timing } from "../../src/client/index.js";
@@ -12,14 +12,14 @@ export interface Scenario {
   readonly limit: LimitOptions;
   readonly callers: number;
   readonly callsEach: number;
-  /** The pause of a caller between two calls, and before the first: up to this, in milliseconds. */
+  /** The longest pause of a caller before a call, in milliseconds. The pause is random. */
   readonly thinkMs: number;
-  /** One way, from and to, in milliseconds. */
+  /** The latency in one direction, from and to, in milliseconds. */
   readonly latencyMs: readonly [number, number];
   readonly headers?: readonly HeaderStyle[];
 }
 
-/** Twice the example server's burst and ten times its rate: enough for a minute and a half of work. */
+/** Twice the example server's burst and ten times its rate: enough for 90 seconds of work. */
 export const FIFTY: Scenario = {
   limit: { capacity: 20, refill: { tokens: 20, everyMs: 1_000 } },
   callers: 50,
@@ -30,15 +30,15 @@ export const FIFTY: Scenario = {
 
 export interface Run {
   readonly name: string;
-  /** Every request, by when the server answered it. */
+  /** Every request, by the time of the server's answer. */
   readonly wire: ReadonlyArray<{ readonly at: number; readonly refused: boolean }>;
-  /** How long each call took, its retries and waits included, in milliseconds. */
+  /** The duration of each call in milliseconds, with its retries and waits. */
   readonly took: readonly number[];
   /** When the last call succeeded. */
   readonly doneMs: number;
 }
 
-/** Plays a scenario with one strategy. */
+/** Runs a scenario with one strategy. */
 export async function simulate({ name, make }: Strategy, scenario: Scenario, seed = 1): Promise<Run> {
   const time = new VirtualTime();
   const timing: Timing = { clock: time.clock, wallClock: () => Date.UTC(2026, 0, 1) + time.clock(), sleep: time.sleep, random: seeded(seed) };

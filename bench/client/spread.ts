@@ -4,17 +4,19 @@ import { afterOutage, DEVICES } from "./outage.js";
 /** One case. */
 export interface SpreadRow {
   readonly name: string;
-  /** When the retries came, in milliseconds after the refusal. */
+  /** The times of the retries, in milliseconds after the refusal. */
   readonly retries: readonly number[];
-  /** No stretch of 100 ms may hold more: what is expected where they are densest, and five standard deviations. */
+  /**
+   * The most retries allowed within 100 ms: the number expected at the densest place, plus five standard deviations.
+   */
   readonly bound: number;
 }
 
-/** How much of the time after the refusal is drawn. */
+/** The drawn part of the time after the refusal. */
 export const SPREAD_END_MS = 12_000;
 
-// With a wait the retries spread over 1 s, so 100 are expected within 100 ms. Without one the first retries spread over
-// 0.9 s, so 111 are; the second and third retries of the quickest add 47.
+// With a wait, the retries spread over 1 s, so 100 are expected within 100 ms. Without a wait, the first retries spread
+// over 0.9 s, which gives 111. The second and third retries of the fastest devices add 47.
 const BOUND_WITH_WAIT = 150;
 const BOUND_WITHOUT = 220;
 

@@ -1,4 +1,4 @@
-// What clients do with a 429, from the worst to the best, behind one signature.
+// Strategies for a 429, from the worst to the best, with one signature.
 import { createFetch, type Timing, type Traffic } from "../../src/client/index.js";
 import { createTraffic } from "../../src/client/traffic/traffic.js";
 
@@ -10,7 +10,7 @@ export interface Strategy {
   readonly make: (wire: Fetch, timing: Timing) => Fetch;
 }
 
-// The client's own, so that only what is done with Retry-After differs.
+// The defaults of our client: the strategies must differ only in their use of Retry-After.
 const backoff = { baseMs: 1_000, capMs: 30_000 };
 
 async function until200(wire: Fetch, url: string, pause: (attempt: number) => Promise<void>): Promise<Response> {
@@ -37,7 +37,7 @@ export const strategies: readonly Strategy[] = [
   { name: "shared and paced", make: (wire, timing) => client(wire, timing, createTraffic()) },
 ];
 
-// Enough attempts that every call succeeds in the end, so that all strategies have the same work to do.
+// With enough attempts, every call succeeds in the end and all strategies do the same work.
 function client(wire: Fetch, timing: Timing, traffic?: Traffic): Fetch {
   return createFetch({ fetch: (input) => wire(input as string), ...timing, traffic, maxAttempts: 100_000, merge: false });
 }

@@ -1,4 +1,4 @@
-/** Virtual time, which passes only in `pass` and without real waiting, and random numbers from a seed. */
+/** Virtual time, which passes only in `pass`, and random numbers from a seed. */
 export class VirtualTime {
   #now: number;
   /** Earliest first. */
@@ -31,12 +31,12 @@ export class VirtualTime {
       signal?.addEventListener("abort", stop, { once: true });
     });
 
-  /** Timers that are set. */
+  /** The timers that are set. */
   get pending(): number {
     return this.#timers.length;
   }
 
-  /** Lets everything happen that is due within `ms`, in its order; without `ms`, until nothing is left. */
+  /** Runs the timers that are due within `ms`, in their order. Without `ms`, runs until no timer is left. */
   async pass(ms = Infinity): Promise<void> {
     const end = this.#now + ms;
     await settled();
@@ -50,7 +50,7 @@ export class VirtualTime {
   }
 }
 
-/** Chance from 0 up to 1, the same for the same seed (mulberry32). */
+/** Random numbers from 0 up to 1, the same for the same seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -61,5 +61,5 @@ export function seeded(seed: number): () => number {
   };
 }
 
-// Promises that wait for nothing else have all had their turn when this has.
+// When this resolves, all promises that wait for no timer have run.
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

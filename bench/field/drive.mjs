@@ -1,14 +1,14 @@
-// Small tools for the facts: a server on the loopback, a burst that reaches it in one packet, a deadline on everything.
+// Small tools for the facts: a server on the loopback, a burst in one packet, and a deadline.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createConnection } from "node:net";
 
-/** The version of a peer that is really installed. */
+/** The installed version of a peer. */
 export function versionOf(name) {
   return JSON.parse(readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8")).version;
 }
 
-/** Rejects after `ms`; nothing here takes longer than a few seconds. */
+/** Rejects after `ms`. */
 export function within(ms, promise) {
   let timer;
   const late = new Promise((_, reject) => {
@@ -31,7 +31,7 @@ export async function listening(server, use) {
   }
 }
 
-/** Sends `count` GETs down one connection before any answer has come back (HTTP pipelining); returns the statuses. */
+/** Sends `count` GETs on one connection before the first answer has come (HTTP pipelining). Returns the statuses. */
 export function pipelined(port, count, headers = {}) {
   const head = Object.entries({ Host: "localhost", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const text = Array.from({ length: count }, (_, i) =>
@@ -46,7 +46,7 @@ export function pipelined(port, count, headers = {}) {
   }));
 }
 
-/** One request at a time; returns the statuses. */
+/** Sends one request after another. Returns the statuses. */
 export async function oneByOne(port, count, headers = {}) {
   const statuses = [];
   for (let i = 0; i < count; i++) statuses.push(String((await get(port, headers)).status));
@@ -60,12 +60,12 @@ export async function get(port, headers = {}) {
   return response;
 }
 
-/** Counts: `["200","200","429"]` becomes `2 x 200, 1 x 429`. */
+/** Counts answers: `["200","200","429"]` becomes `2 x 200, 1 x 429`. */
 export function tally(statuses) {
   const counts = new Map();
   for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1);
   return [...counts].sort(([a], [b]) => a.localeCompare(b)).map(([status, count]) => `${count} x ${status}`).join(", ");
 }
 
-/** Waits: the facts about windows need real time to pass. */
+/** Waits in real time, which the facts about windows need. */
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

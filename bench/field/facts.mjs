@@ -1,5 +1,5 @@
-// The facts. Each row: who, what a caller would expect (`right`), what the documentation says happens (`quoted`), and a
-// function that finds out.
+// The facts. Each row has the library, the result that a caller expects (`right`), the result that the documentation
+// states (`quoted`), and a function that measures it.
 import { RateLimiterMemory, RateLimiterUnion } from "rate-limiter-flexible";
 import expressRateLimit from "express-rate-limit";
 import { parseRateLimit } from "ratelimit-header-parser";
@@ -37,7 +37,7 @@ const burst = (peer) => () => withServer(peer, { limit: 2, windowMs: 60_000 }, a
 
 const month = (peer) => () => withServer(peer, { limit: 1, windowMs: 30 * DAY }, async (port) => {
   const answers = [];
-  // Apart by more than the millisecond after which an overflowing timer forgets.
+  // The pause is longer than the millisecond after which an overflowing timer fires.
   for (let i = 0; i < 4; i++) {
     answers.push(...(await oneByOne(port, 1)));
     await pause(20);
@@ -67,7 +67,8 @@ const mapped = (peer) => () => withServer(
   async (port) => (await oneByOne(port, 2))[1],
 );
 
-// One request opens the window, four more near its end, five just after it: nine within a quarter of a second under "5 in 2 s".
+// One request opens the window. Four more come near its end, and five just after it. That is nine within a quarter of a
+// second under "5 in 2 s".
 const edge = (peer) => () => inTime(() => withServer(peer, { limit: 5, windowMs: 2_000 }, (port) => aroundTheEdge((count) => oneByOne(port, count), "200")));
 
 async function aroundTheEdge(ask, served) {
@@ -77,12 +78,12 @@ async function aroundTheEdge(ask, served) {
   const answers = await ask(4);
   await pause(250);
   answers.push(...(await ask(5)));
-  // Later than this another token would rightly be there, or the window's edge was missed.
+  // After this time another token would be there, or the window's edge was missed.
   if (performance.now() - start > 380) return null;
   return String(answers.filter((answer) => answer === served).length);
 }
 
-// A machine that is busy with something else proves nothing; it gets a few more tries.
+// A result on a busy machine proves nothing, so the fact gets more tries.
 async function inTime(attempt) {
   for (let tries = 0; tries < 4; tries++) {
     const observed = await attempt();
@@ -235,7 +236,7 @@ export const facts = [
           return aroundTheEdge((count) => Promise.all(Array.from({ length: count }, () => asks(limiter, "k"))), "ok");
         }),
       },
-      // Full again after 1.8 s, then four go; the next token is back only 0.4 s later.
+      // The bucket is full again after 1.8 s, then four requests are allowed. The next token comes only 0.4 s later.
       { peer: "sluice/express", right: "5", quoted: "5", observe: edge("sluice/express") },
     ],
   },

@@ -1,5 +1,5 @@
-// `npm run field --prefix bench`: what the documentation says about other libraries, found out again on their installed
-// versions. Exits with 1 when something is no longer as quoted. Loopback only; takes about five seconds.
+// `npm run field --prefix bench`: measures what the documentation says about other libraries, on their installed
+// versions. Exits with 1 when a result differs. Uses the loopback only and takes about five seconds.
 import { versionOf, within } from "./drive.mjs";
 import { facts } from "./facts.mjs";
 

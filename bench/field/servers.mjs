@@ -1,4 +1,5 @@
-// One server for each library with middleware: the same route, the caller named by `x-id`, everything in memory.
+// One server for each library with middleware. All have the same route, read the caller from `x-id`, and keep buckets
+// in memory.
 import { createServer } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 import express from "express";
@@ -14,7 +15,10 @@ import { listening } from "./drive.mjs";
 
 const named = (header) => header ?? "somebody";
 
-/** Runs `use(port)` on a server of `peer` that allows `limit` requests per `windowMs`; `more` are the library's own options. */
+/**
+ * Runs `use(port)` on a server of `peer` that allows `limit` requests per `windowMs`. `more` holds other options of the
+ * library.
+ */
 export async function withServer(peer, { limit, windowMs, more = {}, setUp }, use) {
   const policy = { capacity: limit, refill: { tokens: limit, everyMs: windowMs } };
 

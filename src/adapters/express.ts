@@ -22,10 +22,10 @@ export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
 ) => void;
 
 /**
- * Middleware that calls `next` for allowed requests and answers the others with 429.
+ * Makes middleware that calls `next` for allowed requests and answers the others with 429.
  *
  * Mount it after CORS and authentication, and before body parsers. Throws a TypeError or RangeError that names the
- * wrong option. What `key` and the other functions throw goes to `next`, as an Error.
+ * wrong option. When `key` or another function throws, the error goes to `next`, as an Error.
  * @example
  * app.use(
  *   rateLimit({
@@ -45,7 +45,7 @@ export function rateLimit(options: ExpressRateLimitOptions): ExpressMiddleware {
       return failRequest(error, response, next);
     }
     if ("outcome" in verdict) return onVerdict(verdict, request, response, next);
-    // What `next` throws has no caller anymore.
+    // No caller remains to catch an exception of `next`.
     verdict.then((known) => onVerdict(known, request, response, next)).catch((error: unknown) => failRequest(error, response, next));
   };
 }
@@ -60,12 +60,12 @@ function onVerdict(verdict: Verdict, request: object, response: Response<never>,
   next();
 }
 
-// `next(undefined)` and `next("route")` would let the request through.
+// `next(undefined)` and `next("route")` would run the handler.
 function failRequest(error: unknown, response: Response<never>, next: NextFunction): void {
   try {
     next(asError(error));
   } catch {
-    // A hook on the response, such as one on writeHead, fails for the error page too.
+    // A hook on the response, such as one on writeHead, also fails for the error page.
     response.destroy();
   }
 }

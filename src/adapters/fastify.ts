@@ -16,27 +16,28 @@ export type { FastifyGateOptions, FastifyHookOptions, FastifyOwnOptions, Fastify
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** This route's rate limit: options in place of the plugin's, or false for no limit. */
+    /** The rate limit of this route: options that override the plugin's, or false for no limit. */
     rateLimit?: RouteRateLimit;
   }
   interface FastifyInstance {
     /**
-     * Makes a hook that limits one route, or the requests that no route matches. The options replace the plugin's, one
-     * by one. Its limit adds to the plugin's; without options it is the plugin's, and is not charged twice.
+     * Makes a hook that limits one route, or the requests that match no route. Each option overrides the plugin's. With
+     * options, the limit is charged in addition to the plugin's. Without options it is the plugin's limit, which is
+     * charged once.
      *
-     * Throws a TypeError or RangeError for a wrong option. Here since the plugin `rateLimit` of sluice is registered. A
-     * `rateLimit` that another package set before stays in its place.
+     * Throws a TypeError or RangeError for a wrong option. Exists after the plugin `rateLimit` of sluice is registered.
+     * If another package has set `rateLimit` before, that one stays.
      */
     rateLimit<Request extends FastifyRequest = FastifyRequest>(options?: FastifyOwnOptions<GateOptions<Request>>): FastifyRateLimitHandler<NoInfer<Request>>;
   }
 }
 
 /**
- * A plugin that limits every route registered after it, in its own scope and the scopes below.
+ * A plugin that limits every route registered after it, in the same scope and in the scopes below.
  *
- * It runs in `onRequest`, before bodies are parsed, or in the `hook` that you name. It sends refusals past the error
- * handler. A wrong option rejects the registration; a wrong option of a route throws when the route is declared. What
- * `key` and the other functions throw goes to the error handler, as an Error.
+ * It runs in `onRequest`, before bodies are parsed, or in the `hook` of your choice. It sends refusals without calling
+ * the error handler. A wrong option rejects the registration. A wrong option of a route throws when the route is
+ * declared. When `key` or another function throws, the error goes to the error handler, as an Error.
  * @example
  * await app.register(rateLimit, {
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
@@ -45,24 +46,24 @@ declare module "fastify" {
  * app.post("/exports", { config: { rateLimit: { cost: 5 } } }, async () => "started");
  */
 export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = Object.assign(plugin, {
-  // Fastify's own marks: run in the caller's scope, and go by this name in error messages.
+  // Two marks of Fastify: run the plugin in the caller's scope, and use this name in error messages.
   [Symbol.for("skip-override")]: true,
   [Symbol.for("fastify.display-name")]: "sluice",
   [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "^4.10.0 || ^5.0.0" },
 });
 
-// The limit of the nearest plugin, on Fastify's instance. Only that plugin applies a route's own options; otherwise two
-// plugins around one route would both charge them.
+// The key under which Fastify's instance holds the limit of the nearest plugin. Only that plugin applies a route's
+// options. Otherwise two plugins around one route would both charge them.
 const INNERMOST = Symbol("sluice.innermost");
 
-// Async, so that a wrong option rejects the registration. A plugin with a callback that throws ends the process.
+// Async, because a thrown error must reject the registration. In a plugin with a callback it would end the process.
 async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): Promise<void> {
   const limits = createHookLimits(options);
-  // Requests whose limit runs in a later hook.
+  // Requests with a limit that runs in a later hook.
   const waiting = new WeakMap<object, HookLimit>();
   const used = new Set<string>(["onRequest"]);
 
-  // A second plugin in one scope takes the place of the first. A `rateLimit` of another package stays.
+  // A second plugin in one scope replaces the first. A `rateLimit` of another package stays.
   if (Object.hasOwn(app, INNERMOST)) Object.assign(app, { rateLimit: makeHandler });
   else if (!Object.hasOwn(app, "rateLimit")) (app as { decorate(name: string, value: unknown): unknown }).decorate("rateLimit", makeHandler);
   Object.assign(app, { [INNERMOST]: limits });
@@ -78,7 +79,7 @@ async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): P
   });
   useHook(limits.ofPlugin);
 
-  // A hook that no limit runs in is not added: it would cost every request.
+  // A hook costs every request, so only the hooks with a limit are added.
   function useHook(needed: HookLimit | null): void {
     const hook = needed?.hook ?? "onRequest";
     if (used.has(hook)) return;
@@ -99,7 +100,7 @@ async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): P
 
   function makeHandler(own?: FastifyOwnOptions<GateOptions<FastifyRequest>>): FastifyRateLimitHandler {
     const gate = limits.ofHandler(own);
-    // Without options of its own, it does not charge a request that the plugin charges.
+    // Without options, it does not charge a request that the plugin charges.
     return (request, reply, next) => (limitOf(request)?.gate === gate ? next() : decideInHook(gate, request, reply, next));
   }
 }
@@ -112,17 +113,18 @@ function decideInHook(gate: Gate<FastifyRequest>, request: FastifyRequest, reply
     return next(asError(error));
   }
   if ("outcome" in verdict) return onFastifyVerdict(verdict, reply, next);
-  // What `next` throws has no caller anymore.
+  // No caller remains to catch an exception of `next`.
   verdict.then((known) => onFastifyVerdict(known, reply, next), (error: unknown) => next(asError(error))).catch(() => reply.raw.destroy());
 }
 
-// Fastify before 4.23 has a route's config on the request itself. Later versions warn of that, and 5 has none.
+// Fastify before 4.23 keeps a route's config on the request. Later versions of 4 warn about that property, and 5 does
+// not have it.
 function configOf(request: FastifyRequest & { readonly routeConfig?: FastifyRequest["routeOptions"]["config"] }): FastifyRequest["routeOptions"]["config"] | undefined {
   const { routeOptions } = request;
   return "config" in routeOptions ? routeOptions.config : request.routeConfig;
 }
 
-// A polluted `Object.prototype` must not switch the limit of every route off (CWE-1321).
+// A polluted `Object.prototype` must not switch off the limit of every route (CWE-1321).
 function ownLimitOf(config: { rateLimit?: RouteRateLimit } | undefined): RouteRateLimit | undefined {
   return config !== undefined && Object.hasOwn(config, "rateLimit") ? config.rateLimit : undefined;
 }
@@ -131,7 +133,7 @@ function onFastifyVerdict(verdict: Verdict, reply: FastifyReply, next: HookHandl
   try {
     if (applyToFastify(verdict, reply) === "sent") return;
   } catch (error) {
-    // `next(undefined)` would let the request through.
+    // `next(undefined)` would run the handler.
     return next(asError(error));
   }
   next();

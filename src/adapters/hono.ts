@@ -18,10 +18,10 @@ export { decisionOf, decisionsOf } from "../http/decisions.js";
 export type HonoRateLimitOptions<E extends Env = Env> = GateOptions<Context<E>> & RespondOption<[c: Context<E>], Response | Promise<Response>>;
 
 /**
- * Middleware that runs the rest of the app for allowed requests and answers the others with 429.
+ * Makes middleware that runs the rest of the app for allowed requests and answers the others with 429.
  *
- * Mount it after CORS and authentication. Throws a TypeError or RangeError that names the wrong option. What `key` and
- * the other functions throw goes to `app.onError`, as an Error.
+ * Mount it after CORS and authentication. Throws a TypeError or RangeError that names the wrong option. When `key` or
+ * another function throws, the error goes to `app.onError`, as an Error.
  * @example
  * app.use(
  *   rateLimit<AppEnv>({
@@ -38,7 +38,7 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
   });
 
   return async function rateLimit(c, next) {
-    // Deno's signal knows only what happens after it was first read.
+    // Deno's signal reports only a disconnect after its first read, so it is read here.
     const signal = (options.refundWhen ?? options.wait) && c.req.raw.signal;
     const asked = gate(c);
     const verdict = "outcome" in asked ? asked : await asked;
@@ -47,7 +47,7 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
     let status = 500; // Hono rethrows a thrown value that is not an Error, and servers answer 500.
     try {
       await next();
-      // By now Hono has made a response of a thrown error, and no byte of any response is sent.
+      // At this point Hono has turned a thrown error into a response, and no byte of a response has been sent.
       applyToHono(c, verdict);
       status = c.res.status;
     } finally {
@@ -57,19 +57,19 @@ export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>)
 }
 
 function settleHono<E extends Env>(c: Context<E>, verdict: Pass, status: number, signal: AbortSignal | undefined): void {
-  // Not awaited, so that a slow store delays no response.
+  // Not awaited, because a slow store must not delay the response.
   const settled = verdict.settle?.({ status, aborted: signal?.aborted === true });
   if (settled === undefined) return;
   try {
-    c.executionCtx.waitUntil(settled); // a Worker ends with its response otherwise
+    c.executionCtx.waitUntil(settled); // otherwise a Worker ends with its response
   } catch {
-    // Other platforms have no such context, and Hono throws.
+    // Hono throws on platforms without such a context.
   }
 }
 
 function applyToHono<E extends Env>(c: Context<E>, verdict: Pass): void {
   let response = c.res;
-  // @hono/node-server 1.14.2 to 2.0 loses what is set on a response to HEAD, unless it was made with a Headers.
+  // @hono/node-server 1.14.2 to 2.0 drops later headers of a response to HEAD, unless it was made with a Headers.
   if (c.req.method === "HEAD") response = new Response(null, { status: response.status, headers: new Headers(response.headers) });
   response = applyToResponse(response, verdict);
   if (response !== c.res) finish(c, response);
@@ -78,11 +78,11 @@ function applyToHono<E extends Env>(c: Context<E>, verdict: Pass): void {
 function refuseOnHono<E extends Env>(c: Context<E>, verdict: Refuse): Response | Promise<Response> {
   // Node's response, from @hono/node-server.
   boundUnreadBody(Object((c.env as { outgoing?: unknown } | undefined)?.outgoing) as object);
-  // Headers that earlier middleware set stay, except those that the refusal sets too.
+  // Headers of earlier middleware stay, except those that the refusal sets.
   const earlier = c.body(null).headers;
   const { respond } = verdict;
   if (respond === null) return finish(c, standardResponse(c, verdict, earlier));
-  // Hono's own responses take this one over, and `respond` can replace it.
+  // Hono's responses copy this header, and `respond` can replace it.
   c.header("cache-control", "no-store");
   const response = respondOnWeb(verdict, respond, c.req.method, [c], () => standardResponse(c, verdict, earlier), earlier);
   return isPromise(response) ? response.then((later) => finish(c, later)) : finish(c, response);

@@ -1,5 +1,5 @@
 /**
- * Rate limits for Node's own `http`, `https` and `http2` servers.
+ * Rate limits for Node's `http`, `https` and `http2` servers.
  * @module sluice/node
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -17,22 +17,22 @@ export { decisionOf, decisionsOf } from "../http/decisions.js";
 export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse> =
   GateOptions<Req> & RespondOption<[request: Req, response: Res]> & {
     /**
-     * Answers a request when `key` or another function of the options fails, or when a refusal cannot be sent. Default:
-     * a 500, and a process warning with the error. Not called for errors of the listener. If it fails itself, the
+     * Answers a request when a function of the options, such as `key`, fails, or when a refusal cannot be sent.
+     * Default: a 500, and a process warning with the error. Not called for errors of the listener. If it fails too, the
      * connection is closed.
      */
     readonly onError?: ((error: Error, request: Req, response: Res) => unknown) | undefined;
   };
 
-/** A request listener, as `createServer` takes it. */
+/** A request listener, as for `createServer`. */
 export type Listener<Req, Res> = (request: Req, response: Res) => unknown;
 
 /**
- * Makes a wrapper for request listeners. A wrapped listener runs for allowed requests; the others get a 429.
+ * Makes a wrapper for request listeners. A wrapped listener runs for allowed requests. The others get a 429.
  *
  * Listeners that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. When
- * `key` or another function throws, the request gets a 500: see `onError`. What the listener throws comes out of the
- * wrapped listener.
+ * `key` or another function throws, the request gets a 500: see `onError`. An error of the listener leaves the wrapped
+ * listener unchanged.
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },

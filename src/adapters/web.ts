@@ -11,8 +11,9 @@ import type { Pass, Refuse, Verdict } from "../http/verdict.js";
 export { decisionOf, decisionsOf } from "../http/decisions.js";
 
 /**
- * The options of {@link rateLimit}. Their functions get the request, of a subclass if you name one. `key`, `policy`,
- * `cost`, `skip` and `respond` also get the other arguments of the handler, such as the bindings of a Worker.
+ * The options of {@link rateLimit}. Their functions get the request. Name a subclass of `Request` to get that type.
+ * `key`, `policy`, `cost`, `skip` and `respond` also get the other arguments of the handler, such as the bindings of a
+ * Worker.
  */
 export type WebRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []> = GateOptions<Req, Rest> &
   RespondOption<[request: Req, ...rest: Rest], Response | Promise<Response>>;
@@ -24,14 +25,14 @@ export type Handler<Rest extends readonly unknown[] = [], Req extends Request = 
 ) => Response | Promise<Response>;
 
 /**
- * Makes a wrapper for request handlers. A wrapped handler runs for allowed requests; the others get a 429.
+ * Makes a wrapper for request handlers. A wrapped handler runs for allowed requests. The others get a 429.
  *
- * Handlers that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. What
- * `key`, the other functions or the handler throw comes out of the wrapped handler; a response that is made outside of
- * it has no fields.
+ * Handlers that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. Errors
+ * of `key`, the other functions and the handler leave the wrapped handler. If you make a response from such an error,
+ * it has no header fields.
  *
- * With `refundWhen` on Cloudflare Workers and in Next.js, pass the handler's last argument: its `waitUntil` gives the
- * refund the time it takes.
+ * With `refundWhen` on Cloudflare Workers and in Next.js, pass the handler's last argument. Its `waitUntil` keeps the
+ * refund running after the response.
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
@@ -46,7 +47,7 @@ export function rateLimit<Req extends Request = Request, Rest extends readonly u
 
   return (handler) =>
     function rateLimited(request, ...rest) {
-      // Deno's signal knows only what happens after it was first read.
+      // Deno's signal reports only a disconnect after its first read, so it is read here.
       const signal = (options.refundWhen ?? options.wait) && request.signal;
       const verdict = gate(request, rest as readonly unknown[] as Rest);
       return "outcome" in verdict ? proceed(verdict) : verdict.then(proceed);
@@ -83,17 +84,19 @@ async function settleAfter(
     status = response.status;
     return response;
   } finally {
-    // Not awaited, so that a slow store delays no response. Without `waitUntil` a Worker would end with its response.
+    // Not awaited, because a slow store must not delay the response. Without `waitUntil`, a Worker would end with its
+    // response.
     const settled = verdict.settle?.({ status, aborted: signal?.aborted === true });
     if (settled !== undefined) keepAlive(rest, settled);
   }
 }
 
-// Only the last argument: a binding of a Worker may be a stub, whose every property calls another Worker.
+// Only the last argument is read. A binding of a Worker may be a stub, and every property of a stub calls another
+// Worker.
 function keepAlive(rest: readonly unknown[], settled: Promise<void>): void {
   try {
     (rest.at(-1) as RequestContext | null | undefined)?.waitUntil?.(settled);
   } catch {
-    // The refund still runs, for as long as the platform lets it. The response is not lost.
+    // The refund still runs until the platform stops it. The response is sent as usual.
   }
 }

@@ -1,12 +1,12 @@
 import type { AbortSignalLike } from "../platform.js";
 
 /**
- * Items by the signal that cancels them. A signal has one listener for all of its items, and none when no item is left:
- * a signal that lives as long as the process must not collect listeners.
+ * Items, each with the signal that cancels it. A signal has one listener for all its items, and none when no item is
+ * left. A signal that lives as long as the process would otherwise collect listeners.
  */
 export class Cancellations<T> {
   readonly #cancel: (items: ReadonlySet<T>, reason: unknown) => void;
-  // Weak: on some platforms a request ends without an abort, and so do its waits.
+  // Weak, because on some platforms a request and its waits end without an abort.
   readonly #bySignal = new WeakMap<AbortSignalLike, { readonly items: Set<T>; readonly listener: () => void }>();
 
   /** `cancel` gets all items of an aborted signal at once. */
@@ -14,7 +14,7 @@ export class Cancellations<T> {
     this.#cancel = cancel;
   }
 
-  /** Cancels `item` when `signal` is aborted. */
+  /** Adds an item, which is cancelled when `signal` is aborted. */
   add(signal: AbortSignalLike, item: T): void {
     const known = this.#bySignal.get(signal);
     if (known !== undefined) return void known.items.add(item);
@@ -27,7 +27,7 @@ export class Cancellations<T> {
     signal.addEventListener("abort", listener, { once: true });
   }
 
-  /** Keeps `item` when `signal` is aborted. */
+  /** Removes an item. It is no longer cancelled with `signal`. */
   delete(signal: AbortSignalLike, item: T): void {
     const known = this.#bySignal.get(signal);
     if (known === undefined || !known.items.delete(item) || known.items.size > 0) return;

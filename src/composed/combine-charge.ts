@@ -5,9 +5,9 @@ import { internalsOf } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
 
 /**
- * The positions of limiters that are charged in one step, in the order of the first of each group. Limiters that share
- * a store with `consumeTogether` are one group. Any other limiter, and a shadow limiter, which must not hold up the
- * others, is a group of its own.
+ * The positions of limiters that are charged in one step. Groups are in the order of their first members. Limiters that
+ * share a store with `consumeTogether` are one group. Any other limiter is a group with one member. So is a shadow
+ * limiter, because its refusal must not refuse the others.
  */
 export function groupsOf(limiters: readonly Limiter[]): number[][] {
   const groups: number[][] = [];
@@ -24,7 +24,7 @@ export function groupsOf(limiters: readonly Limiter[]): number[][] {
   return groups;
 }
 
-/** The groups of one call: what their store cannot take together is taken one after another. */
+/** The groups of one call. Charges that their store cannot make together become groups of one. */
 export function splitGroups(groups: readonly number[][], charges: readonly LimiterCharge[]): readonly number[][] {
   return groups.flatMap((group) => {
     const inGroup = group.map((i) => charges[i] as LimiterCharge);
@@ -33,7 +33,7 @@ export function splitGroups(groups: readonly number[][], charges: readonly Limit
   });
 }
 
-/** Gives back what a charge took. Where the refund fails, the tokens stay taken: less is granted then, never more. */
+/** Refunds a charge. If the refund fails, the tokens stay taken: too few are granted, never too many. */
 export function undoCharge({ limiter, key, policy }: LimiterCharge, decision: Decision): void | Promise<void> {
   try {
     const done = limiter.refund(key, decision, { policy }) as void | Promise<void>;
@@ -43,7 +43,7 @@ export function undoCharge({ limiter, key, policy }: LimiterCharge, decision: De
   }
 }
 
-/** What the limiter would decide; null when its store cannot say. */
+/** Returns the limiter's decision without taking tokens, or null when its store has no `peek` or fails. */
 export function peekCharge({ limiter, key, asked }: LimiterCharge): Decision | null | Promise<Decision | null> {
   if (limiter.store.peek === undefined) return null;
   try {

@@ -16,16 +16,17 @@ import { attachSubject } from "./subject.js";
 const MOST_LIMITERS = 128;
 
 /**
- * Several limiters as one, such as those of a user, their tenant and the whole service: all are charged or none.
+ * Makes several limiters into one, such as those of a user, their tenant and the whole service. A call charges all of
+ * them or none.
  *
- * Limiters over one store that has `consumeTogether` are charged in one atomic step, if it can take their keys
- * together. Other limiters are charged in order, and when one refuses, those before it get their tokens back; until
- * then another caller may be refused because of them. So write the limiter that refuses most first. Where the refund
+ * Limiters over one store with `consumeTogether` are charged in one atomic step, if the store can take their keys
+ * together. Other limiters are charged in order. When one refuses, the earlier ones are refunded. Until then those
+ * tokens are missing, and another caller may be refused. So put the limiter that refuses most first. If the refund
  * fails, the tokens stay taken.
  *
- * A limiter with `shadow: true` counts and never refuses. A store that fails is handled as each limiter's
- * `onStoreError` says. When all allow, the decision is degraded if one of theirs is. Throws a TypeError for an object
- * that is not a limiter, and for a store that would have to give tokens back and has no `adjust`.
+ * A limiter with `shadow: true` counts and never refuses. When a store fails, each limiter decides by its
+ * `onStoreError`. An allowed decision is degraded if one of its parts is. Throws a TypeError for an object that is not
+ * a limiter. Also throws one for a store that needs `adjust` for refunds and lacks it.
  * @example
  * const user = createLimiter({ policy: { name: "user", capacity: 10, refill: perSecond(2) } });
  * const tenant = createLimiter({ policy: { name: "tenant", capacity: 100, refill: perSecond(20) }, store: user.store });
@@ -40,7 +41,7 @@ export function combine<const L extends readonly Limiter[]>(limiters: L): Combin
   const groups = groupsOf(limiters);
   for (const group of groups.slice(0, -1)) for (const i of group) requireMethod((limiters[i] as Limiter).store, "adjust");
   const sync = limiters.every(({ store }: Limiter) => store.sync);
-  const charged = new WeakMap<object, readonly LimiterCharge[]>(); // an empty list for a refusal
+  const charged = new WeakMap<object, readonly LimiterCharge[]>(); // the charges of each decision; empty for a refusal
 
   const combined = {
     consume: (keys: readonly Key[], costs?: Asked) => nowOrLater(() => consume(chargesFor(limiters, keys, costs))),
@@ -77,7 +78,7 @@ export function combine<const L extends readonly Limiter[]>(limiters: L): Combin
     return thenOne(chargeAll(charges, splitGroups(groups, charges)), (decisions) => {
       const decision = decisionOfAll(limiters, decisions);
       charged.set(decision, decision.allowed ? charges : []);
-      // It has the name of one limiter's policy, and that limiter must not give it back.
+      // The decision has the name of one limiter's policy, so mark it: that limiter must not refund it.
       return tookNothing(decision) as CombinedDecision;
     });
   }
@@ -116,7 +117,7 @@ function checkEach(name: string, list: readonly unknown[], limiters: readonly Li
 
 type Decisions = ReadonlyArray<Decision | null>;
 
-/** Charges group by group, until one refuses. */
+/** Charges group by group until one refuses. */
 function chargeAll(charges: readonly LimiterCharge[], groups: readonly number[][], made: Decisions = []): Decisions | Promise<Decisions> {
   const [group, ...rest] = groups;
   if (group === undefined) return made;
@@ -128,12 +129,12 @@ function chargeAll(charges: readonly LimiterCharge[], groups: readonly number[][
 }
 
 /**
- * Gives back what the groups before the one that refused took. Then peeks at their limiters, for nothing was taken, and
- * at those that were not asked, for their waits.
+ * Refunds the groups before the one that refused. Then peeks at the limiters that were refunded or not yet charged, for
+ * their numbers.
  */
 function undoAll(charges: readonly LimiterCharge[], taken: Decisions, made: Decisions): Decisions | Promise<Decisions> {
   const undone = taken.map((decision, i) => (decision ? undoCharge(charges[i] as LimiterCharge, decision) : undefined));
-  // After a failure of a store no wait is exact, and the stores that were not asked may take as long to fail.
+  // After a store has failed, no wait is exact. The stores that were not called may take as long to fail.
   const failed = made.some((decision) => decision?.degraded);
   const after = (charge: LimiterCharge, i: number): Decision | null | Promise<Decision | null> => {
     const decision = made[i] ?? null;
@@ -149,7 +150,7 @@ function decisionOfAll(limiters: readonly Limiter[], decisions: Decisions): Comb
   const strict = asked.filter((i) => !internalsOf(limiters[i] as Limiter).shadow);
   const position = (strict.length > 0 ? strict : asked).reduce((a, b) => (bindsMore(decisionAt(b), decisionAt(a)) ? b : a));
   const binding = decisionAt(position);
-  // One refusal is enough, so only its own store matters. An allowed decision needs all of them.
+  // One refusal is enough, so only its store matters. An allowed decision needs all stores.
   const failed = binding.allowed ? asked.map(decisionAt).find(({ degraded }) => degraded) : undefined;
   const failure = failed === undefined ? {} : { degraded: true, error: failed.error };
   return { ...binding, ...failure, refusedBy: binding.allowed ? null : position, decisions } as CombinedDecision;

@@ -5,46 +5,51 @@ import type { ConsumeOptions } from "../limiter/arguments.js";
 import type { Limiter } from "../limiter/limiter.js";
 
 /**
- * The decision of several limiters together. Its own numbers are those of the limiter that binds: the longest wait, or,
- * when allowed, the fewest requests of this cost left.
+ * The decision of several limiters together. Its numbers are those of the limiter that binds. When refused, that is the
+ * limiter with the longest wait. When allowed, it is the one with the fewest requests of this cost left.
  */
 export type CombinedDecision = Decision & {
-  /** The position of the limiter that refused, the one with the longest wait if several did; null when all allowed. */
+  /**
+   * The position of the limiter that refused, or null when all allowed. If several refused, the one with the longest
+   * wait.
+   */
   readonly refusedBy: number | null;
   /**
-   * What each limiter says by itself, in order. When one refuses, nothing is taken, also where another allows: its
-   * numbers are then those of `peek`. Null where a limiter did not refuse and its store has no `peek`, and where it was
-   * not asked because another store failed.
+   * The decision of each limiter, in order. When one refuses, nothing is taken. The numbers of those that would allow
+   * are then those of `peek`. Null for a limiter that did not refuse and has a store without `peek`. Also null for one
+   * that was not called because another store failed.
    */
   readonly decisions: ReadonlyArray<Decision | null>;
 };
 
-/** A value for each of the limiters, in their order. */
+/** One value for each limiter, in their order. */
 export type Each<L extends readonly Limiter[], T> = { readonly [I in keyof L]: T };
 
 /** Several limiters that a request must satisfy together. Made by {@link combine}. */
 export interface Combined<L extends readonly Limiter[] = readonly Limiter[]> {
   /**
-   * Takes tokens from every limiter, each for its own key, or from none. Each limiter charges what its policy's limits
-   * cost, 1 by default. One number changes it for all; a list gives each its own number, or the options of its
-   * `consume`.
+   * Takes tokens from every limiter, each under its key in `keys`, or from none. The default cost is that of the
+   * policy's limits, which is 1 by default. A number is the cost for all limiters. A list has, for each limiter, a
+   * number or the options of its `consume`.
    *
-   * Answers at once when all stores are synchronous, with a promise otherwise. Throws, or rejects with, a TypeError or
-   * RangeError on misuse, and a TypeError when two keys name one bucket; nothing is taken then.
+   * Answers at once when all stores are synchronous. Otherwise it returns a promise. Throws, or rejects with, a
+   * TypeError or RangeError on misuse. Two keys that name one bucket are a TypeError. Nothing is taken then.
    */
   consume(keys: Each<L, Key>, costs?: number | Each<L, number | ConsumeOptions>): MaybePromise<L[number]["store"]["sync"], CombinedDecision>;
   /**
-   * Gives back what `decision` took from all of them, once. To give back one part alone, pass one of
-   * `decision.decisions` to `refund` of its limiter.
+   * Returns the tokens of `decision` to all limiters, once. To refund one limiter only, pass its entry of
+   * `decision.decisions` to its `refund`.
    *
    * Throws, or rejects with, a TypeError for a decision that this `consume` did not make.
    */
   refund(keys: Each<L, Key>, decision: CombinedDecision): MaybePromise<L[number]["store"]["sync"], void>;
   /**
-   * The decision that `consume` would make, with what is left now. Takes nothing. Throws, or rejects with, a TypeError
-   * when a store has no `peek`, and what a store fails with.
+   * Returns the decision that `consume` would make now. Takes nothing. Throws, or rejects with, a TypeError when a
+   * store has no `peek`, and a store's error when it fails.
    */
   peek(keys: Each<L, Key>, costs?: number | Each<L, number | ConsumeOptions>): MaybePromise<L[number]["store"]["sync"], CombinedDecision>;
-  /** Forgets what every key has spent, and blocks. Each limiter by itself: see {@link Limiter.reset}. */
+  /**
+   * Deletes the buckets of every key, and their blocks. Each limiter is reset separately: see {@link Limiter.reset}.
+   */
   reset(keys: Each<L, Key>): MaybePromise<L[number]["store"]["sync"], void>;
 }

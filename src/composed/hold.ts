@@ -15,12 +15,12 @@ export function createHold(waiter: { readonly wait: Holder["hold"] }, limiter: L
       if (!(error instanceof WaitError)) throw error;
       const { decision, waitMs } = error;
       if (decision?.degraded) return refusedFor(decision, waitMs);
-      // Peeks, because a call that may not wait must not take the tokens of those that do.
+      // Peeks, because a call that may not wait must not take the tokens of calls that wait.
       const peeked = await peekOrNull(limiter, key, asked);
-      // The store fails, so this decides as `onStoreError` says.
+      // The store fails, so this call decides by `onStoreError`.
       if (peeked === null) return limiter.consume(key, asked);
       const refusal = refusedFor(peeked, waitMs);
-      // The limiter has reported the refusals of the caller's own calls.
+      // The limiter has already reported refusals of the caller's own calls.
       const { observer } = internalsOf(limiter);
       if (decision === null && observer?.listens()) observer.decided(limiter, refusal);
       return refusal;
@@ -36,7 +36,7 @@ async function peekOrNull(limiter: Limiter, key: Key, asked: ConsumeOptions): Pr
   }
 }
 
-/** The refusal of a caller whose tokens come in `waitMs`, after those of the callers that wait. */
+/** The refusal of a caller when its tokens come in `waitMs`, after those of the waiting callers. */
 function refusedFor(decision: Decision, waitMs: number | null): Decision {
   if (decision.reason === "cost_above_capacity") return decision;
   const retryAfterMs = Math.max(1, decision.retryAfterMs, waitMs ?? 0);

@@ -12,11 +12,11 @@ import type { Combined, CombinedDecision, Each } from "./combined.js";
 import { settlementOf, timeOf } from "./settlement.js";
 import { subjectOf } from "./subject.js";
 
-/** How {@link createReservations} behaves. */
+/** The options of {@link createReservations}. */
 export interface ReservationsOptions {
   /**
-   * Milliseconds after which a reservation that was not settled is over: the estimate stays taken. Make it longer than
-   * the longest work. At least 1, default 300 000 (five minutes).
+   * Milliseconds after which an unsettled reservation ends. Its estimate then stays taken. Set it above the duration of
+   * your longest work. At least 1. Default 300,000 (5 minutes).
    */
   readonly expiresMs?: number | undefined;
 }
@@ -25,40 +25,41 @@ interface ReserveOptions {
   readonly policy?: Policy | undefined;
 }
 
-/** An estimated cost that was taken before the work. On {@link combine}, a list: one cost for each limiter. */
+/** An estimated cost, taken before the work. On {@link combine}, the cost is a list with one entry for each limiter. */
 export interface Reservation<S extends Store = Store, Actual = Cost, Made extends Decision = Decision> {
-  /** Whether to begin the work: `decision.allowed`. */
+  /** True when the work may begin: `decision.allowed`. */
   readonly allowed: boolean;
-  /** The decision on the estimate. A refusal says how long to wait, as any other. */
+  /** The decision on the estimate. A refusal has the wait, like any other. */
   readonly decision: Made;
   /**
-   * Corrects the estimate to the actual cost in one step: whole numbers of at least 0, for every limit or by the names
-   * of limits. A limit that is left out stays as estimated. Gives back the rest of an estimate, as far as it has not
-   * refilled by itself. Takes what the work cost beyond an estimate, at most one capacity of each limit, and later
-   * calls wait until that has refilled.
+   * Replaces the estimate by the actual cost in one step. The cost is whole numbers of at least 0, for every limit or
+   * by the names of limits. A limit that is left out keeps its estimate. If the work cost less, the difference is
+   * refunded, as far as it has not refilled by itself. If the work cost more, the difference is taken, up to one
+   * capacity of each limit. Later calls wait until it has refilled.
    *
-   * Answers true when the bucket is correct afterwards. Answers false when there was nothing to settle: after a
-   * refusal, after a decision that `onStoreError: "allow"` made, or when the reservation was over. Only the first call
-   * counts; later calls answer the same.
+   * Returns true when the bucket is correct afterwards. Returns false when there was nothing to settle: after a
+   * refusal, after a decision of `onStoreError: "allow"`, or after `expiresMs`. Only the first call counts. Later calls
+   * return the same result.
    *
-   * Throws a TypeError or RangeError for a number that is not whole, which settles nothing. What the store fails with
-   * is thrown too, and the estimate stays taken. Only after the code `"ERR_STORE_OPEN"`, when the store was not asked,
-   * may you settle again.
+   * Throws a TypeError or RangeError for a number that is not whole. Nothing is settled then. When the store fails,
+   * throws its error, and the estimate stays taken. You may settle again only after the code `"ERR_STORE_OPEN"`: the
+   * store was not called.
    */
   settle(actual: Actual): MaybePromise<S["sync"], boolean>;
-  /** Gives the whole estimate back when nothing was done: a cost of 0 for every limit. */
+  /** Refunds the whole estimate when the work was not done, like a cost of 0 for every limit. */
   cancel(): MaybePromise<S["sync"], boolean>;
 }
 
 /** Makes reservations on one limiter. Made by {@link createReservations}. */
 export interface Reservations<S extends Store = Store> {
   /**
-   * Takes the estimate for `key` if its tokens are there, and nothing otherwise: so many tokens of every limit, or of
-   * each limit by its name. A limit that is left out costs its own `cost`. An estimate above a capacity can never
-   * succeed. `policy` gives this reservation other numbers, such as a tier's.
+   * Takes the estimate for `key` if its tokens are there, and nothing otherwise. The estimate is a number for every
+   * limit, or an object with the names of limits. A limit that is not in the object takes its `cost` option, which is 1
+   * by default. An estimate above a capacity can never succeed. `policy` replaces the limiter's policy for this
+   * reservation, for example by that of a tier.
    *
-   * Throws a TypeError for a key that identifies no caller or for the name of no limit, and a RangeError for an
-   * estimate that is not whole or takes nothing.
+   * Throws a TypeError for a key that identifies no caller, and for an unknown name of a limit. Throws a RangeError for
+   * an estimate that is not whole or takes nothing.
    */
   reserve(key: Key, estimate: Cost, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], Reservation<S>>;
 }
@@ -66,8 +67,9 @@ export interface Reservations<S extends Store = Store> {
 /** Makes reservations on several limiters together. Made by {@link createReservations}. */
 export interface ReservationsTogether<L extends readonly Limiter[]> {
   /**
-   * Takes the estimates from all limiters, each for its own key, or from none: one number, or the options of `consume`,
-   * for each limiter. `settle` takes the actual cost of each limiter, and corrects each in one step of its own.
+   * Takes the estimates from all limiters, each under its key in `keys`, or from none. For each limiter, pass a number
+   * or the options of its `consume`. `settle` takes the actual cost of each limiter. It corrects each limiter in a
+   * separate step.
    */
   reserve(
     keys: Each<L, Key>,
@@ -76,15 +78,14 @@ export interface ReservationsTogether<L extends readonly Limiter[]> {
 }
 
 /**
- * Reservations on a limiter, for work whose cost is known only afterwards: tokens of a language model, bytes of an
- * export.
+ * Makes reservations on a limiter, for work with a cost that is known only afterwards: tokens of a language model,
+ * bytes of an export.
  *
  * The estimate is taken before the work and settled after it. Work that costs more than its estimate takes the rest, up
- * to one capacity of each limit; a cost beyond that is not charged. So a reservation is charged for at most its
- * estimate and one capacity. A reservation lives in this process only: it holds no timer, and an abandoned one costs
- * nothing.
+ * to one capacity of each limit. Any cost beyond that is not charged. So a reservation is charged at most its estimate
+ * plus one capacity. A reservation exists in this process only. It has no timer, and an abandoned one costs nothing.
  *
- * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store lacks `adjust`.
+ * Throws a TypeError or RangeError that names the wrong option, and a TypeError when the store has no `adjust`.
  * @example
  * const budget = createReservations(limiter, { expiresMs: 120_000 });
  * const reservation = budget.reserve(["user", "42"], 2_000);
@@ -93,7 +94,7 @@ export interface ReservationsTogether<L extends readonly Limiter[]> {
  */
 export function createReservations<S extends Store>(limiter: Limiter<S>, options?: ReservationsOptions): Reservations<S>;
 /**
- * Reservations on several limiters, such as those of a user and of a team: all are reserved or none.
+ * Makes reservations on several limiters, such as those of a user and of a team: all are reserved or none.
  * @example
  * const user = createLimiter({ policy: { name: "user", capacity: 30_000, refill: perMinute(30_000) } });
  * const team = createLimiter({ policy: { name: "team", capacity: 90_000, refill: perMinute(90_000) }, store: user.store });
@@ -115,7 +116,7 @@ export function createReservations(limiter: Limiter | Combined, options: Reserva
       throwOrReject({ sync }, () => {
         const charges = subject.parse(key, one === null ? { costs: checkEstimates(estimate, limiters, asked) } : checkEstimate(one, estimate as Cost, asked));
         if (charges.every(({ cost }) => cost === 0)) throw new RangeError(expected("estimate", "at least 1 token", estimate));
-        // Read before the call is sent: a reservation that seems older gives back less, never more.
+        // The clock is read before the call is sent. A reservation that looks older is refunded less, never more.
         const instants = limiters.map(timeOf);
         const decided = subject.consume(charges);
         return decided instanceof Promise ? decided.then(make) : make(decided);
@@ -126,7 +127,7 @@ export function createReservations(limiter: Limiter | Combined, options: Reserva
           const settle = (actual: unknown): boolean | Promise<boolean> =>
             throwOrReject({ sync }, () => {
               const list = one === null ? checkList("actual", actual, limiters) : [actual];
-              // All are checked before any is settled.
+              // All costs are checked before any is settled.
               const used = settlements.map(({ parse }, i) => parse(list[i] as Cost));
               return settleAll(settlements.map((settlement, i) => () => settlement.settle(used[i] as number)));
             });
@@ -147,7 +148,7 @@ function checkEstimates(estimates: unknown, limiters: readonly Limiter[], asked:
   return [...checkList("estimates", estimates, limiters)].map(given);
 }
 
-// A limiter would take its default cost for it.
+// Without this check, a limiter would take its default cost for an undefined estimate.
 function given<T>(estimate: T): T {
   if (estimate === undefined) throw new TypeError(expected("estimate", "tokens", estimate));
   return estimate;
@@ -158,7 +159,7 @@ function checkList(name: string, list: unknown, limiters: readonly Limiter[]): r
   throw new TypeError(expected(name, `a list of ${limiters.length}, one for each limiter`, list));
 }
 
-/** Runs all, also those after one that failed. Fails with the first failure when all are done. */
+/** Calls all functions, even after one has failed. When all are done, fails with the first error. */
 function settleAll(settle: ReadonlyArray<() => boolean | Promise<boolean>>): boolean | Promise<boolean> {
   const failures: unknown[] = [];
   const fail = (error: unknown): boolean => {

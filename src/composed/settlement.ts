@@ -13,24 +13,22 @@ import type { LimiterCharge } from "../limiter/charge.js";
 
 /** One charge of a reservation. */
 export interface Settlement {
-  /** Checks an actual cost. A limit that it does not name stays as estimated. */
+  /** Checks an actual cost. A limit that is not named keeps its estimate. */
   parse(actual: Cost): Costs;
-  /**
-   * Makes the charge `used`. Answers whether the bucket is right afterwards. Only the first call that is made counts.
-   */
+  /** Changes the charge to `used`. Returns whether the bucket is correct afterwards. Only the first call counts. */
   settle(used: Costs): boolean | Promise<boolean>;
 }
 
-/** The time by the clock that a limiter's charges are dated with. */
+/** The time by the clock that dates a limiter's charges. */
 export function timeOf({ store }: Limiter): number {
   return readClock(typeof store.clock === "function" ? store.clock : monotonicClock);
 }
 
-/** The settlement of a charge that `decision` decided, sent at `at` of {@link timeOf}. */
+/** Makes the settlement of a charge decided by `decision`, which was sent at `at` of {@link timeOf}. */
 export function settlementOf({ limiter, policy, cost: estimate, encoded }: LimiterCharge, decision: Decision | null, at: number, expiresMs: number): Settlement {
   const { store, guarded } = internalsOf(limiter);
   const charge = decision === null ? null : decision.degraded ? guarded.localChargeOf(decision) : wasCharged(decision) ? { store, policy } : null;
-  // From here on only the reservation gives back what the decision took.
+  // From here on, only the reservation may refund the decision.
   if (decision !== null) tookNothing(decision);
   let outcome: boolean | Promise<boolean> | undefined;
 
@@ -38,30 +36,30 @@ export function settlementOf({ limiter, policy, cost: estimate, encoded }: Limit
     parse: (actual) => parseTokens(policy, actual, "actual", estimate),
     settle(used) {
       if (outcome !== undefined) return outcome;
-      // Set first, so that a failure below does not settle twice.
+      // Set first, because a failure below must not allow a second settlement.
       outcome = false;
       const ageMs = timeOf(limiter) - at;
       if (charge === null || ageMs >= expiresMs) return false;
       const changes = correctionOf(charge, decision as Decision, estimate, used, ageMs);
-      // An exact estimate needs no call, and so says nothing about the store.
+      // An exact estimate needs no call, and so gives no information about the store.
       if (changes === 0) return (outcome = true);
       const correct = (): boolean | Promise<boolean> => requireMethod(charge.store, "adjust").call(charge.store, charge.policy, encoded, changes);
       let wasAsked = true;
       const settled = charge.store === store ? guarded.call([bucketId(policy, encoded)], correct, () => void (wasAsked = false)) : correct();
-      // A call that failed otherwise may have been carried out, so only this one may be repeated.
+      // After any other failure the store may have made the change, so only this one may be repeated.
       outcome = wasAsked ? settled : undefined;
       return settled;
     },
   };
 }
 
-// A shadow limiter's refusal took nothing, though it says allowed.
+// A shadow limiter's refusal took nothing, although the decision is allowed.
 function wasCharged(decision: Decision): boolean {
   return decision.allowed && !Object.hasOwn(decision, "shadow");
 }
 
 /**
- * What makes `used` of an estimate that was taken `ageMs` ago: tokens to take, or below 0 to give back, for each limit.
+ * The tokens that change an estimate, taken `ageMs` ago, into `used`: to take, or below 0 to refund, for each limit.
  */
 function correctionOf({ policy }: LocalCharge | { readonly store: Store; readonly policy: Policy }, decision: Decision, estimate: Costs, used: Costs, ageMs: number): Costs {
   const unused = mapCosts(policy, estimate, (cost, i) => Math.max(0, cost - costAt(used, i)));

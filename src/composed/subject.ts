@@ -5,28 +5,28 @@ import type { ConsumeArgument } from "../limiter/arguments.js";
 import { chargeOf, type LimiterCharge } from "../limiter/charge.js";
 import type { Limiter } from "../limiter/limiter.js";
 
-/** What waiters and reservations are built on: a limiter, or several together. */
+/** The base of waiters and reservations: one limiter, or several together. */
 export interface Subject {
   readonly limiters: readonly Limiter[];
-  /** One charge for each limiter. Throws a TypeError or RangeError for a wrong key or cost. */
+  /** Returns one charge for each limiter. Throws a TypeError or RangeError for a wrong key or cost. */
   parse(key: unknown, asked: unknown): readonly LimiterCharge[];
   /** Takes all charges or none. */
   consume(charges: readonly LimiterCharge[]): Decision | Promise<Decision>;
-  /** What a decision of `consume` says of each charge; null where a limiter was not asked. */
+  /** Returns the part of a decision of `consume` for each charge. Null for a limiter that was not called. */
   partsOf(decision: Decision): ReadonlyArray<Decision | null>;
-  /** Gives back what a decision of `consume` took. */
+  /** Refunds a decision of `consume`. */
   refund(charges: readonly LimiterCharge[], decision: Decision): void | Promise<void>;
 }
 
-/** A subjectBrand, so that a waiter neither imports `combine` nor misses one of another copy of this package. */
+/** A brand, because a waiter must not import `combine`, and must recognize one of another copy of this package. */
 const subjectBrand = (): symbol => Symbol.for("sluice.subject");
 
-/** Makes `limiters` a subject. */
+/** Makes `limiters` usable as a subject. */
 export function attachSubject(limiters: object, subject: Subject): void {
   Object.defineProperty(limiters, subjectBrand(), { value: subject });
 }
 
-/** The subject that a limiter is, or several together. Throws a TypeError for anything else. */
+/** Returns the subject of a limiter, or of several together. Throws a TypeError for anything else. */
 export function subjectOf(limiter: { readonly consume: unknown }): Subject {
   const several = (Object(limiter) as Record<symbol, Subject | undefined>)[subjectBrand()];
   if (several !== undefined) return several;

@@ -7,15 +7,15 @@ import type { LimiterCharge } from "../limiter/charge.js";
 import type { Subject } from "./subject.js";
 import { storeFailed, tooLarge, tooLate } from "./wait-error.js";
 
-// The longest timer that platforms hold. A longer wait takes several.
+// The longest delay of a timer. A longer wait uses several timers.
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /** One caller of a {@link WaitQueue}. */
 export interface QueuedWait {
   readonly charges: readonly LimiterCharge[];
-  /** The latest instant of the monotonic clock at which its tokens may come. */
+  /** The latest instant at which the tokens may come, by the monotonic clock. */
   readonly until: number;
-  /** The instant that a refusal named: no call before it. -Infinity at first. */
+  /** The instant stated by the last refusal. No call is sent before it. -Infinity at first. */
   notBefore: number;
   /** The last refusal of this caller. */
   refusal: Decision | null;
@@ -25,19 +25,20 @@ export interface QueuedWait {
 
 /** The store's answer to one call. */
 interface Answer {
-  /** The caller that the call was sent for. Another one may get its tokens. */
+  /** The caller for which the call was sent. Another caller may get its tokens. */
   readonly asked: QueuedWait;
   readonly decision: Decision;
-  /** By the monotonic clock, with fractions. */
+  /** When the answer came, by the monotonic clock, with fractions. */
   readonly receivedAt: number;
 }
 
 /**
- * The callers that wait for one key, or for the same keys of several limiters, served in order of arrival.
+ * A queue of callers that wait for one key, or for the same keys of several limiters. It serves them in order of
+ * arrival.
  *
- * The queue asks the store in rounds. A round sends one call for each of the first callers, as many as the expected
- * tokens serve. Granted tokens go to the first caller of the queue if it wants as many under the same policy. A round
- * is over when all its calls are answered and the tokens that no caller took are refunded. A timer is set only until
+ * The queue calls the store in rounds. A round sends one call for each of the first callers, as many as the expected
+ * tokens can serve. Granted tokens go to the first caller in the queue if it wants the same number under the same
+ * policy. A round ends when all its calls are answered and unused tokens are refunded. A timer runs only until the next
  * tokens are expected.
  */
 export class WaitQueue {
@@ -48,13 +49,13 @@ export class WaitQueue {
   readonly #waits = new Set<QueuedWait>();
   /** Tokens that all callers want. */
   readonly #wanted: Wanted = new Map();
-  /** No caller has an `until` before it. */
+  /** The earliest `until` of all callers, or an instant before it. */
   #soonest = Infinity;
-  /** Null while nothing is known: before the first decision, and while a fallback answers. */
+  /** Null without information: before the first decision, and while a fallback answers. */
   #forecast: Forecast | null = null;
   /** The last decision, if a fallback made it. */
   #degraded: Decision | null = null;
-  /** Whole milliseconds that the last call took. */
+  /** The duration of the last call in whole milliseconds. */
   #tripMs = 0;
   #isInRound = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -63,17 +64,17 @@ export class WaitQueue {
   constructor(subject: Subject, jitterMs: number, onEmpty: () => void) {
     this.#subject = subject;
     this.#jitterMs = jitterMs;
-    // Several limiters may be asked one after another.
+    // Several limiters may be called one after another.
     this.#storeTimeoutMs = subject.limiters.reduce((sum, limiter) => sum + storeTimeoutOf(limiter), 0);
     this.#onEmpty = onEmpty;
   }
 
-  /** The number of callers, with those that the store is being asked for. */
+  /** The number of callers, including those with a call in flight. */
   get length(): number {
     return this.#waits.size;
   }
 
-  /** Adds a caller, or rejects it when its tokens are known to come too late. */
+  /** Adds a caller. Rejects it at once when its tokens will come too late. */
   join(wait: QueuedWait, now: number): void {
     this.#waits.add(wait);
     want(this.#wanted, wait.charges);
@@ -83,12 +84,12 @@ export class WaitQueue {
     if (!this.#isInRound && this.#waits.size === 1) void this.#round();
   }
 
-  /** Removes a caller, wherever it stands; call {@link step} afterwards. */
+  /** Removes a caller from any place in the queue. Call {@link step} afterwards. */
   leave(wait: QueuedWait): void {
     if (this.#waits.delete(wait)) want(this.#wanted, wait.charges, -1);
   }
 
-  /** Begins a round if tokens should be there, and sets the timer if not. Does nothing during a round. */
+  /** Begins a round if tokens should be there. Otherwise sets the timer. Does nothing during a round. */
   step(): void {
     if (this.#isInRound) return;
     clearTimeout(this.#timer);
@@ -96,7 +97,7 @@ export class WaitQueue {
     if (now - this.#soonest > this.#storeTimeoutMs) this.#rejectLate(now, this.#storeTimeoutMs);
     for (const first of this.#waits) {
       const waitMs = this.#knownWait(first, want(new Map(), first.charges), first.notBefore, now);
-      // A forecast that was early is no reason to reject: hence the grace.
+      // The forecast may be early, and that must not reject a caller. Hence the grace.
       if (this.#rejectIfLate(first, waitMs, now, this.#storeTimeoutMs)) continue;
       if (waitMs > 0) this.#timer = setTimeout(() => this.step(), Math.min(waitMs, LONGEST_DELAY_MS));
       else void this.#round();
@@ -107,12 +108,13 @@ export class WaitQueue {
 
   async #round(): Promise<void> {
     this.#isInRound = true;
-    await Promise.resolve(); // Callers that come together are asked for together.
+    await Promise.resolve(); // Callers that arrive in one turn share a round.
     const asked = this.#affordable();
     const sentAt = monotonicClock();
     const grants = new Set<Answer>();
     const answers = (await Promise.all(asked.map((wait) => this.#ask(wait, grants)))).filter((answer) => answer !== null);
-    // These tokens have no caller, or would let one overtake. If the store fails here, less is granted, not more.
+    // These tokens have no caller, or would serve a later caller before an earlier one. If the store fails here, fewer
+    // tokens are granted, not more.
     const refunds = [...grants].map(async ({ asked, decision }) => this.#subject.refund(asked.charges, decision));
     if (answers.length > 0) this.#learn(answers, grants, sentAt);
     await Promise.allSettled(refunds);
@@ -120,8 +122,8 @@ export class WaitQueue {
     this.step();
   }
 
-  // As many of the first callers as the expected tokens serve, and at least one. A call that is sent n ms after another
-  // is decided n ms after it. So the tokens that came during the last call's trip will be there as well.
+  // The first callers that the expected tokens can serve, and at least one. A call that is sent n ms later is decided n
+  // ms later. So the tokens that refilled during the last call will be there as well.
   #affordable(): QueuedWait[] {
     const decidedAt = readClock(monotonicClock) + this.#tripMs;
     const asked: QueuedWait[] = [];
@@ -168,7 +170,7 @@ export class WaitQueue {
     this.#degraded = degraded ? last.decision : null;
     this.#forecast = degraded ? null : forecastAfter(this.#subject.partsOf(last.decision), last.asked.charges, now);
     for (const { asked } of refunded) refundForecast(this.#forecast ?? FULL, asked.charges, now);
-    // The forecast knows nothing of a fallback's bucket, but its next token is known.
+    // The forecast does not include a fallback's bucket, but its next token is known.
     if (degraded && remaining === 0) this.#delayFirst(now + nextTokenMs);
     for (const refusal of refusals) this.#refuse(refusal, refunded.size > 0);
     if (mayBeLate) this.#rejectLate(now, 0);
@@ -181,10 +183,10 @@ export class WaitQueue {
   #refuse({ asked, decision, receivedAt }: Answer, isRefunded: boolean): void {
     const { retryAfterMs, resetMs, cost, capacity, degraded } = decision;
     asked.refusal = decision;
-    // The refusal may count tokens that are refunded now: then the forecast alone tells the wait.
+    // The refusal may count tokens that are refunded now. In that case the forecast gives the wait.
     asked.notBefore = Math.ceil(receivedAt) + (isRefunded ? 1 : Math.max(1, retryAfterMs));
     if (retryAfterMs === Infinity) this.#reject(asked, tooLarge(cost, capacity, decision));
-    // No bucket refused, so there is none to wait for.
+    // No bucket refused, so there are no tokens to wait for.
     else if (degraded && resetMs === 0) this.#reject(asked, storeFailed(decision));
   }
 
@@ -199,7 +201,7 @@ export class WaitQueue {
     wait.reject(error);
   }
 
-  // Goes through all callers, so only when tokens may come later than predicted, or when a caller's time is used up.
+  // This visits all callers. It runs only when tokens may come later than predicted, or when a caller's time is over.
   #rejectLate(now: number, graceMs: number): void {
     if (this.#soonest === Infinity) return;
     this.#soonest = Infinity;
@@ -216,14 +218,15 @@ export class WaitQueue {
     }
   }
 
-  // The store's time is not the tokens' time: a caller whose tokens are there gets as long as one more call may take.
+  // `until` bounds the wait for tokens, not for the store. If the tokens are there, the caller gets the time of one
+  // more call.
   #rejectIfLate(wait: QueuedWait, waitMs: number, now: number, graceMs: number): boolean {
     const isLate = now + waitMs - wait.until > (waitMs > 0 ? graceMs : this.#storeTimeoutMs);
     if (isLate) this.#reject(wait, tooLate(waitMs, now - wait.until, this.#degraded ?? wait.refusal));
     return isLate;
   }
 
-  // That an unknown bucket is full is an assumption, and rejects no caller.
+  // An unknown bucket is assumed to be full, and this assumption must not reject a caller.
   #knownWait({ charges }: QueuedWait, wanted: Wanted, notBefore: number, now: number): number {
     const waitMs = this.#forecast === null ? 0 : expectedWait(this.#forecast, charges, wanted, now);
     return Math.max(waitMs, notBefore - now);

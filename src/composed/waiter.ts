@@ -16,73 +16,78 @@ import { subjectOf, type Subject } from "./subject.js";
 import { queueFull, tooLarge } from "./wait-error.js";
 import { WaitQueue, type QueuedWait } from "./wait-queue.js";
 
-/** Bounds of a {@link Waiter}. */
+/** The options of {@link createWaiter}. */
 export interface WaiterOptions {
-  /** The longest wait for tokens, in whole milliseconds from 0, unless a call has its own. Default Infinity. */
+  /**
+   * The longest wait for tokens, in whole milliseconds of at least 0. A call can set another one. Default: Infinity.
+   */
   readonly maxWaitMs?: number;
-  /** The most callers that wait, for all keys together. At least 1, default 100,000. */
+  /** The most callers that may wait, for all keys together. At least 1. Default 100,000. */
   readonly maxWaiters?: number;
-  /** The most callers that wait for one key. At least 1, default 10,000. */
+  /** The most callers that may wait for one key. At least 1. Default 10,000. */
   readonly maxWaitersPerKey?: number;
   /**
-   * Adds a random 0 to `jitterMs` milliseconds to the next attempt after a refusal. Default 0. Spreads the attempts of
-   * many processes that wait for one key. Never delays a caller beyond its `maxWaitMs`.
+   * The largest random delay of the next attempt after a refusal, in whole milliseconds. Default 0. It spreads the
+   * attempts of several processes that wait for one key. It never delays a caller beyond its `maxWaitMs`.
    */
   readonly jitterMs?: number;
 }
 
-/** One call's own bound and signal. */
+/** The bound and the signal of one call. */
 export interface WaitBounds {
   /**
-   * The longest wait for tokens, in whole milliseconds; 0 takes tokens that are there or none. Default: the waiter's.
+   * The longest wait for tokens, in whole milliseconds. 0 takes tokens only if they are there now. Default: `maxWaitMs`
+   * of the waiter.
    */
   readonly maxWaitMs?: number | undefined;
-  /** Cancels the wait. The promise rejects with the signal's reason, and no tokens are taken. */
+  /** Cancels the wait. The promise then rejects with the signal's reason, and no tokens are taken. */
   readonly signal?: AbortSignalLike | undefined;
 }
 
-/** One call's own cost, policy, bound and signal. */
+/** The cost, the policy, the bound and the signal of one call. */
 export interface WaitOptions extends ConsumeOptions, WaitBounds {}
 
-/** One call's own costs, bound and signal, for several limiters together. */
+/** The costs, the bound and the signal of one call for several limiters together. */
 export interface WaitTogetherOptions<L extends readonly Limiter[]> extends WaitBounds {
-  /** What `consume` of {@link combine} takes: one number for all limiters, or a list. */
+  /** The costs as in `consume` of {@link combine}: one number for all limiters, or a list. */
   readonly costs?: number | Each<L, number | ConsumeOptions> | undefined;
 }
 
 /**
- * Waits for tokens, first come, first served. Made by {@link createWaiter}. A waiter on {@link combine} gets a list of
- * keys, one for each limiter.
+ * Waits for tokens. Callers of one key are served in order of arrival. Made by {@link createWaiter}. A waiter on
+ * {@link combine} gets a list of keys, one for each limiter.
  */
 export interface Waiter<K = Key, Options extends WaitBounds = WaitOptions, Made extends Decision = Decision> {
   /**
-   * Resolves with the decision that took the tokens for `key`, as soon as they are there and all earlier callers for
-   * this key have theirs. The cost is that of the policy's limits, 1 by default, unless a number or options say
-   * otherwise.
+   * Resolves with the decision that took the tokens for `key`. Callers of one key are served in order of arrival.
+   * `asked` is the cost, or options. The default cost is that of the policy's limits, which is 1 by default.
    *
-   * Rejects with a {@link WaitError} as soon as the tokens are known to come after `maxWaitMs`; at once when the cost
-   * is above the capacity or too many callers wait; and when the store fails without a fallback. Rejects with a
-   * TypeError or RangeError on misuse. A rejected or cancelled caller has taken no tokens: those that arrive for it
-   * later go to the next caller, or are refunded.
+   * Rejects with a {@link WaitError} as soon as the tokens will certainly come after `maxWaitMs`. Rejects at once when
+   * the cost is above the capacity or too many callers wait. Also rejects when the store fails without a fallback.
+   * Rejects with a TypeError or RangeError on misuse. A rejected or cancelled caller takes no tokens. Tokens that
+   * arrive for it later go to the next caller or are refunded.
    *
-   * `maxWaitMs` bounds the wait for tokens. The store's own time comes on top: at most `storeTimeoutMs` until the call
-   * is sent, and as much again for its answer. A limiter with `shadow: true` lets every caller through at once.
+   * `maxWaitMs` bounds the wait for tokens. The store adds at most `storeTimeoutMs` until the call is sent, and as much
+   * again for its answer. A limiter with `shadow: true` never makes a caller wait.
    */
   wait(key: K, asked?: number | Options): Promise<Made>;
-  /** The number of callers that wait now, for all keys. On Cloudflare Workers also those whose request ended early. */
+  /**
+   * The number of callers that wait now, for all keys. On Cloudflare Workers this includes callers of requests that
+   * ended early.
+   */
   readonly waiting: number;
 }
 
 /**
- * Makes a waiter: it waits for tokens where the limiter refuses. For job runners and calls to services that have
+ * Makes a waiter, which waits for tokens instead of refusing. Use it for job runners, and for calls to services with
  * limits.
  *
- * Each key has a queue in this process, which belongs to the waiter: make one waiter for a limiter and share it.
- * Several processes on one store have a queue each and compete for the tokens. The process stays alive while a caller
- * waits.
+ * The waiter has a queue for each key in this process, so make one waiter for a limiter and share it. Several processes
+ * on one store have separate queues and compete for the tokens. The process stays alive while a caller waits.
  *
- * On Cloudflare Workers and in edge runtimes a request must not need another one. There each caller waits by itself and
- * competes with the others, `maxWaiters` and `maxWaitersPerKey` bound nothing, and `jitterMs` spreads the attempts.
+ * On Cloudflare Workers and in edge runtimes a request must not depend on another request. There each caller waits by
+ * itself and competes with the others. `maxWaiters` and `maxWaitersPerKey` have no effect. `jitterMs` spreads the
+ * attempts.
  *
  * Throws a TypeError or RangeError that names the wrong option.
  * @example
@@ -92,7 +97,7 @@ export interface Waiter<K = Key, Options extends WaitBounds = WaitOptions, Made 
  */
 export function createWaiter(limiter: Limiter, options?: WaiterOptions): Waiter;
 /**
- * Makes a waiter on several limiters: it waits until all of them allow. Each list of keys has a queue.
+ * Makes a waiter on several limiters. It waits until all of them allow. Each list of keys has a queue.
  * @example
  * const user = createLimiter({ policy: { name: "user", capacity: 10, refill: perSecond(2) } });
  * const tenant = createLimiter({ policy: { name: "tenant", capacity: 100, refill: perSecond(20) }, store: user.store });
@@ -131,7 +136,7 @@ class QueueingWaiter {
   readonly #isShared = sharesWork();
   readonly #queues = new Map<string, WaitQueue>();
   readonly #cancellations = new Cancellations<Cancellable>((all, reason) => {
-    // All leave before any queue moves on: the next caller may be one of them.
+    // All callers leave before any queue moves on, because the next caller may be one of them.
     for (const { queue, wait } of all) {
       queue.leave(wait);
       wait.reject(reason);
@@ -167,7 +172,7 @@ class QueueingWaiter {
     if (this.#subject.limiters.every(isShadow)) return resolve(this.#subject.consume(charges));
     for (const { limiter, policy, cost } of charges) if (!isShadow(limiter)) checkFits(policy, cost);
 
-    // Read once: a `maxWaitMs` of 0 must not be over at the next reading.
+    // Read once: a `maxWaitMs` of 0 must not be over at a second reading.
     const now = nextMillisecond();
     const queue = this.#queueOf(name);
     const wait: QueuedWait = {
@@ -194,7 +199,7 @@ class QueueingWaiter {
     let queue = this.#queues.get(name);
     if (queue === undefined) {
       queue = new WaitQueue(this.#subject, jitterMs, () => this.#queues.delete(name));
-      // Otherwise a queue of one caller: no other request may need it (law L15).
+      // Otherwise each queue has one caller, and no other request may use it (law L15).
       if (this.#isShared) this.#queues.set(name, queue);
     }
     if (queue.length >= maxWaitersPerKey) throw queueFull("maxWaitersPerKey", maxWaitersPerKey);

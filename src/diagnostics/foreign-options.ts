@@ -1,8 +1,8 @@
 import { DOCS } from "../warnings/docs.js";
 
 /**
- * Options of other packages, and what to write here instead. `gate` options belong to a middleware, others to a policy
- * or limiter.
+ * Options of other packages, and the replacement in sluice. `gate` options belong to a middleware, the others to a
+ * policy or limiter.
  */
 interface Replacement {
   /** The packages that have these options. */
@@ -57,7 +57,7 @@ const FOREIGN: readonly Replacement[] = [
   { of: [FASTIFY], names: "cache", here: "`store: new MemoryStore({ maxKeys: 100_000 })`" },
   { of: [FLEXIBLE], names: "storeType dbName tableName tableCreated clearExpiredByTimeout schema schemaName", here: "options of a store, such as `new PostgresStore(pool, { table })`" },
   { of: [FLEXIBLE], names: "indexKeyPrefix disableIndexesCreation attrs dynamoTableOpts ttlSet", here: "`casStore`, from sluice/cas, for a database without a store here" },
-  { of: [FLEXIBLE], names: "useRedisPackage useRedis3AndLowerPackage", here: "`new RedisStore(client)`, which knows its client" },
+  { of: [FLEXIBLE], names: "useRedisPackage useRedis3AndLowerPackage", here: "`new RedisStore(client)`, which detects its client" },
   { of: [FLEXIBLE], names: "customIncrTtlLuaScript customFunction customFunctionLibName", here: `${NONE_TEXT}; the script is the arithmetic` },
   { of: [FLEXIBLE], names: "insuranceLimiter rejectIfRedisNotReady rejectIfValkeyNotReady", here: FALLBACK_TEXT },
   { of: [EXPRESS], names: "passOnStoreError", here: FALLBACK_TEXT },
@@ -100,8 +100,8 @@ const FOREIGN: readonly Replacement[] = [
 ];
 
 /**
- * The text after an unknown option: what replaces an option of another library, where a misplaced one belongs, or the
- * nearest of the known names. Undefined when it has nothing to say.
+ * Returns the text that follows an unknown option. It names the replacement for another library's option, the right
+ * place of a misplaced one, or the nearest known name. Undefined when there is no advice.
  */
 export function replacementOf(name: string, known: readonly string[]): string | undefined {
   if (["capacity", "refill", "limits", "name"].includes(name)) return ". It belongs in `policy: { … }`";
@@ -117,7 +117,9 @@ function nearest(name: string, known: readonly string[]): string | undefined {
   return meant === undefined ? undefined : `. Did you mean \`${meant}\`?`;
 }
 
-/** Whether `a` becomes `b` when at most `edits` letters are changed, added, left out or swapped with the next. */
+/**
+ * Whether at most `edits` edits turn `a` into `b`. An edit changes, adds or removes a letter, or swaps two neighbors.
+ */
 function isNear(a: string, b: string, edits: number): boolean {
   let i = 0;
   while (i < a.length && a[i] === b[i]) i++;

@@ -1,4 +1,4 @@
-/** What to write instead of a header style that is wrong, as the rest of a sentence. Empty for an unknown name. */
+/** The cure for a wrong header style, as the rest of a sentence. Empty for an unknown name. */
 export function cureForStyle(style: unknown): string {
   if (typeof style !== "string") {
     return '. For names of your own: import { vendorHeaders } from "sluice/http"; headers: [vendorHeaders({ limit: "X-Limit" })]';

@@ -6,8 +6,8 @@ const FIRST_REQUESTS = 20;
 const EFFECTS = { share: "They share one bucket", refuse: "They get a 401", skip: "They are not limited" };
 
 /**
- * Makes the check of one gate, which warns when all of its first 20 requests have no key, or when the bucket that they
- * share refuses one of them. Call it with the caller of each request, and with `refused` for each refusal.
+ * Makes the check of one gate. It warns when all of the first 20 requests have no key, or when the bucket of requests
+ * without a key refuses one of them. Call it with the caller of each request, and with `refused` for each refusal.
  */
 export function createIdentityCheck(unidentified: "share" | "refuse" | "skip", policy: string): (caller: Key, refused?: boolean) => void {
   let left = FIRST_REQUESTS;

@@ -1,7 +1,7 @@
 /**
- * Checks for misuse at setup. Reached as `#diagnostics`, which names `none.ts` instead under the condition
- * "production": these checks then cost no bytes and no time. Warnings of outages, of sent headers and of proxies'
- * addresses are not among them.
+ * Checks for misuse at setup. They are imported as `#diagnostics`. Under the condition "production" that name means
+ * `none.ts`, so the checks cost no bytes and no time. Warnings of outages, of headers sent too early and of proxy
+ * addresses are elsewhere and always present.
  */
 export { checkDecision as checkAnswer } from "../port/store.js";
 export { checkLimiter } from "./limiters.js";

@@ -3,8 +3,8 @@ import { checkPolicyOptions } from "./policies.js";
 import { replacementOf } from "./foreign-options.js";
 
 /**
- * Throws a TypeError for options of a limiter that are not an object, for an unknown name, for a wrong `shadow` or
- * `observe`, and for options that contradict each other.
+ * Throws a TypeError for limiter options that are not an object, and for an unknown name. Also throws for a wrong
+ * `shadow` or `observe`, and for options that contradict each other.
  */
 export function checkLimiterSetup(given: unknown, names: readonly string[]): void {
   const { policy, shadow, observe, breaker, localShare, processes } = checkOptions(given, names, "an object with a `policy`", replacementOf) as Readonly<Record<string, unknown>>;

@@ -5,25 +5,26 @@ import { builtin, withProcess } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 import { checkPolicyName } from "./policy-names.js";
 
-// An application that makes this many limiters of one policy within a minute makes one for each request.
+// An application that makes 100 limiters of one policy within a minute makes one for each request.
 const MANY = 100;
 const MINUTE_MS = 60_000;
 // The most policies that are counted within a minute.
 const MOST_POLICIES = 1_000;
 
 /**
- * Warns when limiters are made for each request, have 1,000 names, or count in the memory of one worker of a cluster.
+ * Warns about three mistakes: a limiter for each request, a store with 1,000 policy names, and a cluster worker that
+ * counts in local memory.
  */
 export function checkLimiter(policy: Policy, store: Store): void {
-  // Tests make limiters by the hundred, with a clock of their own.
+  // Tests make hundreds of limiters, with clocks of their own.
   if (store.clock !== "server" && store.clock !== monotonicClock) return;
   if (isOneOfMany(policy)) {
-    warnOnce("SLUICE_LIMITER_PER_REQUEST", `${MANY} limiters of policy "${policy.name}" were made within a minute: make one, and keep it`);
+    warnOnce("SLUICE_LIMITER_PER_REQUEST", `${MANY} limiters of policy "${policy.name}" were made within a minute. Make one and reuse it`);
   }
   checkPolicyName(store, policy.name);
-  // A store that answers at once and cannot fail is in this process's memory.
+  // A synchronous store without a guard is in this process's memory.
   if (store.sync && store.guard === undefined && isClusterWorker()) {
-    warnOnce("SLUICE_MEMORY_IN_CLUSTER", `Each worker of this cluster counts policy "${policy.name}" by itself, in its own memory`);
+    warnOnce("SLUICE_MEMORY_IN_CLUSTER", `Each worker of this cluster counts policy "${policy.name}" separately, in its memory. Use a store that all workers share`);
   }
 }
 
@@ -33,7 +34,7 @@ let wasCountedNow = false;
 
 function isOneOfMany(policy: Policy): boolean {
   if (wasCountedNow || isQuiet("SLUICE_LIMITER_PER_REQUEST")) return false;
-  // Limiters that are made in one go, such as one for each of many routes, count as one.
+  // Limiters made in one turn, such as one for each of many routes, count as one.
   wasCountedNow = true;
   queueMicrotask(() => (wasCountedNow = false));
   const now = monotonicClock();
@@ -48,7 +49,7 @@ function isOneOfMany(policy: Policy): boolean {
 }
 
 function isClusterWorker(): boolean {
-  // Only a process with a channel to its parent can be a worker, and no other process should load the module.
+  // Only a process with a channel to its parent can be a worker. Other processes should not load the module.
   if (withProcess(({ send }) => send) === undefined || isQuiet("SLUICE_MEMORY_IN_CLUSTER")) return false;
   return builtin<{ readonly isWorker: boolean }>("node:cluster")?.isWorker === true;
 }

@@ -1,10 +1,10 @@
 /**
- * What `#diagnostics` names under the condition "production": nothing is checked. Functions with an empty body, which
- * bundlers leave out with all their arguments.
+ * The `#diagnostics` of the condition "production", which checks nothing. Bundlers leave out calls of empty functions
+ * together with their arguments.
  */
 import type * as diagnostics from "./index.js";
 
-/** Checks only what would be taken for a refusal (law L11). */
+/** Checks only for an answer that would otherwise look like a refusal (law L11). */
 export const checkAnswer: typeof diagnostics.checkAnswer = (answer, method) => {
   if (typeof (Object(answer) as { allowed?: unknown }).allowed === "boolean") return answer as ReturnType<typeof diagnostics.checkAnswer>;
   throw new TypeError(`Expected \`store.${method}()\` to return a decision`);

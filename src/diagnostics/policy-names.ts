@@ -1,10 +1,10 @@
 import { processWide } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 
-// An application that writes its policies by hand has far fewer.
+// An application with hand-written policies has fewer names.
 const MANY_NAMES = 1_000;
 
-/** Warns when a store meets its 1,000th policy name. Remembers no more names than that. */
+/** Warns when a store gets its 1,000th policy name. Remembers at most 1,000 names. */
 export function checkPolicyName(store: object, name: string): void {
   if (isQuiet("SLUICE_POLICY_NAMES")) return;
   const namesOf = processWide("names", () => new WeakMap<object, Set<string>>());

@@ -3,23 +3,23 @@ import { processWide } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 import { checkPolicyName } from "./policy-names.js";
 
-// A check costs as much as a decision, so only a gate's first 1 000 requests are checked.
+// Checking costs as much as deciding, so only the first 1,000 requests of a gate are checked.
 const FIRST = 1_000;
 
-// Later, 250 in a row of every 16 000 requests on one store are checked by all of its gates: a second, rarely used gate
-// must meet a first one that is still checking.
+// After that, all gates of a store check 250 requests in a row out of every 16,000. They check the same requests,
+// because a rarely used second gate must still be compared with the first.
 const IN_A_ROW = 250;
 const OF_EVERY = 16_000;
 
-// The most policy names that requests are remembered for.
+// The most policy names under which requests are remembered.
 const MOST_NAMES = 1_000;
 
-/** Checks a request that was counted under `key`, if it is among those to check. */
+/** Checks a request that was counted under `key`, if the request is one of those to check. */
 export type RequestCheck = (request: unknown, key: Key, policy: string) => void;
 
 /**
- * Makes the check of one gate, which warns when two gates on one store count a request for the same key, and when a key
- * is a list that the caller sent.
+ * Makes the check of one gate. It warns when two gates on one store count a request for the same key. It also warns
+ * when a key is a list that the client sent.
  */
 export function createRequestCheck(store: object): RequestCheck {
   const ledger = ledgerOf(store);
@@ -39,11 +39,11 @@ export function createRequestCheck(store: object): RequestCheck {
   };
 }
 
-/** What the gates on one store know together. */
+/** The record that the gates of one store share. */
 interface Ledger {
-  /** Requests that they counted. */
+  /** The number of requests counted by these gates. */
   counted: number;
-  /** The key that a request was counted for, by the policy's name. */
+  /** The key under which a request was counted, by the policy's name. */
   readonly keys: Map<string, WeakMap<object, Key>>;
 }
 
@@ -57,7 +57,8 @@ function wasCounted({ keys }: Ledger, request: unknown, key: Key, policy: string
   return before !== undefined && encodeKey(before) === encodeKey(key);
 }
 
-// Frameworks keep what the caller sent under these names. Some parse it anew each time, so the contents are compared.
+// Frameworks keep the client's input under these names. Some parse it again at each access, so the contents are
+// compared.
 function isListOf(request: unknown, key: readonly unknown[]): boolean {
   const { query, params, body, headers } = Object(request) as Readonly<Record<string, unknown>>;
   const sent = [query, params, body, headers].flatMap((from) => Object.values(Object(from) as object) as unknown[]);

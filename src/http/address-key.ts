@@ -3,13 +3,14 @@ import { checkOptions, expected } from "../core/check.js";
 /** The options of {@link addressKey}. */
 export interface AddressKeyOptions {
   /**
-   * How many bits of an IPv6 address count: a whole number from 32 to 64. Default 64, the smallest network that one
-   * customer gets. Many customers get a shorter prefix, 56 or 48 bits, and so 256 or 65,536 such networks.
+   * The number of bits of an IPv6 address that count: a whole number from 32 to 64. Default 64, the smallest network
+   * that one customer gets. Many customers get a prefix of 56 or 48 bits, which holds 256 or 65,536 networks of 64
+   * bits.
    */
   readonly ipv6Prefix?: number | undefined;
 }
 
-/** The key of an address: no key of a user equals it. */
+/** The key of an address. No key of a user equals it. */
 export type AddressKey = readonly ["address", string];
 
 // The longest address, with brackets, a zone of 15 characters and a port, has 69 characters.
@@ -20,17 +21,18 @@ const DECIMAL = /^(?:0|[1-9]\d{0,2})$/;
 const HEXADECIMAL = /^[\da-f]{1,4}$/i;
 
 /**
- * The key of a caller's network address, the same for every notation of it. For callers who are not signed in.
+ * Returns the key of a network address, the same key for every notation of the address. Use it for callers without a
+ * sign-in.
  *
- * IPv4 is whole: `["address", "192.0.2.7"]`. IPv6 is cut to its network, `["address", "2001:db8:1:2::/64"]`, because
- * one customer has at least 2^64 addresses. An IPv6 address that carries the caller's IPv4 address is that IPv4
- * address: IPv4-mapped and -translated, NAT64 (`64:ff9b::/96`), 6to4 and Teredo. A port, brackets and a zone are
- * dropped.
+ * An IPv4 address is kept whole: `["address", "192.0.2.7"]`. An IPv6 address is cut to its network,
+ * `["address", "2001:db8:1:2::/64"]`, because one customer has at least 2^64 addresses. Some IPv6 addresses contain the
+ * caller's IPv4 address, and give the key of that. These are IPv4-mapped, IPv4-translated, NAT64 (`64:ff9b::/96`), 6to4
+ * and Teredo. The port, the brackets and the zone are dropped.
  *
- * Undefined for anything else, such as `undefined`, `"unknown"`, a list, or `"010.0.0.1"`. The caller is then
- * unidentified, and the option `unidentified` says what happens. Throws a TypeError or RangeError for a wrong option.
+ * Returns undefined for all other input, such as `undefined`, `"unknown"`, a list, or `"010.0.0.1"`. The caller is then
+ * unidentified: see the option `unidentified`. Throws a TypeError or RangeError for a wrong option.
  *
- * `address` must be the caller's, not a proxy's: tell the framework which proxies to trust.
+ * `address` must be the caller's address, not the proxy's: configure the proxies that your framework trusts.
  * @example
  * app.use(rateLimit({
  *   policy: { name: "catalog", capacity: 300, refill: perSecond(50) },
@@ -54,7 +56,7 @@ function prefixOf(options: AddressKeyOptions): number {
   throw new (typeof ipv6Prefix === "number" ? RangeError : TypeError)(expected("ipv6Prefix", "a whole number from 32 to 64", ipv6Prefix));
 }
 
-/** The network of an IPv6 address as RFC 5952 writes it, or the IPv4 address that it carries. */
+/** The network of an IPv6 address in the notation of RFC 5952, or the IPv4 address inside it. */
 function networkOf(text: string, prefix: number): string | undefined {
   const groups = ipv6Groups(text);
   if (groups === undefined) return undefined;
@@ -65,7 +67,7 @@ function networkOf(text: string, prefix: number): string | undefined {
   return `${kept.map((group) => group.toString(16)).join(":").replace(/(?:(?:^|:)0)+$/, "")}::/${prefix}`;
 }
 
-/** The two groups that hold the caller's IPv4 address. */
+/** The two groups that hold the caller's IPv4 address, if it has one. */
 function carriedBy([a, b, c, d, e, f, g, h]: Groups): readonly [number, number] | undefined {
   const zeros = c + d + e === 0;
   if (a + b === 0 && zeros && f === 0xff_ff) return [g, h]; // IPv4-mapped, RFC 4291
@@ -87,7 +89,7 @@ function ipv6Groups(text: string): Groups | undefined {
   return groups.every((group) => HEXADECIMAL.test(group)) ? (groups.map((group) => Number.parseInt(group, 16)) as unknown as Groups) : undefined;
 }
 
-/** An IPv6 address whose end was perhaps dotted, in hexadecimal. */
+/** An IPv6 address with a dotted end (`::ffff:192.0.2.7`) in hexadecimal. Other text is returned unchanged. */
 function withoutDots(text: string): string {
   const end = text.lastIndexOf(":") + 1;
   const bytes = bytesOf(text.slice(end));
@@ -98,7 +100,10 @@ function withoutDots(text: string): string {
 
 type Bytes = readonly [number, number, number, number];
 
-/** The four numbers of an IPv4 address. Programs disagree on what shorter, octal and hexadecimal forms mean. */
+/**
+ * The four numbers of an IPv4 address with four decimal parts. Programs read shorter, octal and hexadecimal forms in
+ * different ways, so these are refused.
+ */
 function bytesOf(text: string): Bytes | undefined {
   const numbers = text.split(".");
   if (numbers.length !== 4 || !numbers.every((number) => DECIMAL.test(number) && Number(number) < 256)) return undefined;

@@ -2,11 +2,11 @@ import { UNIDENTIFIED, type Key, type KeyPart } from "../core/key.js";
 
 /**
  * A key that may be missing. A caller is unidentified when the key is null, undefined, empty, or a tuple with a missing
- * or empty part. A part may be a list, as Node gives a header field that was sent several times; its values are joined
- * by commas.
+ * or empty part. A part may be a list, because Node returns a list for a header field that was sent several times. Its
+ * values are joined by commas.
  *
- * A `string[]` does not compile as a key. Query strings hold such lists, and their sender would choose every part:
- * write `["client", String(value)]`.
+ * A `string[]` does not compile as a key. A query string can hold such a list, and the client would choose every part
+ * of the key. Write `["client", String(value)]`.
  */
 export type MaybeKey = Key | null | undefined | readonly [MaybeKeyPart, ...MaybeKeyPart[]];
 
@@ -14,7 +14,7 @@ export type MaybeKey = Key | null | undefined | readonly [MaybeKeyPart, ...Maybe
 export type MaybeKeyPart = KeyPart | readonly string[] | null | undefined;
 
 /**
- * The key to charge, or {@link UNIDENTIFIED} when it is missing. A key of a wrong type is returned as it is: the
+ * The key to charge, or {@link UNIDENTIFIED} when it is missing. A key of a wrong type is returned unchanged: the
  * limiter throws for it.
  */
 export function callerOf(key: MaybeKey): Key {

@@ -4,29 +4,32 @@ import { processWide } from "../platform.js";
 import type { FieldList } from "./headers/field.js";
 import { stackFields, unionOfFields } from "./headers/stacked-fields.js";
 
-/** What one gate decided about a request, and what the gates before it did. */
+/** The decision of one gate about a request, combined with those of earlier gates. */
 interface Decided {
   readonly gate: object;
   /** The decision that binds. */
   readonly decision: Decision;
-  /** One for each of several charges; null for one. */
+  /** The decisions of several charges, or null for one charge. */
   readonly all: ReadonlyArray<{ readonly decision: Decision }> | null;
-  /** All fields of this gate and of those before it. */
+  /** All header fields of this gate and of earlier gates. */
   readonly fields: FieldList;
-  /** The decision whose numbers the fields with one value show. */
+  /** The decision that the fields with a single value show. */
   readonly shown: Decision;
   readonly earlier: Decided | null;
 }
 
-/** A base class that makes no object: the class built on it adds its private field to a given one. */
+/**
+ * A base class that returns the given object instead of a new one. A subclass then adds its private field to that
+ * object.
+ */
 class Itself {
   constructor(itself: object) {
     return itself;
   }
 }
 
-// The private field costs a tenth of Object.defineProperty. It appears in no list of properties and no log, and no
-// other code can read or set it.
+// A private field costs a tenth of Object.defineProperty. It does not appear in lists of properties or in logs. Other
+// code cannot read or set it.
 function createDecisionField() {
   return class DecidedRequest extends Itself {
     #last: Decided;
@@ -40,12 +43,12 @@ function createDecisionField() {
       return #last in request ? request.#last : null;
     }
 
-    /** For a request that has none. */
+    /** For a request without a decision. */
     static add(request: object, first: Decided): void {
       new DecidedRequest(request, first);
     }
 
-    /** For a request that has one. */
+    /** For a request that already has a decision. */
     static replace(request: object, last: Decided): void {
       (request as DecidedRequest).#last = last;
     }
@@ -53,14 +56,15 @@ function createDecisionField() {
 }
 
 let ofThisCopy: ReturnType<typeof createDecisionField> | undefined;
-// One class for all copies of this package. Importing makes none.
+// All copies of this package share one class. It is made on first use, not at import.
 const decisionField = () => (ofThisCopy ??= processWide("decided", createDecisionField));
 
 /**
- * Remembers what `gate` decided about `request`: `decision` is the one that binds, `all` those of several charges.
- * Returns its `own` fields, put together with those of the gates before it.
+ * Remembers the decision of `gate` about `request`: `decision` is the one that binds, `all` holds those of several
+ * charges. Returns the `own` fields combined with those of earlier gates.
  *
- * A gate that sees a request again begins anew, so that a request never carries more than one decision of each gate.
+ * When a gate gets the same request again, its earlier decision is replaced. A request never has two decisions of one
+ * gate.
  */
 export function rememberDecision(request: unknown, gate: object, all: Decided["all"], decision: Decision, own: FieldList): FieldList {
   if (typeof request !== "object" || request === null) return own;
@@ -73,7 +77,7 @@ export function rememberDecision(request: unknown, gate: object, all: Decided["a
     else field.replace(request, only);
     return own;
   }
-  // Without fields of its own, as in shadow mode, the gate leaves those before it as they are.
+  // A gate without fields, such as one in shadow mode, leaves the earlier fields as they are.
   const keepsEarlier = own.length === 0 || (decision.allowed && earlier.fields.length > 0 && bindsMore(earlier.shown, decision));
   const fields = stackFields(earlier.fields, own, keepsEarlier, !decision.allowed);
   const shown = keepsEarlier ? earlier.shown : decision;
@@ -82,7 +86,7 @@ export function rememberDecision(request: unknown, gate: object, all: Decided["a
 }
 
 function beforeGate(last: Decided, gate: object): Decided | null {
-  // A refused request has its response, so the object is used again.
+  // A refused request already has its response, so its object can be reused.
   if (!last.decision.allowed) return null;
   for (let each: Decided | null = last; each !== null; each = each.earlier) if (each.gate === gate) return each.earlier;
   return last;
@@ -94,12 +98,12 @@ function lastOf(request: object): Decided | null {
 }
 
 /**
- * The decision about a request, by the last of its rate limits: the remaining tokens and the waits, in any handler.
- * Undefined for a request that no limit decided about: it was skipped, refused for lack of a key, or blocked. Throws a
- * TypeError for anything but an object.
+ * Returns the decision about a request by the last rate limit that saw it: the remaining tokens and the waits, in any
+ * handler. Undefined when no limit decided: the request was skipped, blocked, or refused because it has no key. Throws
+ * a TypeError for anything but an object.
  *
- * `request` is the object that the framework gives to `key`: Express's and Fastify's request, Hono's context, the
- * `Request` itself and no copy of it. In shadow mode too.
+ * `request` is the object that the framework passes to `key`: the request of Express and Fastify, or the context of
+ * Hono. For `sluice/web` it is the original `Request`, not a copy. Works in shadow mode too.
  * @example
  * console.log(decisionOf(request)?.remaining);
  */
@@ -108,8 +112,8 @@ export function decisionOf(request: object): Decision | undefined {
 }
 
 /**
- * The decisions about a request, one for each of its rate limits and each of their charges, in their order. Empty when
- * there is none. {@link decisionOf} says what `request` is.
+ * Returns all decisions about a request in their order: one for each rate limit and each of its charges. Empty when no
+ * limit decided. `request` is the same object as for {@link decisionOf}.
  * @example
  * for (const { policy, remaining } of decisionsOf(request)) console.log(policy, remaining);
  */

@@ -26,13 +26,13 @@ import { SKIP, type Verdict } from "./verdict.js";
 import { createVerdicts, type Unpaid } from "./verdicts.js";
 
 /**
- * Decides about a request. Returns the verdict at once when the store and all functions of the options answer at once,
- * otherwise a promise. `"outcome" in result` tells the two apart; `await` takes both. `rest` is what `key`, `policy`,
- * `cost` and `skip` get after the request.
+ * Decides about a request. Returns the verdict at once when the store and all functions of the options answer at once.
+ * Otherwise it returns a promise. `"outcome" in result` is true for a verdict and false for a promise. `await` works
+ * for both. `rest` holds the arguments that `key`, `policy`, `cost` and `skip` get after the request.
  */
 export type Gate<Request, Rest extends readonly unknown[] = []> = (request: Request, rest?: Rest) => Verdict | Promise<Verdict>;
 
-// Placeholder policy of a limiter whose policy is picked per request; never charged.
+// Placeholder for a limiter that gets another policy with each request. Never charged.
 const PICKED = makePolicy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
 
 /**
@@ -71,8 +71,8 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   const charge = charges.length === 1 ? claims(0, consume, verdicts.onUnpaid) : chargeSeveral();
   return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest));
 
-  // A function that makes closures allocates for them on every call, so what few requests need has functions of its
-  // own.
+  // The code that few requests run is in separate functions, because a function that makes a closure allocates for it
+  // on every call.
 
   function gate(request: Request, rest?: Rest, known?: readonly MaybeKey[]): Verdict | Promise<Verdict> {
     return skip === undefined ? charge(request, rest, known) : chargeUnlessSkipped(skip(request, rest), request, rest, known);
@@ -86,7 +86,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
   function consume(request: Request, caller: Key, cost: Cost | undefined, policy: Policy): Verdict | Promise<Verdict> {
     if (hold !== undefined) return onceHeld(request, caller, policy, hold(request, caller, { cost, policy }));
     const decision = limiter.consume(caller, policy === limiter.policy && typeof cost !== "object" ? cost : { cost, policy });
-    // Faster than isPromise here, which is called with too many shapes of objects to be optimized.
+    // Faster than isPromise here: V8 cannot optimize isPromise, because it is called with many shapes of objects.
     return "allowed" in decision
       ? verdicts.onDecision(request, { limiter, caller, policy, decision })
       : onceDecided(request, caller, policy, decision);
@@ -141,7 +141,7 @@ export function createGate<Request, Rest extends readonly unknown[] = []>(
 
 type ChargeRequest<Request, Rest> = (request: Request, rest?: Rest, known?: readonly MaybeKey[]) => Verdict | Promise<Verdict>;
 
-// Browsers send preflights without credentials, so a function that expects a signed-in user fails for them.
+// Browsers send preflights without credentials, so a `key` function that expects a signed-in user throws for them.
 function keyOfPreflight(find: () => MaybeKey | Promise<MaybeKey>): MaybeKey | Promise<MaybeKey> {
   try {
     const key = find();
@@ -151,7 +151,7 @@ function keyOfPreflight(find: () => MaybeKey | Promise<MaybeKey>): MaybeKey | Pr
   }
 }
 
-// The promise of another charge would reject unhandled after a throw.
+// Returns a rejected promise instead of throwing. After a throw, the promise of another charge would reject unhandled.
 function orRejected<T>(find: () => T | Promise<T>): T | Promise<T> {
   try {
     return find();
@@ -160,7 +160,7 @@ function orRejected<T>(find: () => T | Promise<T>): T | Promise<T> {
   }
 }
 
-// Only true skips. Another value that JavaScript takes for true is a mistake, such as a forgotten call or comparison.
+// Only `true` skips. Any other truthy value is a mistake, such as a forgotten call or comparison.
 function isSkip(skipped: unknown): boolean {
   if (skipped && skipped !== true) throw new TypeError(expected("skip()", "true or false", skipped));
   return skipped === true;

@@ -1,6 +1,6 @@
 /**
- * What HTTP says, without a framework: the gate, header styles, and what puts a verdict on a response. For authors of
- * adapters, and for header styles other than the default.
+ * The HTTP side of rate limiting without a framework: the gate, the header styles, and functions that put a verdict on
+ * a response. For authors of adapters, and for header styles other than the default.
  * @module sluice/http
  */
 export { type MaybeKey, type MaybeKeyPart } from "./caller.js";

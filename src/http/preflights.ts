@@ -10,12 +10,12 @@ import type { RequestReader } from "./reader.js";
 const DEFAULT: LimitOptions = { capacity: 100, refill: perSecond(100) };
 
 /**
- * The CORS preflights of one gate. Plain ones draw on one bucket, because no caller can be named for them (law L18).
+ * The CORS preflights of one gate. Plain preflights share one bucket, because they do not identify a caller (law L18).
  */
 export interface Preflights<Request> {
   /** Whether the request is a preflight as browsers send it: without credentials and without a body. */
   isPlain(request: Request): boolean;
-  /** Takes a token for a plain preflight. False, with one process warning, when none is left. */
+  /** Takes a token for a plain preflight. Returns false when no token is left, and warns once in the process. */
   take(): boolean;
 }
 

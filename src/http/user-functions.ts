@@ -4,8 +4,8 @@ import { textOf, warnOnce } from "../warnings/warnings.js";
 import { isPromise } from "./is-promise.js";
 
 /**
- * A function of the options as the gate calls it: it throws and rejects with Errors only, and its promise settles
- * within `timeoutMs`. Frameworks take some thrown values, such as undefined or "route", for "no error" (law L17).
+ * Returns a function of the options as the gate calls it. It throws and rejects with Errors only, and its promise
+ * settles within `timeoutMs`. Frameworks treat some thrown values, such as undefined or "route", as success (law L17).
  */
 export function contain<Input, T, Rest extends readonly unknown[] = []>(
   name: string,
@@ -14,7 +14,7 @@ export function contain<Input, T, Rest extends readonly unknown[] = []>(
 ): (input: Input, rest?: Rest) => T | Promise<T> {
   return (input, rest) => {
     try {
-      // A spread costs time, and most frameworks have nothing to spread.
+      // A spread costs time, and most frameworks pass no other arguments.
       const result = rest === undefined ? (fn as unknown as (input: Input) => T | Promise<T>)(input) : fn(input, ...rest);
       return isPromise(result) ? settleWithin(name, result, timeoutMs) : result;
     } catch (error) {
@@ -24,8 +24,8 @@ export function contain<Input, T, Rest extends readonly unknown[] = []>(
 }
 
 /**
- * What `use` makes of the result of `fn`, or what `instead` returns when either fails or `fn` takes longer than
- * `timeoutMs`. Reports a failure.
+ * Returns the result of `use`, which gets the result of `fn`. Returns the result of `instead` when `fn` or `use` fails,
+ * or `fn` takes longer than `timeoutMs`. A failure is reported.
  */
 export function useOrElse<T>(name: string, fn: () => unknown, timeoutMs: number, use: (result: unknown) => T, instead: () => T): T | Promise<T> {
   const fail = (error: unknown): T => {
@@ -41,15 +41,16 @@ export function useOrElse<T>(name: string, fn: () => unknown, timeoutMs: number,
 }
 
 /**
- * Settles as `promise` does, or rejects after `timeoutMs`. Always rejects with an Error, which says in `task` what was
- * expected.
+ * Settles as `promise` does, or rejects after `timeoutMs`. It always rejects with an Error. `task` completes the
+ * message "Expected … to".
  */
 export function settleWithin<T>(name: string, promise: Promise<T>, timeoutMs: number, task = "settle"): Promise<T> {
   return new Promise((resolve, reject) => {
     const expire = (): void => {
       reject(new SluiceError("ERR_FUNCTION_TIMEOUT", `Expected \`${name}\` to ${task} within ${timeoutMs} ms, got nothing. Raise \`functionTimeoutMs\` if it needs longer`));
     };
-    // After a blocked event loop the result may have arrived already, so the loop gets one more turn.
+    // If the event loop was blocked, the result may have arrived already. So the promise gets one more turn of the
+    // loop.
     let timer: unknown = timeoutMs === Infinity ? undefined : unrefTimer(() => (timer = unrefTimer(expire, 0)), timeoutMs);
     const stop = (): void => clearTimeout(timer as number);
     Promise.resolve(promise).then(
@@ -59,7 +60,7 @@ export function settleWithin<T>(name: string, promise: Promise<T>, timeoutMs: nu
   });
 }
 
-/** `error` itself if it is an Error, or else an Error that says what `thrower` threw. */
+/** Returns `error` if it is an Error. Otherwise returns an Error that names `thrower` and the thrown value. */
 export function asError(error: unknown, thrower = "rateLimit"): Error {
   let got = "a value that cannot be read"; // such as a revoked proxy
   try {
@@ -70,8 +71,8 @@ export function asError(error: unknown, thrower = "rateLimit"): Error {
 }
 
 /**
- * Runs a function on which no response depends, and resolves to its result. Reports a failure and resolves to
- * undefined.
+ * Runs a function that does not affect the response, and resolves to its result. A failure is reported, and the result
+ * is undefined.
  */
 export async function runAside<T>(name: string, fn: () => T | Promise<T>): Promise<T | undefined> {
   try {
@@ -82,14 +83,14 @@ export async function runAside<T>(name: string, fn: () => T | Promise<T>): Promi
   }
 }
 
-/** Warns that `name` failed, once in the process. Its errors change no response. */
+/** Warns that `name` failed, once in the process. Later failures are dropped. */
 export function reportFailure(name: string, error: unknown): void {
   warnOnce("SLUICE_FUNCTION_FAILED", `\`${name}\` failed. The request goes on without it. This error and all later ones are dropped`, textOf(error));
 }
 
 function unrefTimer(then: () => void, ms: number): unknown {
   const timer: unknown = setTimeout(then, Math.min(ms, 2 ** 31 - 1));
-  // A number in browsers, an object elsewhere.
+  // Timers are numbers in browsers and objects elsewhere.
   (timer as { unref?(): void }).unref?.();
   return timer;
 }

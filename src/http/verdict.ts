@@ -1,7 +1,7 @@
 import type { Decision } from "../core/decision.js";
 import type { FieldList } from "./headers/field.js";
 
-/** What an adapter does with a request. Tell the three apart by `outcome`. */
+/** The decision in a form for adapters: skip, pass or refuse. `outcome` distinguishes the three. */
 export type Verdict = Skip | Pass | Refuse;
 
 /** Not limited: call the handler and add nothing. */
@@ -12,7 +12,7 @@ export interface Skip {
 /** The only {@link Skip}. */
 export const SKIP: Skip = { outcome: "skip" };
 
-/** Allowed: call the handler and put these header fields on its response, also on an error. */
+/** Allowed: call the handler and put these header fields on its response, even if the response is an error. */
 export interface Pass {
   readonly outcome: "pass";
   /** The header fields to set, names in lower case. */
@@ -21,8 +21,8 @@ export interface Pass {
   readonly expose: readonly string[];
   readonly decision: Decision;
   /**
-   * Call it once with how the request ended, also when the client disconnected. Resolves when the refund is done and
-   * never rejects. Null without `refundWhen`.
+   * Call it once, with the outcome of the request, even if the client disconnected. Its promise resolves when the
+   * refund is done, and never rejects. Null without `refundWhen`.
    */
   readonly settle: ((outcome: Outcome) => void | Promise<void>) | null;
 }
@@ -35,7 +35,9 @@ export interface Refuse {
   readonly fields: FieldList;
   /** Names to append to `Access-Control-Expose-Headers`. Empty unless the request has an `Origin`. */
   readonly expose: readonly string[];
-  /** Text of the `content-type` in `fields`, never empty. Leave it out of the response to a HEAD request. */
+  /**
+   * The text of the body, never empty. `fields` holds its `content-type`. Send no body in response to a HEAD request.
+   */
   readonly body: string;
   /** Null when the request was refused without a decision: it has no key, or its caller is blocked. */
   readonly decision: Decision | null;
@@ -45,13 +47,15 @@ export interface Refuse {
 
 /** The `respond` option for one refused request. */
 export interface Responder {
-  /** Calls the option with the refusal and `args`: what the framework gives a handler. May throw or reject. */
+  /**
+   * Calls the option with the refusal and `args`, the arguments of the framework's handlers. It may throw or reject.
+   */
   call(...args: readonly unknown[]): unknown;
-  /** Milliseconds after which it counts as failed. */
+  /** The time limit of the option, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** How a request ended, as far as the server can tell. */
+/** How a request ended, as the server saw it. */
 export interface Outcome {
   /** The status that was sent. After a disconnection, the status that was set by then: on Node 200 if none was. */
   readonly status: number;

@@ -16,7 +16,7 @@ import { createRefusals } from "./refusal/refusal.js";
 import { runAside } from "./user-functions.js";
 import { SKIP, type Outcome, type Pass, type Verdict } from "./verdict.js";
 
-/** A decision about a request, and what it is about. */
+/** A decision about a request, with its limiter, key and policy. */
 export interface Judged {
   readonly caller: Key;
   readonly policy: Policy;
@@ -24,10 +24,10 @@ export interface Judged {
   readonly decision: Decision;
 }
 
-/** Why a request was not charged. */
+/** The reason why a request was not charged. */
 export type Unpaid = "skip" | "unidentified" | "blocked" | "disconnected";
 
-/** Turns what is known of a request into a verdict. */
+/** Turns decisions about a request into a verdict. */
 export interface Verdicts<Request> {
   /** Throws a RangeError for a policy with numbers that the header fields cannot express. */
   checkPolicy(policy: Policy): void;
@@ -35,7 +35,10 @@ export interface Verdicts<Request> {
   checkIdentity(caller: Key): void;
   /** The verdict on a request with one charge. */
   onDecision(request: Request, judged: Judged): Verdict | Promise<Verdict>;
-  /** The one verdict on a request with several charges, by the decision that binds. At least one. */
+  /**
+   * Returns the one verdict on a request with several charges, by the decision that binds. `judged` has at least one
+   * entry.
+   */
   onDecisions(request: Request, judged: readonly Judged[]): Verdict | Promise<Verdict>;
   /** The verdict on a request that was not charged. */
   onUnpaid(request: Request, why: Unpaid): Verdict | Promise<Verdict>;
@@ -73,7 +76,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     },
   };
 
-  // `all` is null for one charge: a request allocates as little as it can.
+  // `all` is null for one charge, which saves an allocation per request.
   function verdictBy(request: Request, binding: Judged, all: readonly Judged[] | null, own: FieldList): Verdict | Promise<Verdict> {
     const { decision } = binding;
     const fields = rememberDecision(request, writer, all, decision, own);
@@ -81,7 +84,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     const verdict = decision.allowed
       ? pass(decision, fields, crossOrigin, refundWhen === undefined ? null : settler(request, all ?? [binding]))
       : refusals.forDecision({ request, crossOrigin }, all ?? [binding], decision, fields);
-    // After the verdict, which it must not change.
+    // This runs after the verdict is made, because it must not change the verdict.
     if (onDecision !== undefined) tell(decision, request);
     return verdict;
   }
@@ -90,7 +93,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     checkRequest(request, caller, policy.name);
     checkAddress(request, caller, policy.name);
     if (decision.reason === "limited") checkIdentity(caller, true);
-    // In shadow mode clients must not adapt to numbers that are not enforced.
+    // In shadow mode there are no fields: clients must not adapt to numbers that are not enforced.
     return shadow ? NONE : writer.write(policy, decision, caller === UNIDENTIFIED ? undefined : partitionKey?.(caller));
   }
 
@@ -98,7 +101,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     return { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, settle: onOutcome };
   }
 
-  // Only a partition key tells two items of one name apart. The fields with one value are those of `binding`.
+  // Only a partition key makes two items of one name distinct. The fields with a single value are those of `binding`.
   function strictestOfEachName(judged: readonly Judged[], binding: Judged): Iterable<Judged> {
     if (partitionKey !== undefined) return judged;
     const byName = new Map([[binding.policy.name, binding]]);
@@ -106,7 +109,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     return byName.values();
   }
 
-  // By themselves: a function that makes closures allocates for them on every call.
+  // A separate function, because a function that makes a closure allocates for it on every call.
   function settler(request: Request, judged: readonly Judged[]): (outcome: Outcome) => Promise<void> {
     return async (outcome) => {
       if ((await runAside("refundWhen", () => refundWhen?.(outcome, request))) === true) await Promise.all(judged.map(refund));
@@ -122,7 +125,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
   }
 }
 
-// The limiter refunds a decision once. An error here has no request left to fail, so the tokens stay spent.
+// The limiter refunds each decision only once. The response is already sent, so after an error the tokens stay spent.
 async function refund({ limiter, caller, policy, decision }: Judged): Promise<void> {
   try {
     await limiter.refund(caller, decision, { policy });
@@ -135,7 +138,7 @@ function strictestOf(a: Judged, b: Judged): Judged {
   return bindsMore(enforced(b), enforced(a)) ? b : a;
 }
 
-// In shadow mode, what would have been decided.
+// In shadow mode, the decision that would have been enforced.
 function enforced({ decision }: Judged): Decision {
   return (decision.allowed && decision.shadow) || decision;
 }

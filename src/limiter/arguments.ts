@@ -4,14 +4,17 @@ import type { Costs } from "../core/limit.js";
 import { isPolicy, type Policy } from "../core/policy.js";
 import type { Store, StoreMethods } from "../port/store.js";
 
-/** One request's own cost and policy. */
+/** The cost and the policy of one request. */
 export interface ConsumeOptions {
   /**
-   * Whole tokens of every limit, or of each limit by its name, such as `{ tokens: 2_000 }`. A limit that is left out
-   * costs its own `cost`, which is 1 by default.
+   * The tokens to take: a whole number for every limit, or an object with the names of limits, such as
+   * `{ tokens: 2_000 }`. A limit that is not in the object takes its `cost` option, which is 1 by default.
    */
   readonly cost?: Cost | undefined;
-  /** Other numbers for this request, such as a tier's; made by {@link definePolicy}. Default: the limiter's policy. */
+  /**
+   * The policy of this request, made by {@link definePolicy}, such as the one of the caller's tier. Default: the
+   * limiter's policy.
+   */
   readonly policy?: Policy | undefined;
 }
 
@@ -20,13 +23,18 @@ export type ConsumeArgument = number | ConsumeOptions | undefined;
 
 const CONSUME_OPTIONS = ["cost", "policy"];
 
-/** The cost in `asked` under `policy`, by default the policy's own. Throws what {@link parseCost} throws. */
+/**
+ * Returns the cost in `asked` under `policy`. Default: the cost of the policy's limits. Throws the errors of
+ * {@link parseCost}.
+ */
 export function costOf(asked: ConsumeArgument, policy: Policy): Costs {
   if (typeof asked === "object" && INHERITED.cost !== undefined && !Object.hasOwn(asked, "cost")) return policy.ownCosts;
   return parseCost(policy, typeof asked === "object" ? asked.cost : asked);
 }
 
-/** The policy in `asked`, or else the limiter's. Throws a TypeError for one that definePolicy did not make. */
+/**
+ * Returns the policy in `asked`, or else the limiter's. Throws a TypeError for a policy that definePolicy did not make.
+ */
 export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy {
   if (typeof asked !== "object") return fallback;
   if (asked === null) throw new TypeError(expected("cost", "a number, or an object with `cost` or `policy`", asked));
@@ -37,11 +45,14 @@ export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy {
   return policy;
 }
 
-// What every object inherits: nothing, unless an attacker added it to `Object.prototype`. Only then is `asked`
-// searched.
+// Has the members that every object inherits: none, unless an attacker added one to `Object.prototype`. Only in that
+// case is `asked` searched.
 const INHERITED: ConsumeOptions = {};
 
-/** Runs `make`. Over an asynchronous store the limiter rejects where it would throw over a synchronous one. */
+/**
+ * Calls `make`. When `make` throws, a limiter over an asynchronous store returns a rejected promise, and one over a
+ * synchronous store throws.
+ */
 export function throwOrReject<T>(store: { readonly sync: boolean }, make: () => T | Promise<T>): T | Promise<T> {
   if (store.sync) return make();
   try {
@@ -51,7 +62,7 @@ export function throwOrReject<T>(store: { readonly sync: boolean }, make: () => 
   }
 }
 
-/** An optional method of the store. Throws a TypeError when the store lacks it. */
+/** Returns an optional method of the store. Throws a TypeError when the store lacks it. */
 export function requireMethod<M extends "peek" | "adjust" | "block" | "reset">(store: Store, name: M): NonNullable<StoreMethods<boolean>[M]> {
   const method = store[name];
   if (method === undefined) throw new TypeError(`Expected the store to have \`${name}\`, got one without it`);

@@ -11,33 +11,34 @@ import { internalsOf } from "./internals.js";
 import type { Limiter } from "./limiter.js";
 import { tookNothing } from "./refund.js";
 
-/** What one limiter is asked. */
+/** One charge of a limiter, checked and copied. */
 export interface LimiterCharge {
   readonly limiter: Limiter;
   readonly key: Key;
   readonly policy: Policy;
   readonly cost: Costs;
-  /** What its `consume` is asked. */
+  /** The cost and the policy, as in `consume`. */
   readonly asked: ConsumeOptions;
-  /** The key as the store knows it. */
+  /** The key, encoded for the store. */
   readonly encoded: string;
 }
 
-/** What `limiter` is asked. */
+/** Checks the arguments of `consume` and returns the charge on `limiter`. */
 export function chargeOf(limiter: Limiter, key: Key, asked: ConsumeArgument): LimiterCharge {
   const policy = policyOf(asked, limiter.policy);
   const encoded = encodeKey(key);
   const cost = costOf(asked, policy);
-  // Copies: the caller may change its key or cost before the charge is made. UNIDENTIFIED is known by itself.
+  // These are copies, because the caller may change its key or cost before the charge is made. UNIDENTIFIED is compared
+  // by identity, so it is not copied.
   const byName = typeof cost === "number" ? cost : Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i)]));
   return { limiter, key: typeof key === "string" || key === UNIDENTIFIED ? key : [...key], policy, cost, asked: { cost: byName, policy }, encoded };
 }
 
 /**
- * Charges a group: all of it or none. When the store fails, each limiter decides as its `onStoreError` says.
+ * Makes all charges of a group, or none. When the store fails, each limiter decides by its `onStoreError`.
  *
- * One call is made for all. Over an asynchronous store it has the timeout and the circuit breaker of the limiter with
- * the shortest timeout.
+ * The group is one call to the store. Over an asynchronous store, the call uses the timeout and the circuit breaker of
+ * the limiter with the shortest timeout.
  */
 export function chargeGroup(group: readonly LimiterCharge[]): readonly Decision[] | Promise<readonly Decision[]> {
   const [{ limiter, key, asked }] = group as [LimiterCharge];
@@ -46,14 +47,14 @@ export function chargeGroup(group: readonly LimiterCharge[]): readonly Decision[
   const guards = group.map((each) => internalsOf(each.limiter).guarded);
   const buckets = group.map(({ policy, encoded }) => bucketId(policy, encoded));
   const send = (): readonly Decision[] | Promise<readonly Decision[]> => chargeTogether(store, group);
-  // Over a synchronous store one in another, so that the circuit breaker of each limiter learns the outcome.
+  // Over a synchronous store the calls are nested, because the circuit breaker of each limiter must see the outcome.
   const call = store.sync
     ? guards.reduce((next, guarded) => () => guarded.call(buckets, next), send)
     : () => guards.reduce((a, b) => (b.timeoutMs < a.timeoutMs ? b : a)).call(buckets, send);
   const sentAt = monotonicClock();
   const learn = (decisions: readonly Decision[]): readonly Decision[] => {
     if (!store.sync) decisions.forEach((decision, i) => guards[i]?.learnTime(decision, sentAt));
-    // When one refuses, nothing was taken, and the other decisions must not be refunded.
+    // When one limit refuses, nothing was taken, so the other decisions must not be refunded.
     if (!isAllowed(decisions)) decisions.forEach(tookNothing);
     return decisions;
   };
@@ -61,7 +62,7 @@ export function chargeGroup(group: readonly LimiterCharge[]): readonly Decision[
   return thenOne(decided, (decisions) => report(group, decisions, store.sync ? undefined : monotonicClock() - sentAt));
 }
 
-/** What their store is asked to take. */
+/** The charges in the form of the store. */
 export function storeCharges(group: readonly LimiterCharge[]): readonly Charge[] {
   return group.map(({ policy, encoded, cost }) => ({ policy, key: encoded, cost }));
 }
@@ -76,7 +77,8 @@ function chargeTogether(store: Store, group: readonly LimiterCharge[]): readonly
 }
 
 /**
- * Each limiter decides by itself. When one refuses, the others get back what this process took in the store's place.
+ * Each limiter decides without the store. When one refuses, the tokens that the others took in this process are
+ * refunded.
  */
 function decideWithout(group: readonly LimiterCharge[], error: unknown): readonly Decision[] {
   const guards = group.map(({ limiter }) => internalsOf(limiter).guarded);
@@ -85,7 +87,7 @@ function decideWithout(group: readonly LimiterCharge[], error: unknown): readonl
   return decisions;
 }
 
-// A limiter that would have allowed has decided nothing when another refused.
+// A decision that would have allowed is not reported when another limiter refused.
 function report(group: readonly LimiterCharge[], decisions: readonly Decision[], durationMs?: number): readonly Decision[] {
   const all = isAllowed(decisions);
   decisions.forEach((decision, i) => {
@@ -96,7 +98,7 @@ function report(group: readonly LimiterCharge[], decisions: readonly Decision[],
   return decisions;
 }
 
-/** Whether all of them are. */
+/** Whether all decisions are allowed. */
 export function isAllowed(decisions: readonly Decision[]): boolean {
   return decisions.every(({ allowed }) => allowed);
 }
@@ -110,12 +112,12 @@ function orElse<T>(make: () => T | Promise<T>, instead: (error: unknown) => T): 
   }
 }
 
-/** Calls `next` with `value`: at once unless it is a promise. */
+/** Calls `next` with `value`: synchronously, unless `value` is a promise. */
 export function thenOne<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Calls `next` with all values: at once unless one is a promise. */
+/** Calls `next` with all values: synchronously, unless one is a promise. */
 export function thenAll<T, R>(values: ReadonlyArray<T | Promise<T>>, next: (values: readonly T[]) => R | Promise<R>): R | Promise<R> {
   return values.some((value) => value instanceof Promise) ? Promise.all(values).then(next) : next(values as readonly T[]);
 }

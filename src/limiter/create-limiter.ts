@@ -16,11 +16,11 @@ import { createBlock, createDebit } from "./fines.js";
 import { createRefund, tookNothing } from "./refund.js";
 
 /**
- * Makes a limiter, which you ask before you do work for a caller.
+ * Makes a limiter. Call its `consume` before you do work for a caller.
  *
- * Throws a TypeError or RangeError that names the wrong option. Throws a RangeError for a second limiter on one store
- * that uses a policy name with other numbers: their callers would share buckets that mean different things. Each store
- * remembers the numbers of the last 1,000 names for this.
+ * Throws a TypeError or RangeError that names the wrong option. Throws a RangeError when two limiters on one store use
+ * one policy name with different numbers. Their callers would share buckets, and the limits would disagree. For this
+ * check, each store remembers the numbers of the last 1,000 names.
  * @example
  * const limiter = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perSecond(5) } });
  * const decision = limiter.consume(["user", "42"]);
@@ -66,17 +66,17 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
       }),
   };
   attachInternals(limiter, internals);
-  // `S` says in the type what `store.sync` says in the value.
+  // `S` has the type of `store.sync`, and the type checker cannot see that.
   return limiter as Limiter<S>;
 }
 
-/** The store of a limiter that is given none. */
+/** The store of a limiter without the option `store`. */
 export function defaultStore(clock: Clock | undefined): MemoryStore {
   return new MemoryStore({ clock });
 }
 
 function createConsume({ policy: own, store, guarded, shadow, observer }: Internals, limiterOf: () => Limiter) {
-  // Our memory store itself: one call less on the shortest path.
+  // Calls our memory store directly, which saves one call per decision.
   const decider = store instanceof MemoryStore ? store : guarded;
 
   return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
@@ -89,7 +89,7 @@ function createConsume({ policy: own, store, guarded, shadow, observer }: Intern
     return listens || shadow ? finish(decided, listens, sentAt) : decided;
   };
 
-  // By itself: a function that makes closures allocates for them on every call.
+  // A separate function, because a function that makes a closure allocates for it on every call.
   function finish(decided: Decision | Promise<Decision>, listens: boolean, sentAt: number): Decision | Promise<Decision> {
     const report = (taken: Decision, durationMs?: number): Decision => {
       const decision = shadow ? inShadow(taken) : taken;
@@ -112,16 +112,16 @@ function createPeek({ policy: own, store, guarded, shadow }: Internals): Limiter
     });
 }
 
-/** The decision as a limiter with `shadow: true` returns it: a refusal becomes allowed and carries the refusal. */
+/** Returns the decision of a limiter with `shadow: true`: a refusal becomes allowed and carries the refusal. */
 function inShadow(decision: Decision): Decision {
   if (decision.allowed) return decision;
   return tookNothing({ ...decision, allowed: true, reason: null, retryAfterMs: 0, shadow: decision });
 }
 
-// A store with more policy names was warned of, and the oldest claims are forgotten.
+// Beyond 1,000 names the oldest is forgotten. A warning has been given by then.
 const MOST_CLAIMS = 1_000;
 
-/** Refuses two policies of one name with different numbers on one store. */
+/** Throws for two policies of one name with different numbers on one store. */
 function claim(store: Store, policy: Policy): void {
   const claims = processWide("claims", () => new WeakMap<Store, Map<string, Policy>>());
   const byName = claims.get(store) ?? new Map<string, Policy>();

@@ -7,7 +7,7 @@ import { policyOf, requireMethod, throwOrReject } from "./arguments.js";
 import type { Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";
 
-/** `debit` of a limiter. */
+/** Makes the method `debit` of a limiter. */
 export function createDebit({ store, policy: own, guarded }: Internals): Limiter["debit"] {
   return (key, tokens, asked) =>
     throwOrReject(store, () => {
@@ -24,7 +24,7 @@ export function createDebit({ store, policy: own, guarded }: Internals): Limiter
     });
 }
 
-/** `block` of a limiter. */
+/** Makes the method `block` of a limiter. */
 export function createBlock({ store, policy: own, guarded }: Internals): Limiter["block"] {
   return (key, forMs, asked) =>
     throwOrReject(store, () => {

@@ -7,20 +7,20 @@ import type { GuardedStore, Store, SyncStore } from "../port/store.js";
 import type { Observer } from "./events.js";
 import type { Limiter } from "./limiter.js";
 
-/** What a limiter consists of, for the features of this package that are built on limiters. */
+/** The parts of a limiter, for the features of this package that are built on limiters. */
 export interface Internals {
-  /** The limiter's own policy. */
+  /** The limiter's policy. */
   readonly policy: Policy;
   readonly store: Store;
-  /** The store with its guard, or as it is when it has none. */
+  /** The store with its guard, or without one when the store has none. */
   readonly guarded: GuardedStore;
-  /** Whether the limiter refuses nothing. */
+  /** True when the limiter refuses nothing. */
   readonly shadow: boolean;
-  /** Sees the limiter's decisions; null when it has no observer. */
+  /** Receives the limiter's decisions. Null without the option `observe`. */
   readonly observer: Observer | null;
 }
 
-/** A brand rather than a WeakMap, so that another copy of this package finds them too. */
+/** A brand rather than a WeakMap, because another copy of this package must find the internals too. */
 const brand = (): symbol => Symbol.for("sluice.limiter");
 
 /** Attaches the internals to a limiter that was just made. */
@@ -28,7 +28,7 @@ export function attachInternals(limiter: Limiter, internals: Internals): void {
   Object.defineProperty(limiter, brand(), { value: internals });
 }
 
-/** The internals of a limiter. Throws a TypeError for an object that createLimiter did not make. */
+/** Returns the internals of a limiter. Throws a TypeError for an object that createLimiter did not make. */
 export function internalsOf(limiter: Limiter): Internals {
   const internals = found(limiter);
   if (internals === undefined) throw new TypeError(expected("limiter", "made by createLimiter", limiter));
@@ -36,7 +36,7 @@ export function internalsOf(limiter: Limiter): Internals {
 }
 
 /**
- * The longest time in milliseconds that a call to the limiter's store may take. Infinity for an object that
+ * Returns the longest time in milliseconds that a call to the limiter's store may take. Infinity for an object that
  * createLimiter did not make.
  */
 export function storeTimeoutOf(limiter: Limiter): number {
@@ -52,9 +52,7 @@ function found(limiter: Limiter): Internals | undefined {
   return (Object(limiter) as Record<symbol, Internals>)[brand()];
 }
 
-/**
- * What stands for the guard of a store without one: the store answers at once, and what it throws reaches the caller.
- */
+/** Replaces the guard for a store without one. The store answers at once, and its errors reach the caller. */
 export function unguarded(store: SyncStore, timeoutMs: number): GuardedStore {
   return {
     timeoutMs,
@@ -64,7 +62,7 @@ export function unguarded(store: SyncStore, timeoutMs: number): GuardedStore {
     decideWithout(_policy, _key, _cost, error) {
       throw error;
     },
-    // No decision was made in the store's place.
+    // There is no local decision to find.
     localChargeOf: none,
     refundLocally: none,
     learnTime: none,

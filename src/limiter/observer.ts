@@ -4,11 +4,11 @@ import { textOf, warnOnce } from "../warnings/warnings.js";
 import type { LimiterEvent, Observer } from "./events.js";
 
 /**
- * Makes an observer for the option `observe`, which reports decisions and outages to `listener` and on the channels
- * `sluice:decision` and `sluice:store` of `node:diagnostics_channel`. Without a listener it serves the channels alone.
+ * Makes an observer for the option `observe`. It reports decisions and outages to `listener`, and on the channels
+ * `sluice:decision` and `sluice:store` of `node:diagnostics_channel`. Without a listener it uses the channels only.
  *
- * An event never holds a key. The listener is not waited for. What it throws, or rejects with, is dropped with one
- * warning, `SLUICE_OBSERVER_FAILED`. Throws a TypeError for a listener that is not a function.
+ * An event never contains a key. Decisions do not wait for the listener. When the listener throws or rejects, the error
+ * is dropped with one warning, `SLUICE_OBSERVER_FAILED`. Throws a TypeError for a listener that is not a function.
  * @example
  * const observe = createObserver((event) => console.log(event.type, event.policy));
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, observe });
@@ -38,7 +38,7 @@ export function createObserver(listener?: (event: LimiterEvent) => void): Observ
     if (channel?.hasSubscribers === true) channel.publish(event);
     try {
       const returned = listener?.(event) as PromiseLike<unknown> | null | undefined;
-      // An asynchronous listener: an unhandled rejection would end the process.
+      // An unhandled rejection of an asynchronous listener would end the process.
       if (typeof returned?.then === "function") returned.then(undefined, listenerFailed);
     } catch (error) {
       listenerFailed(error);

@@ -6,21 +6,21 @@ import type { Store } from "../port/store.js";
 import type { MemoryStore } from "../stores/memory/memory.js";
 import type { Observer } from "./events.js";
 
-/** What a limiter is made of. */
+/** The options of {@link createLimiter}. */
 export interface LimiterOptions<S extends Store = MemoryStore> extends FailureOptions {
-  /** The limits that each key must satisfy. */
+  /** The limits of each key, such as `{ name: "interactive", capacity: 30, refill: perSecond(5) }`. */
   readonly policy: PolicyOptions | Policy;
-  /** Where the buckets live. Default: a {@link MemoryStore} of the limiter's own. */
+  /** The store that keeps the buckets. Default: a new {@link MemoryStore} for this limiter. */
   readonly store?: S | undefined;
   /**
-   * The clock of the default store, and of local decisions in place of a store that reads its server's clock. Any other
-   * store brings its own. Default: {@link monotonicClock}.
+   * The clock in milliseconds. The default store uses it, and so do local decisions in place of a store that reads its
+   * server's clock. A limiter over any other store uses the clock of that store. Default: {@link monotonicClock}.
    */
   readonly clock?: Clock | undefined;
-  /** True to decide, count and report, but refuse nothing: see `decision.shadow`. Default false. */
+  /** True: decide, count and report, but refuse nothing. See `decision.shadow`. Default: false. */
   readonly shadow?: boolean | undefined;
   /**
-   * Sees every decision, and every change of the store between available and unavailable:
+   * Receives every decision, and every change of the store between available and unavailable:
    * `createObserver((event) => …)`.
    */
   readonly observe?: Observer | undefined;
@@ -32,14 +32,14 @@ export const LIMITER_OPTIONS = [
 ] as const satisfies readonly (keyof LimiterOptions)[];
 
 /**
- * The failure options with their defaults. Throws a RangeError or TypeError that names the wrong one, also over a store
- * that cannot fail.
+ * Returns the failure options with their defaults. Throws a RangeError or TypeError that names the wrong option, even
+ * over a store that cannot fail.
  */
 export function failureSettingsOf(options: FailureOptions): FailureSettings {
   const { onStoreError = "local", processes, storeTimeoutMs = 100, breaker = {} } = options;
   let { localShare = 0.5 } = options;
   if (processes !== undefined) {
-    // In millionths, rounded down: all shares together are at most 1.
+    // In millionths, rounded down, so the shares of all processes add up to at most 1.
     localShare = Math.floor(1e6 / positiveInteger("processes", processes)) / 1e6;
   }
   if (!["local", "allow", "unavailable"].includes(onStoreError)) {

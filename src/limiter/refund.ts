@@ -11,7 +11,7 @@ import { policyOf, requireMethod, throwOrReject } from "./arguments.js";
 import type { Internals } from "./internals.js";
 import type { Limiter } from "./limiter.js";
 
-// Decisions with nothing to give back: they took nothing, or were refunded.
+// Decisions with nothing to refund: they took nothing, or were refunded.
 const settled = (): WeakSet<Decision> => processWide("settled", () => new WeakSet<Decision>());
 
 /** Marks a decision that took nothing. */
@@ -20,7 +20,7 @@ export function tookNothing(decision: Decision): Decision {
   return decision;
 }
 
-/** `refund` of a limiter. */
+/** Makes the method `refund` of a limiter. */
 export function createRefund({ store, policy: own, guarded }: Internals): Limiter["refund"] {
   return (key, what, asked) =>
     throwOrReject(store, () => {
@@ -41,17 +41,17 @@ export function createRefund({ store, policy: own, guarded }: Internals): Limite
       if (what.degraded) return guarded.refundLocally(what, encoded);
       const tokens = refundable(what, policy, costs, guarded.ageOf(what));
       if (tokens === 0) return;
-      // A call that failed otherwise may have been carried out, so only this one may be repeated.
+      // After any other failure the store may have made the refund, so only this one may be repeated.
       return guarded.call(buckets, () => giveBack(store, policy, encoded, tokens), () => void settled().delete(what));
     });
 }
 
-// A limit may have any name, `allowed` too.
+// `what` may also be costs by name, and a limit may have the name `allowed`.
 function isDecisionLike(what: Decision | Cost): what is Decision {
   return typeof (Object(what) as Partial<Decision>).allowed === "boolean";
 }
 
-/** Gives tokens back at `store`. */
+/** Returns tokens to `store`. */
 function giveBack(store: Store, policy: Policy, key: string, tokens: Costs): void | Promise<void> {
   const done = requireMethod(store, "adjust").call(store, policy, key, mapCosts(policy, tokens, (each) => 0 - each));
   if (done instanceof Promise) return done.then(() => undefined);

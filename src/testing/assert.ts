@@ -1,9 +1,9 @@
-// The suites bring their own assertions, so that they run under any test runner.
+// The suites have these assertions because they must run under any test runner.
 
-/** A failed assertion of a suite. The message says what was expected and what came. */
+/** A failed assertion of a suite. The message has the expected and the actual value. */
 export class AssertionError extends Error {
   override readonly name = "AssertionError";
-  /** The mistake that explains this failure, if the assertion knows one. */
+  /** The mistake that explains this failure, if the assertion can name one. */
   declare readonly likelyCause?: string;
 
   constructor(message: string, { likelyCause, ...options }: ErrorOptions & { readonly likelyCause?: string | undefined } = {}) {
@@ -33,7 +33,8 @@ export async function eventually(holds: () => boolean, what: string, deadlineMs:
 }
 
 /**
- * Runs one case. Every failure states what was expected, what came and the likely cause: the assertion's or the case's.
+ * Runs one case. Every failure has the expected value, the actual value, and the likely cause: the assertion's or the
+ * case's.
  */
 export async function explainFailure(likelyCause: string, run: () => Promise<void>): Promise<void> {
   try {

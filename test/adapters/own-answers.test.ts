@@ -332,7 +332,7 @@ describe("Node", () => {
 
 test.each([
   ["express", () => forExpress.rateLimit({ ...limits(), respond: "no" as never }), "Expected `respond` to be a function, got \"no\""],
-  ["web", () => forWeb.rateLimit({ ...limits(), respond: () => new Response(), body: () => ({}) }), "Expected `body` or `respond`, got both. `respond` sends a body of its own, so leave out `body`"],
+  ["web", () => forWeb.rateLimit({ ...limits(), respond: () => new Response(), body: () => ({}) }), "Expected `body` or `respond`, got both. `respond` sends the whole response, so leave out `body`"],
 ])("a wrong option is refused when the middleware of %s is made", (_, make, message) => {
   expect(make).toThrow(new TypeError(message));
 });

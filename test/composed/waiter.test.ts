@@ -142,7 +142,7 @@ describe("rejects", () => {
     wait("impatient", "smtp", { maxWaitMs: 1_999 });
     await pass(0);
     expect([outcomes["f"], outcomes["impatient"]].map(codeOf)).toEqual(["ERR_WAIT_TOO_LONG", "ERR_WAIT_TOO_LONG"]);
-    expect(outcomes["f"]?.error).toMatchObject({ waitMs: 1_500, message: "Expected tokens within `maxWaitMs`, they come in 1500 ms. Try again then" });
+    expect(outcomes["f"]?.error).toMatchObject({ waitMs: 1_500, message: "Expected tokens within `maxWaitMs`, got a wait of 1500 ms. Try again after it" });
     await pass(5_000);
     expect([outcomes["e"]?.at, outcomes["patient"]?.at]).toEqual([1_000, 1_500]);
   });
@@ -182,7 +182,7 @@ describe("rejects", () => {
     expect([outcomes["3"], outcomes["patient"]]).toEqual([{ at: 400 }, { at: 500 }]);
     expect(outcomes["4"]).toMatchObject({
       at: 400,
-      error: { code: "ERR_WAIT_TOO_LONG", waitMs: 0, message: "Expected the store to answer within `maxWaitMs`, it took 200 ms longer. Look for a slow store" },
+      error: { code: "ERR_WAIT_TOO_LONG", waitMs: 0, message: "Expected the store to answer within `maxWaitMs`, got an answer 200 ms later. Look for a slow store" },
     });
     expect(consume.mock.calls.length).toBe(5);
   });

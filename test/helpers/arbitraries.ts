@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { perHour, type LimitOptions, type ManyLimitsPolicy } from "sluice";
 
-/** The arrows of time and the sizes of requests that misbehave: what the laws are tried with. */
+/** Random clocks, and random requests of valid and invalid sizes, for the tests of the laws. */
 
 const YEAR = 31_557_600_000;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** Limits that have broken rate limiters: each has its own way of losing a unit. */
+/** Limits that have broken rate limiters. Each loses a unit in a different way. */
 const hostileLimits: readonly LimitOptions[] = [
   { capacity: 1, refill: { tokens: 1, everyMs: 30 * 86_400_000 } }, // one a month
   { capacity: 1_000_000, refill: { tokens: 1_000_000, everyMs: 1_000 } }, // a million a second
@@ -27,7 +27,7 @@ const plainLimit: fc.Arbitrary<LimitOptions> = fc.record({
   refill: fc.record({ tokens: fc.integer({ min: 1, max: 40 }), everyMs: fc.integer({ min: 1, max: 2_000 }) }),
 });
 
-/** One limit, hostile half of the time. */
+/** One limit, which is hostile half of the time. */
 export const limits: fc.Arbitrary<LimitOptions> = fc.oneof(plainLimit, fc.constantFrom(...hostileLimits));
 
 /** Two or three limits under one policy name. */
@@ -35,24 +35,24 @@ export const policies: fc.Arbitrary<ManyLimitsPolicy> = fc
   .array(limits, { minLength: 2, maxLength: 3 })
   .map((list) => ({ name: "several", limits: list as [LimitOptions, ...LimitOptions[]] }));
 
-/** Limits one after another that are the same limit in other numbers: tiers, deploys, changes of mind (L14). */
+/** Versions of one limit with different numbers: tiers, deploys, corrections (L14). */
 export const versions: fc.Arbitrary<readonly [LimitOptions, ...LimitOptions[]]> = fc
   .array(limits, { minLength: 2, maxLength: 4 })
   .map((list) => list as [LimitOptions, ...LimitOptions[]]);
 
-/** Where a clock may start: any epoch, before it, between two milliseconds. */
+/** The start of a clock: any epoch, an instant before it, or one between two milliseconds. */
 export const starts: fc.Arbitrary<number> = fc.constantFrom(0, 0.5, -123_456.75, 1_700_000_000_000, 86_399_999.999);
 
-/** What happens at one instant. `cost` and `ms` are resolved against a limit by {@link costOf} and {@link moved}. */
+/** A call at one instant. `cost` and `ms` are resolved against a limit by {@link costOf} and {@link moved}. */
 export interface Step {
   readonly call: "consume" | "peek" | "refund" | "reset" | "debit" | "block";
   readonly move: Move;
   readonly cost: Cost;
-  /** Which of several keys, limits or versions it is about. */
+  /** The index of the key, limit or version. */
   readonly choice: number;
 }
 
-/** A clock's move, in units that mean something to the limit it is tried with. */
+/** A move of the clock, in units that depend on the limit. */
 type Move = readonly [unit: "ms" | "token" | "refill" | "year", factor: number];
 type Cost = readonly [of: "one" | "capacity" | "far", factor: number];
 
@@ -78,11 +78,11 @@ const costs: fc.Arbitrary<Cost> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<Cost>(["one", 0], ["one", 2], ["capacity", 1], ["far", 1], ["far", LARGEST]) },
 );
 
-/** Histories under a clock that stands still or moves on; most calls are `consume`. */
+/** Histories with a clock that never steps back. Most calls are `consume`. */
 export const onwardSteps = steps(onward);
 /** The same under a clock that also steps back, by a millisecond or by ten years. */
 export const anySteps = steps(anywhere);
-/** Both again, with debts among the calls, which the laws of granting do not know. */
+/** Both again, with debts among the calls. The laws about granted tokens do not cover debts. */
 export const onwardStepsAndDebts = steps(onward, 1);
 export const anyStepsAndDebts = steps(anywhere, 1);
 
@@ -96,12 +96,12 @@ function steps(moves: fc.Arbitrary<Move>, debts = 0): fc.Arbitrary<readonly Step
   return fc.array(fc.record({ call, move: moves, cost: costs, choice: fc.nat(5) }), { minLength: 1, maxLength: 40, size: "max" });
 }
 
-/** Milliseconds from empty to full, rounded up; for aiming at interesting instants, not for judging answers. */
+/** Milliseconds from empty to full, rounded up. Use it to pick instants, not to judge answers. */
 export function refillMs({ capacity, refill }: LimitOptions): number {
   return Math.ceil((capacity / refill.tokens) * refill.everyMs);
 }
 
-/** The reading after a move. A move beyond what a clock can tell to the millisecond is not made. */
+/** The clock's reading after a move. A move beyond the precision of a clock in milliseconds is not made. */
 function moved(now: number, [unit, factor]: Move, limit: LimitOptions): number {
   const { tokens, everyMs } = limit.refill;
   const size = { ms: 1, token: everyMs / tokens, refill: refillMs(limit), year: YEAR }[unit];
@@ -131,9 +131,9 @@ export interface ResolvedStep {
   readonly choice: number;
 }
 
-/** A limit and a history for it, the clock moving on. */
+/** A limit and a history for it, with a clock that never steps back. */
 export const onwardHistories = histories(onwardSteps);
-/** A limit and a history for it, the clock moving anywhere. */
+/** A limit and a history for it, with a clock that may step back. */
 export const anyHistories = histories(anySteps);
 
 function histories(of: fc.Arbitrary<readonly Step[]>): fc.Arbitrary<{ limit: LimitOptions; history: ResolvedStep[] }> {

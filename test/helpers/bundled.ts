@@ -1,4 +1,4 @@
-// Programs of this repository as plain JavaScript. Node starts it in a third of the time that it takes through tsx.
+// Programs of this repository as plain JavaScript. Node starts them in a third of the time of tsx.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 
 const made = new Map<string, Promise<string>>();
 
-/** The path of a TypeScript file of this repository as JavaScript, with all that it imports but packages. */
+/** The path of a TypeScript file of this repository as JavaScript. It includes all imports except packages. */
 export function bundled(entry: string): Promise<string> {
   let path = made.get(entry);
   if (path === undefined) made.set(entry, (path = bundle({ entryPoints: [entry] }).then((files) => write(entry, files))));
@@ -33,7 +33,7 @@ async function bundle(options: BuildOptions): Promise<OutputFile[]> {
     target: "node20",
     format: "esm",
     packages: "external",
-    splitting: true, // what is imported later stays a file that is loaded later
+    splitting: true, // dynamic imports stay separate files
     outdir: "out",
     outExtension: { ".js": ".mjs" },
     ...options,
@@ -41,7 +41,8 @@ async function bundle(options: BuildOptions): Promise<OutputFile[]> {
   return outputFiles as OutputFile[];
 }
 
-// Into a folder named after the content: workers that write at the same time write the same, and only whole folders appear.
+// The folder is named after the content: workers that write at the same time write the same files. Only complete
+// folders appear.
 function write(entry: string, files: readonly OutputFile[]): string {
   const hash = createHash("sha256");
   for (const { path, contents } of files) hash.update(path).update(contents);

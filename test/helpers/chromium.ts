@@ -1,9 +1,9 @@
-// A headless Chromium with an empty profile, which asks no server but those of the test.
+// A headless Chromium with an empty profile, which connects only to the servers of the test.
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Browser } from "playwright-core";
 
-/** The program that tests start: what `SLUICE_CHROMIUM` names, or the first of the usual names on the PATH. */
+/** The program that tests start: the one in `SLUICE_CHROMIUM`, or the first of the usual names on the PATH. */
 export function chromiumProgram(): string | undefined {
   const named = process.env["SLUICE_CHROMIUM"];
   const folders = (process.env["PATH"] ?? "").split(delimiter);
@@ -20,7 +20,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Starts it. Each context of the browser has cookies and a cache of its own. */
+/** Starts Chromium. Each context of the browser has separate cookies and a separate cache. */
 export async function startChromium(): Promise<Browser> {
   const { chromium } = await import("playwright-core");
   return chromium.launch({

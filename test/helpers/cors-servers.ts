@@ -1,4 +1,5 @@
-// An API that pages of another origin call: CORS first, then the rate limit, then the route, as the adapters' pages say.
+// An API that pages of another origin call. CORS comes first, then the rate limit, then the route, as on the adapters'
+// pages.
 import { createServer, type IncomingHttpHeaders, type RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import express from "express";
@@ -14,10 +15,10 @@ import { listen } from "../adapters/rows/listen.js";
 /** Reads the caller's key from a request's headers. */
 export type KeyOf = (header: (name: string) => string | undefined) => readonly [kind: string, name: string | undefined];
 
-/** Where preflights end: at the CORS middleware, or at a route behind the gate. */
+/** The end of preflights: the CORS middleware, or a route behind the gate. */
 export type Mount = "CORS answers preflights" | "preflights pass the gate";
 
-/** A running API, and what it was asked. */
+/** A running API, and the requests that it got. */
 export interface CorsServer {
   readonly origin: string;
   /** Method, status and headers of every request but those to `/login`, in order. */
@@ -28,7 +29,7 @@ export interface CorsServer {
 const policy = { name: "inbox", capacity: 5, refill: perHour(5) };
 const textOf = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value.join(", ") : value);
 
-/** What a CORS middleware sets. No preflight is remembered, so that each call needs one. */
+/** The fields of a CORS middleware. Browsers must not remember preflights, because each call is to need one. */
 function corsHeaders(header: (name: string) => string | undefined): Record<string, string> {
   return {
     "Access-Control-Allow-Origin": header("origin") ?? "",
@@ -42,7 +43,7 @@ function corsHeaders(header: (name: string) => string | undefined): Record<strin
 
 type Framework = (mount: Mount, keyOf: KeyOf) => Promise<RequestListener>;
 
-/** By name, how each framework is set up. */
+/** The setup of each framework, by name. */
 export const frameworks: Readonly<Record<string, Framework>> = {
   async Node(mount, keyOf) {
     const limited = nodeLimit({ policy, key: ({ headers }) => keyOf((name) => textOf(headers[name])) });

@@ -1,8 +1,8 @@
-// A Redis store whose calls are counted on their way to the server.
+// A Redis store that counts the calls to its server.
 import type { Redis } from "ioredis";
 import { RedisStore, type IoredisLike, type RedisStoreOptions } from "sluice/redis";
 
-/** `calls` grows by one number for each call: how many keys it has. */
+/** `calls` gets one entry for each call: the number of its keys. */
 export function counting(client: Redis, options: RedisStoreOptions = {}): { calls: number[]; store: RedisStore } {
   const calls: number[] = [];
   const counted: IoredisLike = {

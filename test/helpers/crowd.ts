@@ -1,16 +1,16 @@
-// Callers of a limiter before a server that goes away: how long anybody waits, what gets through, and how soon it is over.
-// How long is printed and not asserted, but for what only a hang could take.
+// Callers of a limiter while its server is down: how long they wait, how many are allowed, and how soon the outage is
+// over. Durations are printed and not asserted, except those that only a hang could reach.
 import { createLimiter, createObserver, definePolicy, perHour, type AsyncStore, type Decision, type LimiterEvent, type LimiterOptions } from "sluice";
 import { expect } from "vitest";
 import { pause } from "./load.js";
 
-// So slow that nothing to speak of comes back in a test: a grant more than the formula says cannot hide.
+// The refill is so slow that almost no token comes back in a test. A grant beyond the formula cannot hide.
 export const policy = definePolicy({ name: "outage", capacity: 200, refill: perHour(1) });
 export const SHARE = 100;
-// As patient with a client as its own defaults are: up to twenty attempts, and a queue that never ends.
+// As patient as a client's defaults: up to twenty attempts, and a queue without a limit.
 const HANG_MS = 5_000;
 
-/** Ten callers without a pause, each a request after the other, and what they met. */
+/** Ten callers without a pause, and their results. Each sends one request after another. */
 export class Crowd {
   readonly states: string[] = [];
   longestMs = 0;
@@ -49,12 +49,12 @@ export class Crowd {
     this.errors.set(name, (this.errors.get(name) ?? 0) + 1);
   }
 
-  /** Waits for `state` to have been told `times` times: an outage that nobody notices, or that never ends, fails here. */
+  /** Waits until `state` was reported `times` times. Fails for an outage that is never reported or never ends. */
   async hears(state: "unavailable" | "available", times = 1): Promise<void> {
     await this.#until(() => this.states.filter((each) => each === state).length >= times, `that the store is ${state}`);
   }
 
-  /** Waits until the local share is gone. */
+  /** Waits until the local share is used up. */
   async usesUpItsShare(): Promise<void> {
     await this.#until(() => this.local >= SHARE, "the share to be used up");
   }
@@ -66,7 +66,7 @@ export class Crowd {
     return performance.now() - start;
   }
 
-  /** Lets them go home, and prints what they met under the name of `what` happened. */
+  /** Stops the callers, and prints their results under the title `what`. */
   async end(what: string, recoveredMs?: number): Promise<void> {
     this.#over = true;
     await this.#callers;
@@ -74,7 +74,8 @@ export class Crowd {
     const back = recoveredMs === undefined ? "" : `, served again after ${Math.round(recoveredMs)} ms`;
     console.log(`${what}: ${this.asked} asked, longest wait ${Math.round(this.longestMs)} ms, ${this.granted} + ${this.local} granted of ${policy.maxCost} + ${SHARE}${back} (${errors})`);
     expect(this.local).toBeLessThanOrEqual(SHARE);
-    // Once for each change: a machine that stalls may see more outages than the test makes, but never one twice.
+    // Each change is reported once. A slow machine may see more outages than the test makes, but never one outage
+    // twice.
     expect(this.states).toEqual(this.states.map((_, i) => (i % 2 === 0 ? "unavailable" : "available")));
     expect(this.longestMs).toBeLessThan(HANG_MS);
   }

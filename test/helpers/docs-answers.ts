@@ -1,4 +1,4 @@
-// The answers that the documentation quotes, made anew: `<!-- docs: answer name -->` above an http block.
+// Makes the answers that the documentation quotes: `<!-- docs: answer name -->` above an http block.
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { expect } from "vitest";
@@ -21,7 +21,7 @@ const api: PolicyOptions = {
 const broken: AsyncStore = { sync: false, guard, clock: "server", consume: () => Promise.reject(new Error("connection refused")) };
 const NEW_YEAR = Date.UTC(2026, 0, 1);
 
-/** The last of `count` answers at one instant to one caller. */
+/** The last of `count` answers to one caller at one instant. */
 function after(count: number, options: Partial<WebRateLimitOptions>, headers: Record<string, string> = {}): () => Promise<Response> {
   return async () => {
     const fixed = options.store === undefined ? { clock: () => 0 } : {};
@@ -56,7 +56,7 @@ function example(count: number, path: string, init: RequestInit): () => Promise<
   };
 }
 
-/** By name. The caller is always `["user", "42"]`, and time stands still. */
+/** The answers, by name. The caller is always `["user", "42"]`, and the clock does not move. */
 export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   "example inbox 200": example(1, "/inbox", { headers: { authorization: "Bearer alice" } }),
   "example exports 429": example(4, "/exports", { method: "POST", headers: { "x-device-id": "my-phone" } }),
@@ -95,8 +95,8 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
 const BY_NODE = new Set(["date", "connection", "keep-alive"]);
 
 /**
- * Compares a quoted answer with a real one. One that starts with a status line is compared whole; otherwise it quotes
- * budget fields only, and all of them.
+ * Compares a quoted answer with a real one. A quotation with a status line is compared whole. Any other quotes all
+ * RateLimit fields, and only these.
  */
 export async function sameAnswer(quoted: string, answer: Response): Promise<void> {
   const [head = "", body = ""] = quoted.split("\n\n");

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import ts from "typescript";
 import { ROOT, type Fence } from "./docs-read.js";
 
-/** A snippet and what goes before it unseen. */
+/** A snippet, and the hidden code before it. */
 export interface Snippet {
   readonly fence: Fence;
   readonly prelude: string;
 }
 
-/** One line for each thing that does not compile: `README.md:12 …`. */
+/** One line for each compile error: `README.md:12 …`. */
 export function complaints(snippets: readonly Snippet[]): string[] {
   const { config } = ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile) as { config: { compilerOptions: object } };
   const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, declaration: false, isolatedModules: false }, ROOT);

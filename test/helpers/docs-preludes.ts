@@ -1,4 +1,4 @@
-// What snippets may leave out: an application that is there already, and for docstrings the imports as well.
+// The code that snippets may leave out: an application that exists already, and for docstrings the imports as well.
 import * as client from "../../src/client/index.js";
 import * as traffic from "../../src/client/traffic/traffic.js";
 import * as vendors from "../../src/client/vendors/index.js";
@@ -16,7 +16,7 @@ import type { Fence } from "./docs-read.js";
 const EXPRESS =
   'import express from "express"; const app = express(); declare global { namespace Express { interface Request { user?: { id: string } } } }';
 
-/** By the name in `<!-- docs: with name -->`. */
+/** The preludes, by the name in `<!-- docs: with name -->`. */
 const named: Readonly<Record<string, string>> = {
   express: EXPRESS,
   upgrades:
@@ -25,7 +25,7 @@ const named: Readonly<Record<string, string>> = {
   client: "declare const session: { userId?: string }, body: string, button: { text: string; disabled: boolean }",
 };
 
-/** What a docstring of one file takes for granted. */
+/** The prelude of all docstrings of one file. */
 const ofFile: Readonly<Record<string, string>> = {
   "src/adapters/express.ts": EXPRESS,
   "src/adapters/fastify.ts": 'import fastify from "fastify"; const app = fastify(); declare module "fastify" { interface FastifyRequest { user?: { id: string } } }',
@@ -74,7 +74,7 @@ const entries = {
   "sluice/testing": testing,
 };
 
-/** What is to go before a snippet, on one line. */
+/** The code that goes before a snippet, on one line. */
 export async function preludeOf(fence: Fence): Promise<string> {
   if (fence.mark === "with") {
     const prelude = named[fence.argument];
@@ -86,7 +86,7 @@ export async function preludeOf(fence: Fence): Promise<string> {
   const own = adapter === undefined ? [] : [`import { rateLimit } from "sluice/${adapter}"`];
   const known = new Set<string>();
   const used = Object.entries(entries).flatMap(([entry, exports]) => {
-    // Some are exported by several entries.
+    // Several entries export some of these names.
     const names = Object.keys(exports).filter((name) => !known.has(name) && new RegExp(`\\b${name}\\b`).test(fence.text));
     for (const name of names) known.add(name);
     return names.length === 0 ? [] : [`import { ${names.join(", ")} } from "${entry}"`];

@@ -9,7 +9,7 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** A code block. `<!-- docs: run -->` right above it gives `mark` "run"; `<!-- docs: with app -->` gives "with" and "app". */
 export interface Fence {
   readonly file: string;
-  /** The line of its first line of code, from 1. */
+  /** The line number of its first line of code. */
   readonly line: number;
   readonly language: string;
   readonly mark: string;
@@ -69,10 +69,10 @@ export function anchorsOf(file: string): Set<string> {
   return new Set([...headings].map(([, text]) => (text as string).toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")));
 }
 
-// The README is read on the registry's page too, so its links name the whole address of a file.
+// The README is also shown on the registry's page, so its links have the whole address of a file.
 const HERE = new RegExp(`^(?:${DOCS.replace(/docs$/, "")}|https://raw\\.githubusercontent\\.com/sluice-js/sluice/main/)`);
 
-/** The links and images of a page that lead somewhere in the repository. */
+/** The links and images of a page that point into the repository. */
 export function linksOf(file: string): string[] {
   const found = [...withoutFences(file).matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)].map(([, link, attribute]) => (link ?? attribute) as string);
   return found.map((link) => link.replace(HERE, "")).filter((link) => !/^[a-z]+:/.test(link));

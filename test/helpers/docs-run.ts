@@ -1,4 +1,4 @@
-// Runs a snippet in this process and returns what it printed and exported.
+// Runs a snippet in this process. Returns its output and its exports.
 import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import ts from "typescript";
@@ -23,12 +23,12 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/client/vendors": () => import("../../src/client/vendors/index.js"),
 };
 
-/** What `code` prints with `console.log`, a line for each call, as a terminal would show it. */
+/** The output of `code` by `console.log`, a line for each call, as in a terminal. */
 export async function printed(code: string): Promise<string> {
   return (await ran(code)).output;
 }
 
-/** Runs `code`. Returns what it printed, and what it exports. */
+/** Runs `code`. Returns its output and its exports. */
 export async function ran(code: string): Promise<{ readonly output: string; readonly exports: Readonly<Record<string, unknown>> }> {
   const exports: Record<string, unknown> = {};
   const lines: string[] = [];
@@ -44,7 +44,7 @@ export async function ran(code: string): Promise<{ readonly output: string; read
   const { outputText } = ts.transpileModule(code, {
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022, esModuleInterop: true },
   });
-  // The snippets are this repository's own.
+  // The snippets are part of this repository, so running them is safe.
   const run = Object.getPrototypeOf(async () => undefined).constructor as new (...parts: string[]) => (...values: unknown[]) => Promise<void>;
   await new run("require", "console", "exports", outputText)((name: string) => loaded.get(name) ?? require(name), { log }, exports);
   return { output: lines.join("\n"), exports };

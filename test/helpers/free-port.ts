@@ -2,8 +2,8 @@
 import { createServer } from "node:net";
 
 /**
- * A free loopback port. It is below the range that systems take ports for outgoing connections from. The port 10 000 higher is free,
- * too: a node of a Redis Cluster listens there.
+ * A free loopback port, below the range of ports for outgoing connections. The port 10,000 higher is free, too, because
+ * a node of a Redis Cluster listens there.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -1,23 +1,23 @@
-// Four processes on one key of a server: not one token too many, not one lost.
+// Four processes on one key of a server. They get not one token too many and not one too few.
 import { TokenBucket, type LimitOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect } from "vitest";
 import { messageFrom, startProcess } from "./processes.js";
 
-/** One verdict of the server: its instant, whether it granted, and how many tokens were asked for. */
+/** One verdict of the server: its instant, whether it granted, and the number of requested tokens. */
 export type Told = readonly [now: number, granted: boolean, tokens: number];
 
-/** All that a process tells. */
+/** The report of a process. */
 export interface Tale {
   readonly told: readonly Told[];
-  /** Decisions that its callers got, of one token each, and how many of them were allowed. */
+  /** The number of decisions of one token each that its callers got, and how many of them were allowed. */
   readonly asked: number;
   readonly allowed: number;
 }
 
 /**
- * Starts a file in four processes with these arguments, the limit, the milliseconds to go on for, and a word of its own for
- * each process. Each says that it is ready, waits for a word, and then sends its {@link Tale}.
+ * Starts a file in four processes with these arguments, the limit, the duration in milliseconds, and a different word
+ * for each process. Each says that it is ready, waits for a message, and then sends its {@link Tale}.
  */
 export async function hammer(what: string, file: string, args: readonly string[], limit: LimitOptions, kinds: readonly string[] = ["", "", "", ""]): Promise<void> {
   const children = await Promise.all(kinds.map((kind) => startProcess(file, [...args, JSON.stringify(limit), "2000", kind])));
@@ -31,11 +31,12 @@ export async function hammer(what: string, file: string, args: readonly string[]
 }
 
 function judge(what: string, limit: LimitOptions, tales: readonly Tale[]): void {
-  // In the order of the server: at one instant nothing comes back, so the grants of it were before its refusals.
+  // In the order of the server. No token comes back within one instant, so the grants of an instant came before its
+  // refusals.
   const told = tales.flatMap((tale) => tale.told).sort(([now, granted], [other, wasGranted]) => now - other || Number(wasGranted) - Number(granted));
   const grants = told.filter(([, granted]) => granted);
 
-  // The most that any window got beyond what came back in it: the best end minus the best start, in one pass.
+  // The most tokens that any window got beyond its refill: the best end minus the best start, in one pass.
   const perMs = limit.refill.tokens / limit.refill.everyMs;
   let [most, least, tokens] = [0, Infinity, 0];
   for (const [now, , of] of grants) {
@@ -53,7 +54,7 @@ function judge(what: string, limit: LimitOptions, tales: readonly Tale[]): void 
   expect(told.length - grants.length).toBeGreaterThan(100);
   expect(sum(tales.map(({ allowed }) => allowed))).toBe(tokens);
 
-  // Nothing is lost: one bucket in one process, asked at the same instants, grants as much and no more.
+  // No token is lost: one bucket in one process, called at the same instants, grants exactly as many.
   const clock = new ManualClock();
   const bucket = new TokenBucket({ ...limit, clock: clock.now });
   const alone = told.map(([now, , of]): Told => (clock.set(now), [now, bucket.consume(of).allowed, of]));

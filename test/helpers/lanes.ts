@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { runs, type Run } from "./runs.js";
 import type { Tally } from "./tally.js";
 
-/** Plays drawn runs, so many side by side, until `steps` were taken. A failure names the run and the seed. */
+/** Plays random runs, several side by side, until `steps` steps were made. A failure names the run and the seed. */
 export async function playInLanes(lanes: number, steps: number, tally: Tally, play: (run: Run) => Promise<void>): Promise<void> {
   const seed = Number(process.env["FC_SEED"]);
   const drawn: Run[] = [];

@@ -1,11 +1,11 @@
-// Callers of a Redis that is harmed under their hands, and the count of what they were told.
+// Callers of a Redis that the test damages, and the count of their answers.
 import type { Policy } from "sluice";
 import { RedisStore, type RedisClient, type RedisStoreOptions } from "sluice/redis";
 
-/** How many ask at once. */
+/** The number of concurrent callers. */
 const CALLERS = 40;
 
-/** The store as it comes, and as it is when every decision is a question to the server. */
+/** The store with its defaults, and with a call to the server for every decision. */
 export const variants: readonly { name: string; options: RedisStoreOptions }[] = [
   { name: "as it comes", options: {} },
   { name: "without the deny cache", options: { denyCacheMs: 0 } },
@@ -13,15 +13,15 @@ export const variants: readonly { name: string; options: RedisStoreOptions }[] =
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Callers that ask for one token of one key after another, until they are told to stop. */
+/** Callers that take one token of one key after another, until they are stopped. */
 export class Load {
   granted = 0;
   refused = 0;
-  /** How many calls failed, which may or may not have been charged. */
+  /** The number of failed calls, which may have been charged. */
   unknown = 0;
-  /** How long a caller rests after each grant, so that the tokens last. */
+  /** The pause of a caller after each grant, because the tokens must last. */
   restMs = 0;
-  /** How often the callers were told each reason. */
+  /** The number of answers with each reason. */
   readonly reasons = new Map<string, number>();
   readonly #store: RedisStore;
   readonly #policy: Policy;
@@ -43,7 +43,7 @@ export class Load {
           if (this.restMs > 0) await pause(this.restMs);
         } else {
           this.refused += 1;
-          await new Promise(setImmediate); // what is answered from memory gives way to nobody
+          await new Promise(setImmediate); // refusals from memory must not delay other calls
         }
       } catch (error) {
         this.unknown += 1;
@@ -54,7 +54,7 @@ export class Load {
     }
   }
 
-  /** Waits for something to have happened, and no longer than ten seconds. */
+  /** Waits until `happened` returns true, for at most ten seconds. */
   async until(happened: (load: Load) => boolean): Promise<void> {
     for (const end = performance.now() + 10_000; !happened(this); ) {
       if (performance.now() > end) {
@@ -70,13 +70,13 @@ export class Load {
     await this.until((load) => load.granted > granted + 100);
   }
 
-  /** Waits until nothing is left, as everybody is told. */
+  /** Waits until no token is left, and callers are refused. */
   async isRefused(): Promise<void> {
     const { refused } = this;
     await this.until((load) => load.refused > refused + 2 * CALLERS);
   }
 
-  /** Ends the callers. `disconnect` ends calls that a client without a timeout never settles. */
+  /** Stops the callers. `disconnect` ends calls that a client without a timeout never settles. */
   async end(disconnect = (): void => {}): Promise<void> {
     this.#over = true;
     disconnect();

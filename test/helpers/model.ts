@@ -1,10 +1,11 @@
 import type { Decision, PolicyOptions, Reading } from "sluice";
 
 /**
- * The rules of a token bucket written a second time, in big integers and fractions, to check the core against.
+ * The rules of a token bucket, written a second time in big integers and fractions. The tests check the core against
+ * it.
  *
- * Shares no code with src. It asks what is true instead of computing it cleverly: a wait is the first millisecond at which
- * the request fits, found from the definition of what is spent.
+ * It shares no code with src, and uses definitions instead of formulas. For example, a wait is the first millisecond at
+ * which the request fits, by the definition of spent.
  */
 export class Model {
   readonly #records = new Map<string, Owed>();
@@ -29,7 +30,10 @@ export class Model {
     return this.#describe(policy, rules, listOf(cost, rules), false, wholeMs(now));
   }
 
-  /** Takes what may not be there, or gives back, up to full. All of it, or nothing when a limit cannot hold its part. */
+  /**
+   * Takes tokens that may not be there, or refunds up to a full bucket. Does all of it, or nothing when a limit cannot
+   * hold its part.
+   */
   adjust(policy: PolicyOptions, change: ModelCost, now: number): boolean {
     const rules = rulesOf(policy);
     const changes = listOf(change, rules);
@@ -43,13 +47,16 @@ export class Model {
     this.#block = { ms: left > BigInt(forMs) ? left : BigInt(forMs), at: wholeMs(now) };
   }
 
-  /** Forgets every record, also those of limits that the policy does not have. */
+  /** Deletes every record, including those of limits that the policy does not have. */
   reset(_policy?: PolicyOptions): void {
     this.#records.clear();
     this.#block = null;
   }
 
-  /** Milliseconds until the block's end, which a clock that stepped back leaves alone unless it is further off than the block is long. */
+  /**
+   * Milliseconds until the end of the block. A clock that stepped back does not change the end, unless it is further
+   * away than the block is long.
+   */
   #blocked(now: bigint): bigint {
     if (this.#block === null) return 0n;
     const { ms, at } = this.#block;
@@ -57,14 +64,14 @@ export class Model {
     return at + ms > now ? at + ms - now : 0n;
   }
 
-  /** The record that counts: none when nothing is spent. One further ahead than a whole refill is brought to now. */
+  /** The record that counts: none when nothing is spent. A record further ahead than a whole refill is dated to now. */
   #record(rule: Rule, now: bigint): Owed | null {
     const record = this.#records.get(rule.name);
     if (record === undefined || record.units === 0n) return null;
     return record.at - now > ceilDiv(rule.capacity * rule.perToken, rule.perMs) ? { ...record, at: now } : record;
   }
 
-  /** Units spent at `now`, settled at the record's own rate and then counted in the rule's units, rounded up (L14). */
+  /** Units spent at `now`: settled at the record's rate, then counted in the rule's units, rounded up (L14). */
   #spent(rule: Rule, now: bigint): bigint {
     const record = this.#record(rule, now);
     if (record === null) return 0n;
@@ -75,25 +82,25 @@ export class Model {
     return converted > LARGEST ? LARGEST : converted;
   }
 
-  /** How long the clock is behind the record: nothing comes back before that. */
+  /** How far the clock is behind the record. No token comes back before that. */
   #behind(rule: Rule, now: bigint): bigint {
     const record = this.#record(rule, now);
     return record !== null && record.at > now ? record.at - now : 0n;
   }
 
-  /** The first millisecond from `now` at which `cost` fits; null when there is none. */
+  /** The first millisecond from `now` at which `cost` fits, or null when there is none. */
   #wait(rule: Rule, cost: bigint, now: bigint): bigint | null {
     if (cost === 0n) return 0n;
     if (cost > rule.capacity) return null;
     return this.#until(rule, this.#spent(rule, now), (rule.capacity - cost) * rule.perToken, now);
   }
 
-  /** The first millisecond from `now` at which no more than `most` of `spent` is left. */
+  /** The first millisecond from `now` at which at most `most` of `spent` is left. */
   #until(rule: Rule, spent: bigint, most: bigint, now: bigint): bigint {
     return spent <= most ? 0n : this.#behind(rule, now) + ceilDiv(spent - most, rule.perMs);
   }
 
-  /** Whether a refusal must bring the record to now, or it would refuse for as long as the clock is behind. */
+  /** Whether a refusal must date the record to now. Otherwise it would refuse for as long as the clock is behind. */
   #isImpossible(rule: Rule, now: bigint): boolean {
     const record = this.#records.get(rule.name);
     return record !== undefined && record.units > 0n && record.at - now > ceilDiv(rule.capacity * rule.perToken, rule.perMs);
@@ -119,13 +126,13 @@ export class Model {
     const all = rules.map((rule, i) => {
       const reading = this.#read(rule, costs[i] as bigint, taken, now);
       if (blocked === 0) return reading;
-      // Nothing can be had before the block ends, and then what is there now.
+      // No token can be taken before the block ends. Then the tokens of that instant are there.
       const { remaining, retryAfterMs, nextTokenMs, resetMs } = reading;
       const nextMs = remaining > 0 || nextTokenMs < blocked ? blocked : nextTokenMs;
       return { ...reading, remaining: 0, retryAfterMs: Math.max(blocked, retryAfterMs), nextTokenMs: nextMs, resetMs: Math.max(blocked, resetMs) };
     });
-    // The longest refusing wait binds; among those that agree the fewest such calls left, then the slowest next token, then
-    // the first.
+    // The limit with the longest wait binds. Equal waits: the fewest such calls left, then the slowest next token, then
+    // the first limit.
     const [binding] = [...all].sort(
       (a, b) => descending(a.retryAfterMs, b.retryAfterMs) || fewerCalls(a, b) || descending(a.nextTokenMs, b.nextTokenMs),
     ) as [Reading];
@@ -174,7 +181,7 @@ interface Owed {
   readonly perToken: bigint;
 }
 
-/** One number for every limit, or one for each in the order of the policy. */
+/** One number for every limit, or one for each limit in the order of the policy. */
 export type ModelCost = number | readonly number[];
 
 const LARGEST = 2n ** 53n - 1n;
@@ -183,7 +190,7 @@ function listOf(cost: ModelCost, rules: readonly Rule[]): bigint[] {
   return rules.map((_, i) => BigInt(typeof cost === "number" ? cost : (cost[i] as number)));
 }
 
-// Compared without a division; a limit that costs nothing has calls left for ever.
+// Compared without a division. A limit with a cost of 0 has calls left forever.
 function fewerCalls(a: Reading, b: Reading): number {
   if (a.cost === b.cost) return a.remaining - b.remaining;
   if (a.cost === 0 || b.cost === 0) return a.cost === 0 ? 1 : -1;
@@ -212,7 +219,7 @@ function greatestCommon(a: bigint, b: bigint): bigint {
   return b === 0n ? a : greatestCommon(b, a % b);
 }
 
-// Not `b - a`, which is NaN for two waits that never end.
+// Not `b - a`, which is NaN for two infinite waits.
 function descending(a: number, b: number): number {
   return a === b ? 0 : a > b ? -1 : 1;
 }

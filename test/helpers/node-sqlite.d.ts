@@ -1,4 +1,4 @@
-// As much of node:sqlite as the tests and examples use. The types of Node 20 do not have it.
+// The part of node:sqlite that the tests and examples use. The types of Node 20 do not have it.
 declare module "node:sqlite" {
   /** A prepared statement. */
   interface StatementSync {

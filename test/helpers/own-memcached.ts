@@ -3,22 +3,22 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo } from "node:net";
 
-/** The program that tests start servers with: `memcached` from the PATH, or what `SLUICE_MEMCACHED` names. */
+/** The program that tests start as a server: `memcached` from the PATH, or the one in `SLUICE_MEMCACHED`. */
 const memcachedProgram = (): string => process.env["SLUICE_MEMCACHED"] ?? "memcached";
 
-/** Whether the program is there to be started. */
+/** Whether the program is installed. */
 export function hasMemcachedProgram(): boolean {
   return spawnSync(memcachedProgram(), ["-V"]).status === 0;
 }
 
-/** Starts one on a free port of this machine. */
+/** Starts a memcached on a free port of this machine. */
 export async function startMemcached(): Promise<{ readonly port: number; stop(): Promise<void> }> {
   const port = await freeTcpPort();
   const user = process.getuid?.() === 0 ? ["-u", "root"] : [];
   const child = spawn(memcachedProgram(), ["-l", "127.0.0.1", "-p", String(port), "-U", "0", ...user], { stdio: ["ignore", "ignore", "inherit"] });
   const gone = once(child, "exit");
   const kill = (): unknown => child.kill("SIGKILL");
-  process.once("exit", kill); // it does not outlive this process
+  process.once("exit", kill); // memcached must end with this process
   while (!(await accepts(port))) {
     if (child.exitCode !== null) throw new Error(`memcached on port ${port} ended before it was ready`);
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -1,4 +1,4 @@
-// Postgres servers and PgBouncers of a test's own, on free loopback ports, in a folder that goes with them.
+// Postgres servers and PgBouncers for one test, on free loopback ports, in a folder that is removed with them.
 import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -17,22 +17,22 @@ export interface OwnServer {
 
 /** A Postgres that one test started. */
 export interface OwnPostgres extends OwnServer {
-  /** Starts a standby of it, which replays what it writes. */
+  /** Starts a standby, which replays the writes of this server. */
   startStandby(): Promise<OwnPostgres>;
-  /** Ends it at once, as a crash would. */
+  /** Ends the server at once, like a crash. */
   crash(): Promise<void>;
 }
 
 const bouncer = (): string | undefined => [process.env["SLUICE_PGBOUNCER"], "/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => path !== undefined && existsSync(path));
 
-/** Where `initdb` and the others are: on Debian no PATH has them. */
+/** The folder of `initdb` and the other programs. Debian has them in no PATH. */
 function binaries(): string | undefined {
   const root = "/usr/lib/postgresql";
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
   return [process.env["SLUICE_POSTGRES_BIN"], ...versions.map((version) => join(root, version, "bin"))].find((path) => path !== undefined && existsSync(join(path, "initdb")));
 }
 
-/** Neither program runs as root; both run as the user that Debian's packages make. */
+/** Postgres and PgBouncer do not run as root. They run as the user that Debian's packages make. */
 const user: { readonly uid: number; readonly gid: number } | undefined = ownUser();
 
 function ownUser(): { uid: number; gid: number } | undefined {
@@ -43,11 +43,11 @@ function ownUser(): { uid: number; gid: number } | undefined {
 
 const hasUser = (): boolean => user === undefined || user.uid > 0;
 
-/** The reason why no Postgres can be started here, or null. */
+/** The reason why a Postgres cannot be started here, or null. */
 export const noOwnPostgres = (): string | null =>
   binaries() !== undefined && hasUser() ? null : "needs initdb and a user `postgres`: install the PostgreSQL server, or set SLUICE_POSTGRES_BIN";
 
-/** The reason why no PgBouncer can be started here, or null. */
+/** The reason why a PgBouncer cannot be started here, or null. */
 export const noPgBouncer = (): string | null => (bouncer() !== undefined && hasUser() ? null : "needs pgbouncer: install it, or set SLUICE_PGBOUNCER");
 
 function ownFolder(): string {
@@ -71,7 +71,7 @@ async function launch(folder: string, data: string): Promise<OwnPostgres> {
   const child = spawn(join(binaries() as string, "postgres"), args, { ...user, cwd: folder, stdio: "ignore" });
   const gone = ended(child);
   await answering(port, child);
-  // It accepts connections before it serves them. `pg_isready` fails until then.
+  // The server accepts connections before it is ready. `pg_isready` fails until then.
   while (child.exitCode === null && spawnSync(join(binaries() as string, "pg_isready"), ["-q", "-h", "127.0.0.1", "-p", String(port)]).status !== 0) await new Promise((resolve) => setTimeout(resolve, 50));
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal);
@@ -93,7 +93,7 @@ async function launch(folder: string, data: string): Promise<OwnPostgres> {
   };
 }
 
-/** Starts a PgBouncer before the server of `url`, with two connections to it. */
+/** Starts a PgBouncer in front of the server at `url`, with two connections to it. */
 export async function startPgBouncer(url: string, mode: "session" | "transaction" | "statement"): Promise<OwnServer> {
   const folder = ownFolder();
   const port = await freePort();
@@ -134,7 +134,7 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once("exit", () => (running.delete(child), resolve())));
 }
 
-/** Resolves when something listens on the port. Rejects when the process ends first. */
+/** Resolves when a program listens on the port. Rejects when the process ends first. */
 async function answering(port: number, child: ChildProcess): Promise<void> {
   for (;;) {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${child.spawnfile} ended before it listened on port ${port}`);

@@ -1,4 +1,5 @@
-// Redis or Valkey servers of a test's own, which it may harm: one alone, one with a replica, a Sentinel, a cluster.
+// Redis or Valkey servers for one test, which may damage them: a single server, one with a replica, a Sentinel, a
+// cluster.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,10 +7,13 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { freePort } from "./free-port.js";
 
-/** The program that tests start servers with: `redis-server` from the PATH, or what `SLUICE_REDIS_SERVER` names, such as a `valkey-server`. */
+/**
+ * The program that tests start as a server: `redis-server` from the PATH, or the one in `SLUICE_REDIS_SERVER`, such as
+ * a `valkey-server`.
+ */
 const redisProgram = (): string => process.env["SLUICE_REDIS_SERVER"] ?? "redis-server";
 
-/** Whether the program is there to be started. */
+/** Whether the program is installed. */
 export const hasRedisProgram = (): boolean => spawnSync(redisProgram(), ["--version"]).status === 0;
 
 /** A server that one test started. */
@@ -17,18 +21,18 @@ export interface OwnRedis {
   readonly port: number;
   readonly url: string;
   readonly pid: number;
-  /** Ends it, whatever state it is in, and removes its files. */
+  /** Ends the server in any state, and removes its files. */
   stop(): Promise<void>;
-  /** Sends a signal; after one that ends it, resolves when it is gone. */
+  /** Sends a signal. If the signal ends the server, resolves when it has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a Redis without persistence on a free loopback port, or on `port` when one is to come back. */
+/** Starts a Redis without persistence on a free loopback port. `port` starts it again on an earlier port. */
 export async function startRedis(args: readonly string[] = [], port?: number): Promise<OwnRedis> {
   return launch(port ?? (await freePort()), () => ["--save", "", "--appendonly", "no", ...args], "Ready to accept");
 }
 
-/** Starts a Sentinel that watches a server by the name of `primary` and soon takes it for dead. */
+/** Starts a Sentinel that watches a server under the name `primary`, with a short time until failover. */
 export async function startSentinel({ port }: OwnRedis): Promise<OwnRedis> {
   const rules = [`monitor primary 127.0.0.1 ${port} 1`, "down-after-milliseconds primary 300", "failover-timeout primary 3000"];
   const file = (dir: string): string => {
@@ -67,17 +71,20 @@ async function launch(at: number, argsIn: (dir: string) => readonly string[], re
 
 /** A cluster that one test started. */
 export interface OwnCluster {
-  /** Of the three masters. */
+  /** The ports of the three masters. */
   readonly ports: readonly number[];
   readonly masters: readonly OwnRedis[];
-  /** One for each master, in their order; none unless asked for. */
+  /** One replica for each master, in their order. Empty by default. */
   readonly replicas: readonly OwnRedis[];
   stop(): Promise<void>;
 }
 
 const SLOTS = 16_384;
 
-/** Starts a cluster of three masters, each with a replica if wanted; takes about two seconds, which is how long masters wait for each other. */
+/**
+ * Starts a cluster of three masters, each with a replica if `replicas` is true. It takes about two seconds, because the
+ * masters wait for each other.
+ */
 export async function startCluster(withReplicas = false): Promise<OwnCluster> {
   const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"];
   const nodes = await Promise.all(Array.from({ length: withReplicas ? 6 : 3 }, () => startRedis(args)));
@@ -99,7 +106,7 @@ export async function startCluster(withReplicas = false): Promise<OwnCluster> {
   return { ports: masters.map(({ port }) => port), masters, replicas, stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))) };
 }
 
-/** Waits until something holds of each client's server, and no longer than ten seconds. */
+/** Waits until `holds` is true for each client's server, for at most ten seconds. */
 async function each(clients: readonly Redis[], holds: (client: Redis) => Promise<boolean>): Promise<void> {
   const end = Date.now() + 10_000;
   for (const client of clients) {
@@ -110,7 +117,10 @@ async function each(clients: readonly Redis[], holds: (client: Redis) => Promise
   }
 }
 
-/** Makes the second server a replica of the first, by way of `port` if that is another; resolves when it has all that the first has. */
+/**
+ * Makes the second server a replica of the first, through `port` if that is given. Resolves when it has all data of the
+ * first.
+ */
 export async function replicate(primary: OwnRedis, replica: OwnRedis, port = primary.port): Promise<void> {
   const client = new Redis(replica.port);
   await client.replicaof("127.0.0.1", port);
@@ -118,7 +128,7 @@ export async function replicate(primary: OwnRedis, replica: OwnRedis, port = pri
   client.disconnect();
 }
 
-// Nothing that was started outlives this process, however it ends.
+// The servers must end with this process, however it ends.
 const running = new Set<ChildProcess>();
 process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");

@@ -1,11 +1,11 @@
-// A table for one file of tests, on the shared server, with a store on it that always asks and a clock to drive.
+// A table for one file of tests on the shared server. Its store remembers no refusals, and its clock is manual.
 import pg from "pg";
 import { PostgresStore } from "sluice/postgres";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { postgresUrl } from "./services.js";
 
-/** What {@link ownTable} makes; `pool` and `store` are there once the tests run. */
+/** The result of {@link ownTable}. `pool` and `store` exist once the tests run. */
 export interface OwnTable {
   readonly pool: pg.Pool;
   readonly store: PostgresStore;

@@ -1,4 +1,4 @@
-// Every Redis client that the store is made for, connected to one node or to a cluster.
+// Every Redis client that the store supports, connected to one node or to a cluster.
 import * as ioredis from "ioredis";
 import * as ioredis6 from "ioredis6";
 import * as iovalkey from "iovalkey";
@@ -7,7 +7,7 @@ import * as redis6 from "redis6";
 import type { RedisClient } from "sluice/redis";
 import { startUpstash } from "./upstash-rest.js";
 
-/** A client, and how to let go of it. */
+/** A client, and the function that disconnects it. */
 export interface Connected {
   readonly client: RedisClient;
   close(): unknown;

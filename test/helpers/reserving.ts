@@ -1,15 +1,16 @@
-// Reservations over a server that several processes share, by its own clock: refills are so slow that the answers are known.
+// Reservations over a server that several processes share, by the server's clock. Refills are so slow that the answers
+// are known in advance.
 import { createLimiter, createReservations, type AsyncStore, type Decision } from "sluice";
 import { expect, test } from "vitest";
 
 const DAY = 86_400_000;
 
-/** Registers the tests. `open` makes a store on the same buckets each time, as another process would. */
+/** Registers the tests. `open` makes a store on the same buckets each time, like another process. */
 export function reservesTogether(open: (options: { readonly denyCacheMs?: number }) => AsyncStore): void {
   let policies = 0;
   const limiters = (capacity: number, options: { readonly denyCacheMs?: number } = {}) => {
     const policy = { name: `llm-${process.pid}-${++policies}`, capacity, refill: { tokens: 1, everyMs: DAY } };
-    // How long an answer takes on a busy machine is not what is tested here.
+    // Without a timeout, because the speed of a busy machine is not tested here.
     const make = () => createLimiter({ policy, store: open(options), storeTimeoutMs: Infinity, onStoreError: "unavailable" });
     return [make(), make()] as const;
   };
@@ -21,7 +22,7 @@ export function reservesTogether(open: (options: { readonly denyCacheMs?: number
     const allowed = made.filter((reservation) => reservation.allowed);
     expect(allowed).toHaveLength(33);
     const used = allowed.map((_, i) => [0, 1, 3, 4][i % 4] as number);
-    // Each says it twice, as a handler and whatever cleans up after it may.
+    // Each reservation is settled and cancelled, like in a handler with cleanup code.
     const said = allowed.flatMap((reservation, i) => [reservation.settle(used[i] as number), reservation.cancel()]);
     expect(await Promise.all(said)).toEqual(said.map(() => true));
     const left = 100 - used.reduce((sum, tokens) => sum + tokens, 0);
@@ -54,7 +55,7 @@ export function reservesTogether(open: (options: { readonly denyCacheMs?: number
   });
 }
 
-// What came back while the test ran is at most a minute.
+// The refill during the test is at most that of a minute.
 function expectWait({ allowed, retryAfterMs }: Decision, ms: number): void {
   expect(allowed).toBe(false);
   expect(retryAfterMs).toBeGreaterThan(ms - 60_000);

@@ -1,4 +1,4 @@
-// Histories of one caller under several policies of one name: what a store is compared with the core and the model by.
+// Histories of one caller under several policies of one name. They compare a store with the core and the model.
 import fc from "fast-check";
 import type { ManyLimitsPolicy, PolicyOptions } from "sluice";
 import { anyStepsAndDebts, limits, onwardStepsAndDebts, resolve, starts, versions, type ResolvedStep } from "./arbitraries.js";
@@ -15,7 +15,8 @@ const ofTiers: fc.Arbitrary<Run> = fc
   .tuple(versions, starts, anyStepsAndDebts)
   .map(([list, start, history]) => ({ policies: list.map((limit) => ({ name, ...limit })), steps: resolve(start, history, list[0]) }));
 
-// A full limit that a policy no longer names is forgotten with the next write, which changes no answer while the clock moves on.
+// A full limit that the policy no longer has is deleted at the next write. While the clock moves on, this changes no
+// answer.
 const ofDeploys: fc.Arbitrary<Run> = fc.tuple(limits, limits, limits, starts, onwardStepsAndDebts).map(([a, b, c, start, history]) => {
   const before: ManyLimitsPolicy = { name, limits: [{ ...a, name: "burst" }, { ...b, name: "day" }] };
   const after: ManyLimitsPolicy = { name, limits: [{ ...b, name: "day" }, { ...c, name: "burst" }, { ...a, name: "month" }] };
@@ -27,7 +28,7 @@ const ofOneDeploy: fc.Arbitrary<Run> = fc.tuple(limits, limits, starts, anySteps
   return { policies: [limitsOf(a, b), limitsOf(b, a)], steps: resolve(start, history, a) };
 });
 
-/** Changes of tier, of one limit and of several, with limits that appear and disappear. */
+/** Changes of tier, in one limit and in several, with limits that appear and disappear. */
 export const runs: fc.Arbitrary<Run> = fc.oneof(
   { weight: 2, arbitrary: ofTiers },
   { weight: 1, arbitrary: ofDeploys },

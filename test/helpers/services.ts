@@ -1,20 +1,20 @@
-// The servers that tests need: where they are, and whether they are there.
+// The servers that tests need: their addresses, and whether they can be reached.
 import { connect } from "node:net";
 import { chromiumProgram } from "./chromium.js";
 import { hasMemcachedProgram } from "./own-memcached.js";
 import { hasRedisProgram } from "./own-redis.js";
 import { describeUnless } from "./skip.js";
 
-/** A server that is there already, or a program that starts one: `redis-server` is for tests that harm their server. */
+/** A running server, or a program that starts one. `redis-server` is for tests that damage their server. */
 export type Service = "redis" | "postgres" | "mysql" | "nats" | "redis-server" | "memcached" | "chromium";
 
-/** The shared Redis: use a prefix of your own, never flush it. */
+/** The shared Redis. Use your own prefix, and never flush it. */
 export const redisUrl = (): string => process.env["SLUICE_REDIS_URL"] ?? "redis://127.0.0.1:6379";
-/** The shared Postgres: use a table of your own. */
+/** The shared Postgres. Use your own table. */
 export const postgresUrl = (): string => process.env["SLUICE_POSTGRES_URL"] ?? "postgres://postgres@127.0.0.1:5432/test";
-/** The shared MySQL or MariaDB: use a table of your own. */
+/** The shared MySQL or MariaDB. Use your own table. */
 export const mysqlUrl = (): string => process.env["SLUICE_MYSQL_URL"] ?? "mysql://root@127.0.0.1:3306/test";
-/** The shared NATS, with JetStream: use a bucket of your own. */
+/** The shared NATS, with JetStream. Use your own bucket. */
 export const natsUrl = (): string => process.env["SLUICE_NATS_URL"] ?? "nats://127.0.0.1:4222";
 
 const howToGet: Readonly<Record<Service, string>> = {
@@ -38,8 +38,8 @@ const present: Readonly<Record<Service, boolean>> = {
 };
 
 /**
- * A `describe` that needs a service. Without it the suite is skipped by name, with a line that says how to get it; with
- * `SLUICE_REQUIRE_SERVICES=1` it fails instead.
+ * A `describe` for tests that need a service. Without the service the suite is skipped by name, with a line that says
+ * how to get it. With `SLUICE_REQUIRE_SERVICES=1` it fails instead.
  */
 export function describeWith(service: Service, name: string, fn: () => void): void {
   describeUnless(present[service] ? null : `needs ${service}: ${howToGet[service]}`, name, fn);
@@ -50,7 +50,7 @@ function answers(url: string, defaultPort: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port || defaultPort) });
     const end = (result: boolean) => (socket.destroy(), resolve(result));
-    socket.setTimeout(5_000, () => end(false)); // a busy one answers late; none at all refuses at once
+    socket.setTimeout(5_000, () => end(false)); // a busy server answers late, a missing one refuses at once
     socket.once("connect", () => end(true));
     socket.once("error", () => end(false));
   });

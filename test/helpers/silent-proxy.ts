@@ -1,21 +1,21 @@
-// A way to a server that a test may cut: a proxy on loopback that goes silent, as a network does that drops every packet.
+// A proxy on the loopback between a test and a server. It can go silent, like a network that drops every packet.
 import { connect, createServer, type Socket } from "node:net";
 
-/** What becomes of the connections that were there when it fell silent. */
+/** The connections of the silence afterwards. */
 type Afterwards =
-  /** What was held back arrives, as when a server was only stopped. */
+  /** The held data arrives, as after a server was only stopped. */
   | "late"
-  /** They stay silent for ever, and only new ones work, as after a failover or a firewall that forgot them. */
+  /** They stay silent, and only new connections work, as after a failover or a restarted firewall. */
   | "lost";
 
-/** A proxy before one server. */
+/** A proxy in front of one server. */
 export interface SilentProxy {
   readonly port: number;
-  /** How many connections it has accepted. */
+  /** The number of accepted connections. */
   readonly accepted: number;
-  /** From now on nothing passes. Connections are accepted, and hear nothing. */
+  /** From now on no data passes. Connections are accepted, and get no answer. */
   silence(): void;
-  /** Lets everything pass again, but for what is lost. */
+  /** Data passes again, except lost data. */
   speak(afterwards: Afterwards): void;
   stop(): void;
 }
@@ -25,7 +25,7 @@ export async function startSilentProxy(hostname: string, port: number): Promise<
   let silent = false;
   let accepted = 0;
   const sockets = new Set<Socket>();
-  // In both directions, what is passed on when it speaks again.
+  // The sockets that pass data on after the silence, in both directions.
   let passing: { from: Socket; to: Socket }[] = [];
   const pass = (from: Socket, to: Socket): void => {
     passing.push({ from, to });

@@ -1,9 +1,9 @@
-// Tests that need a program or a server which may be missing.
+// Tests that need a program or a server that may be missing.
 import { describe, test } from "vitest";
 
 /**
- * A `describe`, unless something is `missing`: then the suite is skipped by name, with a line that says how to get it.
- * With `SLUICE_REQUIRE_SERVICES=1` it fails instead.
+ * A `describe`. If something is `missing`, the suite is skipped by name, with a line that says how to get it. With
+ * `SLUICE_REQUIRE_SERVICES=1` it fails instead.
  */
 export function describeUnless(missing: string | null, name: string, fn: () => void): void {
   if (missing === null) return void describe(name, fn);

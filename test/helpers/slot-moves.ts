@@ -1,4 +1,4 @@
-// Slots of an own cluster that move from node to node, as `redis-cli --cluster reshard` moves them: in steps that a test can stop at.
+// Moves slots of a cluster between nodes like `redis-cli --cluster reshard`, in steps between which a test can stop.
 import { Redis } from "ioredis";
 import { slotOf } from "../../src/stores/redis/slot.js";
 import type { OwnCluster } from "./own-redis.js";
@@ -32,14 +32,14 @@ export class SlotMover {
     for (const { client } of this.#nodes) client.disconnect();
   }
 
-  /** The place among the masters of the node that has the slot. */
+  /** The index of the master that has the slot. */
   async ownerOf(slot: number): Promise<number> {
     const ranges = (await (this.#nodes[0] as Node).client.cluster("SLOTS")) as unknown as [number, number, [string, number]][];
     const range = ranges.find(([from, to]) => slot >= from && slot <= to);
     return this.#nodes.findIndex(({ port }) => port === range?.[2][1]);
   }
 
-  /** Begins to move a slot: its keys stay where they are, and new ones are made on the other node. */
+  /** Begins to move a slot: its keys stay where they are, and new keys are made on the other node. */
   async begin(slot: number, from: number, to: number): Promise<void> {
     const [source, target] = [this.#nodes[from], this.#nodes[to]] as [Node, Node];
     await target.client.cluster("SETSLOT", slot, "IMPORTING", source.id);
@@ -47,8 +47,8 @@ export class SlotMover {
   }
 
   /**
-   * Moves the keys of the slot one by one, and then the slot. Finish one slot after another: a node that takes over a
-   * slot claims again what it has not yet been told to have given away.
+   * Moves the keys of the slot one by one, and then the slot. Finish one slot before the next: a node that takes over a
+   * slot may claim an earlier one again until it has learned of its move.
    */
   async finish(slot: number, from: number, to: number): Promise<void> {
     const [source, target] = [this.#nodes[from], this.#nodes[to]] as [Node, Node];
@@ -60,7 +60,7 @@ export class SlotMover {
     for (const { client } of [target, source, ...this.#nodes]) await client.cluster("SETSLOT", slot, "NODE", target.id);
   }
 
-  /** Moves two slots to the next nodes. Both are on their way before either has moved. */
+  /** Moves two slots to the next nodes. Both moves begin before either ends. */
   async moveTwo(slots: readonly [number, number]): Promise<void> {
     const ways: [number, number, number][] = [];
     for (const slot of slots) {
@@ -72,7 +72,7 @@ export class SlotMover {
   }
 }
 
-/** `count` keys whose names lie in one slot, for each of `slots` slots. `name` says what the store calls a key. */
+/** `count` keys with names in one slot, for each of `slots` slots. `name` returns the store's name of a key. */
 export function keysOfSlots(slots: number, count: number, name: (key: string) => string): ReadonlyMap<number, readonly string[]> {
   const found = new Map<number, string[]>();
   const full = (): [number, string[]][] => [...found].filter(([, keys]) => keys.length >= count);

@@ -1,13 +1,13 @@
 import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type Policy, type SyncStore } from "sluice";
 import { guard } from "sluice/store";
 
-/** A store that only knows how to consume, which is all that the port asks for. */
+/** A store that has only `consume`, the one method that the port requires. */
 export function bareStore(clock: Clock): SyncStore {
   const inner = new MemoryStore({ clock });
   return { sync: true, clock, consume: (policy, key, costs) => inner.consume(policy, key, costs) };
 }
 
-/** A memory store that answers later, as one over a network does. */
+/** A memory store that answers later, like one over a network. */
 export class LaterStore implements AsyncStore {
   readonly sync = false;
   readonly guard = guard;
@@ -44,7 +44,7 @@ export class LaterStore implements AsyncStore {
   }
 }
 
-/** A memory store whose every decision takes so many milliseconds, by a timer. */
+/** A memory store that takes `ms` milliseconds for each decision, by a timer. */
 export class SlowStore extends LaterStore {
   readonly #ms: number;
 

@@ -3,12 +3,12 @@ import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
 
 /**
- * Tells what a policy does as a table, one line for each call:
+ * Checks a policy against a table with one line for each call:
  *
  *     0 s    take 3    yes   7 left · next in 500 ms · full in 1.5 s
  *
- * Instant, call and answer are read from the line; the same line is then written with what really came back, so a failing
- * story shows the true one beside the told one. Calls: `take n`, `ask n` (peek), `give n` (refund), `forget` (reset). The
+ * Instant, call and answer are read from each line. The line is then written again with the actual answer, so a failure
+ * shows both. Calls: `take n`, `ask n` (peek), `give n` (refund), `forget` (reset). The
  * instants are names in `when`, or a number with its unit. Time may go backwards.
  */
 export function story(name: string, policy: PolicyOptions, told: string, when: Readonly<Record<string, number>> = {}): void {
@@ -43,7 +43,7 @@ function show({ remaining, nextTokenMs, resetMs }: Reading): string {
 
 const units: readonly [unit: string, ms: number][] = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000], ["s", 1_000], ["ms", 1]];
 
-/** The largest unit that tells it in at most one decimal. */
+/** The largest unit in which the duration has at most one decimal. */
 function duration(ms: number): string {
   const [unit, size] = units.find(([, size]) => ms >= size && (ms * 10) % size === 0) ?? (["ms", 1] as const);
   return `${ms / size} ${unit}`;
@@ -58,7 +58,7 @@ function fail(text: string): never {
   throw new Error(`Not a line of a story: ${text}`);
 }
 
-// Columns are for the reader.
+// The columns align the lines for the reader.
 function compact(line: string): string {
   return line.replaceAll(/ {2,}/g, "  ");
 }

@@ -1,16 +1,16 @@
-// What the histories of a fuzz were made of: one that holds no denials proves little.
+// Counts the kinds of steps in a fuzz test. Histories without refusals would prove little.
 import { expect } from "vitest";
 
-/** Counts steps, and what was special about them. */
+/** Counts steps and their kinds. */
 export class Tally {
   steps = 0;
   denials = 0;
-  /** Steps under other numbers than the step before. */
+  /** Steps with other numbers than the step before. */
   changes = 0;
   /** Steps at an earlier instant than the step before. */
   back = 0;
 
-  /** Counts a step of a history, and gives it back for the next. */
+  /** Counts a step of a history. Returns it for the next call. */
   step(now: number, chosen: number, last: { now: number; chosen: number } | undefined): { now: number; chosen: number } {
     this.steps += 1;
     if (last !== undefined && now < last.now) this.back += 1;
@@ -18,7 +18,10 @@ export class Tally {
     return { now, chosen };
   }
 
-  /** Prints the counts; fails where one of those that matter is less than a twentieth of the steps. A server's clock has no steps back. */
+  /**
+   * Prints the counts. Fails when a required kind is less than a twentieth of the steps. A server's clock has no steps
+   * back.
+   */
   tell(where: string, matter: readonly ("denials" | "changes" | "back")[] = ["denials", "changes", "back"]): void {
     const { steps, denials, changes, back } = this;
     const share = (part: number): string => `${part} (${Math.round((part / steps) * 100)} %)`;

@@ -1,19 +1,19 @@
 import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type Policy } from "sluice";
 import { guard } from "sluice/store";
 
-/** How a store is doing: it answers, rejects, never answers, or answers when it is told to. */
+/** The state of a store: it answers, rejects, never answers, or answers on `release`. */
 export type Health = "up" | "down" | "hangs" | "held";
 
 export const outage = new Error("connection lost");
 
-/** A store over an imagined network, which a test can take away. It counts its calls, and what it takes it takes at once. */
+/** A store over an imagined network that a test can switch off. It counts its calls, and takes tokens at once. */
 export class UnsteadyStore implements AsyncStore {
   readonly sync = false;
   readonly guard = guard;
   readonly clock: Clock | "server";
   readonly inner: MemoryStore;
   health: Health = "up";
-  /** What it rejects with. */
+  /** The error with which it rejects. */
   error: unknown = outage;
   calls = 0;
   readonly #held: Array<() => void> = [];
@@ -43,7 +43,7 @@ export class UnsteadyStore implements AsyncStore {
     return this.#answer(() => this.inner.reset(policy, key));
   }
 
-  /** Lets what is held go: with its answer, or with `outage`. */
+  /** Settles the held calls: with their answers, or with `outage`. */
   release(): void {
     for (const go of this.#held.splice(0)) go();
   }

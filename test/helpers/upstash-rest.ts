@@ -1,10 +1,11 @@
-// Upstash's REST protocol in front of a Redis of the test's, with faults: POST / with a command, /pipeline with several.
+// Upstash's REST protocol in front of a Redis of the test, with faults: POST / with one command, /pipeline with
+// several.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Redis as Ioredis } from "ioredis";
 import { Redis, type RedisConfigNodejs } from "@upstash/redis";
 
-/** What the stand-in does instead of asking Redis. */
+/** The fault of the server instead of a call to Redis. */
 export type RestFault =
   | "none"
   | "500 with JSON"
@@ -16,7 +17,7 @@ export type RestFault =
   | "a cut connection"
   | "silence";
 
-/** A running stand-in. */
+/** A running server with Upstash's protocol. */
 export interface UpstashRest {
   readonly url: string;
   readonly token: string;
@@ -25,9 +26,9 @@ export interface UpstashRest {
   /** The `upstash-sync-token` of every request. */
   readonly syncTokens: string[];
   fault: RestFault;
-  /** A client of this server: no retries, unless `config` says otherwise. */
+  /** Makes a client of this server, without retries unless `config` sets them. */
   connect(config?: Partial<RedisConfigNodejs>): Redis;
-  /** Ends the server, and cuts the connections that are still open. */
+  /** Ends the server, and closes its open connections. */
   stop(): Promise<void>;
 }
 
@@ -35,7 +36,7 @@ type Reply = { result: unknown } | { error: string };
 
 const TOKEN = "a token";
 
-/** Starts a stand-in for the Redis at `redisUrl` on a free port of the loopback. */
+/** Starts a server with Upstash's protocol for the Redis at `redisUrl`, on a free port of the loopback. */
 export async function startUpstash(redisUrl: string): Promise<UpstashRest> {
   const redis = new Ioredis(redisUrl).on("error", () => undefined);
   const state = { requests: [] as string[], syncTokens: [] as string[], fault: "none" as RestFault };
@@ -79,7 +80,8 @@ export async function startUpstash(redisUrl: string): Promise<UpstashRest> {
   }
 
   const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
-  // On a busy machine a connection may idle past the default of 5 s, and the next request would meet its end.
+  // On a busy machine a connection may be idle for more than the default of 5 s. The next request would then meet a
+  // closed connection.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -95,7 +97,7 @@ export async function startUpstash(redisUrl: string): Promise<UpstashRest> {
   });
 }
 
-/** As Upstash encodes: every text, at any depth, but not the status OK. */
+/** Encodes like Upstash: every text at any depth, except the status OK. */
 function inBase64(result: unknown): unknown {
   if (Array.isArray(result)) return result.map(inBase64);
   return typeof result === "string" && result !== "OK" ? Buffer.from(result).toString("base64") : result;

@@ -1,9 +1,9 @@
-// One server of its own for all tests of a suite, empty before each of them.
+// One Redis server for all tests of a suite, empty before each of them.
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { startRedis, type OwnRedis } from "./own-redis.js";
 
-/** Starts a server and a client of it before the tests of this suite, hands them over, and ends them afterwards. */
+/** Starts a server and a client of it before the tests of this suite. Returns both, and ends them after the tests. */
 export function useRedis(take: (server: OwnRedis, client: Redis) => void): void {
   let server: OwnRedis;
   let client: Redis;

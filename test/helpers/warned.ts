@@ -1,10 +1,10 @@
-// Warnings are given once in a process. Here each test has sluice anew, as if nothing had been warned of.
+// A process gives each warning once. Here each test gets a fresh copy of sluice that has given none.
 import { vi } from "vitest";
 
-/** Sluice with nothing warned of nor silenced, and the codes that it warns of from now on. */
+/** Returns sluice without given or silenced warnings, and the codes that it warns of from now on. */
 export async function freshSluice() {
   vi.resetModules();
-  // What all copies of the package in a process share.
+  // The state that all copies of the package in a process share.
   for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
     if (symbol.description?.startsWith("sluice.")) delete (globalThis as unknown as Record<symbol, unknown>)[symbol];
   }

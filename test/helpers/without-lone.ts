@@ -1,8 +1,8 @@
-// A client over which the script for many decides everything.
+// A client with which the batch script decides everything.
 import type { Redis } from "ioredis";
 import type { IoredisLike } from "sluice/redis";
 
-/** Answers the script for lone decisions as it answers what it leaves to the other one. That one has 12 arguments at least. */
+/** Answers the script for lone decisions with nil, and the other one decides. The other has 12 arguments at least. */
 export function withoutLone(client: Redis): IoredisLike {
   const isLone = (count: number, rest: readonly string[]): boolean => rest.length - count < 8;
   return {

@@ -87,7 +87,7 @@ describe("whose clock", () => {
 
   test("is the store's: another one beside it is refused", () => {
     expect(() => createLimiter({ policy, store: new MemoryStore(), clock: clock.now })).toThrow(
-      new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store"),
+      new TypeError("Expected `clock` to be the clock of the store, got another. Give the clock to the store"),
     );
     createLimiter({ policy, store: new MemoryStore({ clock: clock.now }), clock: clock.now });
   });

@@ -65,13 +65,13 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "12", test: WIRE,
-    find: "const skipped = skip?.(request, rest) ?? false;",
-    replace: 'const skipped = skip?.(request, rest) ?? reader.method(request) === "HEAD";',
+    find: "return skip === undefined ? charge(request, rest, known)",
+    replace: 'return reader.method(request) === "HEAD" ? SKIP : skip === undefined ? charge(request, rest, known)',
   },
   {
     item: "13", test: REFUSAL,
-    find: ": refusals.forDecision({ request, crossOrigin }, judged, decision, fields);",
-    replace: ': reader.header(request, "accept") === "text/html" ? SKIP : refusals.forDecision({ request, crossOrigin }, judged, decision, fields);',
+    find: ": refusals.forDecision({ request, crossOrigin }, all ?? [binding], decision, fields);",
+    replace: ': reader.header(request, "accept") === "text/html" ? SKIP : refusals.forDecision({ request, crossOrigin }, all ?? [binding], decision, fields);',
   },
   {
     item: "14", test: WIRE,

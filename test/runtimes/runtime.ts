@@ -59,7 +59,7 @@ export const adapterLacks: Readonly<Record<string, string>> =
     ? Object.fromEntries(
         because(
           "Bun's writeHead calls setHeader, and Fastify leaves a response open when its own writeHead throws",
-          ["synchronous", "asynchronous"].map((kind) => `sluice/fastify › a hook on \`setHeader\` that throws opens no gate and ends no process, with ${kind === "synchronous" ? "a" : "an"} ${kind} store`),
+          ["synchronous", "asynchronous"].map((kind) => `sluice/fastify › a hook on \`setHeader\` that throws does not run the handler or end the process, with ${kind === "synchronous" ? "a" : "an"} ${kind} store`),
         ),
       )
     : {};

@@ -1,4 +1,5 @@
-// What the server answers first. `rightMs` is the shortest wait that obeys it; null where the server said nothing that can be read.
+// The server's first answers. `rightMs` is the shortest wait that obeys the answer, or null when the answer states no
+// readable wait.
 import { virtualNow } from "./virtual-time.mjs";
 
 const HOUR = 3_600_000;
@@ -18,7 +19,7 @@ function asctime(ms) {
 }
 
 const retryAfter = (value) => () => ({ "Retry-After": value });
-/** The server's clock is `skewMs` ahead of the client's, and it asks for ten seconds by `form`. */
+/** The server's clock is `skewMs` ahead of the client's. `form` states a wait of ten seconds. */
 const dated = (form, skewMs = 0, inMs = 10_000) => () => {
   const serverNow = Math.floor((virtualNow() + skewMs) / 1_000) * 1_000;
   return { Date: imf(serverNow), "Retry-After": form(serverNow + inMs) };

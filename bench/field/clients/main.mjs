@@ -1,6 +1,6 @@
-// `npm run field:client --prefix bench`: what clients do with a refusal, measured on their installed versions. The servers
-// are on the loopback, and waits pass in virtual time. Prints the tables of docs/guides/client-comparison.md. Exits with 1
-// if a table on that page differs.
+// `npm run field:client --prefix bench`: measures how clients react to a refusal, on their installed versions. The
+// servers are on the loopback, and waits pass in virtual time. Prints the tables of docs/guides/client-comparison.md.
+// Exits with 1 if a table on that page differs.
 import { makeVirtual } from "./virtual-time.mjs";
 import { readFileSync } from "node:fs";
 import { devNull } from "node:os";
@@ -10,7 +10,7 @@ import { tables } from "./tables.mjs";
 const PAGE = "docs/guides/client-comparison.md";
 
 process.env.TZ = "America/New_York";
-// Defaults, and not what this machine has set.
+// Removes the settings of this machine, to get the defaults.
 for (const name of Object.keys(process.env)) if (/^(?:AWS|OPENAI)_|_proxy$/i.test(name)) delete process.env[name];
 process.env.AWS_CONFIG_FILE = devNull;
 // Some clients cause a TimeoutOverflowWarning. The tables show it as "at once".

@@ -1,4 +1,4 @@
-// What a client does on a server. Each function starts a server of its own on the loopback, in virtual time.
+// Measures a client on a server. Each function starts a server on the loopback, in virtual time.
 import { createServer } from "node:http";
 import { rateLimit } from "../../../src/adapters/node.ts";
 import { createLimiter } from "../../../src/index.ts";
@@ -7,13 +7,16 @@ import { restart, virtualNow } from "./virtual-time.mjs";
 
 const DEADLINE_MS = 10_000;
 
-/** Asks a server that calls `listener`; returns when each request came, the first call's answer and all failures. */
+/**
+ * Sends requests to a server that calls `listener`. Returns the time of each request, the answer to the first call, and
+ * all failures.
+ */
 async function ask(peer, listener, { method = "GET", times = 1 } = {}) {
   restart();
   const arrivals = [];
   const server = createServer((request, response) => {
     request.resume();
-    // Node's own `Date` field tells the real time.
+    // Node's `Date` field would have the real time.
     response.sendDate = false;
     response.setHeader("Date", new Date().toUTCString());
     arrivals.push(virtualNow());
@@ -31,7 +34,7 @@ async function ask(peer, listener, { method = "GET", times = 1 } = {}) {
   });
 }
 
-/** A server that refuses `refusals` times with `status` and with `headers`, which are made anew each time. */
+/** A server that refuses `refusals` times, with `status` and with `headers`, which are made again for each answer. */
 export function refusing(peer, headers, { status = 429, refusals = 1, ...call } = {}) {
   return ask(peer, (_, response, count) => {
     const refused = count <= refusals;
@@ -49,8 +52,8 @@ export function dropping(peer) {
 }
 
 /**
- * A server with sluice: one token, and a new one every 3 seconds. Another program with the same key takes the token before
- * the client's first request. With `rival` it also takes every later token first, so that the client never gets one.
+ * A server with sluice: one token, and a new one every 3 seconds. Another program with the same key takes the token
+ * before the client's first request. With `rival` it also takes every later token first, and the client never gets one.
  */
 export async function onSluice(peer, { rival = false } = {}) {
   const limiter = createLimiter({ policy: { name: "inbox", capacity: 1, refill: { tokens: 1, everyMs: 3_000 } }, clock: virtualNow });

@@ -1,6 +1,6 @@
-// The clients, each set up as its documentation shows first, with its defaults. `waits` fits the file that sets the client's
-// timers (or the source that its map names). `make()` makes a client. Its calls resolve with an answer and reject when the
-// client gives up.
+// The clients. Each is set up like the first example of its documentation, with its defaults. `waits` matches the file
+// that sets the client's timers (or the source in its source map). `make()` makes a client. Its calls resolve with an
+// answer and reject when the client gives up.
 import { ListAccountsCommand, LogoutCommand, SSOClient } from "@aws-sdk/client-sso";
 import { Octokit } from "@octokit/core";
 import { retry } from "@octokit/plugin-retry";
@@ -19,7 +19,7 @@ import { versionOf } from "../drive.mjs";
 
 const versionsOf = (...names) => names.map((name) => `${name} ${versionOf(name)}`).join(", ");
 
-/** A client that has to know the server's address when it is made. */
+/** A client that needs the server's address when it is made. */
 function onFirstCall(make, ask) {
   return () => {
     let client;
@@ -41,7 +41,7 @@ const octokitWith = (options) => onFirstCall(
   (baseUrl) => new PluggedOctokit({
     baseUrl,
     log: { debug() {}, info() {}, warn() {}, error() {} },
-    // The queues are global and keep a time of their own, which `restart` does not set back. So each client has its own.
+    // The queues are global and keep the time, which `restart` does not set back. So each client has a separate queue.
     throttle: { id: `octokit-${octokits++}`, onRateLimit: retryOnce, onSecondaryRateLimit: retryOnce },
     ...options,
   }),
@@ -114,7 +114,7 @@ const undiciPeer = {
   },
 };
 
-/** It reads no header: the caller's function decides what a failure is. */
+/** It reads no header. The caller's function decides which answers are failures. */
 const pRetryPeer = {
   name: "p-retry",
   versions: versionsOf("p-retry"),
@@ -136,7 +136,7 @@ const octokitPeer = {
   make: octokitWith({}),
 };
 
-/** Its default list and 429, which the throttling plugin then gets to see. */
+/** Its default list and 429, which the throttling plugin then handles. */
 const doNotRetry = [400, 401, 403, 404, 410, 422, 429, 451];
 const octokitThrottling = {
   ...octokitPeer,
@@ -145,7 +145,7 @@ const octokitThrottling = {
   make: octokitWith({ retry: { doNotRetry } }),
 };
 
-/** On a server that sends the fields that the throttling plugin looks for. */
+/** On a server with the fields that the throttling plugin reads. */
 const octokitOnItsFields = { ...octokitThrottling, name: "the same, server with `X-RateLimit-*`", server: { headers: ["triple", xRateLimit] } };
 
 const awsPeer = {
@@ -177,11 +177,11 @@ const httpClients = [sluice, gotPeer, kyPeer, axiosRetryPeer, retryAxiosPeer, un
 
 export const peers = [...httpClients, pRetryPeer, octokitPeer, octokitThrottling, awsPeer, openAiPeer];
 
-/** The same with the rows that only one table has, each below its client. */
+/** The same, with the rows that only one table has, each below its client. */
 const withRows = (rows) => peers.flatMap((peer) => [peer, ...(rows.get(peer) ?? [])]);
 export const onSluiceServers = withRows(new Map([[sluice, [sluiceReturning]], [octokitThrottling, [octokitOnItsFields]]]));
 export const inOtherCases = withRows(new Map([[sluice, [sluiceMerging]]]));
 
-/** Those that read the wait from a refusal, and those that do not. */
+/** The clients that read the wait from a refusal, and those that do not. */
 export const readers = [...httpClients, awsPeer, openAiPeer];
 export const nonReaders = [pRetryPeer, octokitPeer];

@@ -1,5 +1,5 @@
-// The tables of docs/guides/client-comparison.md, made from what the clients do. Clients share the virtual time, so they are
-// asked one after another.
+// Makes the tables of docs/guides/client-comparison.md from the behavior of the clients. Clients share the virtual
+// time, so they run one after another.
 import { cases } from "./cases.mjs";
 import { dropping, onSluice, refusing } from "./observe.mjs";
 import { inOtherCases, nonReaders, onSluiceServers, peers, readers } from "./peers.mjs";
@@ -14,7 +14,9 @@ function span(ms) {
   return `${Math.round((ms / unit) * 100) / 100} ${name}`;
 }
 
-/** How long after the first request the second one came. Bold: too early. `rightMs` is null where no wait was right or wrong. */
+/**
+ * The time from the first request to the second. Bold: too early. `rightMs` is null where no wait is right or wrong.
+ */
 function wait({ arrivals: [first, second], failures: [failure] }, rightMs) {
   if (second === undefined) return failure?.waitMs > 0 ? `no retry, says ${span(failure.waitMs)}` : "no retry";
   const waited = second - first;
@@ -24,7 +26,7 @@ function wait({ arrivals: [first, second], failures: [failure] }, rightMs) {
 }
 
 const valueOf = (fields) => fields?.get?.("retry-after") ?? fields?.["retry-after"];
-/** Where the error of a client holds the wait. */
+/** The place of the wait in a client's error. */
 const places = {
   "`error.waitMs`": (error) => error.waitMs,
   "`error.headers`": (error) => valueOf(error.headers),
@@ -60,12 +62,12 @@ async function otherCases(peer) {
 
 const line = (cells) => `| ${cells.join(" | ")} |`;
 
-/** A table's lines. */
+/** The lines of a table. */
 function table(head, rows) {
   return [line(head), line(head.map(() => "---")), ...rows.map(line)];
 }
 
-/** Maps one after another. */
+/** Maps the items one after another. */
 async function inTurn(values, map) {
   const results = [];
   for (const value of values) results.push(await map(value));

@@ -25,21 +25,21 @@ class VirtualDate extends RealDate {
 /** The virtual time, ms since 1970. Only waits move it. */
 export const virtualNow = () => now;
 
-/** Sets the time back to noon, so that no case depends on the cases before it. */
+/** Sets the time back to noon, because a case must not depend on earlier cases. */
 export function restart() {
   now = START;
 }
 
-/** The line of the stack that called the function where `error` was made. */
+/** The line of the stack with the caller of the function that made `error`. */
 const callerOf = (error) => error.stack.split("\n")[2] ?? "";
 
 globalThis.Date = VirtualDate;
 performance.now = () => now - START;
-// Octokit's queue (bottleneck) names its jobs by chance, and drops a job whose name is taken.
+// Octokit's queue (bottleneck) gives its jobs random names, and drops a job when its name is taken.
 Math.random = () => (callerOf(new Error()).includes("/bottleneck/") ? realRandom() : 0.5);
 globalThis.setTimeout = Object.assign(virtualSetTimeout, realSetTimeout);
 
-/** Makes the timers virtual that a file sets whose path fits one of `files`. */
+/** Makes a timer virtual when the path of the file that sets it matches one of `files`. */
 export function makeVirtual(files) {
   waiters = files;
 }

@@ -6,20 +6,20 @@ import type { GateOptions, RespondOption } from "../../http/options/options.js";
 import { onClose } from "../../http/responses/disconnect.js";
 import { overlayOptions, shareStore } from "../../http/options/route-options.js";
 
-/** The hooks of Fastify that a limit can run in, in their order. */
+/** The hooks of Fastify in which a limit can run, in their order. */
 export type FastifyRateLimitHook = "onRequest" | "preValidation" | "preHandler";
 
 /** The options of a limit. Their functions get Fastify's request. */
 export type FastifyGateOptions = GateOptions<FastifyRequest> & RespondOption<[request: FastifyRequest, reply: FastifyReply]>;
 
-/** The options of a limit that runs in a hook of its choice. */
+/** The options of a limit, and the hook in which it runs. */
 export type FastifyHookOptions = FastifyGateOptions & {
   /**
-   * The hook that the limit runs in. Default `"onRequest"`, before the body is read. In `"preValidation"` and
-   * `"preHandler"`, `key` and the other functions see `request.body`; Fastify's `bodyLimit` bounds its size.
+   * The hook in which the limit runs. Default `"onRequest"`, before the body is read. In `"preValidation"` and
+   * `"preHandler"`, `key` and the other functions can read `request.body`. Fastify's `bodyLimit` bounds its size.
    *
-   * Requests that fail before the hook are not counted, such as those with a body that no parser or schema accepts.
-   * Keep another limit in `"onRequest"` in front.
+   * Requests that fail before the hook are not counted, such as those with a body that no parser or schema accepts. So
+   * keep a second limit in `"onRequest"`.
    */
   readonly hook?: FastifyRateLimitHook | undefined;
 };
@@ -27,32 +27,33 @@ export type FastifyHookOptions = FastifyGateOptions & {
 /** The options of the plugin. Their functions get Fastify's request. */
 export type FastifyRateLimitOptions = FastifyHookOptions & {
   /**
-   * False limits only the routes with an object in `config.rateLimit` and those that use `app.rateLimit`. Default true.
+   * False limits only the routes with an object in `config.rateLimit` and the routes that use `app.rateLimit`. Default
+   * true.
    */
   readonly global?: boolean | undefined;
 };
 
-/** Options in place of the plugin's. An undefined one is the plugin's. */
+/** Options that override the plugin's. An undefined option keeps the plugin's value. */
 export type FastifyOwnOptions<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
-/** The value of a route's `config.rateLimit`: options in place of the plugin's, or false for no limit. */
+/** The value of a route's `config.rateLimit`: options that override the plugin's, or false for no limit. */
 export type RouteRateLimit<Options = FastifyHookOptions> = false | FastifyOwnOptions<Options>;
 
 /** A limit as a hook function of Fastify, for each hook in {@link FastifyRateLimitHook}. */
 export type FastifyRateLimitHandler<Request = FastifyRequest> = (request: Request, reply: FastifyReply, next: HookHandlerDoneFunction) => void;
 
-/** A gate, and the hook that it decides in. */
+/** A gate, and the hook in which it decides. */
 export interface HookLimit {
   readonly hook: FastifyRateLimitHook;
   readonly gate: Gate<FastifyRequest>;
 }
 
 interface HookLimits {
-  /** The plugin's own. */
+  /** The limit of the plugin. */
   readonly ofPlugin: HookLimit;
-  /** For a route's `config.rateLimit`; null for no limit. Made once for each object. */
+  /** Returns the limit for a route's `config.rateLimit`, or null for no limit. It is made once for each object. */
   ofRoute(own: RouteRateLimit | undefined): HookLimit | null;
-  /** For `app.rateLimit`, which runs in the hook that it is given to. */
+  /** Returns the gate for `app.rateLimit`, which runs in the hook where you put it. */
   ofHandler(own: FastifyOwnOptions<FastifyGateOptions> | undefined): Gate<FastifyRequest>;
 }
 

@@ -1,6 +1,6 @@
 import { show } from "../../core/check.js";
 
-/** Throws a TypeError with the cure when every call of `client` would fail. Sends nothing. */
+/** Throws a TypeError with the cure when every call of `client` would fail. Sends no query. */
 export function checkPostgresClient(client: unknown): void {
   const [got, cure] = postgresFault(client) ?? [];
   if (got !== undefined) throw new TypeError(`Expected \`client\` to be an object with \`query(text, values)\`, got ${got}. ${cure}.`);
@@ -17,10 +17,10 @@ interface PostgresMembers {
   readonly getQueryInterface?: unknown;
 }
 
-// Names the value that came, and the cure. Only for certain mistakes: any object with `query` may work, even before it
-// is connected.
+// Returns the value that came, and the cure. Only certain mistakes are reported: any object with `query` may work, even
+// before it is connected.
 function postgresFault(client: unknown): readonly [got: string, cure: string] | undefined {
-  // A URL holds the password.
+  // Not quoted, because a URL contains the password.
   if (typeof client === "string") return ["a string", POOL];
   const of = (client ?? {}) as PostgresMembers;
   if (typeof of.then === "function") return ["a promise", "Write `await` before it"];
@@ -30,7 +30,7 @@ function postgresFault(client: unknown): readonly [got: string, cure: string] | 
   if (typeof client === "function") return ["a function", POOL];
   if (typeof of.$client?.query === "function") return ["a Drizzle database", "Pass `db.$client`"];
   if (of.$pool !== undefined) return ["a pg-promise database", "Pass `db.$pool`"];
-  // TypeORM resolves to the rows alone, and Sequelize takes options for values.
+  // TypeORM resolves to an array of rows without `rows`, and Sequelize takes options instead of values.
   if (of.createQueryRunner !== undefined || of.getQueryInterface !== undefined) return ["an ORM's connection", POOL];
   if (of.ended === true) return ["a pool that has ended", "Pass an open one"];
   return typeof of.query === "function" ? undefined : [show(client), POOL];

@@ -1,6 +1,6 @@
 import { show } from "../../core/check.js";
 
-/** Throws a TypeError with the cure when every call of `client` would fail. Sends nothing. */
+/** Throws a TypeError with the cure when every call of `client` would fail. Sends no command. */
 export function checkRedisClient(client: unknown): void {
   const [got, cure] = redisFault(client) ?? [];
   if (got !== undefined) {
@@ -23,18 +23,20 @@ interface RedisMembers {
   readonly client?: { readonly hasCredentials?: unknown };
 }
 
-// What came, and the cure. Only what is certain: a wrapper with the two methods alone may work.
+// Returns the value that came, and the cure. Only certain mistakes are reported: a wrapper with just the two methods
+// may work.
 function redisFault(client: unknown): readonly [got: string, cure: string] | undefined {
-  // A URL holds the password.
+  // Not quoted, because a URL contains the password.
   if (typeof client === "string") return ["a string", "Pass a client, such as `new Redis(url)`"];
   if (typeof client === "function") return ["a function", "Pass a client, not the class or function that makes one"];
   const of = (client ?? {}) as RedisMembers;
   if (typeof of.then === "function") return ["a promise", "Write `await` before it"];
   // redis 3 has `internal_send_command`, and redis 4 has this option.
   if (of.internal_send_command !== undefined || of.options?.legacyMode === true) return CALLBACKS;
-  // Of ioredis and iovalkey; of @upstash/redis, whose proxies of a client show both of these members.
+  // The first test finds pipelines of ioredis and iovalkey. The second finds those of @upstash/redis; its client
+  // proxies have both members.
   if (of.isPipeline === true || (of.chain !== undefined && of.createScript === undefined)) return PIPELINE;
-  // Every client of node-redis has both members. What its `legacy()` and `multi()` return has one.
+  // Every client of node-redis has both members. The results of its `legacy()` and `multi()` have one.
   if (of.evalSha !== undefined && of.sendCommand !== undefined && of.isOpen === undefined) {
     return ["what `legacy()` or `multi()` returned", "Pass the client itself"];
   }

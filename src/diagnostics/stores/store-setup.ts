@@ -4,7 +4,7 @@ import type { Store } from "../../port/store.js";
 import { checkPostgresClient } from "./postgres-client.js";
 import { checkRedisClient } from "./redis-client.js";
 
-/** Throws a TypeError for a store that a limiter cannot use, and for a `clock` that is not the store's own. */
+/** Throws a TypeError for a store that a limiter cannot use, and for a `clock` that differs from the store's. */
 export function checkStore(store: Store, clock: Clock | undefined): void {
   if (typeof store !== "object" || store === null || typeof store.consume !== "function" || typeof store.sync !== "boolean") {
     throw new TypeError(expected("store", "an object with `sync` and `consume`", store));
@@ -13,11 +13,11 @@ export function checkStore(store: Store, clock: Clock | undefined): void {
     throw new TypeError(`${expected("store.guard", "a function", store.guard)}. Import \`guard\` from "sluice/store" and add \`guard\` to the store`);
   }
   if (clock !== undefined && store.clock !== "server" && store.clock !== clock) {
-    throw new TypeError("Expected `clock` to be the store's own, got another: give the clock to the store");
+    throw new TypeError("Expected `clock` to be the clock of the store, got another. Give the clock to the store");
   }
 }
 
-/** Throws a TypeError for a client that cannot work, for an unknown option, and for one of a wrong type. */
+/** Throws a TypeError for a client that cannot work, and for an option that is unknown or of a wrong type. */
 export function checkRedisSetup(client: unknown, options: object): void {
   const { prefix, batch, cluster } = checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "spread", "clock"]) as UncheckedFlags;
   checkRedisClient(client);
@@ -25,7 +25,7 @@ export function checkRedisSetup(client: unknown, options: object): void {
   if (prefix !== undefined && typeof prefix !== "string") throw new TypeError(expected("prefix", "a string", prefix));
 }
 
-/** Throws a TypeError for a client that cannot work, for an unknown option, and for one of a wrong type. */
+/** Throws a TypeError for a client that cannot work, and for an option that is unknown or of a wrong type. */
 export function checkPostgresSetup(client: unknown, options: object): void {
   const { prepare } = checkOptions(options, ["table", "denyCacheMs", "prepare", "clock"]) as UncheckedFlags;
   checkPostgresClient(client);

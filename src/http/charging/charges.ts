@@ -8,7 +8,7 @@ import { isShadow } from "../../limiter/internals.js";
 import type { Limiter } from "../../limiter/limiter.js";
 import type { Judged } from "../verdicts.js";
 
-/** What one charge takes from a request. */
+/** One charge of a request: the limiter, the key and the cost. */
 export interface Claim {
   readonly limiter: Limiter;
   readonly caller: Key;
@@ -31,7 +31,7 @@ export function takeCharges(claims: readonly Claim[]): readonly Judged[] | Promi
     byBucket.set(bucket, same === undefined ? charge : chargeOf(limiter, caller, { cost: sumOf(same, charge), policy }));
   }
   const group = [...byBucket.values()];
-  // In shadow mode one that would refuse must not hold up the others.
+  // In shadow mode a charge that would be refused must not refuse the others.
   const decided = claims.some(({ limiter }) => isShadow(limiter))
     ? thenAll<Decision, readonly Decision[]>(group.map(({ limiter, key, asked }) => limiter.consume(key, asked)), (all) => all)
     : chargeGroup(group);

@@ -7,14 +7,14 @@ import { isPromise } from "../is-promise.js";
 import type { GateCharge, Tier } from "../options/options.js";
 import type { Unpaid } from "../verdicts.js";
 
-/** How the functions of one charge are called, and what is done with what they say. */
+/** The functions of one charge, and the callbacks that get their results. */
 export interface ClaimSetup<Request, Rest extends readonly unknown[], Result> {
   /** The position of the charge among those of the gate. */
   readonly position: number;
   readonly charge: Omit<GateCharge<Request, Rest>, "key" | "policy"> & { readonly policy?: unknown };
   readonly keyOf: Contained<Request, Rest, MaybeKey>;
   readonly unidentified: "share" | "refuse" | "skip";
-  /** The policy unless the charge picks one. */
+  /** The policy of requests for which the charge picks none. */
   readonly ownPolicy: Policy;
   readonly contain: <T>(name: string, fn: (request: Request, ...rest: Rest) => T | Promise<T>) => Contained<Request, Rest, T>;
   checkIdentity(caller: Key): void;
@@ -27,8 +27,8 @@ export interface ClaimSetup<Request, Rest extends readonly unknown[], Result> {
 export type Contained<Request, Rest, T> = (request: Request, rest?: Rest) => T | Promise<T>;
 
 /**
- * Makes the function that finds out who pays for a request, how much, and under which policy, and then calls `take`, or
- * `leave` for a request that is not charged. `known` are the keys of the gate's charges, where they are known.
+ * Makes a function that finds the key, the cost and the policy of a request. It then calls `take`, or `leave` for a
+ * request that is not charged. `known` holds the keys of the gate's charges that are already known.
  */
 export function createClaims<Request, Rest extends readonly unknown[], Result>(
   setup: ClaimSetup<Request, Rest, Result>,
@@ -39,8 +39,8 @@ export function createClaims<Request, Rest extends readonly unknown[], Result>(
   const pickPolicy = typeof charge.policy === "function" ? contain("policy", charge.policy as (request: Request, ...rest: Rest) => Tier | Promise<Tier>) : null;
   return findCaller;
 
-  // One step each. A step is asynchronous only if its function is. Closures are made by functions of their own: a
-  // function that makes some allocates for them on every call.
+  // Each function below is one step. A step is asynchronous only if the user's function is. The functions that make
+  // closures are separate, because a function that makes a closure allocates for it on every call.
 
   function findCaller(request: Request, rest?: Rest, known?: readonly MaybeKey[]): Result | Promise<Result> {
     const before = known?.[position];
@@ -84,7 +84,7 @@ export function createClaims<Request, Rest extends readonly unknown[], Result>(
   }
 }
 
-// The limiter checks tokens by the names of limits.
+// Checks the shape of the cost. The limiter checks the names of limits.
 function checkCost(cost: unknown): Cost {
   return typeof cost === "object" && cost !== null ? (cost as Cost) : wholeNumber("cost()", cost);
 }

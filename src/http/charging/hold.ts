@@ -4,7 +4,7 @@ import type { ConsumeOptions } from "../../limiter/arguments.js";
 import type { Holder } from "../../limiter/holder.js";
 import type { RequestReader } from "../reader.js";
 
-/** Decides about a request like `consume` of a limiter, but waits for its tokens. Null when the client disconnected. */
+/** Decides like `consume` of a limiter, but waits for the tokens. Resolves to null when the client disconnected. */
 export type HoldRequest<Request> = (request: Request, caller: Key, asked: ConsumeOptions) => Promise<Decision | null>;
 
 /** Makes the function that holds requests in a waiter. */

@@ -22,15 +22,16 @@ export const draft11 = headerFamily([
 ]);
 
 /**
- * The value of `RateLimit`: an item for each limit. `makeItem` gets its name, as a string of a structured field, and
- * the seconds until the next token, 0 when full.
+ * The value of `RateLimit`, with one item for each limit. `makeItem` gets the limit's name as a string of a structured
+ * field. `seconds` is the time until the next token, 0 when the bucket is full.
  */
 export function limitItems(policy: Policy, makeItem: (name: string, reading: Reading, seconds: number) => string): FieldValue {
   const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);
-  // By position, because a custom store may give its limits names that are unsafe in a header field.
+  // Looked up by position, because a custom store may give its limits names that are unsafe in a header field.
   const item = (i: number, reading: Reading, seconds: number): string => makeItem((names[i] ?? names[0]) as string, reading, seconds);
   return ({ readings, refusedBy, resetSeconds, partition }) => {
-    // Section 6: t is never before Retry-After. So a refusal shows only the limit with the longest wait, as t.
+    // Section 6: `t` must not be before Retry-After. So a refusal shows the longest wait only, as the `t` of that
+    // limit.
     if (refusedBy !== null) return item(readings.findIndex(({ limit }) => limit === refusedBy.limit), refusedBy, resetSeconds) + partition;
     let text = "";
     for (let i = 0; i < readings.length; i++) {

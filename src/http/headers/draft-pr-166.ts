@@ -2,13 +2,12 @@ import { limitItems, POLICY_FIELD } from "./default-styles.js";
 import { headerFamily, LARGEST_INTEGER, type HeaderFamily } from "./field.js";
 
 /**
- * `RateLimit-Policy` and `RateLimit` with the names that a proposal for the next draft gives to the parameters: `a` for
- * the whole tokens left, `w` for the seconds until there is one more, and `c` for the cost of this request, for each
- * limit.
+ * `RateLimit-Policy` and `RateLimit` with the parameter names of a proposal for the next draft. For each limit, `a` is
+ * the number of whole tokens left, `w` the seconds until the next token, and `c` the cost of this request.
  *
- * Replaces `"draft-11"`, which uses the same fields. The proposal may change before a draft takes it up. This name does
- * not change: it always means pull request 166 of draft-ietf-httpapi-ratelimit-headers in its text of 15 August 2026,
- * without the optional `pk` and `RateLimit-Partition`. Clients that know draft 11 alone do not read it.
+ * Cannot be combined with `"draft-11"`, which uses the same fields. The proposal may still change. The fields of this
+ * style do not change. They follow pull request 166 of draft-ietf-httpapi-ratelimit-headers as of 15 August 2026,
+ * without the optional `pk` and `RateLimit-Partition`. Clients that read only draft 11 cannot read these fields.
  * @example
  * const options = { headers: ["triple", draftPr166] };
  */
@@ -17,7 +16,7 @@ export const draftPr166: HeaderFamily = headerFamily([
   {
     name: "RateLimit",
     under: (policy) =>
-      // `c` is optional, and a request may ask for more than an Integer holds.
+      // `c` is optional. It is left out above the largest Integer of a structured field.
       limitItems(policy, (name, { remaining, cost }, seconds) => `${name};a=${remaining}${seconds === 0 ? "" : `;w=${seconds}`}${cost > LARGEST_INTEGER ? "" : `;c=${cost}`}`),
   },
 ]);

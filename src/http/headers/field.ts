@@ -19,15 +19,15 @@ export const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** The largest Integer of a structured field (RFC 9651, section 3.3.1). */
 export const LARGEST_INTEGER = 999_999_999_999_999;
 
-/** What the header fields of one response are made from. */
+/** The input from which the header fields of one response are made. */
 export interface FieldFacts {
-  /** One for each limit of the policy. */
+  /** One reading for each limit of the policy. */
   readonly readings: readonly Reading[];
   /** The limit with the fewest tokens left, for fields that show one limit. */
   readonly shown: Reading;
   /**
-   * Milliseconds in reset fields: the wait when refused; otherwise until full, or, with none left, until the next
-   * token.
+   * The milliseconds for reset fields. When refused: the wait. When no tokens are left: the time until the next one.
+   * Otherwise: the time until the bucket is full.
    */
   readonly resetMs: number;
   /** `resetMs` in whole seconds, rounded up. Equal to `Retry-After` when refused. */
@@ -42,16 +42,18 @@ export interface FieldFacts {
 
 /** One header field. */
 export interface Field {
-  /** As its specification spells it. */
+  /** The name, spelled as in its specification. */
   readonly name: string;
-  /** The value under a policy: a text that is the same in every response, or a function for values that differ. */
+  /** The value under a policy: a text that is the same in every response, or a function for a value that changes. */
   readonly under: (policy: Policy) => string | FieldValue;
 }
 
 /** The value of a field in one response; null leaves the field out. */
 export type FieldValue = (facts: FieldFacts) => string | null;
 
-/** A family of header fields for the `headers` option, such as {@link draft7} or what {@link vendorHeaders} makes. */
+/**
+ * A family of header fields for the `headers` option, such as {@link draft7} or the result of {@link vendorHeaders}.
+ */
 export interface HeaderFamily {
   /** @internal */
   readonly fields: readonly Field[];
@@ -79,7 +81,8 @@ export function labelOf(policy: Policy, limitName: string): string {
 /**
  * The value of `RateLimit-Policy`: the quota of each limit, and as `w` the seconds in which an empty bucket fills.
  *
- * Rounded up, so quota / w never exceeds the true rate; `w` is at least 1, the least that the drafts allow.
+ * `w` is rounded up, so quota / w never exceeds the true rate. It is at least 1, the smallest value that the drafts
+ * allow.
  */
 export function policyValue(policy: Policy, quota: (limit: Limit) => string): string {
   return policy.limits.map((limit) => `${quota(limit)};w=${Math.max(1, Math.ceil(limit.fullMs / 1_000))}`).join(", ");

@@ -19,8 +19,8 @@ function checkCapacitiesDiffer(policy: Policy): void {
 /**
  * The header fields of draft-ietf-httpapi-ratelimit-headers-06: the triple, and `RateLimit-Policy` as integers.
  *
- * Replaces `"triple"` and `"draft-11"`, which use the same names. Throws a RangeError for a policy with two limits of
- * equal capacity.
+ * Cannot be combined with `"triple"` or `"draft-11"`, which use the same names. Throws a RangeError for a policy with
+ * two limits of equal capacity.
  * @example
  * const options = { headers: [draft6] };
  */
@@ -30,7 +30,8 @@ export const draft6: HeaderFamily = headerFamily([...triple.fields, INTEGER_POLI
  * The header fields of draft-ietf-httpapi-ratelimit-headers-07: one combined `RateLimit`, and `RateLimit-Policy` as
  * integers.
  *
- * Replaces `"draft-11"`, which uses the same names. Throws a RangeError for a policy with two limits of equal capacity.
+ * Cannot be combined with `"draft-11"`, which uses the same names. Throws a RangeError for a policy with two limits of
+ * equal capacity.
  * @example
  * const options = { headers: ["triple", draft7] };
  */
@@ -48,7 +49,7 @@ export const draft7: HeaderFamily = headerFamily(
 /**
  * `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`, the last in seconds since 1970.
  *
- * Clients need a clock that agrees with the server's.
+ * Clients can use it only when their clock agrees with the server's.
  * @example
  * const options = { headers: ["triple", xRateLimit] };
  */
@@ -61,7 +62,7 @@ export const xRateLimit: HeaderFamily = headerFamily([
 /** The unit of a vendor's reset field. All are rounded up. */
 export type ResetFormat = "delta-seconds" | "epoch-seconds" | "epoch-milliseconds" | "iso-8601" | "http-date";
 
-/** A vendor's own field names. Name at least one. */
+/** The field names of a vendor. At least one is required. */
 export interface VendorHeaders {
   /** The field for the capacity. */
   readonly limit?: string | undefined;
@@ -69,19 +70,19 @@ export interface VendorHeaders {
   readonly remaining?: string | undefined;
   /** The field for the tokens in use: the capacity minus what remains. */
   readonly used?: string | undefined;
-  /** The field for the time when the bucket is full, in the unit `resetFormat`. */
+  /** The field for the time until the bucket is full, in the format `resetFormat`. */
   readonly reset?: string | undefined;
-  /** The unit of `reset`. Required with it. */
+  /** The format of `reset`. Required with `reset`. */
   readonly resetFormat?: ResetFormat | undefined;
   /** The field for the wait in milliseconds. Sent with 429 only. */
   readonly retryAfterMs?: string | undefined;
 }
 
 /**
- * Header fields under a vendor's own names.
+ * Makes header fields with the names of a vendor.
  *
- * Throws a TypeError for an unknown member, and a RangeError for a name that is not a field name, for a name that
- * sluice sets itself, and for a `reset` without `resetFormat`.
+ * Throws a TypeError for an unknown member. Throws a RangeError for an invalid field name, for a name that sluice sets
+ * itself, and for a `reset` without `resetFormat`.
  * @example
  * const quota = vendorHeaders({ remaining: "X-Quota-Remaining", retryAfterMs: "Retry-After-Ms" });
  * const options = { headers: ["triple", quota] };

@@ -1,6 +1,9 @@
 import type { Policy } from "../../core/policy.js";
 
-/** `make`, called once for each policy. The last policy is compared first, because most gates have only one. */
+/**
+ * Returns `make` with a cache: it is called once for each policy. The last policy is compared first, because most gates
+ * have only one.
+ */
 export function perPolicy<T>(make: (policy: Policy) => T): (policy: Policy) => T {
   const made = new WeakMap<Policy, T>();
   let last: Policy;

@@ -17,9 +17,9 @@ export type HeaderStyle = "triple" | "draft-11" | HeaderFamily;
 
 /** Turns decisions into header fields. */
 export interface HeaderWriter {
-  /** The fields for `decision`. None for a degraded one, because the store's numbers are unknown. */
+  /** The header fields for `decision`. Empty for a degraded decision, because the store's numbers are unknown. */
   write(policy: Policy, decision: Decision, partition?: Uint8Array): FieldList;
-  /** Throws a RangeError for a policy with numbers that these fields, or `Retry-After`, cannot express. */
+  /** Throws a RangeError for a policy with numbers that do not fit into these fields or into `Retry-After`. */
   check(policy: Policy): void;
   /** The names among `fields` that belong in `Access-Control-Expose-Headers`, spelled as in their specifications. */
   namesToExpose(fields: FieldList): readonly string[];
@@ -45,7 +45,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: ()
   const families = (styles as readonly unknown[]).map(familyOf);
   const fields = families.flatMap((family) => family.fields);
   const spelling = spellingOf(fields);
-  // Platforms keep names in lower case. From another spelling, Node makes a new string for each field of each response.
+  // Platforms keep names in lower case. For another spelling, Node makes a new string for each field of each response.
   const names = fields.map(({ name }) => name.toLowerCase());
   const valuesUnder = perPolicy((policy) => fields.map((field) => field.under(policy)));
 
@@ -113,7 +113,7 @@ function familyOf(style: unknown): HeaderFamily {
   throw new (typeof style === "string" ? RangeError : TypeError)(message + cureForStyle(style));
 }
 
-/** Each field's name as it is spelled, by its name in lower case. Fields that are not in it are never exposed. */
+/** The spelling of each field's name, by its name in lower case. Fields that are not in it are never exposed. */
 function spellingOf(fields: readonly Field[]): ReadonlyMap<string, string> {
   const spelling = new Map([["retry-after", "Retry-After"]]);
   for (const { name } of fields) {

@@ -5,18 +5,18 @@ import { holderOf } from "../../limiter/holder.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../../limiter/options.js";
 import type { AnyRespond, GateCharge, GateOptions, GivenLimiter, OneCharge, SharedOptions } from "./options.js";
 
-/** The options of a gate, checked, with `functionTimeoutMs` filled in. */
+/** The checked options of a gate, with the default of `functionTimeoutMs`. */
 export interface CheckedOptions<Request, Rest extends readonly unknown[]>
   extends SharedOptions<Request, Rest>, Omit<LimiterOptions<Store>, "policy">, Partial<Pick<GivenLimiter<Request>, "limiter">>, Pick<OneCharge<Request>, "wait">, AnyRespond {
   readonly functionTimeoutMs: number;
-  /** One or more. The options themselves are the only one, unless `charges` is among them. */
+  /** One or more charges. Without the option `charges` the list has one entry: the options themselves. */
   readonly charges: ReadonlyArray<GateCharge<Request, Rest>>;
 }
 
 /**
- * Returns the options without a prototype, so that a polluted `Object.prototype` adds none (CWE-1321). Throws a
- * TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another. Under the condition
- * "production" it throws only for values that a configuration may hold.
+ * Returns the options on an object without a prototype. A polluted `Object.prototype` then adds no option (CWE-1321).
+ * Throws a TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another. Under the
+ * condition "production" it checks only the values that can come from a configuration.
  */
 export function checkGateOptions<Request, Rest extends readonly unknown[]>(
   given: GateOptions<Request, Rest> & AnyRespond,

@@ -15,59 +15,58 @@ import type { Refusal, OwnBody } from "../refusal/own-answer.js";
 import type { Outcome } from "../verdict.js";
 
 /**
- * The options of every adapter. `Request` is the framework's own request type. `Rest` is what else the framework gives
- * a handler, such as the bindings of a Worker: `key`, `policy`, `cost` and `skip` get it after the request.
+ * The options of every adapter. `Request` is the framework's request type. `Rest` lists the other arguments of a
+ * handler, such as the bindings of a Worker. `key`, `policy`, `cost` and `skip` get them after the request.
  */
 export type GateOptions<Request, Rest extends readonly unknown[] = []> =
-  // In this order: TypeScript infers `Rest` from the first functions that it meets.
+  // Keep this order: TypeScript infers `Rest` from the first functions in the type.
   ((OneCharge<Request, Rest> & (OwnLimiter<Request, Rest> | GivenLimiter<Request, Rest>)) | SeveralCharges<Request, Rest>) & SharedOptions<Request, Rest>;
 
 /**
- * What a caller's plan may be: a policy made by `definePolicy`, or one of two words. `"unlimited"` lets the request
- * pass as `skip` does: nothing is charged, and there are no header fields. `"blocked"` refuses it with a 403, for as
- * long as the plan says so.
+ * The limits of one caller: a policy made by `definePolicy`, `"unlimited"` or `"blocked"`. `"unlimited"` passes the
+ * request like `skip`: no charge, no header fields. `"blocked"` refuses the request with a 403.
  */
 export type Tier = Policy | "unlimited" | "blocked";
 
 type Behavior = Omit<LimiterOptions<Store>, "policy" | "store" | "clock">;
 
-/** The options with `policy`, from which the gate makes a limiter. */
+/** The options with `policy`. The gate makes a limiter from them. */
 export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> extends Behavior {
   /**
-   * The limits of each key: an object, or a function that picks a policy made by `definePolicy` for a request, or
-   * `"unlimited"` or `"blocked"`.
+   * The limits of each key, as an object such as `{ capacity: 100, refill: perMinute(100) }`. Or a function that
+   * returns, for each request, a policy made by `definePolicy`, `"unlimited"` or `"blocked"`. It may return a promise.
    */
   readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Tier | Promise<Tier>);
-  /** Where the buckets are kept. Default: a memory store of the gate's own. */
+  /** The store that keeps the buckets. Default: a new memory store for this gate. */
   readonly store?: Store | undefined;
-  /** The clock of the default store: milliseconds, monotonic by default. */
+  /** The clock of the default store, in milliseconds. Default: a monotonic clock. */
   readonly clock?: Clock | undefined;
   readonly limiter?: undefined;
   readonly charges?: undefined;
 }
 
-/** The options with `limiter`, which you also use outside of HTTP. */
+/** The options with `limiter`, for a limiter that you also use outside of HTTP. */
 export interface GivenLimiter<Request, Rest extends readonly unknown[] = []> extends LimiterMembers {
   /** A limiter from `createLimiter`. */
   readonly limiter: Limiter;
   /**
-   * Picks a policy made by `definePolicy`, `"unlimited"` or `"blocked"` for a request. Default: the limiter's own
-   * policy.
+   * Returns the policy of a request: one made by `definePolicy`, `"unlimited"` or `"blocked"`. May return a promise.
+   * Default: the policy of `limiter`.
    */
   readonly policy?: ((request: Request, ...rest: Rest) => Tier | Promise<Tier>) | undefined;
   readonly charges?: undefined;
 }
 
-/** The options with `charges`, for requests that are charged under several policies together or not at all. */
+/** The options with `charges`, for requests that several policies limit together. */
 export interface SeveralCharges<Request, Rest extends readonly unknown[] = []> extends Behavior {
   /**
-   * What each request takes, such as tokens of a user and of their tenant: from all of them in one step of the store,
-   * or from none. The response shows every limit, and a refusal the longest wait.
+   * The charges of each request, such as one on the user and one on the tenant. One step of the store makes all of them
+   * or none. The response shows every limit. A refusal states the longest wait.
    */
   readonly charges: ReadonlyArray<GateCharge<Request, Rest>>;
-  /** Where all buckets are kept; it must have `consumeTogether`. Default: a memory store of the gate's own. */
+  /** The store that keeps all buckets. It must have `consumeTogether`. Default: a new memory store for this gate. */
   readonly store?: Store | undefined;
-  /** The clock of the default store: milliseconds, monotonic by default. */
+  /** The clock of the default store, in milliseconds. Default: a monotonic clock. */
   readonly clock?: Clock | undefined;
   readonly limiter?: undefined;
   readonly wait?: undefined;
@@ -77,135 +76,140 @@ export interface SeveralCharges<Request, Rest extends readonly unknown[] = []> e
 }
 
 /**
- * The type of `policy`, `key` and `cost` beside `charges`. Nothing has such a type. The function in it is what
- * TypeScript infers the parameters of a written one from, whichever of the options' forms it has in mind.
+ * The type of `policy`, `key` and `cost` beside `charges`. No value has it, so each of them is a compile error. The
+ * function in it gives TypeScript the parameter types of a function that you write there.
  */
 export type Misplaced<Request, Rest extends readonly unknown[], T> = (((request: Request, ...rest: Rest) => T | Promise<T>) & BelongsToCharge) | undefined;
 
-/** The type of an option that does not go beside `charges`. Its text appears in the compile error. */
+/** The type of an option that cannot be used with `charges`. Its text appears in the compile error. */
 export type BelongsToCharge = "belongs to a charge: write charges: [{ policy, key, cost }]";
 
 /** One of the `charges` of a request. */
 export interface GateCharge<Request, Rest extends readonly unknown[] = []> {
   /**
-   * The limits of each key: an object, or a function that picks a {@link Tier} for a request. `"unlimited"` leaves out
-   * this charge; `"blocked"` refuses the request.
+   * The limits of each key: an object, or a function that returns the {@link Tier} of a request. `"unlimited"` leaves
+   * out this charge. `"blocked"` refuses the request.
    */
   readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Tier | Promise<Tier>);
   /**
-   * Who pays: see {@link OneCharge.key}. With `unidentified: "skip"` only this charge is left out when it is missing.
+   * Returns the key to charge, like {@link OneCharge.key}. With `unidentified: "skip"`, a missing key leaves out this
+   * charge only.
    */
   readonly key: (request: Request, ...rest: Rest) => MaybeKey | Promise<MaybeKey>;
-  /** See {@link OneCharge.cost}. */
+  /** The cost of a request: see {@link OneCharge.cost}. */
   readonly cost?: Cost | ((request: Request, ...rest: Rest) => Cost | Promise<Cost>) | undefined;
 }
 
-/** The type of an option that does not go beside `limiter`. Its text appears in the compile error. */
+/** The type of an option that cannot be used with `limiter`. Its text appears in the compile error. */
 export type BelongsToLimiter = "belongs to the limiter: pass it to createLimiter";
 
 type LimiterMembers = { readonly [Name in "store" | "clock" | keyof Behavior]?: BelongsToLimiter | undefined };
 
-/** Who pays for a request, how much, and whether it may wait. */
+/** The key of a request, its cost, and whether it may wait. */
 export interface OneCharge<Request, Rest extends readonly unknown[] = []> {
   /**
-   * Returns who is calling: a signed-in user or a device, as a string or a tuple such as `["user", 42]`. May return a
+   * Returns the caller's key: a signed-in user or a device, as a string or a tuple such as `["user", 42]`. May return a
    * promise.
    *
-   * null, undefined, or a missing part of a tuple makes the caller unidentified: see `unidentified`. What it throws
-   * fails the request, the framework's own way. A list from a query string is not a key, because its sender would
-   * choose all parts: write `["client", String(value)]`.
+   * When it returns null, undefined, or a tuple with a missing part, the caller is unidentified: see `unidentified`.
+   * When it throws or rejects, the request fails with the framework's error. Do not use a list from a query string as
+   * the key, because the client chooses all its parts. Write `["client", String(value)]`.
    */
   readonly key: (request: Request, ...rest: Rest) => MaybeKey | Promise<MaybeKey>;
   /**
-   * What a request costs: whole tokens of every limit, or of each limit by its name, such as `{ tokens: 2_000 }`; or a
-   * function that returns them. A limit that is left out costs its own `cost`, which is 1 by default. A cost above the
-   * capacity throws a RangeError when the gate is made; from a function it gets a 400.
+   * The tokens that a request takes: a whole number for every limit, or an object with the names of limits, such as
+   * `{ tokens: 2_000 }`. Or a function that returns them, or a promise of them. A limit that is not in the object takes
+   * its `cost` option, which is 1 by default. A fixed cost above the capacity throws a RangeError when the gate is
+   * made. When a function returns it, the request gets a 400.
    */
   readonly cost?: Cost | ((request: Request, ...rest: Rest) => Cost | Promise<Cost>) | undefined;
   /**
-   * Holds a request until its tokens are there, instead of refusing it: a waiter on `limiter`, made by `createWaiter`.
-   * A request that would wait longer than the waiter's `maxWaitMs` is refused at once. A client that disconnects leaves
-   * the queue. Only beside `limiter`, whose store needs `peek`.
+   * Holds a request until its tokens are there, instead of refusing it. Pass a waiter made of `limiter` by
+   * `createWaiter`. A request that would wait longer than the waiter's `maxWaitMs` is refused at once. When the client
+   * disconnects, its request leaves the queue. Needs `limiter`, and a store with `peek`.
    */
   readonly wait?: RequestWaiter | undefined;
 }
 
 /** The part of a waiter that a gate uses. */
 export interface RequestWaiter {
-  /**
-   * Resolves with the decision that took the tokens. Rejects with an error whose `code` begins with `"ERR_WAIT_"`.
-   */
+  /** Resolves with the decision that took the tokens. Rejects with an error that has a `code` of `"ERR_WAIT_…"`. */
   wait(key: Key, asked: { readonly cost?: Cost | undefined; readonly policy?: Policy | undefined; readonly signal?: AbortSignalLike | undefined }): Promise<Decision>;
 }
 
-/** The options that go beside a `policy`, a `limiter` and `charges`. */
+/** The options that can be used with `policy`, `limiter` and `charges`. */
 export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
   /**
-   * True for requests without a limit: they cost nothing and get no header fields. May return a promise. CORS
+   * Returns true for requests without a limit. They cost nothing and get no header fields. May return a promise. CORS
    * preflights need no `skip`: see `preflights`.
    */
   readonly skip?: ((request: Request, ...rest: Rest) => boolean | Promise<boolean>) | undefined;
   /**
-   * The families of header fields on every limited response. Default `["triple", "draft-11"]`; `[]` for none. Others
-   * are imported from `sluice/http`. A 429 has `Retry-After` in any case.
+   * The families of header fields that every limited response gets. Default `["triple", "draft-11"]`. `[]` sends none.
+   * `sluice/http` exports more families. A 429 has `Retry-After` with every value.
    */
   readonly headers?: readonly HeaderStyle[] | undefined;
-  /** The form of `Retry-After`. Default `"seconds"`. `"http-date"` depends on the clocks of server and client. */
+  /**
+   * The form of `Retry-After`. Default `"seconds"`. `"http-date"` is exact only when the clocks of server and client
+   * agree.
+   */
   readonly retryAfter?: "seconds" | "http-date" | undefined;
   /**
-   * Returns the body of a refusal, or a promise of it: an object, which is sent as JSON, or a media type and a text,
-   * such as `["text/html", "<p>Slow down</p>"]`. Gets a copy of the problem document that is sent by default, also when
-   * this function fails. `decision` is null for a caller without a key, and for a blocked one.
+   * Returns the body of a refusal, or a promise of it. An object is sent as JSON. For another type, return a media type
+   * and a text, such as `["text/html", "<p>Slow down</p>"]`. Gets a copy of the default problem document. If this
+   * function fails, the default document is sent. `decision` is null for a caller without a key, and for a blocked
+   * caller.
    */
   readonly body?: ((problem: Problem, decision: Decision | null, request: Request) => OwnBody | Promise<OwnBody>) | undefined;
   /**
-   * Called with every decision, before the response. Changes no response and nothing waits for it. Its first failure in
-   * the process is reported by a process warning.
+   * Called with every decision, before the response is sent. Does not change the response, and the response does not
+   * wait for it. The first failure in the process becomes a process warning.
    */
   readonly onDecision?: ((decision: Decision, request: Request) => unknown) | undefined;
   /**
-   * What happens to callers without a key. `"share"` (default): one bucket for all of them. `"refuse"`: a 401.
-   * `"skip"`: no limit.
+   * How callers without a key are limited. `"share"` (default): all of them draw on one bucket. `"refuse"`: they get a
+   * 401. `"skip"`: they have no limit.
    */
   readonly unidentified?: "share" | "refuse" | "skip" | undefined;
   /**
    * Returns true to refund the tokens of a request with this outcome, such as a login that succeeded. Called once for
-   * each allowed request, also when the client disconnected. May return a promise, and no response waits for it. A
-   * failure refunds nothing; the first one in the process is reported by a process warning.
+   * each allowed request, including requests of clients that disconnected. May return a promise. The response does not
+   * wait for it. A failure refunds nothing. The first failure in the process becomes a process warning.
    */
   readonly refundWhen?: ((outcome: Outcome, request: Request) => boolean | Promise<boolean>) | undefined;
   /**
-   * Milliseconds after which an asynchronous `key`, `cost`, `policy`, `skip`, `body` or `respond` counts as failed. A
-   * positive integer or Infinity, default 5000.
+   * The time limit in milliseconds of an asynchronous `key`, `cost`, `policy`, `skip`, `body` or `respond`. After it
+   * the function counts as failed. A positive integer or Infinity. Default 5000.
    */
   readonly functionTimeoutMs?: number | undefined;
   /**
-   * The bucket of CORS preflights, one for this gate in this process. Default 100, refilled by 100 per second.
+   * The bucket of CORS preflights, one for this gate in this process. Default: a capacity of 100, refilled by 100 per
+   * second.
    *
-   * A preflight without credentials, body and key draws on it and costs no caller anything. Any other preflight, and
-   * each one beyond this bucket, is an ordinary request.
+   * A preflight without credentials, body and key takes a token from it and costs no caller anything. All other
+   * preflights are ordinary requests, and so are those beyond this bucket.
    */
   readonly preflights?: { readonly capacity: number; readonly refill: Refill } | undefined;
   /**
-   * Returns bytes that identify the bucket in the `RateLimit` field of draft 11 (`pk`). Default: none. Use a keyed
-   * hash, because a plain hash of a user's id can be guessed.
+   * Returns the bytes of `pk`, which identifies the bucket in the `RateLimit` field of draft 11. Default: no `pk`.
+   * Return a keyed hash of the key. Clients can guess the input of a plain hash of a user's id.
    */
   readonly partitionKey?: ((key: Key) => Uint8Array) | undefined;
   /** The clock of header fields that hold an instant, in milliseconds since 1970. Default `Date.now`. */
   readonly wallClock?: (() => number) | undefined;
 }
 
-/** The `respond` option of an adapter. `Args` is what its framework gives a handler. */
+/** The `respond` option of an adapter. `Args` lists the arguments of the framework's handlers. */
 export interface RespondOption<Args extends unknown[], Answer = unknown> {
   /**
-   * Sends the response to a refused request, in place of the problem document: a page, a redirect, another status. Not
-   * together with `body`.
+   * Sends the response to a refused request instead of the problem document: a page, a redirect, another status. Cannot
+   * be combined with `body`.
    *
-   * On Node, Express and Fastify the status and the header fields of the limit are set already. Hono and web add the
-   * fields to the `Response`; its status is its own, so write `c.html(page, refusal.status)`.
+   * On Node, Express and Fastify the response already has the status and the header fields of the limit. Hono and web
+   * add the fields to the `Response` that you return. Set its status yourself: `c.html(page, refusal.status)`.
    *
-   * If it fails, sends nothing, or takes longer than `functionTimeoutMs`, the problem document is sent. Its first
-   * failure in the process is reported by a process warning.
+   * The problem document is sent if it fails, sends nothing, or takes longer than `functionTimeoutMs`. The first
+   * failure in the process becomes a process warning.
    */
   readonly respond?: ((refusal: Refusal, ...args: Args) => Answer) | undefined;
 }

@@ -4,8 +4,8 @@ import { LIMITER_OPTIONS } from "../../limiter/options.js";
 import type { GateOptions } from "./options.js";
 
 /**
- * The options with a default store filled in, so that the gates made of them share it. A given `store` or `limiter`
- * stays.
+ * Returns the options with a default store, which all gates made of them share. Options with a `store` or a `limiter`
+ * stay as they are.
  */
 export function shareStore<Request>(options: GateOptions<Request>): GateOptions<Request> {
   const own = ownMembers(options);
@@ -16,11 +16,12 @@ export function shareStore<Request>(options: GateOptions<Request>): GateOptions<
 type Partly<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
 /**
- * A route's own options over those of its plugin. An undefined one leaves the plugin's.
+ * Returns the options of one route: the options of its plugin, overridden by the route's. An undefined option of the
+ * route keeps the plugin's value.
  *
- * A route's `charges` replace what says who pays and how much, and the other way round. Its `limiter` replaces all
- * options that make a limiter, its `policy` replaces a limiter, its `store` replaces a clock. A waiter goes with its
- * limiter.
+ * A route's `charges` replace the plugin's `policy`, `key` and `cost`, and the other way round. A route's `limiter`
+ * replaces all options that make a limiter. Its `policy` replaces a limiter, and its `store` replaces a clock. The
+ * plugin's waiter is dropped together with the plugin's limiter.
  */
 export function overlayOptions<Request>(plugin: GateOptions<Request>, route: Partly<GateOptions<Request>>): GateOptions<Request> {
   const base: Partial<Record<string, unknown>> = { ...plugin };

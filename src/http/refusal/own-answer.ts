@@ -2,27 +2,27 @@ import { expected } from "../../core/check.js";
 import type { Decision } from "../../core/decision.js";
 import type { Problem } from "./problem.js";
 
-/** A refused request as plain data: what `respond` gets. */
+/** A refused request as plain data, for `respond`. */
 export interface Refusal {
   /** The status of the standard response: 429, 503, 403, 401 or 400. */
   readonly status: 429 | 503 | 403 | 401 | 400;
-  /** For programs. In the order of `status` above. */
+  /** The kind of refusal for programs. The values are in the order of `status` above. */
   readonly code: "rate_limited" | "temporarily_unavailable" | "blocked" | "unidentified" | "cost_too_high";
   /** The kind of refusal in words, such as "Too Many Requests". */
   readonly title: string;
-  /** For people: "Too many requests. Try again in 5 seconds." */
+  /** The text for people: "Too many requests. Try again in 5 seconds." */
   readonly message: string;
   /** Whole seconds to wait, equal to `Retry-After`. Null when waiting does not help: with 400, 401 and 403. */
   readonly retryAfter: number | null;
-  /** The standard document, to be sent as `application/problem+json`. */
+  /** The standard document, which is sent as `application/problem+json`. */
   readonly problem: Problem;
-  /** Null for a caller without a key, and for a blocked one. */
+  /** The decision, or null for a caller without a key and for a blocked caller. */
   readonly decision: Decision | null;
 }
 
 /**
  * What `body` returns: an object with at least one member, which is sent as JSON, or a media type and a text. A
- * `text/*` type without a charset gets `charset=utf-8`, the only one that is allowed.
+ * `text/*` type without a charset gets `charset=utf-8`. No other charset is allowed.
  */
 export type OwnBody = Readonly<Record<string, unknown>> | (object & { readonly length?: never }) | readonly [mediaType: string, text: string];
 
@@ -33,7 +33,7 @@ export function toRefusal(document: string, decision: Decision | null): Refusal 
   return { status, code, title, message, retryAfter, problem, decision };
 }
 
-/** What `body` returned as media type and text. Throws a TypeError for anything but a {@link OwnBody}. */
+/** Returns the result of `body` as media type and text. Throws a TypeError for anything but a {@link OwnBody}. */
 export function toContent(body: unknown): readonly [type: string, text: string] {
   if (Array.isArray(body)) {
     const [type, text, ...more] = body as readonly unknown[];
@@ -42,7 +42,8 @@ export function toContent(body: unknown): readonly [type: string, text: string] 
     }
     return [/^text\/(?!.*; *charset=)/i.test(type) ? `${type}; charset=utf-8` : type, text];
   }
-  // Undefined for a function, and where toJSON returns nothing. A Map, a Response or an Error is "{}", a Date a string.
+  // JSON.stringify returns undefined for a function, and when toJSON returns nothing. It turns a Map, a Response or an
+  // Error into "{}", and a Date into a string.
   const text = JSON.stringify(body) as string | undefined;
   if (!text?.startsWith('{"') || ArrayBuffer.isView(body)) {
     throw new TypeError(expected("body()", 'an object with members or [mediaType, text], such as ["text/html", "<p>Slow down</p>"]', body));

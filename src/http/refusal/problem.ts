@@ -1,19 +1,19 @@
-/** A problem document (RFC 9457), with `code` and `message` for clients that do not know the format. */
+/** A problem document (RFC 9457). `code` and `message` are for clients that do not read this format. */
 export interface Problem {
   /** A URI that identifies the kind of problem. */
   readonly type: string;
-  /** The kind of problem in words. The same every time. */
+  /** The kind of problem in words. It is the same for every occurrence. */
   readonly title: string;
   /** The HTTP status, as in the status line. */
   readonly status: number;
-  /** This occurrence in words. Short, and without the caller's identity. */
+  /** This occurrence in words. It is short and does not contain the caller's identity. */
   readonly detail: string;
   /**
-   * For programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"`, `"unidentified"`, `"blocked"`,
-   * `"disconnected"` or `"internal_error"`.
+   * The kind of problem for programs: `"rate_limited"`, `"cost_too_high"`, `"temporarily_unavailable"`,
+   * `"unidentified"`, `"blocked"`, `"disconnected"` or `"internal_error"`.
    */
   readonly code: string;
-  /** For people. The same as `detail`. */
+  /** The text for people. Equal to `detail`. */
   readonly message: string;
   /** Whole seconds to wait, equal to `Retry-After`. With 429 and 503 only. */
   readonly retry_after?: number;
@@ -35,7 +35,7 @@ export function tooManyRequests(seconds: number, violated: readonly string[]): s
   const wait = inWords(seconds);
   // Names of limits need no escapes: definePolicy allows letters, digits and `_ - .`. A custom store may name none.
   const names = violated.length === 0 ? "" : `"${violated.join('","')}"`;
-  // JSON lacks NaN and Infinity, which a custom store may give.
+  // JSON has no NaN or Infinity, and a custom store may return them.
   return `${PROBLEM_START}${wait}${PROBLEM_MIDDLE}${wait}.","retry_after":${Number.isFinite(seconds) ? seconds : null},"violated-policies":[${names}]}`;
 }
 
@@ -71,7 +71,10 @@ export function blockedCaller(): Problem {
   return { type: "about:blank", title: "Forbidden", status: 403, detail, code: "blocked", message: detail };
 }
 
-/** The document for a client that disconnected while its request waited, in logs: nginx logs 499 as well. */
+/**
+ * The document for a client that disconnected while its request waited. It appears in logs only, with nginx's
+ * status 499.
+ */
 export function disconnectedClient(): Problem {
   const detail = "The client disconnected before its turn.";
   return { type: "about:blank", title: "Client Closed Request", status: 499, detail, code: "disconnected", message: detail };

@@ -11,15 +11,15 @@ import { blockedCaller, costTooHigh, disconnectedClient, internalError, storeUna
 
 /** Makes the responses to refused requests. */
 export interface Refusals<Request> {
-  /** 429, 400 or 503, by the reason of the decision that binds. `fields` are those of the header styles. */
+  /** A 429, 400 or 503, by the reason of the decision that binds. `fields` are those of the header styles. */
   forDecision(to: Addressee<Request>, judged: readonly Part[], decision: Refused, fields: FieldList): Refuse | Promise<Refuse>;
-  /** 401. */
+  /** A 401. */
   forMissingKey(to: Addressee<Request>): Refuse | Promise<Refuse>;
-  /** 403 for a blocked caller, 499 for a client that disconnected. */
+  /** A 403 for a blocked caller, or a 499 for a client that disconnected. */
   forUnpaid(to: Addressee<Request>, why: "blocked" | "disconnected"): Refuse | Promise<Refuse>;
 }
 
-/** What was decided under one policy. */
+/** The decision under one policy. */
 interface Part {
   readonly policy: Policy;
   readonly decision: Decision;
@@ -53,7 +53,7 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
       const violated: string[] = [];
       for (const each of judged) {
         const labels = labelsOf(each.policy);
-        // By position, because a custom store may give its limits any names.
+        // Looked up by position, because a custom store may give its limits any names.
         const all = readings(each.decision);
         for (let i = 0; i < labels.length; i++) {
           const label = labels[i] as string;
@@ -71,12 +71,12 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
     return withBody(to, problem.status, JSON.stringify(problem), decision, fields);
   }
 
-  // `document` is the standard one, in ASCII. It is sent when there is no `body`, and when `body` fails.
+  // `document` is the standard document, in ASCII. It is sent when there is no `body`, and when `body` fails.
   function withBody(to: Addressee<Request>, status: number, document: string, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
     return body === undefined ? withText(to, status, PROBLEM_TYPE, document, document.length, decision, fields) : withOwnBody(body, to, status, document, decision, fields);
   }
 
-  // By itself: a function that makes closures allocates for them on every call.
+  // A separate function, because a function that makes a closure allocates for it on every call.
   function withOwnBody(make: NonNullable<typeof body>, to: Addressee<Request>, status: number, document: string, decision: Decision | null, fields: FieldList): Refuse | Promise<Refuse> {
     const standard = (): Refuse => withText(to, status, PROBLEM_TYPE, document, document.length, decision, fields);
     return useOrElse("body", () => make(JSON.parse(document) as Problem, decision, to.request), functionTimeoutMs, (own) => {
@@ -86,10 +86,10 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(
   }
 
   function withText(to: Addressee<Request>, status: number, type: string, text: string, bytes: number, decision: Decision | null, fields: FieldList): Refuse {
-    // Clients compare a date with the response's own Date, which scripts read only when it is exposed.
+    // Clients compare an HTTP-date with the response's `Date`. Scripts can read `Date` only when it is exposed.
     const date = retryAfter === "http-date" && fields.includes("retry-after") ? ["Date"] : NONE;
     const expose = to.crossOrigin ? [...namesToExpose(fields), ...date] : NONE;
-    // A client that has disconnected gets no answer.
+    // A client that has disconnected gets no response.
     const responder = respond === undefined || status === 499 ? null : responderOf(respond, toRefusal(text, decision), functionTimeoutMs);
     return refusalOf(status, type, text, bytes, decision, fields, expose, responder);
   }
@@ -99,7 +99,7 @@ function responderOf(respond: (refusal: Refusal, ...args: readonly unknown[]) =>
   return { call: (...args) => respond(refusal, ...args), timeoutMs };
 }
 
-/** A 500, for an adapter whose platform has no error handling: see the Node adapter. */
+/** A 500, for adapters on platforms without an error handler, such as the Node adapter. */
 export function errorRefusal(): Refuse {
   const text = JSON.stringify(internalError());
   return refusalOf(500, PROBLEM_TYPE, text, text.length, null, NONE, NONE, null);

@@ -1,12 +1,12 @@
-/** The header field that lists the others which scripts of another origin may read. */
+/** The header field with the names of the fields that scripts of another origin may read. */
 export const EXPOSE = "access-control-expose-headers";
 
 /**
- * The value of `Access-Control-Expose-Headers` with `names` added to the `present` value, which a CORS middleware may
- * have set.
+ * The value of `Access-Control-Expose-Headers`: `names` added to the `present` value, which CORS middleware may have
+ * set.
  *
- * Names nothing twice, and never adds `*`, which has no effect on requests with credentials (Fetch Standard, section
- * 3.3.3).
+ * No name appears twice. `*` is never added, because it has no effect on requests with credentials (Fetch Standard,
+ * section 3.3.3).
  */
 export function exposing(present: unknown, names: readonly string[]): string {
   const text = Array.isArray(present) ? present.join() : typeof present === "string" ? present : "";

@@ -1,18 +1,18 @@
 import { processWide } from "../../platform.js";
 
-/** What a request of Node came on. */
+/** The connection of a Node request. */
 export interface Connected {
   readonly socket?: Closable | null | undefined;
-  /** Of an HTTP/2 request, whose `socket` is shared with others. */
+  /** The stream of an HTTP/2 request. Its `socket` is shared with other requests. */
   readonly stream?: Closable | null | undefined;
 }
 
-/** What closes when a client of Node disconnects: the socket of HTTP/1, or the stream of HTTP/2. */
+/** The object that emits "close" when a Node client disconnects: the socket of HTTP/1, or the stream of HTTP/2. */
 export interface Closable {
   readonly destroyed?: boolean | undefined;
-  /** Calls `listener` when it closes. */
+  /** Calls `listener` on close. */
   on(event: "close", listener: () => void): unknown;
-  /** Ends that. */
+  /** Removes `listener`. */
   removeListener(event: "close", listener: () => void): unknown;
 }
 
@@ -22,10 +22,11 @@ interface Held {
 }
 
 /**
- * Calls `listener` when the client disconnects, or now if it has. Returns the function that ends this.
+ * Calls `listener` when the client disconnects, or now if it has disconnected. Returns a function that removes
+ * `listener`.
  *
- * A connection has one listener for all of its requests, and none when no request waits: a client sends as many as it
- * likes, and Node warns of the 11th listener.
+ * A connection has one listener for all its waiting requests, and none when no request waits. A client can send any
+ * number of requests, and Node warns at the 11th listener.
  */
 export function onClose({ stream, socket }: Connected, listener: () => void): () => void {
   const connection = stream ?? socket;
@@ -50,7 +51,7 @@ function listenTo(connection: Closable): Held {
   return { listeners, callAll };
 }
 
-/** Calls `listener` when `signal` is aborted, or now if it is. Returns the function that ends this. */
+/** Calls `listener` when `signal` is aborted, or now if it is aborted. Returns a function that removes `listener`. */
 export function onSignalAbort(signal: AbortSignal | null | undefined, listener: () => void): () => void {
   if (signal?.aborted) listener();
   signal?.addEventListener("abort", listener);

@@ -2,15 +2,16 @@ import type { FieldList } from "../headers/field.js";
 import type { Pass, Refuse } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
 
-// Without a prototype, `__proto__` is a field name like any other. As a prototype itself it keeps the record fast.
+// Without a prototype, `__proto__` is a field name like any other. An object that has this one as its prototype is
+// faster than one with no prototype.
 const BARE = Object.create(null) as object;
 
 /**
- * The header fields of a verdict as a record, by lower-case name, for frameworks that take one.
+ * Returns the header fields of a verdict as a record, by lower-case name, for frameworks that take a record.
  *
- * For a request from another origin it has `access-control-expose-headers`, too. `exposed` is the value of that field
- * on the response so far, if CORS middleware has set one; its names stay in front. A refusal has `content-type` and
- * `content-length` of its body.
+ * For a request from another origin it includes `access-control-expose-headers`. `exposed` is the present value of that
+ * field, if CORS middleware has set one. Its names come first. A refusal has the `content-type` and `content-length` of
+ * its body.
  * @example
  * const gate = createGate<Request>({ policy: { capacity: 30, refill: perSecond(5) }, key: () => "user:42" }, webReader);
  * const verdict = await gate(new Request("http://localhost/inbox"));

@@ -14,7 +14,7 @@ export interface NodeRequest extends Connected {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** The part of Node's HTTP/1 and HTTP/2 responses that a verdict is applied to. */
+/** The part of Node's HTTP/1 and HTTP/2 responses that a gate writes to. */
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
@@ -22,21 +22,21 @@ export interface NodeResponse {
   readonly stream?: { readonly destroyed?: boolean | undefined } | undefined;
   readonly writableEnded: boolean;
   readonly writableFinished: boolean;
-  /** The value of a field that is set. */
+  /** Returns the value of a field that is set. */
   getHeader(name: string): unknown;
-  /** The fields that are set, by name. */
+  /** Returns all fields that are set, by name. */
   getHeaders(): Readonly<Record<string, unknown>>;
-  /** Takes a field away. */
+  /** Removes a field. */
   removeHeader(name: string): unknown;
-  /** Sets a field, in place of its earlier value. */
+  /** Sets a field and replaces its earlier value. */
   setHeader(name: string, value: string): unknown;
-  /** Sends the status and these fields, together with the fields that are set and have other names. */
+  /** Sends the status, these fields, and the fields set before under other names. */
   writeHead(status: number, fields: Readonly<Record<string, string>>): unknown;
   /** Sends the rest of the response. */
   end(body: string): unknown;
   /** Closes the connection, or the stream of an HTTP/2 connection. */
   destroy(): unknown;
-  /** Calls `listener` when the response is over, complete or not. */
+  /** Calls `listener` when the response has ended, complete or not. */
   once(event: "close", listener: () => void): unknown;
 }
 
@@ -58,24 +58,23 @@ export function applyToNode(response: NodeResponse, verdict: Pass): void {
     exposeOn(response, verdict);
   } else if (fields.length > 0) warnOfSentHeaders();
   if (settle === null) return;
-  // A client may disconnect before its request is allowed; then "close" has been emitted already.
+  // If the client disconnected before its request was allowed, "close" has already been emitted.
   if (isClosed(response)) return void settle({ status: response.statusCode, aborted: true });
-  // "close" follows every response, once. `writableFinished` alone is also true for an HTTP/2 response that never
-  // ended.
+  // "close" follows every response, once. `writableFinished` is also true for an HTTP/2 response that never ended.
   response.once("close", () => {
     void settle({ status: response.statusCode, aborted: !(response.writableEnded && response.writableFinished) });
   });
 }
 
-// HTTP/2 responses have no `destroyed` of their own.
+// HTTP/2 responses have no `destroyed`.
 function isClosed({ destroyed, stream }: NodeResponse): boolean {
   return destroyed === true || stream?.destroyed === true;
 }
 
 /**
- * Sends a refusal on a Node response, by the `respond` option if there is one and `request` is given. Of a body that
- * was not read, at most 4 MB are discarded, for at most 1,000 ms; then the connection closes. A response with headers
- * already sent is only ended, with one process warning.
+ * Sends a refusal on a Node response. Uses the `respond` option if there is one and `request` is given. Reads and
+ * discards an unread request body: at most 4 MB, for at most 1,000 ms. Then it closes the connection. If the headers
+ * were already sent, it only ends the response and warns once in the process.
  */
 export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: object): void {
   boundUnreadBody(response);
@@ -89,8 +88,8 @@ export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: 
 }
 
 function sendRefusal(response: NodeResponse, verdict: Refuse): void {
-  // One writeHead costs half as much as a setHeader for each field. Middleware that changes fields late hooks
-  // writeHead.
+  // One writeHead costs half as much as a setHeader for each field. Middleware such as on-headers hooks writeHead to
+  // change fields late.
   response.writeHead(verdict.status, recordOf(verdict.fields));
   response.end(verdict.body);
 }
@@ -100,7 +99,8 @@ function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Respond
   setFields(response, withoutContent(verdict.fields));
   response.statusCode = verdict.status;
   watchRespond(response, verdict, respond, earlier, (fail) => {
-    // Express's `render` and `sendFile` report failures here. Without an error, `next` would open the gate.
+    // Express's `render` and `sendFile` report failures through `next`. A call of the real `next` without an error
+    // would run the handler.
     if ("next" in request) request.next = (error: unknown) => fail(error ?? new Error("Expected `respond` to send a response, got a call of `next`"));
     return respond.call(request, response);
   });

@@ -3,15 +3,15 @@ import type { Pass, Refuse } from "../verdict.js";
 import { EXPOSE, exposing } from "./cors.js";
 import { applyToNode, type NodeResponse } from "./node.js";
 
-/** The part of Fastify's replies that the fields of an allowed request need. */
+/** The part of Fastify's replies that an allowed request needs. */
 export interface FieldReply {
   readonly raw: NodeResponse;
-  /** The value of a field of this reply, or else of its raw response. */
+  /** Returns the value of a field of this reply, or of its raw response. */
   getHeader(name: string): unknown;
   header(name: string, value: unknown): unknown;
 }
 
-/** A response whose `writeHead` can be hooked. */
+/** A response with a `writeHead` that can be hooked. */
 interface RawResponse extends NodeResponse {
   writeHead(...args: unknown[]): unknown;
 }
@@ -20,14 +20,14 @@ interface RawResponse extends NodeResponse {
  * Sets the fields of an allowed request on a Fastify reply, and settles it when the response closes. Call it before the
  * handler.
  *
- * Handlers that write to `reply.raw` send the fields too, unless they set or remove them.
+ * The fields are also sent when a handler writes to `reply.raw`, unless the handler sets or removes them.
  */
 export function applyToReply(reply: FieldReply, verdict: Pass): void {
   const { fields, settle } = verdict;
   if (reply.raw.headersSent) return applyToNode(reply.raw, verdict);
   exposeOnReply(reply, verdict);
   if (fields.length > 0) {
-    // Fields on the raw response would make Fastify's own `writeHead` take Node's slow path for each of its fields.
+    // Do not set fields on the raw response: Fastify's `writeHead` would then take Node's slow path for each field.
     for (let i = 0; i < fields.length; i += 2) reply.header(fields[i] as string, fields[i + 1]);
     keepForRaw(reply, fields);
   }
@@ -39,7 +39,8 @@ export function exposeOnReply(reply: FieldReply, { expose }: Pass | Refuse): voi
   if (expose.length > 0) reply.header(EXPOSE, exposing(reply.getHeader(EXPOSE), expose));
 }
 
-// Node calls `writeHead` for a head that is not written by hand, too. An earlier limit may have hooked it.
+// Node also calls `writeHead` for a head that the handler does not write itself. An earlier limit may have hooked it
+// already.
 function keepForRaw(reply: FieldReply, fields: FieldList): void {
   const raw = reply.raw as RawResponse;
   const { writeHead } = raw;
@@ -52,9 +53,9 @@ function keepForRaw(reply: FieldReply, fields: FieldList): void {
 function addMissing(reply: FieldReply, fields: FieldList, given: unknown): void {
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;
-    // Fastify's own call has them all.
+    // Fastify's call already has all fields.
     if ((given as Readonly<Record<string, unknown>> | undefined)?.[name] !== undefined) continue;
-    // The handler may have changed or removed it.
+    // The handler may have changed or removed the field.
     const value = reply.getHeader(name);
     if (value !== undefined && reply.raw.getHeader(name) === undefined) reply.raw.setHeader(name, value as string);
   }

@@ -6,7 +6,7 @@ import { exposeOnReply, type FieldReply } from "./reply-fields.js";
 import { watchRespond } from "./respond-on-node.js";
 import { boundUnreadBody } from "./unread-body.js";
 
-/** The part of Fastify's replies that a refusal needs. Only `send` sends, after hooks that may take a while. */
+/** The part of Fastify's replies that a refusal needs. Only `send` sends, after hooks that may be asynchronous. */
 interface SendingReply extends FieldReply {
   readonly request: object;
   hijack(): SendingReply;
@@ -16,9 +16,9 @@ interface SendingReply extends FieldReply {
   send(payload?: unknown): unknown;
 }
 
-/** Sends a refusal on a reply, past the error handler, by the `respond` option if there is one. */
+/** Sends a refusal on a reply without calling the error handler. Uses the `respond` option if there is one. */
 export function refuseOnReply(reply: SendingReply, verdict: Refuse): void {
-  // With the headers sent, `send` would throw.
+  // `send` throws when the headers were already sent.
   if (reply.raw.headersSent) return refuseOnNode(reply.hijack().raw, verdict);
   exposeOnReply(reply, verdict);
   boundUnreadBody(reply.raw);
@@ -39,15 +39,15 @@ function setOnReply(reply: SendingReply, fields: FieldList): void {
 function respondOnReply(reply: SendingReply, verdict: Refuse, respond: Responder): void {
   const earlier = reply.getHeaders();
   setOnReply(reply, withoutContent(verdict.fields));
-  // Not by `code`, or else `redirect` would send this status.
+  // Not set with `reply.code`, because `redirect` would then send this status.
   reply.raw.statusCode = verdict.status;
   watchRespond(reply.raw, verdict, respond, earlier, () => {
     const answer = respond.call(reply.request, reply);
-    // A reply is a promise of its own end.
+    // A reply has `then`: it is a promise of its end.
     return isPromise(answer) && (answer as unknown) !== reply ? answer.then(sendResult) : sendResult(answer);
   });
 
-  // As a handler does, `respond` may return what to send.
+  // `respond` may return the payload, like a handler.
   function sendResult(payload: unknown): void {
     if (payload !== undefined && payload !== reply) reply.send(payload);
   }

@@ -3,7 +3,7 @@ import { reportFailure, settleWithin } from "../user-functions.js";
 import type { Refuse, Responder } from "../verdict.js";
 import { recordOf } from "./field-record.js";
 
-/** The part of Node's responses that tells how far they are, and sends the standard document. */
+/** The part of Node's responses that shows their progress and sends the standard document. */
 interface EndingResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
@@ -21,8 +21,8 @@ interface EndingResponse {
 /**
  * Calls the `respond` option and watches whether it ends the response. `call` gets a function that reports a failure.
  *
- * Sends the standard document with the `earlier` fields when the option fails, or has sent nothing within its time. A
- * response that has begun by then is closed: nothing else can complete it.
+ * Sends the standard document with the `earlier` fields when the option fails or sends nothing before its timeout. A
+ * response that has begun but not ended is closed, because no other code can complete it.
  */
 export function watchRespond(
   response: EndingResponse,
@@ -33,7 +33,8 @@ export function watchRespond(
 ): void {
   let hasFailed = false;
   const { end } = response;
-  // Frameworks hold a response back while hooks run. A second one would end the process when it is let go (law L17).
+  // Frameworks delay a response while their hooks run. A second response would end the process after the hooks (law
+  // L17), so later writes are ignored.
   Object.assign(response, {
     end(...rest: [string]) {
       end.apply(response, rest);
@@ -47,7 +48,7 @@ export function watchRespond(
     // Template engines answer in a callback, after the function has returned.
     const ended = Promise.resolve(running).then(() => (isOver() ? undefined : new Promise<void>((resolve) => response.once("close", resolve))));
     settleWithin("respond", ended, timeoutMs, "send a response").catch((error: unknown) => {
-      // A slow client may still be reading a response that has ended.
+      // A response that has ended may still be on its way to a slow client. That is no failure.
       if (!(response.writableEnded && (error as { code?: unknown }).code === "ERR_FUNCTION_TIMEOUT")) fail(error);
     });
   } catch (error) {
@@ -62,29 +63,29 @@ export function watchRespond(
       if (!response.headersSent) sendStandard();
       else if (!response.writableEnded) response.destroy();
     } catch {
-      // A hook on the response fails for the standard document too.
+      // A hook on the response also failed for the standard document.
       response.destroy();
     }
-    // The option may go on in a callback of its own, where an exception of Node's would end the process.
+    // The option may continue in a callback. An exception of Node's in it would end the process.
     ignoreLateWrites(response);
   }
 
   function sendStandard(): void {
     for (const name of Object.keys(response.getHeaders())) response.removeHeader(name);
     for (const [name, value] of Object.entries(earlier)) response.setHeader(name, value as string);
-    // HTTP/2 has none, and warns of every use.
+    // HTTP/2 has no status message, and Node warns at every use.
     delete (response as { statusMessage?: string }).statusMessage;
     response.writeHead(status, recordOf(fields));
     response.end(body);
   }
 
-  // HTTP/2 responses have no `destroyed` of their own.
+  // HTTP/2 responses have no `destroyed`.
   function isOver(): boolean {
     return response.writableEnded || response.destroyed === true || response.stream?.destroyed === true;
   }
 }
 
-/** Makes a response ignore what is written to it from now on. */
+/** Makes a response ignore all later writes. */
 function ignoreLateWrites(response: object): void {
   const methods = ["setHeader", "setHeaders", "appendHeader", "removeHeader", "writeHead", "flushHeaders", "write", "end"];
   Object.assign(response, Object.fromEntries(methods.map((name) => [name, () => response])));

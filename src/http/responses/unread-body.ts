@@ -1,4 +1,4 @@
-/** The part of Node's HTTP/1 requests that is used here. */
+/** The part of Node's HTTP/1 requests that this file uses. */
 interface UnreadRequest {
   readonly complete?: boolean;
   readonly readableLength: number;
@@ -9,7 +9,7 @@ interface UnreadRequest {
   pause(): unknown;
 }
 
-/** The part of Node's sockets that is used here. */
+/** The part of Node's sockets that this file uses. */
 interface UnreadSocket {
   readonly writable: boolean;
   destroySoon?: () => unknown;
@@ -19,7 +19,7 @@ interface UnreadSocket {
   off(event: "close", listener: () => void): unknown;
 }
 
-/** The part of Node's responses that is used here. HTTP/2 responses have no `shouldKeepAlive`. */
+/** The part of Node's responses that this file uses. HTTP/2 responses have no `shouldKeepAlive`. */
 interface RefusedResponse {
   readonly req?: UnreadRequest;
   shouldKeepAlive?: boolean;
@@ -27,11 +27,12 @@ interface RefusedResponse {
 }
 
 /**
- * Bounds what a Node server reads of a refused request's body: at most `maxBytes` (4,000,000) for at most `maxMs`
- * (1,000) after the response. Then the connection closes. Call it before you send the refusal; `refuseOnNode` does.
+ * Limits how much of a refused request's body a Node server reads: at most `maxBytes` (4,000,000), for at most `maxMs`
+ * (1,000) after the response. Then the connection closes. Call it before you send the refusal. `refuseOnNode` calls it
+ * itself.
  *
- * A body that ends within these bounds keeps its connection. A longer `Content-Length` adds `Connection: close`. Other
- * responses than those of Node's HTTP/1 servers are left alone: over HTTP/2, Node resets a stream that is not read.
+ * A body that ends within these limits keeps its connection. A longer `Content-Length` adds `Connection: close`. Has no
+ * effect on responses of other servers than Node's HTTP/1. Over HTTP/2, Node resets a stream with an unread body.
  */
 export function boundUnreadBody(response: object, maxBytes = 4_000_000, maxMs = 1_000): void {
   const refused = response as RefusedResponse;
@@ -40,25 +41,25 @@ export function boundUnreadBody(response: object, maxBytes = 4_000_000, maxMs = 
   const length = Number(request.headers["content-length"]);
   if (!(length > 0 || request.headers["transfer-encoding"])) return;
   if (length > maxBytes) refused.shouldKeepAlive = false;
-  // Before Node's own listener, which would discard the rest without a bound. Most bodies have arrived by then. A
-  // response that waits for an earlier one of its connection starts no timer until it is sent.
+  // This must run before Node's listener, which would discard the rest without a limit. Most bodies have arrived by
+  // then. A response that waits for an earlier one on its connection starts its timer only when it is sent.
   refused.prependOnceListener("finish", () => {
     if (!request.complete && request.readableLength !== length) discardBody(request, maxBytes, maxMs);
   });
 }
 
-// Closing a socket with unread data sends a reset, which can overtake the response at the client.
+// Closing a socket with unread data sends a reset, and the reset can reach the client before the response.
 function discardBody(request: UnreadRequest, left: number, maxMs: number): void {
   const { socket } = request;
-  // Node calls this method to destroy a connection that is not kept, and @hono/node-server when a body takes 500 ms.
-  // Now it ends only the server's half.
+  // Node calls this method to close a connection. @hono/node-server calls it when a body takes 500 ms. The replacement
+  // ends only the server's half.
   socket.destroySoon = () => socket.end();
   const timer = setTimeout(() => socket.destroy(), maxMs);
   timer.unref();
   const over = (): void => {
     clearTimeout(timer);
     socket.off("close", over);
-    delete socket.destroySoon; // the prototype's is back
+    delete socket.destroySoon; // restores the method of the prototype
     if (!socket.writable) socket.destroy();
   };
   socket.once("close", over);

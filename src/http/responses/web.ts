@@ -14,7 +14,7 @@ export const webReader: RequestReader<Request> = {
 };
 
 /**
- * The response with the fields of an allowed request. Fields that the handler set itself stay.
+ * Returns the response with the fields of an allowed request. Fields that the handler set stay.
  *
  * Returns the same response, or a copy when its headers are immutable (a redirect, or a response of `fetch`). A
  * response with status 101 is returned unchanged.
@@ -25,7 +25,7 @@ export function applyToResponse(response: Response, verdict: Pass): Response {
     applyToHeaders(response.headers, verdict);
     return response;
   } catch {
-    // The Response of @hono/node-server 1 keeps the headers that it is given, so these are copied first.
+    // The Response of @hono/node-server 1 keeps the given Headers object, so the headers are copied first.
     const { status, statusText } = response;
     const copy = new Response(response.body, { status, statusText, headers: new Headers(response.headers) });
     applyToHeaders(copy.headers, verdict);
@@ -42,7 +42,7 @@ function applyToHeaders(headers: Headers, { fields, expose }: Pass): void {
 }
 
 /**
- * The whole response to a refused request. Without a body when `request` is a HEAD request.
+ * Returns the whole response to a refused request. It has no body when `request` is a HEAD request.
  * @example
  * const policy = { capacity: 30, refill: perSecond(5) };
  * const gate = createGate<Request>({ policy, key: () => "user:42" }, webReader);
@@ -58,7 +58,7 @@ export function refusalResponse(verdict: Refuse, request?: { readonly method: st
   return new Response(body, { status: verdict.status, headers: refusalHeaders(verdict, new Headers()) });
 }
 
-/** `headers` with the fields of a refusal, in place of earlier values. */
+/** Returns `headers` with the fields of a refusal. They replace earlier values. */
 export function refusalHeaders({ fields, expose }: Refuse, headers: Headers): Headers {
   for (let i = 0; i < fields.length; i += 2) headers.set(fields[i] as string, fields[i + 1] as string);
   if (expose.length > 0) headers.set(EXPOSE, exposing(headers.get(EXPOSE), expose));
@@ -66,10 +66,11 @@ export function refusalHeaders({ fields, expose }: Refuse, headers: Headers): He
 }
 
 /**
- * The response of the `respond` option to a refused request, with the fields of the refusal; the standard response when
- * the option fails. `args` is what the framework gives a handler. `earlier` are the fields of earlier middleware.
+ * Returns the response of the `respond` option with the fields of the refusal, or the standard response when the option
+ * fails. `args` are the arguments of the framework's handlers. `earlier` are the fields that earlier middleware set.
  *
- * The fields of the limit replace those of the response. Its own `Cache-Control` stays. `Set-Cookie` and `Vary` add up.
+ * The fields of the limit replace those of the response. A `Cache-Control` of the response stays. `Set-Cookie` and
+ * `Vary` are joined with the earlier ones.
  */
 export function respondOnWeb(
   verdict: Refuse,
@@ -90,17 +91,17 @@ export function respondOnWeb(
       else if (own !== null && name === "vary") headers.set(name, exposing(value, own.split(/ *, */)));
     }
     headers.delete("set-cookie");
-    // Of two cookies with one name, the later counts. Hono's own responses have the earlier ones already.
+    // Clients keep the later of two cookies with one name. Hono's responses already have the earlier cookies.
     for (const cookie of new Set([...earlier.getSetCookie(), ...made.headers.getSetCookie()])) headers.append("set-cookie", cookie);
     const cacheControl = made.headers.get("cache-control") ?? "no-store";
     refusalHeaders({ ...verdict, fields: withoutContent(verdict.fields) }, headers);
     headers.set("cache-control", cacheControl);
-    // Throws for a body that was read before, such as that of one response for all requests.
+    // Throws for a body that was already read, such as that of one `Response` returned for all requests.
     return new Response(method === "HEAD" ? null : made.body, { status: made.status, statusText: made.statusText, headers });
   }
 }
 
-// By its shape: @hono/node-server brings a class of its own.
+// Checked by shape, because @hono/node-server replaces the class `Response`.
 function isResponse(value: unknown): value is Response {
   const { status, headers } = Object(value) as Partial<Response>;
   return typeof status === "number" && typeof headers?.get === "function";

@@ -5,11 +5,11 @@ const ASCTIME = /^(\w{3}) (\w{3}) +(\d\d?) ([\d:]{8}) (\d{4})$/;
 const DATE = /^[A-Z][a-z]+, (\d\d?)[ -]([A-Z][a-z]{2})[ -]([1-9]\d{3}|\d\d) ([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60) GMT$/;
 
 /**
- * The instant of an HTTP-date, in milliseconds since 1970; null when `text` is not an HTTP-date.
+ * Returns the instant of an HTTP-date in milliseconds since 1970, or null when `text` is not an HTTP-date.
  *
  * Reads the forms IMF-fixdate, rfc850 and asctime, always as UTC. A leap second (`:60`) is the first second of the next
  * minute. A two-digit year of rfc850 is the latest year that is at most 50 years after `now` (milliseconds since 1970).
- * The weekday is not checked. `Date.parse` reads asctime in the local time zone and guesses the century.
+ * The weekday is not checked. `Date.parse` would read asctime in the local time zone and guess the century.
  *
  * Source: RFC 9110, section 5.6.7.
  * @example

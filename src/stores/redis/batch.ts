@@ -1,5 +1,6 @@
 /**
- * Where the outcome of a piece of work goes. Called once; does not throw, since many are called one after the other.
+ * The callbacks for the result of an item. One of them is called, once. It must not throw, because a loop calls many of
+ * them.
  */
 export interface PendingResult<Answer> {
   resolve(answer: Answer): void;
@@ -8,27 +9,27 @@ export interface PendingResult<Answer> {
 
 /** One item of a batch, and the callbacks for its result. */
 export interface BatchItem<Result> {
-  /** How much of `largest` it takes. */
+  /** The size that counts toward `largest`. */
   readonly size: number;
   readonly pending: PendingResult<Result>;
 }
 
-/** In place of a result: the item was handed to another batcher, which settles it. */
+/** Replaces a result when another batcher got the item and settles it. */
 export const HANDED_ON = Symbol("handed on");
 
-/** Sends a batch. Resolves to one entry per item, in order; an error fails that item alone. */
+/** Sends a batch. Resolves to one entry per item, in order. An error fails only its item. */
 export type SendBatch<Item, Result> = (batch: readonly Item[]) => Promise<ReadonlyArray<Result | Error | typeof HANDED_ON>>;
 
 /**
  * Collects items into batches: the items of one tick, and the items that arrive while `maxInFlight` calls are in
  * flight.
  *
- * - Fewer than `maxInFlight` calls in flight: sends at the end of the tick, so that a few callers never wait.
- * - None in flight: also sends at a size of `largest / 4`, so that the server works while the client collects more.
+ * - - Fewer than `maxInFlight` calls in flight: sends at the end of the tick, because a few callers should not wait.
+ * - - None in flight: also sends at a size of `largest / 4`. The server then works while the client collects more.
  * - `maxInFlight` or more in flight: waits for a reply, or for a size of `largest`.
  *
- * A batch has at most size `largest`, unless a single item is larger. A failed call fails its own items only. Items are
- * sent and counted even if their caller timed out in between. Calls that hang delay later items until these reach
+ * A batch has at most size `largest`, unless a single item is larger. A failed call fails only its items. An item is
+ * sent and counted even if its caller has timed out. A call without a reply delays later items until their size reaches
  * `largest`, so give the client a timeout.
  */
 export class Batcher<Item extends BatchItem<Result>, Result> {
@@ -37,7 +38,7 @@ export class Batcher<Item extends BatchItem<Result>, Result> {
   readonly #enough: number;
   readonly #maxInFlight: number;
   readonly #endOfTick = (): void => {
-    // Behind a server, requests come one by one in one turn of the event loop.
+    // On a server, requests arrive one by one within one turn of the event loop.
     if (this.#waiting.length === 1 && this.#sizeInFlight >= this.#maxInFlight && startImmediate !== undefined) startImmediate(this.#endOfTurn);
     else this.#endOfTurn();
   };
@@ -77,7 +78,7 @@ export class Batcher<Item extends BatchItem<Result>, Result> {
     this.#size = 0;
     this.#inFlight += 1;
     this.#sizeInFlight += size;
-    // Not an async function: each promise more costs a lone item one turn of the microtask queue.
+    // Not an async function, because each additional promise delays a lone item by one turn of the microtask queue.
     this.#start(batch).then(
       (results) => this.#settle(batch, size, ({ pending }, i) => {
         const result = results[i] as Result | Error | typeof HANDED_ON;
@@ -103,14 +104,14 @@ export class Batcher<Item extends BatchItem<Result>, Result> {
     } finally {
       this.#inFlight -= 1;
       this.#sizeInFlight -= size;
-      // Any reply sends the items that wait, even while other calls are in flight.
+      // A reply sends the waiting items, even while other calls are in flight.
       if (!this.#scheduled) this.#flush();
     }
   }
 }
 
-// Absent in browsers and Workers. Kept, since tests replace it by one that waits for them.
+// Absent in browsers and Workers. Read once at import, because tests replace it with a function that waits for them.
 const startImmediate = (globalThis as { setImmediate?(then: () => void): unknown }).setImmediate;
 
-// A reaction to a resolved promise. It costs less than queueMicrotask, which Node wraps.
+// Used for `then`, which costs less than queueMicrotask: Node wraps queueMicrotask.
 const endOfTick = Promise.resolve();

@@ -28,16 +28,16 @@ export interface UpstashLike {
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
-  /** The store does not call it. It tells this client from ioredis, whose `evalsha` takes other arguments. */
+  /** The store does not call it. It distinguishes this client from ioredis, where `evalsha` takes other arguments. */
   scriptLoad(script: string): Promise<unknown>;
 }
 
 /**
- * A client of ioredis, iovalkey, node-redis or @upstash/redis. Pass one that is connected, or that connects by itself.
+ * A client of ioredis, iovalkey, node-redis or @upstash/redis. The client must be connected, or must connect by itself.
  */
 export type RedisClient = IoredisLike | NodeRedisLike | UpstashLike;
 
-/** Runs the script: by its hash if the server knows it, otherwise by its text. */
+/** Runs the script by its hash if the server has it, and by its text otherwise. */
 export type RunScript = (keys: string[], args: string[]) => Promise<unknown>;
 
 /** Whether the client talks to a cluster, where all keys of one call must be in one slot. */
@@ -48,19 +48,19 @@ export function isCluster(client: RedisClient): boolean {
 
 /** The text that the client puts before every key. The key's slot in a cluster depends on it. */
 export function keyPrefixOf(client: RedisClient): string {
-  // node-redis clients have options too, without this member.
+  // node-redis clients also have `options`, without this member.
   const prefix = (client as Partial<IoredisLike>).options?.keyPrefix;
   return typeof prefix === "string" ? prefix : "";
 }
 
 /** Whether a cluster refused a call before it ran the script, because its keys are moving between two nodes. */
 export function isTryAgain(error: unknown): boolean {
-  // After TRYAGAIN, ioredis asks one node after another, and in the end tells the last redirection.
+  // After TRYAGAIN, ioredis tries one node after another. Its final error quotes the last redirection.
   return /TRYAGAIN|redirections\. Last error: ReplyError: (?:ASK|MOVED) /.test(messageOf(error));
 }
 
 /**
- * Copies the printable part of a client's error: name, message, code, and the same of its cause. Clients attach the
+ * Copies the printable part of a client's error: name, message and code, and those of its cause. Clients attach the
  * command to their errors under various names, and the command contains callers' keys.
  */
 export function withoutCommand(error: unknown): Error {
@@ -75,13 +75,13 @@ function bare(error: unknown, options: ErrorOptions): Error {
   const message = messageOf(error);
   const copy = new Error(message, options);
   if (typeof name === "string") Object.defineProperty(copy, "name", { value: name });
-  // Where the client threw: what comes after its message, which may name the key.
+  // The stack frames. They follow the message, which may contain the key.
   const frames = String(stack).split(message).at(-1);
   if (message !== "" && frames?.startsWith("\n")) copy.stack = `${copy}${frames}`;
   return typeof code === "string" ? Object.assign(copy, { code }) : copy;
 }
 
-// Servers quote the arguments of a command that they do not know. Upstash's client quotes every command that failed.
+// Servers quote the arguments of an unknown command. Upstash's client quotes every command that failed.
 const QUOTED_COMMAND = /, (?:with args beginning with|command was):.*/s;
 
 /** Returns the function that runs `script` with `client`. Throws a TypeError when `client` is not a known client. */
@@ -90,13 +90,13 @@ export function scriptRunner(client: RedisClient, script: string): RunScript {
   const isShared = sharesWork();
   let sha: string | Promise<string> | undefined;
 
-  // Each reply passes through the same number of promises, by hash or by text, so that replies keep their order.
+  // Each reply passes through the same number of promises, by hash or by text. This keeps replies in order.
   return (keys, args) =>
     new Promise((resolve, reject) => {
       const send = (hash: string): void => {
         Promise.resolve(run.bySha(hash, keys, args)).then(resolve, (error: unknown) => {
           if (!isUnknownScript(error)) return reject(error);
-          // Servers forget scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so this run is the
+          // Servers drop scripts on a restart, a failover or SCRIPT FLUSH. The script did not run, so this call is the
           // first.
           try {
             Promise.resolve(run.byText(script, keys, args)).then(resolve, reject);
@@ -106,8 +106,8 @@ export function scriptRunner(client: RedisClient, script: string): RunScript {
         });
       };
       if (typeof sha === "string") return send(sha);
-      // One promise, so that calls keep their order. Requests that share none (law L15) compute the hash until one
-      // knows it.
+      // All calls share one promise, which keeps them in order. Requests that share no promise (law L15) each compute
+      // the hash until one of them has it.
       const computed = sha ?? sha1(script);
       if (isShared) sha = computed;
       computed.then((hash) => send((sha = hash))).catch(reject);
@@ -119,11 +119,11 @@ interface ScriptCalls {
   byText(script: string, keys: string[], args: string[]): Promise<unknown>;
 }
 
-// Reads members instead of asking with `in`: some clients are proxies that answer only reads.
+// Reads members instead of testing with `in`, because some clients are proxies that support only reads.
 function callsOf(client: RedisClient): ScriptCalls {
   if (isNodeRedis(client)) {
     if (takesCommands(client)) {
-      // Half of the client's time, since it makes fewer promises.
+      // Takes half of the client's time, because it makes fewer promises.
       const send = (name: string, script: string, keys: string[], args: string[]): Promise<unknown> =>
         client.sendCommand([name, script, String(keys.length), ...keys, ...args], client._commandOptions);
       return { bySha: (sha, keys, args) => send("EVALSHA", sha, keys, args), byText: (script, keys, args) => send("EVAL", script, keys, args) };
@@ -147,12 +147,12 @@ function callsOf(client: RedisClient): ScriptCalls {
 
 interface CommandClient {
   sendCommand(command: readonly string[], options: unknown): Promise<unknown>;
-  /** What `evalSha` passes to `sendCommand` as options. */
+  /** The options that `evalSha` passes to `sendCommand`. */
   readonly _commandOptions?: unknown;
 }
 
-// True for one node. The method of a cluster and the one of a sentinel take more arguments. A wrapper that measures or
-// traces may take any.
+// True for a client of one node. On clusters and sentinels, `sendCommand` takes more arguments. On a wrapper that
+// measures or traces, it may take any arguments.
 function takesCommands(client: NodeRedisLike): client is NodeRedisLike & CommandClient {
   const { sendCommand, isOpen } = client as { readonly sendCommand?: unknown; readonly isOpen?: unknown };
   return typeof sendCommand === "function" && sendCommand.length === 2 && typeof isOpen === "boolean" && !isCluster(client);
@@ -162,7 +162,7 @@ function isNodeRedis(client: RedisClient): client is NodeRedisLike {
   return typeof (client as Partial<NodeRedisLike>).evalSha === "function";
 }
 
-// ioredis and iovalkey have no `scriptLoad`. A wrapper of Upstash's client may have none, but names all three
+// ioredis and iovalkey have no `scriptLoad`. A wrapper of Upstash's client may have none either, but declares all three
 // arguments.
 function isUpstash(client: IoredisLike | UpstashLike): client is UpstashLike {
   return typeof (client as Partial<UpstashLike>).scriptLoad === "function" || client.evalsha.length === 3;
@@ -172,11 +172,11 @@ function isUnknownScript(error: unknown): boolean {
   return UNKNOWN_SCRIPT.test(messageOf(error));
 }
 
-// Upstash's client puts the words before the server's message when it sends several commands in one request.
+// Upstash's client adds these words when it sends several commands in one request.
 const UNKNOWN_SCRIPT = /^(?:Command failed: )?NOSCRIPT/;
 
-// Each client has its own error classes; the server's message is the same in all of them. A caller's key may be in the
-// quoted command and must not be taken for the message.
+// Each client has other error classes. The server's message is the same in all of them. A quoted command may contain a
+// caller's key, and the key must not be read as the message.
 function messageOf(error: unknown): string {
   const message = (error as { readonly message?: unknown } | null | undefined)?.message;
   return typeof message === "string" ? message.replace(QUOTED_COMMAND, "") : "";

@@ -2,18 +2,16 @@ import type { Limit } from "../../core/limit.js";
 import type { Snapshot, StorePart } from "../shared/snapshot.js";
 import { checkLength, snapshotOf, wholeOf, type ScriptCall, type StoreRequest } from "./protocol.js";
 
-// What a short answer counts the milliseconds in.
+// The factor of the milliseconds in a short answer.
 const UNITS = 2 ** 32;
-// Short answers count from a minute before the last long one, because nodes of a cluster differ in their clocks.
+// Short answers count from a minute before the last long one, because the clocks of a cluster's nodes differ.
 const SLACK_MS = 60_000;
 
-/**
- * Writes the calls of the script for lone decisions, and reads its replies, both as `script-lone.ts` describes them.
- */
+/** Writes the calls of the script for lone decisions and reads its replies. `script-lone.ts` describes both. */
 export class LoneCalls {
   #since = 0;
 
-  /** Null for a request that the other script decides. An empty `now` means the server's clock. */
+  /** Returns null for a request that the other script decides. An empty `now` means the server's clock. */
   write({ what, parts }: StoreRequest, now: string): LoneCall | null {
     if (what !== "c" || parts.length > 1) return null;
     const { policy, tokens, name: key } = parts[0] as StorePart;
@@ -27,7 +25,7 @@ export class LoneCalls {
     return { keys: [key], args, since };
   }
 
-  /** What a reply says. Throws a StoreError with `"ERR_STORE_REPLY"` for any other reply. */
+  /** Returns the snapshot in a reply. Throws a StoreError with `"ERR_STORE_REPLY"` for any other reply. */
   read(reply: unknown, { since }: LoneCall, { parts: [part] }: StoreRequest): Snapshot {
     const limit = (part as StorePart).policy.limits[0] as Limit;
     if (Array.isArray(reply)) {

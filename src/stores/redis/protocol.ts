@@ -15,12 +15,13 @@ export interface StoreRequest {
 }
 
 /**
- * A part that keeps a short key and builds its name on demand. Many parts wait at a time; stored names cost memory.
+ * A part that keeps a short key and builds its name on demand. Thousands of parts may wait at a time, and stored names
+ * would cost memory.
  */
 export class RedisPart implements StorePart {
   readonly prefix: string;
   readonly policy: Policy;
-  /** What `shortKey` made of the caller's key. */
+  /** The result of `shortKey` for the caller's key. */
   readonly key: string;
   readonly tokens: Costs;
 
@@ -36,19 +37,19 @@ export class RedisPart implements StorePart {
   }
 }
 
-/** A request, and where its result goes. */
+/** A request, and the callbacks for its result. */
 export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
   readonly parts: readonly RedisPart[];
-  /** Whether the script for lone decisions left it to the other one. */
+  /** Whether the script for lone decisions could not decide it. */
   readonly wasLone?: boolean;
-  /** Whether it was sent to a node of a cluster that did not have all of its keys. */
+  /** Whether it was sent to a node of a cluster that did not have all its keys. */
   readonly wasApart?: boolean;
 }
 
-/** One decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
+/** A decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
 export type RequestResult = Decision | readonly Decision[] | boolean | undefined;
 
-/** Sends requests in one call: by `run`, or by the client's own way to the slot of the first key. */
+/** Sends requests in one call: by `run`, or through the client to the slot of the first key. */
 export type SendRequests = (requests: readonly BatchedRequest[], run?: RunScript) => ReturnType<SendBatch<BatchedRequest, RequestResult>>;
 
 /** The keys and arguments of a script. */
@@ -57,17 +58,17 @@ export interface ScriptCall {
   readonly args: string[];
 }
 
-/** The script's keys and arguments, as `script.ts` describes them. An empty `now` means the server's clock. */
+/** Returns the script's keys and arguments. `script.ts` describes them. An empty `now` means the server's clock. */
 export function writeRequests(requests: readonly StoreRequest[], now: string): ScriptCall {
   const keys: string[] = [];
   const args = [now, ""];
-  // The index of each policy in ARGV, which counts from 1.
+  // The index of each policy in ARGV. Indexes start at 1.
   const indexes = new Map<Policy, string>();
   const runs: string[] = [];
   for (let i = 0; i < requests.length; ) {
     const first = requests[i] as StoreRequest;
     const start = i;
-    // Most requests differ only in their key, so the rest is written once per run.
+    // Most requests differ only in their key, so the other arguments are written once per run.
     do {
       for (const { name } of (requests[i] as StoreRequest).parts) keys.push(name);
       i++;
@@ -103,7 +104,7 @@ function differInKeyOnly(a: StoreRequest, b: StoreRequest): boolean {
 
 /**
  * Returns one entry per request: the snapshots of its parts, or a StoreError with `"ERR_STORE_FOREIGN_VALUE"` that
- * fails this request alone. Throws a StoreError with `"ERR_STORE_REPLY"` for a reply that is not the script's.
+ * fails only this request. Throws a StoreError with `"ERR_STORE_REPLY"` for a reply that is not the script's.
  */
 export function readReply(reply: unknown, requests: readonly StoreRequest[]): Array<Snapshot[] | Error> {
   const reader = new ReplyReader(Array.isArray(reply) ? reply : []);
@@ -130,7 +131,8 @@ class ReplyReader {
   read({ what, parts }: StoreRequest): Snapshot[] | Error {
     const [first] = parts;
     const only = parts.length === 1 && first?.policy.limits.length === 1 ? this.#entries[this.#next] : null;
-    // Most requests have one limit, and nothing that is rare. Without closures and lists they cost half.
+    // Most requests have one limit, and none of the rare cases below. Without closures and lists they cost half as
+    // much.
     if (first !== undefined && typeof only === "number") return [this.#readOne(first.policy.limits[0] as Limit)];
     let foreign: string | null = null;
     const snapshots = parts.map((part) => {
@@ -142,7 +144,7 @@ class ReplyReader {
         const isList = Array.isArray(entry);
         const number = entry === null ? -1 : wholeOf(isList ? entry[0] : entry);
         if (isList && entry.length > 2) blockMs = wholeOf(entry[2]);
-        // The entry of a refused part is -1 minus the units spent.
+        // For a refused part the entry is -1 minus the units spent.
         fits = number >= 0;
         return { spent: fits ? number : -1 - number, at: isList ? this.#now + wholeOf(entry[1]) : this.#now, unitsPerMs, unitsPerToken };
       });
@@ -157,9 +159,9 @@ class ReplyReader {
   }
 }
 
-/** What one number of a reply says about a key with one limit. */
+/** Returns the snapshot in one number of a reply, for a key with one limit. */
 export function snapshotOf(at: number, number: number, { unitsPerMs, unitsPerToken }: Limit): Snapshot {
-  // Of a refused part it is -1 minus the units spent.
+  // For a refused part the number is -1 minus the units spent.
   const fits = number >= 0;
   return new Snapshot(at, [{ spent: fits ? number : -1 - number, at, unitsPerMs, unitsPerToken }], fits);
 }
@@ -167,18 +169,18 @@ export function snapshotOf(at: number, number: number, { unitsPerMs, unitsPerTok
 function foreignValue(name: string): StoreError {
   return new StoreError(
     "ERR_STORE_FOREIGN_VALUE",
-    `Expected ${JSON.stringify(name)} to hold a bucket, got another program's value. Give the store a \`prefix\` of its own.`,
+    `Expected ${JSON.stringify(name)} to hold a bucket, got another program's value. Give the store another \`prefix\`.`,
   );
 }
 
-/** Throws a StoreError with `"ERR_STORE_REPLY"` unless a reply has so many entries. */
+/** Throws a StoreError with `"ERR_STORE_REPLY"` unless a reply has `wanted` entries. */
 export function checkLength({ length }: readonly unknown[], wanted: number): void {
   if (length !== wanted) throw new StoreError("ERR_STORE_REPLY", `Expected ${wanted} entries in the reply, got ${length}. ${CHECK_CLIENT}`);
 }
 
 /**
- * The number in an entry of a reply. Throws a StoreError with `"ERR_STORE_REPLY"` for anything else. The script writes
- * the largest numbers as text, and some clients can be configured to return all numbers as strings.
+ * Returns the number in an entry of a reply. Throws a StoreError with `"ERR_STORE_REPLY"` for anything else. The script
+ * writes the largest numbers as text, and some clients can be configured to return all numbers as strings.
  */
 export function wholeOf(entry: unknown): number {
   const number = typeof entry === "string" ? Number(entry) : entry;

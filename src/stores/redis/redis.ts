@@ -31,7 +31,7 @@ export type { IoredisLike, NodeRedisLike, RedisClient, UpstashLike } from "./cli
 export type { RedisStoreOptions } from "./options.js";
 export { StoreError, type StoreErrorCode } from "../shared/store-error.js";
 
-// Large enough that a decision's share of a call's cost is small. Small enough to block the server for less than 1 ms.
+// With 128, a decision's share of a call's cost is small. A call still blocks the server for less than 1 ms.
 const LARGEST_BATCH = 128;
 
 /**
@@ -62,23 +62,23 @@ export class RedisStore implements AsyncStore {
   readonly #router: RequestRouter;
 
   /**
-   * On a cluster without a hash tag in `prefix`: whether one call can take the charges, as far as the client knows.
-   * Absent otherwise, where `consumeTogether` can always take them.
+   * Whether one call can take the charges, by the client's slot map. Present only on a cluster without a hash tag in
+   * `prefix`. When it is absent, `consumeTogether` can take all charges.
    */
   readonly takesTogether?: (charges: readonly Charge[]) => boolean;
 
   /**
-   * Takes all of at most 128 charges or none. Always asks the server.
+   * Makes at most 128 charges, all of them or none. Always calls the server.
    *
-   * A cluster changes several keys in one step only if they are on one node, and before Redis 7 only if they share a
-   * hash tag. For other keys it rejects with a StoreError with `"ERR_STORE_APART"`, and takes nothing. With a hash tag
-   * in `prefix`, such as `"{sluice}"`, it works for all keys.
+   * A cluster can change several keys in one step only if they are on one node. Before Redis 7 they must share a hash
+   * tag. For other keys it rejects with a StoreError with `"ERR_STORE_APART"`, and takes nothing. With a hash tag in
+   * `prefix`, such as `"{sluice}"`, it works for all keys.
    */
   readonly consumeTogether = (charges: readonly Charge[]): Promise<readonly Decision[]> => this.#consumeTogether(charges);
 
   /**
-   * Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument, and a TypeError for a client
-   * that cannot work: a promise, a pipeline, a client with callbacks.
+   * Sends no command yet. Throws a TypeError or RangeError that names the wrong argument. Throws a TypeError for a
+   * client that cannot work: a promise, a pipeline, a client with callbacks.
    */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
     checkRedisSetup(client, options);
@@ -91,7 +91,7 @@ export class RedisStore implements AsyncStore {
     const keyPrefix = keyPrefixOf(client);
     const isOneSlot = hasHashTag(`${keyPrefix}${prefix}:`);
     this.#prefixOf = spread === undefined ? () => `${prefix}:` : spreadPrefix(`${prefix}:`, spread, keyPrefix);
-    // Requests that share no work (law L15) share no call.
+    // Requests that share no work (law L15) cannot share a call.
     const largest = batch && sharesWork() ? LARGEST_BATCH : 1;
     const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined } : null;
     this.#router = new RequestRouter((requests, run) => this.#send(requests, run), largest, setup);
@@ -123,8 +123,8 @@ export class RedisStore implements AsyncStore {
     return this.#change<undefined>("d", policy, key, 0);
   }
 
-  // Makes no promise, which would be most of what a decision costs here. A subclass, spy or proxy that replaces
-  // `consume` is called instead.
+  // Makes no promise, because a promise would be most of the cost of a decision here. If a subclass, spy or proxy
+  // replaces `consume`, that one is called instead.
   #start(store: Store, policy: Policy, key: string, costs: Costs, call: PendingConsume): void {
     if (store.consume === ownConsume) this.#consume(policy, key, costs, call);
     else call.follow(store.consume(policy, key, costs) as Promise<Decision>);
@@ -158,8 +158,8 @@ export class RedisStore implements AsyncStore {
     return "allowed" in answer ? [answer] : answer;
   }
 
-  // Dropped twice: the server may refuse a call, and this process remember it, before the server makes the change. Also
-  // dropped after a failed call, because the server may have made the change.
+  // The remembered refusal is dropped twice: a call may be refused and remembered before the server makes the change.
+  // It is also dropped after a failed call, because the server may have made the change.
   async #change<A extends RequestResult>(what: "a" | "x" | "d", policy: Policy, key: string, tokens: Costs): Promise<A> {
     const part = this.#part(policy, key, tokens);
     this.#denials.drop(policy, part.key);
@@ -170,7 +170,7 @@ export class RedisStore implements AsyncStore {
     }
   }
 
-  // Resolves to the result that `#resultOf` makes of the request. The caller knows its type.
+  // Resolves to the result that `#resultOf` makes of the request. The caller gives its type.
   #ask<A extends RequestResult>(what: StoreRequest["what"], parts: readonly RedisPart[]): Promise<A> {
     return new Promise<A>((resolve, reject) => this.#add<A>(what, parts, { resolve, reject }));
   }
@@ -179,7 +179,7 @@ export class RedisStore implements AsyncStore {
     this.#router.add({ what, parts, size: parts.length, pending: pending as PendingResult<unknown> });
   }
 
-  // Not async, like what it calls: see `Batcher`. `run` is another way to call the script for batches.
+  // Not async, like the functions that it calls: see `Batcher`. `run` is another way to call the script for batches.
   #send(requests: readonly BatchedRequest[], run?: RunScript): ReturnType<SendRequests> {
     const now = this.#now();
     const [first] = requests as readonly [BatchedRequest];
@@ -188,7 +188,7 @@ export class RedisStore implements AsyncStore {
     const start = this.#denials.startCall();
     return this.#runLone(call.keys, call.args).then((reply) => {
       if (reply !== null) return [this.#resultOf(first, [this.#lone.read(reply, call, first)], start)];
-      // Rare: a record in other numbers, a block, or another program's value. Nothing was written.
+      // Rare cases: a record in other numbers, a block, or another program's value. Nothing was written.
       this.#router.add({ ...first, wasLone: true });
       return [HANDED_ON];
     }, failWithoutCommand);

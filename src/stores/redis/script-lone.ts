@@ -1,6 +1,6 @@
 /**
- * The Lua script for a lone decision: one key, one limit, a cost above 0. It costs the server two thirds of what the
- * script of `script.ts` does: it has half of the arguments, no runs, and an answer without a table.
+ * The Lua script for a lone decision: one key, one limit, a cost above 0. It costs the server two thirds as much as the
+ * script of `script.ts`. It has half of the arguments, no runs, and a reply without a table.
  *
  * KEYS: the key.
  *
@@ -13,10 +13,13 @@
  *   6. the cost in tokens; absent for 1
  *   7. the time in ms; absent for the server's clock
  *
- * Reply: a list, as that of `script.ts`, or the short answer, if it is at most 2^20 ms (17 minutes) since that instant
- * and fewer than 2^32 units are spent: the ms times 2^32, plus the units spent if the cost fits; -1 minus that if it is
- * refused. Or nil, if the key holds anything but one record of this limit, in these numbers and not ahead of the clock.
- * Nothing was written then, and the script of `script.ts` decides.
+ * Reply, one of three:
+ *   a short answer: the ms since that instant times 2^32, plus the units spent; -1 minus that if the cost is refused;
+ *     only up to 2^20 ms (17 minutes) after that instant, and with fewer than 2^32 units spent
+ *   a list like that of `script.ts`, in other cases
+ *   nil, if the key holds anything but one record of this limit, in these numbers and not ahead of the clock
+ *
+ * After nil nothing was written, and the script of `script.ts` decides.
  */
 export const LONE_SCRIPT = /* lua */ `
 local redis, struct, ARGV, key = redis, struct, ARGV, KEYS[1]
@@ -48,13 +51,13 @@ if fits then
   local after = spent + tokens * q
   local fullMs = math.ceil(after / p)
   if now + fullMs <= expires and not told then
-    -- Only these two numbers change. Written in their place they keep the expiry, at half of what a SET costs.
+    -- Only these two numbers change. SETRANGE keeps the expiry and costs half as much as a SET.
     redis.call('SETRANGE', key, '9', struct.pack('<dd', after, now))
   else
     local ms = fullMs + math.max(10000, math.min(fullMs, 60000))
     value = struct.pack('<Bddddds', 1, now + ms, after, now, p, q, name)
     if told then
-      -- Under a clock that is not the server's the key lives an hour beyond what that clock says.
+      -- With a clock other than the server's, the key is kept an hour longer than that clock requires.
       redis.call('SET', key, value, 'PX', string.format('%.0f', ms + 3600000))
     else
       redis.call('SET', key, value, 'PXAT', string.format('%.0f', now + ms))

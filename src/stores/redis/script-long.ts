@@ -2,13 +2,14 @@
  * The part of the script for all other requests: any number of parts and limits, and any stored value. `script.ts`
  * inserts it where a call first needs it, because creating these functions costs more than a simple decision.
  *
- * Defines `long(run, done, length)`, which answers the request whose first key is `KEYS[done + 1]` and whose run starts
- * at index `run` of ARGV. It appends to the `length` entries of the reply, and returns their new number.
+ * Defines `long(run, done, length)`. It answers the request with `KEYS[done + 1]` as its first key and with the run at
+ * index `run` of ARGV. It appends to the `length` entries of the reply, and returns their new number.
  */
 export const LONG_WAY = /* lua */ `
 local pcall, BLOCK = pcall, '!'
 
--- a * b / c, rounded up, exactly: long multiplication by doubling, where no number passes 2^53. Saturates at 2^53 - 1.
+-- a * b / c, rounded up and exact. It is a long multiplication in doubles, where no number exceeds 2^53. Saturates at
+-- 2^53 - 1.
 local function convert(a, b, c)
   local whole, rest = floor(a / c), a % c
   local quotient, remainder = 0, 0
@@ -42,7 +43,7 @@ local function isUnits(number)
   return number > 0 and number <= MOST and number % 1 == 0
 end
 
--- Fills the part with what the key holds now.
+-- Fills the part with the present value of the key.
 local function read(part, key)
   local limits = part.limits
   part.ours, part.expires = true, 0        -- whether the value is ours or none; when it expires, or 0
@@ -55,13 +56,13 @@ local function read(part, key)
   local value = get('GET', key)
   if not value then return end
 
-  -- Guarded, for the value may be of another type, or cut off: that must fail its own decision and no other.
+  -- Called with pcall: a value of another type, or a truncated value, must not fail other decisions.
   local ok, version, expires, place = pcall(unpack, HEAD, value)
   if not ok or version ~= VERSION or expires % 1 ~= 0 then part.ours = false return end
   part.expires = expires
   while place <= #value do
     local ok, spent, at, p, q, name, after = pcall(unpack, RECORD, value, place)
-    -- A number that is none or has no end is not whole either.
+    -- NaN and infinity are not whole either.
     if not ok or not (isUnits(spent) and isUnits(p) and isUnits(q) and at % 1 == 0) then part.ours = false return end
     local known = nil
     for j = 1, #limits do
@@ -75,7 +76,7 @@ local function read(part, key)
         table.insert(part.stale, limit)
       end
       if lag < 0 then spent = spent + p * lag end
-      -- A record further ahead than one whole refill is brought to now, and keeps what was spent.
+      -- A record further ahead than one whole refill is dated to now and keeps its spent units.
       if lag < 0 or lag > limit.fullMs then lag = 0 end
       if spent > 0 then
         if q ~= limit.q then spent = convert(spent, limit.q, q) end
@@ -96,8 +97,8 @@ local function read(part, key)
   end
 end
 
--- Writes the part back with so many tokens of each limit more spent (or fewer, when negative; none when absent), or deletes
--- what is full.
+-- Writes the part back with tokens more spent of each limit. Negative numbers mean fewer, and absent means no change.
+-- Full limits are deleted.
 local function write(part, key, tokens)
   local limits, records, fullMs = part.limits, part.others .. part.block, max(part.othersMs, part.blockEndMs)
   for j = #limits, 1, -1 do
@@ -119,24 +120,24 @@ local function write(part, key, tokens)
     if serverClock then
       call('SET', key, value, 'PXAT', format('%.0f', now + ms))
     else
-      -- Under a clock that is not the server's the key lives an hour beyond what that clock says.
+      -- With a clock other than the server's, the key is kept an hour longer than that clock requires.
       call('SET', key, value, 'PX', format('%.0f', ms + 3600000))
     end
   end
 end
 
 local function blockFor(part, ms)
-  -- A record of nothing would not be ours.
+  -- A record of 0 ms would count as another program's value.
   if ms > 0 then part.block, part.blockEndMs = pack(RECORD, ms, now, 1, 1, BLOCK), ms end
 end
 
--- A number as every client can read it.
+-- A number in a form that every client can read.
 local function plain(number)
   if number > PLAIN or number < -PLAIN then return format('%.0f', number) end
   return number
 end
 
--- What the part has spent, for the reply; returns whether it fits, or whether an adjustment can be done.
+-- Adds the units that the part has spent to the reply. Returns whether it fits, or whether an adjustment can be done.
 local function judge(part, length, what)
   local limits, blockMs = part.limits, part.blockMs
   local fits = part.ours and (what == 'a' or blockMs == 0)
@@ -161,7 +162,7 @@ local function judge(part, length, what)
   return fits
 end
 
--- The parts of a run, which all of its requests have alike.
+-- The parts of a run. They are the same for all of its requests.
 local parts, partsOf = {}, nil
 local function readRun(run)
   parts, partsOf = {}, run
@@ -172,7 +173,7 @@ local function readRun(run)
       local at = place + 4 * j - 3
       local name, capacity, p, q = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
       limits[j] = { name = name, capacity = capacity, p = p, q = q, fullMs = ceil(capacity * q / p) }
-      -- One number is for all limits.
+      -- A single number is for all limits.
       tokens[j] = tokens[j] or tokens[1]
     end
     parts[i] = { limits = limits, tokens = tokens }
@@ -193,7 +194,7 @@ long = function(run, done, length)
     if what == 'd' then
       call('DEL', key)
     elseif not part.ours or what == 'p' then
-      -- Nothing is written.
+      -- A block that is not longer than the present one writes nothing.
     elseif what == 'x' then
       -- The limits stay as they are.
       local blocked = { limits = {} }
@@ -203,7 +204,8 @@ long = function(run, done, length)
     elseif allFit then
       write(part, key, part.tokens)
     elseif what == 'c' and (part.stale or part.blockEndMs > 2 * part.blockMs) then
-      -- Refused; but what was counted in old numbers, or is too far ahead of the clock, is settled once, and that alone.
+      -- A refusal changes no tokens. It only converts records in old numbers, and records too far ahead of the clock,
+      -- once.
       local settled = { limits = part.stale or {} }
       read(settled, key)
       if part.blockEndMs > 2 * part.blockMs then blockFor(settled, part.blockMs) end

@@ -12,37 +12,46 @@ import { LONG_WAY } from "./script-long.js";
  * ARGV:
  *   1. the time in ms, or an empty string for the server's clock
  *   2. the index of the first run in ARGV
- *   then each policy in use
- *     its number of limits; for each limit
- *       its name, its capacity in tokens, units per ms (p), units per token (q)
- *   then each run of requests that differ in their keys only
- *     "c" consume, "p" peek, "a" adjust, "x" block or "d" delete; its number of requests; the number of parts of each;
- *       for each part the index of its policy in ARGV, then
- *         c, p: the cost in tokens; a: the tokens to take, or below 0 to give back; x: the ms to block for; d: 0
- *         where limits differ, the number of each limit in the policy's order, with commas between: "1,2000"
+ *   then, for each policy in use, its number of limits, and for each limit
+ *     its name, its capacity in tokens, units per ms (p), units per token (q)
+ *   then, for each run of requests that differ only in their keys
+ *     "c" consume, "p" peek, "a" adjust, "x" block or "d" delete
+ *     the number of requests in the run
+ *     the number of parts of each request
+ *     for each part the index of its policy in ARGV, then a number
+ *       c, p: the cost in tokens
+ *       a: the tokens to take, or below 0 to refund
+ *       x: the ms to block for
+ *       d: 0
+ *       if the limits have different numbers, all of them in the policy's order, with commas between: "1,2000"
  *
  * Reply: the time in ms, then one entry for each part and each limit of its policy
- *   the units spent before this request if the part fits; -1 minus those units if it is refused
+ *   if the part fits, the units spent before this request
+ *   if the part is refused, -1 minus those units
  *   "a" fits, and is done, unless a limit would have more than 2^53 - 1 units spent
  *   if the record is ahead of the clock, a list of that number and the ms it is ahead
- *   during a block, a list of that number, the ms the record is ahead or 0, and the ms that the block has left
+ *   during a block, a list of that number, the ms the record is ahead or 0, and the ms until the block ends
  *   nil if the key holds another program's value
  *
  * Numbers above 2^53 - 48 and below -(2^53 - 48) are sent as text. Several clients parse a number by adding the code of
  * each digit and then subtracting 48 (the code of "0"), which rounds larger numbers.
  *
- * Stored value, in bytes: 1, the version of this format; the key's expiry, in ms; then for each limit that is not full
- * spent, at, p and q, and its name, ended by a zero byte. Numbers are little-endian doubles: exact, and 10 times faster
- * to read and write than decimals. Limits with unknown names belong to another version of the policy and are kept until
- * they are full. A block is a record like those of limits, named "!": the ms it has left, at, 1 and 1. It is kept until
- * it is over. No limit has that name, so a value with a block always takes the long way.
+ * Stored value
+ *   one byte: 1, the version of this format
+ *   the expiry of the key, in ms
+ *   for each limit that is not full: spent, at, p, q and its name, which ends with a zero byte
  *
- * A new expiry is the instant at which all limits are full and a block is over, plus the time that filling takes: at
- * least 10 s, at most 60 s. A key never expires before that instant. So most writes can leave the expiry unchanged,
- * which halves their cost. An expiry further ahead than that, as after a step back of the server's clock, is set anew
- * by the long way.
+ * Numbers are little-endian doubles: exact, and 10 times faster to read and write than decimals. Limits with unknown
+ * names belong to another version of the policy and are kept until they are full. A block is a record like those of
+ * limits, with the name "!": the ms until it ends, at, 1 and 1. It is kept until then. No limit has that name, so a
+ * value with a block always takes the long way.
  *
- * Most requests consume from one limit whose record is absent, or has the same numbers and is not ahead of the clock.
+ * A new expiry is the instant at which all limits are full and a block is over, plus a reserve. The reserve is the time
+ * of filling, but at least 10 s and at most 60 s. A key never expires before that instant. So most writes can leave the
+ * expiry unchanged, which halves their cost. An expiry further ahead than that, such as after a step back of the
+ * server's clock, is set again by the long way.
+ *
+ * Most requests consume from one limit. Its record is absent, or has the same numbers and is not ahead of the clock.
  * The script decides these without creating a table or a function, which would be most of the cost of a single call.
  * All other requests take the long way (`script-long.ts`), with the same results.
  */
@@ -60,7 +69,7 @@ if serverClock then
 end
 
 local VERSION, HEAD, RECORD, MOST, PLAIN = 1, '<Bd', '<dddds', 9007199254740991, 9007199254740944
--- A time that was told goes back as it came.
+-- The reply returns a given time unchanged.
 local reply, length, done = { serverClock and now or ARGV[1] }, 1, 0
 local long = nil
 
@@ -73,7 +82,7 @@ while run < last do
   if short then
     local capacity, q = tonumber(ARGV[place + 2]), tonumber(ARGV[place + 4])
     p, units = tonumber(ARGV[place + 3]), tokens * q
-    -- What a value ends with that has this limit's record and no other; how much may be spent for the tokens to fit.
+    -- The end of a value with this limit's record only, and the most units that may be spent for the tokens to fit.
     ending = pack('<dds', p, q, ARGV[place + 1])
     whole = 25 + #ending
     most = tokens <= capacity and capacity * q - units or -1
@@ -96,7 +105,7 @@ while run < last do
         end
       end
       if not spent then
-        -- Something else is there.
+        -- The value has another form: the long way reads it.
       elseif spent > most then
         answer = -1 - spent
       elseif serverClock then
@@ -104,7 +113,7 @@ while run < last do
         local after = spent + units
         local fullMs = ceil(after / p)
         if now + fullMs <= expires then
-          -- Only these two numbers change. Written in their place they keep the expiry, at half of what a SET costs.
+          -- Only these two numbers change. SETRANGE keeps the expiry and costs half as much as a SET.
           call('SETRANGE', key, '9', pack('<dd', after, now))
         else
           expires = now + fullMs + max(10000, min(fullMs, 60000))

@@ -2,7 +2,7 @@
 export const SLOTS = 16_384;
 
 /**
- * The Redis Cluster slot of a key: CRC16 of its hash tag, or of the whole key when it has none, modulo 16384.
+ * Returns the Redis Cluster slot of a key: CRC16 of its hash tag, or of the whole key when it has none, modulo 16384.
  *
  * Source: Redis Cluster specification, "Key distribution model" and appendix A (CRC16/XMODEM).
  */
@@ -15,7 +15,7 @@ export function slotOf(key: string): number {
   return crc % SLOTS;
 }
 
-// Eight steps of the division by x^16 + x^12 + x^5 + 1 at once. As fast as a table, and needs none.
+// Does eight steps of the division by x^16 + x^12 + x^5 + 1 at once. It is as fast as a table.
 function addByte(crc: number, byte: number): number {
   const high = (crc >>> 8) ^ byte;
   const x = high ^ (high >>> 4);

@@ -49,7 +49,10 @@ export const bodyCases: readonly AdapterCase[] = [
   },
 ];
 
-/** Bytes. More than the buffers of client, system and server together, so that all of it is taken only by reading. */
+/**
+ * In bytes. The buffers of client, system and server together hold less, so only a server that reads the body can take
+ * all of it.
+ */
 const UPLOAD = 100_000_000;
 
 function head(headers: Readonly<Record<string, string>>): string {

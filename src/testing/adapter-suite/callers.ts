@@ -4,7 +4,7 @@ import { checkFields, checkNoFields, checkProblem, checkRefusal } from "./respon
 import { BULK_POLICY, userKey, type AdapterCase } from "./server.js";
 import type { WireResponse } from "./wire.js";
 
-/** Which requests share a bucket. */
+/** Cases about the keys of requests: which requests share a bucket. */
 export const callerCases: readonly AdapterCase[] = [
   {
     name: "33 · each key has its own bucket, and the address does not matter",

@@ -3,11 +3,11 @@ import { checkFields, checkRefusal, parseJson } from "./response-checks.js";
 import { userKey, type AdapterCase } from "./server.js";
 import { formatRequest, parseResponses } from "./wire.js";
 
-/** Bursts, request bodies, and the order of bytes on a connection. */
+/** Cases about bursts, request bodies, and the order of bytes on a connection. */
 export const connectionCases: readonly AdapterCase[] = [
   {
     name: "F1 · of 4 requests written at once to one connection, a bucket of 2 allows the first 2",
-    cause: "The adapter asks the gate before earlier requests of the connection were charged.",
+    cause: "The adapter calls the gate before earlier requests of the connection were charged.",
     needs: "pipelining",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } } });
@@ -22,7 +22,7 @@ export const connectionCases: readonly AdapterCase[] = [
   },
   {
     name: "32 · a burst over 20 connections with an asynchronous `key` gets exactly the capacity",
-    cause: "The adapter reads and writes a count of its own around an `await`.",
+    cause: "The adapter reads and writes its own count around an `await`.",
     async run(start) {
       const server = await start({
         policy: { name: "suite", capacity: 5, refill: { tokens: 1, everyMs: 1_000 } },

@@ -133,7 +133,8 @@ export const outcomeCases: readonly AdapterCase[] = [
       const policy = definePolicy(POLICY_OF_10);
       const peek = (): Decision => consumeRecords(new Map(), policy, 1, 0).decision;
       const limiter = { policy, store: { sync: true, peek }, consume: peek, peek } as unknown as NonNullable<CaseOptions["limiter"]>;
-      // Stands for a waiter whose tokens never come. The suite knows the brand, and is spared the waiter's code.
+      // Replaces a waiter that never gets tokens. It has the waiter's brand, so the suite does not load the waiter's
+      // code.
       const wait = Object.defineProperty({ wait: hold }, Symbol.for("sluice.holder"), { value: { limiter, hold } });
       const server = await start({ limiter, wait });
       const [ann, bob] = [await server.connect(), await server.connect()];

@@ -7,7 +7,7 @@ import type { SuiteAnswer } from "./setup.js";
 import type { WireResponse } from "./wire.js";
 
 const TOKEN_OF_3_S = { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 3_000 } };
-// A whole URL, and itself as the body: the proxy of Next.js sends no other redirect.
+// A whole URL that is also the body, because the proxy of Next.js sends no other redirect.
 const ELSEWHERE = "https://example.com/slow-down";
 const SLOW_DOWN: SuiteAnswer = { status: 429, fields: { "Content-Type": "text/html; charset=utf-8" }, body: "<p>Slow down</p>" };
 
@@ -15,7 +15,7 @@ const SLOW_DOWN: SuiteAnswer = { status: 429, fields: { "Content-Type": "text/ht
 export const ownAnswerCases: readonly AdapterCase[] = [
   {
     name: "`body` may send text with a media type",
-    cause: "The adapter sets a Content-Type or Content-Length of its own. Send the fields of the verdict.",
+    cause: "The adapter sets Content-Type or Content-Length itself. Send the fields of the verdict.",
     async run(start) {
       const server = await start({ policy: TOKEN_OF_3_S, body: async ({ message }) => ["text/html", `<p>é ${message}</p>`] });
       await server.get("/ok");
@@ -33,7 +33,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   ownAnswer("`respond` may answer later", async () => (await new Promise((resolve) => setTimeout(resolve, 1)), SLOW_DOWN)),
   {
     name: "`respond` gets every kind of refusal, with its decision",
-    cause: "The adapter calls `respond` for a 429 only, or with other arguments than the verdict's `respond` asks for.",
+    cause: "The adapter calls `respond` for a 429 only, or with other arguments than those of the verdict's `respond`.",
     needs: "respond",
     async run(start) {
       const seen: unknown[] = [];
@@ -53,7 +53,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   },
   {
     name: "scripts of other origins can read the fields beside a response of `respond`",
-    cause: "The adapter drops `expose` of the verdict, or what the CORS middleware exposes, when it calls `respond`.",
+    cause: "The adapter drops `expose` of the verdict, or the names that the CORS middleware exposes, when it calls `respond`.",
     needs: "respond",
     async run(start) {
       const server = await start({ policy: TOKEN_OF_3_S, answer: () => SLOW_DOWN });
@@ -103,7 +103,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
 function ownAnswer(name: string, answer: () => SuiteAnswer | Promise<SuiteAnswer>): AdapterCase {
   return {
     name,
-    cause: "The adapter does not set the fields before `respond` runs, or sends a response of its own beside it.",
+    cause: "The adapter does not set the fields before `respond` runs, or sends a second response.",
     needs: "respond",
     async run(start) {
       const server = await start({ policy: TOKEN_OF_3_S, answer });

@@ -5,7 +5,7 @@ import { checkFields, checkRefusal, DEFAULT_FIELDS } from "./response-checks.js"
 import type { AdapterCase } from "./server.js";
 import type { WireResponse } from "./wire.js";
 
-/** The fields count down on every response, and a 429 states everything it must. */
+/** Cases about the fields: they count down on every response, and a 429 has all of its fields. */
 export const refusalCases: readonly AdapterCase[] = [
   {
     name: "15, 16, 21, 23, 28 · the fields count down to 0, then the next request gets a 429",
@@ -53,7 +53,7 @@ export const refusalCases: readonly AdapterCase[] = [
   },
   {
     name: "7 · refused requests do not extend the wait",
-    cause: "The adapter asks the gate more than once per request.",
+    cause: "The adapter calls the gate more than once per request.",
     async run(start) {
       const server = await start();
       for (let i = 0; i < 9; i++) await server.get("/ok");
@@ -78,7 +78,7 @@ export const refusalCases: readonly AdapterCase[] = [
       const names = head.split("\r\n").slice(1).map((field) => field.toLowerCase());
       for (const [name, value] of get.fields) {
         const field = `${name}: ${value}`.toLowerCase();
-        // A response to HEAD need not say how its body would have been sent.
+        // A response to HEAD may omit how its body would have been sent.
         if (name !== "date" && name !== "transfer-encoding") assert(names.includes(field), `Expected the HEAD to carry "${field}", got ${names.join(" | ")}`);
       }
     },
@@ -125,8 +125,8 @@ export const refusalCases: readonly AdapterCase[] = [
     },
   },
   {
-    name: "22 · the response has the header styles that the `headers` option asks for, and no others",
-    cause: "The adapter drops the `headers` option, or sends fields of its own.",
+    name: "22 · the response has the header styles of the `headers` option, and no others",
+    cause: "The adapter drops the `headers` option, or sends other fields.",
     async run(start) {
       const server = await start({ headers: [draft7, vendorHeaders({ remaining: "X-Left" })] });
       const { fields, field } = await server.get("/ok");

@@ -53,7 +53,7 @@ export function checkProblem(response: WireResponse, code: string): Record<strin
   assertEqual(response.field("Cache-Control"), "no-store", "Cache-Control of a refusal");
   const type = response.field("Content-Type");
   assert(/^application\/(problem\+)?json\b/.test(type ?? ""), `Expected Content-Type of a refusal to be JSON, got ${type}`);
-  // A case of its own requires the Content-Length, which some frameworks do not send.
+  // Another case requires the Content-Length, because some frameworks do not send it.
   if (response.field("Transfer-Encoding") === null) assertEqual(response.field("Content-Length"), String(response.body.length), "Content-Length");
   const problem = parseJson(response) as Record<string, unknown>;
   assertEqual(problem["status"], response.status, "status in the body");

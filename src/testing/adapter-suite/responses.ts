@@ -6,7 +6,7 @@ import { formatRequest, parseResponses, requestOnce, type WireRequest, type Wire
 const ORIGIN = { Origin: "https://app.example" };
 const PREFLIGHT = { ...ORIGIN, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type" };
 
-/** Every kind of response carries the fields, and scripts of other origins can read them. */
+/** Cases about every kind of response: it has the fields, and scripts of other origins can read them. */
 export const responseCases: readonly AdapterCase[] = [
   {
     name: "18 · the fields are on the response to a HEAD",
@@ -25,7 +25,7 @@ export const responseCases: readonly AdapterCase[] = [
       const server = await start();
       const response = await server.get("/chunks");
       checkFields(response, 200, { remaining: 2 });
-      // Bun collects a stream whose pieces are there at once, and sends its length.
+      // When all pieces of a stream are there at once, Bun collects them and sends their length.
       const isFramed = response.field("Transfer-Encoding") === "chunked" || response.field("Content-Length") !== null;
       assert(isFramed, "Expected Transfer-Encoding: chunked or a Content-Length, got neither");
       assert(response.body.length > 0, "Expected the response to /chunks to have a body, got none");
@@ -176,7 +176,7 @@ export const responseCases: readonly AdapterCase[] = [
       await preflight({ Authorization: "Bearer 1" });
       await preflight({}, { body: "{}" });
       checkNoFields(await preflight({}));
-      // The three before took the tokens of the callers without a key.
+      // The three requests before took the tokens of the callers without a key.
       checkRefusal(await preflight({}), { retryAfter: 1 });
     },
   },

@@ -50,7 +50,7 @@ interface ServerUnderTest {
   connect(): Promise<RawConnection>;
   /** Waits until `holds` returns true. */
   eventually(holds: () => boolean, what: string): Promise<void>;
-  /** Lets held handlers go on. */
+  /** Ends the waiting of held handlers. */
   release(): void;
 }
 
@@ -59,10 +59,10 @@ const DEFAULT_POLICY = { name: "suite", capacity: 3, refill: { tokens: 1, everyM
 /** The policy of the limiter in front of `/bulk`. */
 export const BULK_POLICY = { name: "bulk", capacity: 2, refill: { tokens: 1, everyMs: 10_000 } } as const;
 
-/** The default `key`: the user that the request names. */
+/** The default `key`: the user in `X-User`. */
 export const userKey = (request: SuiteRequest): readonly [string, string | null | undefined] => ["user", request.header("x-user")];
 
-/** Runs one case with its own servers, then stops them. */
+/** Starts servers for one case, runs the case, then stops them. */
 export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuiteOptions, { cause, run }: AdapterCase): Promise<void> {
   const stops: Array<() => unknown> = [];
   const start: StartServer = async ({ answer = null, ...options } = {}) => {
@@ -107,7 +107,7 @@ function withDefaults(options: Omit<CaseOptions, "answer">, clock: Clock): GateO
 type Translatable<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
 type TranslatableOptions = SharedOptions<SuiteRequest> & Translatable<GateCharge<SuiteRequest>> & Pick<CaseOptions, "charges">;
 
-/** Wraps the functions in `options`, so that they take the framework's request. */
+/** Wraps the functions in `options`. The wrapped functions take the framework's request. */
 function translateOptions<Request>(options: GateOptions<SuiteRequest>, read: (request: Request) => SuiteRequest): GateOptions<Request> {
   const { key, cost, skip, policy, charges, body, onDecision, refundWhen, ...plain } = options as TranslatableOptions;
   const shared: SharedOptions<Request> = {

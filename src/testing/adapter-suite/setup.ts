@@ -73,7 +73,7 @@ export interface RunningServer {
   close(): unknown;
 }
 
-/** A feature that some frameworks lack, so that no adapter can provide it. */
+/** A feature that some frameworks lack. An adapter for such a framework cannot provide it. */
 export type AdapterTrait =
   /** A handler can write the head of a response itself, as with Node's `writeHead`. */
   | "rawHead"
@@ -83,7 +83,7 @@ export type AdapterTrait =
   | "errorFields"
   /** A field that the handler sets replaces the limiter's. */
   | "handlerFields"
-  /** The limiter learns with which status the handler answered. */
+  /** The limiter gets the status that the handler sent. */
   | "outcomes"
   /** The Content-Length of a response is sent. */
   | "contentLength"

@@ -3,7 +3,7 @@ import { AssertionError } from "../assert.js";
 import type { StoreSetup } from "./setup.js";
 
 const METHODS = ["consume", "peek", "consumeTogether", "adjust", "block", "reset", "close"] as const;
-// After a call without an answer, the suite has failed. Later calls of it wait this long at most.
+// After a call without an answer, the suite has failed, and its later calls wait at most 500 ms.
 const IMPATIENT_MS = 500;
 // A timer that is late means that the event loop was blocked. An answer can then be in the socket already.
 const GRACE_MS = 20;
@@ -32,7 +32,7 @@ export class CallWatch {
     const watched: Record<string, unknown> = { sync: store.sync, clock: store.clock, guard: store.guard };
     if (!store.sync && store.recall !== undefined) watched["recall"] = store.recall.bind(store);
     for (const method of METHODS) {
-      // A store with this member may be unable to take the suite's own keys together.
+      // A store with this member may be unable to take the suite's keys together.
       if (typeof store[method] !== "function" || (method === "consumeTogether" && store.takesTogether)) continue;
       watched[method] = (...args: unknown[]): unknown => {
         const answer = (store[method] as (...args: unknown[]) => unknown)(...args);

@@ -38,7 +38,7 @@ interface WrongAnswer extends AnsweredCall {
 
 /** Returns the mistake that explains a wrong answer: the first situation in which the answer would be right. */
 export function likelyCause(wrong: WrongAnswer, tracked: TrackedKey, others: Iterable<readonly [owner: string, TrackedKey]>): string | undefined {
-  // Two answers are possible: that one of them is right somewhere says nothing.
+  // An adjustment has only two possible answers, so a situation in which one is right proves nothing.
   if (typeof wrong.answer === "boolean") return undefined;
   for (const { state, cause, call = wrong.call, now = wrong.now } of suspicions(wrong, tracked, others)) {
     const { answer } = apply(state, call, now);
@@ -57,7 +57,7 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
       yield { state: reinterpreted(state, stale), cause: "This is the answer of a record in old numbers that was read as if it were in the new ones. Convert it first." };
     }
     if (typeof call.tokens !== "number") {
-      yield { state, call: { ...call, tokens: costAt(call.tokens, 0) }, cause: "This is the answer with the first cost for every limit. Each limit has a cost of its own, in the policy's order." };
+      yield { state, call: { ...call, tokens: costAt(call.tokens, 0) }, cause: "This is the answer with the first cost for every limit. Use the cost of each limit, in the policy's order." };
     }
     const rest = [...state].filter(([name]) => name !== BLOCK);
     if (rest.length < state.size) {
@@ -70,7 +70,7 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
     }
     for (const most of wasAdjusted(past) ? [1, 2] : []) {
       const cut = [...state].map(([name, bucket]) => [name, cutTo(most, bucket, limits.find((limit) => limit.name === name))] as const);
-      yield { state: new Map(cut), cause: `This is the answer of a debt that ends at ${most === 1 ? "the capacity" : "twice the capacity"}. \`adjust\` takes exactly what it is told.` };
+      yield { state: new Map(cut), cause: `This is the answer of a debt that ends at ${most === 1 ? "the capacity" : "twice the capacity"}. \`adjust\` takes exactly the given number.` };
     }
     const last = past.at(-1);
     if (last !== undefined && isConversion(last)) yield lostChange(last, now);

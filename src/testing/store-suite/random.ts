@@ -34,7 +34,7 @@ const YEAR = 365.25 * DAY;
 /** The largest whole number that is exact. */
 export const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** Limits that break inexact arithmetic, each in its own way. */
+/** Limits that break inexact arithmetic in different ways. */
 export const HOSTILE_LIMITS: readonly LimitOptions[] = [
   { capacity: 20, refill: { tokens: 7, everyMs: 13 } },
   { capacity: 100, refill: { tokens: 99_999, everyMs: 3_600_000 } },
@@ -63,7 +63,7 @@ function randomCost(random: Random, { capacity }: Limit): number {
   return random.pick([0, capacity, Math.min(LARGEST, capacity + 1), LARGEST]);
 }
 
-/** Returns a cost for `policy`: half of the time with a cost of its own for each limit. */
+/** Returns a cost for `policy`. Half of the time, each limit has a different cost. */
 export function randomCosts(random: Random, { limits }: Policy): Costs {
   return random.next() < 0.5 ? randomCost(random, random.pick(limits)) : simplest(limits.map((limit) => randomCost(random, limit)));
 }

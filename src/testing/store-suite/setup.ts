@@ -32,15 +32,15 @@ export interface StoreSetup {
   /** The most keys to remember (trait `bound`). The store must be new and empty. */
   readonly maxKeys?: number;
   /**
-   * True if the suite counts the store's bytes or writes. The store must be new and empty, such as one with a prefix or
-   * table of its own. Only for a factory that returns {@link StoreHooks}.
+   * True if the suite counts the store's bytes or writes. The store must be new and empty, for example with a new
+   * prefix or table. Only for a factory that returns {@link StoreHooks}.
    */
   readonly empty?: boolean;
   /** True for a store that cannot reach its server (trait `unreachable`). Use a port without a listener. */
   readonly unreachable?: boolean;
 }
 
-/** A store, with numbers about it that no answer shows. The suite checks what the factory tells. */
+/** A store, with numbers that its answers do not show. The suite checks the numbers that the factory returns. */
 export interface StoreHooks {
   readonly store: Store;
   /**
@@ -50,7 +50,7 @@ export interface StoreHooks {
   readonly writes?: (() => number | Promise<number>) | undefined;
   /**
    * The bytes that the store keeps now: names, keys and records. With it, the suite checks that a long key costs no
-   * more than a short one (L16). The suite asks for it of a store that it wanted `empty`.
+   * more than a short one (L16). The suite calls it on a store that it requested as `empty`.
    */
   readonly storedBytes?: (() => number | Promise<number>) | undefined;
 }
@@ -60,8 +60,8 @@ export interface StoreSuiteOptions {
   /** Registers one test. The tests of one suite must run one after another, which is the default of test runners. */
   readonly test: TestFunction;
   /**
-   * Makes a store. Each test calls it one or more times. Every test uses its own names, so you need no cleanup. Close
-   * what the factory opens, such as connections, yourself.
+   * Makes a store. Each test calls it one or more times. Every test uses new names, so you need no cleanup. Close the
+   * connections that the factory opens yourself.
    *
    * Returns the store, or the store with {@link StoreHooks}.
    */
@@ -71,7 +71,7 @@ export interface StoreSuiteOptions {
   /** Selects the random histories. A whole number, default 1. A failure prints it. */
   readonly seed?: number | undefined;
   /**
-   * Milliseconds of silence after which the calls that wait fail the test, and the message names them. Default 4,000,
+   * Milliseconds of silence after which the test fails. The message names the calls that still wait. Default 4,000,
    * because vitest and jest end a test after 5 seconds without a reason. A right store never waits for it.
    */
   readonly deadlineMs?: number | undefined;

@@ -77,7 +77,7 @@ function differentReadings(got: readonly unknown[], wanted: readonly Reading[]):
   return others.length === 0 ? [first] : [first, `and ${others.length} more of ${wanted.length} limits`];
 }
 
-/** The call as messages show it, such as `consume 3`, or `consume 1, 200` when each limit has a cost of its own. */
+/** The call as messages show it, such as `consume 3`, or `consume 1, 200` when the limits have different costs. */
 export function describeCall({ method, tokens }: StoreCall): string {
   return method === "reset" ? "reset" : `${method} ${typeof tokens === "number" ? tokens : tokens.join(", ")}${method === "block" ? " ms" : ""}`;
 }

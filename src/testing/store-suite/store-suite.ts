@@ -17,8 +17,8 @@ import { underWayCases } from "./cases/under-way.js";
 /**
  * Registers tests for every law of the store port. Each answer of the store is compared with the core's arithmetic.
  *
- * A name begins with the number of its law. The suite works with any test runner and needs no server of its own. It
- * takes 3 to 5 seconds, and waits for a real clock in 2.6 of them. A store whose calls never settle cannot hang it.
+ * A name begins with the number of its law. The suite works with any test runner and needs no server. It takes 3 to 5
+ * seconds, and waits for a real clock in 2.6 of them. A store with calls that never settle cannot hang it.
  * @example
  * describe("my store", () => {
  *   storeSuite({
@@ -58,7 +58,7 @@ async function runStoreCase(options: StoreSuiteOptions, patience: Patience, { ca
     try {
       await run(trial);
     } catch (error) {
-      await trial.end().catch(() => undefined); // the first failure is the one to tell
+      await trial.end().catch(() => undefined); // report the first failure, not this one
       throw error;
     }
     await trial.end();

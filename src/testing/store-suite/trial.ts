@@ -61,7 +61,7 @@ export class Trial {
     return store;
   }
 
-  /** Makes a store with the factory, and returns what the factory tells about it. */
+  /** Makes a store with the factory. Returns it with the numbers that the factory gives. */
   async openWithHooks(setup: StoreSetup): Promise<StoreHooks> {
     const made = await this.#watch.within(this.#options.factory(setup), "factory");
     const hooks: Partial<StoreHooks> = "store" in Object(made) && !("consume" in Object(made)) ? (made as StoreHooks) : { store: made as Store };
@@ -145,7 +145,7 @@ export class Trial {
     }
   }
 
-  /** Checks an answer by the time that it names itself, for a store with its own clock. */
+  /** Checks an answer at the time stated in the answer, for a store with a clock that the test cannot set. */
   compareAtItsTime(call: StoreCall, answer: Decision): void {
     assert(Number.isSafeInteger(answer.at), `Expected \`at\` of a decision to be whole milliseconds, got ${String(answer.at)}`);
     if (this.#history.size === 0) this.#start = answer.at;
@@ -181,10 +181,7 @@ export class Trial {
     this.compare([{ call: { ...call, method: "peek" }, answer: known }]);
   }
 
-  /**
-   * Closes every open store and ignores errors, because a case of its own tests `close`. Fails if a store never
-   * answers.
-   */
+  /** Closes every open store and ignores errors, because another case tests `close`. Fails if a store never answers. */
   async end(): Promise<void> {
     await Promise.all(
       this.#opened.map(async (store) => {

@@ -112,7 +112,7 @@ describe("a wrong adapter fails the case that names its mistake", () => {
           }
         },
       }),
-      "a hook on `setHeader` that throws opens no gate and ends no process, with a synchronous",
+      "a hook on `setHeader` that throws does not run the handler or end the process, with a synchronous",
     ],
     ["uses the address as the key", (options) => rateLimit({ ...(options as object), policy: { name: "suite", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } }, key: (request) => request.headers["x-forwarded-for"]?.toString() ?? "local" }), "33 · each key has its own bucket"],
     ["sends 429 while the store fails", refusing((response, verdict) => refuseOnNode(response, { ...verdict, status: 429 })), '40 · `onStoreError: "unavailable"`'],

@@ -116,13 +116,13 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
     "charges the first cost to all limits",
     wrongStore({ decide: (buckets, policy, costs, now) => consume(buckets, policy, costAt(costs, 0), now) }),
     "L19 · each limit",
-    /Likely cause: This is the answer with the first cost for every limit\. Each limit has a cost of its own, in the policy's order\.$/,
+    /Likely cause: This is the answer with the first cost for every limit\. Use the cost of each limit, in the policy's order\.$/,
   ],
   [
     "ends debts at twice the capacity",
     wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, changes, now) && cut(buckets, policy, 2) }),
     "L4 · a debt is kept",
-    /Likely cause: This is the answer of a debt that ends at twice the capacity\. `adjust` takes exactly what it is told\.$/,
+    /Likely cause: This is the answer of a debt that ends at twice the capacity\. `adjust` takes exactly the given number\.$/,
   ],
   [
     "ends debts at the capacity",

@@ -3,10 +3,10 @@ import { SCRIPT } from "../script.js";
 /**
  * The script of `script.ts` for keys in any slots of one node. Needs Redis 7 or Valkey.
  *
- * The call has no KEYS, which must share a slot. The keys follow the other arguments, and their number is the last
- * argument. Without KEYS no node redirects the call, and a redirected call would be unsafe: after ASK, a node treats a
- * key that has not arrived yet as absent, which is a full bucket. Here each `GET` of a key that is not on this node
- * fails instead, and so does the `GET` of an absent key while its slot moves away. Such a key is answered with nil.
+ * KEYS must share a slot, so the call has no KEYS. The keys follow the other arguments, and their number is the last
+ * argument. Without KEYS, no node redirects the call. A redirected call would be unsafe: after ASK, a node treats a key
+ * that has not arrived yet as absent, which means a full bucket. Here the `GET` of a key that is not on this node fails
+ * instead. The `GET` of an absent key also fails while its slot moves away. The reply for such a key is nil.
  */
 export const CROSS_SLOT_SCRIPT = /* lua */ `#!lua flags=allow-cross-slot-keys
 local KEYS, count = {}, tonumber(ARGV[#ARGV])
@@ -16,14 +16,12 @@ ARGV[first + count + 1] = nil
 ${SCRIPT}
 `;
 
-/**
- * Whether a server refused to run a script, so that nothing was changed, in a state where it still answers refusals.
- */
+/** Whether a server refused to run a script in a state where it still answers refusals. The script changed nothing. */
 export function isRefusedWhole({ message }: Error): boolean {
   return /^(?:OOM|READONLY|MISCONF|NOREPLICAS|MASTERDOWN|CLUSTERDOWN) /.test(message) && !isFromWithin(message);
 }
 
-/** Whether a server cannot run {@link CROSS_SLOT_SCRIPT}, or forbids it. Nothing was changed. */
+/** Whether a server cannot run {@link CROSS_SLOT_SCRIPT}, or forbids it. The script changed nothing. */
 export function isUnsupported({ message }: Error): boolean {
   return /^(?:ERR|NOPERM) /.test(message) && !isFromWithin(message);
 }

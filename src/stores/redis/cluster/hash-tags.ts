@@ -1,14 +1,14 @@
 import { expected, positiveInteger } from "../../../core/check.js";
 import { hasHashTag, SLOTS, slotOf } from "../slot.js";
 
-// More tags make more calls. This many are enough for large clusters.
+// More tags make more calls. 256 are enough for large clusters.
 const MOST_TAGS = 256;
 
 /**
- * Returns the function that puts one of `count` hash tags before `prefix`, by the hash of the caller's key. `keyPrefix`
- * is what the client puts before that.
+ * Returns a function that puts one of `count` hash tags before `prefix`, by the hash of the caller's key. `keyPrefix`
+ * is the text that the client puts before that.
  *
- * Throws a RangeError or TypeError for a wrong count, and a TypeError for prefixes whose braces would hide the tags.
+ * Throws a RangeError or TypeError for a wrong count. Throws a TypeError when braces in a prefix would hide the tags.
  */
 export function spreadPrefix(prefix: string, count: number, keyPrefix: string): (key: string) => string {
   if (positiveInteger("spread", count) > MOST_TAGS) throw new RangeError(expected("spread", `at most ${MOST_TAGS}`, count));
@@ -20,8 +20,8 @@ export function spreadPrefix(prefix: string, count: number, keyPrefix: string): 
 }
 
 /**
- * The hash tags of `count` equal ranges of slots, in order. The tag of a range is the smallest number whose slot is in
- * it, so that every process has the same tags. Frozen: other tags would give every key another name.
+ * The hash tags of `count` equal ranges of slots, in order. The tag of a range is the smallest number with its slot in
+ * the range. Every process gets the same tags. Do not change them: other tags would give every key another name.
  */
 export function hashTags(count: number): readonly string[] {
   const tags = Array.from({ length: count }, () => "");
@@ -35,7 +35,7 @@ export function hashTags(count: number): readonly string[] {
   return tags;
 }
 
-// Which of the ranges the slot of `text` is in.
+// The index of the range that contains the slot of `text`.
 function rangeOf(text: string, count: number): number {
   return Math.floor((slotOf(text) * count) / SLOTS);
 }

@@ -1,6 +1,6 @@
 import type { IoredisLike, NodeRedisLike, RedisClient } from "../client.js";
 
-/** The client of one node. It follows no redirection, so its calls reach that node or fail. */
+/** The client of one node. It follows no redirection, so a call reaches that node or fails. */
 export type NodeClient = IoredisLike | NodeRedisLike;
 
 interface IoredisNode extends IoredisLike {
@@ -12,19 +12,19 @@ interface NodeRedisNode extends NodeRedisLike {
   readonly isReady?: unknown;
 }
 
-/** The cluster clients of ioredis and iovalkey, and of node-redis, as far as they tell where slots are. */
+/** The slot maps of the cluster clients of ioredis, iovalkey and node-redis. */
 interface SlotMap {
   readonly slots?: ReadonlyArray<readonly string[] | { readonly master?: { readonly client?: NodeRedisNode } } | undefined>;
   nodes?(role: "master"): readonly IoredisNode[];
 }
 
 /**
- * Returns the function that finds the client of the node that has a slot. It answers undefined while the client does
- * not know the node or is not connected to it, and always for a client that does not tell where slots are.
+ * Returns a function that finds the client of the node that has a slot. It returns undefined while the client has no
+ * node for the slot or no connection to it. For a client without a slot map it always returns undefined.
  */
 export function nodeFinder(client: RedisClient): (slot: number) => NodeClient | undefined {
   const cluster = client as SlotMap;
-  // ioredis tells the node of a slot by its address, and searching its list for each decision would take too long.
+  // ioredis has only the address of a slot's node, and searching its list for each decision would take too long.
   let byAddress = new Map<string, IoredisNode>();
   return (slot) => {
     const found = cluster.slots?.[slot];
@@ -39,7 +39,7 @@ export function nodeFinder(client: RedisClient): (slot: number) => NodeClient | 
   };
 }
 
-// Replicas follow the master's address.
+// The addresses of replicas follow the master's.
 function isAddresses(entry: object): entry is readonly string[] {
   return Array.isArray(entry);
 }

@@ -10,7 +10,7 @@ import { nodeFinder, type NodeClient } from "./node-clients.js";
 /** How a store's keys are spread over a cluster. */
 export interface ClusterSetup {
   readonly client: RedisClient;
-  /** What the client puts before every key. */
+  /** The text that the client puts before every key. */
   readonly keyPrefix: string;
   /** Whether calls to one node may carry keys of several slots. */
   readonly byNode: boolean;
@@ -18,26 +18,26 @@ export interface ClusterSetup {
 
 type RequestBatcher = Batcher<BatchedRequest, RequestResult>;
 
-// Enough that a few callers do not wait for each other's calls. Few enough that many callers share calls.
+// With 4 calls, a few callers do not wait for each other's calls. Many callers still share calls.
 const MAX_IN_FLIGHT = 4;
-// Many more than one slot that moves can account for in so short a time.
+// More misses than one moving slot can cause within one sample.
 const SAMPLE = 1_024;
 
 /**
  * Decides which requests share a call. On one node, and under a hash tag, all of them do.
  *
  * On a cluster, consumes and peeks of one node share a call, if the node runs {@link CROSS_SLOT_SCRIPT}. A key that was
- * not on that node is asked about again, through the client and with its own slot alone: the client follows slots that
- * move. All other requests share a call with those of their slot.
+ * not on that node is sent again through the client, in a separate call. The client follows slots that move. The client
+ * follows slots that move. All other requests share a call with the requests of their slot.
  */
 export class RequestRouter {
   readonly #send: SendRequests;
   readonly #largest: number;
   readonly #cluster: ClusterSetup | null;
-  // One per slot in use, so at most 16,384.
+  // One for each slot in use, so at most 16,384.
   readonly #bySlot = new Map<number, RequestBatcher>();
   readonly #byNode = new WeakMap<NodeClient, RequestBatcher>();
-  /** Null when no call may carry keys of several slots. */
+  /** Null when a call must not carry keys of several slots. */
   #findNode: ((slot: number) => NodeClient | undefined) | null;
   #warn: GuardSetup["warn"] | null = null;
   #asked = 0;
@@ -50,12 +50,12 @@ export class RequestRouter {
     this.#findNode = cluster?.byNode ? nodeFinder(cluster.client) : null;
   }
 
-  /** Whether any requests can share a call. */
+  /** Whether any two requests can share a call. */
   get isOneSlot(): boolean {
     return this.#cluster === null;
   }
 
-  /** Where to report that a cluster's nodes refuse calls about several slots. */
+  /** Sets the function that reports when a cluster's nodes refuse calls with several slots. */
   warnWith(warn: GuardSetup["warn"]): void {
     this.#warn = warn;
   }
@@ -64,12 +64,12 @@ export class RequestRouter {
     const { what, parts } = request;
     if (parts.length > 1) return this.#addTogether(request);
     const slot = this.#slotOf(parts[0] as RedisPart);
-    // The first thing that these two do with a key is a GET, which fails for a key that is elsewhere.
+    // These two begin with a GET of the key, which fails for a key on another node.
     const node = this.#largest > 1 && (what === "c" || what === "p") ? this.#findNode?.(slot) : undefined;
     (node === undefined ? this.#batcherOfSlot(slot) : this.#batcherOfNode(node)).add(request);
   }
 
-  /** Whether one call can carry all the parts, as far as the client knows. */
+  /** Whether one call can carry all the parts, by the client's slot map. */
   canCarry(parts: readonly RedisPart[]): boolean {
     return this.#batcherOfAll(parts) !== undefined;
   }
@@ -129,8 +129,9 @@ export class RequestRouter {
     return missed === 0 ? results : results.map((result, i) => (isMissing(result) ? this.#askAgain(requests[i] as BatchedRequest, null) : result));
   }
 
-  // Alone, because while a slot moves a call with two of its keys may fail. Also after a refusal of the whole call, for
-  // the script of one slot can tell refusals without memory or the right to write. `error` is that refusal.
+  // Sent in a separate call, because a call with two keys of a moving slot may fail. Also used after a refusal of the
+  // whole call, because the script for one slot can report refusals without memory or write permission. `error` is that
+  // refusal.
   #askAgain(request: BatchedRequest, error: Error | null): typeof HANDED_ON {
     const { parts, pending } = request;
     if (parts.length === 1) {
@@ -141,8 +142,8 @@ export class RequestRouter {
     return HANDED_ON;
   }
 
-  // A client learns where a slot is when a call about one key is redirected. A peek also tells another program's value
-  // from a key that is elsewhere.
+  // A client updates its slot map when a call with one key is redirected. A peek also distinguishes another program's
+  // value from a key on another node.
   async #addAfterPeeks(request: BatchedRequest): Promise<void> {
     const peek = (part: RedisPart): Promise<unknown> =>
       new Promise((resolve, reject) => this.#batcherOfSlot(this.#slotOf(part)).add({ what: "p", parts: [part], size: 1, pending: { resolve, reject } }));
@@ -156,7 +157,7 @@ export class RequestRouter {
     }
   }
 
-  // A proxy may run the script and send it to any node, so that most keys are missing there.
+  // A proxy may run the script and send it to any node. Most keys are missing there.
   #learn(asked: number, missed: number): void {
     this.#asked += asked;
     this.#missed += missed;
@@ -170,12 +171,12 @@ export class RequestRouter {
     this.#findNode = null;
     this.#warn?.(
       "SLUICE_REDIS_SLOTS",
-      `Redis Cluster does not decide for several slots in one call: ${reason}. Each slot gets a call of its own, so many callers need up to six times the CPU time. Use Redis 7 or Valkey, or set \`spread\``,
+      `This Redis Cluster cannot take several slots in one call: ${reason}. Each slot now gets a separate call, which costs up to six times the CPU time with many callers. Use Redis 7 or Valkey, or set \`spread\``,
     );
   }
 }
 
-// Also the answer for another program's value, of which the call about it alone tells.
+// Another program's value has the same reply. The second call, with that key only, reports it.
 function isMissing(result: unknown): boolean {
   return result instanceof StoreError && result.code === "ERR_STORE_FOREIGN_VALUE";
 }

@@ -5,7 +5,7 @@ import { slowMemoryStore } from "../outages.js";
 const throwError = (): never => {
   throw new Error("fault");
 };
-// Frameworks take some values that are not Errors for "no error": undefined, false, "route".
+// Frameworks treat some values that are not Errors as success: undefined, false, "route".
 const throwing = (value: unknown) => (): never => {
   throw value;
 };
@@ -23,7 +23,10 @@ export const FAULTS: Readonly<Record<string, () => unknown>> = {
   "never settles": () => new Promise(() => {}),
 };
 
-/** Short, because one of the faults takes this long. Functions that answer later do so in the same turn of the loop. */
+/**
+ * Short, because one of the faults takes this long. Functions that answer later answer in the same turn of the event
+ * loop.
+ */
 export const FAULT_TIMEOUT_MS = 20;
 
 /** Both kinds of store: one that answers at once, which is the default, and one that answers later. */

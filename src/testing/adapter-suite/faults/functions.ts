@@ -19,7 +19,7 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
     later: unknown,
   ): AdapterCase => ({
     name: `a \`${name}\` function that fails ends the request with the framework's 500, with ${kind}`,
-    cause: "The adapter calls the handler after an error, or lets the error end the process. Pass the error to the framework.",
+    cause: "The adapter calls the handler after an error, or the error ends the process. Pass the error to the framework.",
     async run(start) {
       const faults = { ...FAULTS, ...nonsense };
       const answer = right as (request: unknown) => unknown;
@@ -48,7 +48,7 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
     gateFunction("skip", () => false, { "returns text": () => "false", "returns an object": () => ({}), "returns a function": () => () => false, "answers text later": async () => "no" }, false),
     {
       name: `a \`body\` function that fails leaves the standard document, with ${kind}`,
-      cause: "The adapter does not wait for the verdict, or lets an error end the process.",
+      cause: "The adapter does not wait for the verdict, or an error ends the process.",
       async run(start) {
         const faults = { ...FAULTS, "returns text": () => "text", "returns a list": () => ["slow down"], "returns nothing": () => undefined, "returns a circle": () => circular, "returns a toJSON without a result": () => ({ toJSON() {} }) };
         const server = await start({ ...storeOf(), policy: ONE_TOKEN, functionTimeoutMs: FAULT_TIMEOUT_MS, body: (problem, _decision, request) => faultOr(faults, request, () => ({ ...problem, own: true })) });
@@ -65,7 +65,7 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
     },
     {
       name: `an \`onDecision\` function that fails changes no response, with ${kind}`,
-      cause: "The adapter waits for `onDecision`, or lets its error end the process.",
+      cause: "The adapter waits for `onDecision`, or its error ends the process.",
       async run(start) {
         const server = await start({ ...storeOf(), policy: ONE_TOKEN, onDecision: (_decision, request) => faultOr(FAULTS, request, () => undefined) });
         for (const fault of Object.keys(FAULTS)) {
@@ -77,7 +77,7 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
     },
     {
       name: `a \`refundWhen\` function that fails refunds nothing and changes no response, with ${kind}`,
-      cause: "The adapter waits for `settle` of the verdict, or lets its error end the process.",
+      cause: "The adapter waits for `settle` of the verdict, or its error ends the process.",
       async run(start) {
         let asked = 0;
         const server = await start({ ...storeOf(), policy: ONE_TOKEN, refundWhen: (_outcome, request) => ((asked += 1), faultOr(FAULTS, request, () => false)) });
@@ -118,7 +118,7 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
   ];
 });
 
-/** A function of the options that fails opens no gate and ends no process (law L17). */
+/** When a function of the options fails, no handler runs and the process goes on (law L17). */
 export const functionCases: readonly AdapterCase[] = [
   ...casesByStore,
   {
@@ -136,7 +136,7 @@ export const functionCases: readonly AdapterCase[] = [
 ];
 
 async function checkRefund(server: Awaited<ReturnType<StartServer>>): Promise<void> {
-  // A refused request takes no token, so asking again does no harm.
+  // A refused request takes no token, so the case may repeat it.
   for (let i = 0; i < 3; i++) {
     let status = 0;
     for (let tries = 0; status !== 200 && tries < 500; tries++) ({ status } = await server.get("/ok"));

@@ -7,15 +7,18 @@ import type { AdapterCase } from "../server.js";
 
 const THROWN: readonly (readonly [name: string, value: unknown])[] = [["an Error", new Error("hook")], ["undefined", undefined]];
 
-/** Middleware hooks `setHeader` and `writeHead` of Node's responses. A hook that throws opens no gate (law L17). */
+/**
+ * Middleware hooks `setHeader` and `writeHead` of Node's responses. When a hook throws, no handler runs and the process
+ * goes on (law L17).
+ */
 export const responseHookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf]) =>
   (["setHeader", "writeHead"] as const).map((method) => ({
-    name: `a hook on \`${method}\` that throws opens no gate and ends no process, with ${kind}`,
-    cause: "The adapter leaves what a response throws to the process, or calls the handler. Pass it to the framework as an Error.",
+    name: `a hook on \`${method}\` that throws does not run the handler or end the process, with ${kind}`,
+    cause: "The adapter does not catch an error that a response throws, or calls the handler. Pass the error to the framework as an Error.",
     needs: "rawHead" as const,
     async run(start) {
       const server = await start(storeOf());
-      // A hook on writeHead is about refusals: for allowed requests the handler sends the head.
+      // The case with writeHead is about refusals: for allowed requests the handler sends the head.
       const isRefusal = method === "writeHead";
       for (const [what, value] of THROWN) {
         if (isRefusal) for (let i = 0; i < 3; i++) await server.get("/ok", { "X-User": what });
@@ -39,11 +42,11 @@ export const responseHookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([k
 );
 
 /**
- * Makes `method` of the responses to requests with `X-Hook` throw, as middleware of the server could: setHeader for
- * each RateLimit field, writeHead once.
+ * Makes `method` throw for requests with `X-Hook`, as middleware of the server could. setHeader throws for each
+ * RateLimit field, writeHead once.
  */
 async function withHook(method: "setHeader" | "writeHead", thrown: unknown, run: (hasThrown: () => boolean) => Promise<void>): Promise<void> {
-  // On the prototype: Bun does not publish its requests on Node's diagnostics channel.
+  // Hooked on the prototype, because Bun does not publish its requests on Node's diagnostics channel.
   const { prototype } = (await import("node:http")).ServerResponse as { readonly prototype: HookedResponse };
   const own = Object.getOwnPropertyDescriptor(prototype, method);
   const original = prototype[method];

@@ -9,7 +9,7 @@ export const HOUR = 3_600_000;
 /** Waits in real time, for stores that read a real clock. */
 export const waitMs = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Which clock a store reads, and what it does if the clock or the server fails. */
+/** Cases about the clock that a store reads, and about failures of the clock or the server. */
 export const clockCases: readonly StoreCase[] = [
   {
     name: "port · a synchronous store returns values and an asynchronous one promises, as `sync` says",
@@ -37,10 +37,10 @@ export const clockCases: readonly StoreCase[] = [
       await trial.openStores("mixed");
       assert(trial.store().clock === trial.clock.now, "Expected `clock` of the store to be the function that it was given, got another value");
       const policy = trial.policy("p", { capacity: 1_000, refill: { tokens: 1_000, everyMs: 1 } });
-      await trial.consume(policy, "caller", 1_000); // full again after 1 ms, but the given clock stands still
+      await trial.consume(policy, "caller", 1_000); // full again after 1 ms, but the given clock does not move
       await waitMs(30);
       const { allowed } = await trial.consume(policy, "caller", 1);
-      assert(!allowed, "Expected a refusal while the given clock stands still, got allowed");
+      assert(!allowed, "Expected a refusal while the given clock does not move, got allowed");
       for (const start of [0, -123_456.75, 86_399_999.999]) {
         trial.move(start - trial.clock.now());
         for (const ms of [0, 0.4, 0.7, -1.2]) {

@@ -6,10 +6,10 @@ import type { StoreCase, Trial } from "../trial.js";
 
 const KEYS = 8;
 const SHORT = 20;
-// A digest and its mark may cost more than a short key, but not with its length.
+// A digest and its mark may cost more than a short key. The cost must not grow with the length.
 const MOST_TIMES = 4;
 
-/** Characters that stores escape or double, so that a key grows before it is cut. */
+/** Characters that stores escape or double. A key of them grows before it is cut. */
 const ALPHABETS: Readonly<Record<string, string>> = {
   letters: "abcdefghijklmnopqrstuvwxyz0123456789",
   braces: "{}{}{}{}ab",
@@ -18,11 +18,11 @@ const ALPHABETS: Readonly<Record<string, string>> = {
   "lone surrogates and NUL": "\ud800\udbff\udc00\0",
 };
 
-/** Cases that no answer of a store can show. Each needs a number that the factory returns. */
+/** Cases that the answers of a store cannot prove. Each needs a number that the factory returns. */
 export const hookCases: readonly StoreCase[] = [
   {
-    name: "L3 · a refusal writes nothing, not even the same record again (checked if the factory tells `writes`)",
-    cause: "The store writes every record that it has read. Write only what the call has changed.",
+    name: "L3 · a refusal writes nothing, not even the same record again (checked if the factory returns `writes`)",
+    cause: "The store writes every record that it has read. Write only the records that the call has changed.",
     async run(trial) {
       const hooks = await trial.openWithHooks({ clock: trial.clock.now, empty: true });
       if (hooks.writes === undefined) return;
@@ -38,7 +38,7 @@ export const hookCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "L16 · a caller costs the same for a key of any length (checked if the factory tells `storedBytes`)",
+    name: "L16 · a caller costs the same for a key of any length (checked if the factory returns `storedBytes`)",
     cause: "The store keeps the whole key. Keep a digest in place of a long one.",
     async run(trial) {
       const hooks = await trial.openWithHooks({ clock: trial.clock.now, empty: true });
@@ -78,7 +78,7 @@ async function bytesOfKeys(trial: Trial, { store, storedBytes }: StoreHooks, alp
   return Math.round((Number(await storedBytes?.()) - before) / KEYS);
 }
 
-/** Random text, because a database compresses a repeated one. */
+/** Random, because a database compresses a text that repeats. */
 function randomText(random: Random, alphabet: string, length: number): string {
   const units = alphabet.split("");
   return Array.from({ length }, () => random.pick(units)).join("");

@@ -29,7 +29,8 @@ interface NamedBucket {
 }
 
 /**
- * Calls each bucket with every method and its own number of tokens. Two buckets that are one see each other's calls.
+ * Calls each bucket with every method, each time with a different number of tokens. When two names share a bucket, each
+ * sees the other's calls.
  */
 async function checkApart(trial: Trial, buckets: readonly NamedBucket[]): Promise<void> {
   const each = (method: StoreCall["method"], part = 1): StoreCall[] =>
@@ -41,7 +42,7 @@ async function checkApart(trial: Trial, buckets: readonly NamedBucket[]): Promis
   }
   await trial.callAll(...each("consume").reverse());
   if (trial.has("block")) {
-    await trial.callAll(...each("block", 0.001)); // 2,000 ms and more: each bucket waits for a time of its own
+    await trial.callAll(...each("block", 0.001)); // 2,000 ms and more: each bucket has a different wait
     await trial.callAll(...each("consume").reverse());
     trial.move(ALL_BLOCKS_MS);
     await trial.callAll(...each("consume"));
@@ -49,7 +50,10 @@ async function checkApart(trial: Trial, buckets: readonly NamedBucket[]): Promis
   if (trial.has("reset")) await checkResetsApart(trial, buckets.slice(0, RESET_BUCKETS));
 }
 
-/** Resets one half of the buckets and calls all, for as many halves as it takes to separate any two buckets. */
+/**
+ * Resets one half of the buckets and calls all. Repeats this with other halves until any two buckets have been
+ * separated.
+ */
 async function checkResetsApart(trial: Trial, buckets: readonly NamedBucket[]): Promise<void> {
   const call = (method: StoreCall["method"], { policy, key }: NamedBucket): StoreCall => ({ method, policy, key, tokens: 1 });
   for (let bit = 1; bit < buckets.length; bit *= 2) {
@@ -60,7 +64,7 @@ async function checkResetsApart(trial: Trial, buckets: readonly NamedBucket[]): 
   }
 }
 
-/** Different names have different buckets, and bad input changes nothing. */
+/** Cases about names: different names have different buckets, and bad input changes nothing. */
 export const keyCases: readonly StoreCase[] = [
   ...Object.entries(SIMILAR_KEYS).map(([kind, list]): StoreCase => ({
     name: `keys · ${kind} make different keys`,
@@ -173,7 +177,7 @@ export const keyCases: readonly StoreCase[] = [
   },
 ];
 
-/** Calls so many keys once that two of them share any hash of 16 bits. */
+/** Calls 2,000 keys once. With so many keys, two of them share any hash of 16 bits. */
 async function callManyKeys(trial: Trial, policy: Policy): Promise<void> {
   for (let i = 0; i < 2_000; i += 200) {
     await trial.callAll(...Array.from({ length: 200 }, (_, j): StoreCall => ({ method: "consume", policy, key: `user ${i + j}`, tokens: 1 })));

@@ -5,7 +5,7 @@ import { assert, AssertionError } from "../../assert.js";
 import { HOSTILE_LIMITS, LARGEST } from "../random.js";
 import type { StoreCase, Trial } from "../trial.js";
 
-/** Runs `run` for one limit after another, each with its own policy name. */
+/** Calls `run` for one limit after another, each time with another policy name. */
 async function forEachLimit(trial: Trial, limits: readonly LimitOptions[], run: (limit: LimitOptions, name: string) => Promise<void>): Promise<void> {
   for (const [i, limit] of limits.entries()) await run(limit, `p${i}`);
 }
@@ -19,7 +19,7 @@ async function spendUntilRefused(trial: Trial, policy: Policy, cost: number): Pr
   throw new AssertionError(`Expected at least one refusal of 40 calls of cost ${cost} at one instant, got 40 allowed`);
 }
 
-/** Laws that one caller can observe on a manual clock. */
+/** Cases about laws that one caller can observe on a manual clock. */
 export const lawCases: readonly StoreCase[] = [
   {
     name: "L2 · the wait of a refusal is exact: refused before that instant, allowed at it",

@@ -7,7 +7,7 @@ import type { StoreCase, Trial } from "../trial.js";
 
 const OPTIONAL_METHODS = ["peek", "adjust", "block", "reset", "consumeTogether", "close"] as const;
 
-/** The optional methods of the port. The random schedules test peek, adjust, block and reset as well. */
+/** Cases about the optional methods of the port. The random schedules test peek, adjust, block and reset as well. */
 export const optionalMethodCases: readonly StoreCase[] = [
   {
     name: "port · the store has exactly the optional methods that `lacks` does not list",
@@ -156,7 +156,7 @@ export const optionalMethodCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "close · closes what the store opened, can be called twice, and leaves other stores open",
+    name: "close · closes the store's connections, can be called twice, and leaves other stores open",
     cause: "`close` ends a connection that the store does not own, or fails the second time.",
     needs: ["close"],
     async run(trial) {
@@ -177,7 +177,7 @@ export const optionalMethodCases: readonly StoreCase[] = [
   },
 ];
 
-/** A history of charges on a user, a device and a tenant: mostly together, sometimes alone. */
+/** A history of charges on a user, a device and a tenant. Most are made together, some separately. */
 function togetherCase(name: string, moves: readonly number[], changing = false): StoreCase {
   return {
     name,
@@ -210,7 +210,7 @@ function togetherCase(name: string, moves: readonly number[], changing = false):
   };
 }
 
-/** Checks that all charges were taken, or that none was and each decision is the one `peek` would make. */
+/** Checks that all charges were taken, or that none was and each decision is that of `peek`. */
 async function chargeAndCompare(trial: Trial, charges: readonly Charge[]): Promise<void> {
   const answers = await trial.consumeTogether(charges);
   const all = answers.every(({ allowed }) => allowed);

@@ -10,8 +10,8 @@ import { callStore, type StoreCase, type Trial } from "../trial.js";
 const MOST_MS = 3_500;
 
 /**
- * A store with its own clock, which a test cannot set. The cases check answers that do not depend on the time, and that
- * nothing happens too early.
+ * Cases about a store with a clock that a test cannot set. The cases check answers that do not depend on the time, and
+ * that nothing happens too early.
  */
 export const ownClockCases: readonly StoreCase[] = [
   {

@@ -11,7 +11,7 @@ interface Grant {
   readonly cost: number;
 }
 
-/** Concurrent calls, through one store and through several stores on the same buckets. */
+/** Cases about concurrent calls, through one store and through several stores on the same buckets. */
 export const raceCases: readonly StoreCase[] = [
   {
     name: "L5 · a burst on a new bucket at one instant gets exactly the capacity",
@@ -96,7 +96,7 @@ export const raceCases: readonly StoreCase[] = [
   },
 ];
 
-/** A store with a bound keeps it, and forgets no busy key while there is room. */
+/** Cases about a store with a bound: it keeps the bound, and keeps busy keys while there is room. */
 export const boundCases: readonly StoreCase[] = [
   {
     name: "L13 · a store remembers as many busy keys as its bound, and forgets idle keys first",

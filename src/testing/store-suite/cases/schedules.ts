@@ -133,7 +133,7 @@ export const scheduleCases: readonly StoreCase[] = [
   scheduleCase("L8 · concurrent consume, peek, refund and reset are exact under any clock", {
     cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "consume", "peek", "refund", "reset"], concurrent: 3,
   }, "peek", "adjust", "reset"),
-  scheduleCase("debit · takes missing tokens, exactly as many as it is told", {
+  scheduleCase("debit · takes exactly the given number of tokens, even if they are missing", {
     cause: "A debit is refused or cut although the tokens fit into 2^53 - 1 units, or taken although they do not.",
     ticks: 40, callers: changingLimits, methods: ["consume", "consume", "debit", "refund"],
   }, "adjust"),

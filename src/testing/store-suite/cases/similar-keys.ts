@@ -14,8 +14,8 @@ export const SIMILAR_KEYS: Readonly<Record<string, readonly string[]>> = {
     "a", "b", "a+b", "a b", "a%20b", "a%2Bb", "a%2bb", "a%252Bb", "ab", "a%62", "a/b", "a//b", "a/./b", "a/../b", "a%2Fb", "/a", "a/", "./a",
     "a?", "a?b", "a#", "a#b", "a&b", "a=b", "a;b", "a:b@c", "%", "%zz", "%E2%82%AC", "€",
   ],
-  // Two of each line have one hash: CRC-32, CRC-32C, Java's, djb2, djb2a, sdbm, FNV-1a, FNV-1, MurmurHash3, xxHash32;
-  // then 32 bits of MD5, SHA-1, SHA-256 and SHA-512.
+  // Two of each line have one hash. The first lines: CRC-32, CRC-32C, Java's, djb2, djb2a, sdbm, FNV-1a, FNV-1,
+  // MurmurHash3, xxHash32. The others: 32 bits of MD5, SHA-1, SHA-256 and SHA-512.
   "texts with one hash of 32 bits": [
     "plumless", "buckeroo", "hPgxxMvv", "mhJPhaul", "Aa", "BB", "ulfls", "ulfn1", "ulfmr", "ulfo0", "sOq]MrIq", "sQy_NIaw",
     "costarring", "liquid", "creamwove", "quists", "umb16", "uo304", "cnWQimIe", "r]itnmhl",
@@ -36,7 +36,8 @@ export const SIMILAR_KEYS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Texts that a store could keep in place of `key`: its digests, alone or after the policy's name, in several encodings.
+ * Texts that a store could keep in place of `key`: its digests, with and without the policy's name, in several
+ * encodings.
  */
 export async function digestsOf(policy: string, key: string): Promise<string[]> {
   const { subtle } = globalThis.crypto ?? {};

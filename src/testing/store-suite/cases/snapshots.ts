@@ -3,7 +3,7 @@ import { assert, AssertionError } from "../../assert.js";
 import { differences } from "../states.js";
 import type { StoreCase } from "../trial.js";
 
-/** Decisions are plain data of their own. */
+/** Cases about decisions as plain data. */
 export const snapshotCases: readonly StoreCase[] = [
   {
     name: "L7 · a decision is plain data that never changes, and changing it changes nothing",
@@ -60,7 +60,7 @@ function checkPlain(value: object, what: string): void {
   assert(symbols.length === 0, `Expected ${what} to have no symbols, got ${symbols.map(String).join(", ")}`);
 }
 
-/** Whether the properties of `value` are its own: it is an array or object literal, of any realm. */
+/** Whether `value` is an array or object literal, of any realm. */
 function isPlain(value: object): boolean {
   const parent: unknown = Object.getPrototypeOf(value);
   if (Array.isArray(value)) return Array.isArray(parent) && !Array.isArray(Object.getPrototypeOf(parent));

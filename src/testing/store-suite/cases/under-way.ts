@@ -6,7 +6,7 @@ import { callStore, type StoreCase, type Trial } from "../trial.js";
 const STARTS = 8;
 const MOST_TURNS = 10_000;
 
-/** Calls that start while another call on the same bucket is under way. */
+/** Cases about calls that start while another call on the same bucket is in flight. */
 export const underWayCases: readonly StoreCase[] = ([["reset", "reset", 0], ["adjust", "refund", -4], ["adjust", "debit", 4], ["block", "block", 10_000]] as const).map(([method, name, tokens]) => ({
   name: `${name} · during a consume, takes effect before or after it`,
   cause: `\`${method}\` writes between the reading and the writing of a consume. Take the same lock, or write only if nothing changed.`,
