@@ -38,7 +38,7 @@ describe("no store can hang the suite: a case fails, and names the method and th
     ["peek", "peek · returns", wrongStore({ peek: never })],
     ["reset", "reset · makes", wrongStore({ reset: never })],
     ["adjust", "refund · returns", wrongStore({ adjust: never })],
-    ["adjust", "debit · takes missing", wrongStore({ adjust: never })],
+    ["adjust", "debit · takes exactly", wrongStore({ adjust: never })],
     ["block", "block · refuses everything", wrongStore({ block: never })],
     ["consumeTogether", "L7 · a decision", wrongStore({ consumeTogether: never })],
     ["close", "close · ", wrongStore({ close: never })],
