@@ -1,7 +1,4 @@
-/**
- * NestJS 11, on Express or Fastify:
- * `app.useGlobalGuards(new RateLimitGuard({ policy, key: (request) => ["user", request.user?.id] }))`.
- */
+/** NestJS 11, on Express or Fastify: `app.useGlobalGuards(new RateLimitGuard({ policy, key: (request) => ["user", request.user?.id] }))`. */
 import type { ServerResponse } from "node:http";
 import { HttpException, type CanActivate, type ExecutionContext } from "@nestjs/common";
 import { applyToNode, createGate, nodeReader, refuseOnNode, type Gate, type GateOptions, type NodeRequest } from "sluice/http";
@@ -18,8 +15,7 @@ export class RateLimitGuard<Request extends NodeRequest = NodeRequest> implement
     const reply = context.switchToHttp().getResponse<Reply>();
     const response = reply.raw ?? reply;
     const verdict = await this.#gate(context.switchToHttp().getRequest<Request>(), [context]);
-    // Fastify keeps its own header fields. They are copied to Node's response before the verdict's fields. Then all
-    // fields are copied back.
+    // Fastify keeps its own header fields: copied to Node's response before the verdict's, and all are copied back.
     const fastify = reply.raw?.headersSent === false ? reply : undefined;
     for (const [name, value] of Object.entries(fastify?.getHeaders() ?? {})) response.setHeader(name, value as string);
     if (verdict.outcome === "refuse") {
