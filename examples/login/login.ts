@@ -1,6 +1,7 @@
 // A login that limits guesses. An attacker cannot use it to lock an owner out. A right password gives its token back.
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { perHour, type Clock, type Store } from "sluice";
+import type { Outcome } from "sluice/http";
 import { rateLimit } from "sluice/web";
 
 /** Whether this is the account's password. `account` comes in one spelling: look up that one, and no other. */
@@ -25,7 +26,8 @@ interface Attempt {
 /** Answers a form with `account` and `password`. */
 export function login(check: Check, { secret, networkOf, clock, store }: LoginOptions): (request: Request) => Promise<Response> {
   const attempts = new WeakMap<Request, Promise<Attempt>>();
-  const shared = { clock, store, refundWhen: ({ status }: { status: number }) => status !== 401 }; // only a wrong password costs
+  // A wrong password costs a guess, and so does an attempt whose client disconnects before the answer.
+  const shared = { clock, store, refundWhen: ({ status, aborted }: Outcome) => status !== 401 && !aborted };
 
   // Each browser that logged in before has 5 guesses at once and 5 per hour. Each network of other browsers has the
   // same.

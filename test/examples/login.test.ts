@@ -19,8 +19,8 @@ function door() {
   };
   const handle = login(check, { secret: "test", networkOf: (request) => request.headers.get("test-network") ?? "", clock: clock.now });
 
-  const post = (body: BodyInit | null, { network = "home", cookie = "" }: From): Promise<Response> =>
-    handle(new Request("http://127.0.0.1/login", { method: "POST", body, headers: { "test-network": network, Cookie: cookie } }));
+  const post = (body: BodyInit | null, { network = "home", cookie = "" }: From, signal: AbortSignal | null = null): Promise<Response> =>
+    handle(new Request("http://127.0.0.1/login", { method: "POST", body, signal, headers: { "test-network": network, Cookie: cookie } }));
   /** Logs in, and keeps the cookie as a browser does. */
   const enter = async (account: string, password: string, from: From = {}): Promise<number> => {
     const response = await post(new URLSearchParams({ account, password }), from);
@@ -59,6 +59,17 @@ test("a right password gives back its own attempt, not those before it", async (
   expect(await guess("ann", 4)).toEqual(times(4, 401));
   expect(await enter("ann", "ann's secret")).toBe(200);
   expect(await guess("ann", 2)).toEqual([401, 429]);
+});
+
+test("an attempt whose client disconnects before the answer is not given back", async () => {
+  const { post, enter } = door();
+  for (const password of ["guess", "ann's secret", "guess", "ann's secret", "guess"]) {
+    const client = new AbortController();
+    const answer = post(new URLSearchParams({ account: "ann", password }), {}, client.signal);
+    await Promise.resolve().then(() => client.abort());
+    await answer.catch(() => undefined);
+  }
+  expect(await enter("ann", "ann's secret")).toBe(429);
 });
 
 test("guesses at one time, and other spellings, get no more than five between them", async () => {
