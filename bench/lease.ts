@@ -3,7 +3,7 @@
  * the peer.
  *
  * 512 callers use 20 keys, and each sends the next request when it has its answer. Every round runs all sides, and
- * ratios are taken within a round. The calls of each key to the store are counted. This script prints results and fails
+ * ratios are taken within a round. The calls of each key to the store are counted. The last table is a flood. This script prints results and fails
  * on none. `--quick` makes it short.
  */
 import { Redis } from "ioredis";
@@ -12,6 +12,7 @@ import { createClient } from "redis";
 import { createLimiter, perSecond, type AsyncStore, type Decision } from "../dist/index.js";
 import { leased } from "../dist/lease.js";
 import { RedisStore } from "../dist/redis.js";
+import { floods } from "./lease-flood.js";
 import { callersOf, fromStore, inRounds, median, PATIENT_MS, ratio, type Side } from "./measure.js";
 import { startRedis } from "./redis-server.js";
 import { finish, goal, quick, show } from "./results.js";
@@ -51,6 +52,7 @@ try {
   const nodeRedis = await Promise.all(Array.from({ length: 3 }, () => createClient({ socket: { port: server.port, host: "127.0.0.1" } }).connect()));
   await measure("node-redis", nodeRedis);
   for (const client of nodeRedis) client.destroy();
+  await floods(server);
 } finally {
   await server.stop();
 }
@@ -132,18 +134,18 @@ async function run(side: CountedSide): Promise<LeaseSample> {
 }
 
 function overLease(client: unknown): CountedSide {
-  const store = new RedisStore(client as Redis, { prefix: "leased" });
+  const store = new RedisStore(client as Redis, { prefix: "leased", timeoutMs: PATIENT_MS });
   let calls = 0;
   const counted: AsyncStore = Object.assign(Object.create(store) as AsyncStore, {
     consume: (...asked: Parameters<AsyncStore["consume"]>) => ((calls += 1), store.consume(...asked)),
     recall: undefined,
   });
-  const limiter = createLimiter({ policy, store: leased(counted, { leaseMs: LEASE_MS }), storeTimeoutMs: PATIENT_MS });
+  const limiter = createLimiter({ policy, store: leased(counted, { leaseMs: LEASE_MS }) });
   return { name: LEASED as string, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed, calls: () => calls };
 }
 
 function direct(client: unknown): CountedSide {
-  const limiter = createLimiter({ policy, store: new RedisStore(client as Redis, { prefix: "direct" }), storeTimeoutMs: PATIENT_MS });
+  const limiter = createLimiter({ policy, store: new RedisStore(client as Redis, { prefix: "direct", timeoutMs: PATIENT_MS }) });
   return { name: DIRECT as string, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed, calls: () => Number.NaN };
 }
 

@@ -12,7 +12,7 @@ export interface Side<Answer = unknown> {
 }
 
 /**
- * For `storeTimeoutMs`. The default of 100 ms can pass on a busy machine, and the decision would be made without the
+ * For `timeoutMs` of a store. The default of 100 ms can pass on a busy machine, and the decision would be made without the
  * store.
  */
 export const PATIENT_MS = 10_000;

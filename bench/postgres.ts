@@ -26,12 +26,12 @@ const version = await pool.query<{ server_version: string }>("SHOW server_versio
   process.exit(1);
 });
 
-const store = new PostgresStore(pool, { table: "sluice_bench" });
+const store = new PostgresStore(pool, { table: "sluice_bench", timeoutMs: PATIENT_MS });
 await store.migrate();
 await pool.query("CREATE UNLOGGED TABLE IF NOT EXISTS sluice_bench_bare (key text PRIMARY KEY, spent bigint NOT NULL) WITH (fillfactor = 70)");
 const policy = { capacity: 1_000_000, refill: perSecond(1_000) };
-const limiter = createLimiter({ policy, store, storeTimeoutMs: PATIENT_MS });
-const unnamed = createLimiter({ policy, store: new PostgresStore(pool, { table: "sluice_bench", prepare: false }), storeTimeoutMs: PATIENT_MS });
+const limiter = createLimiter({ policy, store });
+const unnamed = createLimiter({ policy, store: new PostgresStore(pool, { table: "sluice_bench", prepare: false, timeoutMs: PATIENT_MS }) });
 const allows = (decision: unknown): boolean => fromStore(decision as Decision).allowed;
 const peer = await new Promise<RateLimiterPostgres>((resolve, reject) => {
   const made: RateLimiterPostgres = new RateLimiterPostgres(

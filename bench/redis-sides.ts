@@ -101,8 +101,7 @@ function sluice({ client }: Connection, denied: boolean, options: RedisStoreOpti
       ? { name: "denied", capacity: 1, refill: perHour(1) }
       : // Slow enough that buckets live on from visit to visit, as the peer's counters do.
         { name: "allowed", capacity: 10_000, refill: perHour(10_000) },
-    store: new RedisStore(client as Redis, options),
-    storeTimeoutMs: PATIENT_MS,
+    store: new RedisStore(client as Redis, { ...options, timeoutMs: PATIENT_MS }),
   });
   return { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed };
 }

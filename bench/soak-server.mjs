@@ -37,7 +37,7 @@ const common = ({ header, method, path }) => ({
   key: (request) => (header(request) === undefined ? undefined : ["user", header(request)]),
   cost: (request) => (method(request) === "POST" ? 2 : 1),
   skip: (request) => path(request) === "/health",
-  refundWhen: ({ status, aborted }) => status === 404 || aborted,
+  actualCost: ({ status }) => (status === 404 || status === 499 ? 0 : undefined),
   onDecision(decision) {
     decided += 1;
     if (leak === "leak") leaked.push({ ...decision });

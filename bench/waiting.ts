@@ -25,7 +25,7 @@ const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--o
 /** Answers after 5 ms, like a store across a network, and counts its calls. */
 class RemoteStore implements AsyncStore {
   readonly sync = false;
-  readonly guard = guard;
+  readonly guard = guard({ timeoutMs: PATIENT_MS });
   readonly clock = "server";
   readonly #inner = new MemoryStore();
   calls = 0;
@@ -45,10 +45,10 @@ interface Wait {
 /** All callers arrive at once. Resolves when the last one is served. */
 async function overRemoteStore(policy: LimitOptions, callers: number): Promise<Wait> {
   const store = new RemoteStore();
-  const waiter = createWaiter(createLimiter({ policy, store, storeTimeoutMs: PATIENT_MS }));
+  const waiter = createWaiter(createLimiter({ policy, store }));
   const start = performance.now();
   const order: number[] = [];
-  await Promise.all(Array.from({ length: callers }, async (_, i) => order.push((fromStore(await waiter.wait("key")), i))));
+  await Promise.all(Array.from({ length: callers }, async (_, i) => order.push((fromStore(await waiter.consume("key")), i))));
   if (order.some((caller, place) => caller !== place)) throw new Error("Expected callers to be served in order of arrival, got another order");
   return { ms: performance.now() - start, calls: store.calls };
 }
@@ -98,13 +98,13 @@ async function serveTasks(port: number): Promise<void> {
   await client.ping();
   process.on("message", ({ prefix, policy, jitterMs, callers, startAt }: Task) => {
     void (async () => {
-      const limiter = createLimiter({ policy, store: new RedisStore(client, { prefix }), storeTimeoutMs: PATIENT_MS });
+      const limiter = createLimiter({ policy, store: new RedisStore(client, { prefix, timeoutMs: PATIENT_MS }) });
       await limiter.consume("another key"); // loads the script
       const waiter = createWaiter(limiter, { jitterMs });
       await new Promise((resolve) => setTimeout(resolve, startAt - Date.now()));
       calls = 0;
       const at: number[] = [];
-      await Promise.all(Array.from({ length: callers }, async () => at.push((fromStore(await waiter.wait("key")), Date.now() - startAt))));
+      await Promise.all(Array.from({ length: callers }, async () => at.push((fromStore(await waiter.consume("key")), Date.now() - startAt))));
       process.send?.({ at, calls } satisfies Served);
     })();
   });
@@ -146,9 +146,10 @@ async function asProcessesShare(): Promise<void> {
         "share of the first half: least": `${(100 * Math.min(...rounds.map(({ least }) => least))).toFixed(0)} %`,
         "most": `${(100 * Math.max(...rounds.map(({ most }) => most))).toFixed(0)} %`,
       };
-      if (capacity === 1 || jitterMs > 0) continue;
-      goal("Four processes on one key: times the ideal", { median: ratio }, { atMost: 1.05 });
-      goal("Four processes on one key: calls per process and token", { median: calls }, { atMost: 1 });
+      // A random delay is lateness on purpose.
+      if (jitterMs > 0) continue;
+      goal(`Four processes on one key of capacity ${capacity}: times the ideal`, { median: ratio }, { atMost: 1.05 });
+      goal(`Four processes on one key of capacity ${capacity}: calls per process and token`, { median: calls }, { atMost: 1 });
     }
     show(`Four processes, ${callers} callers each, on one key of a Redis`, table);
   } finally {
@@ -167,7 +168,7 @@ async function asQueuesGrow(): Promise<void> {
     const waiter = createWaiter(limiter, { maxWaitersPerKey: callers });
     const stop = new AbortController();
     const start = performance.now();
-    const waits = Array.from({ length: callers }, () => waiter.wait("key", { signal: stop.signal }).catch(() => undefined));
+    const waits = Array.from({ length: callers }, () => waiter.consume("key", { signal: stop.signal }).catch(() => undefined));
     const joined = performance.now();
     stop.abort();
     await Promise.all(waits);

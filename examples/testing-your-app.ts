@@ -1,6 +1,6 @@
 // How to test your app with its limits: pass a clock, and time passes only when the test moves it.
 import assert from "node:assert/strict";
-import { perSecond } from "sluice";
+import { perSecond, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { rateLimit } from "sluice/web";
 
@@ -10,7 +10,7 @@ const clock = new ManualClock();
 const limited = rateLimit({
   policy: { name: "interactive", capacity: 10, refill: perSecond(2) },
   key: (request) => ["user", users.get(request.headers.get("authorization") ?? "")],
-  clock: clock.now,
+  store: new MemoryStore({ clock: clock.now }),
 });
 const app = limited(() => new Response("hello"));
 const ask = async (): Promise<Response> => app(new Request("http://localhost/", { headers: { Authorization: "Bearer token-of-ann" } }));

@@ -1,5 +1,6 @@
 // Fills the lines of comments up to 120 columns: `npm run format` for src, or `node scripts/wrap-comments.mjs <paths>`. With
-// --check it writes nothing, names the files that would change and ends with 1.
+// --check it writes nothing and ends with 1 if it names files that would change, or lines that it cannot fill and that pass
+// column 130.
 //
 // It fills the paragraphs of `/** */` comments and of runs of `//` lines. It keeps examples, code, lists, tables, headings,
 // directives, license headers, and comments that share a line with code. TypeScript parses each file, because text in
@@ -10,6 +11,8 @@ import { pathToFileURL } from "node:url";
 import ts from "typescript";
 
 const WIDTH = 120;
+/** The last column of a comment that is not filled, such as a list, a table, or a comment beside code. */
+const LAST_COLUMN = 130;
 
 /** Text that a tool reads. It keeps its line. */
 const DIRECTIVE = /^(@ts-|oxlint-|eslint-|eslint |prettier-|biome-|knip-|v8 |c8 |istanbul |#(end)?region|@vite-|@__|[#@]\s*source)/;
@@ -29,6 +32,15 @@ const STUCK = /^([-*+]|\d+[.)]|#+.*|>.*|\|.*|`{3,}.*|[-=*_]{3,}|@\w.*|@ts-.*|(ox
 export function wrapComments(text, width = WIDTH) {
   const edits = [...jsdocs(text, width), ...lineRuns(text, width)].sort((a, b) => b.start - a.start);
   return edits.reduce((result, { start, end, to }) => result.slice(0, start) + to + result.slice(end), text);
+}
+
+/** Returns the numbers of the lines on which a comment passes `last`. A single word, such as a URL, may. */
+export function longComments(text, last = LAST_COLUMN) {
+  const lines = commentsOf(text).flatMap(({ pos, end, line, column }) => {
+    const parts = text.slice(pos, end).split(/\r?\n/).map((part, i) => (i === 0 ? " ".repeat(column) : "") + part);
+    return parts.flatMap((part, i) => (part.length > last && /\S\s+\S/.test(part.replace(/^\s*(\/\/+|\/?\*+)/, "")) ? [line + i + 1] : []));
+  });
+  return [...new Set(lines)];
 }
 
 /** All comments in order, each with its column, and whether no code shares its lines. */
@@ -152,12 +164,14 @@ function filesIn(path) {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const check = process.argv.includes("--check");
   const paths = process.argv.slice(2).filter((word) => word !== "--check");
-  const changed = (paths.length > 0 ? paths : ["src"]).flatMap(filesIn).filter((file) => {
+  const told = (paths.length > 0 ? paths : ["src"]).flatMap(filesIn).flatMap((file) => {
     const text = readFileSync(file, "utf8");
     const wrapped = wrapComments(text);
     if (wrapped !== text && !check) writeFileSync(file, wrapped);
-    return wrapped !== text;
+    if (wrapped !== text) return [check ? `${file}: its comments are not filled, run \`npm run format\`` : file];
+    const long = check ? longComments(text) : [];
+    return long.map((line) => `${file}:${line}: its comment passes column ${LAST_COLUMN}, shorten or split it`);
   });
-  for (const file of changed) console.log(check ? `${file}: its comments are not filled, run \`npm run format\`` : file);
-  if (check && changed.length > 0) process.exitCode = 1;
+  for (const line of told) console.log(line);
+  if (check && told.length > 0) process.exitCode = 1;
 }

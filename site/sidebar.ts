@@ -29,7 +29,7 @@ export const PARTS: readonly Part[] = [
   {
     text: "Guides",
     pages: inFolder("guides", {
-      headers: "Header fields", "own-answers": "Custom responses", "limiting-by-body": "Limits by the body", "several-limiters": "Several limiters", refunds: "Refunds", reservations: "Reservations",
+      headers: "Header fields", "own-answers": "Custom responses", "limiting-by-body": "Limits by the body", "several-limiters": "Several limiters", settling: "Settling",
       waiting: "Waiting", "fines-and-blocks": "Fines and blocks", "llm-budgets": "LLM budgets", metrics: "Metrics", "shadow-mode": "Shadow mode", "testing-your-app": "Testing your app",
     }),
   },

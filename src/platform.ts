@@ -65,3 +65,13 @@ export interface AbortSignalLike {
   /** Removes `listener`. */
   removeEventListener(type: "abort", listener: () => void): void;
 }
+
+/**
+ * A base class that returns the given object instead of a new one. A subclass then adds its private field to that
+ * object.
+ */
+export class Itself {
+  constructor(itself: object) {
+    return itself;
+  }
+}

@@ -5,32 +5,35 @@ import ts from "typescript";
 /** What each room may import, from the inside outwards. A room is the longest of these paths that a file's own path begins with. */
 const HOUSE: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  port: ["core"], // what a store is, and what its guard is told
+  port: ["core", "platform"], // what a store is, what its guard is told, and what charged a decision
   platform: [], // one file: the globals that a platform may lack, and the flag of law L15
-  guard: ["core", "port", "platform"],
+  guard: ["core", "port", "platform", "warnings", "diagnostics"],
   "stores/shared": ["core", "port", "platform"],
   "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls
-  "stores/redis": ["core", "port", "platform", "guard", "stores/shared", "diagnostics"],
+  "stores/redis": ["core", "port", "platform", "guard", "stores/shared", "warnings", "diagnostics"], // clusters before Redis 7
   "stores/postgres": ["core", "port", "platform", "guard", "stores/shared", "warnings", "diagnostics"], // poolers without prepared statements
-  "stores/sql": ["core", "port", "guard", "stores/shared"],
+  "stores/sql": ["core", "port", "guard", "stores/shared", "diagnostics"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
   "stores/lease": ["core", "port", "platform", "guard"], // wraps any shared store, by its port alone
   "stores/durable-object": ["core", "port", "guard", "stores/shared"],
   warnings: ["core", "platform"],
   diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
   limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
-  composed: ["core", "port", "platform", "limiter"],
   "http/retry-after": [],
   http: ["core", "port", "platform", "limiter", "warnings", "diagnostics", "http/retry-after"],
-  adapters: ["core", "http"],
+  // What several frameworks share. The file of the same name is the adapter itself.
+  "adapters/node/": ["core", "platform", "warnings", "http"],
+  "adapters/web/": ["core", "http"],
+  "adapters/fastify/": ["core", "http", "adapters/node/"],
+  adapters: ["core", "http", "adapters/node/", "adapters/web/"],
   "client/reading": ["core", "http/retry-after"],
   "client/vendors": ["http/retry-after", "client/reading"],
   "client/fetch": ["core", "platform", "http/retry-after", "client/reading"],
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
-  client: ["core", "http/retry-after", "client/reading", "client/fetch"],
-  testing: ["core", "port", "guard", "http"],
-  index: ["core", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "composed", "http", "warnings"],
-  store: ["core", "port", "guard", "stores/shared"],
+  client: ["core", "http/retry-after", "client/reading", "client/vendors", "client/fetch"],
+  testing: ["core", "port", "guard", "http", "limiter", "stores/memory"],
+  index: ["core", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "warnings"],
+  store: ["core", "port", "guard", "stores/shared", "stores/cas", "stores/sql"],
 };
 
 /** What may be imported from outside the package: type-only, so that nothing is needed at run time, or late. */
@@ -112,14 +115,15 @@ function allowed(arrow: Arrow): boolean {
   const [room, target] = [roomOf(from), roomOf(to)];
   if (target === "diagnostics" && room !== target) return to === "src/diagnostics/index.ts" && (HOUSE[room] ?? []).includes(target);
   // Adapters are siblings: they never meet. An adapter's parts are in a folder of its name.
-  return room === target ? room !== "adapters" || to.startsWith(from.replace(/\.ts$/, "/")) : (HOUSE[room] ?? []).includes(target);
+  if (room === "adapters" && to.startsWith(from.replace(/\.ts$/, "/"))) return true;
+  return room === target ? room !== "adapters" : (HOUSE[room] ?? []).includes(target);
 }
 
 const ROOMS = Object.keys(HOUSE).sort((a, b) => b.length - a.length);
 
 /** "core" for src/core/limit.ts, "index" for src/index.ts, the path or name itself for what is in no room. */
 function roomOf(path: string): string {
-  return ROOMS.find((room) => path === `src/${room}.ts` || path.startsWith(`src/${room}/`)) ?? path;
+  return ROOMS.find((room) => path === `src/${room}.ts` || path.startsWith(`src/${room.replace(/\/$/, "")}/`)) ?? path;
 }
 
 function specifiers(file: ts.SourceFile): Pick<Arrow, "to" | "how">[] {

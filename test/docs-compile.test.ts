@@ -15,3 +15,11 @@ test("every snippet and every docstring example compiles", { timeout: 240_000 },
     "planted.md:8 Type 'number' is not assignable to type 'string'.",
   ]);
 });
+
+test("the README's first sample compiles in an empty file: nothing before it, and no other snippet beside it", { timeout: 240_000 }, () => {
+  const [sample] = fencesOf("README.md") as [Fence];
+  expect(sample).toMatchObject({ language: "ts", text: expect.stringContaining("rateLimit({") as string });
+  expect(complaints([{ fence: sample, prelude: null }])).toEqual([]);
+  const broken = { ...sample, text: sample.text.replace("const app = express();", "") };
+  expect(complaints([{ fence: broken, prelude: null }])[0]).toMatch(/^README\.md:\d+ Cannot find name 'app'\.$/);
+});

@@ -72,6 +72,17 @@ test("the README's links work on the registry's page: none is relative", () => {
   expect(links.filter((link) => !/^(?:https:|#)/.test(link as string))).toEqual([]);
 });
 
+test("the README names both commands of a fresh machine under one heading", () => {
+  const sections = readFileSync(join(ROOT, "README.md"), "utf8").split(/^## /m);
+  const ofCommand = (command: string) => sections.findIndex((section) => section.includes(`\n${command} `));
+  expect(ofCommand("npm ci && npm start")).toBeGreaterThan(0);
+  expect(ofCommand("npm ci && npm test")).toBe(ofCommand("npm ci && npm start"));
+});
+
+test("the README leaves a user's package.json as it is", () => {
+  expect(readFileSync(join(ROOT, "README.md"), "utf8")).not.toMatch(/npm pkg|type=module|"module"/);
+});
+
 test("every page that a message names exists, with its heading", () => {
   const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const named = sources.flatMap((file) => [...readFileSync(join(ROOT, "src", file), "utf8").matchAll(/\$\{DOCS\}\/([\w/.-]+)/g)].map(([, page]) => `docs/${page}`));
@@ -125,9 +136,9 @@ test("the page of options has them all", () => {
   const optionsIn = (file: string, from: string): string[] => {
     const source = readFileSync(join(ROOT, file), "utf8");
     const start = source.indexOf(`interface ${from}`);
-    return [...source.slice(start, from === "FailureOptions" ? source.indexOf("\n}\n", start) : undefined).matchAll(/^  readonly (\w+)\??:/gm)].map(([, name]) => name as string);
+    return [...source.slice(start, from === "GuardOptions" ? source.indexOf("\n}\n", start) : undefined).matchAll(/^  readonly (\w+)\??:/gm)].map(([, name]) => name as string);
   };
-  const written = [...optionsIn("src/http/options/options.ts", "OwnLimiter"), ...optionsIn("src/limiter/options.ts", "LimiterOptions"), ...optionsIn("src/port/failure-options.ts", "FailureOptions")];
+  const written = [...optionsIn("src/http/options/options.ts", "OwnLimiter"), ...optionsIn("src/limiter/options.ts", "LimiterOptions"), ...optionsIn("src/port/guard-options.ts", "GuardOptions")];
   const listed = readFileSync(join(ROOT, "docs/options.md"), "utf8").matchAll(/^\| `(\w+)` \|/gm);
   expect(new Set([...listed].map(([, name]) => name))).toEqual(new Set(written));
 });

@@ -1,11 +1,10 @@
 // The flag of law L15 and its two sides, without a Worker: test/runtimes/workerd has the real ones. Here a request ends as
 // it does there: its timers are gone, and what it waited for never comes.
-import { createLimiter, createWaiter, definePolicy, perSecond, type Decision } from "sluice";
-import { casStore } from "sluice/cas";
+import { createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, type Decision } from "sluice";
+import { casStore, sqlStore } from "sluice/store";
 import { createFetch } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
 import { RedisStore } from "sluice/redis";
-import { sqlStore } from "sluice/sql";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fullBucket } from "../src/core/bucket.js";
 import { sharesWork } from "../src/platform.js";
@@ -97,9 +96,9 @@ const works: Readonly<Record<string, { readonly run: () => Promise<unknown>; rea
     shared: "nothing",
     own: "store_unavailable",
     async run() {
-      const store = new UnsteadyStore(() => 0);
+      const store = new UnsteadyStore(() => 0, { breaker: false });
       store.health = "hangs";
-      const limiter = createLimiter({ policy, store, onStoreError: "unavailable", breaker: false });
+      const limiter = createLimiter({ policy, store, onStoreError: "unavailable" });
       void limiter.consume("ann");
       await end();
       return outcomeOf(reasonOf(limiter.consume("bob")));
@@ -192,9 +191,9 @@ const works: Readonly<Record<string, { readonly run: () => Promise<unknown>; rea
       const limiter = createLimiter({ policy });
       const waiter = createWaiter(limiter);
       limiter.consume("ann");
-      void waiter.wait("ann");
+      void waiter.consume("ann");
       await end();
-      return outcomeOf(reasonOf(waiter.wait("ann")));
+      return outcomeOf(reasonOf(waiter.consume("ann")));
     },
   },
   "an equal call of a client": {
@@ -223,7 +222,7 @@ const works: Readonly<Record<string, { readonly run: () => Promise<unknown>; rea
     shared: "nothing",
     own: "ok",
     async run() {
-      const call = createFetch({ traffic: createTraffic(), fetch: refusingOnce(), random: () => 0 });
+      const call = createFetch({ traffic: createTraffic(), fetch: refusingOnce(), time: { random: () => 0 } });
       void call("http://localhost/");
       await pass(0);
       void call("http://localhost/");
@@ -255,10 +254,29 @@ test("L15 · a waiter on Workers refuses nobody for those whose request ended", 
   const waiter = createWaiter(limiter, { maxWaiters: 1, maxWaitersPerKey: 1 });
   limiter.consume("ann");
   for (let i = 0; i < 3; i++) {
-    void waiter.wait("ann");
+    void waiter.consume("ann");
     await end();
   }
-  expect(await outcomeOf(reasonOf(waiter.wait("ann")))).toBe(null);
+  expect(await outcomeOf(reasonOf(waiter.consume("ann")))).toBe(null);
+});
+
+test("L15 · tokens that come back in one request on Workers do not run another request's wait", async () => {
+  const store = new MemoryStore();
+  const limiter = createLimiter({ policy, store });
+  for (const [set, calls] of [[() => undefined, 1], [onWorkers, 0]] as const) {
+    set();
+    const waiter = createWaiter(limiter);
+    const cancel = new AbortController();
+    limiter.consume("ann");
+    void waiter.consume("ann", { signal: cancel.signal }).catch(() => undefined);
+    await pass(0);
+    const asked = vi.spyOn(store, "consume");
+    limiter.reset("ann");
+    await pass(0);
+    expect(asked.mock.calls.length).toBe(calls);
+    asked.mockRestore();
+    cancel.abort();
+  }
 });
 
 test("L15 · calls that a 429 held back on Workers do not leave all at once", async () => {
@@ -267,7 +285,7 @@ test("L15 · calls that a 429 held back on Workers do not leave all at once", as
   let [inFlight, most] = [0, 0];
   const call = createFetch({
     traffic: createTraffic(),
-    random: () => 0,
+    time: { random: () => 0 },
     async fetch() {
       most = Math.max(most, ++inFlight);
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -316,6 +334,6 @@ describe("an edge runtime whose `process` throws", () => {
     const fresh = await import("sluice");
     const limiter = fresh.createLimiter({ policy, observe: fresh.createObserver(() => refuse()) });
     expect(limiter.consume("ann").allowed).toBe(true);
-    expect(warn).toHaveBeenCalledWith(expect.stringContaining("SLUICE_OBSERVER_FAILED"));
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining("SLUICE_FUNCTION_FAILED"));
   });
 });

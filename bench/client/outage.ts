@@ -14,15 +14,15 @@ export async function afterOutage(outageMs: number, retryAfter: number | null, {
   const retries: number[] = [];
   const headers: Record<string, string> = retryAfter === null ? {} : { "Retry-After": String(retryAfter) };
   const wire = (): Promise<Response> => {
-    const now = time.clock();
+    const now = time.now();
     if (now > 0) retries.push(now);
     return Promise.resolve(now < outageMs ? new Response(null, { status: 429, headers }) : new Response("ok"));
   };
-  const { clock, sleep } = time;
+  const { now, sleep } = time;
   const devices = Array.from({ length: DEVICES }, (_, i) => {
     const random = seeded(seed * DEVICES + i);
     const known = traffic ? createTraffic() : undefined;
-    const fetch = createFetch({ fetch: wire, clock, sleep, random, traffic: known, maxAttempts: 20, retryBudget: false });
+    const fetch = createFetch({ fetch: wire, time: { now, sleep, random }, traffic: known, maxAttempts: 20, retryBudget: false });
     return fetch("https://api.example.com/inbox");
   });
   await time.pass();

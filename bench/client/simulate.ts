@@ -4,7 +4,8 @@ import { inbox } from "../../examples/server/service.js";
 import { rateLimit } from "../../src/adapters/web.js";
 import type { Timing } from "../../src/client/index.js";
 import type { LimitOptions } from "../../src/core/limit.js";
-import type { HeaderStyle } from "../../src/http/index.js";
+import { xRateLimit, type HeaderStyle } from "../../src/http/index.js";
+import { MemoryStore } from "../../src/index.js";
 import type { Fetch, Strategy } from "./strategies.js";
 import { seeded, VirtualTime } from "./virtual-time.js";
 
@@ -41,20 +42,20 @@ export interface Run {
 /** Runs a scenario with one strategy. */
 export async function simulate({ name, make }: Strategy, scenario: Scenario, seed = 1): Promise<Run> {
   const time = new VirtualTime();
-  const timing: Timing = { clock: time.clock, wallClock: () => Date.UTC(2026, 0, 1) + time.clock(), sleep: time.sleep, random: seeded(seed) };
+  const timing: Timing = { now: time.now, wallNow: () => Date.UTC(2026, 0, 1) + time.now(), sleep: time.sleep, random: seeded(seed) };
   const chance = seeded(seed + 1);
   const between = ([from, to]: readonly [number, number]): number => from + chance() * (to - from);
   const wire: Array<{ at: number; refused: boolean }> = [];
   const took: number[] = [];
 
   const { limit, headers } = scenario;
-  const server = rateLimit({ policy: { name: "interactive", ...limit }, clock: time.clock, wallClock: timing.wallClock, key: () => ["user", "alice"], ...(headers && { headers }) })(() =>
+  const server = rateLimit({ policy: { name: "interactive", ...limit }, store: new MemoryStore({ clock: time.now }), key: () => ["user", "alice"], ...(headers && { headers: headers.map((style) => (style === xRateLimit ? xRateLimit({ clock: timing.wallNow }) : style)) }) })(() =>
     Response.json(inbox().body),
   );
   const overTheNetwork: Fetch = async (url) => {
     await time.sleep(between(scenario.latencyMs));
     const response = await server(new Request(url));
-    wire.push({ at: time.clock(), refused: response.status === 429 });
+    wire.push({ at: time.now(), refused: response.status === 429 });
     await time.sleep(between(scenario.latencyMs));
     return response;
   };
@@ -62,14 +63,14 @@ export async function simulate({ name, make }: Strategy, scenario: Scenario, see
   const caller = async (): Promise<void> => {
     for (let page = 0; page < scenario.callsEach; page++) {
       await time.sleep(between([0, scenario.thinkMs]));
-      const start = time.clock();
+      const start = time.now();
       const response = await fetch(`https://api.example.com/inbox?page=${page}`);
       if (response.status !== 200) throw new Error(`${name}: ${response.status}`);
-      took.push(time.clock() - start);
+      took.push(time.now() - start);
     }
   };
   const all = Promise.all(Array.from({ length: scenario.callers }, caller));
   await time.pass();
   await all;
-  return { name, wire, took, doneMs: time.clock() };
+  return { name, wire, took, doneMs: time.now() };
 }

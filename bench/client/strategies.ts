@@ -39,5 +39,5 @@ export const strategies: readonly Strategy[] = [
 
 // With enough attempts, every call succeeds in the end and all strategies do the same work.
 function client(wire: Fetch, timing: Timing, traffic?: Traffic): Fetch {
-  return createFetch({ fetch: (input) => wire(input as string), ...timing, traffic, maxAttempts: 100_000, merge: false });
+  return createFetch({ fetch: (input) => wire(input as string), time: timing, traffic, maxAttempts: 100_000, merge: false });
 }

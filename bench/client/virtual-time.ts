@@ -8,7 +8,7 @@ export class VirtualTime {
     this.#now = start;
   }
 
-  readonly clock = (): number => this.#now;
+  readonly now = (): number => this.#now;
 
   /** As {@link Timing.sleep}. */
   readonly sleep = (ms: number, signal?: AbortSignal | null): Promise<void> =>

@@ -187,7 +187,7 @@ export const facts = [
         observe: () => {
           const limiter = createLimiter({
             policy: { limits: [{ name: "narrow", capacity: 1, refill: perDay(1) }, { name: "wide", capacity: 100, refill: perDay(100) }] },
-            clock: () => 0,
+            store: new MemoryStore({ clock: () => 0 }),
           });
           let last;
           for (let i = 0; i < 10; i++) last = limiter.consume("k");

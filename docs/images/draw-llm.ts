@@ -1,7 +1,7 @@
-// Draws llm-budget.svg from real reservations: `npx tsx docs/images/draw-llm.ts`. test/docs.test.ts compares the two.
+// Draws llm-budget.svg from a real limiter: `npx tsx docs/images/draw-llm.ts`. test/docs.test.ts compares the two.
 import { realpathSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { createLimiter, createReservations, MemoryStore, perMinute, type Reservation } from "../../src/index.js";
+import { createLimiter, MemoryStore, perMinute, type Decision } from "../../src/index.js";
 import { ManualClock } from "../../src/testing/manual-clock.js";
 
 const CAPACITY = 30_000;
@@ -10,19 +10,19 @@ const STEP_MS = 250;
 
 interface Moment {
   readonly at: number;
-  /** What happens: an estimate that is reserved, or the tokens that the answer of this name used. */
+  /** What happens: an estimate that is taken, or the tokens that the answer of this name used. */
   readonly name: string;
-  readonly reserve?: number;
+  readonly consume?: number;
   readonly settle?: number;
 }
 
 const MOMENTS: readonly Moment[] = [
-  { at: 4_000, name: "a", reserve: 18_000 },
+  { at: 4_000, name: "a", consume: 18_000 },
   { at: 14_000, name: "a", settle: 7_000 },
-  { at: 20_000, name: "b", reserve: 26_000 },
-  { at: 24_000, name: "refused", reserve: 12_000 },
+  { at: 20_000, name: "b", consume: 26_000 },
+  { at: 24_000, name: "refused", consume: 12_000 },
   { at: 28_000, name: "b", settle: 5_000 },
-  { at: 40_000, name: "c", reserve: 6_000 },
+  { at: 40_000, name: "c", consume: 6_000 },
   { at: 48_000, name: "c", settle: 14_000 },
 ];
 
@@ -42,8 +42,7 @@ interface Change extends Moment {
 function play(): { readonly line: ReadonlyArray<readonly [number, number]>; readonly changes: readonly Change[] } {
   const clock = new ManualClock();
   const limiter = createLimiter({ policy: { name: "tokens", capacity: CAPACITY, refill: perMinute(CAPACITY) }, store: new MemoryStore({ clock: clock.now }) });
-  const budget = createReservations(limiter);
-  const open = new Map<string, Reservation<MemoryStore>>();
+  const open = new Map<string, Decision>();
   const left = (): number => limiter.peek("ann", 0).remaining;
   const line: Array<readonly [number, number]> = [];
   const changes: Change[] = [];
@@ -53,11 +52,11 @@ function play(): { readonly line: ReadonlyArray<readonly [number, number]>; read
     line.push([now, before]);
     for (const moment of MOMENTS.filter(({ at }) => at === now)) {
       let waitMs = 0;
-      if (moment.reserve !== undefined) {
-        const reservation = budget.reserve("ann", moment.reserve);
-        waitMs = reservation.decision.retryAfterMs;
-        open.set(moment.name, reservation);
-      } else open.get(moment.name)?.settle(moment.settle ?? 0);
+      if (moment.consume !== undefined) {
+        const decision = limiter.consume("ann", moment.consume);
+        waitMs = decision.retryAfterMs;
+        open.set(moment.name, decision);
+      } else limiter.settle("ann", open.get(moment.name) as Decision, moment.settle ?? 0);
       line.push([now, left()]);
       changes.push({ ...moment, before, after: left(), waitMs });
     }
@@ -77,7 +76,7 @@ function corners(line: ReadonlyArray<readonly [number, number]>): ReadonlyArray<
 /** The picture, as SVG text. */
 export function drawLlm(): string {
   const { line, changes } = play();
-  const kind = ({ reserve, waitMs, after, before }: Change): string => (waitMs > 0 ? "refused" : reserve !== undefined || after < before ? "taken" : "back");
+  const kind = ({ consume, waitMs, after, before }: Change): string => (waitMs > 0 ? "refused" : consume !== undefined || after < before ? "taken" : "back");
   const marks = changes.map((change, i) => {
     const { at, before, after } = change;
     const [from, to, side] = [y(before), y(after), x(at) + 14];
@@ -92,17 +91,17 @@ export function drawLlm(): string {
   const seconds = [0, 10, 20, 30, 40, 50, 60].map((s) => `<text x="${x(s * 1_000)}" y="${PLOT.bottom + 20}" text-anchor="middle">${s}${s === 60 ? " s" : ""}</text>`);
   const wait = ((changes.find(({ waitMs }) => waitMs > 0) as Change).waitMs / 1_000).toFixed(0);
   const said = [
-    "1  reserve 18,000: the prompt and max_tokens",
+    "1  consume 18,000: the prompt and max_tokens",
     "2  the answer used 7,000: 11,000 come back",
-    "3  reserve 26,000",
+    "3  consume 26,000",
     `4  12,000 do not fit: refused, “wait ${wait} s”`,
     "5  the client goes away at 5,000: 21,000 come back",
-    "6  reserve 6,000",
+    "6  consume 6,000",
     "7  the answer used 14,000: 8,000 more are taken",
   ].map((text, i) => `<text class="said" x="${i < 4 ? PLOT.left : 390}" y="${PLOT.bottom + 58 + (i % 4) * 22}">${text}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="title about">
-<title id="title">Tokens left while answers are reserved and settled</title>
-<desc id="about">A line shows the tokens left of 30,000 over a minute, refilled at 500 a second. A reservation takes its estimate at once. When the answer ends or its client goes away, the tokens that were not used come back. A request that does not fit is refused with its wait. An answer that used more than its estimate takes the rest.</desc>
+<title id="title">Tokens left while answers take their estimates and are settled</title>
+<desc id="about">A line shows the tokens left of 30,000 over a minute, refilled at 500 a second. An answer takes its estimate at once. When the answer ends or its client goes away, the tokens that were not used come back. A request that does not fit is refused with its wait. An answer that used more than its estimate takes the rest.</desc>
 <style>
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
   .head { font-weight: 600; font-size: 15px }

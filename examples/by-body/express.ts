@@ -1,5 +1,5 @@
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
-import { addressKey } from "sluice";
+import { addressKey, MemoryStore } from "sluice";
 import { rateLimit } from "sluice/express";
 import { accountOf, passwordOf, perAccount, perAddress, perPhone, phoneOf, type Service } from "./body.js";
 
@@ -7,7 +7,7 @@ export function createApp({ check, sendCode, clock }: Service): Express {
   const app = express();
 
   // 1. Each address, before a body is read.
-  app.use(rateLimit({ policy: perAddress, key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }), clock }));
+  app.use(rateLimit({ policy: perAddress, key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) }));
   // 2. Bodies of a bounded size.
   app.use(express.json({ limit: "1kb" }));
 
@@ -16,8 +16,8 @@ export function createApp({ check, sendCode, clock }: Service): Express {
     policy: perAccount,
     key: (request) => ["account", accountOf(request.body)],
     unidentified: "skip", // without an account, the handler answers 400
-    refundWhen: ({ status, aborted }) => status === 200 && !aborted,
-    clock,
+    actualCost: ({ status }) => (status === 200 ? 0 : undefined),
+    store: new MemoryStore({ clock }),
   });
   app.post("/login", accounts, async (request, response) => {
     const account = accountOf(request.body);
@@ -26,8 +26,8 @@ export function createApp({ check, sendCode, clock }: Service): Express {
     response.send("Welcome");
   });
 
-  // 3. Each number. A message that was sent costs, so nothing is refunded.
-  const phones = rateLimit({ policy: perPhone, key: (request) => ["phone", phoneOf(request.body)], unidentified: "skip", clock });
+  // 3. Each number. A message that was sent costs, so its token stays taken.
+  const phones = rateLimit({ policy: perPhone, key: (request) => ["phone", phoneOf(request.body)], unidentified: "skip", store: new MemoryStore({ clock }) });
   app.post("/login/code", phones, async (request, response) => {
     const phone = phoneOf(request.body);
     if (phone === undefined) return void response.status(400).send("Which number?");

@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance } from "fastify";
-import { addressKey } from "sluice";
+import { addressKey, MemoryStore } from "sluice";
 import { rateLimit } from "sluice/fastify";
 import { accountOf, passwordOf, perAccount, perAddress, perPhone, phoneOf, type Service } from "./body.js";
 
@@ -8,14 +8,14 @@ export async function createApp({ check, sendCode, clock }: Service): Promise<Fa
   const app: FastifyInstance = Fastify({ bodyLimit: 1_000 });
 
   // 1. Each address, in onRequest, before a body is read.
-  await app.register(rateLimit, { policy: perAddress, key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }), clock });
+  await app.register(rateLimit, { policy: perAddress, key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) });
 
   // 3. Each account, in preHandler. Only a wrong password costs a token, so a login that succeeds gives it back.
   const accounts = app.rateLimit({
     policy: perAccount,
     key: (request) => ["account", accountOf(request.body)],
     unidentified: "skip", // without an account, the handler answers 400
-    refundWhen: ({ status, aborted }) => status === 200 && !aborted,
+    actualCost: ({ status }) => (status === 200 ? 0 : undefined),
   });
   app.post("/login", { preHandler: accounts }, async (request, reply) => {
     const account = accountOf(request.body);
@@ -24,7 +24,7 @@ export async function createApp({ check, sendCode, clock }: Service): Promise<Fa
     return "Welcome";
   });
 
-  // 3. Each number. A message that was sent costs, so nothing is refunded.
+  // 3. Each number. A message that was sent costs, so its token stays taken.
   const phones = app.rateLimit({ policy: perPhone, key: (request) => ["phone", phoneOf(request.body)], unidentified: "skip" });
   app.post("/login/code", { preHandler: phones }, async (request, reply) => {
     const phone = phoneOf(request.body);

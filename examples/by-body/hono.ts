@@ -1,7 +1,7 @@
 import { getConnInfo } from "@hono/node-server/conninfo";
 import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { addressKey } from "sluice";
+import { addressKey, MemoryStore } from "sluice";
 import { rateLimit } from "sluice/hono";
 import { accountOf, passwordOf, perAccount, perAddress, perPhone, phoneOf, type Service } from "./body.js";
 
@@ -12,7 +12,7 @@ export function createApp({ check, sendCode, clock }: Service): Hono {
   const app = new Hono();
 
   // 1. Each address, before a body is read.
-  app.use(rateLimit({ policy: perAddress, key: (c) => addressKey(getConnInfo(c).remote.address, { ipv6Prefix: 56 }), clock }));
+  app.use(rateLimit({ policy: perAddress, key: (c) => addressKey(getConnInfo(c).remote.address, { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) }));
   // 2. Bodies of a bounded size.
   app.use(bodyLimit({ maxSize: 1_000 }));
 
@@ -21,8 +21,8 @@ export function createApp({ check, sendCode, clock }: Service): Hono {
     policy: perAccount,
     key: async (c) => ["account", accountOf(await bodyOf(c))],
     unidentified: "skip", // without an account, the handler answers 400
-    refundWhen: ({ status, aborted }) => status === 200 && !aborted,
-    clock,
+    actualCost: ({ status }) => (status === 200 ? 0 : undefined),
+    store: new MemoryStore({ clock }),
   });
   app.post("/login", accounts, async (c) => {
     const body = await bodyOf(c);
@@ -31,8 +31,8 @@ export function createApp({ check, sendCode, clock }: Service): Hono {
     return (await check(account, passwordOf(body))) ? c.text("Welcome") : c.text("Wrong account or password", 401);
   });
 
-  // 3. Each number. A message that was sent costs, so nothing is refunded.
-  const phones = rateLimit({ policy: perPhone, key: async (c) => ["phone", phoneOf(await bodyOf(c))], unidentified: "skip", clock });
+  // 3. Each number. A message that was sent costs, so its token stays taken.
+  const phones = rateLimit({ policy: perPhone, key: async (c) => ["phone", phoneOf(await bodyOf(c))], unidentified: "skip", store: new MemoryStore({ clock }) });
   app.post("/login/code", phones, async (c) => {
     const phone = phoneOf(await bodyOf(c));
     if (phone === undefined) return c.text("Which number?", 400);

@@ -1,4 +1,4 @@
-import { addressKey } from "sluice";
+import { addressKey, MemoryStore } from "sluice";
 import { rateLimit } from "sluice/web";
 import { accountOf, passwordOf, perAccount, perAddress, perPhone, phoneOf, readJson, type Service } from "./body.js";
 
@@ -8,15 +8,15 @@ const bodyOf = async (request: Request): Promise<unknown> => request.body && rea
 /** `addressOf` depends on your platform: `CF-Connecting-IP` on Cloudflare, `info.remoteAddr.hostname` in Deno. */
 export function createHandler({ check, sendCode, clock }: Service, addressOf: (request: Request) => string | undefined): (request: Request) => Promise<Response> {
   // 1. Each address, before a body is read.
-  const addresses = rateLimit({ policy: perAddress, key: (request) => addressKey(addressOf(request), { ipv6Prefix: 56 }), clock });
+  const addresses = rateLimit({ policy: perAddress, key: (request) => addressKey(addressOf(request), { ipv6Prefix: 56 }), store: new MemoryStore({ clock }) });
 
   // 3. Each account. Only a wrong password costs a token, so a login that succeeds gives it back.
   const accounts = rateLimit({
     policy: perAccount,
     key: async (request) => ["account", accountOf(await bodyOf(request))],
     unidentified: "skip", // without an account, the handler answers 400
-    refundWhen: ({ status, aborted }) => status === 200 && !aborted,
-    clock,
+    actualCost: ({ status }) => (status === 200 ? 0 : undefined),
+    store: new MemoryStore({ clock }),
   });
   const login = accounts(async (request) => {
     const body = await bodyOf(request);
@@ -25,8 +25,8 @@ export function createHandler({ check, sendCode, clock }: Service, addressOf: (r
     return (await check(account, passwordOf(body))) ? new Response("Welcome") : new Response("Wrong account or password", { status: 401 });
   });
 
-  // 3. Each number. A message that was sent costs, so nothing is refunded.
-  const phones = rateLimit({ policy: perPhone, key: async (request) => ["phone", phoneOf(await bodyOf(request))], unidentified: "skip", clock });
+  // 3. Each number. A message that was sent costs, so its token stays taken.
+  const phones = rateLimit({ policy: perPhone, key: async (request) => ["phone", phoneOf(await bodyOf(request))], unidentified: "skip", store: new MemoryStore({ clock }) });
   const code = phones(async (request) => {
     const phone = phoneOf(await bodyOf(request));
     if (phone === undefined) return new Response("Which number?", { status: 400 });

@@ -5,20 +5,25 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { adjustRecords, blockRecords, consumeRecords, guard, peekRecords, readClock } from "sluice/store";
-import type { Clock, Costs, Decision, Policy, Records, SyncStore } from "sluice/store";
+import type { Clock, Costs, Decision, Guard, GuardOptions, Policy, Records, SyncStore } from "sluice/store";
+
+interface FileStoreOptions extends Pick<GuardOptions, "breaker" | "sharedBy"> {
+  readonly clock?: Clock | undefined;
+}
 
 export class FileStore implements SyncStore {
   readonly sync = true;
-  readonly guard = guard; // a disk can fail
+  readonly guard: Guard; // a disk can fail
   readonly clock: Clock;
   readonly #directory: string;
 
   /**
    * `Date.now` is right here: a clock that starts at 0 in every process would not count the time between two processes.
    */
-  constructor(directory: string, { clock = Date.now }: { readonly clock?: Clock } = {}) {
+  constructor(directory: string, { clock = Date.now, breaker, sharedBy }: FileStoreOptions = {}) {
     this.#directory = directory;
     this.clock = clock;
+    this.guard = guard({ breaker, sharedBy }); // no `timeoutMs`: nothing can interrupt a call that answers at once
   }
 
   consume(policy: Policy, key: string, costs: Costs): Decision {

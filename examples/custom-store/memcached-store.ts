@@ -1,10 +1,9 @@
 // Buckets in memcached, through the `memcached` package: it has `gets` and `cas`, which not every client has.
 import { createHash } from "node:crypto";
 import type Memcached from "memcached";
-import type { Clock } from "sluice";
-import { casStore } from "sluice/cas";
+import { casStore, type CasStoreOptions } from "sluice/store";
 
-export function memcachedStore(client: Memcached, { clock = Date.now }: { clock?: Clock } = {}) {
+export function memcachedStore(client: Memcached, options: CasStoreOptions = {}) {
   return casStore<string>(
     {
       read: (key) =>
@@ -20,7 +19,7 @@ export function memcachedStore(client: Memcached, { clock = Date.now }: { clock?
           else client.cas(nameOf(key), value, version, lifetimeOf(ttlMs), done);
         }),
     },
-    { clock },
+    options,
   );
 }
 

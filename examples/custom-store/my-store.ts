@@ -1,6 +1,6 @@
 // A custom store to begin with. The Map stands in for your system: replace the lines of `read` and `write` that use it.
 import type { Clock } from "sluice";
-import { casStore } from "sluice/cas";
+import { casStore } from "sluice/store";
 
 const kept = new Map<string, { value: string; version: number }>();
 

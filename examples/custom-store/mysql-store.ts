@@ -1,14 +1,19 @@
 // Buckets in MySQL or MariaDB, through mysql2. All processes use the server's clock.
 import type { Pool, PoolConnection, RowDataPacket } from "mysql2/promise";
-import { sqlStore, type SqlDatabase, type SqlRow } from "sluice/sql";
+import { sqlStore, type SqlDatabase, type SqlRow } from "sluice/store";
+
+interface MysqlStoreOptions extends Partial<Pick<SqlDatabase<unknown>, "clock" | "timeoutMs" | "breaker" | "sharedBy">> {
+  readonly table?: string;
+}
 
 export const createTable = (table = "sluice") =>
   `CREATE TABLE IF NOT EXISTS ${table} (name VARBINARY(384) PRIMARY KEY, value TEXT, expires_at BIGINT NOT NULL DEFAULT 0, INDEX (expires_at))`;
 
-export function mysqlStore(pool: Pool, { table = "sluice", clock = "server" }: { table?: string; clock?: SqlDatabase<unknown>["clock"] } = {}) {
+export function mysqlStore(pool: Pool, { table = "sluice", clock = "server", ...guarded }: MysqlStoreOptions = {}) {
   const now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now"; // NOW() would repeat an hour in autumn
   const row = async (client: Pool | PoolConnection, sql: string, name: string) => (await client.execute<(RowDataPacket & SqlRow)[]>(sql, [name]))[0][0];
   return sqlStore<PoolConnection>({
+    ...guarded,
     clock,
     async transaction(run) {
       const connection = await pool.getConnection();

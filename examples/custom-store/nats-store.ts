@@ -1,8 +1,8 @@
 // A store over a system that sluice does not know: NATS JetStream's key-value buckets, which compare revisions.
 import { createHash } from "node:crypto";
 import type { KV, NatsError } from "nats";
-import type { AsyncStore, Clock } from "sluice";
-import { casStore, type CasBackend } from "sluice/cas";
+import type { AsyncStore } from "sluice";
+import { casStore, type CasBackend, type CasStoreOptions } from "sluice/store";
 
 // The server's error code when another process was faster.
 const WRONG_LAST_REVISION = 10_071;
@@ -32,7 +32,7 @@ export function natsBackend(bucket: KV): CasBackend<number> {
  * Buckets in NATS. The stream decides how long it keeps them. Give it a `ttl` of at least the longest time that one of
  * your limits takes to refill.
  */
-export function natsStore(bucket: KV, options: { readonly clock?: Clock } = {}): AsyncStore {
+export function natsStore(bucket: KV, options: CasStoreOptions = {}): AsyncStore {
   return casStore(natsBackend(bucket), options);
 }
 

@@ -1,7 +1,7 @@
 // Buckets in a SQLite file, through the node:sqlite of Node 24. For the processes of one machine.
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "sluice";
-import { sqlStore } from "sluice/sql";
+import { sqlStore } from "sluice/store";
 
 export function sqliteStore(path: string, { clock = Date.now }: { clock?: Clock } = {}) {
   const db = new DatabaseSync(path);

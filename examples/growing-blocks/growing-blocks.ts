@@ -1,11 +1,11 @@
 // Blocks that grow: a caller who continues after refusals is blocked for 1 minute, then for 5, 30 and 120.
-import { createLimiter, perDay, perMinute, type Decision, type Key, type Limiter } from "sluice";
+import { createLimiter, perDay, perMinute, type Decision, type Key, type PlainLimiter } from "sluice";
 
 const MINUTE = 60_000;
 const STEPS_MS = [MINUTE, 5 * MINUTE, 30 * MINUTE, 120 * MINUTE];
 
 /** Calls `limiter`, and blocks callers that were refused more than 10 times within a minute. */
-export function withGrowingBlocks(limiter: Limiter): (key: Key) => Promise<Decision> {
+export function withGrowingBlocks(limiter: PlainLimiter): (key: Key) => Promise<Decision> {
   const { store } = limiter; // the blocks of all processes are in one place
   const refusals = createLimiter({ policy: { name: "refusals", capacity: 10, refill: perMinute(10) }, store });
   // Its tokens are the remaining steps. One refills each day.

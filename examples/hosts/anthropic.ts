@@ -6,15 +6,14 @@
  * A call that is given up throws the SDK's `RateLimitError`, with the status 429 and the header fields.
  */
 import Anthropic, { type ClientOptions as AnthropicOptions } from "@anthropic-ai/sdk";
-import { createFetch, type ClientOptions } from "sluice/client";
-import { openaiRefusal } from "sluice/client/vendors";
+import { createFetch, openai, type ClientOptions } from "sluice/client";
 
 /** Makes the SDK's client. `limits` are options of `createFetch`. */
 export function createAnthropic(options: AnthropicOptions, limits: ClientOptions = {}): Anthropic {
   const fetch = createFetch({
     giveUp: "return",
     methods: ["GET", "POST", "DELETE"], // almost every call is a POST; the SDK repeats them too
-    refusal: openaiRefusal, // obeys `x-should-retry`, which Anthropic also sends
+    vendor: openai, // obeys `x-should-retry`, which Anthropic also sends
     retryStatuses: [408, 409, 500, 502, 503, 504, 529], // as the SDK does; 529 means overloaded
     ...limits,
   });

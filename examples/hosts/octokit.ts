@@ -9,13 +9,12 @@
 import { Octokit } from "@octokit/core";
 import { retry } from "@octokit/plugin-retry";
 import { throttling } from "@octokit/plugin-throttling";
-import { createFetch, type ClientOptions } from "sluice/client";
-import { githubRefusal } from "sluice/client/vendors";
+import { createFetch, github, type ClientOptions } from "sluice/client";
 
 const WithPlugins = Octokit.plugin(retry, throttling);
 
 /** Makes an Octokit. `limits` are options of `createFetch`. */
 export function createOctokit(options: { auth?: string; baseUrl?: string }, limits: ClientOptions = {}): Octokit {
-  const fetch = createFetch({ giveUp: "return", refusal: githubRefusal, retryStatuses: [500, 502, 503, 504], ...limits });
+  const fetch = createFetch({ giveUp: "return", vendor: github, retryStatuses: [500, 502, 503, 504], ...limits });
   return new WithPlugins({ ...options, request: { fetch }, retry: { enabled: false }, throttle: { enabled: false } });
 }

@@ -1,5 +1,5 @@
 /** Sends jobs to a service that has limits, in order and no faster than it allows. */
-import { WaitError, type Waiter } from "sluice";
+import { RefusedError, run, type Waiter } from "sluice";
 
 /** One job to send. */
 export interface Job {
@@ -13,8 +13,8 @@ export interface Job {
 /** The outcome of all jobs, by their ids. */
 export interface Report {
   readonly sent: string[];
-  /** Jobs whose tokens come too late, or never. No tokens were taken for them. */
-  readonly putOff: { readonly id: string; readonly why: string }[];
+  /** Jobs whose tokens come too late, or never. No tokens were taken for them. `retryAfterMs` is Infinity for never. */
+  readonly putOff: { readonly id: string; readonly why: string; readonly retryAfterMs: number }[];
   /** Jobs that had not started when the runner was stopped. They can be run again. */
   readonly left: string[];
   readonly failed: { readonly id: string; readonly error: unknown }[];
@@ -27,19 +27,17 @@ export async function runJobs(jobs: readonly Job[], waiter: Waiter, send: (job: 
   const report: Report = { sent: [], putOff: [], left: [], failed: [] };
   await Promise.all(
     jobs.map(async (job) => {
+      let started = false;
+      const work = (): Promise<void> => ((started = true), send(job));
       try {
-        await waiter.wait(job.account, { cost: job.cost, signal });
+        // The service counts the call even if it fails, so the tokens stay taken.
+        await run(waiter, job.account, work, { cost: job.cost, signal });
+        report.sent.push(job.id);
       } catch (error) {
-        if (signal.aborted) report.left.push(job.id);
-        else if (error instanceof WaitError) report.putOff.push({ id: job.id, why: error.code });
+        if (!started && error instanceof RefusedError) report.putOff.push({ id: job.id, why: error.decision.reason, retryAfterMs: error.decision.retryAfterMs });
+        else if (!started && signal.aborted) report.left.push(job.id);
         else report.failed.push({ id: job.id, error });
-        return;
       }
-      // The service counts the call even if it fails, so no tokens are refunded.
-      await send(job).then(
-        () => report.sent.push(job.id),
-        (error: unknown) => report.failed.push({ id: job.id, error }),
-      );
     }),
   );
   return report;

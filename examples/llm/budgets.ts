@@ -1,5 +1,5 @@
 /** The budgets of a gateway: requests and tokens per minute, of each user and each team, for each model. */
-import { combine, createLimiter, createReservations, definePolicy, perMinute, type CombinedDecision, type Cost, type LimitOptions, type LimiterOptions, type Policy, type Reservation, type Store } from "sluice";
+import { combine, createLimiter, definePolicy, perMinute, type LimitOptions, type LimiterOptions, type Policy, type Store } from "sluice";
 
 /** The user and team that pay, as your authentication verified them. */
 export interface Caller {
@@ -31,32 +31,20 @@ export const MODELS: Readonly<Record<string, ModelLimits>> = {
   large: { user: minute(10, 10_000), team: minute(30, 40_000) },
 };
 
-/** A reservation of a user and a team together. */
-export type ChatReservation = Reservation<Store, readonly [user: Cost, team: Cost], CombinedDecision>;
-
-/** The longest time of an answer. After it, an unsettled reservation stays taken. */
-export const LONGEST_ANSWER_MS = 120_000;
-
 /** Makes the budgets of one model. Over a store that processes share, they share the budgets. */
-export function createBudget(model: string, limits: ModelLimits, store: Store, failure: Pick<LimiterOptions, "storeTimeoutMs" | "onStoreError"> = {}) {
-  const policies = [policyOf(`user-${model}`, limits.user), policyOf(`team-${model}`, limits.team)] as const;
-  const user = createLimiter({ policy: policies[0], store, ...failure });
-  const team = createLimiter({ policy: policies[1], store, ...failure });
-  const reservations = createReservations(combine([user, team]), { expiresMs: LONGEST_ANSWER_MS });
-
-  return {
-    policies,
-    /** Charges one request and `tokens` tokens to both the user and the team, or charges nothing. */
-    async reserve(caller: Caller, tokens: number): Promise<ChatReservation> {
-      const estimate = { cost: { tokens } }; // a limit that is not named costs 1: one request
-      return reservations.reserve([["user", caller.team, caller.user], ["team", caller.team]], [estimate, estimate]);
-    },
-  };
+export function createBudget(model: string, limits: ModelLimits, store: Store, failure: Pick<LimiterOptions, "onStoreError"> = {}) {
+  const user = createLimiter({ policy: policyOf(`user-${model}`, limits.user), store, ...failure });
+  const team = createLimiter({ policy: policyOf(`team-${model}`, limits.team), store, ...failure });
+  return combine({ user, team });
 }
 
-/** Corrects the estimate of the user and of the team to the tokens that were used. */
-export async function settle(reservation: ChatReservation, tokens: number): Promise<boolean> {
-  return reservation.settle([{ tokens }, { tokens }]); // the request was made, so it stays charged
-}
+/** The limiter of one model: a user and a team together. */
+export type Budget = ReturnType<typeof createBudget>;
+
+/** The keys of a caller. */
+export const keysOf = ({ user, team }: Caller) => ({ user: ["user", team, user], team: ["team", team] }) as const;
+
+/** So many tokens, of the user and of the team. Each also pays for one request: a limit that is not named costs 1. */
+export const costOf = (tokens: number) => ({ user: { tokens }, team: { tokens } });
 
 const policyOf = (name: string, { requests, tokens }: Limits): Policy => definePolicy({ name, limits: [{ name: "requests", ...requests }, { name: "tokens", ...tokens }] });

@@ -1,7 +1,6 @@
 // A login that limits guesses. An attacker cannot use it to lock an owner out. A right password gives its token back.
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
-import { perHour, type Clock, type Store } from "sluice";
-import type { Outcome } from "sluice/http";
+import { MemoryStore, perHour, type Store } from "sluice";
 import { rateLimit } from "sluice/web";
 
 /** Whether this is the account's password. `account` comes in one spelling: look up that one, and no other. */
@@ -12,7 +11,6 @@ interface LoginOptions {
   readonly secret: string;
   /** The network of the caller's address, as your server found it. `addressKey(address)?.[1]` is one. */
   readonly networkOf: (request: Request) => string;
-  readonly clock?: Clock;
   readonly store?: Store;
 }
 
@@ -24,15 +22,14 @@ interface Attempt {
 }
 
 /** Answers a form with `account` and `password`. */
-export function login(check: Check, { secret, networkOf, clock, store }: LoginOptions): (request: Request) => Promise<Response> {
+export function login(check: Check, { secret, networkOf, store = new MemoryStore() }: LoginOptions): (request: Request) => Promise<Response> {
   const attempts = new WeakMap<Request, Promise<Attempt>>();
-  // A wrong password costs a guess, and so does an attempt whose client disconnects before the answer.
-  const shared = { clock, store, refundWhen: ({ status, aborted }: Outcome) => status !== 401 && !aborted };
+  // Only a login that succeeded is free. A client that left before the answer has the status 499, so its guess costs.
+  const limit = rateLimit.with({ store, actualCost: ({ status }) => (status === 204 ? 0 : undefined) });
 
   // Each browser that logged in before has 5 guesses at once and 5 per hour. Each network of other browsers has the
   // same.
-  const place = rateLimit({
-    ...shared,
+  const place = limit({
     policy: { name: "login-place", capacity: 5, refill: perHour(5) },
     key: async (request) => {
       const { account, browser } = await read(request);
@@ -40,8 +37,7 @@ export function login(check: Check, { secret, networkOf, clock, store }: LoginOp
     },
   });
   // All unknown browsers together have 20 guesses at an account. They do not slow down known browsers.
-  const strangers = rateLimit({
-    ...shared,
+  const strangers = limit({
     policy: { name: "login-strangers", capacity: 20, refill: perHour(20) },
     key: async (request) => ["account", (await read(request)).account],
     skip: async (request) => (await read(request)).browser !== undefined,
@@ -52,7 +48,7 @@ export function login(check: Check, { secret, networkOf, clock, store }: LoginOp
       const { account, password, browser = randomUUID() } = await read(request);
       if (!(await check(account, password))) return new Response("Wrong account or password", { status: 401 });
       const cookie = `__Host-browser=${browser}.${sign(account, browser)}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=31536000`;
-      return new Response("Welcome", { headers: { "Set-Cookie": cookie } });
+      return new Response(null, { status: 204, headers: { "Set-Cookie": cookie } });
     }),
   );
   return async (request) => handle(request);

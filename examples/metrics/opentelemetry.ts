@@ -18,13 +18,13 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
     advice: { explicitBucketBoundaries: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] },
   });
   const unavailable = meter.createUpDownCounter("sluice.store.unavailable", {
-    description: "Limiters whose store is unavailable.",
-    unit: "{limiter}",
+    description: "Stores that are unavailable.",
+    unit: "{store}",
   });
 
   return (event) => {
+    if (event.type === "store") return unavailable.add(event.state === "unavailable" ? 1 : -1);
     const policy = { "sluice.policy": event.policy };
-    if (event.type === "store") return unavailable.add(event.state === "unavailable" ? 1 : -1, policy);
     const { outcome, reason, degraded, durationMs } = event;
     const attributes: Attributes = { ...policy, "sluice.outcome": outcome, "sluice.degraded": degraded };
     if (reason !== null) attributes["sluice.reason"] = reason;

@@ -21,15 +21,13 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
   });
   const unavailable = new Gauge({
     name: "sluice_store_unavailable",
-    help: "Limiters whose store is unavailable.",
-    labelNames: ["policy"],
+    help: "Stores that are unavailable.",
     registers,
   });
 
   return (event) => {
-    const { policy } = event;
-    if (event.type === "store") return event.state === "unavailable" ? unavailable.inc({ policy }) : unavailable.dec({ policy });
-    const { outcome, reason, durationMs } = event;
+    if (event.type === "store") return event.state === "unavailable" ? unavailable.inc() : unavailable.dec();
+    const { policy, outcome, reason, durationMs } = event;
     const degraded = String(event.degraded);
     decisions.inc({ policy, outcome, reason: reason ?? "none", degraded });
     // No value with a store in memory. 0 for a remembered refusal, because no store was called.

@@ -14,5 +14,8 @@ const limited = rateLimit({
 const inbox = limited(() => Response.json({ messages: [] }));
 
 export default {
-  fetch: (request: Request) => (request.method === "GET" ? inbox(request) : new Response(null, { status: 405 })),
+  fetch(request: Request) {
+    if (request.method !== "GET") return new Response(null, { status: 405, headers: { Allow: "GET" } });
+    return inbox(request);
+  },
 };

@@ -1,7 +1,7 @@
 /**
  * The requests of a phone's app: three things that such apps do every day, and how the client handles a 429.
  */
-import { countdown, createFetch, RateLimitedError, type ClientInit, type ClientOptions } from "sluice/client";
+import { countdown, createFetch, RateLimitedError, type ClientInit, type ClientTime } from "sluice/client";
 
 /** The inputs of the app. */
 export interface Surroundings {
@@ -12,7 +12,7 @@ export interface Surroundings {
   /** Shows a line. */
   readonly say: (line: string) => void;
   /** The clock and the random numbers, for tests. */
-  readonly timing?: Pick<ClientOptions, "clock" | "wallClock" | "sleep" | "random">;
+  readonly time?: ClientTime;
 }
 
 /** The app in use, for a few seconds. */
@@ -29,10 +29,10 @@ interface App {
   /** The number of requests sent so far. */
   readonly sent: () => number;
   readonly say: (line: string) => void;
-  readonly timing: Surroundings["timing"];
+  readonly time: ClientTime | undefined;
 }
 
-function openApp({ url, user, say, timing = {} }: Surroundings): App {
+function openApp({ url, user, say, time }: Surroundings): App {
   let sent = 0;
   const obedient = createFetch({
     fetch: (input, init) => {
@@ -42,10 +42,10 @@ function openApp({ url, user, say, timing = {} }: Surroundings): App {
     identity: user,
     // A spinner, in a real app.
     onWait: ({ waitMs }) => say(`    refused; waits ${seconds(waitMs)}`),
-    ...timing,
+    time,
   });
   const headers = { Authorization: `Bearer ${user}` };
-  return { ask: (path, init) => obedient(new URL(path, url), { ...init, headers }), sent: () => sent, say, timing };
+  return { ask: (path, init) => obedient(new URL(path, url), { ...init, headers }), sent: () => sent, say, time };
 }
 
 /** Every part of the screen wakes up at once and loads its data. */
@@ -77,7 +77,7 @@ async function refreshInbox({ ask, sent, say }: App): Promise<void> {
 }
 
 /** A login code costs money and annoys its receiver, so the request is never repeated silently. */
-async function requestLoginCodes({ ask, say, timing }: App): Promise<void> {
+async function requestLoginCodes({ ask, say, time }: App): Promise<void> {
   say("\nThe user wants a login code, and a fourth one because none has come.");
   for (let tap = 1; tap <= 4; tap++) {
     try {
@@ -87,13 +87,13 @@ async function requestLoginCodes({ ask, say, timing }: App): Promise<void> {
       if (!(error instanceof RateLimitedError)) throw error;
       say(`  tap ${tap}: refused after ${error.attempts} request, because of ${error.policies.join(", ")}`);
       say(`    ${error.message}`);
-      await showButton(error, say, timing);
+      await showButton(error, say, time);
     }
   }
 }
 
 /** The button counts down until the user leaves the screen. */
-async function showButton(error: RateLimitedError, say: App["say"], timing: App["timing"]): Promise<void> {
+async function showButton(error: RateLimitedError, say: App["say"], time: App["time"]): Promise<void> {
   const screen = new AbortController();
   let ticks = 0;
   try {
@@ -103,7 +103,7 @@ async function showButton(error: RateLimitedError, say: App["say"], timing: App[
         say(`    [ Send again in ${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")} ]`);
         if (++ticks === 3) screen.abort();
       },
-      { ...timing, signal: screen.signal },
+      { time, signal: screen.signal },
     );
   } catch {
     say("    The user leaves the screen, and the countdown stops.");

@@ -1,7 +1,7 @@
 // A refusal in the form that its caller reads: a page for browsers, GraphQL's errors for GraphQL, the problem document
 // for other callers.
 import express, { type Express, type Request, type Response } from "express";
-import type { Clock } from "sluice";
+import { MemoryStore, type Clock } from "sluice";
 import { decisionOf, rateLimit } from "sluice/express";
 import type { Refusal } from "sluice/http";
 
@@ -18,7 +18,7 @@ export function site({ userOf, clock }: AppOptions): Express {
     rateLimit({
       policy: { name: "site", capacity: 2, refill: { tokens: 1, everyMs: 10_000 } },
       key: (request) => ["user", userOf(request)],
-      clock,
+      store: new MemoryStore({ clock }),
       respond: (refusal, request, response) => (request.path === "/graphql" ? sendGraphql(refusal, response) : negotiate(refusal, response)),
     }),
   );

@@ -19,10 +19,11 @@ export async function tellOutage(tell: (line: string) => void, program = "redis-
   try {
     const limiter = createLimiter({
       policy: { name: "api", capacity: 10, refill: perSecond(1) },
-      store: new RedisStore(client),
-      localShare: 0.2, // of 10 tokens at 1 per second, 2 at 1 per 5 seconds
-      storeTimeoutMs: 250,
-      breaker: { failures: 3, probeEveryMs: 200 },
+      store: new RedisStore(client, {
+        sharedBy: 5, // of 10 tokens at 1 per second, this process grants 2 at 1 per 5 seconds
+        timeoutMs: 250,
+        breaker: { failures: 3, probeEveryMs: 200 },
+      }),
       observe: createObserver((event) => {
         if (event.type === "store") tell(`the store is ${event.state}`);
       }),

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { definePolicy, type OnStoreError, type Policy } from "sluice";
-import { draft6, draft7, xRateLimit, type HeaderStyle } from "sluice/http";
+import { draft6, draft7, retryAfterDate, xRateLimit, type HeaderStyle } from "sluice/http";
 
 /** The service's three budgets. Each caller has one bucket under each of them. */
 export type Policies = Readonly<Record<PolicyName, Policy>>;
@@ -50,7 +50,6 @@ export function readPolicies(env: NodeJS.ProcessEnv, file = env["SLUICE_CONFIG"]
 /** How responses state limits. A missing option has the library's default. */
 export interface Telling {
   readonly headers?: readonly HeaderStyle[];
-  readonly retryAfter?: "seconds" | "http-date";
 }
 
 const STYLES = {
@@ -68,11 +67,11 @@ const FORMS = ["seconds", "http-date"] as const;
  * for anything wrong.
  */
 export function readTelling({ SLUICE_HEADERS: headers = "", SLUICE_RETRY_AFTER: retryAfter = "" }: NodeJS.ProcessEnv): Telling {
-  const names = headers === "none" ? [] : headers.split(",");
-  return {
-    ...(headers !== "" && { headers: names.map((name) => STYLES[oneOf("SLUICE_HEADERS", STYLE_NAMES, name)]) }),
-    ...(retryAfter !== "" && { retryAfter: oneOf("SLUICE_RETRY_AFTER", FORMS, retryAfter) }),
-  };
+  const names = headers === "none" ? [] : (headers || "triple,draft-11").split(",");
+  const isDate = retryAfter !== "" && oneOf("SLUICE_RETRY_AFTER", FORMS, retryAfter) === "http-date";
+  if (headers === "" && !isDate) return {};
+  const styles: readonly HeaderStyle[] = names.map((name) => STYLES[oneOf("SLUICE_HEADERS", STYLE_NAMES, name)]);
+  return { headers: isDate ? [...styles, retryAfterDate] : styles };
 }
 
 function oneOf<T extends string>(variable: string, all: readonly T[], text: string): T {
@@ -84,24 +83,25 @@ function oneOf<T extends string>(variable: string, all: readonly T[], text: stri
 /** The behavior when the store fails. A missing option has the library's default. */
 export interface Failing {
   readonly onStoreError?: OnStoreError;
-  readonly storeTimeoutMs?: number;
 }
 
 const CHOICES: readonly string[] = ["local", "allow", "unavailable"] satisfies OnStoreError[];
 
-/** Reads `--on-store-error` and `--store-timeout`. Throws a {@link ConfigError} for anything wrong. */
-export function readFailing(onStoreError: string | undefined, storeTimeout: string | undefined): Failing {
+/** Reads `--on-store-error`. Throws a {@link ConfigError} for anything wrong. */
+export function readFailing(onStoreError: string | undefined): Failing {
   if (onStoreError !== undefined && !CHOICES.includes(onStoreError)) {
     throw new ConfigError(`Expected \`--on-store-error\` to be ${CHOICES.join(", ")}, got ${JSON.stringify(onStoreError)}`);
   }
+  return onStoreError === undefined ? {} : { onStoreError: onStoreError as OnStoreError };
+}
+
+/** Reads `--store-timeout`, an option of the store. Throws a {@link ConfigError} for anything wrong. */
+export function readTimeout(storeTimeout: string | undefined): { readonly timeoutMs?: number } {
   const ms = storeTimeout === "off" ? Infinity : /^\d+$/.test(storeTimeout ?? "") ? Number(storeTimeout) : NaN;
   if (storeTimeout !== undefined && ms !== Infinity && !isPositiveInteger(ms)) {
     throw new ConfigError(`Expected \`--store-timeout\` to be a positive integer of milliseconds, or off, got ${JSON.stringify(storeTimeout)}`);
   }
-  return {
-    ...(onStoreError !== undefined && { onStoreError: onStoreError as OnStoreError }),
-    ...(storeTimeout !== undefined && { storeTimeoutMs: ms }),
-  };
+  return storeTimeout === undefined ? {} : { timeoutMs: ms };
 }
 
 function takeFile(numbers: typeof DEFAULTS, file: string): void {

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/express";
-import { explainRefusal, identify } from "./identity.js";
+import { askForCaller, identify } from "./identity.js";
 import { codeReceiver, phoneOf } from "./phone.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
@@ -14,8 +14,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
       store,
       ...failing,
       key,
-      unidentified: "refuse",
-      body: explainRefusal,
+      unidentified: askForCaller,
       ...telling,
       onDecision,
     });

@@ -1,7 +1,7 @@
 /** The service on Fastify. */
 import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { rateLimit } from "sluice/fastify";
-import { explainRefusal, identify } from "./identity.js";
+import { askForCaller, identify } from "./identity.js";
 import { codeReceiver, phoneOf } from "./phone.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
@@ -23,8 +23,7 @@ export const buildServer: BuildServer = async ({ policies, store, telling, faili
       store,
       ...failing,
       key: (request) => identify(request.headers),
-      unidentified: "refuse",
-      body: explainRefusal,
+      unidentified: askForCaller,
       ...telling,
       onDecision: (decision, request) => onDecision(decision, request.raw),
     });

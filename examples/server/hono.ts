@@ -4,7 +4,7 @@ import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/hono";
-import { explainRefusal, identify } from "./identity.js";
+import { askForCaller, identify } from "./identity.js";
 import { codeReceiver, phoneOf } from "./phone.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
@@ -17,8 +17,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
       store,
       ...failing,
       key,
-      unidentified: "refuse",
-      body: explainRefusal,
+      unidentified: askForCaller,
       ...telling,
       onDecision: (decision, c) => onDecision(decision, c.env.incoming),
     });

@@ -1,6 +1,6 @@
 /** The caller's identity: the key of most budgets. Never the IP address, which all guests of a café may share. */
 import type { Key } from "sluice";
-import type { Problem } from "sluice/http";
+import type { UnidentifiedRefusal } from "sluice/http";
 
 // FOR THE DEMO ONLY: the token is the user's name. A real service verifies a session or a signed token here.
 export const DEMO_USERS: ReadonlySet<string> = new Set(["alice", "bob", "carol"]);
@@ -22,9 +22,8 @@ export function identify(headers: Readonly<Record<string, string | string[] | un
   return device !== undefined && device !== "" ? ["device", String(device)] : null;
 }
 
-/** The body of every refusal. For unknown callers it says which header to send. */
-export function explainRefusal(problem: Problem): Problem {
-  if (problem.status !== 401) return problem;
+/** The answer to an unknown caller: the standard document, with the headers to send. */
+export function askForCaller({ problem }: UnidentifiedRefusal): Readonly<Record<string, unknown>> {
   const message = `Send "Authorization: Bearer <user>", where <user> is ${[...DEMO_USERS].join(", ")}, or "X-Device-Id: <any>".`;
   return { ...problem, detail: message, message };
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createLimiter, definePolicy, type Decision, type Key, type Policy, type Store } from "sluice";
 import { rateLimit } from "sluice/node";
 import type { Failing, Policies, Telling } from "./config.js";
-import { DEMO_USERS, explainRefusal, identify } from "./identity.js";
+import { askForCaller, DEMO_USERS, identify } from "./identity.js";
 
 /** The functions of the server that the page needs. */
 export interface LiveSetup {
@@ -54,8 +54,7 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
   const limited = rateLimit({
     policy: () => sandbox,
     key: ({ headers }) => identify(headers),
-    unidentified: "refuse",
-    body: explainRefusal,
+    unidentified: askForCaller,
     store,
     ...failing,
     ...telling,

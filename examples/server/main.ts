@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
-import { ConfigError, readFailing, readPolicies, readTelling, type Failing, type Policies } from "./config.js";
+import { ConfigError, readFailing, readPolicies, readTelling, readTimeout, type Failing, type Policies } from "./config.js";
 import { addLivePage } from "./live.js";
 import { RequestLog } from "./log.js";
 import type { BuildServer } from "./service.js";
@@ -53,10 +53,11 @@ async function main(): Promise<void> {
   }
   const port = readPort(process.env["PORT"]);
   const policies = readPolicies(process.env, config);
-  const failing = readFailing(given["on-store-error"], given["store-timeout"]);
+  const failing = readFailing(given["on-store-error"]);
+  const timeout = readTimeout(given["store-timeout"]);
 
   const log = new RequestLog();
-  const opened = await openStore(store, process.env, ({ message }) => log.write({ event: "store_error", message }));
+  const opened = await openStore(store, process.env, { ...timeout, onError: ({ message }) => log.write({ event: "store_error", message }) });
   try {
     await serve(load, opened, { policies, failing }, log, { port, title: `${framework}, ${store}` });
   } catch (error) {

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/node";
-import { explainRefusal, identify } from "./identity.js";
+import { askForCaller, identify } from "./identity.js";
 import { codeReceiver, phoneOf } from "./phone.js";
 import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
@@ -13,8 +13,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
       store,
       ...failing,
       key,
-      unidentified: "refuse",
-      body: explainRefusal,
+      unidentified: askForCaller,
       ...telling,
       onDecision,
       onError: (error, _, response) => send(response, failed(error)),

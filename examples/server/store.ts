@@ -18,6 +18,8 @@ interface Opening {
   readonly url: string;
   /** Called when the connection is lost later. The client reconnects by itself. */
   readonly onError: (error: Error) => void;
+  /** Milliseconds to wait for an answer of the store. Default: the library's. */
+  readonly timeoutMs?: number;
 }
 
 const STORES: Record<string, { variable?: string; url?: string; open: (opening: Opening) => Promise<OpenStore> }> = {
@@ -30,12 +32,12 @@ const STORES: Record<string, { variable?: string; url?: string; open: (opening: 
  * Connects to the store of that name and resolves when it answers. Throws a {@link ConfigError} when the name is
  * unknown, the client's package is not installed, or the server cannot be reached.
  */
-export async function openStore(name: string, env: NodeJS.ProcessEnv, onError: Opening["onError"]): Promise<OpenStore> {
+export async function openStore(name: string, env: NodeJS.ProcessEnv, options: Omit<Opening, "url">): Promise<OpenStore> {
   const known = Object.hasOwn(STORES, name) ? STORES[name] : undefined;
   if (known === undefined) throw new ConfigError(`Expected \`--store\` to be ${Object.keys(STORES).join(", ")}, got ${JSON.stringify(name)}`);
   const { variable, url = "", open } = known;
   try {
-    return await open({ url: (variable === undefined ? undefined : env[variable]) || url, onError });
+    return await open({ url: (variable === undefined ? undefined : env[variable]) || url, ...options });
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     // A URL may contain a password, so it must not appear in a log.
@@ -43,7 +45,7 @@ export async function openStore(name: string, env: NodeJS.ProcessEnv, onError: O
   }
 }
 
-async function openRedis({ url, onError }: Opening): Promise<OpenStore> {
+async function openRedis({ url, onError, timeoutMs }: Opening): Promise<OpenStore> {
   const { Redis } = await load("ioredis", () => import("ioredis"));
   // A request must not wait for a server that is down: a call fails with the first attempt to reconnect.
   const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, connectTimeout: 1_000, commandTimeout: 1_000, disconnectTimeout: 100 });
@@ -58,7 +60,7 @@ async function openRedis({ url, onError }: Opening): Promise<OpenStore> {
   }
   client.on("error", onError);
   return {
-    store: new RedisStore(client, { prefix: "sluice-example" }),
+    store: new RedisStore(client, { prefix: "sluice-example", timeoutMs }),
     close: () => client.quit().catch(() => client.disconnect()),
     async setOutage(isOut) {
       if (isOut) client.disconnect();
@@ -67,12 +69,12 @@ async function openRedis({ url, onError }: Opening): Promise<OpenStore> {
   };
 }
 
-async function openPostgres({ url, onError }: Opening): Promise<OpenStore> {
+async function openPostgres({ url, onError, timeoutMs }: Opening): Promise<OpenStore> {
   const { default: pg } = await load("pg", () => import("pg"));
   const timeouts = { connectionTimeoutMillis: 1_000, statement_timeout: 1_000, query_timeout: 2_000 };
   const pool = new pg.Pool({ connectionString: url, max: 10, ...timeouts });
   pool.on("error", onError); // without a listener, an idle connection that is cut ends the process
-  const store = new PostgresStore(pool, { table: "sluice_example" });
+  const store = new PostgresStore(pool, { table: "sluice_example", timeoutMs });
   try {
     await store.migrate();
   } catch (error) {

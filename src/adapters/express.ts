@@ -3,16 +3,23 @@
  * @module sluice/express
  */
 import type { NextFunction, Request, Response } from "express";
+import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
-import type { GateOptions, RespondOption } from "../http/options/options.js";
-import { applyToNode, nodeReader, refuseOnNode } from "../http/responses/node.js";
+import type { GateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
+import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
+import { applyToNode, nodeReader, refuseOnNode } from "./node/response.js";
 import { asError } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
 
-export { decisionOf, decisionsOf } from "../http/decisions.js";
+export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
-/** The options of {@link rateLimit}. Their functions get Express's request. */
-export type ExpressRateLimitOptions = GateOptions<Request> & RespondOption<[request: Request, response: Response]>;
+/** The options of {@link rateLimit}. Their functions get Express's request. `K` is the type of the limiter's keys. */
+export type ExpressRateLimitOptions<K = Key> = GateOptions<Request, [], K> & ExpressRespond;
+
+/** The options with a policy, for a `rateLimit` of your own. */
+export type PolicyRateLimitOptions = PolicyGateOptions<Request> & ExpressRespond;
+
+type ExpressRespond = RespondOption<[request: Request, response: Response]>;
 
 /** Middleware for any route. It leaves the types of the route's parameters and bodies as they are. */
 export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
@@ -20,6 +27,20 @@ export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
   response: Response<ResponseBody>,
   next: NextFunction,
 ) => void;
+
+/** The type of {@link rateLimit} with the defaults of {@link ExpressRateLimit.with}. */
+export interface ExpressRateLimitWith<Defaults> {
+  <K = Key>(options: OverDefaults<Defaults, Request, [], K> & ExpressRespond): ExpressMiddleware;
+  /** Returns a `rateLimit` with more defaults. */
+  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): ExpressRateLimitWith<Defaults & More>;
+}
+
+/** The type of {@link rateLimit}. */
+export interface ExpressRateLimit {
+  <K = Key>(options: ExpressRateLimitOptions<K>): ExpressMiddleware;
+  /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
+  with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): ExpressRateLimitWith<Defaults>;
+}
 
 /**
  * Makes middleware that calls `next` for allowed requests and answers the others with 429.
@@ -34,7 +55,9 @@ export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
  *   }),
  * );
  */
-export function rateLimit(options: ExpressRateLimitOptions): ExpressMiddleware {
+export const rateLimit: ExpressRateLimit = withDefaults(makeExpressMiddleware) as unknown as ExpressRateLimit;
+
+function makeExpressMiddleware(options: ExpressRateLimitOptions): ExpressMiddleware {
   const gate = createGate<Request>(options, nodeReader);
 
   return function rateLimit(request, response, next) {
@@ -46,7 +69,8 @@ export function rateLimit(options: ExpressRateLimitOptions): ExpressMiddleware {
     }
     if ("outcome" in verdict) return onVerdict(verdict, request, response, next);
     // No caller remains to catch an exception of `next`.
-    verdict.then((known) => onVerdict(known, request, response, next)).catch((error: unknown) => failRequest(error, response, next));
+    const proceeded = verdict.then((known) => onVerdict(known, request, response, next));
+    proceeded.catch((error: unknown) => failRequest(error, response, next));
   };
 }
 

@@ -2,17 +2,22 @@
  * Rate limits for Fastify 4 and 5, as a plugin.
  * @module sluice/fastify
  */
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
-import type { Gate } from "../http/gate.js";
-import type { GateOptions } from "../http/options/options.js";
-import { applyToReply } from "../http/responses/reply-fields.js";
-import { refuseOnReply } from "../http/responses/reply.js";
-import { asError } from "../http/user-functions.js";
-import type { Verdict } from "../http/verdict.js";
-import { createHookLimits, type FastifyOwnOptions, type FastifyRateLimitHandler, type FastifyRateLimitOptions, type HookLimit, type RouteRateLimit } from "./fastify/hook-limits.js";
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
+import { ownMembers } from "../core/check.js";
+import type { AnyKey } from "../http/caller.js";
+import { overlayOptions } from "../http/options/route-options.js";
+import type { OverDefaults } from "../http/options/with-defaults.js";
+import { decideInHook } from "./fastify/decide-in-hook.js";
+import {
+  createHookLimits, type FastifyGateOptions, type FastifyOwnOptions, type FastifyPluginOptions, type FastifyRateLimitHandler,
+  type FastifyRateLimitOptions, type FastifyRespond, type HookLimit, type PolicyRateLimitOptions, type RouteRateLimit,
+} from "./fastify/hook-limits.js";
 
-export { decisionOf, decisionsOf } from "../http/decisions.js";
-export type { FastifyGateOptions, FastifyHookOptions, FastifyOwnOptions, FastifyRateLimitHandler, FastifyRateLimitHook, FastifyRateLimitOptions, RouteRateLimit } from "./fastify/hook-limits.js";
+export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
+export type {
+  FastifyGateOptions, FastifyHookOptions, FastifyOwnOptions, FastifyPluginOptions, FastifyRateLimitHandler,
+  FastifyRateLimitHook, FastifyRateLimitOptions, FastifyRespond, HookOption, PolicyRateLimitOptions, RouteRateLimit,
+} from "./fastify/hook-limits.js";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -28,8 +33,23 @@ declare module "fastify" {
      * Throws a TypeError or RangeError for a wrong option. Exists after the plugin `rateLimit` of sluice is registered.
      * If another package has set `rateLimit` before, that one stays.
      */
-    rateLimit<Request extends FastifyRequest = FastifyRequest>(options?: FastifyOwnOptions<GateOptions<Request>>): FastifyRateLimitHandler<NoInfer<Request>>;
+    rateLimit<Request extends FastifyRequest = FastifyRequest>(
+      options?: FastifyOwnOptions<FastifyGateOptions<Request>>,
+    ): FastifyRateLimitHandler<NoInfer<Request>>;
   }
+}
+
+/** The type of {@link rateLimit} with the defaults of {@link FastifyRateLimit.with}. */
+export interface FastifyRateLimitWith<Defaults>
+  extends FastifyPluginAsync<OverDefaults<Defaults, FastifyRequest, [], AnyKey> & FastifyRespond & FastifyPluginOptions> {
+  /** Returns a plugin with more defaults. */
+  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): FastifyRateLimitWith<Defaults & More>;
+}
+
+/** The type of {@link rateLimit}. */
+export interface FastifyRateLimit extends FastifyPluginAsync<FastifyRateLimitOptions> {
+  /** Returns a plugin with defaults. The options of its registration replace them. */
+  with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): FastifyRateLimitWith<Defaults>;
 }
 
 /**
@@ -45,16 +65,27 @@ declare module "fastify" {
  * });
  * app.post("/exports", { config: { rateLimit: { cost: 5 } } }, async () => "started");
  */
-export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = Object.assign(plugin, {
-  // Two marks of Fastify: run the plugin in the caller's scope, and use this name in error messages.
-  [Symbol.for("skip-override")]: true,
-  [Symbol.for("fastify.display-name")]: "sluice",
-  [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "^4.10.0 || ^5.0.0" },
-});
+export const rateLimit: FastifyRateLimit = pluginWith({});
+
+function pluginWith(defaults: object): FastifyRateLimit {
+  const own: FastifyPluginAsync<FastifyRateLimitOptions> = (app, options) =>
+    plugin(app, overlayOptions(defaults, options) as FastifyRateLimitOptions);
+  return Object.assign(own, {
+    // Two marks of Fastify: run the plugin in the caller's scope, and use this name in error messages.
+    [Symbol.for("skip-override")]: true,
+    [Symbol.for("fastify.display-name")]: "sluice",
+    [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "^4.10.0 || ^5.0.0" },
+    with: (more: object) => pluginWith(overlayOptions(defaults, ownMembers(Object(more) as object))),
+  }) as unknown as FastifyRateLimit;
+}
 
 // The key under which Fastify's instance holds the limit of the nearest plugin. Only that plugin applies a route's
 // options. Otherwise two plugins around one route would both charge them.
 const INNERMOST = Symbol("sluice.innermost");
+
+interface Decorated {
+  decorate(name: string, value: unknown): unknown;
+}
 
 // Async, because a thrown error must reject the registration. In a plugin with a callback it would end the process.
 async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): Promise<void> {
@@ -65,7 +96,7 @@ async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): P
 
   // A second plugin in one scope replaces the first. A `rateLimit` of another package stays.
   if (Object.hasOwn(app, INNERMOST)) Object.assign(app, { rateLimit: makeHandler });
-  else if (!Object.hasOwn(app, "rateLimit")) (app as { decorate(name: string, value: unknown): unknown }).decorate("rateLimit", makeHandler);
+  else if (!Object.hasOwn(app, "rateLimit")) (app as Decorated).decorate("rateLimit", makeHandler);
   Object.assign(app, { [INNERMOST]: limits });
 
   app.addHook("onRoute", (route) => useHook(limits.ofRoute(ownLimitOf(route.config))));
@@ -84,7 +115,7 @@ async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): P
     const hook = needed?.hook ?? "onRequest";
     if (used.has(hook)) return;
     used.add(hook);
-    app.addHook(hook as "preHandler", function rateLimit(request: FastifyRequest, reply: FastifyReply, next: HookHandlerDoneFunction) {
+    app.addHook(hook as "preHandler", function rateLimit(request, reply, next) {
       const limit = waiting.get(request);
       if (limit?.hook !== hook) return next();
       waiting.delete(request); // `reply.callNotFound` runs these hooks again
@@ -98,28 +129,18 @@ async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): P
     return limits.ofRoute(own === false || isInnermost ? own : undefined);
   }
 
-  function makeHandler(own?: FastifyOwnOptions<GateOptions<FastifyRequest>>): FastifyRateLimitHandler {
+  function makeHandler(own?: FastifyOwnOptions<FastifyGateOptions>): FastifyRateLimitHandler {
     const gate = limits.ofHandler(own);
     // Without options, it does not charge a request that the plugin charges.
     return (request, reply, next) => (limitOf(request)?.gate === gate ? next() : decideInHook(gate, request, reply, next));
   }
 }
 
-function decideInHook(gate: Gate<FastifyRequest>, request: FastifyRequest, reply: FastifyReply, next: HookHandlerDoneFunction): void {
-  let verdict: Verdict | Promise<Verdict>;
-  try {
-    verdict = gate(request);
-  } catch (error) {
-    return next(asError(error));
-  }
-  if ("outcome" in verdict) return onFastifyVerdict(verdict, reply, next);
-  // No caller remains to catch an exception of `next`.
-  verdict.then((known) => onFastifyVerdict(known, reply, next), (error: unknown) => next(asError(error))).catch(() => reply.raw.destroy());
-}
+type RouteConfig = FastifyRequest["routeOptions"]["config"];
 
 // Fastify before 4.23 keeps a route's config on the request. Later versions of 4 warn about that property, and 5 does
 // not have it.
-function configOf(request: FastifyRequest & { readonly routeConfig?: FastifyRequest["routeOptions"]["config"] }): FastifyRequest["routeOptions"]["config"] | undefined {
+function configOf(request: FastifyRequest & { readonly routeConfig?: RouteConfig }): RouteConfig | undefined {
   const { routeOptions } = request;
   return "config" in routeOptions ? routeOptions.config : request.routeConfig;
 }
@@ -127,24 +148,4 @@ function configOf(request: FastifyRequest & { readonly routeConfig?: FastifyRequ
 // A polluted `Object.prototype` must not switch off the limit of every route (CWE-1321).
 function ownLimitOf(config: { rateLimit?: RouteRateLimit } | undefined): RouteRateLimit | undefined {
   return config !== undefined && Object.hasOwn(config, "rateLimit") ? config.rateLimit : undefined;
-}
-
-function onFastifyVerdict(verdict: Verdict, reply: FastifyReply, next: HookHandlerDoneFunction): void {
-  try {
-    if (applyToFastify(verdict, reply) === "sent") return;
-  } catch (error) {
-    // `next(undefined)` would run the handler.
-    return next(asError(error));
-  }
-  next();
-}
-
-function applyToFastify(verdict: Verdict, reply: FastifyReply): "sent" | "passed" {
-  if (verdict.outcome === "skip") return "passed";
-  if (verdict.outcome === "pass") {
-    applyToReply(reply, verdict);
-    return "passed";
-  }
-  refuseOnReply(reply, verdict);
-  return "sent";
 }

@@ -3,19 +3,43 @@
  * @module sluice/hono
  */
 import type { Context, Env, MiddlewareHandler } from "hono";
+import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
-import type { GateOptions, RespondOption } from "../http/options/options.js";
-import { onSignalAbort } from "../http/responses/disconnect.js";
-import { recordOf } from "../http/responses/field-record.js";
-import { boundUnreadBody } from "../http/responses/unread-body.js";
-import { applyToResponse, refusalHeaders, respondOnWeb } from "../http/responses/web.js";
+import type { GateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
+import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
+import { recordOf } from "../http/headers/field-record.js";
+import { boundUnreadBody } from "./node/unread-body.js";
+import { applyToResponse, onSignalAbort, refusalHeaders, respondOnWeb } from "./web/response.js";
+import { endNow, endWithBody } from "./web/work.js";
 import type { Pass, Refuse } from "../http/verdict.js";
 
-export { decisionOf, decisionsOf } from "../http/decisions.js";
+export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
-/** The options of {@link rateLimit}. Their functions get Hono's context. */
-export type HonoRateLimitOptions<E extends Env = Env> = GateOptions<Context<E>> & RespondOption<[c: Context<E>], Response | Promise<Response>>;
+/** The options of {@link rateLimit}. Their functions get Hono's context. `K` is the type of the limiter's keys. */
+export type HonoRateLimitOptions<E extends Env = Env, K = Key> = GateOptions<Context<E>, [], K> & HonoRespond<E>;
+
+/** The options with a policy, for a `rateLimit` of your own. */
+export type PolicyRateLimitOptions<E extends Env = Env> = PolicyGateOptions<Context<E>> & HonoRespond<E>;
+
+type HonoAnswer = Response | Readonly<Record<string, unknown>>;
+type HonoRespond<E extends Env> = RespondOption<[c: Context<E>], HonoAnswer | Promise<HonoAnswer>>;
+
+/** The type of {@link rateLimit} with the defaults of {@link HonoRateLimit.with}. */
+export interface HonoRateLimitWith<Defaults, E extends Env> {
+  <K = Key>(options: OverDefaults<Defaults, Context<E>, [], K> & HonoRespond<E>): MiddlewareHandler<E>;
+  /** Returns a `rateLimit` with more defaults. */
+  with<const More extends Partial<PolicyRateLimitOptions<E>>>(more: More): HonoRateLimitWith<Defaults & More, E>;
+}
+
+/** The type of {@link rateLimit}. */
+export interface HonoRateLimit {
+  <E extends Env = Env, K = Key>(options: HonoRateLimitOptions<E, K>): MiddlewareHandler<E>;
+  /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
+  with<E extends Env = Env, const Defaults extends Partial<PolicyRateLimitOptions<E>> = Partial<PolicyRateLimitOptions<E>>>(
+    defaults: Defaults,
+  ): HonoRateLimitWith<Defaults, E>;
+}
 
 /**
  * Makes middleware that runs the rest of the app for allowed requests and answers the others with 429.
@@ -30,36 +54,38 @@ export type HonoRateLimitOptions<E extends Env = Env> = GateOptions<Context<E>> 
  *   }),
  * );
  */
-export function rateLimit<E extends Env = Env>(options: HonoRateLimitOptions<E>): MiddlewareHandler<E> {
-  const gate = createGate<Context<E>>(options, {
+export const rateLimit: HonoRateLimit = withDefaults(makeHonoMiddleware) as unknown as HonoRateLimit;
+
+function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
+  const gate = createGate<Context>(options, {
     method: (c) => c.req.method,
     header: (c, name) => c.req.header(name),
     onDisconnect: (c, listener) => onSignalAbort(c.req.raw.signal, listener),
   });
+  const watchesClient = options.actualCost !== undefined || options.limiter?.waits === true;
 
   return async function rateLimit(c, next) {
     // Deno's signal reports only a disconnect after its first read, so it is read here.
-    const signal = (options.refundWhen ?? options.wait) && c.req.raw.signal;
+    const signal = watchesClient ? c.req.raw.signal : null;
     const asked = gate(c);
     const verdict = "outcome" in asked ? asked : await asked;
     if (verdict.outcome === "refuse") return refuseOnHono(c, verdict);
     if (verdict.outcome === "skip") return next();
-    let status = 500; // Hono rethrows a thrown value that is not an Error, and servers answer 500.
+    const working = { method: c.req.method, signal, waitUntil: (settled: Promise<void>) => keepWorking(c, settled) };
     try {
       await next();
       // At this point Hono has turned a thrown error into a response, and no byte of a response has been sent.
       applyToHono(c, verdict);
-      status = c.res.status;
-    } finally {
-      settleHono(c, verdict, status, signal);
+    } catch (error) {
+      endNow(verdict.work, 500, working); // Hono rethrows a thrown value that is not an Error, and servers answer 500
+      throw error;
     }
+    const response = endWithBody(verdict.work, c.res, working);
+    if (response !== c.res) finish(c, response);
   };
 }
 
-function settleHono<E extends Env>(c: Context<E>, verdict: Pass, status: number, signal: AbortSignal | undefined): void {
-  // Not awaited, because a slow store must not delay the response.
-  const settled = verdict.settle?.({ status, aborted: signal?.aborted === true });
-  if (settled === undefined) return;
+function keepWorking(c: Context, settled: Promise<void>): void {
   try {
     c.executionCtx.waitUntil(settled); // otherwise a Worker ends with its response
   } catch {

@@ -4,28 +4,64 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expected, ownMembers } from "../core/check.js";
+import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
-import type { GateOptions, RespondOption } from "../http/options/options.js";
-import { errorRefusal } from "../http/refusal/refusal.js";
-import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "../http/responses/node.js";
+import type { GateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
+import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
+import { errorRefusal } from "../http/response/refusal.js";
+import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./node/response.js";
 import { asError, runAside } from "../http/user-functions.js";
 import type { Verdict } from "../http/verdict.js";
 
-export { decisionOf, decisionsOf } from "../http/decisions.js";
+export { boundUnreadBody } from "./node/unread-body.js";
+export { type Closable } from "./node/disconnect.js";
+export { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./node/response.js";
+export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
-/** The options of {@link rateLimit}. For an `http2` server, name its request and response types. */
-export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse> =
-  GateOptions<Req> & RespondOption<[request: Req, response: Res]> & {
-    /**
-     * Answers a request when a function of the options, such as `key`, fails, or when a refusal cannot be sent.
-     * Default: a 500, and a process warning with the error. Not called for errors of the listener. If it fails too, the
-     * connection is closed.
-     */
-    readonly onError?: ((error: Error, request: Req, response: Res) => unknown) | undefined;
-  };
+/**
+ * The options of {@link rateLimit}. For an `http2` server, name its request and response types. `K` is the type of the
+ * limiter's keys.
+ */
+export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse, K = Key> =
+  GateOptions<Req, [], K> & NodeRespond<Req, Res>;
+
+/** The options with a policy, for a `rateLimit` of your own. */
+export type PolicyRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse> =
+  PolicyGateOptions<Req> & NodeRespond<Req, Res>;
+
+/** The options of this adapter alone. */
+export interface NodeRespond<Req, Res> extends RespondOption<[request: Req, response: Res]> {
+  /**
+   * Answers a request when a function of the options, such as `key`, fails, or when a refusal cannot be sent. Default:
+   * a 500, and a process warning with the error. Not called for errors of the listener. If it fails too, the connection
+   * is closed.
+   */
+  readonly onError?: ((error: Error, request: Req, response: Res) => unknown) | undefined;
+}
 
 /** A request listener, as for `createServer`. */
 export type Listener<Req, Res> = (request: Req, response: Res) => unknown;
+
+/** Wraps a listener. */
+export type LimitedListener<Req, Res> = (listener: Listener<Req, Res>) => Listener<Req, Res>;
+
+/** The type of {@link rateLimit} with the defaults of {@link NodeRateLimit.with}. */
+export interface NodeRateLimitWith<Defaults> {
+  <K = Key>(
+    options: OverDefaults<Defaults, IncomingMessage, [], K> & NodeRespond<IncomingMessage, ServerResponse>,
+  ): LimitedListener<IncomingMessage, ServerResponse>;
+  /** Returns a `rateLimit` with more defaults. */
+  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): NodeRateLimitWith<Defaults & More>;
+}
+
+/** The type of {@link rateLimit}. */
+export interface NodeRateLimit {
+  <Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse, K = Key>(
+    options: NodeRateLimitOptions<Req, Res, K>,
+  ): LimitedListener<Req, Res>;
+  /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
+  with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): NodeRateLimitWith<Defaults>;
+}
 
 /**
  * Makes a wrapper for request listeners. A wrapped listener runs for allowed requests. The others get a 429.
@@ -40,12 +76,14 @@ export type Listener<Req, Res> = (request: Req, response: Res) => unknown;
  * });
  * createServer(limited((request, response) => response.end("hello"))).listen(3000);
  */
-export function rateLimit<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse>(
+export const rateLimit: NodeRateLimit = withDefaults(wrapListeners) as unknown as NodeRateLimit;
+
+function wrapListeners<Req extends NodeRequest, Res extends NodeResponse>(
   options: NodeRateLimitOptions<Req, Res>,
-): (listener: Listener<Req, Res>) => Listener<Req, Res> {
+): LimitedListener<Req, Res> {
   const { onError = answer500, ...gateOptions } = ownMembers(Object(options) as NodeRateLimitOptions<Req, Res>);
   if (typeof onError !== "function") throw new TypeError(expected("onError", "a function", onError));
-  const gate = createGate<Req>(gateOptions as GateOptions<Req> & RespondOption<[request: Req, response: Res]>, nodeReader);
+  const gate = createGate<Req>(gateOptions as NodeRateLimitOptions<Req, Res>, nodeReader);
 
   return (listener) => {
     return function rateLimited(request, response) {

@@ -2,27 +2,59 @@
  * Rate limits for servers that turn a web-standard `Request` into a `Response`: Deno, Bun, Cloudflare Workers, Next.js.
  * @module sluice/web
  */
+import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
-import type { GateOptions, RespondOption } from "../http/options/options.js";
-import { applyToResponse, refusalResponse, respondOnWeb, webReader } from "../http/responses/web.js";
+import type { GateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
+import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import type { Pass, Refuse, Verdict } from "../http/verdict.js";
+import { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
+import { endNow, endWithBody } from "./web/work.js";
 
-export { decisionOf, decisionsOf } from "../http/decisions.js";
+export { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
+export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
 /**
  * The options of {@link rateLimit}. Their functions get the request. Name a subclass of `Request` to get that type.
  * `key`, `policy`, `cost`, `skip` and `respond` also get the other arguments of the handler, such as the bindings of a
- * Worker.
+ * Worker. `K` is the type of the limiter's keys.
  */
-export type WebRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []> = GateOptions<Req, Rest> &
-  RespondOption<[request: Req, ...rest: Rest], Response | Promise<Response>>;
+export type WebRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = [], K = Key> =
+  GateOptions<Req, Rest, K> & WebRespond<Req, Rest>;
+
+/** The options with a policy, for a `rateLimit` of your own. */
+export type PolicyRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []> =
+  PolicyGateOptions<Req, Rest> & WebRespond<Req, Rest>;
+
+type WebAnswer = Response | Readonly<Record<string, unknown>>;
+type WebRespond<Req extends Request, Rest extends readonly unknown[]> =
+  RespondOption<[request: Req, ...rest: Rest], WebAnswer | Promise<WebAnswer>>;
 
 /** A request handler. It may take more arguments after the request, such as the bindings of a Worker. */
 export type Handler<Rest extends readonly unknown[] = [], Req extends Request = Request> = (
   request: Req,
   ...rest: Rest
 ) => Response | Promise<Response>;
+
+/** Wraps a handler. */
+export type Limited<Req extends Request, Rest extends readonly unknown[]> =
+  <More extends readonly [...Rest, ...unknown[]], Sub extends Req = Req>(handler: Handler<More, Sub>) => Handler<More, Sub>;
+
+/** The type of {@link rateLimit} with the defaults of {@link WebRateLimit.with}. */
+export interface WebRateLimitWith<Defaults> {
+  <K = Key>(options: OverDefaults<Defaults, Request, [], K> & WebRespond<Request, []>): Limited<Request, []>;
+  /** Returns a `rateLimit` with more defaults. */
+  with<const More extends Partial<PolicyRateLimitOptions>>(more: More): WebRateLimitWith<Defaults & More>;
+}
+
+/** The type of {@link rateLimit}. */
+export interface WebRateLimit {
+  <Req extends Request = Request, Rest extends readonly unknown[] = [], K = Key>(
+    options: WebRateLimitOptions<Req, Rest, K>,
+  ): Limited<Req, Rest>;
+  /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
+  with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): WebRateLimitWith<Defaults>;
+}
 
 /**
  * Makes a wrapper for request handlers. A wrapped handler runs for allowed requests. The others get a 429.
@@ -31,8 +63,8 @@ export type Handler<Rest extends readonly unknown[] = [], Req extends Request = 
  * of `key`, the other functions and the handler leave the wrapped handler. If you make a response from such an error,
  * it has no header fields.
  *
- * With `refundWhen` on Cloudflare Workers and in Next.js, pass the handler's last argument. Its `waitUntil` keeps the
- * refund running after the response.
+ * With `actualCost` or `reportCost`, the work ends when the body was read, cancelled or failed. On Cloudflare Workers
+ * and in Next.js, pass the handler's last argument. Its `waitUntil` keeps the settlement running after the response.
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },
@@ -40,29 +72,43 @@ export type Handler<Rest extends readonly unknown[] = [], Req extends Request = 
  * });
  * export default { fetch: limited(() => new Response("hello")) };
  */
-export function rateLimit<Req extends Request = Request, Rest extends readonly unknown[] = []>(
-  options: WebRateLimitOptions<Req, Rest>,
-): <More extends readonly [...Rest, ...unknown[]], Sub extends Req = Req>(handler: Handler<More, Sub>) => Handler<More, Sub> {
-  const gate = createGate<Req, Rest>(options, webReader);
+export const rateLimit: WebRateLimit = withDefaults(wrapHandlers) as unknown as WebRateLimit;
+
+function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly unknown[]> {
+  const gate = createGate<Request, readonly unknown[]>(options as WebRateLimitOptions<Request, readonly unknown[]>, webReader);
+  const watchesClient = options.actualCost !== undefined || options.limiter?.waits === true;
 
   return (handler) =>
     function rateLimited(request, ...rest) {
       // Deno's signal reports only a disconnect after its first read, so it is read here.
-      const signal = (options.refundWhen ?? options.wait) && request.signal;
-      const verdict = gate(request, rest as readonly unknown[] as Rest);
+      const signal = watchesClient ? request.signal : null;
+      const verdict = gate(request, rest);
       return "outcome" in verdict ? proceed(verdict) : verdict.then(proceed);
 
       function proceed(known: Verdict): Response | Promise<Response> {
         if (known.outcome === "refuse") return refuseOnWeb(known, [request, ...rest]);
-        if (known.outcome === "skip") return handler(request, ...rest);
-        if (known.settle !== null) return settleAfter(signal, known, rest, () => handler(request, ...rest));
-        const response = handler(request, ...rest);
-        return isPromise(response) ? response.then((later) => applyToResponse(later, known)) : applyToResponse(response, known);
+        return known.outcome === "skip" ? handler(request, ...rest) : work(known);
+      }
+
+      function work(pass: Pass): Response | Promise<Response> {
+        const working = { method: request.method, signal, waitUntil: (settled: Promise<void>) => keepRunning(rest, settled) };
+        const finish = (response: Response): Response => endWithBody(pass.work, applyToResponse(response, pass), working);
+        const fail = (error: unknown): never => {
+          endNow(pass.work, 500, working); // servers answer 500 when a handler throws
+          throw error;
+        };
+        let response: Response | Promise<Response>;
+        try {
+          response = handler(request, ...rest);
+        } catch (error) {
+          return fail(error);
+        }
+        return isPromise(response) ? response.then(finish, fail) : finish(response);
       }
     };
 }
 
-function refuseOnWeb(verdict: Refuse, args: readonly [request: Request, ...rest: readonly unknown[]]): Response | Promise<Response> {
+function refuseOnWeb(verdict: Refuse, args: readonly [Request, ...(readonly unknown[])]): Response | Promise<Response> {
   const standard = (): Response => refusalResponse(verdict, args[0]);
   return verdict.respond === null ? standard() : respondOnWeb(verdict, verdict.respond, args[0].method, args, standard);
 }
@@ -72,31 +118,12 @@ interface RequestContext {
   waitUntil?(work: Promise<void>): void;
 }
 
-async function settleAfter(
-  signal: AbortSignal | undefined,
-  verdict: Pass,
-  rest: readonly unknown[],
-  respond: () => Response | Promise<Response>,
-): Promise<Response> {
-  let status = 500; // Servers answer 500 when a handler throws.
-  try {
-    const response = applyToResponse(await respond(), verdict);
-    status = response.status;
-    return response;
-  } finally {
-    // Not awaited, because a slow store must not delay the response. Without `waitUntil`, a Worker would end with its
-    // response.
-    const settled = verdict.settle?.({ status, aborted: signal?.aborted === true });
-    if (settled !== undefined) keepAlive(rest, settled);
-  }
-}
-
 // Only the last argument is read. A binding of a Worker may be a stub, and every property of a stub calls another
 // Worker.
-function keepAlive(rest: readonly unknown[], settled: Promise<void>): void {
+function keepRunning(rest: readonly unknown[], settled: Promise<void>): void {
   try {
     (rest.at(-1) as RequestContext | null | undefined)?.waitUntil?.(settled);
   } catch {
-    // The refund still runs until the platform stops it. The response is sent as usual.
+    // The settlement still runs until the platform stops it. The response is sent as usual.
   }
 }

@@ -1,17 +1,15 @@
 import { ownMembers } from "../core/check.js";
 import { throwIfAborted } from "./fetch/abort.js";
 import type { RateLimitedError } from "./fetch/error.js";
-import type { Timing } from "./fetch/options.js";
-import { sleep } from "./fetch/sleep.js";
+import type { ClientTime, Timing } from "./fetch/options.js";
+import { timing } from "./fetch/settings/time.js";
 
 /** The options of `countdown`. */
 export interface CountdownOptions {
   /** Ends the countdown, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | null | undefined;
-  /** The wall clock, in milliseconds since 1970. Default: `Date.now`. */
-  readonly wallClock?: (() => number) | undefined;
-  /** Resolves after `ms`. Default: timers. */
-  readonly sleep?: Timing["sleep"] | undefined;
+  /** Time for tests, as the option of `createFetch`. Default: the platform's. */
+  readonly time?: ClientTime | undefined;
 }
 
 /**
@@ -29,14 +27,15 @@ export async function countdown(
   onSecond: (seconds: number) => void,
   options: CountdownOptions = {},
 ): Promise<void> {
-  const { signal, wallClock = Date.now, sleep: rest = sleep } = ownMembers(options);
+  const { signal, time: given } = ownMembers(options);
+  const time = timing()("time", given) as Timing;
   const end = error.retryAt?.getTime() ?? 0;
   for (let shown = NaN; shown !== 0; ) {
     throwIfAborted(signal);
-    const left = Math.max(0, end - wallClock());
+    const left = Math.max(0, end - time.wallNow());
     // The latest instant that a Date can hold stands for Infinity.
     const seconds = end < 8.64e15 ? Math.ceil(left / 1_000) : Infinity;
     if (!(seconds >= shown)) onSecond((shown = seconds));
-    if (shown > 0) await rest(left % 1_000 || 1_000, signal);
+    if (shown > 0) await time.sleep(left % 1_000 || 1_000, signal);
   }
 }

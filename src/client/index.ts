@@ -1,5 +1,6 @@
 /**
- * The client's side of a 429: a `fetch` that obeys it, a countdown for the screen, and parsers of the header fields.
+ * The client's side of a 429: a `fetch` that obeys it, a countdown for the screen, parsers of the header fields, and
+ * the services whose refusals or limits differ from the standards. A bundler keeps only what you import.
  * @module sluice/client
  */
 export { countdown, type CountdownOptions } from "./countdown.js";
@@ -10,7 +11,7 @@ export {
   type ClientFetch,
   type ClientInit,
   type ClientOptions,
-  type RefusalHook,
+  type ClientTime,
   type Timing,
   type Traffic,
   type TrafficCall,
@@ -21,5 +22,11 @@ export {
 export { type RateLimitReason } from "./fetch/retry.js";
 export { type LimitsParser, type RateLimit } from "./reading/rate-limit.js";
 export { parseRateLimit } from "./reading/rate-limit-fields.js";
+export { type RefusalHook, type Vendor } from "./reading/vendor.js";
 export { parseWait, type Wait } from "./reading/wait.js";
+export { aws } from "./vendors/aws.js";
+export { gemini } from "./vendors/gemini.js";
+export { github } from "./vendors/github.js";
+export { openai } from "./vendors/openai.js";
+export { parseVendorLimits } from "./vendors/vendor-limits.js";
 export { parseRetryAfter, type HeaderSource } from "../http/retry-after/retry-after.js";

@@ -38,6 +38,11 @@ export function ownMembers<T>(value: T): T {
   return { __proto__: null, ...value } as T;
 }
 
+/** Whether `value` is an object literal of any realm, or has no prototype. */
+export function isPlain(value: object): boolean {
+  return Object.hasOwn((Object.getPrototypeOf(value) ?? Object.prototype) as object, "isPrototypeOf");
+}
+
 /** Throws a TypeError for the first member of `options` whose name is not in `names`. */
 export function checkNames(options: object, names: readonly string[], explain?: Explain): void {
   for (const name of Object.keys(options)) {

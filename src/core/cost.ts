@@ -1,27 +1,29 @@
-import { wholeNumber } from "./check.js";
+import { expected, isPlain, wholeNumber } from "./check.js";
 import { costAt, simplest, type Costs } from "./limit.js";
 import type { Policy } from "./policy.js";
 
-/** The cost of a call: whole tokens for every limit, or for each limit by its name, such as `{ tokens: 2_000 }`. */
+/** Whole tokens for every limit, or a plain object with the names of limits, such as `{ tokens: 2_000 }`. */
 export type Cost = number | Readonly<Record<string, number>>;
 
 /**
- * Checks the cost of a request. A limit that it does not name costs its own `cost`, 1 by default; so does every limit
- * when `cost` is undefined. Throws a TypeError or RangeError for a number that is not whole, and for an unknown limit
- * name.
+ * Checks the cost of a request. A limit that it does not name costs its own `cost`. Throws a TypeError or RangeError
+ * for a number that is not whole, an unknown limit name and an object that is not plain.
  */
 export function parseCost(policy: Policy, cost: Cost | undefined, name = "cost"): Costs {
   if (cost === undefined) return policy.ownCosts;
-  return isByName(cost) ? byName(policy, cost, name, policy.ownCosts) : wholeNumber(name, cost);
+  return isByName(cost, name) ? byName(policy, cost, name, policy.ownCosts) : wholeNumber(name, cost);
 }
 
 /** Checks tokens like {@link parseCost}. A limit that is not named gets those of `others`, by default 0. */
 export function parseTokens(policy: Policy, tokens: Cost, name: string, others: Costs = 0): Costs {
-  return isByName(tokens) ? byName(policy, tokens, name, others) : wholeNumber(name, tokens);
+  return isByName(tokens, name) ? byName(policy, tokens, name, others) : wholeNumber(name, tokens);
 }
 
-function isByName(cost: Cost): cost is Readonly<Record<string, number>> {
-  return typeof cost === "object" && cost !== null && !Array.isArray(cost);
+// A Map, or an object that inherits its numbers, has no members of its own: it would count as the default cost.
+function isByName(cost: Cost, name: string): cost is Readonly<Record<string, number>> {
+  if (typeof cost !== "object" || cost === null || Array.isArray(cost)) return false;
+  if (!isPlain(cost)) throw new TypeError(`${expected(name, "a number or a plain object", cost)} of another kind. Pass a copy: { ...object }, or Object.fromEntries(map)`);
+  return true;
 }
 
 function byName(policy: Policy, given: Readonly<Record<string, number>>, name: string, others: Costs): Costs {

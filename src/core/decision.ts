@@ -54,6 +54,8 @@ export interface Refused extends DecisionFacts {
    * failed and the caller's bucket is unknown. Answer with 503 instead of 429.
    */
   readonly reason: "limited" | "cost_above_capacity" | "store_unavailable";
+  /** True while a block of the key lasts, at any cost. Absent otherwise. */
+  readonly blocked?: true;
 }
 
 /** The answer to `consume` and `peek`: {@link Allowed} or {@link Refused}. `allowed` and `reason` tell which. */
@@ -106,17 +108,13 @@ export function whileBlocked(decision: Decision, blockMs: number): Decision {
     const waits = [retryAfterMs, remaining > 0 ? 0 : nextTokenMs, resetMs].map((ms) => Math.max(ms, blockMs));
     return { ...reading, remaining: 0, retryAfterMs: waits[0] as number, nextTokenMs: waits[1] as number, resetMs: waits[2] as number };
   };
-  const refused = { ...blocked(decision), allowed: false, reason: isImpossible ? "cost_above_capacity" : "limited" } as const;
+  const refused = { ...blocked(decision), allowed: false, blocked: true, reason: isImpossible ? "cost_above_capacity" : "limited" } as const;
   if (decision.limits === null) return refused;
   const limits = decision.limits.map(blocked);
   return { ...refused, ...limits.reduce((a, b) => (bindsMore(b, a) ? b : a)), limits };
 }
 
-/**
- * The readings of a decision, one for each limit of its policy, also when there is only one.
- * @example
- * for (const { limit, remaining } of readings(bucket.consume())) console.log(limit, remaining);
- */
+/** The readings of a decision, one for each limit of its policy, also when there is only one. */
 export function readings(decision: Decision): readonly Reading[] {
   return decision.limits ?? [decision];
 }

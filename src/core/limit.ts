@@ -1,4 +1,4 @@
-import { expected, positiveInteger, wholeNumber } from "./check.js";
+import { expected, ownMembers, positiveInteger, wholeNumber } from "./check.js";
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {
@@ -86,8 +86,10 @@ export const LIMIT_OPTIONS = ["name", "capacity", "refill", "cost"] as const sat
  * times the reduced `everyMs` exceeds 2^53 - 1: beyond that, JavaScript, Lua and SQL no longer agree to the last unit.
  */
 export function makeLimit(options: LimitOptions, name: string): Limit {
-  const capacity = positiveInteger("capacity", options.capacity);
-  const { refill } = options;
+  // Modules call it when they are loaded. Code loaded before them may have polluted `Object.prototype` (CWE-1321).
+  const own = ownMembers(options);
+  const { refill } = own;
+  const capacity = positiveInteger("capacity", own.capacity);
   if (typeof refill !== "object" || refill === null) {
     throw new TypeError(expected("refill", "an object such as perSecond(5)", refill));
   }
@@ -103,11 +105,11 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     throw new RangeError(`${expected("capacity", `at most ${most} at this refill`, capacity)}. Lower it, or shorten \`refill.everyMs\`.`);
   }
   const fullMs = Math.ceil(size / unitsPerMs);
-  const cost = options.cost === undefined ? 1 : wholeNumber("cost", options.cost);
+  const cost = own.cost === undefined ? 1 : wholeNumber("cost", own.cost);
   if (cost > capacity) throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
   const written = { name, capacity, refill: Object.freeze({ tokens, everyMs }) };
   const computed = { unitsPerMs, unitsPerToken, size, fullMs };
-  return options.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed);
+  return own.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed);
 }
 
 /** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */

@@ -91,8 +91,9 @@ export function adjustRecords(records: Records, policy: Policy, changes: Costs, 
   return done;
 }
 
-/** Blocks the key for `forMs`, or for the rest of an earlier block if that is longer. */
+/** Blocks the key for `forMs`, or for the rest of an earlier block if that is longer. 0 ends a block. */
 export function blockRecords(records: Records, forMs: number, now: number): void {
+  if (forMs === 0) return void records.delete(BLOCK);
   const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
   extendBlock(block, forMs, now);
   records.set(BLOCK, block);

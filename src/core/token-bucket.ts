@@ -50,7 +50,7 @@ export class TokenBucket {
   }
 
   /** Gives `tokens`, a whole number of at least 1, back, up to full. Throws a TypeError or RangeError otherwise. */
-  refund(tokens: number): void {
+  credit(tokens: number): void {
     adjust(this.#buckets, this.#policy, -positiveInteger("tokens", tokens), readClock(this.#clock));
   }
 

@@ -33,10 +33,10 @@ const GUIDES: Readonly<Record<string, string>> = {
 const NONE_TEXT = "there is no such option";
 const POLICY_TEXT = "`policy: { capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 every 15 minutes";
 const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";
-const ANSWER_TEXT = '`body: (problem) => ({ ...problem, message: "Slow down" })` for another object, `body: () => ["text/plain", "Slow down"]` for text, `respond` for any other answer';
+const ANSWER_TEXT = '`respond: ({ problem }) => ({ ...problem, message: "Slow down" })` for another object, or `respond` with the arguments of a handler for any other answer';
 const FALLBACK_TEXT = '`onStoreError: "local"`, the default, `"allow"` or `"unavailable"`';
 const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";
-const WAIT_TEXT = "`limiter, wait: createWaiter(limiter, { maxWaitMs: 2_000 })` holds a request until its tokens are there; the refill sets the pace";
+const WAIT_TEXT = "`limiter: createWaiter(limiter, { maxWaitMs: 2_000 })` holds a request until its tokens are there; the refill sets the pace";
 
 const FOREIGN: readonly Replacement[] = [
   { of: [EXPRESS, HONO], names: "windowMs", here: POLICY_TEXT },
@@ -56,19 +56,19 @@ const FOREIGN: readonly Replacement[] = [
   { of: [HONO], names: "binding", here: `${NONE_TEXT}; a \`store\` of your own can use a binding, see sluice/store` },
   { of: [FASTIFY], names: "cache", here: "`store: new MemoryStore({ maxKeys: 100_000 })`" },
   { of: [FLEXIBLE], names: "storeType dbName tableName tableCreated clearExpiredByTimeout schema schemaName", here: "options of a store, such as `new PostgresStore(pool, { table })`" },
-  { of: [FLEXIBLE], names: "indexKeyPrefix disableIndexesCreation attrs dynamoTableOpts ttlSet", here: "`casStore`, from sluice/cas, for a database without a store here" },
+  { of: [FLEXIBLE], names: "indexKeyPrefix disableIndexesCreation attrs dynamoTableOpts ttlSet", here: "`casStore`, from sluice/store, for a database without a store here" },
   { of: [FLEXIBLE], names: "useRedisPackage useRedis3AndLowerPackage", here: "`new RedisStore(client)`, which detects its client" },
   { of: [FLEXIBLE], names: "customIncrTtlLuaScript customFunction customFunctionLibName", here: `${NONE_TEXT}; the script is the arithmetic` },
   { of: [FLEXIBLE], names: "insuranceLimiter rejectIfRedisNotReady rejectIfValkeyNotReady", here: FALLBACK_TEXT },
   { of: [EXPRESS], names: "passOnStoreError", here: FALLBACK_TEXT },
   { of: [FASTIFY], names: "skipOnError", here: FALLBACK_TEXT },
-  { of: [FLEXIBLE], names: "timeoutMs", here: "`storeTimeoutMs`, 100 by default" },
+  { of: [FLEXIBLE], names: "timeoutMs", here: "`timeoutMs` of the store, 100 by default" },
   { of: [FLEXIBLE], names: "inMemoryBlockOnConsumed inMemoryBlockDuration", here: "`denyCacheMs` of RedisStore and PostgresStore, on by default" },
   { of: [FLEXIBLE, NEST], names: "blockDuration", here: BLOCK_TEXT },
   { of: [FLEXIBLE], names: "blockOnConsumed", here: BLOCK_TEXT },
   { of: [FASTIFY], names: "ban onBanReach", here: BLOCK_TEXT },
   { of: [FASTIFY], names: "continueExceeding exponentialBackoff", here: `${NONE_TEXT}: a refusal never lengthens a wait. For a fine, ${BLOCK_TEXT}` },
-  { of: [FLEXIBLE], names: "execEvenly execEvenlyMinDelayMs", here: "`createWaiter(limiter).wait(key)`, which waits for tokens" },
+  { of: [FLEXIBLE], names: "execEvenly execEvenlyMinDelayMs", here: "`createWaiter(limiter).consume(key)`, which waits for tokens" },
   { of: [FLEXIBLE], names: "maxQueueSize", here: "`maxWaitersPerKey` of `createWaiter`" },
   { of: [FLEXIBLE], names: "whiteList isWhiteListed", here: "`skip: (request) => boolean`", gate: true },
   { of: [FLEXIBLE], names: "blackList isBlackListed runActionAnyway", here: "an answer of your own before the limit, or `limiter.block(key, ms)`" },
@@ -90,9 +90,9 @@ const FOREIGN: readonly Replacement[] = [
   { of: [EXPRESS, HONO], names: "message statusCode handler", here: ANSWER_TEXT, gate: true },
   { of: [FASTIFY], names: "errorResponseBuilder", here: ANSWER_TEXT, gate: true },
   { of: [NEST], names: "errorMessage", here: ANSWER_TEXT, gate: true },
-  { of: [EXPRESS, HONO], names: "skipFailedRequests", here: "`refundWhen: ({ status, aborted }) => aborted || status >= 400`", gate: true },
-  { of: [EXPRESS, HONO], names: "skipSuccessfulRequests", here: "`refundWhen: ({ status, aborted }) => status < 400 && !aborted`", gate: true },
-  { of: [EXPRESS, HONO], names: "requestWasSuccessful", here: "the test goes into `refundWhen`", gate: true },
+  { of: [EXPRESS, HONO], names: "skipFailedRequests", here: "`actualCost: ({ status }) => (status >= 400 ? 0 : undefined)`", gate: true },
+  { of: [EXPRESS, HONO], names: "skipSuccessfulRequests", here: "`actualCost: ({ status }) => (status < 400 ? 0 : undefined)`", gate: true },
+  { of: [EXPRESS, HONO], names: "requestWasSuccessful", here: "the test goes into `actualCost`", gate: true },
   { of: [FASTIFY], names: "allowList", here: "`skip: (request) => boolean`", gate: true },
   { of: [NEST], names: "skipIf ignoreUserAgents", here: "`skip: (request) => boolean`", gate: true },
   { of: [FASTIFY], names: "onExceeding onExceeded", here: "`onDecision: (decision, request) => void`, and look at `decision.allowed`", gate: true },
@@ -105,6 +105,8 @@ const FOREIGN: readonly Replacement[] = [
  */
 export function replacementOf(name: string, known: readonly string[]): string | undefined {
   if (["capacity", "refill", "limits", "name"].includes(name)) return ". It belongs in `policy: { … }`";
+  if (name === "clock") return ". It belongs to the store, as in `new MemoryStore({ clock })`";
+  if (["breaker", "sharedBy"].includes(name)) return `. It is an option of the store, such as \`new RedisStore(client, { ${name} })\``;
   const foreign = FOREIGN.find(({ names }) => names.split(" ").includes(name));
   if (foreign === undefined) return nearest(name, known);
   const { of, here, gate = false } = foreign;

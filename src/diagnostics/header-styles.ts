@@ -8,4 +8,4 @@ export function cureForStyle(style: unknown): string {
   return `. Write: import { ${value} } from "sluice/http"; headers: [${value}]`;
 }
 
-const IMPORTED: Readonly<Record<string, string>> = { "draft-6": "draft6", "draft-7": "draft7", "draft-pr-166": "draftPr166", "x-ratelimit": "xRateLimit" };
+const IMPORTED: Readonly<Record<string, string>> = { "draft-6": "draft6", "draft-7": "draft7", "x-ratelimit": "xRateLimit" };

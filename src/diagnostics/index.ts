@@ -1,14 +1,16 @@
 /**
  * Checks for misuse at setup. They are imported as `#diagnostics`. Under the condition "production" that name means
- * `none.ts`, so the checks cost no bytes and no time. Warnings of outages, of headers sent too early and of proxy
- * addresses are elsewhere and always present.
+ * `none.ts`, so the checks cost no bytes and no time. Warnings of outages and of headers sent too early are elsewhere
+ * and always present.
  */
 export { checkDecision as checkAnswer } from "../port/store.js";
+export { checkGuardSetup, checkNoTimeout } from "./stores/guard-options.js";
 export { checkLimiter } from "./limiters.js";
 export { checkLimiterSetup } from "./limiter-options.js";
 export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
 export { checkPolicyName } from "./policy-names.js";
 export { checkGateSetup } from "./gate-options.js";
 export { cureForStyle } from "./header-styles.js";
+export { createAddressCheck } from "./addresses.js";
 export { createIdentityCheck } from "./identity.js";
 export { createRequestCheck, type RequestCheck } from "./requests.js";

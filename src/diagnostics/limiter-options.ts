@@ -3,18 +3,15 @@ import { checkPolicyOptions } from "./policies.js";
 import { replacementOf } from "./foreign-options.js";
 
 /**
- * Throws a TypeError for limiter options that are not an object, and for an unknown name. Also throws for a wrong
- * `shadow` or `observe`, and for options that contradict each other.
+ * Throws a TypeError for limiter options that are not an object, for an unknown name, and for a wrong `shadow` or
+ * `observe`.
  */
 export function checkLimiterSetup(given: unknown, names: readonly string[]): void {
-  const { policy, shadow, observe, breaker, localShare, processes } = checkOptions(given, names, "an object with a `policy`", replacementOf) as Readonly<Record<string, unknown>>;
+  const own = checkOptions(given, names, "an object with a `policy`", replacementOf) as Readonly<Record<string, unknown>>;
+  const { policy, shadow, observe } = own;
   checkPolicyOptions(policy);
-  if (shadow !== undefined && typeof shadow !== "boolean") throw new TypeError(expected("shadow", "true or false", shadow));
+  if (!["undefined", "boolean", "function"].includes(typeof shadow)) throw new TypeError(expected("shadow", "true, false or a function of the key", shadow));
   if (observe !== undefined && typeof (Object(observe) as { readonly listens?: unknown }).listens !== "function") {
     throw new TypeError(expected("observe", "made by createObserver(listener)", observe));
   }
-  if (breaker !== undefined && breaker !== false) {
-    checkOptions(breaker, ["failures", "probeEveryMs"], "false, or an object with `failures` or `probeEveryMs`", undefined, "breaker");
-  }
-  if (localShare !== undefined && processes !== undefined) throw new TypeError("Expected `localShare` or `processes`, got both");
 }

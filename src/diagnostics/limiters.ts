@@ -3,6 +3,7 @@ import type { Policy } from "../core/policy.js";
 import type { Store } from "../port/store.js";
 import { builtin, withProcess } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
+import { checkClaim } from "./claims.js";
 import { checkPolicyName } from "./policy-names.js";
 
 // An application that makes 100 limiters of one policy within a minute makes one for each request.
@@ -12,10 +13,11 @@ const MINUTE_MS = 60_000;
 const MOST_POLICIES = 1_000;
 
 /**
- * Warns about three mistakes: a limiter for each request, a store with 1,000 policy names, and a cluster worker that
- * counts in local memory.
+ * Throws for a policy that disagrees with another limiter on the store. Warns about three mistakes: a limiter for each
+ * request, a store with 1,000 policy names, and a cluster worker that counts in local memory.
  */
 export function checkLimiter(policy: Policy, store: Store): void {
+  checkClaim(store, policy);
   // Tests make hundreds of limiters, with clocks of their own.
   if (store.clock !== "server" && store.clock !== monotonicClock) return;
   if (isOneOfMany(policy)) {

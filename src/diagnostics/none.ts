@@ -9,6 +9,8 @@ export const checkAnswer: typeof diagnostics.checkAnswer = (answer, method) => {
   if (typeof (Object(answer) as { allowed?: unknown }).allowed === "boolean") return answer as ReturnType<typeof diagnostics.checkAnswer>;
   throw new TypeError(`Expected \`store.${method}()\` to return a decision`);
 };
+export function checkGuardSetup(): void {}
+export function checkNoTimeout(): void {}
 export function checkLimiter(): void {}
 export function checkLimiterSetup(): void {}
 export function checkStore(): void {}
@@ -18,4 +20,5 @@ export function checkPolicyName(): void {}
 export function checkGateSetup(): void {}
 export const cureForStyle: typeof diagnostics.cureForStyle = () => "";
 export const createRequestCheck: typeof diagnostics.createRequestCheck = () => () => undefined;
+export const createAddressCheck: typeof diagnostics.createAddressCheck = () => () => undefined;
 export const createIdentityCheck: typeof diagnostics.createIdentityCheck = () => () => undefined;

@@ -1,7 +1,9 @@
+import { checkAnswer } from "#diagnostics";
 import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import type { GuardSetup } from "../port/store.js";
+import type { OnStoreError } from "../port/guard-options.js";
+import type { AsyncStore, Store } from "../port/store.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
@@ -9,7 +11,7 @@ import type { Fallback } from "./fallback.js";
 import type { ServerClock } from "./server-clock.js";
 import type { StoreWarnings } from "./store-warnings.js";
 
-/** The objects that the calls of one guard share. */
+/** The objects that the calls of one limiter share. All but `store` and `onStoreError` belong to the guard. */
 export interface CallSetup {
   readonly timeoutMs: number;
   readonly breaker: CircuitBreaker;
@@ -17,13 +19,17 @@ export interface CallSetup {
   readonly fallback: Fallback;
   readonly serverClock: ServerClock;
   readonly warnings: StoreWarnings;
-  /** Sends a `consume` to the store. */
-  readonly send: StartConsume;
-  readonly check: GuardSetup["check"];
+  /**
+   * Returns the error with which the store's connection failed; undefined while it is connected, or when it is unknown.
+   */
+  readonly causeOf: () => unknown;
+  readonly start: StartConsume;
+  readonly store: Store;
+  readonly onStoreError: OnStoreError;
 }
 
-/** Sends a `consume` and tells `call` the outcome. */
-export type StartConsume = (policy: Policy, key: string, costs: Costs, call: PendingConsume) => void;
+/** Sends a `consume` of `store` and tells `call` the outcome. */
+export type StartConsume = (store: AsyncStore, policy: Policy, key: string, costs: Costs, call: PendingConsume) => void;
 
 /** Receives the outcome of a `consume`. Each method is called at most once, and none throws. */
 export interface PendingConsume {
@@ -87,7 +93,10 @@ abstract class Call<T> implements Deadline, BreakerCall {
   }
 
   expire(): void {
-    this.#fail(new StoreUnavailableError("ERR_STORE_TIMEOUT", `The store did not answer within ${this.setup.timeoutMs} ms`));
+    const { timeoutMs, causeOf } = this.setup;
+    const cause = causeOf();
+    const message = `The store did not answer within ${timeoutMs} ms`;
+    this.#fail(new StoreUnavailableError("ERR_STORE_TIMEOUT", message, cause === undefined ? undefined : { cause }));
   }
 
   /** Takes the answer of a promise. */
@@ -112,14 +121,16 @@ abstract class Call<T> implements Deadline, BreakerCall {
   }
 }
 
+type ResolveConsume = (decision: Decision | Promise<never>) => void;
+
 /** A `consume`, which becomes a decision even if the store fails. */
 export class ConsumeCall extends Call<Decision> {
   readonly #policy: Policy;
   readonly #key: string;
   readonly #costs: Costs;
-  readonly #resolve: (decision: Decision | Promise<never>) => void;
+  readonly #resolve: ResolveConsume;
 
-  constructor(setup: CallSetup, policy: Policy, key: string, costs: Costs, resolve: (decision: Decision | Promise<never>) => void) {
+  constructor(setup: CallSetup, policy: Policy, key: string, costs: Costs, resolve: ResolveConsume) {
     super(setup);
     this.#policy = policy;
     this.#key = key;
@@ -132,11 +143,12 @@ export class ConsumeCall extends Call<Decision> {
   }
 
   protected override send(): void {
-    this.setup.send(this.#policy, this.#key, this.#costs, this);
+    const { start, store } = this.setup;
+    start(store as AsyncStore, this.#policy, this.#key, this.#costs, this);
   }
 
   protected override check(answer: unknown): void {
-    this.setup.check(answer, "consume");
+    checkAnswer(answer, "consume");
   }
 
   protected override answered(decision: Decision): void {
@@ -145,8 +157,9 @@ export class ConsumeCall extends Call<Decision> {
   }
 
   protected override failed(error: unknown): void {
+    const { fallback, onStoreError } = this.setup;
     try {
-      this.#resolve(this.setup.fallback.decide(this.#policy, this.#key, this.#costs, error));
+      this.#resolve(fallback.decide(this.#policy, this.#key, this.#costs, error, onStoreError));
     } catch (misuse) {
       // Rejects: a promise that is resolved with a rejected one rejects with its reason.
       this.#resolve(Promise.reject(misuse as Error));
@@ -161,7 +174,10 @@ export class PlainCall<T> extends Call<T> {
   protected override readonly answered: (answer: T) => void;
   protected override readonly failed: (error: unknown) => void;
 
-  constructor(setup: CallSetup, buckets: readonly string[], make: () => T | Promise<T>, resolve: (answer: T) => void, reject: (error: unknown) => void) {
+  constructor(
+    setup: CallSetup, buckets: readonly string[], make: () => T | Promise<T>,
+    resolve: (answer: T) => void, reject: (error: unknown) => void,
+  ) {
     super(setup);
     this.#buckets = buckets;
     this.#make = make;

@@ -1,6 +1,5 @@
 import { monotonicClock } from "../core/clock.js";
-import type { FailureSettings } from "../port/failure-options.js";
-import type { GuardSetup } from "../port/store.js";
+import type { GuardSettings } from "../port/guard-options.js";
 import { StoreUnavailableError } from "./errors.js";
 
 /** A call to the store, as the circuit breaker sees it. */
@@ -16,10 +15,60 @@ interface OpenCircuit {
   /** The error of every call meanwhile. One error, since thousands of calls a second may fail with it. */
   readonly error: StoreUnavailableError;
   /** When the next call may ask. */
-  probeAt: number;
-  /** The circuit breaker's count of successes when the circuit opened, or at its last probe. */
-  successes: number;
+  readonly probeAt: number;
+  /** The count of successes when the circuit opened, or at its last probe. */
+  readonly successes: number;
 }
+
+/** What a circuit breaker knows. Plain data that never changes: {@link nextBreaker} makes the next one. */
+export interface BreakerState {
+  /** True while nothing fails. */
+  readonly isSteady: boolean;
+  /** Failures in a row. */
+  readonly inARow: number;
+  /** The buckets that all failures in the row have in common. */
+  readonly common: readonly string[];
+  /** Successes, counted only while something fails. */
+  readonly successes: number;
+  /** By the name of the bucket, or {@link ALL}. The oldest first. */
+  readonly circuits: ReadonlyMap<string, OpenCircuit>;
+  /** The buckets of the last probe that failed while the circuit of all calls was open. */
+  readonly lastProbed: readonly string[];
+  /** The error that made the store unavailable; null while it is available. */
+  readonly reported: { readonly error: unknown } | null;
+}
+
+/** What happened to a call about `buckets`. */
+export type BreakerEvent =
+  | { readonly type: "asked"; readonly buckets: readonly string[] }
+  | { readonly type: "succeeded"; readonly buckets: readonly string[] }
+  | { readonly type: "failed"; readonly buckets: readonly string[]; readonly isProbe: boolean; readonly error: unknown };
+
+/** What to do: fail the call at once, send it as a probe, or report a change of the store. */
+export type BreakerEffect =
+  | { readonly type: "refuse"; readonly error: StoreUnavailableError }
+  | { readonly type: "probe" }
+  | { readonly type: "report"; readonly state: "unavailable" | "available"; readonly error: unknown };
+
+/** The next state, and what to do. */
+export interface BreakerStep {
+  readonly state: BreakerState;
+  /** Null: send the call, or nothing. */
+  readonly effect: BreakerEffect | null;
+}
+
+/** The numbers of a circuit breaker. */
+export interface BreakerSettings {
+  readonly failures: number;
+  readonly probeEveryMs: number;
+  /** Every call is sent, and only the reports remain. */
+  readonly asksAlways: boolean;
+}
+
+/** Called once when the store becomes unavailable, and once when it is available again. */
+type OnChange = (state: "unavailable" | "available", error: unknown) => void;
+
+const ASK_ALWAYS: BreakerSettings = { failures: 5, probeEveryMs: 1_000, asksAlways: true };
 
 // The names of the circuit of all calls, and of the one that stands for it where the last probe was about the same
 // bucket. No bucket has them.
@@ -28,6 +77,11 @@ const AGAIN = " ";
 
 // Circuits that are open at once. Beyond these the oldest is forgotten.
 const MOST_CIRCUITS = 100;
+
+/** The state of a circuit breaker that has seen no failure. */
+export const STEADY: BreakerState = {
+  isSteady: true, inARow: 0, common: [], successes: 0, circuits: new Map(), lastProbed: [], reported: null,
+};
 
 /**
  * Counts failures in a row, and decides whether a call is sent to the store.
@@ -41,129 +95,144 @@ const MOST_CIRCUITS = 100;
  * fails and the store has answered no other call since the last probe, because only one bucket may be in use.
  *
  * With `false` every call is sent, and only the events remain.
+ *
+ * The rules are {@link nextBreaker}. This class keeps the state, reads the clock and carries out the effects.
  */
 export class CircuitBreaker {
-  readonly #failures: number;
-  readonly #probeEveryMs: number;
-  readonly #asksAlways: boolean;
-  readonly #onChange: NonNullable<GuardSetup["onChange"]>;
-  /** True while nothing fails: the one comparison that a success costs. */
-  #isSteady = true;
-  #inARow = 0;
-  /** The buckets that all failures in the row have in common. */
-  #common: readonly string[] = [];
-  /** Successes, counted only while something fails. */
-  #successes = 0;
-  /** By the name of the bucket, or `ALL`. The oldest first. */
-  readonly #circuits = new Map<string, OpenCircuit>();
-  /** The buckets of the last probe that failed while the circuit of all calls was open. */
-  #lastProbed: readonly string[] = [];
-  /** The error that made the store unavailable; null while it is available. */
-  #reported: { readonly error: unknown } | null = null;
+  readonly #settings: BreakerSettings;
+  readonly #onChange: OnChange;
+  #state = STEADY;
 
-  constructor(settings: FailureSettings["breaker"], onChange: NonNullable<GuardSetup["onChange"]>) {
-    this.#asksAlways = settings === false;
-    const { failures, probeEveryMs } = settings === false ? { failures: 5, probeEveryMs: 1_000 } : settings;
-    this.#failures = failures;
-    this.#probeEveryMs = probeEveryMs;
+  constructor(settings: GuardSettings["breaker"], onChange: OnChange) {
+    this.#settings = settings === false ? ASK_ALWAYS : { ...settings, asksAlways: false };
     this.#onChange = onChange;
   }
 
   /** The error to fail with at once; null when the store is asked. */
   refusal(call: BreakerCall): StoreUnavailableError | null {
-    return this.#isSteady || this.#circuits.size === 0 ? null : this.#refusalOf(call);
+    // One comparison while nothing fails.
+    if (this.#state.isSteady || this.#state.circuits.size === 0) return null;
+    const effect = this.#run({ type: "asked", buckets: call.bucketIds() });
+    if (effect?.type === "refuse") return effect.error;
+    call.isProbe = effect !== null;
+    return null;
   }
 
   /** Counts on when the store answers in time after a failure. */
   get successes(): number {
-    return this.#successes;
+    return this.#state.successes;
   }
 
   /** The store answered in time. */
   succeeded(call: BreakerCall): void {
-    if (!this.#isSteady) this.#recover(call.bucketIds());
+    // One comparison while nothing fails.
+    if (!this.#state.isSteady) this.#run({ type: "succeeded", buckets: call.bucketIds() });
   }
 
   /** The store failed with `error`, or did not answer in time. */
   failed(error: unknown, call: BreakerCall): void {
     const { code } = Object(error) as { readonly code?: unknown };
     if (ABOUT_ONE_RECORD.includes(code)) return this.succeeded(call);
-    if (code === ASKED_IN_VAIN) return;
-    this.#isSteady = false;
-    const names = call.bucketIds();
-    const open = this.#circuitsOf(names);
-    if (open.length === 0) return this.#count(error, names);
-    // A call that was under way when its circuit opened says nothing new.
-    if (!call.isProbe) return;
-    if (open.some(({ successes }) => successes === this.#successes)) this.#report(error);
-    for (const circuit of open) circuit.successes = this.#successes;
-    const all = this.#circuits.get(ALL);
-    if (all === undefined || !open.includes(all)) return;
-    // One bucket that still fails must not take every probe: the next probe is open to the others, too.
-    this.#lastProbed = names;
-    this.#circuits.set(AGAIN, { ...all });
+    if (code !== ASKED_IN_VAIN) this.#run({ type: "failed", buckets: call.bucketIds(), isProbe: call.isProbe, error });
   }
 
-  #refusalOf(call: BreakerCall): StoreUnavailableError | null {
-    const names = call.bucketIds();
-    const open = this.#circuitsOf(names);
-    const now = monotonicClock();
-    const early = open.find(({ probeAt }) => now < probeAt);
-    if (early !== undefined) return this.#asksAlways ? null : early.error;
-    for (const circuit of open) circuit.probeAt = now + this.#probeEveryMs;
-    call.isProbe = open.length > 0;
-    return null;
+  #run(event: BreakerEvent): BreakerEffect | null {
+    const { state, effect } = nextBreaker(this.#settings, this.#state, event, monotonicClock());
+    this.#state = state;
+    if (effect?.type === "report") this.#onChange(effect.state, effect.error);
+    return effect;
   }
+}
 
-  #circuitsOf(names: readonly string[]): OpenCircuit[] {
-    const all = names.some((name) => this.#lastProbed.includes(name)) ? AGAIN : ALL;
-    return [all, ...names].flatMap((name) => this.#circuits.get(name) ?? []);
-  }
+/** Returns the state after `event` at `now`, and what to do. Changes nothing, and reads no clock. */
+export function nextBreaker(settings: BreakerSettings, state: BreakerState, event: BreakerEvent, now: number): BreakerStep {
+  if (event.type === "asked") return afterAsking(settings, state, event.buckets, now);
+  if (event.type === "succeeded") return afterSuccess(settings, state, event.buckets, now);
+  const open = namesOfOpen(state, event.buckets);
+  const failing = { ...state, isSteady: false };
+  if (open.length === 0) return afterFailure(settings, failing, event.error, event.buckets, now);
+  // A call that was under way when its circuit opened says nothing new.
+  return event.isProbe ? afterProbe(failing, open, event.error, event.buckets) : { state: failing, effect: null };
+}
 
-  #count(error: unknown, names: readonly string[]): void {
-    this.#common = this.#inARow === 0 ? names : this.#common.filter((name) => names.includes(name));
-    this.#inARow += 1;
-    if (this.#inARow < this.#failures) return;
-    const isOneOfSeveral = [...this.#circuits.values()].some(({ successes }) => successes === this.#successes);
-    if (this.#common.length === 0 || isOneOfSeveral) {
-      this.#open(ALL, "", error);
-      this.#report(error);
-    } else for (const name of this.#common) this.#open(name, " for one bucket", error);
-    // Further failures of these buckets are not those of others.
-    this.#inARow = 0;
-  }
+type Buckets = readonly string[];
 
-  #open(name: string, scope: string, cause: unknown): void {
-    const message = `The store failed ${this.#failures} times in a row${scope} and is not asked for now: see \`cause\``;
-    const error = new StoreUnavailableError("ERR_STORE_OPEN", message, { cause });
-    this.#circuits.set(name, { error, probeAt: monotonicClock() + this.#probeEveryMs, successes: this.#successes });
-    if (this.#circuits.size > MOST_CIRCUITS) this.#circuits.delete(this.#circuits.keys().next().value as string);
-  }
+function afterAsking(settings: BreakerSettings, state: BreakerState, buckets: Buckets, now: number): BreakerStep {
+  const { asksAlways, probeEveryMs } = settings;
+  const open = namesOfOpen(state, buckets);
+  const early = open.map((name) => circuitOf(state, name)).find(({ probeAt }) => now < probeAt);
+  if (early !== undefined) return { state, effect: asksAlways ? null : { type: "refuse", error: early.error } };
+  if (open.length === 0) return { state, effect: null };
+  return { state: { ...state, circuits: changeAll(state, open, { probeAt: now + probeEveryMs }) }, effect: { type: "probe" } };
+}
 
-  #recover(names: readonly string[]): void {
-    this.#inARow = 0;
-    this.#lastProbed = [];
-    this.#successes += 1;
-    for (const name of [ALL, AGAIN, ...names]) this.#circuits.delete(name);
-    if (this.#circuits.size > 0) this.#forgetUnused();
-    this.#isSteady = this.#circuits.size === 0;
-    if (this.#reported === null) return;
-    const { error } = this.#reported;
-    this.#reported = null;
-    this.#onChange("available", error);
+function afterSuccess({ probeEveryMs }: BreakerSettings, state: BreakerState, buckets: Buckets, now: number): BreakerStep {
+  const { circuits: before, successes, reported } = state;
+  const answered = [ALL, AGAIN, ...buckets];
+  let circuits = before;
+  for (const [name, { probeAt }] of before) {
+    // A bucket whose callers are gone must not cost every success a search.
+    if (answered.includes(name) || now >= probeAt + probeEveryMs) circuits = withoutCircuit(circuits, name);
   }
+  return {
+    state: { ...STEADY, isSteady: circuits.size === 0, successes: successes + 1, circuits },
+    effect: reported && { type: "report", state: "available", error: reported.error },
+  };
+}
 
-  // A bucket whose callers are gone must not cost every success a search.
-  #forgetUnused(): void {
-    const now = monotonicClock();
-    for (const [name, { probeAt }] of this.#circuits) if (now >= probeAt + this.#probeEveryMs) this.#circuits.delete(name);
-  }
+function afterFailure(
+  { failures, probeEveryMs }: BreakerSettings, state: BreakerState, cause: unknown, buckets: Buckets, now: number,
+): BreakerStep {
+  const common = state.inARow === 0 ? buckets : state.common.filter((name) => buckets.includes(name));
+  const inARow = state.inARow + 1;
+  if (inARow < failures) return { state: { ...state, common, inARow }, effect: null };
+  const isOneOfSeveral = [...state.circuits.values()].some(({ successes }) => successes === state.successes);
+  const isAll = common.length === 0 || isOneOfSeveral;
+  const scope = isAll ? "" : " for one bucket";
+  const message = `The store failed ${failures} times in a row${scope} and is not asked for now: see \`cause\``;
+  const error = new StoreUnavailableError("ERR_STORE_OPEN", message, { cause });
+  const circuit = { error, probeAt: now + probeEveryMs, successes: state.successes };
+  const circuits = new Map(state.circuits);
+  for (const name of isAll ? [ALL] : common) circuits.set(name, circuit);
+  while (circuits.size > MOST_CIRCUITS) circuits.delete(circuits.keys().next().value as string);
+  // Further failures of these buckets are not those of others.
+  const next = { ...state, common, inARow: 0, circuits };
+  return isAll ? withReport(next, cause) : { state: next, effect: null };
+}
 
-  #report(error: unknown): void {
-    if (this.#reported !== null) return;
-    this.#reported = { error };
-    this.#onChange("unavailable", error);
-  }
+function afterProbe(state: BreakerState, open: readonly string[], error: unknown, buckets: Buckets): BreakerStep {
+  const isSilent = open.some((name) => circuitOf(state, name).successes === state.successes);
+  const circuits = changeAll(state, open, { successes: state.successes });
+  const all = circuits.get(ALL);
+  // One bucket that still fails must not take every probe: the next probe is open to the others, too.
+  const isOfAll = all !== undefined && open.includes(ALL);
+  const next = isOfAll ? { ...state, circuits: circuits.set(AGAIN, all), lastProbed: buckets } : { ...state, circuits };
+  return isSilent ? withReport(next, error) : { state: next, effect: null };
+}
+
+function withReport(state: BreakerState, error: unknown): BreakerStep {
+  if (state.reported !== null) return { state, effect: null };
+  return { state: { ...state, reported: { error } }, effect: { type: "report", state: "unavailable", error } };
+}
+
+/** The names of the open circuits that stop a call about `buckets`. */
+function namesOfOpen({ circuits, lastProbed }: BreakerState, buckets: readonly string[]): string[] {
+  const all = buckets.some((name) => lastProbed.includes(name)) ? AGAIN : ALL;
+  return [all, ...buckets].filter((name) => circuits.has(name));
+}
+
+function circuitOf({ circuits }: BreakerState, name: string): OpenCircuit {
+  return circuits.get(name) as OpenCircuit;
+}
+
+function withoutCircuit(circuits: BreakerState["circuits"], name: string): BreakerState["circuits"] {
+  return new Map([...circuits].filter(([each]) => each !== name));
+}
+
+function changeAll(state: BreakerState, names: readonly string[], change: Partial<OpenCircuit>): Map<string, OpenCircuit> {
+  const changed = new Map(state.circuits);
+  for (const name of names) changed.set(name, { ...circuitOf(state, name), ...change });
+  return changed;
 }
 
 // The store works: it found another program's value under this key, or too many writers at it.

@@ -3,35 +3,38 @@ import { costAt, type Costs, type Limit } from "../core/limit.js";
 import { readClock, type Clock } from "../core/clock.js";
 import type { Decision, DecisionFacts } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
-import { processWide } from "../platform.js";
 import { costsOf, refundable } from "../core/refundable.js";
-import type { GuardSetup, LocalCharge, Store, SyncStore } from "../port/store.js";
+import type { OnStoreError } from "../port/guard-options.js";
+import type { GuardSetup, LocalCharge, SyncStore } from "../port/store.js";
 import { shareOf } from "./local-share.js";
 
 // Long enough that callers do not make an outage worse, short enough that they return soon after it.
 const RETRY_AFTER_MS = 1_000;
 
-/** Decides in the place of a store that failed. */
+/** Decides in the place of a store that failed. All limiters over the store share the local buckets. */
 export class Fallback {
-  readonly #store: Store;
-  readonly #setup: GuardSetup;
+  readonly #sharedBy: number;
+  readonly #clock: Clock;
+  readonly #makeLocal: GuardSetup["makeLocal"];
+  #local: SyncStore | null = null;
   readonly #shares = new WeakMap<Policy, Policy>();
   /** The buckets that local decisions took their tokens from. */
-  readonly #charges = processWide("charges", () => new WeakMap<Decision, LocalCharge>());
+  readonly #charges = new WeakMap<Decision, LocalCharge>();
 
-  constructor(store: Store, setup: GuardSetup) {
-    this.#store = store;
-    this.#setup = setup;
+  /** `clock` is the clock of local decisions. `makeLocal` runs at the first of them. */
+  constructor(sharedBy: number, clock: Clock, makeLocal: GuardSetup["makeLocal"]) {
+    this.#sharedBy = sharedBy;
+    this.#clock = clock;
+    this.#makeLocal = makeLocal;
   }
 
-  /** The decision for a call that the store failed with `error`. */
-  decide(policy: Policy, key: string, costs: Costs, error: unknown): Decision {
-    const { onStoreError } = this.#setup.failure;
+  /** The decision of a limiter with `onStoreError` for a call that the store failed with `error`. */
+  decide(policy: Policy, key: string, costs: Costs, error: unknown, onStoreError: OnStoreError): Decision {
     // These need no store: no wait makes room for such a cost, and a cost of 0 takes nothing.
     if (neverFits(policy, costs)) return this.#without(policy, costs, "cost_above_capacity", Infinity, error);
     if (costs === 0 || onStoreError === "allow") return this.#without(policy, costs, null, 0, error);
     if (onStoreError === "unavailable") return this.#without(policy, costs, "store_unavailable", RETRY_AFTER_MS, error);
-    const local = localOf(this.#store, this.#setup);
+    const local = (this.#local ??= this.#makeLocal(this.#clock));
     const share = this.#shareOf(policy, costs);
     const decision = local.consume(share, key, costs);
     // The local store's own reason would be answered with 429.
@@ -49,7 +52,7 @@ export class Fallback {
   refund(decision: Decision, key: string): void {
     const charge = this.chargeOf(decision);
     if (charge === null) return;
-    const ageMs = readClock(this.#setup.clock) - decision.at;
+    const ageMs = readClock(this.#clock) - decision.at;
     const tokens = refundable(decision, charge.policy, costsOf(decision, charge.policy), ageMs);
     charge.store.adjust?.(charge.policy, key, mapCosts(charge.policy, tokens, (each) => 0 - each));
   }
@@ -60,7 +63,7 @@ export class Fallback {
     const cost = costAt(costs, binding);
     const facts: DecisionFacts = {
       policy: policy.name, limit, cost, capacity, remaining: 0, retryAfterMs, nextTokenMs: 0, resetMs: 0,
-      limits: null, at: readClock(this.#setup.clock), degraded: true, error,
+      limits: null, at: readClock(this.#clock), degraded: true, error,
     };
     return { allowed: reason === null, reason, ...facts } as Decision;
   }
@@ -68,18 +71,8 @@ export class Fallback {
   // A cost above the share gets a share of its own. Such costs are rare, and there are many of them, so these are not
   // kept.
   #shareOf(policy: Policy, costs: Costs): Policy {
-    const { localShare } = this.#setup.failure;
     let share = this.#shares.get(policy);
-    if (share === undefined) this.#shares.set(policy, (share = shareOf(policy, localShare, 1)));
-    return neverFits(share, costs) ? shareOf(policy, localShare, costs) : share;
+    if (share === undefined) this.#shares.set(policy, (share = shareOf(policy, this.#sharedBy, 1)));
+    return neverFits(share, costs) ? shareOf(policy, this.#sharedBy, costs) : share;
   }
-}
-
-// Limiters that share a store share its local store too. Each would grant a share of its own otherwise.
-function localOf(store: Store, { clock, makeLocal }: GuardSetup): SyncStore {
-  const locals = processWide("locals", () => new WeakMap<Store, WeakMap<Clock, SyncStore>>());
-  const byClock = locals.get(store) ?? new WeakMap<Clock, SyncStore>();
-  const local = byClock.get(clock) ?? makeLocal(clock);
-  locals.set(store, byClock.set(clock, local));
-  return local;
 }

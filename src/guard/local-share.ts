@@ -2,24 +2,23 @@ import { costAt, type Costs, type Limit, type LimitOptions } from "../core/limit
 import { definePolicy, type Policy } from "../core/policy.js";
 
 const MOST = 9_007_199_254_740_991n;
-const MILLION = 1_000_000n;
 
 /**
- * The policy of a process by itself: the `share` of every limit, a number above 0 and at most 1, in millionths.
+ * The policy of one of `sharedBy` processes by itself: 1 / `sharedBy` of every limit.
  *
  * A capacity is rounded down, but is at least 1 and at least its cost. A cost above the share is allowed when the
  * bucket is full, and then all of it must refill. The rate is exact while whole units can express it. Beyond that it is
  * rounded down, but never to zero.
  */
-export function shareOf(policy: Policy, share: number, costs: Costs): Policy {
-  const millionths = BigInt(Math.max(1, Math.round(share * 1e6)));
-  return definePolicy({ name: policy.name, limits: policy.limits.map((limit, i) => shareOfLimit(limit, millionths, costAt(costs, i))) });
+export function shareOf(policy: Policy, sharedBy: number, costs: Costs): Policy {
+  const limits = policy.limits.map((limit, i) => shareOfLimit(limit, sharedBy, costAt(costs, i)));
+  return definePolicy({ name: policy.name, limits });
 }
 
-function shareOfLimit({ name, capacity, unitsPerMs, unitsPerToken }: Limit, millionths: bigint, cost: number): LimitOptions {
-  const share = Number((BigInt(capacity) * millionths) / MILLION);
-  let tokens = BigInt(unitsPerMs) * millionths;
-  let everyMs = BigInt(unitsPerToken) * MILLION;
+function shareOfLimit({ name, capacity, unitsPerMs, unitsPerToken }: Limit, sharedBy: number, cost: number): LimitOptions {
+  const share = Math.floor(capacity / sharedBy);
+  let tokens = BigInt(unitsPerMs);
+  let everyMs = BigInt(unitsPerToken) * BigInt(sharedBy);
   const divisor = commonDivisorOf(tokens, everyMs);
   tokens /= divisor;
   everyMs /= divisor;

@@ -1,4 +1,5 @@
 import { UNIDENTIFIED, type Key, type KeyPart } from "../core/key.js";
+import type { Unlimited } from "../limiter/unlimited.js";
 
 /**
  * A key that may be missing. A caller is unidentified when the key is null, undefined, empty, or a tuple with a missing
@@ -13,11 +14,22 @@ export type MaybeKey = Key | null | undefined | readonly [MaybeKeyPart, ...Maybe
 /** A part of a {@link MaybeKey}. A missing or empty part makes the caller unidentified. */
 export type MaybeKeyPart = KeyPart | readonly string[] | null | undefined;
 
+/** The keys of a limiter, any of which may be missing. `unlimited` leaves a member of a combination out. */
+export type MaybeKeyOf<K> = K extends Key ? MaybeKey : { readonly [Name in keyof K]: MaybeKeyOf<Exclude<K[Name], Unlimited>> | Unlimited } | null | undefined;
+
+/** The keys of any limiter: of one policy, or by the names of a combination. */
+export type AnyKey = Key | CombinedKey;
+
+/** The keys of any combination, by the names of its members. */
+export interface CombinedKey {
+  readonly [name: string]: Key | CombinedKey | Unlimited;
+}
+
 /**
  * The key to charge, or {@link UNIDENTIFIED} when it is missing. A key of a wrong type is returned unchanged: the
  * limiter throws for it.
  */
-export function callerOf(key: MaybeKey): Key {
+export function callerOf(key: unknown): Key {
   if (key === null || key === undefined || key === "") return UNIDENTIFIED;
   if (!Array.isArray(key)) return key as Key;
   const parts: unknown[] = [];

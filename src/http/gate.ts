@@ -1,29 +1,19 @@
-import { expected } from "../core/check.js";
-import { monotonicClock, type Clock } from "../core/clock.js";
-import { neverFits, parseCost, type Cost } from "../core/cost.js";
-import type { Decision } from "../core/decision.js";
+import { expected, wholeNumber } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
-import { makeLimit, perSecond } from "../core/limit.js";
-import { makePolicy, type Policy } from "../core/policy.js";
-import type { Store } from "../port/store.js";
-import { thenAll, thenOne } from "../limiter/charge.js";
-import { createLimiter, defaultStore } from "../limiter/create-limiter.js";
-import { holderOf, type Holder } from "../limiter/holder.js";
-import type { Limiter } from "../limiter/limiter.js";
-import { LIMITER_OPTIONS, type LimiterOptions } from "../limiter/options.js";
-import { callerOf, type MaybeKey } from "./caller.js";
-import { takeCharges, type Claim } from "./charging/charges.js";
-import { createClaims, type ClaimSetup, type Contained } from "./charging/claims.js";
-import { createRequestHold } from "./charging/hold.js";
-import { perPolicy } from "./headers/per-policy.js";
+import { internalsOf } from "../limiter/internals.js";
+import type { PlainLimiter } from "../limiter/limiter.js";
+import { isUnlimited, unlimited } from "../limiter/unlimited.js";
+import { callerOf } from "./caller.js";
+import { createCharge } from "./charge.js";
+import { limiterOfGate } from "./gate-limiter.js";
 import { isPromise } from "./is-promise.js";
-import { checkGateOptions, type CheckedOptions } from "./options/check-options.js";
-import type { AnyRespond, GateCharge, GateOptions } from "./options/options.js";
+import { checkGateOptions } from "./options/check-options.js";
+import type { AnyRespond, GateOptions } from "./options/options.js";
 import { createPreflights } from "./preflights.js";
 import type { RequestReader } from "./reader.js";
 import { contain } from "./user-functions.js";
 import { SKIP, type Verdict } from "./verdict.js";
-import { createVerdicts, type Unpaid } from "./verdicts.js";
+import { createVerdicts } from "./verdicts.js";
 
 /**
  * Decides about a request. Returns the verdict at once when the store and all functions of the options answer at once.
@@ -32,8 +22,19 @@ import { createVerdicts, type Unpaid } from "./verdicts.js";
  */
 export type Gate<Request, Rest extends readonly unknown[] = []> = (request: Request, rest?: Rest) => Verdict | Promise<Verdict>;
 
-// Placeholder for a limiter that gets another policy with each request. Never charged.
-const PICKED = makePolicy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, "")]);
+/** The answers of functions of the options that are not called again. */
+type Known = { readonly [Name in "skip" | "key" | "cost" | "policy"]: { readonly value: unknown } | undefined };
+
+type CheckedFunction<Request, Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => unknown;
+
+// All members are its own: one that an attacker adds to Object.prototype is no answer.
+const UNKNOWN: Known = { skip: undefined, key: undefined, cost: undefined, policy: undefined };
+const NOT_SKIPPED: Known = { ...UNKNOWN, skip: { value: false } };
+const UNLIMITED_CURE = "Write `skip`, or `policy: () => unlimited`";
+const PLAN_CURE = "Return a policy for a plan that you do not know, too";
+
+/** The key of a preflight whose `key` function failed. */
+const FAILED = Symbol("failed");
 
 /**
  * Makes a gate: the middleware without a framework. `reader` reads the framework's request.
@@ -49,114 +50,122 @@ const PICKED = makePolicy("", [makeLimit({ capacity: 1, refill: perSecond(1) }, 
  * );
  * const verdict = await gate(new Request("http://localhost/inbox"));
  */
-export function createGate<Request, Rest extends readonly unknown[] = []>(
-  given: GateOptions<Request, Rest> & AnyRespond,
+export function createGate<Request, Rest extends readonly unknown[] = [], K = Key>(
+  given: GateOptions<Request, Rest, K> & AnyRespond,
   reader: RequestReader<Request>,
 ): Gate<Request, Rest> {
-  const options = checkGateOptions(given);
-  const { charges, unidentified = "share", functionTimeoutMs } = options;
+  const options = checkGateOptions<Request, Rest>(given);
+  const { unidentified = "share", functionTimeoutMs, cost: fixedCost } = options;
   const run = <T>(name: string, fn: (request: Request, ...rest: Rest) => T | Promise<T>) => contain(name, fn, functionTimeoutMs);
-  const skip = options.skip && run("skip", options.skip);
-  const keys = charges.map(({ key }) => run("key", key));
-  const preflights = createPreflights(reader, options.preflights, (options.clock as Clock | undefined) ?? monotonicClock);
-
-  const limiters = limitersOf(options);
-  const [limiter] = limiters as [Limiter];
+  const skip = options.skip && run<unknown>("skip", options.skip);
+  const keyOf = run<unknown>("key", options.key);
+  const costOf = typeof fixedCost === "function" ? run<unknown>("cost", fixedCost as CheckedFunction<Request, Rest>) : null;
+  const policyOf =
+    typeof options.policy === "function" ? run<unknown>("policy", options.policy as CheckedFunction<Request, Rest>) : null;
+  const { limiter, mapKey } = limiterOfGate(options);
+  const [plain] = limiter.parts as readonly [PlainLimiter];
   const verdicts = createVerdicts(options, reader, limiter);
-  const checkPolicy = perPolicy(verdicts.checkPolicy);
-  charges.forEach(({ policy, cost }, i) => {
-    if (typeof policy !== "function") checkFixed((limiters[i] as Limiter).policy, cost);
-  });
-  const hold = options.wait && createRequestHold(holderOf(options.wait) as Holder, reader);
-  const charge = charges.length === 1 ? claims(0, consume, verdicts.onUnpaid) : chargeSeveral();
-  return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest));
+  const charge = createCharge(options, reader, limiter, verdicts);
+  const preflights = createPreflights(reader, limiter);
+  return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : decide(request, rest, UNKNOWN));
 
-  // The code that few requests run is in separate functions, because a function that makes a closure allocates for it
-  // on every call.
-
-  function gate(request: Request, rest?: Rest, known?: readonly MaybeKey[]): Verdict | Promise<Verdict> {
-    return skip === undefined ? charge(request, rest, known) : chargeUnlessSkipped(skip(request, rest), request, rest, known);
-  }
-
-  function chargeUnlessSkipped(skipped: unknown, request: Request, rest?: Rest, known?: readonly MaybeKey[]): Verdict | Promise<Verdict> {
-    if (isPromise(skipped)) return skipped.then((yes) => (isSkip(yes) ? SKIP : charge(request, rest, known)));
-    return isSkip(skipped) ? SKIP : charge(request, rest, known);
-  }
-
-  function consume(request: Request, caller: Key, cost: Cost | undefined, policy: Policy): Verdict | Promise<Verdict> {
-    if (hold !== undefined) return onceHeld(request, caller, policy, hold(request, caller, { cost, policy }));
-    const decision = limiter.consume(caller, policy === limiter.policy && typeof cost !== "object" ? cost : { cost, policy });
-    // Faster than isPromise here: V8 cannot optimize isPromise, because it is called with many shapes of objects.
-    return "allowed" in decision
-      ? verdicts.onDecision(request, { limiter, caller, policy, decision })
-      : onceDecided(request, caller, policy, decision);
-  }
-
-  function onceDecided(request: Request, caller: Key, policy: Policy, later: Promise<Decision>): Promise<Verdict> {
-    return later.then((decision) => verdicts.onDecision(request, { limiter, caller, policy, decision }));
-  }
-
-  function onceHeld(request: Request, caller: Key, policy: Policy, later: Promise<Decision | null>): Promise<Verdict> {
-    return later.then((decision) =>
-      decision === null ? verdicts.onUnpaid(request, "disconnected") : verdicts.onDecision(request, { limiter, caller, policy, decision }),
-    );
-  }
-
-  function chargeSeveral(): ChargeRequest<Request, Rest> {
-    const find = limiters.map((of, i) =>
-      claims<Claim | Unpaid>(i, (_request, caller, cost, policy) => ({ limiter: of, caller, cost, policy }), (_request, why) => why),
-    );
-    return (request, rest, known) => {
-      const found = find.map((each) => orRejected(() => each(request, rest, known)));
-      return thenAll(found, (all) => {
-        const unpaid = (["blocked", "unidentified"] as const).find((why) => all.includes(why));
-        const paying = all.filter((each) => typeof each === "object");
-        if (unpaid !== undefined || paying.length === 0) return verdicts.onUnpaid(request, unpaid ?? "skip");
-        return thenOne(takeCharges(paying), (judged) => verdicts.onDecisions(request, judged));
-      });
-    };
-  }
-
-  function claims<Result>(i: number, take: ClaimSetup<Request, Rest, Result>["take"], leave: ClaimSetup<Request, Rest, Result>["leave"]) {
-    const { checkIdentity } = verdicts;
-    const [keyOf, ownPolicy] = [keys[i] as Contained<Request, Rest, MaybeKey>, (limiters[i] as Limiter).policy];
-    return createClaims({ position: i, charge: charges[i] as GateCharge<Request, Rest>, keyOf, unidentified, ownPolicy, contain: run, checkIdentity, checkPolicy, take, leave });
-  }
-
-  function checkFixed(policy: Policy, cost: GateCharge<Request, Rest>["cost"]): void {
-    checkPolicy(policy);
-    if (typeof cost !== "function" && neverFits(policy, parseCost(policy, cost))) {
-      throw new RangeError(expected("cost", `at most the capacity, ${policy.maxCost}`, cost));
+  // When a function answers later, its half of the procedure begins again with what is known by then. So a request
+  // without promises makes no promise and no closure, and each function is called once.
+  function decide(request: Request, rest: Rest | undefined, known: Known): Verdict | Promise<Verdict> {
+    if (skip !== undefined) {
+      const skips = known.skip === undefined ? skip(request, rest) : known.skip.value;
+      if (isPromise(skips)) return decideLater(request, rest, learnLater(known, "skip", skips));
+      if (isSkip(skips)) return SKIP;
     }
+    const key = known.key === undefined ? keyOf(request, rest) : known.key.value;
+    if (isPromise(key)) return decideLater(request, rest, learnLater(NOT_SKIPPED, "key", key));
+    if (key === unlimited) throw new TypeError(`${expected("key()", "a key", key)}. ${UNLIMITED_CURE}`);
+    const caller = mapKey === null ? callerToCharge(key, plain) : mapKey(key, callerToCharge);
+    if (caller === unlimited) return SKIP;
+    if (mapKey === null ? caller === null : isRefused(caller)) return verdicts.onUnidentified(request);
+    return price(request, rest, caller, UNKNOWN);
+  }
+
+  function price(request: Request, rest: Rest | undefined, caller: unknown, known: Known): Verdict | Promise<Verdict> {
+    let cost: unknown = fixedCost;
+    if (costOf !== null) {
+      cost = known.cost === undefined ? costOf(request, rest) : known.cost.value;
+      if (isPromise(cost)) return priceLater(request, rest, caller, learnLater(UNKNOWN, "cost", cost));
+      if (typeof cost !== "object" || cost === null) wholeNumber("cost()", cost);
+    }
+    let policy: unknown;
+    if (policyOf !== null) {
+      policy = known.policy === undefined ? policyOf(request, rest) : known.policy.value;
+      if (isPromise(policy)) {
+        return priceLater(request, rest, caller, learnLater({ ...UNKNOWN, cost: { value: cost } }, "policy", policy));
+      }
+      if (isUnlimited(policy)) return SKIP;
+      if (policy === undefined || policy === null) throw noPolicy(policy);
+    }
+    return charge(request, caller, cost, policy);
+  }
+
+  function decideLater(request: Request, rest: Rest | undefined, known: Promise<Known>): Promise<Verdict> {
+    return known.then((all) => decide(request, rest, all));
+  }
+
+  function priceLater(request: Request, rest: Rest | undefined, caller: unknown, known: Promise<Known>): Promise<Verdict> {
+    return known.then((all) => price(request, rest, caller, all));
+  }
+
+  // Null for a caller without a key who is refused, `unlimited` for one without a limit. In shadow mode nobody is
+  // refused.
+  function callerToCharge(key: unknown, part: PlainLimiter): unknown {
+    const caller = callerOf(key);
+    verdicts.checkIdentity(caller);
+    if (caller !== UNIDENTIFIED || unidentified === "share") return caller;
+    return unidentified === "skip" || part.shadow(caller) ? unlimited : null;
+  }
+
+  // Throws for keys of a wrong form, so that a wrong name is not mistaken for a missing key.
+  function isRefused(keys: unknown): boolean {
+    let refused = false;
+    const shared = mapKey?.(keys, (each) => ((refused ||= each === null), each ?? UNIDENTIFIED));
+    if (refused) internalsOf(limiter).charges(shared, undefined);
+    return refused;
   }
 
   // A plain preflight costs its caller nothing. With a key, or beyond the bucket, it is an ordinary request.
   function onPreflight(request: Request, rest: Rest | undefined): Verdict | Promise<Verdict> {
-    return thenAll(keys.map((keyOf) => keyOfPreflight(() => keyOf(request, rest))), (known) => {
-      const isPlain = known.every((key) => callerOf(key) === UNIDENTIFIED) && preflights.take();
-      return isPlain ? SKIP : gate(request, rest, known);
-    });
+    const key = keyOfPreflight(() => keyOf(request, rest));
+    return isPromise(key) ? key.then((value) => admit(request, rest, value)) : admit(request, rest, key);
+  }
+
+  function admit(request: Request, rest: Rest | undefined, value: unknown): Verdict | Promise<Verdict> {
+    if (!hasKey(value) && preflights.take()) return SKIP;
+    // A `key` function that failed is called again, so that the request fails with its error.
+    return decide(request, rest, value === FAILED ? UNKNOWN : { ...UNKNOWN, key: { value } });
+  }
+
+  function hasKey(key: unknown): boolean {
+    if (key === FAILED) return false;
+    if (mapKey === null) return callerOf(key) !== UNIDENTIFIED;
+    let has = false;
+    mapKey(key, (each) => (has ||= callerOf(each) !== UNIDENTIFIED));
+    return has;
   }
 }
 
-type ChargeRequest<Request, Rest> = (request: Request, rest?: Rest, known?: readonly MaybeKey[]) => Verdict | Promise<Verdict>;
+function noPolicy(policy: unknown): TypeError {
+  return new TypeError(`${expected("policy()", "made by definePolicy, or `unlimited`", policy)}. ${PLAN_CURE}`);
+}
+
+function learnLater(known: Known, name: keyof Known, later: Promise<unknown>): Promise<Known> {
+  return later.then((value) => ({ ...known, [name]: { value } }));
+}
 
 // Browsers send preflights without credentials, so a `key` function that expects a signed-in user throws for them.
-function keyOfPreflight(find: () => MaybeKey | Promise<MaybeKey>): MaybeKey | Promise<MaybeKey> {
+function keyOfPreflight(find: () => unknown): unknown {
   try {
     const key = find();
-    return isPromise(key) ? key.catch(() => undefined) : key;
+    return isPromise(key) ? key.catch(() => FAILED) : key;
   } catch {
-    return undefined;
-  }
-}
-
-// Returns a rejected promise instead of throwing. After a throw, the promise of another charge would reject unhandled.
-function orRejected<T>(find: () => T | Promise<T>): T | Promise<T> {
-  try {
-    return find();
-  } catch (error) {
-    return Promise.reject(error as Error);
+    return FAILED;
   }
 }
 
@@ -164,16 +173,4 @@ function orRejected<T>(find: () => T | Promise<T>): T | Promise<T> {
 function isSkip(skipped: unknown): boolean {
   if (skipped && skipped !== true) throw new TypeError(expected("skip()", "true or false", skipped));
   return skipped === true;
-}
-
-/** A limiter for each charge, all over one store. */
-function limitersOf<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): readonly Limiter[] {
-  const { limiter, charges } = options;
-  if (limiter !== undefined) return [limiter];
-  const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, (options as Partial<LimiterOptions<Store>>)[name]])) as Partial<LimiterOptions<Store>>;
-  const store: Store = own.store === undefined ? defaultStore(own.clock) : own.store;
-  if (charges.length > 1 && (!store?.consumeTogether || store.takesTogether)) {
-    throw new TypeError("Expected the store of `charges` to have `consumeTogether`, got one without it. Give a cluster's `prefix` a hash tag, a DurableObjectStore an `object`");
-  }
-  return charges.map(({ policy }) => createLimiter<Store>({ ...own, store, policy: typeof policy === "function" ? PICKED : policy }));
 }

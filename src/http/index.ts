@@ -3,21 +3,21 @@
  * a response. For authors of adapters, and for header styles other than the default.
  * @module sluice/http
  */
-export { type MaybeKey, type MaybeKeyPart } from "./caller.js";
-export { decisionOf, decisionsOf } from "./decisions.js";
+export { type AnyKey, type CombinedKey, type MaybeKey, type MaybeKeyOf, type MaybeKeyPart } from "./caller.js";
+export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "./response/decisions.js";
 export { createGate, type Gate } from "./gate.js";
 export { type FieldList, type HeaderFamily } from "./headers/field.js";
-export { draftPr166 } from "./headers/draft-pr-166.js";
-export { draft6, draft7, vendorHeaders, xRateLimit, type ResetFormat, type VendorHeaders } from "./headers/other-styles.js";
+export { type ClockedStyle, type StyleClock } from "./headers/clocked-style.js";
+export { draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type Draft11Options, type ResetFormat, type VendorHeaders } from "./headers/other-styles.js";
 export { createHeaderWriter, type HeaderStyle, type HeaderWriter } from "./headers/writer.js";
-export { type AnyRespond, type BelongsToCharge, type BelongsToLimiter, type GateCharge, type GateOptions, type GivenLimiter, type Misplaced, type OneCharge, type OwnLimiter, type RequestWaiter, type RespondOption, type SeveralCharges, type SharedOptions, type Tier } from "./options/options.js";
+export {
+  type AnyRespond, type BelongsToLimiter, type ChargeOptions, type GateOptions, type GivenLimiter, type LimiterGateOptions, type OwnLimiter,
+  type PolicyGateOptions, type RespondOption, type SharedOptions,
+} from "./options/options.js";
 export { type RequestReader } from "./reader.js";
-export { type Refusal, type OwnBody } from "./refusal/own-answer.js";
-export { type Problem } from "./refusal/problem.js";
-export { fieldRecord } from "./responses/field-record.js";
-export { type Closable } from "./responses/disconnect.js";
-export { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./responses/node.js";
-export { boundUnreadBody } from "./responses/unread-body.js";
-export { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./responses/web.js";
+export { type Refusal, type UnidentifiedRefusal } from "./response/own-answer.js";
+export { type Problem } from "./response/problem.js";
+export { fieldRecord } from "./headers/field-record.js";
 export { retryAfterSeconds, toHttpDate, toRetryAfter } from "./retry-after/retry-after.js";
-export { type Outcome, type Pass, type Refuse, type Responder, type Skip, type Verdict } from "./verdict.js";
+export { type Outcome, type Work } from "./response/work.js";
+export { type Pass, type Refuse, type Responder, type Skip, type Verdict } from "./verdict.js";

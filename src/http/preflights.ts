@@ -1,13 +1,19 @@
 import { fullBucket } from "../core/bucket.js";
-import { readClock, type Clock } from "../core/clock.js";
+import { monotonicClock, readClock, type Clock } from "../core/clock.js";
 import { consume } from "../core/decision.js";
 import { perSecond, type LimitOptions } from "../core/limit.js";
 import { definePolicy } from "../core/policy.js";
+import type { Limiter } from "../limiter/limiter.js";
 import { warnOnce } from "../warnings/warnings.js";
 import { TOKEN } from "./headers/field.js";
 import type { RequestReader } from "./reader.js";
 
-const DEFAULT: LimitOptions = { capacity: 100, refill: perSecond(100) };
+// One bucket for each gate in this process.
+const LANE: LimitOptions = { capacity: 100, refill: perSecond(100) };
+
+const TOO_MANY =
+  "More than 100 CORS preflights came at once, or 100 per second, and the others are limited like any request. " +
+  "Mount the CORS middleware before the rate limit";
 
 /**
  * The CORS preflights of one gate. Plain preflights share one bucket, because they do not identify a caller (law L18).
@@ -22,10 +28,11 @@ export interface Preflights<Request> {
 /** Makes the {@link Preflights} of one gate. */
 export function createPreflights<Request>(
   { method, header }: RequestReader<Request>,
-  limit: LimitOptions = DEFAULT,
-  clock: Clock,
+  { parts }: Limiter<never>,
 ): Preflights<Request> {
-  const policy = definePolicy(limit);
+  const storeClock = parts[0]?.store.clock;
+  const clock: Clock = typeof storeClock === "function" ? storeClock : monotonicClock;
+  const policy = definePolicy(LANE);
   const buckets = policy.limits.map(fullBucket);
   const has = (request: Request, name: string): boolean => Boolean(header(request, name));
 
@@ -39,7 +46,7 @@ export function createPreflights<Request>(
       Number(header(request, "content-length") ?? 0) === 0,
     take() {
       const { allowed } = consume(buckets, policy, 1, readClock(clock));
-      if (!allowed) warnOnce("SLUICE_PREFLIGHTS", "More CORS preflights came than `preflights` allows, and the others are limited like any request. Mount the CORS middleware before the rate limit, or raise `preflights`");
+      if (!allowed) warnOnce("SLUICE_PREFLIGHTS", TOO_MANY);
       return allowed;
     },
   };

@@ -1,5 +1,6 @@
 import type { Decision } from "../core/decision.js";
 import type { FieldList } from "./headers/field.js";
+import type { Work } from "./response/work.js";
 
 /** The decision in a form for adapters: skip, pass or refuse. `outcome` distinguishes the three. */
 export type Verdict = Skip | Pass | Refuse;
@@ -20,17 +21,14 @@ export interface Pass {
   /** Names to append to `Access-Control-Expose-Headers`. Empty unless the request has an `Origin`. */
   readonly expose: readonly string[];
   readonly decision: Decision;
-  /**
-   * Call it once, with the outcome of the request, even if the client disconnected. Its promise resolves when the
-   * refund is done, and never rejects. Null without `refundWhen`.
-   */
-  readonly settle: ((outcome: Outcome) => void | Promise<void>) | null;
+  /** The work of the request. Tell it when the work has ended, even if the client disconnected. */
+  readonly work: Work;
 }
 
 /** Refused: send exactly this response and do not call the handler. */
 export interface Refuse {
   readonly outcome: "refuse";
-  readonly status: 400 | 401 | 403 | 429 | 499 | 500 | 503;
+  readonly status: 400 | 401 | 429 | 499 | 500 | 503;
   /** The header fields to set, names in lower case. */
   readonly fields: FieldList;
   /** Names to append to `Access-Control-Expose-Headers`. Empty unless the request has an `Origin`. */
@@ -39,26 +37,20 @@ export interface Refuse {
    * The text of the body, never empty. `fields` holds its `content-type`. Send no body in response to a HEAD request.
    */
   readonly body: string;
-  /** Null when the request was refused without a decision: it has no key, or its caller is blocked. */
+  /** Null when the request was refused without a decision, because it has no key. */
   readonly decision: Decision | null;
-  /** The `respond` option, or null without one. `refuseOnNode` and `respondOnWeb` call it. */
+  /** The option that answers this request, or null without one. `refuseOnNode` and `respondOnWeb` call it. */
   readonly respond: Responder | null;
 }
 
-/** The `respond` option for one refused request. */
+/** The `respond` option for one refused request, or the `unidentified` function. */
 export interface Responder {
   /**
    * Calls the option with the refusal and `args`, the arguments of the framework's handlers. It may throw or reject.
    */
   call(...args: readonly unknown[]): unknown;
+  /** The name of the option, for warnings. */
+  readonly name: string;
   /** The time limit of the option, in milliseconds. */
   readonly timeoutMs: number;
-}
-
-/** How a request ended, as the server saw it. */
-export interface Outcome {
-  /** The status that was sent. After a disconnection, the status that was set by then: on Node 200 if none was. */
-  readonly status: number;
-  /** True when the client disconnected before the response was complete. */
-  readonly aborted: boolean;
 }

@@ -1,22 +1,10 @@
-import { checkNames, expected, notDefined } from "../core/check.js";
-import { parseCost, type Cost } from "../core/cost.js";
+import { checkNames, expected, notDefined, show } from "../core/check.js";
+import { parseCost, parseTokens, type Cost } from "../core/cost.js";
 import type { Costs } from "../core/limit.js";
 import { isPolicy, type Policy } from "../core/policy.js";
+import { isUnlimited, type Unlimited } from "./unlimited.js";
 import type { Store, StoreMethods } from "../port/store.js";
-
-/** The cost and the policy of one request. */
-export interface ConsumeOptions {
-  /**
-   * The tokens to take: a whole number for every limit, or an object with the names of limits, such as
-   * `{ tokens: 2_000 }`. A limit that is not in the object takes its `cost` option, which is 1 by default.
-   */
-  readonly cost?: Cost | undefined;
-  /**
-   * The policy of this request, made by {@link definePolicy}, such as the one of the caller's tier. Default: the
-   * limiter's policy.
-   */
-  readonly policy?: Policy | undefined;
-}
+import type { ConsumeOptions } from "./limiter.js";
 
 /** The argument after the key: a cost, or options. */
 export type ConsumeArgument = number | ConsumeOptions | undefined;
@@ -35,13 +23,25 @@ export function costOf(asked: ConsumeArgument, policy: Policy): Costs {
 /**
  * Returns the policy in `asked`, or else the limiter's. Throws a TypeError for a policy that definePolicy did not make.
  */
-export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy {
+export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy | Unlimited {
   if (typeof asked !== "object") return fallback;
   if (asked === null) throw new TypeError(expected("cost", "a number, or an object with `cost` or `policy`", asked));
   checkNames(asked, CONSUME_OPTIONS);
+  return choiceIn(asked, fallback);
+}
+
+/** Returns the policy in the options of any other verb, like {@link policyOf}. */
+export function chosenPolicy(options: unknown, fallback: Policy): Policy | Unlimited {
+  if (options === undefined) return fallback;
+  if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object with `policy`", options));
+  checkNames(options, ["policy"]);
+  return choiceIn(options, fallback);
+}
+
+function choiceIn(asked: ConsumeOptions, fallback: Policy): Policy | Unlimited {
   const { policy } = asked;
   if (policy === undefined || (INHERITED.policy !== undefined && !Object.hasOwn(asked, "policy"))) return fallback;
-  if (!isPolicy(policy)) throw notDefined(policy);
+  if (!isPolicy(policy) && !isUnlimited(policy)) throw notDefined(policy, "policy", "made by definePolicy, or `unlimited`");
   return policy;
 }
 
@@ -49,12 +49,34 @@ export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy {
 // case is `asked` searched.
 const INHERITED: ConsumeOptions = {};
 
+/** Throws a TypeError for a value that is no decision, such as tokens or a promise. */
+export function checkConsumed(decision: unknown): void {
+  const given = Object(decision) as { readonly allowed?: unknown; readonly then?: unknown };
+  if (typeof given.allowed === "boolean") return;
+  const isPromise = typeof given.then === "function";
+  const cure = isPromise ? "Write `await` before `consume`" : "To give tokens back without one, write credit(key, tokens)";
+  throw new TypeError(`Expected \`decision\` to be a decision of \`consume\`, got ${isPromise ? "a promise" : show(decision)}. ${cure}`);
+}
+
+/**
+ * Checks tokens that are not the cost of a request: a correction or a fine. A limit that is not named gets those of
+ * `others`. Throws a TypeError for one number under several limits: it would mean requests as well as tokens.
+ */
+export function tokensOf(policy: Policy, tokens: unknown, name: string, others: Costs = 0): Costs {
+  const parsed = parseTokens(policy, tokens as Cost, name, others);
+  if (typeof tokens !== "number" || tokens === 0 || policy.limits.length === 1) return parsed;
+  const names = policy.limits.map((limit) => limit.name);
+  throw new TypeError(
+    `${expected(name, "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${names.length} limits: write { ${names.join(" or ")}: ${tokens} }`,
+  );
+}
+
 /**
  * Calls `make`. When `make` throws, a limiter over an asynchronous store returns a rejected promise, and one over a
  * synchronous store throws.
  */
-export function throwOrReject<T>(store: { readonly sync: boolean }, make: () => T | Promise<T>): T | Promise<T> {
-  if (store.sync) return make();
+export function throwOrReject<T>({ sync }: { readonly sync: boolean }, make: () => T | Promise<T>): T | Promise<T> {
+  if (sync) return make();
   try {
     return Promise.resolve(make());
   } catch (error) {

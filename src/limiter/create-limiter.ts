@@ -1,19 +1,23 @@
-import { checkAnswer, checkLimiter, checkLimiterSetup, checkStore } from "#diagnostics";
+import { checkLimiter, checkLimiterSetup, checkStore } from "#diagnostics";
 import { ownMembers } from "../core/check.js";
-import { monotonicClock, type Clock } from "../core/clock.js";
+import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
-import { bucketId, definePolicy, samePolicy, type Policy } from "../core/policy.js";
-import { processWide } from "../platform.js";
+import { definePolicy, type Policy } from "../core/policy.js";
+import { isUnlimited, withoutLimit } from "./unlimited.js";
+import { markCharged, markNew } from "../port/charged.js";
 import type { GuardSetup, Store, SyncStore } from "../port/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";
-import { warnOnce } from "../warnings/warnings.js";
 import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
-import { attachInternals, unguarded, type Internals } from "./internals.js";
-import type { Limiter } from "./limiter.js";
-import { failureSettingsOf, LIMITER_OPTIONS, type LimiterOptions } from "./options.js";
-import { createBlock, createDebit } from "./fines.js";
-import { createRefund, tookNothing } from "./refund.js";
+import { chargeOf } from "./charge.js";
+import { createGrantsAndFines } from "./verbs/grants-and-fines.js";
+import { attachInternals, unguarded, type Act, type Acts, type PlainInternals } from "./internals.js";
+import type { PlainLimiter } from "./limiter.js";
+import { thenOne } from "./now-or-later.js";
+import { checkOnStoreError, LIMITER_OPTIONS, type LimiterOptions } from "./options.js";
+import { createSettle } from "./verbs/settle.js";
+import { createShadow } from "./shadow.js";
+import { verbsOf } from "./verbs/verbs.js";
 
 /**
  * Makes a limiter. Call its `consume` before you do work for a caller.
@@ -26,73 +30,86 @@ import { createRefund, tookNothing } from "./refund.js";
  * const decision = limiter.consume(["user", "42"]);
  * if (!decision.allowed) console.log(`try again in ${decision.retryAfterMs} ms`);
  */
-export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): Limiter<S> {
+export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): PlainLimiter<S> {
   checkLimiterSetup(options, LIMITER_OPTIONS);
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
-  const store: Store = own.store === undefined ? defaultStore(own.clock) : own.store;
-  checkStore(store, own.clock);
-  const failure = failureSettingsOf(own);
+  const store: Store = own.store === undefined ? defaultStore() : own.store;
+  checkStore(store);
   const observer = own.observe ?? null;
-  const { clock = monotonicClock } = own;
-  const setup: GuardSetup = {
-    failure,
-    clock: store.clock === "server" ? clock : store.clock,
-    makeLocal: defaultStore,
-    policy,
-    onChange: observer && ((state, error) => observer.storeChanged(limiter, state, error)),
-    warn: warnOnce,
-    check: checkAnswer,
-  };
-  const guarded = store.guard?.(store, setup) ?? unguarded(store as SyncStore, failure.storeTimeoutMs);
-  const internals: Internals = { policy, store, guarded, shadow: own.shadow === true, observer };
-  const consume = createConsume(internals, () => limiter);
-  claim(store, policy);
   checkLimiter(policy, store);
+  const setup: GuardSetup = { onStoreError: checkOnStoreError(own.onStoreError), policy, observer, makeLocal: (clock) => new MemoryStore({ clock }) };
+  const guarded = store.guard?.protect(store, setup) ?? unguarded(store as SyncStore);
 
-  const limiter: Limiter = {
+  const { shadow = false } = own;
+  const isShadow = createShadow(shadow);
+  const base = { sync: store.sync, policy, store, guarded, observer, isShadow };
+  const settleQuietly = createSettle(base, () => undefined);
+  const internals: PlainInternals = {
+    ...base,
+    acts: actsOf(base),
+    mapKey: (key, change) => change(key, limiter),
+    charges: (key, asked) => [chargeOf(limiter, key as Key, asked as ConsumeArgument)],
+    take: ([charge]) => (charge ? limiter.consume(charge.key, charge.asked) : unlimitedBy(base)),
+    decisionOf: ([decision]) => decision ?? unlimitedBy(base),
+    partsOf: (decision) => [decision],
+    spread: (_title, tokens) => [tokens],
+    ask([charge]) {
+      if (!charge) return unlimitedBy(base);
+      const decided = guarded.consume(charge.policy, charge.encoded, charge.cost);
+      return thenOne(decided, (made) => (made.allowed || !charge.shadow ? markCharged(made, store) : inShadow(made)));
+    },
+    tell: ([charge], decision, durationMs) => {
+      if (charge && observer?.listens()) observer.decided(limiter, decision, durationMs);
+    },
+    giveBack: ([charge], decision) =>
+      charge ? thenOne(settleQuietly(charge.key, decision, 0, { policy: charge.policy })(), () => undefined) : undefined,
+    decideWithout: ({ policy: named, encoded, cost }, error) => markCharged(guarded.decideWithout(named, encoded, cost, error), store),
+  };
+  const consume = createConsume(base, shadow !== false, () => limiter);
+  const limiter: PlainLimiter = {
     policy,
     store,
+    parts: [],
+    waits: false,
+    shadow: isShadow,
     consume: store.sync ? consume : (key, asked) => throwOrReject(store, () => consume(key, asked)),
-    peek: createPeek(internals),
-    refund: createRefund(internals),
-    debit: createDebit(internals),
-    block: createBlock(internals),
-    reset: (key, asked) =>
-      throwOrReject(store, () => {
-        const reset = requireMethod(store, "reset");
-        const [named, encoded] = [policyOf(asked, policy), encodeKey(key)];
-        return guarded.call([bucketId(named, encoded)], () => reset.call(store, named, encoded));
-      }),
+    ...verbsOf(internals),
   };
+  (limiter as { parts: readonly PlainLimiter[] }).parts = Object.freeze([limiter]);
   attachInternals(limiter, internals);
   // `S` has the type of `store.sync`, and the type checker cannot see that.
-  return limiter as Limiter<S>;
+  return limiter as PlainLimiter<S>;
 }
 
 /** The store of a limiter without the option `store`. */
-export function defaultStore(clock: Clock | undefined): MemoryStore {
-  return new MemoryStore({ clock });
+export function defaultStore(): MemoryStore {
+  return new MemoryStore();
 }
 
-function createConsume({ policy: own, store, guarded, shadow, observer }: Internals, limiterOf: () => Limiter) {
-  // Calls our memory store directly, which saves one call per decision.
-  const decider = store instanceof MemoryStore ? store : guarded;
+type Base = Pick<PlainInternals, "sync" | "policy" | "store" | "guarded" | "observer" | "isShadow">;
+
+function createConsume({ policy: own, store, guarded, observer, isShadow }: Base, mayShadow: boolean, limiterOf: () => PlainLimiter) {
+  // Calls our memory store directly, which saves one call per decision. Each of its decisions is a new object.
+  const isMemory = store instanceof MemoryStore;
+  const decider = isMemory ? store : guarded;
 
   return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
     const policy = policyOf(asked, own);
-    const cost = costOf(asked, policy);
     const encoded = encodeKey(key);
+    if (policy !== own && isUnlimited(policy)) return unlimitedBy({ store, policy: own });
+    const cost = costOf(asked, policy as Policy);
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
-    const decided = decider.consume(policy, encoded, cost);
-    return listens || shadow ? finish(decided, listens, sentAt) : decided;
+    const decided = decider.consume(policy as Policy, encoded, cost);
+    if (listens || mayShadow || decided instanceof Promise) return finish(key, decided, listens, sentAt);
+    return isMemory ? markNew(decided, store) : markCharged(decided, store);
   };
 
   // A separate function, because a function that makes a closure allocates for it on every call.
-  function finish(decided: Decision | Promise<Decision>, listens: boolean, sentAt: number): Decision | Promise<Decision> {
+  function finish(key: Key, decided: Decision | Promise<Decision>, listens: boolean, sentAt: number): Decision | Promise<Decision> {
     const report = (taken: Decision, durationMs?: number): Decision => {
-      const decision = shadow ? inShadow(taken) : taken;
+      const decision = !taken.allowed && mayShadow && isShadow(key) ? inShadow(taken) : markCharged(taken, store);
       if (listens) observer?.decided(limiterOf(), decision, durationMs);
       return decision;
     };
@@ -101,37 +118,26 @@ function createConsume({ policy: own, store, guarded, shadow, observer }: Intern
   }
 }
 
-function createPeek({ policy: own, store, guarded, shadow }: Internals): Limiter["peek"] {
-  const finish = (decision: Decision): Decision => tookNothing(shadow ? inShadow(decision) : decision);
-  return (key, asked) =>
-    throwOrReject(store, () => {
+function actsOf(base: Base): Acts {
+  const { policy: own, store, guarded, isShadow } = base;
+  return {
+    peek(key, asked): Act<Decision> {
       requireMethod(store, "peek");
-      const [policy, encoded] = [policyOf(asked, own), encodeKey(key)];
-      const peeked = guarded.peek(policy, encoded, costOf(asked, policy));
-      return peeked instanceof Promise ? peeked.then(finish) : finish(peeked);
-    });
+      const [policy, encoded] = [policyOf(asked as ConsumeArgument, own), encodeKey(key as Key)];
+      if (isUnlimited(policy)) return () => unlimitedBy(base);
+      const cost = costOf(asked as ConsumeArgument, policy);
+      return () => thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
+    },
+    settle: createSettle(base),
+    ...createGrantsAndFines(base),
+  };
 }
 
-/** Returns the decision of a limiter with `shadow: true`: a refusal becomes allowed and carries the refusal. */
+function unlimitedBy({ store, policy }: Pick<Base, "store" | "policy">): Decision {
+  return withoutLimit(policy.name, readClock(store.clock === "server" ? monotonicClock : store.clock));
+}
+
+/** Returns the decision of a limiter in shadow mode: a refusal becomes allowed and carries the refusal. */
 function inShadow(decision: Decision): Decision {
-  if (decision.allowed) return decision;
-  return tookNothing({ ...decision, allowed: true, reason: null, retryAfterMs: 0, shadow: decision });
-}
-
-// Beyond 1,000 names the oldest is forgotten. A warning has been given by then.
-const MOST_CLAIMS = 1_000;
-
-/** Throws for two policies of one name with different numbers on one store. */
-function claim(store: Store, policy: Policy): void {
-  const claims = processWide("claims", () => new WeakMap<Store, Map<string, Policy>>());
-  const byName = claims.get(store) ?? new Map<string, Policy>();
-  const other = byName.get(policy.name);
-  if (other !== undefined && !samePolicy(other, policy)) {
-    throw new RangeError(
-      `Expected policy "${policy.name}" to have the same numbers in every limiter on one store, got others: give it another name`,
-    );
-  }
-  byName.set(policy.name, policy);
-  if (byName.size > MOST_CLAIMS) byName.delete(byName.keys().next().value as string);
-  claims.set(store, byName);
+  return decision.allowed ? decision : { ...decision, allowed: true, reason: null, retryAfterMs: 0, shadow: decision };
 }

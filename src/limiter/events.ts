@@ -1,5 +1,6 @@
 import type { Decision } from "../core/decision.js";
-import type { Limiter } from "./limiter.js";
+import type { Store, StoreObserver } from "../port/store.js";
+import type { PlainLimiter } from "./limiter.js";
 
 /** An event that an {@link Observer} made by {@link createObserver} reports. */
 export type LimiterEvent = DecisionEvent | StoreEvent;
@@ -20,32 +21,28 @@ export interface DecisionEvent {
   /** The duration of the decision in milliseconds, over an asynchronous store. 0 for a remembered refusal. */
   readonly durationMs?: number | undefined;
   /** The limiter that decided. */
-  readonly limiter: Limiter;
+  readonly limiter: PlainLimiter;
 }
 
-/** The store became unavailable, or available again. Each change is one event, however many requests saw it. */
+/** A store became unavailable, or available again. One event for each change, however many limiters saw it. */
 export interface StoreEvent {
   readonly type: "store";
-  /** The name of the limiter's policy. */
-  readonly policy: string;
+  /** The store of the observer's limiters. Compare it with your store: `event.store === store`. */
+  readonly store: Store;
   readonly state: "unavailable" | "available";
   /** The last error of the store. */
   readonly error: unknown;
-  /** The limiter that noticed the change. */
-  readonly limiter: Limiter;
 }
 
 /**
  * Receives the decisions and outages of limiters. Make one with {@link createObserver}. It can serve any number of
  * limiters.
  */
-export interface Observer {
+export interface Observer extends StoreObserver {
   /**
    * Whether a decision would be reported. Called before each decision, because an event without a receiver is not made.
    */
   listens(): boolean;
   /** Reports a decision of `limiter`. `durationMs` is set over an asynchronous store. Must not throw. */
-  decided(limiter: Limiter, decision: Decision, durationMs?: number): void;
-  /** Reports that the store of `limiter` changed between available and unavailable. Must not throw. */
-  storeChanged(limiter: Limiter, state: StoreEvent["state"], error: unknown): void;
+  decided(limiter: PlainLimiter, decision: Decision, durationMs?: number): void;
 }

@@ -2,20 +2,48 @@ import type { Cost } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
+import type { Unlimited } from "./unlimited.js";
 import type { MaybePromise, Store } from "../port/store.js";
-import type { ConsumeOptions } from "./arguments.js";
+
+/** The cost of a call of a limiter with keys of type `K`: a {@link Cost}, or costs by the names of a combination. */
+export type CostOf<K> = K extends Key ? Cost : number | { readonly [Name in keyof K]?: CostOf<Exclude<K[Name], Unlimited>> };
+
+/** The policy of a call: a {@link Policy} or `unlimited`, or policies by the names of a combination. */
+export type PolicyOf<K> = K extends Key ? Policy | Unlimited : { readonly [Name in keyof K]?: PolicyOf<Exclude<K[Name], Unlimited>> };
+
+/** The policy of one call. */
+export interface PolicyChoice<K = Key> {
+  /**
+   * The policy of this call, made by {@link definePolicy}, such as the one of the caller's tier, or `unlimited`.
+   * Default: the limiter's policy. A combination takes policies by the names of its members.
+   */
+  readonly policy?: PolicyOf<K> | undefined;
+}
+
+/** The cost and the policy of one call. */
+export interface ConsumeOptions<K = Key> extends PolicyChoice<K> {
+  /**
+   * The tokens to take: a whole number for every limit, or an object with the names of limits, such as
+   * `{ tokens: 2_000 }`. A limit that is not in the object takes its `cost` option, which is 1 by default. A
+   * combination takes one number for all members, or an object by their names whose values are costs.
+   */
+  readonly cost?: CostOf<K> | undefined;
+}
 
 /**
- * A policy and a store, made by {@link createLimiter}.
+ * What decides whether a caller may go on: a policy and a store ({@link createLimiter}), several limiters together
+ * ({@link combine}), or a limiter that waits ({@link createWaiter}). All have these verbs.
  *
- * Over a synchronous store every method answers at once, and throws on misuse. Over an asynchronous store every method
- * returns a promise, which rejects on misuse.
+ * `K` is the type of its keys, `D` that of its decisions. With `Sync` true every verb answers at once, and throws on
+ * misuse. Otherwise every verb returns a promise, which rejects on misuse.
  */
-export interface Limiter<S extends Store = Store> {
-  /** The limits of every request that does not name another policy. */
-  readonly policy: Policy;
-  /** The store that keeps the buckets. */
-  readonly store: S;
+export interface Limiter<K = Key, D extends Decision = Decision, Sync extends boolean = boolean> {
+  /** The limiters that it is made of: itself for one of `createLimiter`. */
+  readonly parts: readonly PlainLimiter[];
+  /** True for a limiter of {@link createWaiter}: `consume` may take its time. */
+  readonly waits: boolean;
+  /** Whether calls under `key` are counted and never refused. For a combination: whether all members do so. */
+  shadow(key: K): boolean;
   /**
    * Takes tokens for `key` if they are there, and nothing otherwise. `cost` is a number for every limit, or options
    * that can name the cost of each limit. Default: the cost of the policy's limits, which is 1 by default.
@@ -24,50 +52,67 @@ export interface Limiter<S extends Store = Store> {
    * a cost that is not a whole number. Nothing is taken then. Does not throw when the store fails or exceeds its
    * timeout: see `onStoreError`. Exception: the errors of a store without a guard reach the caller.
    */
-  consume(key: Key, cost?: number | ConsumeOptions): MaybePromise<S["sync"], Decision>;
+  consume(key: K, cost?: number | ConsumeOptions<K>): MaybePromise<Sync, D>;
   /**
    * Returns the decision that `consume` would make now. Takes nothing.
    *
    * Throws a TypeError when the store has no `peek`, and the store's error when it fails.
    */
-  peek(key: Key, cost?: number | ConsumeOptions): MaybePromise<S["sync"], Decision>;
+  peek(key: K, cost?: number | ConsumeOptions<K>): MaybePromise<Sync, D>;
   /**
-   * Returns the tokens of a decision to `key`, once. They return to where they were taken: the store, or this process
-   * if it decided in the store's place.
+   * Replaces the cost of `decision` by the `actual` one, when its work has ended: the way to charge work whose cost was
+   * a guess. Returns true when it did.
    *
-   * Tokens that have refilled by themselves are not returned again: a decision older than its `resetMs` returns
-   * nothing. A second refund of one decision does nothing. The refund of a refusal or of a `peek` does nothing either.
-   * The limiter does not check that it made the decision, or that the decision was about this key. A copy
-   * (`{ ...decision }`) is a different decision.
+   * Tokens that were not used return to where they were taken: the store, or this process if it decided in the store's
+   * place. Tokens that have refilled by themselves are not returned again. Work that cost more takes the difference,
+   * even if it is not there, up to one capacity of each limit.
    *
-   * Pass tokens instead of a decision for corrections by an administrator: a number for every limit, or an object with
-   * the names of limits. Each call refunds again. A bucket never holds more than its capacity. Throws a TypeError when
-   * the store has no `adjust`, or for a decision under another policy name. When the store fails, throws its error.
-   * Retry the refund only if the error's code is `"ERR_STORE_OPEN"`.
+   * A limit that `actual` does not name keeps its charge. A number above 0 is for a policy of one limit.
+   *
+   * Each decision is settled once. Returns false for a second call, a refusal, a decision of `peek`, one that `shadow`
+   * allowed, one of another limiter, and a copy. `policy` is the one of the decision, for a tier. Throws a TypeError or
+   * RangeError for a cost that is not whole, and the store's error when it fails: settle again only after the code
+   * `"ERR_STORE_OPEN"`.
    */
-  refund(key: Key, what: Decision | Cost, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], void>;
+  settle(key: K, decision: D, actual: CostOf<K>, options?: PolicyChoice<K>): MaybePromise<Sync, boolean>;
+  /** Returns all tokens of `decision`, because its work was not done: settles it to nothing, like {@link settle}. */
+  refund(key: K, decision: D, options?: PolicyChoice<K>): MaybePromise<Sync, boolean>;
   /**
    * Takes exactly `tokens` from `key`, even if fewer are left: a fine. Later calls are refused until the debt has
-   * refilled. A number applies to every limit. In an object with the names of limits, a limit that is left out pays
-   * nothing.
+   * refilled. A number is for a policy of one limit. In an object with the names of limits, a limit that is left out
+   * pays nothing.
    *
    * Throws a TypeError or RangeError for tokens that are not whole, or more than a debt can hold (2^53 - 1 units, see
    * {@link Limit}). Nothing is taken then. Throws a TypeError when the store has no `adjust`, and the store's error
    * when it fails. After a failure the tokens may have been taken, unless the error's code is `"ERR_STORE_OPEN"`.
    */
-  debit(key: Key, tokens: Cost, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], void>;
+  debit(key: K, tokens: CostOf<K>, options?: PolicyChoice<K>): MaybePromise<Sync, void>;
   /**
-   * Refuses every call of `key`, at any cost, for `forMs` milliseconds: 1 to 2,147,483,647,000 (68 years). A longer
-   * block stays in place. `reset` ends a block. Refunds, debits and new numbers of the policy do not.
+   * Gives `tokens` to `key`, up to full: goodwill. Takes what {@link debit} takes, and fails as it does. Each call
+   * gives again.
+   */
+  credit(key: K, tokens: CostOf<K>, options?: PolicyChoice<K>): MaybePromise<Sync, void>;
+  /**
+   * Refuses every call of `key`, at any cost, for `forMs` milliseconds: up to 2,147,483,647,000 (68 years). A longer
+   * block stays in place. 0 ends a block and changes nothing else; `reset` ends it too. Settlements, debits and new
+   * numbers of the policy do not.
    *
    * The store keeps it with the key's buckets, under the policy's name. While the store is unavailable, a process
    * decides without it and does not see the block. Throws a TypeError when the store has no `block`, and the store's
    * error when it fails.
    */
-  block(key: Key, forMs: number, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], void>;
+  block(key: K, forMs: number, options?: PolicyChoice<K>): MaybePromise<Sync, void>;
   /**
    * Deletes the buckets of `key` and its block. All tokens are there again. Throws a TypeError when the store has no
    * `reset`, and the store's error when it fails.
    */
-  reset(key: Key, options?: { readonly policy?: Policy | undefined }): MaybePromise<S["sync"], void>;
+  reset(key: K, options?: PolicyChoice<K>): MaybePromise<Sync, void>;
+}
+
+/** A policy and a store, made by {@link createLimiter}. */
+export interface PlainLimiter<S extends Store = Store> extends Limiter<Key, Decision, S["sync"]> {
+  /** The limits of every call that does not name another policy. */
+  readonly policy: Policy;
+  /** The store that keeps the buckets. */
+  readonly store: S;
 }

@@ -8,9 +8,9 @@ import type { LimiterEvent, Observer } from "./events.js";
  * `sluice:decision` and `sluice:store` of `node:diagnostics_channel`. Without a listener it uses the channels only.
  *
  * An event never contains a key. Decisions do not wait for the listener. When the listener throws or rejects, the error
- * is dropped with one warning, `SLUICE_OBSERVER_FAILED`. Throws a TypeError for a listener that is not a function.
+ * is dropped with one warning, `SLUICE_FUNCTION_FAILED`. Throws a TypeError for a listener that is not a function.
  * @example
- * const observe = createObserver((event) => console.log(event.type, event.policy));
+ * const observe = createObserver((event) => event.type === "store" && console.log(event.state, event.error));
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, observe });
  */
 export function createObserver(listener?: (event: LimiterEvent) => void): Observer {
@@ -28,8 +28,10 @@ export function createObserver(listener?: (event: LimiterEvent) => void): Observ
       const event = { type: "decision", policy, outcome, reason, degraded, cost, limiter } as const;
       emit(durationMs === undefined ? event : { ...event, durationMs });
     },
-    storeChanged(limiter, state, error) {
-      if (listens("store")) emit({ type: "store", policy: limiter.policy.name, state, error, limiter });
+    storeChanged(store, state, error) {
+      if (!listens("store")) return false;
+      emit({ type: "store", store, state, error });
+      return true;
     },
   };
 
@@ -47,7 +49,7 @@ export function createObserver(listener?: (event: LimiterEvent) => void): Observ
 }
 
 function listenerFailed(error: unknown): void {
-  warnOnce("SLUICE_OBSERVER_FAILED", "A listener of `createObserver` threw. This error and all later ones are dropped", textOf(error));
+  warnOnce("SLUICE_FUNCTION_FAILED", "A listener of `createObserver` threw. This error and all later ones are dropped", textOf(error));
 }
 
 interface Channel {

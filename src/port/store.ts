@@ -1,8 +1,8 @@
 import { show } from "../core/check.js";
 import type { Clock } from "../core/clock.js";
 import type { Costs } from "../core/limit.js";
-import type { Decision, Reading } from "../core/decision.js";
-import type { FailureSettings } from "./failure-options.js";
+import type { Decision, Reading, Refused } from "../core/decision.js";
+import type { OnStoreError } from "./guard-options.js";
 import { bucketId, type Policy } from "../core/policy.js";
 
 /**
@@ -25,7 +25,7 @@ import { bucketId, type Policy } from "../core/policy.js";
  *    list is for policies of several limits alone (L19).
  *
  * A {@link SyncStore} answers at once and makes every limiter over it synchronous. Any other store is an
- * {@link AsyncStore}. A store that can fail carries a {@link Guard}: `readonly guard = guard`, from `sluice/store`.
+ * {@link AsyncStore}. A store that can fail carries a {@link Guard}: `readonly guard = guard()`, from `sluice/store`.
  */
 export type Store = SyncStore | AsyncStore;
 
@@ -57,25 +57,28 @@ export interface StoreMethods<Sync extends boolean> {
   /** The decision that `consume` would make. Writes nothing. */
   peek?(policy: Policy, key: string, costs: Costs): MaybePromise<Sync, Decision>;
   /**
-   * Takes all charges together or none. Returns one decision per charge, in order. When one is refused, nothing is
-   * taken and the other decisions are those of `peek`. No two charges may name the same bucket.
+   * Takes all charges, at most 128, together or none. Returns one decision per charge, in order. When one is refused,
+   * nothing is taken and the other decisions are those of `peek`. No two charges may name the same bucket.
    */
   consumeTogether?(charges: readonly Charge[]): MaybePromise<Sync, readonly Decision[]>;
   /**
-   * Whether `consumeTogether` can take these charges, for a store that can only take some. Answers at once. Absent when
-   * it can always take them.
+   * Whether `consumeTogether` can take these charges, for a store that can only take some. Answers true or false at
+   * once, and changes nothing. False is always safe: the charges are then made one after another. Absent when it can
+   * always take them.
    */
   takesTogether?(charges: readonly Charge[]): boolean;
   /**
    * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0 they
-   * are given back, up to full. Refunds, debits and settlements are this.
+   * are given back, up to full. Settlements, refunds, debits and credits are this. A settlement also states `at`, the
+   * instant of its decision by the store's clock. A store of rates may ignore it.
    *
    * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */
-  adjust?(policy: Policy, key: string, changes: Costs): MaybePromise<Sync, boolean>;
+  adjust?(policy: Policy, key: string, changes: Costs, at?: number): MaybePromise<Sync, boolean>;
   /**
    * Refuses every `consume` of the key under the policy's name, at any cost, for `forMs` milliseconds, or for the rest
-   * of an earlier block if that is longer. `adjust` and other numbers leave a block alone; `reset` ends it.
+   * of an earlier block if that is longer. With 0 it ends a block, and changes nothing else. `adjust` and other numbers
+   * leave a block alone; `reset` ends it.
    */
   block?(policy: Policy, key: string, forMs: number): MaybePromise<Sync, void>;
   /**
@@ -98,33 +101,30 @@ export interface Charge {
 }
 
 /**
- * Makes the guarded store that a limiter calls in place of a store that can fail. A store carries this function. Each
- * limiter over the store calls it once.
+ * What stands before a store that can fail: timeout, circuit breaker and fallback. A store makes one with `guard` of
+ * `sluice/store`, and carries it. It serves all limiters over the store, and over wrappers that carry it too.
  */
-export type Guard = (store: Store, setup: GuardSetup) => GuardedStore;
+export interface Guard {
+  /** Returns what a limiter asks in the place of `store`. Each limiter calls it once. */
+  protect(store: Store, limiter: GuardSetup): GuardedStore;
+}
 
-/** The codes of the warnings that a {@link Guard} gives. */
-export type StoreWarningCode = "SLUICE_STORE_UNAVAILABLE" | "SLUICE_STORE_SLOW" | "SLUICE_STORE_BUG" | "SLUICE_REDIS_SLOTS";
-
-/** The arguments that a limiter passes to a {@link Guard}. */
+/** What a {@link Guard} needs to know of a limiter. */
 export interface GuardSetup {
-  /** The limiter's failure options. */
-  readonly failure: FailureSettings;
-  /** The clock of decisions that are made without the store. */
-  readonly clock: Clock;
+  /** What the limiter's callers see when the store fails. */
+  readonly onStoreError: OnStoreError;
+  /** The limiter's own policy. Warnings name the first one of a store. */
+  readonly policy: Policy;
+  /** Told once of each outage and of its end, however many limiters it serves. Null when the limiter has none. */
+  readonly observer: StoreObserver | null;
   /** Makes the memory store that decides while the store is unavailable. */
   readonly makeLocal: (clock: Clock) => SyncStore;
-  /** The limiter's own policy, which warnings name. */
-  readonly policy: Policy;
-  /**
-   * Told once when the store becomes unavailable, and once when it is available again. Null when the limiter has no
-   * observer: the guard then warns of the first outage.
-   */
-  readonly onChange: ((state: "unavailable" | "available", error: unknown) => void) | null;
-  /** Gives a process warning, once for each code. `message` is one line and names no key; `cause` may be a stack. */
-  readonly warn: (code: StoreWarningCode, message: string, cause?: string) => void;
-  /** Returns the store's answer to `method`. Throws a TypeError for what is no decision. */
-  readonly check: (answer: unknown, method: string) => Decision;
+}
+
+/** What is told when a store becomes unavailable, or available again. */
+export interface StoreObserver {
+  /** Returns whether anyone listens. When no observer does, the guard gives a warning instead. Must not throw. */
+  storeChanged(store: Store, state: "unavailable" | "available", error: unknown): boolean;
 }
 
 /** A store with its guard: it decides even if the store fails. */
@@ -192,6 +192,8 @@ function isDecision(answer: unknown): answer is Decision {
   return (
     allowed === (reason === null) && (allowed || REASONS.includes(reason)) && typeof policy === "string" &&
     Number.isFinite(at) && isReading(answer as Decision) && (reason === "cost_above_capacity" || (answer as Decision).retryAfterMs <= MOST_WAIT_MS) &&
+    // An inherited one may come from `Object.prototype`, too.
+    (!Object.hasOwn(answer, "blocked") || isMark((answer as Refused).blocked, allowed)) &&
     (limits === null || (Array.isArray(limits) && limits.length > 0 && limits.every((each) => isReading(Object(each)))))
   );
 }
@@ -212,7 +214,11 @@ function isAmount(value: unknown): boolean {
   return typeof value === "number" && value >= 0;
 }
 
-const SHOWN = ["allowed", "reason", "policy", "limit", "cost", "capacity", "remaining", "retryAfterMs", "nextTokenMs", "resetMs", "at", "limits"];
+function isMark(blocked: unknown, allowed: boolean): boolean {
+  return blocked === undefined || (blocked === true && !allowed);
+}
+
+const SHOWN = ["allowed", "reason", "policy", "limit", "cost", "capacity", "remaining", "retryAfterMs", "nextTokenMs", "resetMs", "at", "limits", "blocked"];
 
 // Only a decision's own members: others may hold the caller's key.
 function membersOf(answer: object): string {

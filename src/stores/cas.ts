@@ -1,15 +1,13 @@
-/**
- * A store over any key-value store that can compare and set.
- * @module sluice/cas
- */
 import { readClock, type Clock } from "../core/clock.js";
 import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
 import { peekRecords, type Records } from "../core/records.js";
-import type { AsyncStore } from "../port/store.js";
+import type { GuardOptions } from "../port/guard-options.js";
+import type { AsyncStore, Guard } from "../port/store.js";
 import { guard } from "../guard/guard.js";
+import { GUARD_OPTIONS, guardOptionsOf } from "../guard/options.js";
 import { bucketName } from "./shared/bucket-name.js";
 import { decodeRecords, encodeRecords } from "./shared/records.js";
 import { adjustStep, blockStep, consumeStep, resetStep, Rounds, type Job } from "./shared/rounds.js";
@@ -40,7 +38,7 @@ export interface CasBackend<Version> {
 }
 
 /** The options of a {@link casStore}. */
-export interface CasStoreOptions {
+export interface CasStoreOptions extends GuardOptions {
   /** How often a round is tried when other processes write first: a whole number of at least 1. Default 24. */
   readonly attempts?: number | undefined;
   /**
@@ -87,7 +85,7 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
 class CasStore<Version> implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock;
-  readonly guard = guard;
+  readonly guard: Guard;
 
   readonly #backend: CasBackend<Version>;
   readonly #attempts: number;
@@ -99,10 +97,11 @@ class CasStore<Version> implements AsyncStore {
     if (typeof backend?.read !== "function" || typeof backend.write !== "function") {
       throw new TypeError(expected("backend", "an object with `read` and `write`", backend));
     }
-    const own = checkOptions(options, ["attempts", "clock", "random", "sleep"]);
+    const own = checkOptions(options, ["attempts", "clock", "random", "sleep", ...GUARD_OPTIONS]);
     const { attempts = 24, clock = Date.now, random = Math.random, sleep = pause } = own;
     checkClock(clock);
     this.clock = clock;
+    this.guard = guard(guardOptionsOf(own));
     this.#backend = backend;
     this.#attempts = positiveInteger("attempts", attempts);
     this.#random = random;

@@ -47,3 +47,12 @@ export async function explainFailure(likelyCause: string, run: () => Promise<voi
     throw new AssertionError(message, { cause: error });
   }
 }
+
+/** Runs checks that can fail for one reason only. Their failure names it as the likely cause. */
+export async function because(likelyCause: string, run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    throw error instanceof AssertionError ? new AssertionError(error.message, { cause: error, likelyCause }) : error;
+  }
+}

@@ -2,37 +2,14 @@ import { expected, show } from "../core/check.js";
 import { DOCS } from "./docs.js";
 import { platform, processWide, sharesWork, withProcess } from "../platform.js";
 
-/** The codes of warnings. `docs/guides/warnings.md` says for each what to do. */
-export type WarningCode =
-  | "SLUICE_COUNTED_TWICE"
-  | "SLUICE_FUNCTION_FAILED"
-  | "SLUICE_HEADERS_SENT"
-  | "SLUICE_KEY_IS_ADDRESS"
-  | "SLUICE_KEY_IS_IPV6"
-  | "SLUICE_KEY_IS_LIST"
-  | "SLUICE_LIMITER_PER_REQUEST"
-  | "SLUICE_MEMORY_IN_CLUSTER"
-  | "SLUICE_OBSERVER_FAILED"
-  | "SLUICE_POLICY_NAMES"
-  | "SLUICE_POSTGRES_MIGRATE"
-  | "SLUICE_POSTGRES_PREPARE"
-  | "SLUICE_PREFLIGHTS"
-  | "SLUICE_REDIS_SLOTS"
-  | "SLUICE_STORE_BUG"
-  | "SLUICE_STORE_SLOW"
-  | "SLUICE_STORE_UNAVAILABLE"
-  | "SLUICE_UNIDENTIFIED";
-
-const CODES: readonly WarningCode[] = [
+const CODES = [
   "SLUICE_COUNTED_TWICE",
   "SLUICE_FUNCTION_FAILED",
   "SLUICE_HEADERS_SENT",
   "SLUICE_KEY_IS_ADDRESS",
-  "SLUICE_KEY_IS_IPV6",
   "SLUICE_KEY_IS_LIST",
   "SLUICE_LIMITER_PER_REQUEST",
   "SLUICE_MEMORY_IN_CLUSTER",
-  "SLUICE_OBSERVER_FAILED",
   "SLUICE_POLICY_NAMES",
   "SLUICE_POSTGRES_MIGRATE",
   "SLUICE_POSTGRES_PREPARE",
@@ -42,13 +19,22 @@ const CODES: readonly WarningCode[] = [
   "SLUICE_STORE_SLOW",
   "SLUICE_STORE_UNAVAILABLE",
   "SLUICE_UNIDENTIFIED",
-];
-
-/** The codes that were warned of, or silenced. */
-const quiet = (): Set<string> => processWide("quiet", () => new Set<string>());
+] as const;
 
 /**
- * Silences warnings with these codes in this process, from now on. Each is given at most once anyway.
+ * The codes of warnings. `docs/guides/warnings.md` says for each what to do.
+ *
+ * @useDeclaredType
+ */
+export type WarningCode = (typeof CODES)[number];
+
+/** The codes that were warned of, and those that were silenced. */
+const quiet = (): Set<string> => processWide("quiet", () => new Set<string>());
+const silenced = (): Set<string> => processWide("silenced", () => new Set<string>());
+
+/**
+ * Silences warnings with these codes in this process, from now on. Each is given at most once anyway, but for
+ * `SLUICE_STORE_UNAVAILABLE`, which is given once for each store.
  *
  * Throws a RangeError for an unknown code.
  * @example
@@ -57,13 +43,13 @@ const quiet = (): Set<string> => processWide("quiet", () => new Set<string>());
 export function silenceWarnings(...codes: readonly WarningCode[]): void {
   for (const code of codes) {
     if (!CODES.includes(code)) throw new RangeError(expected("code", `one of ${CODES.join(", ")}`, code));
-    quiet().add(code);
+    silenced().add(code);
   }
 }
 
 /** Whether a warning with this code would not be given. */
 export function isQuiet(code: WarningCode): boolean {
-  return quiet().has(code);
+  return quiet().has(code) || silenced().has(code);
 }
 
 /** An error as the detail of a warning: its stack, or what was thrown in its place. */
@@ -81,6 +67,15 @@ export function textOf(error: unknown): string {
 export function warnOnce(code: WarningCode, message: string, cause = ""): void {
   if (isQuiet(code)) return;
   quiet().add(code);
+  tell(code, message, cause);
+}
+
+/** Gives a warning, unless its code was silenced. The caller makes sure that it is not given often. */
+export function warn(code: WarningCode, message: string): void {
+  if (!silenced().has(code)) tell(code, message, "");
+}
+
+function tell(code: WarningCode, message: string, cause: string): void {
   const detail = `${cause && `${cause}\n`}See ${DOCS}/guides/warnings.md#${code.toLowerCase()}`;
   const isTold = withProcess((process) => {
     // Workers with `nodejs_compat` have it, and print nothing.

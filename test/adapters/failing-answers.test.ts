@@ -48,13 +48,20 @@ describe.each([
   test.each<[what: string, respond: Respond, message: string]>([
     ["an Error that is sent", (_refusal, _request, reply) => void reply.send(new Error("boo")), "boo"],
     ["an Error that is returned", () => new Error("boo"), "boo"],
-    ["an object that cannot be JSON", () => circular, "circular"],
+    ["an object that cannot be JSON and is sent", (_refusal, _request, reply) => reply.send(circular), "circular"],
     ["a stream that fails before its first byte", (_refusal, _request, reply) => reply.send(unreadable()), "stream"],
   ])("L17 · %s goes to the error handler", async (_, respond, message) => {
     expect(await refused(respond)).toEqual(unhandled(message));
     expect(await refused(respond, { ownHandler: true })).toEqual(handled(message));
     expect(await refused(respond, { onSend: "holds" })).toEqual(unhandled(message));
     expect(await refused(respond, { ownHandler: true, onSend: "holds" })).toEqual(handled(message));
+  });
+
+  test("L17 · an object that cannot be JSON and is returned leaves the standard document", async () => {
+    for (const respond of [() => circular, async () => circular, () => ({ toJSON() {} })]) {
+      expect(await refused(respond)).toEqual(standard);
+      expect(await refused(respond, { ownHandler: true })).toEqual(standard);
+    }
   });
 
   test("L17 · an object sent as text throws in `respond`, and leaves the standard document", async () => {

@@ -191,7 +191,7 @@ describe.each(versions)("$name", ({ framework }) => {
   test("what a key throws in a later hook goes to the error handler", async () => {
     const app = make();
     app.setErrorHandler((error: Error, _request, reply) => void reply.code(418).send(error.message));
-    await app.register(rateLimit, { ...options(), hook: "preHandler", key: () => Promise.reject() });
+    await app.register(rateLimit, { ...options(), hook: "preHandler", key: () => Promise.reject<string>() });
     app.get("/", async () => "ok");
     app.get("/own", { config: { rateLimit: false }, preHandler: app.rateLimit({ key: () => { throw new Error("no body"); } }) }, async () => "ok");
     expect([await ask(app, "/"), await ask(app, "/own")]).toEqual([[418, null], [418, null]]);

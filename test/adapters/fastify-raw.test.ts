@@ -56,6 +56,34 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(await overHttp2(port)).toMatchObject({ body: "ok", status: 200, headers: { ...own, ...changed } });
   });
 
+  // Bun's writeHead calls setHeader for each field.
+  const hooks: [which: string, isLimited: boolean, thrown: unknown][] = [
+    ["alone, with an Error", false, new Error("hook")],
+    ["with the limit and an Error", true, new Error("hook")],
+    ["with the limit and undefined", true, undefined],
+  ];
+  test.each(hooks)("L17 · a hook on `setHeader` that throws, where writeHead calls it, ends in the error page of Fastify %s", async (_, isLimited, thrown) => {
+    const app = framework();
+    onTestFinished(() => void app.close());
+    app.addHook("onRequest", (_request, reply, next) => {
+      const { writeHead, setHeader } = reply.raw;
+      reply.raw.setHeader = (name, value) => {
+        if (/^ratelimit/i.test(name)) throw thrown;
+        return setHeader.call(reply.raw, name, value);
+      };
+      reply.raw.writeHead = ((status: number, fields: Record<string, string> = {}) => {
+        for (const [name, value] of Object.entries(fields)) reply.raw.setHeader(name, value);
+        return writeHead.call(reply.raw, status);
+      }) as typeof writeHead;
+      next();
+    });
+    if (isLimited) await app.register(rateLimit, options());
+    else app.addHook("onRequest", (_request, reply, next) => (reply.header("ratelimit-limit", "1"), next()));
+    app.get("/", async () => "ok");
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    expect((await overHttp1((app.server.address() as AddressInfo).port)).status).toBe(500);
+  });
+
   test("the head of an error page has the fields after a head by hand that fails", async () => {
     const { port } = await listen(false, (reply) => reply.raw.writeHead(42));
     expect(await overHttp1(port)).toMatchObject({ status: 500, headers: own });

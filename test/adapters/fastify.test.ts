@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { fastify, type FastifyRequest } from "fastify";
 import { fastify as fastify4 } from "fastify4";
-import { createLimiter, createWaiter, definePolicy, perSecond } from "sluice";
-import { rateLimit, type FastifyRateLimitOptions } from "sluice/fastify";
-import { MemoryStore } from "sluice/memory";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond } from "sluice";
+import { rateLimit, type PolicyRateLimitOptions } from "sluice/fastify";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { oneToken } from "./setup.js";
@@ -14,7 +13,7 @@ const versions = [
 ];
 
 describe.each(versions)("$name", ({ framework }) => {
-  const options = (): FastifyRateLimitOptions => ({ ...oneToken(), key: (request) => request.headers["x-user"]?.toString() });
+  const options = (): PolicyRateLimitOptions => ({ ...oneToken(), key: (request) => request.headers["x-user"]?.toString() });
   const two = { name: "two", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } };
 
   function make() {
@@ -60,29 +59,29 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(await get("/apart")).toEqual([429, "0", "1"]);
   });
 
-  test("a route's charges replace the plugin's policy and key, and the other way round, over the plugin's store", async () => {
-    const user = { name: "user", capacity: 1, refill: perSecond(1) };
-    const tenant = { name: "tenant", capacity: 3, refill: perSecond(1) };
-    const charges = [{ policy: user, key: () => "ann" }, { policy: tenant, key: () => "acme" }];
+  test("a route's combination replaces the plugin's policy and store, and a route's policy a plugin's combination", async () => {
+    const store = new MemoryStore({ clock: new ManualClock().now });
+    const user = createLimiter({ policy: { name: "user", capacity: 1, refill: perSecond(1) }, store });
+    const tenant = createLimiter({ policy: { name: "tenant", capacity: 3, refill: perSecond(1) }, store });
+    const both = { limiter: combine({ user, tenant }), key: () => ({ user: "ann", tenant: "acme" }) };
     const one = make();
-    await one.app.register(rateLimit, options());
-    one.app.get("/charges", { config: { rateLimit: { charges } } }, () => Promise.resolve("ok"));
+    await one.app.register(rateLimit, { ...options(), onStoreError: "unavailable", shadow: false });
+    one.app.get("/both", { config: { rateLimit: both } }, () => Promise.resolve("ok"));
     one.app.get("/plugin", () => Promise.resolve("ok"));
-    expect([await one.get("/charges"), await one.get("/charges"), await one.get("/plugin")]).toEqual([[200, "0", null], [429, "0", "1"], [200, "0", null]]);
+    expect([await one.get("/both"), await one.get("/both"), await one.get("/plugin")]).toEqual([[200, "0", null], [429, "0", "1"], [200, "0", null]]);
     const several = make();
-    await several.app.register(rateLimit, { clock: new ManualClock().now, charges });
-    several.app.get("/one", { config: { rateLimit: { policy: tenant, key: () => "acme" } } }, () => Promise.resolve("ok"));
+    await several.app.register(rateLimit, both);
+    several.app.get("/one", { config: { rateLimit: { policy: { ...two, name: "one" }, key: () => "acme" } } }, () => Promise.resolve("ok"));
     several.app.get("/plugin", () => Promise.resolve("ok"));
-    expect(() => several.app.get("/cost", { config: { rateLimit: { cost: 2 } } }, () => Promise.resolve("ok"))).toThrow("Expected `cost` beside `charges` to be left out");
-    expect([await several.get("/plugin"), await several.get("/one")]).toEqual([[200, "0", null], [200, "1", null]]);
+    expect([await several.get("/plugin"), await several.get("/one")]).toEqual([[429, "0", "1"], [200, "1", null]]);
   });
 
-  test("a waiter goes with its limiter", async () => {
+  test("a waiter holds the requests of its routes alone", async () => {
     const { app, get } = make();
     const limiter = createLimiter({ policy: two });
-    const other = createLimiter({ policy: { ...two, name: "other" }, clock: () => 0 });
-    await app.register(rateLimit, { limiter, wait: createWaiter(limiter, { maxWaitMs: 0 }), key: () => "ann" });
-    const others = { "/limiter": { limiter: other }, "/policy": { policy: two }, "/charges": { charges: [{ policy: two, key: () => "ann" }] } };
+    const other = createLimiter({ policy: { ...two, name: "other" }, store: new MemoryStore({ clock: () => 0 }) });
+    await app.register(rateLimit, { limiter: createWaiter(limiter, { maxWaitMs: 0 }), key: () => "ann" });
+    const others = { "/limiter": { limiter: other }, "/policy": { policy: two } };
     for (const [path, own] of Object.entries(others)) app.get(path, { config: { rateLimit: own } }, () => Promise.resolve("ok"));
     app.get("/plugin", () => Promise.resolve("ok"));
     for (const path of Object.keys(others)) expect(await get(path)).toEqual([200, "1", null]);

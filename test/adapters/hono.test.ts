@@ -23,7 +23,7 @@ describe("without Node, by request and fetch", () => {
     expect([head.status, await head.text()]).toEqual([429, ""]);
   });
 
-  test("reads the request's signal before the gate decides, as Deno needs it, and only for `refundWhen`", async () => {
+  test("reads the request's signal before the gate decides, as Deno needs it, and only for `actualCost` and waiters", async () => {
     const read: string[] = [];
     class Watched extends Request {
       override get signal(): AbortSignal {
@@ -32,9 +32,9 @@ describe("without Node, by request and fetch", () => {
       }
     }
     const key = async () => (read.push("key"), "ann");
-    const ask = (options: { refundWhen?: () => boolean }) =>
+    const ask = (options: { actualCost?: () => undefined }) =>
       new Hono().use(rateLimit({ ...oneToken(), key, ...options })).get("/", (c) => c.text("ok")).fetch(new Watched("http://localhost/"));
-    await ask({ refundWhen: () => false });
+    await ask({ actualCost: () => undefined });
     expect(read).toEqual(["signal", "key"]);
     await ask({});
     expect(read).toEqual(["signal", "key", "key"]);
@@ -42,9 +42,14 @@ describe("without Node, by request and fetch", () => {
 
   test("settles an outcome", async () => {
     const outcomes: unknown[] = [];
-    const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: (outcome) => outcomes.push(outcome) > 0 });
+    const limited = rateLimit({ ...oneToken(), key: () => "ann", actualCost: (outcome) => (outcomes.push(outcome), 0) });
     const app = new Hono().use(limited).get("/", (c) => c.text("no", 403));
-    for (let i = 0; i < 2; i++) expect(told(await app.request("/"))).toEqual([403, "0", null]);
+    for (let i = 0; i < 2; i++) {
+      const response = await app.request("/");
+      expect(told(response)).toEqual([403, "0", null]);
+      expect(outcomes).toHaveLength(i); // the work ends with the body
+      expect(await response.text()).toBe("no");
+    }
     expect(outcomes).toEqual([{ status: 403, aborted: false }, { status: 403, aborted: false }]);
   });
 });
@@ -53,18 +58,18 @@ test("keeps its response when waitUntil fails", async () => {
   const waitUntil = () => {
     throw new TypeError("Illegal invocation");
   };
-  const app = new Hono().use(rateLimit({ ...oneToken(), key: () => "ann", refundWhen: async () => true })).get("/", (c) => c.text("ok"));
+  const app = new Hono().use(rateLimit({ ...oneToken(), key: () => "ann", actualCost: async () => 0 })).get("/", (c) => c.text("ok"));
   const response = await app.fetch(new Request("http://localhost/"), {}, { waitUntil, passThroughOnException: () => undefined, props: {} });
   expect(told(response)).toEqual([200, "0", null]);
 });
 
-test("gives a refund the time it takes, where the platform has a context for it", async () => {
+test("gives a settlement the time it takes, where the platform has a context for it", async () => {
   const kept: unknown[] = [];
   const context = { waitUntil: (work: Promise<unknown>) => void kept.push(work), passThroughOnException: () => undefined, props: {} };
-  const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: async () => true });
+  const limited = rateLimit({ ...oneToken(), key: () => "ann", actualCost: async () => 0 });
   const app = new Hono().use(limited).get("/", (c) => c.text("ok"));
-  expect((await app.fetch(new Request("http://localhost/"), {}, context)).status).toBe(200);
-  expect(kept).toHaveLength(1);
+  const response = await app.fetch(new Request("http://localhost/"), {}, context);
+  expect([response.status, kept.length, await response.text()]).toEqual([200, 1, "ok"]);
   await kept[0];
   expect((await app.fetch(new Request("http://localhost/"), {}, context)).status).toBe(200);
 });
@@ -105,7 +110,7 @@ describe("errors", () => {
 
   test("a thrown value that is no Error goes on to the server, and its token can be given back", async () => {
     const statuses: number[] = [];
-    const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: ({ status }) => statuses.push(status) > 0 });
+    const limited = rateLimit({ ...oneToken(), key: () => "ann", actualCost: ({ status }) => (statuses.push(status), 0) });
     const app = new Hono().use(limited).get("/", () => {
       throw "a string"; // oxlint-disable-line no-throw-literal
     });

@@ -1,7 +1,8 @@
 import { createServer, ServerResponse, IncomingMessage } from "node:http";
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
-import { vendorHeaders } from "sluice/http";
+import { createLimiter, perSecond } from "sluice";
+import { vendorHeaders, type Outcome } from "sluice/http";
 import { rateLimit } from "sluice/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { send } from "../http/wire.js";
@@ -37,6 +38,19 @@ describe("a wrapped listener", () => {
       expect([answer.statusCode, answer.getHeader("RateLimit-Remaining"), answer.writableEnded]).toEqual([500, undefined, true]);
     }
     expect(warn.mock.calls).toEqual([[failure], [failure]]);
+  });
+
+  test("L18 · a policy that is undefined or null fails, and is neither the limiter's own nor no limit", async () => {
+    const limiter = createLimiter({ policy: { capacity: 9, refill: perSecond(1) } });
+    const key = () => "ann";
+    for (const policy of [undefined, null, Promise.resolve(undefined), Promise.resolve(null)] as never[]) {
+      for (const options of [{ key, policy: () => policy }, { key, limiter, policy: () => policy }]) {
+        const seen: unknown[] = [];
+        await rateLimit({ ...options, onError: (error: unknown) => void seen.push(error) })(() => expect.unreachable())(request(), response());
+        await vi.waitFor(() => expect(seen).toEqual([expect.objectContaining({ message: expect.stringContaining("policy()") as string })]));
+      }
+    }
+    expect(limiter.peek("ann").remaining).toBe(9);
   });
 
   test("leaves the answer to onError", async () => {
@@ -117,31 +131,31 @@ describe("41 · http2", () => {
   });
 
   test("tells aborted requests from answered ones", async () => {
-    const outcomes: boolean[] = [];
+    const outcomes: Outcome[] = [];
     const limited = rateLimit<http2.Http2ServerRequest, http2.Http2ServerResponse>({
       ...oneToken(),
       key: () => "ann",
       cost: 0,
-      refundWhen: ({ aborted }) => outcomes.push(aborted) < 0,
+      actualCost: (outcome) => void outcomes.push(outcome),
     });
     const reached: Array<() => void> = [];
     const ask = await serveHttp2(limited((request, response) => (request.url === "/slow" ? reached.shift()?.() : response.end("ok"))));
     await ask("GET");
     await ask("HEAD");
     await ask("GET", "/slow", (giveUp) => reached.push(giveUp));
-    await expect.poll(() => outcomes).toEqual([false, false, true]);
+    await expect.poll(() => outcomes).toEqual([{ status: 200, aborted: false }, { status: 200, aborted: false }, { status: 499, aborted: true }]);
   });
 
   test("tells requests that were aborted before they were allowed", async () => {
-    const outcomes: boolean[] = [];
+    const outcomes: Outcome[] = [];
     const limited = rateLimit<http2.Http2ServerRequest, http2.Http2ServerResponse>({
       ...oneToken(),
       key: (request) => new Promise((resolve) => request.stream.once("close", () => resolve("ann"))),
-      refundWhen: ({ aborted }) => outcomes.push(aborted) > 0,
+      actualCost: (outcome) => (outcomes.push(outcome), 0),
     });
     const ask = await serveHttp2(limited((_request, response) => response.end("too late")));
     await ask("GET", "/", (giveUp) => setImmediate(giveUp));
-    await expect.poll(() => outcomes).toEqual([true]);
+    await expect.poll(() => outcomes).toEqual([{ status: 499, aborted: true }]);
   });
 });
 

@@ -331,8 +331,8 @@ describe("Node", () => {
 });
 
 test.each([
-  ["express", () => forExpress.rateLimit({ ...limits(), respond: "no" as never }), "Expected `respond` to be a function, got \"no\""],
-  ["web", () => forWeb.rateLimit({ ...limits(), respond: () => new Response(), body: () => ({}) }), "Expected `body` or `respond`, got both. `respond` sends the whole response, so leave out `body`"],
-])("a wrong option is refused when the middleware of %s is made", (_, make, message) => {
-  expect(make).toThrow(new TypeError(message));
+  ["express", () => forExpress.rateLimit({ ...limits(), respond: "no" as never }), new TypeError('Expected `respond` to be a function, got "no"')],
+  ["web", () => forWeb.rateLimit({ ...limits(), unidentified: "throw" as never }), new RangeError('Expected `unidentified` to be "share" or "refuse" or "skip", got "throw"')],
+])("a wrong option is refused when the middleware of %s is made", (_, make, error) => {
+  expect(make).toThrow(error);
 });

@@ -14,7 +14,7 @@ describe.each(rows)("$name", ({ name, loaded, serve, lacks = {} }) => {
 
     const limit = oneToken();
     const options = () => ({ ...limit, key: () => "anybody" });
-    const server = await serve({ options, bulk: options, answer: null, entered: () => {}, held: () => Promise.resolve() });
+    const server = await serve({ options, bulk: options, answer: null, answerUnidentified: null, reports: () => {}, entered: () => {}, held: () => Promise.resolve() });
     const { status, headers } = await fetch(`http://127.0.0.1:${server.port}/ok`, { headers: { Connection: "close" } });
     await server.close();
     expect([status, headers.get("RateLimit-Remaining")]).toEqual([200, "0"]);

@@ -1,8 +1,9 @@
+import { MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 
 /** Options for one token that is back after a second, on a clock that stands still. */
 export function oneToken(name = "one") {
-  return { policy: { name, capacity: 1, refill: { tokens: 1, everyMs: 1_000 } }, clock: new ManualClock().now };
+  return { policy: { name, capacity: 1, refill: { tokens: 1, everyMs: 1_000 } }, store: new MemoryStore({ clock: new ManualClock().now }) };
 }
 
 /** The RateLimit fields of a web-standard response, and its status. */

@@ -6,7 +6,7 @@ import { serve } from "@hono/node-server";
 import express from "express";
 import { fastify } from "fastify";
 import { Hono } from "hono";
-import { createLimiter, createWaiter, type Limiter, type MemoryStore, type Waiter } from "sluice";
+import { createLimiter, createWaiter, type PlainLimiter, type MemoryStore, type Waiter } from "sluice";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
@@ -20,8 +20,7 @@ afterEach(async () => {
 });
 
 interface Options {
-  readonly limiter: Limiter<MemoryStore>;
-  readonly wait: Waiter;
+  readonly limiter: Waiter;
   readonly key: () => string;
 }
 
@@ -56,10 +55,10 @@ async function serveFetch(fetch: (request: Request) => Response | Promise<Respon
   return (server.address() as AddressInfo).port;
 }
 
-/** A bucket of one token, and its waiter. */
-function oneToken(everyMs: number): Options {
-  const limiter = createLimiter({ policy: { name: "one", capacity: 1, refill: { tokens: 1, everyMs } } });
-  return { limiter, wait: createWaiter(limiter), key: () => "ann" };
+/** A bucket of one token, and options with its waiter. */
+function oneToken(everyMs: number): { readonly inner: PlainLimiter<MemoryStore>; readonly options: Options } {
+  const inner = createLimiter({ policy: { name: "one", capacity: 1, refill: { tokens: 1, everyMs } } });
+  return { inner, options: { limiter: createWaiter(inner), key: () => "ann" } };
 }
 
 const HOUR = 3_600_000;
@@ -85,39 +84,39 @@ describe.each(Object.keys(servers))("%s", (name) => {
   const start = (options: Options): Promise<number> => (servers[name] as (options: Options) => Promise<number>)(options);
 
   test("serves requests that wait in order of arrival", async () => {
-    const options = oneToken(20);
+    const { inner, options } = oneToken(20);
     const port = await start(options);
-    options.limiter.consume("ann");
-    options.limiter.debit("ann", 5); // none is served before all have come
+    inner.consume("ann");
+    inner.debit("ann", 5); // none is served before all have come
     const served: number[] = [];
     const all = [];
     for (let i = 0; i < 4; i++) {
       all.push(get(port).then((response) => (served.push(i), response)));
-      await until(() => options.wait.waiting + served.length === i + 1);
+      await until(() => options.limiter.waiting + served.length === i + 1);
     }
     expect(await Promise.all(all)).toEqual(all.map(() => ({ status: 200, remaining: "0" })));
     expect(served).toEqual([0, 1, 2, 3]);
   });
 
   test("lets a client that disconnects leave the queue, and the next one up", async () => {
-    const options = oneToken(HOUR);
+    const { inner, options } = oneToken(HOUR);
     const port = await start(options);
-    options.limiter.consume("ann");
+    inner.consume("ann");
     const gone = await open(port);
     gone.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    await until(() => options.wait.waiting === 1);
+    await until(() => options.limiter.waiting === 1);
     const stays = await open(port);
     stays.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    await until(() => options.wait.waiting === 2);
+    await until(() => options.limiter.waiting === 2);
     gone.destroy();
-    await until(() => options.wait.waiting === 1);
+    await until(() => options.limiter.waiting === 1);
     stays.destroy();
-    await until(() => options.wait.waiting === 0);
+    await until(() => options.limiter.waiting === 0);
   });
 });
 
 test("a kept-alive connection has no listener left after its requests waited", async () => {
-  const options = oneToken(1);
+  const { options } = oneToken(1);
   const sockets = new Set<Socket>();
   const limited = forNode.rateLimit(options)((_request, response) => response.end("ok"));
   const port = await listen(createServer(limited as RequestListener).on("connection", (socket: Socket) => sockets.add(socket)));
@@ -131,43 +130,43 @@ test("a kept-alive connection has no listener left after its requests waited", a
 });
 
 test("many requests that wait on one connection add one listener, and all leave when it closes", async () => {
-  const options = oneToken(HOUR);
+  const { inner, options } = oneToken(HOUR);
   const sockets = new Set<Socket>();
   const limited = forNode.rateLimit(options)((_request, response) => response.end("ok"));
   const port = await listen(createServer(limited as RequestListener).on("connection", (socket: Socket) => sockets.add(socket)));
-  options.limiter.consume("ann");
+  inner.consume("ann");
   const client = await open(port);
   await until(() => sockets.size === 1);
   const [socket] = sockets as unknown as [Socket];
   const before = socket.listenerCount("close");
   client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(30));
-  await until(() => options.wait.waiting === 30);
+  await until(() => options.limiter.waiting === 30);
   expect(socket.listenerCount("close")).toBeLessThan(before + 5); // Node adds some of its own
   client.destroy();
-  await until(() => options.wait.waiting === 0);
+  await until(() => options.limiter.waiting === 0);
   await until(() => socket.listenerCount("close") <= before + 1); // Node leaves one
 });
 
 test("a stream of HTTP/2 leaves by itself, and the others of its connection stay", async () => {
-  const options = oneToken(HOUR);
+  const { inner, options } = oneToken(HOUR);
   const limited = forNode.rateLimit<Http2ServerRequest, Http2ServerResponse>(options)((_request, response) => response.end("ok"));
   const server = createHttp2Server((request, response) => void limited(request, response));
   const port = await listen(server);
-  options.limiter.consume("ann");
+  inner.consume("ann");
   const session = connect(`http://127.0.0.1:${port}`);
   stops.push(() => session.destroy());
   const [gone, stays] = [session.request({ ":path": "/" }), session.request({ ":path": "/" })];
   for (const stream of [gone, stays]) stream.on("error", () => {});
-  await until(() => options.wait.waiting === 2);
+  await until(() => options.limiter.waiting === 2);
   gone.close(constants.NGHTTP2_CANCEL);
-  await until(() => options.wait.waiting === 1);
+  await until(() => options.limiter.waiting === 1);
   stays.close(constants.NGHTTP2_CANCEL);
-  await until(() => options.wait.waiting === 0);
+  await until(() => options.limiter.waiting === 0);
 });
 
 test("a client that disconnected while its key was looked up does not wait", async () => {
-  const options = oneToken(HOUR);
-  options.limiter.consume("ann");
+  const { inner, options } = oneToken(HOUR);
+  inner.consume("ann");
   let find = (_key: string): void => {};
   const asked: Array<[IncomingMessage, ServerResponse]> = [];
   const limited = forNode.rateLimit({ ...options, key: () => new Promise<string>((resolve) => (find = resolve)) })((_request, response) => response.end("ok"));
@@ -179,5 +178,5 @@ test("a client that disconnected while its key was looked up does not wait", asy
   await until(() => asked[0]?.[0].socket.destroyed === true);
   find("ann");
   await until(() => asked[0]?.[1].statusCode === 499);
-  expect([asked[0]?.[1].writableEnded, options.wait.waiting]).toEqual([true, 0]);
+  expect([asked[0]?.[1].writableEnded, options.limiter.waiting]).toEqual([true, 0]);
 });

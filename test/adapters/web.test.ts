@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import { definePolicy, MemoryStore, type AsyncStore } from "sluice";
-import { createGate, refusalResponse, webReader, type Refuse } from "sluice/http";
+import { createGate, type Refuse } from "sluice/http";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
-import { rateLimit } from "sluice/web";
+import { rateLimit, refusalResponse, webReader } from "sluice/web";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "./rows/listen.js";
 import { oneToken, told } from "./setup.js";
@@ -17,7 +17,7 @@ describe("a wrapped handler", () => {
     expect(await (await limited(asAnn(), { greeting: "hello" }, 7)).text()).toBe("hello 7 GET");
   });
 
-  test("reads the request's signal before the gate decides, as Deno needs it, and only for `refundWhen`", async () => {
+  test("reads the request's signal before the gate decides, as Deno needs it, and only for `actualCost` and waiters", async () => {
     const read: string[] = [];
     class Watched extends Request {
       override get signal(): AbortSignal {
@@ -26,8 +26,8 @@ describe("a wrapped handler", () => {
       }
     }
     const key = async () => (read.push("key"), "ann");
-    const ask = (options: { refundWhen?: () => boolean }) => rateLimit({ ...oneToken(), key, ...options })(() => new Response("ok"))(new Watched("http://localhost/"));
-    await ask({ refundWhen: () => false });
+    const ask = (options: { actualCost?: () => undefined }) => rateLimit({ ...oneToken(), key, ...options })(() => new Response("ok"))(new Watched("http://localhost/"));
+    await ask({ actualCost: () => undefined });
     expect(read).toEqual(["signal", "key"]);
     await ask({});
     expect(read).toEqual(["signal", "key", "key"]);
@@ -62,25 +62,26 @@ describe("a wrapped handler", () => {
 
   test("asks about the outcome of a handler that throws or rejects, and can give the token back", async () => {
     const outcomes: unknown[] = [];
-    const limit = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: (outcome) => outcomes.push(outcome) > 0 && outcome.status === 500 });
+    const limit = rateLimit({ ...oneToken(), key: () => "ann", actualCost: (outcome) => (outcomes.push(outcome), outcome.status === 500 ? 0 : undefined) });
     const fail = (): never => {
       throw new Error("failed");
     };
     await expect(async () => limit(fail)(asAnn())).rejects.toThrow("failed");
     await expect(limit(async () => fail())(asAnn())).rejects.toThrow("failed");
-    expect(told(await limit(() => new Response("ok"))(asAnn()))).toEqual([200, "0", null]);
+    const response = await limit(() => new Response("ok"))(asAnn());
+    expect([...told(response), await response.text()]).toEqual([200, "0", null, "ok"]);
     expect(outcomes).toEqual([500, 500, 200].map((status) => ({ status, aborted: false })));
   });
 
   test("asks about the outcome of a client that went away", async () => {
     const outcomes: unknown[] = [];
     const client = new AbortController();
-    const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: (outcome) => outcomes.push(outcome) < 0 })(() => {
+    const limited = rateLimit({ ...oneToken(), key: () => "ann", actualCost: (outcome) => void outcomes.push(outcome) })(() => {
       client.abort();
       return new Response("ok");
     });
     await limited(asAnn({ signal: client.signal }));
-    expect(outcomes).toEqual([{ status: 200, aborted: true }]);
+    expect(outcomes).toEqual([{ status: 499, aborted: true }]);
   });
 });
 
@@ -91,10 +92,10 @@ describe("the other arguments of the handler", () => {
     }
     const seen: unknown[] = [];
     const see = (what: string, ...got: unknown[]): void => void seen.push([what, ...got.slice(1)]);
-    const { clock, policy } = oneToken();
+    const { store, policy } = oneToken();
     const defined = definePolicy(policy);
     const limited = rateLimit({
-      clock,
+      store,
       skip: async (...got: [Request, Bindings, number]) => (see("skip", ...got), false),
       key: async (...got: [Request, Bindings, number]) => (see("key", ...got), got[1].name),
       policy: (...got: [Request, Bindings, number]) => (see("policy", ...got), defined),
@@ -114,26 +115,26 @@ describe("the other arguments of the handler", () => {
     expect(keys).toEqual(["ann"]);
   });
 
-  test("give a refund the time it takes, by waitUntil", async () => {
+  test("give a settlement the time it takes, by waitUntil", async () => {
     const kept: unknown[] = [];
-    const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: async () => true })(
+    const limited = rateLimit({ ...oneToken(), key: () => "ann", actualCost: async () => 0 })(
       (_request: Request, _bindings: unknown, _context: { waitUntil(work: Promise<unknown>): void }) => new Response("ok"),
     );
     const ask = () => limited(asAnn(), null, { waitUntil: (work) => void kept.push(work) });
-    expect((await ask()).status).toBe(200);
-    expect(kept).toHaveLength(1);
+    const response = await ask();
+    expect([response.status, kept.length, await response.text()]).toEqual([200, 1, "ok"]);
     await kept[0];
     expect((await ask()).status).toBe(200);
   });
 
   test("keep their response when waitUntil fails", async () => {
-    const limited = rateLimit({ ...oneToken(), key: () => "ann", refundWhen: async () => true })((_request: Request, _context: object) => new Response("ok"));
+    const limited = rateLimit({ ...oneToken(), key: () => "ann", actualCost: async () => 0 })((_request: Request, _context: object) => new Response("ok"));
     const waitUntil = () => {
       throw new TypeError("Illegal invocation");
     };
-    expect(told(await limited(asAnn(), { waitUntil }))).toEqual([200, "0", null]);
-    await Promise.resolve();
-    expect((await limited(asAnn(), { waitUntil })).status).toBe(200);
+    const response = await limited(asAnn(), { waitUntil });
+    expect([...told(response), await response.text()]).toEqual([200, "0", null, "ok"]);
+    await expect.poll(async () => (await limited(asAnn(), { waitUntil })).status).toBe(200);
   });
 
   // A property of an RPC stub, such as a Worker's binding, is a function that calls another Worker.
@@ -141,24 +142,25 @@ describe("the other arguments of the handler", () => {
     const calls: string[] = [];
     const stub = (name: string) => new Proxy({}, { get: (_, property) => () => void calls.push(`${name}.${String(property)}`) });
     const handler = (_request: Request, _bindings: object, _context: object) => new Response("ok");
-    await rateLimit({ ...oneToken(), key: () => "ann", refundWhen: () => true })(handler)(asAnn(), stub("bindings"), stub("context"));
+    await rateLimit({ ...oneToken(), key: () => "ann", actualCost: () => 0 })(handler)(asAnn(), stub("bindings"), stub("context"));
     await rateLimit({ ...oneToken(), key: () => "ann" })(handler)(asAnn(), stub("bindings"), stub("context"));
     expect(calls).toEqual(["context.waitUntil"]);
   });
 });
 
-test("a refund that never comes back holds no answer", async () => {
+test("a settlement that never comes back holds no answer", async () => {
   const never = new Promise<boolean>(() => {});
   const inner = new MemoryStore({ clock: new ManualClock().now });
   const store: AsyncStore = {
     sync: false,
-    guard,
+    guard: guard(),
     clock: "server",
     consume: (...asked) => Promise.resolve(inner.consume(...asked)),
     adjust: () => never,
   };
-  const limit = rateLimit({ policy: oneToken().policy, store, key: () => "ann", refundWhen: () => true });
-  expect(told(await limit(() => new Response("ok"))(asAnn()))).toEqual([200, "0", null]);
+  const limit = rateLimit({ policy: oneToken().policy, store, key: () => "ann", actualCost: () => 0 });
+  const response = await limit(() => new Response("ok"))(asAnn());
+  expect([...told(response), await response.text()]).toEqual([200, "0", null, "ok"]);
 });
 
 describe("refusalResponse", () => {

@@ -10,7 +10,7 @@ const refused = (waitMs: number | null): RateLimitedError =>
 test("calls back at every whole second down to 0, then resolves", async () => {
   const clock = time();
   const told: [number, number][] = [];
-  await clock.run(countdown(refused(2_500), (seconds) => void told.push([clock.clock(), seconds]), clock.options));
+  await clock.run(countdown(refused(2_500), (seconds) => void told.push([clock.now(), seconds]), { time: clock.options }));
   expect(told).toEqual([[0, 3], [500, 2], [1_500, 1], [2_500, 0]]);
 });
 
@@ -18,13 +18,13 @@ test("56 · the wait of a sensitive call is on the error for a screen to count d
   const clock = time();
   const told: number[] = [];
   await clock.advance(1_000);
-  await clock.run(countdown(refused(3_000), (seconds) => void told.push(seconds), clock.options));
+  await clock.run(countdown(refused(3_000), (seconds) => void told.push(seconds), { time: clock.options }));
   expect(told).toEqual([2, 1, 0]);
 });
 
 test.each([[null], [0], [-5]])("with a wait of %s it is 0 at once", async (waitMs) => {
   const told: number[] = [];
-  await countdown(refused(waitMs), (seconds) => void told.push(seconds), time().options);
+  await countdown(refused(waitMs), (seconds) => void told.push(seconds), { time: time().options });
   expect(told).toEqual([0]);
 });
 
@@ -33,7 +33,7 @@ test("after the phone slept it is right again, and a clock set back does not mak
   const told: number[] = [];
   const jumps = [-50_000, 57_000, 3_000];
   const sleep = async (ms: number): Promise<void> => void (now += ms + (jumps.shift() ?? 0));
-  await countdown(refused(10_000), (seconds) => void told.push(seconds), { wallClock: () => now, sleep });
+  await countdown(refused(10_000), (seconds) => void told.push(seconds), { time: { wallNow: () => now, sleep } });
   expect(told).toEqual([10, 1, 0]);
 });
 
@@ -41,7 +41,7 @@ test("ends with the signal's reason", async () => {
   const clock = time();
   const stop = new AbortController();
   const told: number[] = [];
-  const counting = countdown(refused(5_000), (seconds) => void told.push(seconds), { ...clock.options, signal: stop.signal });
+  const counting = countdown(refused(5_000), (seconds) => void told.push(seconds), { time: clock.options, signal: stop.signal });
   await clock.advance(1_000);
   stop.abort(new Error("left the screen"));
   await expect(counting).rejects.toThrow("left the screen");
@@ -52,7 +52,7 @@ test("ends with the signal's reason", async () => {
 test("a signal that has already aborted rejects without a call", async () => {
   const told: number[] = [];
   const reason = new Error("left the screen");
-  await expect(countdown(refused(5_000), (seconds) => void told.push(seconds), { ...time().options, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  await expect(countdown(refused(5_000), (seconds) => void told.push(seconds), { time: time().options, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   expect(told).toEqual([]);
 });
 
@@ -61,7 +61,7 @@ test("an infinite wait calls back once, and lasts until the signal aborts", asyn
   const told: number[] = [];
   const stop = new AbortController();
   const endless = new RateLimitedError({ ...request, reason: "wait_too_long", waitMs: Infinity, retryAt: new Date(8.64e15), attempts: 1 });
-  const counting = countdown(endless, (seconds) => void told.push(seconds), { ...clock.options, signal: stop.signal });
+  const counting = countdown(endless, (seconds) => void told.push(seconds), { time: clock.options, signal: stop.signal });
   await clock.advance(5_000);
   stop.abort(new Error("left the screen"));
   await expect(counting).rejects.toThrow("left the screen");

@@ -11,12 +11,9 @@ export async function decide({ request, settings, attempt, status, headers, body
   let sent = 0;
   const fetch = createFetch({
     ...settings,
-    limits: parseRateLimit,
+    vendor: { limits: parseRateLimit },
     retryBudget: false,
-    clock: () => 0,
-    wallClock: () => now,
-    random: () => random,
-    sleep: async (ms) => void sleeps.push(ms),
+    time: { wallNow: () => now, random: () => random, sleep: async (ms) => void sleeps.push(ms) },
     fetch: async () => {
       sent += 1;
       if (sent < attempt) return answer(429, { "Retry-After": "0" });

@@ -26,13 +26,13 @@ export function talk(answers: readonly Answer[] = [], options: ClientOptions = {
     const { signal } = init ?? {};
     if (signal?.aborted) throw signal.reason;
     const request = new Request(input, { ...init, ...(init?.body instanceof ReadableStream && { duplex: "half" }) } as RequestInit);
-    const number = sent.push({ at: time.clock(), url: request.url, method: request.method, init, body: "" });
+    const number = sent.push({ at: time.now(), url: request.url, method: request.method, init, body: "" });
     (sent[number - 1] as { body: string }).body = await request.text();
     const answer = answers[number - 1] ?? new Response(`answer ${number}`);
     if (answer instanceof Error) throw answer;
     return typeof answer === "function" ? answer() : answer;
   };
-  return { time, sent, fetch: createFetch({ fetch: wire, merge: true, ...time.options, ...options }) };
+  return { time, sent, fetch: createFetch({ fetch: wire, merge: true, time: time.options, ...options }) };
 }
 
 /** What {@link talk} makes. */

@@ -6,7 +6,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Virtual time for a client: hand it over with `createFetch({ ...time.options })`. */
+/** Virtual time for a client: hand it over with `createFetch({ time: time.options })`. */
 export class FakeTime implements Timing {
   /** Of all sleeps so far, in milliseconds. */
   readonly sleeps: number[] = [];
@@ -21,8 +21,8 @@ export class FakeTime implements Timing {
     this.#random = random;
   }
 
-  readonly clock = (): number => this.#now;
-  readonly wallClock = (): number => this.#wallOffset + this.#now;
+  readonly now = (): number => this.#now;
+  readonly wallNow = (): number => this.#wallOffset + this.#now;
   readonly random = (): number => this.#random();
 
   readonly sleep = (ms: number, signal?: AbortSignal | null): Promise<void> => {
@@ -39,10 +39,10 @@ export class FakeTime implements Timing {
     });
   };
 
-  /** The four options of a client. */
+  /** The option `time` of a client. */
   get options(): Timing {
-    const { clock, wallClock, sleep, random } = this;
-    return { clock, wallClock, sleep, random };
+    const { now, wallNow, sleep, random } = this;
+    return { now, wallNow, sleep, random };
   }
 
   /** How many are asleep. */

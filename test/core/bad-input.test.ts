@@ -1,4 +1,5 @@
-import { createLimiter, definePolicy, MemoryStore, perSecond, TokenBucket, type Key, type PolicyOptions } from "sluice";
+import { runInNewContext } from "node:vm";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, run, TokenBucket, type Cost, type Key, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 
@@ -124,7 +125,7 @@ describe("L9 · limits and policies", () => {
 describe("L9 · costs, keys and clocks", () => {
   const clock = new ManualClock(1_000);
   const bucket = new TokenBucket({ capacity: 10, refill, clock: clock.now });
-  const limiter = createLimiter({ policy: { capacity: 10, refill }, clock: clock.now });
+  const limiter = createLimiter({ policy: { capacity: 10, refill }, store: new MemoryStore({ clock: clock.now }) });
   bucket.consume(4);
   limiter.consume("alice", 4);
 
@@ -148,8 +149,43 @@ describe("L9 · costs, keys and clocks", () => {
 
   test.each(positive("tokens").map(titled))("L9 · bad input: %s", (_, row) => {
     const tokens = row[0] as number;
-    refuses(row, () => bucket.refund(tokens));
-    if (typeof tokens === "number") refuses(row, () => limiter.refund("alice", tokens));
+    refuses(row, () => bucket.credit(tokens));
+    if (typeof tokens === "number") refuses(row, () => limiter.credit("alice", tokens), () => limiter.debit("alice", tokens));
+  });
+
+  // None of these has a member of its own, so each would count as the default cost.
+  const strange: ReadonlyArray<readonly [what: string, cost: object]> = [
+    ["a Map", new Map([["default", 5]])],
+    ["a Set", new Set([5])],
+    ["an object that inherits its numbers", Object.create({ default: 0 }) as object],
+    ["an instance of a class", new (class { get default() { return 5; } })()],
+    ["a Date", new Date(5)],
+    ["a boxed number", Object(5) as object],
+    ["a Map of another realm", runInNewContext("new Map([['default', 5]])") as object],
+    ["a promise of a cost", Promise.resolve(5)],
+  ];
+  test.each(strange)("L9 · bad input: %s is no cost", async (_, object) => {
+    const cost = object as Cost;
+    const wrong = (name: string): string =>
+      `Expected \`${name}\` to be a number or a plain object, got an object of another kind. Pass a copy: { ...object }, or Object.fromEntries(map)`;
+    refuses([cost, TypeError, wrong("cost")], () => limiter.consume("alice", { cost }), () => limiter.peek("alice", { cost }), () => combine({ user: limiter }).consume({ user: "alice" }, { cost: { user: cost } }));
+    refuses([cost, TypeError, wrong("tokens")], () => limiter.credit("alice", cost), () => limiter.debit("alice", cost));
+    const decision = limiter.consume("alice", 1);
+    refuses([cost, TypeError, wrong("actual")], () => limiter.settle("alice", decision, cost));
+    limiter.refund("alice", decision);
+    await expect(run(limiter, "alice", () => 1, { cost })).rejects.toThrow(new TypeError(wrong("cost")));
+    await expect(createWaiter(limiter).consume("alice", { cost })).rejects.toThrow(new TypeError(wrong("cost")));
+  });
+
+  const plain: ReadonlyArray<readonly [what: string, cost: object]> = [
+    ["an object literal", { default: 5 }],
+    ["an object without a prototype", Object.assign(Object.create(null) as object, { default: 5 })],
+    ["an object literal of another realm", runInNewContext("({ default: 5 })") as object],
+    ["parsed JSON", JSON.parse('{ "default": 5 }') as object],
+  ];
+  test.each(plain)("L9 · bad input: %s is a cost", (what, cost) => {
+    expect(limiter.consume(what, { cost: cost as Cost })).toMatchObject({ allowed: true, cost: 5, remaining: 5 });
+    limiter.reset(what);
   });
 
   const keys: readonly Row[] = [
@@ -168,7 +204,7 @@ describe("L9 · costs, keys and clocks", () => {
   ];
   test.each(keys.map(titled))("L9 · bad input: %s", (_, row) => {
     const key = row[0] as Key;
-    refuses(row, () => limiter.consume(key), () => limiter.peek(key), () => limiter.refund(key, 1), () => limiter.reset(key));
+    refuses(row, () => limiter.consume(key), () => limiter.peek(key), () => limiter.settle(key, limiter.peek("alice"), 1), () => limiter.refund(key, limiter.peek("alice")), () => limiter.credit(key, 1), () => limiter.debit(key, 1), () => limiter.block(key, 1), () => limiter.reset(key));
   });
 
   test.each([Number.NaN, Infinity, -Infinity, 2 ** 53])("L9 · bad input: a clock that reads %s is refused, and nothing is taken", (reading) => {
@@ -176,10 +212,10 @@ describe("L9 · costs, keys and clocks", () => {
     const calls = [
       () => bucket.consume(),
       () => bucket.peek(),
-      () => bucket.refund(1),
+      () => bucket.credit(1),
       () => limiter.consume("alice"),
       () => limiter.peek("alice"),
-      () => limiter.refund("alice", 1),
+      () => limiter.credit("alice", 1),
     ];
     const before = [bucket.peek(), limiter.peek("alice")];
     clock.set(reading);
@@ -190,19 +226,8 @@ describe("L9 · costs, keys and clocks", () => {
 
   const policy = { capacity: 5, refill };
   const aClock = "Expected `clock` to be a function that returns milliseconds, got";
-  const aShare = "Expected `localShare` to be a number above 0 and at most 1, got";
-  const failureOptions: ReadonlyArray<readonly [option: object, error: typeof TypeError | typeof RangeError, message: string]> = [
-    ...[0, -0.5, 1.01, Number.NaN, Infinity].map((localShare) => [{ localShare }, RangeError, `${aShare} ${localShare}`] as const),
-    [{ processes: 0 }, RangeError, "Expected `processes` to be a positive integer, got 0"],
-    [{ processes: "4" }, TypeError, 'Expected `processes` to be a positive integer, got "4"'],
-    [{ processes: 1_000_001 }, RangeError, `${aShare} 0`],
-    [{ processes: 4, localShare: 0.25 }, TypeError, "Expected `localShare` or `processes`, got both"],
-    [{ localShare: "half" }, TypeError, `${aShare} "half"`],
-    ...positive("storeTimeoutMs").filter(([given]) => given !== Infinity).map(([storeTimeoutMs, ...rest]) => [{ storeTimeoutMs }, ...rest] as const),
-    ...["failures", "probeEveryMs"].flatMap((name) => positive(`breaker.${name}`).map(([given, ...rest]) => [{ breaker: { [name]: given } }, ...rest] as const)),
-    [{ breaker: true }, TypeError, "Expected `breaker` to be false, or an object with `failures` or `probeEveryMs`, got true"],
-    [{ breaker: null }, TypeError, "Expected `breaker` to be false, or an object with `failures` or `probeEveryMs`, got null"],
-    [{ shadow: 1 }, TypeError, "Expected `shadow` to be true or false, got 1"],
+  const limiterOptions: ReadonlyArray<readonly [option: object, error: typeof TypeError | typeof RangeError, message: string]> = [
+    [{ shadow: 1 }, TypeError, "Expected `shadow` to be true, false or a function of the key, got 1"],
     [{ observe: {} }, TypeError, "Expected `observe` to be made by createObserver(listener), got an object"],
     [{ observe: () => 1 }, TypeError, "Expected `observe` to be made by createObserver(listener), got a function"],
   ];
@@ -221,12 +246,11 @@ describe("L9 · costs, keys and clocks", () => {
       RangeError,
       'Expected `onStoreError` to be "local", "allow" or "unavailable", got "open"',
     ],
-    ...failureOptions.map(([option, type, message]): Row => [() => createLimiter({ policy, ...option } as never), type, message]),
+    ...limiterOptions.map(([option, type, message]): Row => [() => createLimiter({ policy, ...option } as never), type, message]),
     ...[
       () => createLimiter({ policy, stor: 1 } as never),
       () => createLimiter({ policy, STORE_: 1 } as never),
     ].map((make, i): Row => [make, TypeError, `Unknown option \`${["stor", "STORE_"][i]}\`. Did you mean \`store\`?`]),
-    [() => createLimiter({ policy, breaker: { stor: 1 } } as never), TypeError, "Unknown option `stor`. Known options: `failures`, `probeEveryMs`"],
     [() => new MemoryStore({ stor: 1 } as never), TypeError, "Unknown option `stor`. Known options: `maxKeys`, `clock`"],
     ...[
       () => new TokenBucket({ capacity: 5, refill, stor: 1 } as never),
@@ -239,8 +263,10 @@ describe("L9 · costs, keys and clocks", () => {
     [() => createLimiter({ policy, store: null as never }), TypeError, "Expected `store` to be an object with `sync` and `consume`, got null"],
     [() => definePolicy({ ...policy, name: null as never }), TypeError, "Expected `policy.name` to be a string, got null"],
     [() => limiter.consume("alice", null as never), TypeError, "Expected `cost` to be a number, or an object with `cost` or `policy`, got null"],
-    [() => limiter.consume("alice", { policy: policy as never }), TypeError, "Expected `policy` to be made by definePolicy, got an object. Pass a copy to definePolicy first."],
-    [() => limiter.refund("alice", "3" as never), TypeError, 'Expected `what` to be a decision or tokens, got "3"'],
+    [() => limiter.consume("alice", { policy: policy as never }), TypeError, "Expected `policy` to be made by definePolicy, or `unlimited`, got an object. Pass a copy to definePolicy first."],
+    [() => limiter.refund("alice", 3 as never), TypeError, "Expected `decision` to be a decision of `consume`, got 3. To give tokens back without one, write credit(key, tokens)"],
+    [() => limiter.refund("alice", null as never), TypeError, "Expected `decision` to be a decision of `consume`, got null. To give tokens back without one, write credit(key, tokens)"],
+    [() => limiter.settle("alice", Promise.resolve() as never, 1), TypeError, "Expected `decision` to be a decision of `consume`, got a promise. Write `await` before `consume`"],
   ];
   test.each(options.map(titled))("L9 · bad input: %s", (_, row) => {
     refuses(row, row[0] as () => unknown);

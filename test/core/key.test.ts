@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createLimiter, type Key } from "sluice";
+import { createLimiter, type Key, MemoryStore } from "sluice";
 import { describe, expect, test } from "vitest";
 import { encodeKey, UNIDENTIFIED } from "../../src/core/key.js";
 
@@ -74,7 +74,7 @@ describe("encodeKey", () => {
   ];
   test.each(different)("%o is not %o", (a, b) => {
     expect(encodeKey(a)).not.toBe(encodeKey(b));
-    const limiter = createLimiter({ policy: { capacity: 1, refill: { tokens: 1, everyMs: 1_000 } }, clock: () => 0 });
+    const limiter = createLimiter({ policy: { capacity: 1, refill: { tokens: 1, everyMs: 1_000 } }, store: new MemoryStore({ clock: () => 0 }) });
     expect([limiter.consume(a), limiter.consume(b)].map(({ allowed }) => allowed)).toEqual([true, true]);
   });
 

@@ -19,7 +19,7 @@ function play(subject: Subject, history: readonly ResolvedStep[]): Grant[] {
     else if (call === "peek") subject.peek(cost);
     else if (call === "refund" && cost > 0) {
       const before = subject.peek(0).remaining;
-      subject.refund(cost);
+      subject.credit(cost);
       grants.push({ at: now, tokens: before - subject.peek(0).remaining });
     }
   }
@@ -160,7 +160,7 @@ describe.each(keepers)("$keeper", ({ make }) => {
         const full = refillMs(limit);
         for (const { call, now, cost } of history) {
           subject.clock.set(now);
-          if (call === "refund" && cost > 0) subject.refund(cost);
+          if (call === "refund" && cost > 0) subject.credit(cost);
           const { reason, remaining, retryAfterMs, nextTokenMs, resetMs } = subject.consume(cost);
           const normal = Math.ceil(((Math.min(cost, limit.capacity) - remaining) * limit.refill.everyMs) / limit.refill.tokens);
           if (reason === "limited") expect(retryAfterMs).toBeLessThanOrEqual((normal + full) * (1 + 2 ** -50));

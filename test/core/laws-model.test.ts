@@ -25,7 +25,7 @@ describe("L8 · one arithmetic", () => {
             bucket.reset();
             model.reset(limit);
           } else if (call === "refund" && cost > 0) {
-            bucket.refund(cost);
+            bucket.credit(cost);
             model.adjust(limit, -cost, now);
           } else if (call === "consume") expectSame(bucket.consume(cost), model.consume(limit, cost, now));
           expectSame(bucket.peek(cost), model.peek(limit, cost, now));
@@ -39,7 +39,7 @@ describe("L8 · one arithmetic", () => {
     fc.assert(
       fc.property(anyHistories, ({ limit, history }) => {
         const clock = new ManualClock();
-        const limiter = createLimiter({ policy: limit, clock: clock.now });
+        const limiter = createLimiter({ policy: limit, store: new MemoryStore({ clock: clock.now }) });
         // Few enough keys that the store has no reason to forget an idle one, which is only right while no clock steps back.
         const models = ["alice", "bob", "carol", "(", "2:ab"].map((key) => ({ key, model: new Model() }));
         for (const { call, now, cost, choice } of history) {
@@ -49,7 +49,7 @@ describe("L8 · one arithmetic", () => {
             limiter.reset(key);
             model.reset(limit);
           } else if (call === "refund" && cost > 0) {
-            limiter.refund(key, cost);
+            limiter.credit(key, cost);
             model.adjust(limit, -cost, now);
           } else if (call === "consume") expectSame(limiter.consume(key, cost), model.consume(limit, cost, now));
           expectSame(limiter.peek(key, cost), model.peek(limit, cost, now));
@@ -123,7 +123,7 @@ function compare(history: readonly ResolvedStep[], policyAt: (step: ResolvedStep
     } else if (call === "refund") {
       const back = mapCosts(policy, costs, (each) => 0 - each);
       expect(adjustRecords(records, policy, back, at)).toBe(true);
-      limiter.refund("alice", byName, { policy });
+      limiter.credit("alice", byName, { policy });
       model.adjust(options, back, now);
     } else if (call === "debit") {
       const done = model.adjust(options, costs, now);

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, perSecond, type Decision, type LimitOptions, type Policy } from "sluice";
+import { createLimiter, definePolicy, perSecond, type Decision, type LimitOptions, type Policy, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { charge, fullBucket, spentAt, type Bucket } from "../../src/core/bucket.js";
@@ -17,7 +17,7 @@ interface Caller {
 
 function caller(first: Policy): Caller {
   const clock = new ManualClock();
-  const limiter = createLimiter({ policy: first, clock: clock.now });
+  const limiter = createLimiter({ policy: first, store: new MemoryStore({ clock: clock.now }) });
   return {
     clock,
     as: (tier, cost) => limiter.consume("alice", { policy: tier, cost }),

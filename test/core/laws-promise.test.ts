@@ -10,7 +10,7 @@ const FARTHEST = 2 ** 50;
 
 function play(subject: Subject, { call, now, cost }: ResolvedStep): Decision {
   subject.clock.set(now);
-  if (call === "refund" && cost > 0) subject.refund(cost);
+  if (call === "refund" && cost > 0) subject.credit(cost);
   if (call === "reset") subject.reset();
   return call === "consume" ? subject.consume(cost) : subject.peek(cost);
 }

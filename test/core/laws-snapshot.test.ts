@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { createLimiter, perSecond, readings, type Decision, type LimitOptions, type ManyLimitsPolicy } from "sluice";
+import { createLimiter, perSecond, type Decision, type LimitOptions, type ManyLimitsPolicy, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
+import { readings } from "../../src/core/decision.js";
 import { anySteps, limits, policies, resolve, starts } from "../helpers/arbitraries.js";
 import { memoryBucket } from "./subjects.js";
 
@@ -59,7 +60,7 @@ describe("L7 · a decision is a snapshot", () => {
   });
 
   test("L7 · snapshot: a burst in one tick admits exactly the limit, each call with its own place in it", async () => {
-    const limiter = createLimiter({ policy: { capacity: 50, refill: perSecond(5) }, clock: new ManualClock(7).now });
+    const limiter = createLimiter({ policy: { capacity: 50, refill: perSecond(5) }, store: new MemoryStore({ clock: new ManualClock(7).now }) });
     const burst = await Promise.all(Array.from({ length: 200 }, async () => {
       await Promise.resolve();
       return limiter.consume("alice");

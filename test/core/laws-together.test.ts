@@ -1,8 +1,9 @@
 import type { LimitOptions } from "sluice";
 import fc from "fast-check";
-import { definePolicy, readings, TokenBucket, type Decision, type ManyLimitsPolicy, type Reading } from "sluice";
+import { definePolicy, TokenBucket, type Decision, type ManyLimitsPolicy, type Reading } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
+import { readings } from "../../src/core/decision.js";
 import { onwardSteps, policies, resolve, starts } from "../helpers/arbitraries.js";
 import { memoryBucket } from "./subjects.js";
 

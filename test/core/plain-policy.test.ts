@@ -1,10 +1,9 @@
 // A policy is data: it crosses to another worker, process or Durable Object, and is a policy again there.
 import fc from "fast-check";
-import { createLimiter, createReservations, createWaiter, definePolicy, MemoryStore, perSecond, TokenBucket, type Policy, type PolicyOptions } from "sluice";
-import { casStore } from "sluice/cas";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, run, TokenBucket, type Policy, type PolicyOptions } from "sluice";
+import { casStore, adjustRecords, consumeRecords, fullBucket, peekRecords } from "sluice/store";
 import { createGate } from "sluice/http";
 import { RedisStore } from "sluice/redis";
-import { adjustRecords, consumeRecords, fullBucket, peekRecords } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { samePolicy } from "../../src/core/policy.js";
 import { anyStepsAndDebts, limits, policies, resolve, starts } from "../helpers/arbitraries.js";
@@ -35,7 +34,7 @@ describe("a copy of a policy", () => {
           other.clock.set(now);
           if (call === "consume" || call === "peek") expect(other[call](cost)).toStrictEqual(one[call](cost));
           else if (call === "reset") [one, other].forEach((bucket) => bucket.reset());
-          else [one, other].forEach((bucket) => bucket.refund(Math.max(1, cost)));
+          else [one, other].forEach((bucket) => bucket.credit(Math.max(1, cost)));
         }
       }),
       { numRuns: 200 },
@@ -65,20 +64,22 @@ describe("a copy of a policy", () => {
     createLimiter: (copy) => createLimiter({ policy: copy }).consume("ann"),
     TokenBucket: (copy) => new TokenBucket(copy as never).consume(),
     "rateLimit, policy": (copy) => gate({ policy: copy }),
-    "rateLimit, charges": (copy) => gate({ key: undefined, charges: [{ policy: copy, key }] }),
   };
   /** Where only a policy of definePolicy is taken, because defining costs more than deciding. */
   const REFUSES: Readonly<Record<string, (copy: Policy) => unknown>> = {
     consume: (copy) => limiter().consume("ann", { policy: copy }),
     peek: (copy) => limiter().peek("ann", { policy: copy }),
-    refund: (copy) => limiter().refund("ann", 1, { policy: copy }),
+    settle: (copy) => limiter().settle("ann", limiter().consume("ann"), 1, { policy: copy }),
+    refund: (copy) => limiter().refund("ann", limiter().consume("ann"), { policy: copy }),
+    credit: (copy) => limiter().credit("ann", 1, { policy: copy }),
     debit: (copy) => limiter().debit("ann", 1, { policy: copy }),
     block: (copy) => limiter().block("ann", 1_000, { policy: copy }),
     reset: (copy) => limiter().reset("ann", { policy: copy }),
-    reserve: (copy) => createReservations(limiter()).reserve("ann", 1, { policy: copy }),
-    wait: (copy) => createWaiter(limiter()).wait("ann", { policy: copy }),
+    run: (copy) => run(limiter(), "ann", () => 1, { policy: copy }),
+    "consume of a combination": (copy) => combine({ user: limiter() }).consume({ user: "ann" }, { policy: { user: copy } }),
+    "consume of a waiter": (copy) => createWaiter(limiter()).consume("ann", { policy: copy }),
     "rateLimit, policy()": (copy) => gate({ policy: () => copy }),
-    "rateLimit, policy() of a charge": (copy) => gate({ key: undefined, charges: [{ policy: () => copy, key }] }),
+    "rateLimit, policy() over a combination": (copy) => gate({ limiter: combine({ user: limiter() }), key: () => ({ user: "ann" }), policy: () => ({ user: copy }) }),
     "consume of a memory store": (copy) => new MemoryStore().consume(copy, "ann", 1),
     "peek of a memory store": (copy) => new MemoryStore().peek(copy, "ann", 1),
     "adjust of a memory store": (copy) => new MemoryStore().adjust(copy, "ann", 1),

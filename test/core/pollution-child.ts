@@ -1,31 +1,15 @@
 // What the package does while `Object.prototype` has a member that it should not have: a process of its own for it.
-import { combine, createLimiter, createObserver, createReservations, createWaiter, definePolicy, MemoryStore, TokenBucket, type AsyncStore, type LimiterEvent } from "sluice";
-import { casStore } from "sluice/cas";
+import { combine, createLimiter, createObserver, createWaiter, definePolicy, MemoryStore, run, TokenBucket, unlimited, type AsyncStore, type LimiterEvent } from "sluice";
+import { casStore, guard } from "sluice/store";
 import { countdown, createFetch } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
 import { createGate, type GateOptions } from "sluice/http";
 import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
-import { guard } from "sluice/store";
+import { NAMES, POLLUTIONS } from "./pollution-names.js";
 
-/** The members, each added with each of the values. */
-const NAMES = [
-  // limiters and policies
-  "policy", "store", "clock", "onStoreError", "localShare", "processes", "storeTimeoutMs", "breaker", "failures", "probeEveryMs", "shadow", "observe",
-  "name", "limits", "capacity", "refill", "cost", "durationMs",
-  // what is built on them; not `signal`, with which Node's own streams fail
-  "expiresMs", "maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs",
-  // stores
-  "maxKeys", "prefix", "denyCacheMs", "batch", "cluster", "table", "attempts", "random", "sleep",
-  // the client
-  "identity", "maxAttempts", "backoff", "baseMs", "capMs", "retryStatuses", "merge", "retryBudget", "tokens", "perSuccess",
-  // the gate
-  "skip", "unidentified", "key", "retryAfter", "onDecision", "refundWhen", "partitionKey", "limiter", "functionTimeoutMs", "preflights",
-  "traffic", "onWait", "giveUp", "refusal", "limits", "attemptTimeoutMs", "wallClock", "sensitive", "retry", "pace", "route",
-];
 /** The gate's options that the platform's own `Request` and `Response` read through the prototype. */
 const OF_THE_PLATFORM = ["headers", "body"];
-const VALUES: readonly unknown[] = [true, false, 0, 1_000_000, "allow", { tokens: 9, everyMs: 1 }];
 
 /** By name and value: what differed, and how. Empty when nothing did. */
 export interface Polluted {
@@ -37,28 +21,32 @@ const clock = (): number => 0;
 const refill = { tokens: 1, everyMs: 1_000 };
 
 function verdicts(): string[] {
-  const gate = createGate<string>({ policy: { capacity: 2, refill }, key: (user) => user, clock } as GateOptions<string>, { method: () => "GET", header: () => undefined });
+  const gate = createGate<string>({ policy: { capacity: 2, refill }, key: (user) => user, store: new MemoryStore({ clock }) } as GateOptions<string>, { method: () => "GET", header: () => undefined });
   return ["ann", "ann", "ann", "", "", ""].map((user) => JSON.stringify(gate(user)));
 }
 
 async function behavior(): Promise<unknown> {
   const events: string[] = [];
   const observe = createObserver((event: LimiterEvent) => void events.push(event.type === "decision" ? `${event.outcome} ${event.cost}` : event.state));
-  const limiter = createLimiter({ policy: { capacity: 5, refill }, clock, observe });
+  const limiter = createLimiter({ policy: { capacity: 5, refill }, store: new MemoryStore({ clock }), observe });
   const decisions = [...Array.from({ length: 6 }, () => limiter.consume("ann")), limiter.consume("bob", {}), limiter.peek("bob")];
   limiter.reset("bob", {});
-  const several = createLimiter({ policy: { name: "several", limits: [{ capacity: 3, refill }, { capacity: 9, refill }] }, clock });
+  const several = createLimiter({ policy: { name: "several", limits: [{ capacity: 3, refill }, { capacity: 9, refill }] }, store: new MemoryStore({ clock }) });
   decisions.push(several.consume("ann"), ...Array.from({ length: 2 }, () => new TokenBucket({ capacity: 2, refill, clock }).consume()));
 
-  const down: AsyncStore = { sync: false, guard, clock, consume: () => Promise.reject(new Error("down")) };
+  const down: AsyncStore = { sync: false, guard: guard(), clock, consume: () => Promise.reject(new Error("down")) };
   const degraded = createLimiter({ policy: { capacity: 6, refill }, store: down, observe });
   for (let i = 0; i < 12; i++) decisions.push(await degraded.consume(`caller ${i % 2}`));
 
-  const reservation = createReservations(limiter).reserve("carl", 3);
-  const settled = [reservation.settle(1), limiter.peek("carl").remaining];
+  const settled: unknown[] = [limiter.settle("carl", limiter.consume("carl", 3), 1), limiter.refund("carl", limiter.consume("carl")), limiter.peek("carl").remaining];
+  settled.push(await run(limiter, "carl", () => 1, { cost: 2, actualCost: () => 1 }), limiter.peek("carl").remaining);
   const waiter = createWaiter(limiter);
-  decisions.push(await waiter.wait("dora", 2), await waiter.wait("dora", {}));
-  decisions.push(combine([limiter, several]).consume(["emil", "emil"]), combine([limiter]).consume(["emil"], [{}]));
+  decisions.push(await waiter.consume("dora", 2), await waiter.consume("dora", {}));
+  const both = combine({ user: limiter, tenant: several });
+  const together = both.consume({ user: "emil", tenant: "emil" });
+  decisions.push(together, both.consume({ user: "emil", tenant: unlimited }, {}), both.consume({ user: "emil", tenant: "emil" }, { cost: {}, policy: {} }));
+  settled.push(both.settle({ user: "emil", tenant: "emil" }, together, {}), both.peek({ user: "emil", tenant: "emil" }).remaining);
+  for (const keys of [{ user: "emil" }, {}]) settled.push(attempt(() => both.consume(keys as never)));
 
   const kept = new Map<string, string>();
   const cas = casStore<string>({
@@ -74,14 +62,22 @@ async function behavior(): Promise<unknown> {
 
   const sent: string[] = [];
   const seconds: number[] = [];
-  const timing = { clock, wallClock: clock, sleep: async (ms: number) => void sent.push(`slept ${ms}`), random: () => 0.5 };
+  const timing = { now: clock, wallNow: clock, sleep: async (ms: number) => void sent.push(`slept ${ms}`), random: () => 0.5 };
   const answers = [429, 429, 200, 429, 429, 429];
-  const fetch = createFetch({ ...timing, traffic: createTraffic(), fetch: async (input) => (sent.push(input as string), new Response(null, { status: answers.shift() ?? 200 })) });
+  const fetch = createFetch({ time: timing, traffic: createTraffic(), fetch: async (input) => (sent.push(input as string), new Response(null, { status: answers.shift() ?? 200 })) });
   for (const call of [fetch("http://localhost/a"), fetch("http://localhost/a", {}), fetch("http://localhost/b")]) sent.push(await call.then(({ status }) => String(status), (error: { code?: string }) => String(error.code)));
-  await countdown({ retryAt: new Date(2_000) }, (left) => void seconds.push(left), { wallClock: () => Math.min(2_000, 1_000 * seconds.length), sleep: async () => undefined });
+  await countdown({ retryAt: new Date(2_000) }, (left) => void seconds.push(left), { time: { wallNow: () => Math.min(2_000, 1_000 * seconds.length), sleep: async () => undefined } });
 
   const told = decisions.map(({ allowed, reason, policy: named, cost, capacity, remaining, retryAfterMs, degraded: isDegraded }) => [allowed, reason, named, cost, capacity, remaining, retryAfterMs, isDegraded].join(" "));
   return { told, events, settled, verdicts: verdicts(), kept: [...kept.keys()], clocks: [cas.clock === Date.now, memory.clock === limiter.store.clock, redis.clock], commands, sent, seconds };
+}
+
+function attempt(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 /** What happens with one member more on every object. */
@@ -102,9 +98,9 @@ if (process.send !== undefined) {
   const clean = await behavior();
   const differing: { name: string; value: unknown; got: unknown }[] = [];
   const compare = async (name: string, run: () => unknown, right: unknown): Promise<void> => {
-    for (const value of VALUES) {
+    for (const [label, value] of Object.entries(POLLUTIONS)) {
       const got = await pollutedBy(name, value, run);
-      if (JSON.stringify(got) !== JSON.stringify(right)) differing.push({ name, value, got });
+      if (JSON.stringify(got) !== JSON.stringify(right)) differing.push({ name, value: label, got: JSON.stringify(got) });
     }
   };
   for (const name of NAMES) await compare(name, behavior, clean);

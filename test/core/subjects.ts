@@ -1,4 +1,4 @@
-import { createLimiter, TokenBucket, type Decision, type LimitOptions, type PolicyOptions } from "sluice";
+import { createLimiter, TokenBucket, type Decision, type LimitOptions, type PolicyOptions, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect } from "vitest";
 
@@ -7,7 +7,7 @@ export interface Subject {
   readonly clock: ManualClock;
   consume(cost?: number): Decision;
   peek(cost?: number): Decision;
-  refund(tokens: number): void;
+  credit(tokens: number): void;
   reset(): void;
 }
 
@@ -19,7 +19,7 @@ function coreBucket(limit: LimitOptions): Subject {
     clock,
     consume: (cost) => bucket.consume(cost),
     peek: (cost) => bucket.peek(cost),
-    refund: (tokens) => bucket.refund(tokens),
+    credit: (tokens) => bucket.credit(tokens),
     reset: () => bucket.reset(),
   };
 }
@@ -27,12 +27,12 @@ function coreBucket(limit: LimitOptions): Subject {
 /** One key of a limiter over a memory store. */
 export function memoryBucket(policy: PolicyOptions): Subject {
   const clock = new ManualClock();
-  const limiter = createLimiter({ policy, clock: clock.now });
+  const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
   return {
     clock,
     consume: (cost) => limiter.consume("alice", cost),
     peek: (cost) => limiter.peek("alice", cost),
-    refund: (tokens) => limiter.refund("alice", tokens),
+    credit: (tokens) => limiter.credit("alice", Object.fromEntries(limiter.policy.limits.map(({ name }) => [name, tokens]))),
     reset: () => limiter.reset("alice"),
   };
 }

@@ -1,5 +1,7 @@
 import { createLimiter, perSecond } from "sluice";
-import { createGate, webReader } from "sluice/http";
+import { createGate } from "sluice/http";
+import { webReader } from "sluice/web";
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { replacementOf } from "../../src/diagnostics/foreign-options.js";
 
@@ -30,24 +32,25 @@ describe("an option of another library", () => {
     ["standardHeaders", 'headers: ["triple", "draft-11"]'],
     ["legacyHeaders", "headers: [xRateLimit]"],
     ["addHeaders", "headers: [xRateLimit]"],
-    ["message", "body: (problem) =>"],
-    ["skipFailedRequests", "refundWhen: ({ status, aborted }) => aborted || status >= 400"],
-    ["skipSuccessfulRequests", "refundWhen: ({ status, aborted }) => status < 400 && !aborted"],
+    ["message", 'respond: ({ problem }) => ({ ...problem, message: "Slow down" })'],
+    ["skipFailedRequests", "actualCost: ({ status }) => (status >= 400 ? 0 : undefined)"],
+    ["skipSuccessfulRequests", "actualCost: ({ status }) => (status < 400 ? 0 : undefined)"],
     ["passOnStoreError", 'onStoreError: "local"'],
     ["insuranceLimiter", 'onStoreError: "local"'],
     ["allowList", "skip: (request) => boolean"],
     ["onExceeded", "onDecision: (decision, request) => void"],
-    ["message", '`body: () => ["text/plain", "Slow down"]` for text'],
-    ["handler", "`respond` for any other answer"],
+    ["handler", "`respond` with the arguments of a handler for any other answer"],
     ["blockDuration", "limiter.block(key, ms)"],
     ["ban", "limiter.block(key, ms)"],
     ["continueExceeding", "there is no such option"],
-    ["delayMs", "wait: createWaiter(limiter, { maxWaitMs: 2_000 })"],
+    ["delayMs", "limiter: createWaiter(limiter, { maxWaitMs: 2_000 })"],
     ["ttl", "policy: { capacity: 100"],
     ["throttlers", "policy: { limits: ["],
     ["ipv6Subnet", "addressKey(request.ip, { ipv6Prefix: 56 })"],
     ["requestPropertyName", "decisionOf(request)"],
-    ["timeoutMs", "storeTimeoutMs"],
+    ["timeoutMs", "`timeoutMs` of the store"],
+    ["requestWasSuccessful", "the test goes into `actualCost`"],
+    ["maxQueueSize", "`maxWaitersPerKey` of `createWaiter`"],
     ["whiteList", "skip: (request) => boolean"],
     ["hook", 'hook: "preHandler"'],
   ])("%s of a gate gets the text that replaces it", (name, here) => {
@@ -83,6 +86,11 @@ describe("an option of another library", () => {
   });
 });
 
+test("no replacement names an option that is gone", () => {
+  const text = readFileSync(new URL("../../src/diagnostics/foreign-options.ts", import.meta.url), "utf8");
+  expect(text.match(/refundWhen|storeTimeoutMs|localShare|wallClock|partitionKey|draftPr|`charges|preflights|\b(?:wait|body|retryAfter|charges):|"blocked"|"unlimited"/g)).toBeNull();
+});
+
 describe("a misspelt or misplaced option", () => {
   test.each([
     ["sotre", "store"],
@@ -90,7 +98,8 @@ describe("a misspelt or misplaced option", () => {
     ["hedaers", "headers"],
     ["skp", "skip"],
     ["cots", "cost"],
-    ["refundwhen", "refundWhen"],
+    ["actualcost", "actualCost"],
+    ["respnd", "respond"],
     ["onStoreErr", "onStoreError"],
   ])("%s suggests the nearest name, %s", (name, meant) => {
     expect(ofGate({ [name]: 1 })).toBe(`Unknown option \`${name}\`. Did you mean \`${meant}\`?`);
@@ -98,6 +107,10 @@ describe("a misspelt or misplaced option", () => {
 
   test.each(["capacity", "refill", "limits", "name"])("%s beside the policy says where it belongs", (name) => {
     expect(ofLimiter({ [name]: 1 })).toBe(`Unknown option \`${name}\`. It belongs in \`policy: { … }\``);
+  });
+
+  test("of a store says where it belongs", () => {
+    expect(ofGate({ clock: () => 0 })).toBe("Unknown option `clock`. It belongs to the store, as in `new MemoryStore({ clock })`");
   });
 
   test("with no name near it lists all", () => {

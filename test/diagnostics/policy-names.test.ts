@@ -25,7 +25,7 @@ describe("SLUICE_POLICY_NAMES", () => {
   test("L16 · at the 1,000th name that limiters, or requests, bring to another store", async () => {
     for (const bring of ["limiters", "requests"]) {
       const { createLimiter, createGate, codes } = await freshSluice();
-      const store = { ...bareStore(() => 0), clock: "server", guard } as const;
+      const store = { ...bareStore(() => 0), clock: "server", guard: guard() } as const;
       // The gate's own limiter has a name as well.
       const gate = createGate({ policy: (i: number) => policyOf(i), store, key: (): Key => "ann" }, { method: () => "GET", header: () => undefined });
       const see = (i: number): void => void (bring === "limiters" ? createLimiter({ policy: policyOf(i), store }) : gate(i));

@@ -1,4 +1,4 @@
-import { perSecond, type Key } from "sluice";
+import { definePolicy, perSecond, type Key } from "sluice";
 import { guard } from "sluice/store";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
@@ -41,7 +41,7 @@ describe("SLUICE_COUNTED_TWICE", () => {
   test("over an asynchronous store as well", async () => {
     const { createGate, MemoryStore, codes } = await freshSluice();
     const memory = new MemoryStore();
-    const store = { sync: false as const, guard, clock: "server" as const, consume: async (...charge: Parameters<typeof memory.consume>) => memory.consume(...charge) };
+    const store = { sync: false as const, guard: guard(), clock: "server" as const, consume: async (...charge: Parameters<typeof memory.consume>) => memory.consume(...charge) };
     const gates = [createGate({ policy, store, key }, reader), createGate({ policy, store, key }, reader)];
     const request = asked();
     for (const gate of gates) await gate(request);
@@ -122,6 +122,7 @@ describe("SLUICE_KEY_IS_ADDRESS", () => {
   async function codesFor(key: Key, headers: Record<string, string>): Promise<string[]> {
     const { createGate, codes, given } = await freshSluice();
     void createGate({ policy, key: () => key }, reader)(asked(headers));
+    expect(given.every(({ message }) => message.includes("is the address of a proxy"))).toBe(true);
     expect(given.filter(({ message, detail }) => `${message} ${detail}`.includes("192.0.2"))).toEqual([]);
     return codes();
   }
@@ -154,7 +155,7 @@ describe("SLUICE_KEY_IS_ADDRESS", () => {
   });
 });
 
-describe("SLUICE_KEY_IS_IPV6", () => {
+describe("SLUICE_KEY_IS_ADDRESS for a whole IPv6 address", () => {
   async function codesFor(key: Key): Promise<string[]> {
     const { createGate, codes } = await freshSluice();
     void createGate({ policy, key: () => key }, reader)(asked());
@@ -162,7 +163,7 @@ describe("SLUICE_KEY_IS_IPV6", () => {
   }
 
   test.each<Key>([["2001:db8::5"], "2001:db8:1:2:3:4:5:6", ["address", "2001:DB8::1%eth0"]])("for %s", async (key) => {
-    expect(await codesFor(key)).toEqual(["SLUICE_KEY_IS_IPV6"]);
+    expect(await codesFor(key)).toEqual(["SLUICE_KEY_IS_ADDRESS"]);
   });
 
   test("with the function that cures it", async () => {
@@ -214,6 +215,16 @@ describe("SLUICE_UNIDENTIFIED", () => {
     for (let i = 0; i < 5; i++) void gate(asked());
     expect(codes()).toEqual([]);
     void gate(asked());
+    expect(codes()).toEqual(["SLUICE_UNIDENTIFIED"]);
+  });
+
+  test("counts requests, also when all functions answer later", async () => {
+    const { createGate, codes } = await freshSluice();
+    const many = definePolicy({ ...policy, capacity: 100 });
+    const gate = createGate({ policy: async () => many, key: async () => undefined, cost: async () => 1, skip: async () => false }, reader);
+    for (let i = 0; i < 19; i++) await gate(asked());
+    expect(codes()).toEqual([]);
+    await gate(asked());
     expect(codes()).toEqual(["SLUICE_UNIDENTIFIED"]);
   });
 

@@ -1,3 +1,4 @@
+import { MemoryStore } from "sluice";
 // The examples for axios and ky, with the real packages on a server without a network, in time that these tests move.
 import axios, { AxiosError } from "axios";
 import ky, { HTTPError } from "ky";
@@ -36,7 +37,7 @@ function makeServer(): (request: Request) => Promise<Response> {
   const limited = rateLimit({
     policy: { name: "interactive", capacity: 1, refill: { tokens: 1, everyMs: 3_000 } },
     key: () => "ada",
-    clock: () => Date.now(),
+    store: new MemoryStore({ clock: () => Date.now() }),
   })(() => new Response("hello"));
   const others: Record<string, () => Response> = {
     "/busy": () => new Response(null, { status: 429 }),
@@ -182,7 +183,7 @@ test("axios: a signal that was aborted by another interceptor keeps nothing wait
 describe("ky: the client as its fetch", () => {
   const make = () => {
     const server = makeServer();
-    const fetch = createFetch({ fetch: (input, init) => server(new Request(input, init)), identity: "ada", random: () => 0 });
+    const fetch = createFetch({ fetch: (input, init) => server(new Request(input, init)), identity: "ada", time: { random: () => 0 } });
     return ky.create({ fetch, retry: 0, prefixUrl: "http://localhost" });
   };
 

@@ -26,10 +26,10 @@ describe("a store in files", () => {
 
   storeSuite({
     test,
-    factory: ({ clock, unreachable, empty }) => {
+    factory: ({ clock, unreachable, empty, breaker, sharedBy }) => {
       const directory = unreachable ? join(root, "a-file/none") : empty ? mkdtempSync(join(root, "empty-")) : join(root, "buckets");
       const storedBytes = () => readdirSync(directory).reduce((sum, name) => sum + name.length + statSync(join(directory, name)).size, 0);
-      return { store: new FileStore(directory, clock && { clock }), storedBytes };
+      return { store: new FileStore(directory, { clock, breaker, sharedBy }), storedBytes };
     },
     lacks: { ...lacks, consumeTogether: "left out to keep it small", bound: "who owes nothing has no file" },
   });
@@ -67,7 +67,7 @@ describeWith("nats", "a store in NATS", () => {
   });
   storeSuite({
     test,
-    factory: ({ clock, unreachable }) => natsStore(unreachable ? gone : bucket, clock && { clock }),
+    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => natsStore(unreachable ? gone : bucket, { clock, timeoutMs, breaker, sharedBy }),
     lacks: { ...lacks, consumeTogether: "one write changes one key", bound: "the stream's own `ttl` bounds it" },
   });
 });

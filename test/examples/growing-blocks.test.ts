@@ -1,4 +1,4 @@
-import { createLimiter, perSecond } from "sluice";
+import { createLimiter, perSecond, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
 import { withGrowingBlocks } from "../../examples/growing-blocks/growing-blocks.js";
@@ -10,7 +10,7 @@ const policy = { name: "api", capacity: 5, refill: perSecond(1) };
 
 function serve() {
   const clock = new ManualClock();
-  const limiter = createLimiter({ policy, clock: clock.now });
+  const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
   const ask = withGrowingBlocks(limiter);
   /** Asks until it is told to wait longer than the bucket takes to refill, and tells for how long. */
   const insist = async (key = "ann"): Promise<number> => {
@@ -76,8 +76,8 @@ test("a day forgives one step", async () => {
 });
 
 test("an outage refuses by this process's share, and blocks nobody", async () => {
-  const store = new UnsteadyStore(new ManualClock().now);
-  const ask = withGrowingBlocks(createLimiter({ policy, store, breaker: false }));
+  const store = new UnsteadyStore(new ManualClock().now, { breaker: false });
+  const ask = withGrowingBlocks(createLimiter({ policy, store }));
   for (let i = 0; i < 15; i++) await ask("ann");
   store.health = "down";
   for (let i = 0; i < 30; i++) expect((await ask("ann")).degraded).toBe(true);

@@ -22,7 +22,7 @@ describe("a job runner", () => {
     expect(log).toEqual(["a at 0", "other at 0", "b at 1000", "c at 2000"]);
     expect(await running).toEqual({
       sent: ["a", "other", "b", "c"],
-      putOff: expect.arrayContaining([{ id: "d", why: "ERR_WAIT_TOO_LONG" }, { id: "huge", why: "ERR_WAIT_NEVER" }]) as unknown,
+      putOff: expect.arrayContaining([{ id: "d", why: "limited", retryAfterMs: 4_000 }, { id: "huge", why: "cost_above_capacity", retryAfterMs: Infinity }]) as unknown,
       left: [],
       failed: [],
     });

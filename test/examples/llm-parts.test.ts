@@ -1,11 +1,10 @@
 // Parts of examples/llm by themselves: waiting, counting, and the check that the processes are held to.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { MemoryStore } from "sluice";
-import { ManualClock } from "sluice/testing";
-import { describe, expect, test } from "vitest";
-import { createBudget, minute } from "../../examples/llm/budgets.js";
-import { reserveInTime } from "../../examples/llm/jobs.js";
+import { MemoryStore, RefusedError } from "sluice";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createBudget, keysOf, minute } from "../../examples/llm/budgets.js";
+import { nightShift } from "../../examples/llm/jobs.js";
 import { Meter } from "../../examples/llm/meter.js";
 import { bundled } from "../helpers/bundled.js";
 import { mostAhead } from "./llm-windows.js";
@@ -28,18 +27,30 @@ test("main starts a gateway and a language model, and logs what each answer is c
   }
 });
 
-test("a job waits for its tokens as long as it must, and until it is stopped", async () => {
-  const clock = new ManualClock();
-  const budget = createBudget("large", { user: minute(2, 1_000), team: minute(3, 1_500) }, new MemoryStore({ clock: clock.now }));
-  const reserve = (tokens: number) => () => budget.reserve({ user: "ann", team: "red" }, tokens);
+test("a job waits for its tokens as long as it must, pays for what it used, and can be stopped", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const clock = () => performance.now();
+  const budget = createBudget("large", { user: minute(3, 1_000), team: minute(4, 1_500) }, new MemoryStore({ clock }));
+  const work = nightShift(budget);
   const stop = new AbortController();
-  const waits: number[] = [];
-  const wait = async (ms?: number): Promise<never> => (waits.push(ms as number), clock.advance(ms as number), undefined as never);
-  for (let i = 0; i < 3; i++) expect((await reserveInTime(reserve(500), stop.signal, wait)).allowed).toBe(true);
-  expect(waits).toEqual([30_000]); // 500 of 1000 a minute, and one request of two
-  await expect(reserveInTime(reserve(1_001), stop.signal, wait)).rejects.toThrow("more tokens than its budget can hold");
+  const start = performance.now();
+  const done: string[] = [];
+  const job = (name: string, estimate: number, used: number) => {
+    const ask = async () => ({ answer: done.push(`${name} at ${performance.now() - start}`), used });
+    return work({ caller: { user: "ann", team: "red" }, estimate, ask }, stop.signal);
+  };
+  const jobs = Promise.all([job("a", 500, 500), job("b", 500, 100), job("c", 900, 900)]);
+  const impossible = expect(job("d", 1_001, 0)).rejects.toThrow(RefusedError);
+  await vi.advanceTimersByTimeAsync(60_000);
+  await jobs;
+  await impossible;
+  expect(done).toEqual(["a at 0", "b at 0", "c at 30000"]); // 600 were used, and 500 of 1000 a minute have to come back
+  const stopped = expect(job("e", 1_000, 0)).rejects.toThrow("the night is over");
   stop.abort(new Error("the night is over"));
-  await expect(reserveInTime(reserve(1), stop.signal, wait)).rejects.toThrow("the night is over");
+  await stopped;
+  expect(budget.peek(keysOf({ user: "ann", team: "red" }), 0)).toMatchObject({ allowed: true });
+  expect(done).toHaveLength(3);
 });
 
 test("the meter counts the pieces of a tool call", () => {

@@ -126,7 +126,7 @@ describeWith("redis", "four gateways over one Redis", () => {
         client({ as, model, prompt: i % 3 === 0 ? "write 30, break after 5" : "write 4", maxTokens: 250, stream: i % 2 === 0 }, start + 5_000),
       ]),
     );
-    // A request that is given back while it refills may be there twice for a part (docs/guides/reservations.md), so it is alone.
+    // A request that is given back while it refills may be there twice for a part (docs/guides/settling.md), so it is alone.
     load.push(client({ as: "white/zoe", prompt: "fail", maxTokens: 250 }, start + 5_000));
     // Writes 400 tokens more than it was asked for.
     const overrun = request(ENDED, { as: "gold/gus", prompt: "write 500, ignore the limit", maxTokens: 100 }).then((response) => read(response));
@@ -164,9 +164,9 @@ describeWith("redis", "four gateways over one Redis", () => {
     judge();
   });
 
-  /** Until the three processes that live have settled all that they reserved. */
+  /** Until the three processes that live have ended all answers that they began. */
   async function settled(): Promise<void> {
-    await vi.waitUntil(() => [...bills.values()].every(({ outcome, process }) => outcome !== "reserved" || process === ENDED), { timeout: 5_000 });
+    await vi.waitUntil(() => [...bills.values()].every(({ outcome, process }) => outcome !== "running" || process === ENDED), { timeout: 5_000 });
   }
 
   function judge(): void {
@@ -188,9 +188,9 @@ describeWith("redis", "four gateways over one Redis", () => {
       else if (row !== undefined) expect(used).toBeLessThanOrEqual(row.completionTokens + 7);
       else expect(used ?? 0).toBeLessThanOrEqual(estimate);
     }
-    // Of the answers that no book names, the process that ended had one for each reservation, or had not told of it yet.
+    // Of the answers that no book names, the process that ended had one for each request that it allowed, or had not told of it yet.
     const named = new Set(all.map(({ answer }) => answer));
-    const unsettled = all.filter(({ outcome }) => outcome === "reserved").length;
+    const unsettled = all.filter(({ outcome }) => outcome === "running").length;
     expect(model.served.filter(({ id }) => !named.has(id)).length).toBeLessThanOrEqual(unsettled + lost);
 
     // In every window, of every bucket: granted and not given back, at the instant when it was granted.
@@ -203,7 +203,7 @@ describeWith("redis", "four gateways over one Redis", () => {
           const own = all.filter((bill) => bucketOf(bill) === bucket);
           const granted = {
             requests: own.map(({ at, outcome }) => [at, outcome === "cancelled" ? 0 : 1] as const),
-            // A reservation that was not settled keeps its estimate. What an answer takes beyond it is not granted but owed.
+            // An answer that was not settled keeps its estimate. What an answer takes beyond it is not granted but owed.
             tokens: own.map(({ at, used, estimate }) => [at, Math.min(used ?? estimate, estimate)] as const),
           };
           for (const dimension of ["requests", "tokens"] as const) {
@@ -216,7 +216,7 @@ describeWith("redis", "four gateways over one Redis", () => {
       }
     }
     console.log(
-      `four gateways: ${all.length} reservations (${[...outcomes].map(([name, count]) => `${count} ${name}`).join(", ")}), ` +
+      `four gateways: ${all.length} answers (${[...outcomes].map(([name, count]) => `${count} ${name}`).join(", ")}), ` +
         `at most ${ahead.requests.toFixed(3)} of the requests and ${ahead.tokens.toFixed(3)} of the tokens of a bucket ahead of the rate`,
     );
     expect(broken).toEqual([]);
@@ -224,7 +224,7 @@ describeWith("redis", "four gateways over one Redis", () => {
     // Each limit has refused, each way to end has happened, and some bucket was used up.
     const kinds = new Set([...violated].map((each) => each.replace(/-\w+/, "")));
     expect([...kinds].sort()).toEqual(["team:requests", "team:tokens", "user:requests", "user:tokens"]);
-    expect([...outcomes.keys()].sort()).toEqual(["aborted", "broken", "cancelled", "complete", "reserved"]);
+    expect([...outcomes.keys()].sort()).toEqual(["aborted", "broken", "cancelled", "complete", "running"]);
     expect(ahead.requests).toBeGreaterThan(0.5);
     expect(ahead.tokens).toBeGreaterThan(0.99);
   }

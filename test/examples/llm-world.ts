@@ -47,6 +47,11 @@ export async function openWorld(options: Omit<GatewayOptions, "upstream" | "call
   const model = createUpstream({ pace: () => new Promise(setImmediate), ...upstreamOptions });
   const upstream = await listen(model.server);
   const gateway = createGateway({ ...options, upstream, callerOf, onBill: (bill) => void bills.push(bill) });
+  let open = 0;
+  gateway.on("request", (_, response) => {
+    open += 1;
+    response.once("close", () => setImmediate(() => (open -= 1))); // by then its cost is settled
+  });
   const url = await listen(gateway);
   const close = (server: Server): void => server.close().closeAllConnections();
   return {
@@ -55,6 +60,8 @@ export async function openWorld(options: Omit<GatewayOptions, "upstream" | "call
     url,
     /** The connections that the gateway has open. */
     connections: () => new Promise<number>((resolve, reject) => gateway.getConnections((error, count) => (error ? reject(error) : resolve(count)))),
+    /** The requests whose response has not closed. */
+    open: () => open,
     ask: (question: Question) => ask(url, question),
     closeModel: () => close(model.server),
     close: () => [gateway, model.server].forEach(close),

@@ -97,6 +97,14 @@ describe.each(programs)("%s", (_, code) => {
   });
 });
 
+test.each(programs.filter(([name]) => name.endsWith("web")))("%s answers other methods with 405, and names the one it has", async (_, code) => {
+  const { exports } = await ran(code);
+  for (const method of ["HEAD", "POST", "DELETE"]) {
+    const response = await (exports["default"] as Fetches).fetch(new Request("http://127.0.0.1/inbox", { method, headers: { ...ann } }));
+    expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET"]);
+  }
+});
+
 test("the example of a test passes", () => import("../../examples/testing-your-app.js"));
 
 async function askUntilRefused(headers: () => Record<string, string> | undefined): Promise<Response> {

@@ -26,9 +26,9 @@ test("the story is the one that the documentation tells", async () => {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     user: "alice",
     say: (line) => lines.push(...line.split("\n")),
-    timing: {
-      clock: clock.now,
-      wallClock: clock.now,
+    time: {
+      now: clock.now,
+      wallNow: clock.now,
       sleep: async (ms, signal) => {
         signal?.throwIfAborted();
         clock.advance(ms);

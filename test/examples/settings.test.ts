@@ -4,9 +4,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { draft7, xRateLimit } from "sluice/http";
+import { draft7, retryAfterDate, xRateLimit } from "sluice/http";
 import { afterAll, describe, expect, test } from "vitest";
-import { ConfigError, readFailing, readPolicies, readTelling } from "../../examples/server/config.js";
+import { ConfigError, readFailing, readPolicies, readTelling, readTimeout } from "../../examples/server/config.js";
 import { device, ExampleServer } from "./example-server.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-example-"));
@@ -91,7 +91,9 @@ describe("how limits are told", () => {
   test("is the library's default, or what variables say", () => {
     expect(readTelling({ SLUICE_HEADERS: "", SLUICE_RETRY_AFTER: "" })).toEqual({});
     expect(readTelling({ SLUICE_HEADERS: "draft-7,x-ratelimit" })).toEqual({ headers: [draft7, xRateLimit] });
-    expect(readTelling({ SLUICE_HEADERS: "none", SLUICE_RETRY_AFTER: "http-date" })).toEqual({ headers: [], retryAfter: "http-date" });
+    expect(readTelling({ SLUICE_HEADERS: "none", SLUICE_RETRY_AFTER: "http-date" })).toEqual({ headers: [retryAfterDate] });
+    expect(readTelling({ SLUICE_RETRY_AFTER: "http-date" })).toEqual({ headers: ["triple", "draft-11", retryAfterDate] });
+    expect(readTelling({ SLUICE_RETRY_AFTER: "seconds" })).toEqual({});
   });
 
   test.each([
@@ -104,15 +106,14 @@ describe("how limits are told", () => {
 
 describe("what happens when the store fails", () => {
   test("is the library's default, unless said otherwise", () => {
-    expect(readFailing(undefined, undefined)).toEqual({});
-    for (const choice of ["local", "allow", "unavailable"]) expect(readFailing(choice, undefined)).toEqual({ onStoreError: choice });
-    expect(readFailing("allow", "250")).toEqual({ onStoreError: "allow", storeTimeoutMs: 250 });
-    expect(readFailing(undefined, "off")).toEqual({ storeTimeoutMs: Infinity });
+    expect([readFailing(undefined), readTimeout(undefined)]).toEqual([{}, {}]);
+    for (const choice of ["local", "allow", "unavailable"]) expect(readFailing(choice)).toEqual({ onStoreError: choice });
+    expect([readTimeout("250"), readTimeout("off")]).toEqual([{ timeoutMs: 250 }, { timeoutMs: Infinity }]);
   });
 
   test.each(["0", "-1", "1.5", "1e3", "", "Infinity", "99999999999999999"])("a deadline of %j is refused", (text) => {
     const complaint = `Expected \`--store-timeout\` to be a positive integer of milliseconds, or off, got ${JSON.stringify(text)}`;
-    expect(() => readFailing(undefined, text)).toThrow(new ConfigError(complaint));
+    expect(() => readTimeout(text)).toThrow(new ConfigError(complaint));
   });
 });
 

@@ -1,16 +1,17 @@
+import { MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
 import { serviceOnTrial } from "../../examples/shadow/trial.js";
 
 function onTrial() {
   const clock = new ManualClock();
-  const { fetch, report } = serviceOnTrial(() => new Response("hello"), { userOf: (request) => request.headers.get("test-user") ?? "", clock: clock.now });
+  const { fetch, report, enforceFor } = serviceOnTrial(() => new Response("hello"), { userOf: (request) => request.headers.get("test-user") ?? "", store: new MemoryStore({ clock: clock.now }) });
   const ask = async (user: string, times: number): Promise<Response[]> => {
     const responses: Response[] = [];
     for (let i = 0; i < times; i++) responses.push(await fetch(new Request("http://127.0.0.1/", { headers: { "test-user": user } })));
     return responses;
   };
-  return { clock, ask, report };
+  return { clock, ask, report, enforceFor };
 }
 
 test("the trial refuses nobody, and tells who it would have been", async () => {
@@ -30,4 +31,12 @@ test("what the limit in force refuses does not reach the trial, and clients see 
   expect(responses[0]?.headers.get("RateLimit-Limit")).toBe("10");
   expect(responses[0]?.headers.get("RateLimit-Remaining")).toBe("9");
   expect(report().seen).toBe(10);
+});
+
+test("the numbers on trial are enforced for one caller, and tried for the others", async () => {
+  const { ask, report, enforceFor } = onTrial();
+  enforceFor("script");
+  const statuses = (await Promise.all([ask("script", 6), ask("ann", 6)])).map((responses) => responses.map(({ status }) => status));
+  expect(statuses).toEqual([[200, 200, 200, 200, 429, 429], Array.from({ length: 6 }, () => 200)]);
+  expect(report()).toEqual({ seen: 12, refused: new Map([["ann", 2]]) });
 });

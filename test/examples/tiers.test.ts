@@ -1,10 +1,11 @@
+import { MemoryStore, unlimited } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
 import { serviceWithPlans } from "../../examples/tiers/plans.js";
 
 function serve() {
   const clock = new ManualClock();
-  const service = serviceWithPlans(() => new Response("hello"), { userOf: (request) => request.headers.get("test-user") ?? "", clock: clock.now });
+  const service = serviceWithPlans(() => new Response("hello"), { userOf: (request) => request.headers.get("test-user") ?? "", store: new MemoryStore({ clock: clock.now }) });
   /** Asks until it is refused, and tells how often it was not. */
   const spend = async (user: string): Promise<number> => {
     for (let granted = 0; granted < 1_000; granted++) {
@@ -51,24 +52,36 @@ test("a plan's numbers are changed for all who have it, from the next request on
   expect(await spend("ann")).toBe(1);
 });
 
-test("an unlimited plan charges nothing, a blocked one refuses, and the bucket is as it was afterwards", async () => {
+test("an unlimited plan charges nothing, and the bucket is as it was afterwards", async () => {
   const { service, spend } = serve();
   expect(await spend("ann")).toBe(5);
   service.setUser("ann", "enterprise");
   expect(await spend("ann")).toBe(Infinity);
-  service.setUser("ann", "banned");
-  const response = await service.fetch(new Request("http://127.0.0.1/", { headers: { "test-user": "ann" } }));
-  expect([response.status, response.headers.get("retry-after"), await response.json()]).toMatchObject([403, null, { code: "blocked" }]);
   service.setUser("ann", "free");
   expect(await spend("ann")).toBe(0);
 });
 
-test("a plan becomes unlimited or blocked while the service runs", async () => {
+test("a plan becomes unlimited while the service runs", async () => {
   const { service, spend } = serve();
-  service.setPlan("free", "unlimited");
+  service.setPlan("free", unlimited);
   expect(await spend("ann")).toBe(Infinity);
-  service.setPlan("free", "blocked");
-  expect((await service.fetch(new Request("http://127.0.0.1/", { headers: { "test-user": "ann" } }))).status).toBe(403);
+});
+
+test("a block holds on every plan with a limit, ends at its time, and takes no tokens", async () => {
+  const { clock, service, spend } = serve();
+  await service.blockUser("ann", 60_000);
+  const response = await service.fetch(new Request("http://127.0.0.1/", { headers: { "test-user": "ann" } }));
+  expect([response.status, response.headers.get("retry-after")]).toEqual([429, "60"]);
+  service.setUser("ann", "pro");
+  expect(await spend("ann")).toBe(0);
+  expect(await spend("bob")).toBe(5);
+  clock.advance(59_999);
+  expect(await spend("ann")).toBe(0);
+  clock.advance(1);
+  expect(await spend("ann")).toBe(50);
+  await service.blockUser("bob", 60_000);
+  await service.blockUser("bob", 0);
+  expect(await spend("bob")).toBe(5);
 });
 
 test("impossible numbers change nothing", async () => {

@@ -5,12 +5,15 @@ import { messages, type Caller } from "../../examples/together/messages.js";
 
 function serve() {
   const clock = new ManualClock();
-  const handle = messages(new MemoryStore({ clock: clock.now }));
+  const callers = new WeakMap<Request, Caller>();
+  const handle = messages({ callerOf: (request) => callers.get(request) as Caller, store: new MemoryStore({ clock: clock.now }) });
   /** Asks so many times, and tells each answer: its status, who refused, and how long to wait. */
   const ask = async (caller: Caller, times: number): Promise<string[]> => {
     const answers: string[] = [];
     for (let i = 0; i < times; i++) {
-      const response = await handle(caller);
+      const request = new Request("http://127.0.0.1/");
+      callers.set(request, caller);
+      const response = await handle(request);
       const { refusedBy } = (await response.json()) as { refusedBy?: string };
       answers.push(response.status === 200 ? "200" : `${response.status} ${refusedBy} ${response.headers.get("Retry-After")}`);
     }

@@ -1,5 +1,5 @@
-import { combine, createLimiter, createObserver, MemoryStore, perHour, StoreUnavailableError, type AsyncStore, type Charge, type Decision, type LimiterEvent, type LimiterOptions, type Policy } from "sluice";
-import { guard } from "sluice/store";
+import { combine, createLimiter, createObserver, MemoryStore, perHour, StoreUnavailableError, type AsyncStore, type Charge, type Decision, type GuardOptions, type LimiterEvent, type Policy } from "sluice";
+import { guard, type Guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outage } from "../helpers/unsteady-store.js";
 
@@ -15,12 +15,16 @@ type Trouble = "rejects" | "hangs";
 /** A store that has trouble with some keys, or with all. It counts the calls for each key. */
 class PartlyBrokenStore implements AsyncStore {
   readonly sync = false;
-  readonly guard = guard;
+  readonly guard: Guard;
   readonly clock = () => 0;
   readonly calls = new Map<string, number>();
   readonly trouble = new Map<string, Trouble>();
   all: Trouble | undefined;
   readonly #inner = new MemoryStore({ clock: this.clock });
+
+  constructor(options: GuardOptions) {
+    this.guard = guard(options);
+  }
 
   consume(asked: Policy, key: string, cost: number): Promise<Decision> {
     return this.#answer([key], () => this.#inner.consume(asked, key, cost));
@@ -46,11 +50,11 @@ class PartlyBrokenStore implements AsyncStore {
   }
 }
 
-function open(options: Partial<LimiterOptions<PartlyBrokenStore>> = {}) {
-  const store = new PartlyBrokenStore();
+function open(options: GuardOptions = {}) {
+  const store = new PartlyBrokenStore(options);
   const states: string[] = [];
   const observe = createObserver((event: LimiterEvent) => void (event.type === "store" && states.push(event.state)));
-  const limiter = createLimiter({ policy, store, onStoreError: "unavailable", observe, ...options });
+  const limiter = createLimiter({ policy, store, onStoreError: "unavailable", observe });
   const ask = async (key: string): Promise<string> => codeOf((await limiter.consume(key)).error);
   const askMany = async (key: string, times: number): Promise<string[]> => {
     const codes: string[] = [];
@@ -126,7 +130,7 @@ describe("failures of one key", () => {
     await askMany("hot", 5);
     store.trouble.clear();
     expect(await ask("hot")).toBe("ERR_STORE_OPEN");
-    expect((await combine([limiter, other]).consume(["cold", "hot"])).degraded).toBe(false);
+    expect((await combine({ limiter, other }).consume({ limiter: "cold", other: "hot" })).degraded).toBe(false);
   });
 });
 
@@ -206,11 +210,11 @@ describe("charges together", () => {
   test("that fail for one tenant stop no call of another", async () => {
     const { store, states } = open();
     const make = (each: typeof policy) => createLimiter({ policy: each, store, onStoreError: "unavailable", observe: createObserver((event) => void (event.type === "store" && states.push(event.state))) });
-    const both = combine([make(userPolicy), make(tenantPolicy)]);
+    const both = combine({ user: make(userPolicy), tenant: make(tenantPolicy) });
     store.trouble.set("acme", "rejects");
-    for (let i = 0; i < 12; i++) await both.consume([`user ${i}`, "acme"]);
+    for (let i = 0; i < 12; i++) await both.consume({ user: `user ${i}`, tenant: "acme" });
     expect(store.callsOf("acme")).toBe(5);
-    for (let i = 0; i < 12; i++) expect((await both.consume([`user ${i}`, "other"])).degraded).toBe(false);
+    for (let i = 0; i < 12; i++) expect((await both.consume({ user: `user ${i}`, tenant: "other" })).degraded).toBe(false);
     expect(states).toEqual([]);
   });
 });

@@ -29,9 +29,9 @@ describe.each(["Node", "Cloudflare Workers"])("L12 · a loop that stalled is not
   const stall = (ms: number): void => void (stalledMs += ms);
 
   function open(health: Health) {
-    const store = new UnsteadyStore(() => 0);
+    const store = new UnsteadyStore(() => 0, { breaker: false });
     store.health = health;
-    const limiter = createLimiter({ policy: { capacity: 1_000, refill: perHour(1) }, store, onStoreError: "unavailable", breaker: false });
+    const limiter = createLimiter({ policy: { capacity: 1_000, refill: perHour(1) }, store, onStoreError: "unavailable" });
     const ended: string[] = [];
     const ask = (name: string): void => void limiter.consume("ann").then(({ reason }) => ended.push(`${name} ${reason}`));
     return { store, limiter, ask, ended };

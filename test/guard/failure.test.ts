@@ -12,31 +12,21 @@ const policy = {
 } as const;
 const outage = new Error("connection lost");
 
-const throwing: SyncStore = {
-  sync: true, guard,
-  clock: "server",
-  consume() {
-    throw outage;
-  },
+const fail = (): never => {
+  throw outage;
 };
-const rejecting: AsyncStore = { sync: false, guard, clock: "server", consume: () => Promise.reject(outage) };
+const throwing = (): SyncStore => ({ sync: true, guard: guard(), clock: "server", consume: fail });
+const rejecting = (): AsyncStore => ({ sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(outage) });
 // Breaks the port's promise to reject, and must not break the limiter's.
-const careless = {
-  sync: false,
-  guard,
-  clock: "server",
-  consume() {
-    throw outage;
-  },
-} satisfies AsyncStore;
+const careless = (): AsyncStore => ({ sync: false, guard: guard(), clock: "server", consume: fail });
 
 /** Asks a limiter over each failing store. */
 async function ask(onStoreError?: OnStoreError, cost = 1): Promise<Decision[]> {
   const options = { policy, onStoreError };
   return [
-    createLimiter({ ...options, store: throwing }).consume("alice", cost),
-    await createLimiter({ ...options, store: rejecting }).consume("alice", cost),
-    await createLimiter({ ...options, store: careless }).consume("alice", cost),
+    createLimiter({ ...options, store: throwing() }).consume("alice", cost),
+    await createLimiter({ ...options, store: rejecting() }).consume("alice", cost),
+    await createLimiter({ ...options, store: careless() }).consume("alice", cost),
   ];
 }
 
@@ -45,7 +35,7 @@ const unknown = { ...asked, remaining: 0, nextTokenMs: 0, resetMs: 0, limits: nu
 
 describe("L11 · refused is not broken", () => {
   test("L11 · refused is not broken: each reason is told apart, and only a refusal has one", () => {
-    const limiter = createLimiter({ policy: { capacity: 10, refill: perSecond(2) }, clock: () => 0 });
+    const limiter = createLimiter({ policy: { capacity: 10, refill: perSecond(2) }, store: new MemoryStore({ clock: () => 0 }) });
     const told = [10, 1, 11, 0].map((cost) => limiter.consume("alice", cost));
     expect(told.map(({ allowed, reason, retryAfterMs }) => [allowed, reason, retryAfterMs])).toEqual([
       [true, null, 0],
@@ -71,8 +61,8 @@ describe("L11 · refused is not broken", () => {
 
   test("L11 · refused is not broken: misuse is never taken for a failed store", async () => {
     for (const onStoreError of ["local", "allow", "unavailable"] as const) {
-      const now = createLimiter({ policy, store: throwing, onStoreError });
-      const later = createLimiter({ policy, store: rejecting, onStoreError });
+      const now = createLimiter({ policy, store: throwing(), onStoreError });
+      const later = createLimiter({ policy, store: rejecting(), onStoreError });
       expect(() => now.consume("")).toThrow(TypeError);
       expect(() => now.consume("alice", -1)).toThrow(RangeError);
       expect(() => now.consume("alice", { policy: policy as never })).toThrow(TypeError);
@@ -88,15 +78,15 @@ describe("L11 · refused is not broken", () => {
     expect(() => limiter.consume("alice")).toThrow(RangeError);
   });
 
-  test("L11 · refused is not broken: a clock that is none is misuse too, also where only the store's stand-in reads it", async () => {
-    const asked = createLimiter({ policy, store: rejecting, clock: null as never }).consume("alice");
-    await expect(asked).rejects.toThrow("Expected `clock` to be a function that returns milliseconds, got null");
+  test("L11 · refused is not broken: a clock that tells no time is misuse too, also where only the store's stand-in reads it", async () => {
+    const asked = createLimiter({ policy, store: { ...rejecting(), clock: () => Number.NaN } }).consume("alice");
+    await expect(asked).rejects.toThrow("Expected `clock()` to be a finite number of milliseconds below 2^53, got NaN");
   });
 
   test("L11 · refused is not broken: a store in this process may fail with any error, also a TypeError", () => {
     const closed = new TypeError("The database connection is not open");
     const store: SyncStore = {
-      sync: true, guard,
+      sync: true, guard: guard(),
       clock: () => 0,
       consume() {
         throw closed;
@@ -116,14 +106,14 @@ describe("L11 · refused is not broken", () => {
 
   test("L11 · refused is not broken: whatever a store fails with is handed on", async () => {
     for (const error of ["a string", undefined, 42, new Error("x", { cause: outage })]) {
-      const store: AsyncStore = { sync: false, guard, clock: "server", consume: () => Promise.reject(error as Error) };
+      const store: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(error as Error) };
       expect((await createLimiter({ policy, store }).consume("alice")).error).toBe(error);
     }
   });
 
   test("L11 · refused is not broken: of a tier, the tier's numbers are told", async () => {
     const tier = definePolicy({ name: "api", capacity: 500, refill: perSecond(9) });
-    const decision = await createLimiter({ policy, store: rejecting, onStoreError: "unavailable" }).consume("alice", { policy: tier });
+    const decision = await createLimiter({ policy, store: rejecting(), onStoreError: "unavailable" }).consume("alice", { policy: tier });
     expect(decision).toMatchObject({ reason: "store_unavailable", limit: "api", capacity: 500 });
   });
 
@@ -131,11 +121,11 @@ describe("L11 · refused is not broken", () => {
     let fails = true;
     const inner = new MemoryStore({ clock: () => 0 });
     const store: SyncStore = {
-      sync: true, guard,
+      sync: true, guard: guard(),
       clock: inner.clock,
-      consume: (...asked) => (fails ? throwing : inner).consume(...asked),
+      consume: (...asked) => (fails ? throwing() : inner).consume(...asked),
       peek: (...asked) => inner.peek(...asked),
-      adjust: (...asked) => inner.adjust(...asked),
+      adjust: (own, key, changes) => inner.adjust(own, key, changes),
     };
     const limiter = createLimiter({ policy, store, onStoreError: "allow" });
     const degraded = limiter.consume("alice", 5);
@@ -146,7 +136,7 @@ describe("L11 · refused is not broken", () => {
   });
 
   test("a store that fails at anything else fails aloud", async () => {
-    const store: AsyncStore = { ...rejecting, peek: () => Promise.reject(outage), reset: () => Promise.reject(outage) };
+    const store: AsyncStore = { ...rejecting(), peek: () => Promise.reject(outage), reset: () => Promise.reject(outage) };
     const limiter = createLimiter({ policy, store, onStoreError: "allow" });
     await expect(limiter.peek("alice")).rejects.toBe(outage);
     await expect(limiter.reset("alice")).rejects.toBe(outage);

@@ -1,4 +1,4 @@
-import { createLimiter, createObserver, perHour, StoreUnavailableError, type LimiterEvent, type LimiterOptions, type SyncStore } from "sluice";
+import { createLimiter, createObserver, perHour, StoreUnavailableError, type GuardOptions, type LimiterEvent, type SyncStore } from "sluice";
 import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
@@ -10,11 +10,11 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", 
 afterEach(() => void vi.useRealTimers());
 
 /** A limiter over an unsteady store, and what it says of the store. */
-function open(options: Partial<LimiterOptions<UnsteadyStore>> = {}) {
-  const store = new UnsteadyStore(clock);
+function open(options: GuardOptions = {}) {
+  const store = new UnsteadyStore(clock, options);
   const states: string[] = [];
   const observe = (event: LimiterEvent): void => void (event.type === "store" && states.push(event.state));
-  const limiter = createLimiter({ policy, store, onStoreError: "unavailable", observe: createObserver(observe), ...options });
+  const limiter = createLimiter({ policy, store, onStoreError: "unavailable", observe: createObserver(observe) });
   let callers = 0;
   /** Asks for one caller, or for another one each time. */
   const ask = async (key = `caller ${callers++}`) => codeOf((await limiter.consume(key)).error);
@@ -28,7 +28,7 @@ const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 describe("L12 · nothing hangs: the deadline", () => {
   test("L12 · a store that never answers is waited for as long as was asked for, by all together with one timer", async () => {
-    const { store, limiter } = open({ storeTimeoutMs: 250 });
+    const { store, limiter } = open({ timeoutMs: 250 });
     store.health = "hangs";
     const answers: number[] = [];
     for (let i = 0; i < 1_000; i++) void limiter.consume("ann").then(() => answers.push(performance.now()));
@@ -97,7 +97,7 @@ describe("L12 · nothing hangs: the deadline", () => {
   });
 
   test("L12 · can be turned off", async () => {
-    const { store, limiter } = open({ storeTimeoutMs: Infinity });
+    const { store, limiter } = open({ timeoutMs: Infinity });
     store.health = "held";
     const asked = limiter.consume("ann");
     expect(vi.getTimerCount()).toBe(0);
@@ -107,10 +107,10 @@ describe("L12 · nothing hangs: the deadline", () => {
     expect((await asked).degraded).toBe(false);
   });
 
-  test("L12 · holds for peek, refund and reset too, which fail aloud", async () => {
+  test("L12 · holds for peek, credit and reset too, which fail aloud", async () => {
     const { store, limiter } = open();
     store.health = "hangs";
-    const asked = Promise.allSettled([limiter.peek("ann"), limiter.refund("ann", 1), limiter.reset("ann")]);
+    const asked = Promise.allSettled([limiter.peek("ann"), limiter.credit("ann", 1), limiter.reset("ann")]);
     await pass(102);
     expect((await asked).map((result) => result.status === "rejected" && codeOf(result.reason))).toEqual(Array(3).fill("ERR_STORE_TIMEOUT"));
   });
@@ -249,7 +249,7 @@ describe("the breaker", () => {
     const states: string[] = [];
     const inner = new UnsteadyStore(clock).inner;
     const store: SyncStore = {
-      sync: true, guard,
+      sync: true, guard: guard(),
       clock,
       consume(...asked) {
         calls += 1;

@@ -28,8 +28,8 @@ describeWith("redis", "a healthy Redis behind a slow way", () => {
     const { createLimiter, given, codes } = await freshSluice();
     const proxy = await startSlowProxy();
     const client = new Redis((proxy.address() as AddressInfo).port);
-    const store = new RedisStore(client, { prefix: `slow-${process.pid}`, denyCacheMs: 0 });
-    const limiter = createLimiter({ policy: { name: "api", capacity: 1_000, refill: perSecond(1) }, store, breaker: { probeEveryMs: 50 } });
+    const store = new RedisStore(client, { prefix: `slow-${process.pid}`, denyCacheMs: 0, breaker: { probeEveryMs: 50 } });
+    const limiter = createLimiter({ policy: { name: "api", capacity: 1_000, refill: perSecond(1) }, store });
     await client.ping();
     // Some answers come while the breaker is open, and calls that are under way together count as one.
     for (let i = 0; i < 100 && !codes().includes("SLUICE_STORE_SLOW"); i++) {
@@ -39,7 +39,7 @@ describeWith("redis", "a healthy Redis behind a slow way", () => {
     client.disconnect();
     proxy.close();
     const { message = "" } = given.find(({ code }) => code === "SLUICE_STORE_SLOW") ?? {};
-    const [, least, most] = /5 answers in a row took (\d+) to (\d+) ms, and `storeTimeoutMs` is 100\./.exec(message) ?? [];
+    const [, least, most] = /5 answers in a row took (\d+) to (\d+) ms, and `timeoutMs` is 100\./.exec(message) ?? [];
     expect(message).toContain('The store of policy "api" answers after the timeout');
     expect(Number(least)).toBeGreaterThanOrEqual(LATE_MS - 2);
     expect(Number(most)).toBeGreaterThanOrEqual(Number(least));

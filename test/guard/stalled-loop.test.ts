@@ -41,7 +41,7 @@ test("L12 · a loop that stalled is not a dead store: an answer that is in the s
   const inner = new MemoryStore();
   const store: AsyncStore = {
     sync: false,
-    guard,
+    guard: guard({ timeoutMs: 20 }),
     clock: "server",
     consume: (...asked) =>
       new Promise((resolve) => {
@@ -49,7 +49,7 @@ test("L12 · a loop that stalled is not a dead store: an answer that is in the s
         socket.write("?");
       }),
   };
-  const limiter = createLimiter({ policy, store, storeTimeoutMs: 20 });
+  const limiter = createLimiter({ policy, store });
   // Just past the deadline, which may be a loop that turns, and far past it, which cannot.
   for (const blockMs of [21, 21, 21, 21, 21, 40]) {
     Atomics.store(answered, 0, 0);
@@ -74,7 +74,7 @@ function gathering(): AsyncStore {
   };
   return {
     sync: false,
-    guard,
+    guard: guard({ timeoutMs: TIMEOUT_MS }),
     clock: "server",
     consume: (...asked) =>
       new Promise((resolve) => {
@@ -87,7 +87,7 @@ function gathering(): AsyncStore {
 const TIMEOUT_MS = 400;
 
 test("L12 · nor is it when the question itself was not yet sent", async () => {
-  const limiter = createLimiter({ policy, store: gathering(), storeTimeoutMs: TIMEOUT_MS });
+  const limiter = createLimiter({ policy, store: gathering() });
   await fromAnImmediate();
   const asked = limiter.consume("ann");
   standFor(2 * TIMEOUT_MS);
@@ -97,7 +97,7 @@ test("L12 · nor is it when the question itself was not yet sent", async () => {
 test("L12 · nor when many handlers, each with a little work, follow each other without a turn", async () => {
   const states: string[] = [];
   const observe = (event: LimiterEvent): void => void (event.type === "store" && states.push(event.state));
-  const limiter = createLimiter({ policy, store: gathering(), storeTimeoutMs: TIMEOUT_MS, observe: createObserver(observe) });
+  const limiter = createLimiter({ policy, store: gathering(), observe: createObserver(observe) });
   await fromAnImmediate();
   const asked = Array.from({ length: 20 }, (_, i) => {
     const decision = limiter.consume(["user", i]);

@@ -1,4 +1,4 @@
-import { perSecond, type AsyncStore, type Decision, type LimiterOptions, type SyncStore } from "sluice";
+import { perSecond, type AsyncStore, type Decision, type GuardOptions, type LimiterOptions, type SyncStore } from "sluice";
 import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
@@ -15,9 +15,9 @@ afterEach(() => {
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 /** A limiter of a sluice that has warned of nothing, over a store that fails as a test says. */
-async function open(options: Partial<LimiterOptions<UnsteadyStore>> = {}) {
+async function open(guarded: GuardOptions = {}, options: Partial<LimiterOptions<UnsteadyStore>> = {}) {
   const sluice = await freshSluice();
-  const store = new UnsteadyStore(() => 0);
+  const store = new UnsteadyStore(() => 0, guarded);
   const limiter = sluice.createLimiter({ policy, store, ...options });
   let callers = 0;
   const ask = async (times = 1): Promise<Decision[]> => {
@@ -30,11 +30,11 @@ async function open(options: Partial<LimiterOptions<UnsteadyStore>> = {}) {
 
 describe("SLUICE_STORE_UNAVAILABLE", () => {
   test.each([
-    ["local", "each process grants its own share of each limit (`localShare`: 0.5)"],
+    ["local", "this process grants 1/2 of each limit by itself (`sharedBy: 2`)"],
     ["allow", "every request is allowed"],
     ["unavailable", "every request is refused"],
   ] as const)('says what the limiter does meanwhile: "%s"', async (onStoreError, meanwhile) => {
-    const { store, ask, given } = await open({ onStoreError });
+    const { store, ask, given } = await open({}, { onStoreError });
     store.health = "down";
     await ask(5);
     expect(given).toMatchObject([
@@ -110,8 +110,8 @@ describe("SLUICE_STORE_SLOW", () => {
     expect(opened.given.at(-1)).toMatchObject({
       code: "SLUICE_STORE_SLOW",
       message:
-        'The store of policy "api" answers after the timeout: 5 answers in a row took 115 to 148 ms, and `storeTimeoutMs` is 100. ' +
-        "Raise `storeTimeoutMs`, or move the store closer.",
+        'The store of policy "api" answers after the timeout: 5 answers in a row took 115 to 148 ms, and `timeoutMs` is 100. ' +
+        "Raise `timeoutMs` of the store, or move the store closer.",
     });
   });
 
@@ -182,7 +182,7 @@ describe("SLUICE_STORE_BUG", () => {
   const bugs: Error[] = [new TypeError("Cannot read properties of undefined (reading 'get')"), new RangeError("Invalid array length"), new ReferenceError("cilent is not defined")];
 
   test.each(bugs.map((error) => [error.name, error] as const))("a %s is a bug and no outage, and a fallback decides", async (name, error) => {
-    const { store, ask, given } = await open({ onStoreError: "unavailable" });
+    const { store, ask, given } = await open({}, { onStoreError: "unavailable" });
     store.health = "down";
     store.error = error;
     for (const { reason, degraded, error: told } of await ask(5)) {
@@ -227,11 +227,11 @@ describe("SLUICE_STORE_BUG", () => {
     const fail = (): never => {
       throw bugs[0] as Error;
     };
-    const now: SyncStore = { sync: true, guard, clock: () => 0, consume: fail };
+    const now: SyncStore = { sync: true, guard: guard(), clock: () => 0, consume: fail };
     expect(sluice.createLimiter({ policy, store: now, onStoreError: "allow" }).consume("ann").degraded).toBe(true);
     expect(sluice.codes()).toEqual(["SLUICE_STORE_BUG"]);
     const again = await freshSluice();
-    const later: AsyncStore = { sync: false, guard, clock: () => 0, consume: fail, reset: fail };
+    const later: AsyncStore = { sync: false, guard: guard(), clock: () => 0, consume: fail, reset: fail };
     await expect(again.createLimiter({ policy, store: later }).reset("ann")).rejects.toBe(bugs[0]);
     expect(again.codes()).toEqual(["SLUICE_STORE_BUG"]);
   });

@@ -5,8 +5,8 @@ import { expect } from "vitest";
 import { readPolicies } from "../../examples/server/config.js";
 import { buildServer } from "../../examples/server/node.js";
 import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
-import { draft6, draft7, draftPr166, vendorHeaders, xRateLimit, type HeaderStyle } from "../../src/http/index.js";
-import { MemoryStore, perDay, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
+import { draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type HeaderStyle } from "../../src/http/index.js";
+import { createLimiter, MemoryStore, perDay, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
 import { guard } from "sluice/store";
 
 const interactive: PolicyOptions = { name: "interactive", capacity: 10, refill: perSecond(2) };
@@ -18,14 +18,16 @@ const api: PolicyOptions = {
     { name: "day", capacity: 5_000, refill: perDay(5_000) },
   ],
 };
-const broken: AsyncStore = { sync: false, guard, clock: "server", consume: () => Promise.reject(new Error("connection refused")) };
-const NEW_YEAR = Date.UTC(2026, 0, 1);
+const broken: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(new Error("connection refused")) };
+const clock = (): number => Date.UTC(2026, 0, 1);
+
+const blocked = createLimiter({ policy: interactive, store: new MemoryStore({ clock: () => 0 }) });
+blocked.block(["user", "42"], 3_600_000);
 
 /** The last of `count` answers to one caller at one instant. */
 function after(count: number, options: Partial<WebRateLimitOptions>, headers: Record<string, string> = {}): () => Promise<Response> {
   return async () => {
-    const fixed = options.store === undefined ? { clock: () => 0 } : {};
-    const all = { policy: interactive, key: () => ["user", "42"], wallClock: () => NEW_YEAR, ...fixed, ...options };
+    const all = { policy: interactive, key: () => ["user", "42"], store: new MemoryStore({ clock: () => 0 }), ...options };
     const handler = rateLimit(all as WebRateLimitOptions)(() => Response.json({ messages: [] }));
     let answer: Response | undefined;
     for (let i = 0; i < count; i++) answer = await handler(new Request("http://localhost/inbox", { headers }));
@@ -66,18 +68,17 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   "api 200": after(1, { policy: api }),
   "api 429": after(21, { policy: api }),
   "cost 400": after(1, { cost: () => 11 }),
-  "blocked 403": after(1, { policy: () => "blocked" }),
+  "blocked 429": after(1, { limiter: blocked, policy: undefined, store: undefined }),
   "unidentified 401": after(1, { key: () => null, unidentified: "refuse" }),
   "store 503": after(1, { store: broken, onStoreError: "unavailable" }),
-  "date 429": after(4, { policy: bulk, retryAfter: "http-date", headers: [] }),
+  "date 429": after(4, { policy: bulk, headers: [retryAfterDate({ clock })] }),
   "cors 200": after(1, {}, { origin: "https://app.example" }),
-  "partition 200": after(1, { headers: ["draft-11"], partitionKey: () => new Uint8Array([1, 2, 3, 4, 5, 6]) }),
+  "partition 200": after(1, { headers: [draft11({ partitionKey: () => new Uint8Array([1, 2, 3, 4, 5, 6]) })] }),
   ...styled("triple", "triple"),
   ...styled("draft-6", draft6),
   ...styled("draft-7", draft7),
   ...styled("draft-11", "draft-11"),
-  ...styled("draft-pr-166", draftPr166),
-  ...styled("x-ratelimit", xRateLimit),
+  ...styled("x-ratelimit", xRateLimit({ clock })),
   ...styled(
     "vendor",
     vendorHeaders({
@@ -86,6 +87,7 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
       used: "X-Quota-Used",
       reset: "X-Quota-Reset",
       resetFormat: "iso-8601",
+      clock,
       retryAfterMs: "Retry-After-Ms",
     }),
   ),

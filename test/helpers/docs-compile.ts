@@ -3,17 +3,18 @@ import { join } from "node:path";
 import ts from "typescript";
 import { ROOT, type Fence } from "./docs-read.js";
 
-/** A snippet, and the hidden code before it. */
+/** A snippet, and the hidden code before it, on one line. With null there is none: the file holds the snippet alone. */
 export interface Snippet {
   readonly fence: Fence;
-  readonly prelude: string;
+  readonly prelude: string | null;
 }
 
 /** One line for each compile error: `README.md:12 …`. */
 export function complaints(snippets: readonly Snippet[]): string[] {
   const { config } = ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile) as { config: { compilerOptions: object } };
   const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, declaration: false, isolatedModules: false }, ROOT);
-  const texts = new Map(snippets.map(({ fence, prelude }, i) => [join(ROOT, `docs-snippet-${i}.ts`), `${prelude};export {};\n${fence.text}`]));
+  const before = ({ prelude }: Snippet): string => (prelude === null ? "" : `${prelude};export {};\n`);
+  const texts = new Map(snippets.map((snippet, i) => [join(ROOT, `docs-snippet-${i}.ts`), before(snippet) + snippet.fence.text]));
 
   const host = ts.createCompilerHost(options);
   const { fileExists, readFile } = host;
@@ -31,10 +32,11 @@ export function complaints(snippets: readonly Snippet[]): string[] {
   const program = ts.createProgram([...names, ...declared], options, host);
   return names.flatMap((name, i) => {
     const source = program.getSourceFile(name) as ts.SourceFile;
-    const { fence } = snippets[i] as Snippet;
+    const { fence, prelude } = snippets[i] as Snippet;
+    const first = fence.line - Number(prelude !== null);
     return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map((diagnostic) => {
       const line = ts.getLineAndCharacterOfPosition(source, diagnostic.start ?? 0).line;
-      return `${fence.file}:${fence.line + line - 1} ${ts.flattenDiagnosticMessageText(diagnostic.messageText, " ")}`;
+      return `${fence.file}:${first + line} ${ts.flattenDiagnosticMessageText(diagnostic.messageText, " ")}`;
     });
   });
 }

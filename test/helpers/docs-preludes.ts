@@ -1,14 +1,13 @@
 // The code that snippets may leave out: an application that exists already, and for docstrings the imports as well.
+import * as store from "../../src/store.js";
 import * as client from "../../src/client/index.js";
 import * as traffic from "../../src/client/traffic/traffic.js";
-import * as vendors from "../../src/client/vendors/index.js";
+import * as web from "../../src/adapters/web.js";
 import * as http from "../../src/http/index.js";
 import * as sluice from "../../src/index.js";
-import * as cas from "../../src/stores/cas.js";
 import * as lease from "../../src/stores/lease/lease.js";
 import * as durableObject from "../../src/stores/durable-object/durable-object.js";
 import * as postgres from "../../src/stores/postgres/postgres.js";
-import * as sql from "../../src/stores/sql/sql.js";
 import * as redis from "../../src/stores/redis/redis.js";
 import * as testing from "../../src/testing/index.js";
 import type { Fence } from "./docs-read.js";
@@ -36,7 +35,6 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/client/fetch/error.ts": "declare const error: unknown",
   "src/core/errors.ts": "declare const limiter: import('sluice').Limiter",
   "src/core/decision.ts": "declare const bucket: import('sluice').TokenBucket",
-  "src/composed/reservations.ts": "declare const limiter: import('sluice').Limiter<import('sluice').MemoryStore>",
   "src/guard/guard.ts": "import { bucketName, guard, type AsyncStore, type Costs, type Decision, type Policy } from 'sluice/store'",
   "src/stores/shared/together.ts": "import { consumeRecordsTogether } from 'sluice/store'",
   "src/stores/shared/bucket-name.ts": "import { bucketName } from 'sluice/store'; declare const policy: import('sluice').Policy",
@@ -46,7 +44,6 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/stores/postgres/postgres.ts": "declare const pool: import('pg').Pool",
   "src/stores/postgres/schema.ts": "declare const pool: import('pg').Pool",
   "src/stores/redis/redis.ts": "import { Redis } from 'ioredis'",
-  "src/composed/wait-error.ts": "declare const error: unknown",
   "src/stores/lease/lease.ts": "declare const redis: import('sluice/redis').RedisClient",
   "src/stores/shared/store-error.ts": "declare const error: unknown",
   "src/testing/store-suite/store-suite.ts": "import { describe, test } from 'vitest'; declare const MyStore: new (client: object, options: object) => import('sluice').AsyncStore, client: object",
@@ -55,23 +52,24 @@ const ofFile: Readonly<Record<string, string>> = {
   "src/http/retry-after/http-date.ts": "import { parseHttpDate } from './src/http/retry-after/http-date.js'",
   "src/http/address-key.ts": `import { rateLimit } from "sluice/express"; ${EXPRESS}`,
   "src/http/gate.ts": "declare function sessionOf(request: Request): Promise<{ userId: string } | null>",
-  "src/http/decisions.ts": "declare const request: Request",
+  "src/http/response/decisions.ts": "declare const request: Request",
+  "src/limiter/verbs/granted.ts": "declare const error: unknown",
+  "src/http/headers/other-styles.ts": "declare function hash(key: import('sluice').Key): Uint8Array",
   "src/http/headers/writer.ts": "declare const policy: import('sluice').Policy, decision: import('sluice').Decision",
 };
 
 const entries = {
   sluice,
-  "sluice/cas": cas,
-  "sluice/sql": sql,
   "sluice/lease": lease,
   "sluice/client": client,
   "sluice/client/traffic": traffic,
-  "sluice/client/vendors": vendors,
   "sluice/durable-object": durableObject,
   "sluice/http": http,
   "sluice/postgres": postgres,
   "sluice/redis": redis,
+  "sluice/store": store,
   "sluice/testing": testing,
+  "sluice/web": web,
 };
 
 /** The code that goes before a snippet, on one line. */
@@ -84,12 +82,14 @@ export async function preludeOf(fence: Fence): Promise<string> {
   if (!fence.file.startsWith("src/")) return "";
   const adapter = /^src\/adapters\/(\w+)\.ts$/.exec(fence.file)?.[1];
   const own = adapter === undefined ? [] : [`import { rateLimit } from "sluice/${adapter}"`];
-  const known = new Set<string>();
+  const prelude = ofFile[fence.file] ?? "";
+  // Several entries export `rateLimit`, and some preludes import what they need themselves.
+  const known = new Set([...own, prelude].flatMap((part) => [...part.matchAll(/import \{ ([^}]+) \}/g)].flatMap(([, names = ""]) => names.split(/, (?:type )?/))));
   const used = Object.entries(entries).flatMap(([entry, exports]) => {
     // Several entries export some of these names.
     const names = Object.keys(exports).filter((name) => !known.has(name) && new RegExp(`\\b${name}\\b`).test(fence.text));
     for (const name of names) known.add(name);
     return names.length === 0 ? [] : [`import { ${names.join(", ")} } from "${entry}"`];
   });
-  return [...own, ...used, ofFile[fence.file] ?? ""].filter((part) => part !== "").join("; ");
+  return [...own, ...used, prelude].filter((part) => part !== "").join("; ");
 }

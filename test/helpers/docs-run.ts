@@ -15,12 +15,10 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/node": () => import("../../src/adapters/node.js"),
   "sluice/express": () => import("../../src/adapters/express.js"),
   "sluice/redis": () => import("../../src/stores/redis/redis.js"),
-  "sluice/cas": () => import("../../src/stores/cas.js"),
   "sluice/lease": () => import("../../src/stores/lease/lease.js"),
   "sluice/fastify": () => import("../../src/adapters/fastify.js"),
   "sluice/testing": () => import("../../src/testing/index.js"),
   "sluice/client": () => import("../../src/client/index.js"),
-  "sluice/client/vendors": () => import("../../src/client/vendors/index.js"),
 };
 
 /** The output of `code` by `console.log`, a line for each call, as in a terminal. */

@@ -43,6 +43,7 @@ export class Model {
   }
 
   block(forMs: number, now: number): void {
+    if (forMs === 0) return void (this.#block = null);
     const left = this.#blocked(wholeMs(now));
     this.#block = { ms: left > BigInt(forMs) ? left : BigInt(forMs), at: wholeMs(now) };
   }
@@ -141,6 +142,7 @@ export class Model {
       ...(retryAfterMs === 0
         ? { allowed: true, reason: null }
         : { allowed: false, reason: retryAfterMs === Infinity ? "cost_above_capacity" : "limited" }),
+      ...(blocked > 0 && { blocked: true }),
       policy: policy.name ?? "default",
       ...binding,
       limits: rules.length === 1 ? null : all,

@@ -25,7 +25,7 @@ export function ownTable(table: string): OwnTable {
   beforeAll(async () => {
     own.pool = new pg.Pool({ connectionString: postgresUrl(), max: 10 });
     await own.pool.query(`DROP TABLE IF EXISTS ${table}`);
-    own.store = new PostgresStore(own.pool, { table, clock: clock.now, denyCacheMs: 0 });
+    own.store = new PostgresStore(own.pool, { table, clock: clock.now, denyCacheMs: 0, timeoutMs: Infinity });
     await own.store.migrate();
   });
   beforeEach(async () => {

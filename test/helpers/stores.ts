@@ -1,5 +1,5 @@
-import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type Policy, type SyncStore } from "sluice";
-import { guard } from "sluice/store";
+import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type GuardOptions, type Policy, type SyncStore } from "sluice";
+import { guard, type Guard } from "sluice/store";
 
 /** A store that has only `consume`, the one method that the port requires. */
 export function bareStore(clock: Clock): SyncStore {
@@ -10,11 +10,14 @@ export function bareStore(clock: Clock): SyncStore {
 /** A memory store that answers later, like one over a network. */
 export class LaterStore implements AsyncStore {
   readonly sync = false;
-  readonly guard = guard;
-  readonly clock = "server";
+  readonly guard: Guard;
+  readonly clock: Clock | "server";
   readonly inner: MemoryStore;
 
-  constructor(clock: Clock) {
+  /** `options` are those of its guard. `own` is what it says that its clock is. */
+  constructor(clock: Clock, options: GuardOptions = {}, own: Clock | "server" = "server") {
+    this.guard = guard(options);
+    this.clock = own;
     this.inner = new MemoryStore({ clock });
   }
 
@@ -48,8 +51,8 @@ export class LaterStore implements AsyncStore {
 export class SlowStore extends LaterStore {
   readonly #ms: number;
 
-  constructor(ms: number) {
-    super(() => Math.floor(performance.now()));
+  constructor(ms: number, options: GuardOptions = {}) {
+    super(() => Math.floor(performance.now()), options);
     this.#ms = ms;
   }
 

@@ -1,6 +1,7 @@
-import { createLimiter, readings, type PolicyOptions, type Reading } from "sluice";
+import { createLimiter, type PolicyOptions, type Reading, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
+import { readings } from "../../src/core/decision.js";
 
 /**
  * Checks a policy against a table with one line for each call:
@@ -8,13 +9,13 @@ import { expect, test } from "vitest";
  *     0 s    take 3    yes   7 left · next in 500 ms · full in 1.5 s
  *
  * Instant, call and answer are read from each line. The line is then written again with the actual answer, so a failure
- * shows both. Calls: `take n`, `ask n` (peek), `give n` (refund), `forget` (reset). The
+ * shows both. Calls: `take n`, `ask n` (peek), `give n` (credit), `forget` (reset). The
  * instants are names in `when`, or a number with its unit. Time may go backwards.
  */
 export function story(name: string, policy: PolicyOptions, told: string, when: Readonly<Record<string, number>> = {}): void {
   test(name, () => {
     const clock = new ManualClock();
-    const limiter = createLimiter({ policy, clock: clock.now });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     const lines = told.trim().split("\n").map((line) => line.trim());
     const actual = lines.map((line) => {
       const [, instant, verb, amount] = /^(.+?) {2,}(take|ask|give|forget) ?(\d*)/.exec(line) ?? fail(line);
@@ -25,7 +26,7 @@ export function story(name: string, policy: PolicyOptions, told: string, when: R
     expect(actual.map(compact)).toEqual(lines.map(compact));
 
     function answer(verb: string, amount: number): string {
-      if (verb === "give") limiter.refund("alice", amount);
+      if (verb === "give") limiter.credit("alice", Object.fromEntries(limiter.policy.limits.map(({ name }) => [name, amount])));
       if (verb === "forget") limiter.reset("alice");
       const decision = verb === "take" ? limiter.consume("alice", amount) : limiter.peek("alice", verb === "ask" ? amount : 0);
       const many = decision.limits !== null;

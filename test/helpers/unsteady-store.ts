@@ -1,5 +1,5 @@
-import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type Policy } from "sluice";
-import { guard } from "sluice/store";
+import { MemoryStore, type AsyncStore, type Clock, type Costs, type Decision, type GuardOptions, type Policy } from "sluice";
+import { guard, type Guard } from "sluice/store";
 
 /** The state of a store: it answers, rejects, never answers, or answers on `release`. */
 export type Health = "up" | "down" | "hangs" | "held";
@@ -9,7 +9,7 @@ export const outage = new Error("connection lost");
 /** A store over an imagined network that a test can switch off. It counts its calls, and takes tokens at once. */
 export class UnsteadyStore implements AsyncStore {
   readonly sync = false;
-  readonly guard = guard;
+  readonly guard: Guard;
   readonly clock: Clock | "server";
   readonly inner: MemoryStore;
   health: Health = "up";
@@ -18,7 +18,9 @@ export class UnsteadyStore implements AsyncStore {
   calls = 0;
   readonly #held: Array<() => void> = [];
 
-  constructor(clock: Clock, own: Clock | "server" = clock) {
+  /** `options` are those of its guard. `own` is what it says that its clock is. */
+  constructor(clock: Clock, options: GuardOptions = {}, own: Clock | "server" = clock) {
+    this.guard = guard(options);
     this.clock = own;
     this.inner = new MemoryStore({ clock });
   }

@@ -14,3 +14,13 @@ export async function freshSluice() {
   }) as typeof process.emitWarning);
   return { ...(await import("sluice")), ...(await import("sluice/http")), given, codes: () => given.map(({ code }) => code) };
 }
+
+/** Forgets which warnings the process has given. Returns the messages of those from now on, each with its code before it. */
+export function hearWarnings(): string[] {
+  delete (globalThis as unknown as Record<symbol, unknown>)[Symbol.for("sluice.1.quiet")];
+  const given: string[] = [];
+  vi.spyOn(process, "emitWarning").mockImplementation(((message: string, { code }: { code: string }) => {
+    given.push(`${code} ${message}`);
+  }) as typeof process.emitWarning);
+  return given;
+}

@@ -1,7 +1,7 @@
 // The vectors, which other languages can use, and any address against Node's own parser and networks.
 import { BlockList, isIP, isIPv6 } from "node:net";
 import fc from "fast-check";
-import { addressKey, createLimiter, perSecond } from "sluice";
+import { addressKey, createLimiter, perSecond, MemoryStore } from "sluice";
 import { describe, expect, test } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
 import vectors from "../vectors/address.json" with { type: "json" };
@@ -128,7 +128,7 @@ test("a polluted Object.prototype is no option", () => {
 });
 
 test("an address is a caller of its own: neither a user of that name nor the address as a text", () => {
-  const limiter = createLimiter({ policy: { capacity: 1, refill: perSecond(1) }, clock: () => 0 });
+  const limiter = createLimiter({ policy: { capacity: 1, refill: perSecond(1) }, store: new MemoryStore({ clock: () => 0 }) });
   const keys = [addressKey("192.0.2.7"), addressKey("2001:db8::1"), ["user", "192.0.2.7"], "192.0.2.7"] as const;
   expect(keys.map((key) => key && limiter.consume(key).allowed)).toEqual([true, true, true, true]);
 });

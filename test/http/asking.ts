@@ -1,6 +1,6 @@
-import { createGate, type GateOptions, type MaybeKey, type Outcome, type RequestReader, type OneCharge, type SharedOptions, type Verdict } from "sluice/http";
+import { createGate, type AnyRespond, type ChargeOptions, type GateOptions, type MaybeKey, type Outcome, type RequestReader, type SharedOptions, type Verdict } from "sluice/http";
 import { ManualClock } from "sluice/testing";
-import { definePolicy, perSecond, type Clock, type Limiter, type OnStoreError, type Policy, type PolicyOptions, type Store, type Tier } from "sluice";
+import { definePolicy, MemoryStore, perSecond, type Key, type Limiter, type OnStoreError, type Policy, type PolicyOptions, type Store, type Unlimited } from "sluice";
 import { guard } from "sluice/store";
 
 /** A request as plain data: what the gate's reader and the options' functions can see of it. */
@@ -22,12 +22,11 @@ export const reader: RequestReader<Ask> = {
 export const SMALL = definePolicy({ name: "small", capacity: 3, refill: perSecond(1) });
 
 /** Any options of a gate, valid together or not. */
-export type AnyOptions = Partial<SharedOptions<Ask> & OneCharge<Ask>> & {
-  readonly policy?: PolicyOptions | Policy | ((ask: Ask) => Tier | Promise<Tier>);
+export type AnyOptions = Partial<SharedOptions<Ask> & ChargeOptions<Ask>> & AnyRespond & {
+  readonly policy?: PolicyOptions | Policy | ((ask: Ask) => Policy | Unlimited | Promise<Policy | Unlimited>);
   readonly store?: Store;
-  readonly clock?: Clock;
   readonly onStoreError?: OnStoreError;
-  readonly shadow?: boolean;
+  readonly shadow?: boolean | ((key: Key) => boolean);
   readonly limiter?: Limiter;
 };
 
@@ -93,7 +92,7 @@ export function openLater(options: AnyOptions, clock = new ManualClock()): { clo
 }
 
 function gateOf(options: AnyOptions, clock: ManualClock) {
-  const limits = options.limiter === undefined ? { policy: SMALL, ...(options.store === undefined ? { clock: clock.now } : {}) } : {};
+  const limits = options.limiter === undefined ? { policy: SMALL, store: new MemoryStore({ clock: clock.now }) } : {};
   const all = { ...limits, key: userOf, cost: (ask: Ask) => ask.cost ?? 1, ...options } as unknown as GateOptions<Ask>;
   return createGate<Ask>(all, reader);
 }
@@ -109,10 +108,10 @@ export function exhaust({ ask }: Opened, request: Ask = {}): Answer {
   throw new Error("Nothing was refused");
 }
 
-/** Tells the gate how an allowed request ended. */
-export async function settle({ verdict }: Answer, outcome: Outcome): Promise<void> {
-  if (verdict.outcome !== "pass" || verdict.settle === null) throw new Error("There is nothing to settle");
-  await verdict.settle(outcome);
+/** Tells the gate how an allowed request ended, as an adapter does. Resolves when its cost is settled. */
+export async function end({ verdict }: Answer, outcome: Outcome = { status: 200, aborted: false }): Promise<void> {
+  if (verdict.outcome !== "pass") throw new Error(`Expected an allowed request, got ${verdict.outcome}`);
+  await verdict.work.end(outcome);
 }
 
 /** A store that is down: it throws, or rejects when it is asynchronous. */
@@ -120,5 +119,5 @@ export function brokenStore(sync: boolean): Store {
   const fail = (): never => {
     throw new Error("connection lost");
   };
-  return sync ? { sync: true, guard, clock: "server", consume: fail } : { sync: false, guard, clock: "server", consume: async () => fail() };
+  return sync ? { sync: true, guard: guard(), clock: "server", consume: fail } : { sync: false, guard: guard(), clock: "server", consume: async () => fail() };
 }

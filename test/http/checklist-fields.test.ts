@@ -207,8 +207,8 @@ test("29 · a vendor's reset field tells its own unit, rounded up, and no other"
     ["http-date", toHttpDate(WALL + 2_500), toHttpDate(WALL + 5_000), toHttpDate(WALL + 2_500)],
   ] as const;
   for (const [resetFormat, ...expected] of formats) {
-    const headers = [vendorHeaders({ limit: "X-Limit", remaining: "X-Left", used: "X-Used", reset: "X-Reset", resetFormat, retryAfterMs: "X-Wait-Ms" })];
-    const gate = open({ policy, headers, wallClock: () => WALL });
+    const headers = [vendorHeaders({ limit: "X-Limit", remaining: "X-Left", used: "X-Used", reset: "X-Reset", resetFormat, retryAfterMs: "X-Wait-Ms", clock: () => WALL })];
+    const gate = open({ policy, headers });
     const [first, second] = [gate.ask(), gate.ask()];
     gate.ask({ cost: 2 });
     const refusal = gate.ask();
@@ -222,14 +222,14 @@ test("29 · a vendor's reset field tells its own unit, rounded up, and no other"
 
 test("29 · instants are whole on a wall clock that has fractions", () => {
   const said = (resetFormat: "epoch-seconds" | "epoch-milliseconds" | "iso-8601"): string | undefined =>
-    open({ headers: [vendorHeaders({ reset: "X-Reset", resetFormat })], wallClock: () => WALL + 0.3 }).ask().field("X-Reset");
+    open({ headers: [vendorHeaders({ reset: "X-Reset", resetFormat, clock: () => WALL + 0.3 })] }).ask().field("X-Reset");
   expect(said("epoch-milliseconds")).toBe(String(WALL + 1_001));
   expect(said("epoch-seconds")).toBe("1784000002");
   expect(said("iso-8601")).toBe(new Date(WALL + 1_001).toISOString());
 });
 
 test("29 · x-ratelimit tells seconds since 1970, and stands beside the default styles", () => {
-  const gate = open({ headers: ["triple", "draft-11", xRateLimit], wallClock: () => WALL });
+  const gate = open({ headers: ["triple", "draft-11", xRateLimit({ clock: () => WALL })] });
   const { names, field } = exhaust(gate);
   expect(names).toEqual(expect.arrayContaining(["ratelimit-limit", "ratelimit", "x-ratelimit-limit"]));
   expect(["Limit", "Remaining", "Reset"].map((part) => field(`X-RateLimit-${part}`))).toEqual(["3", "0", "1784000002"]);

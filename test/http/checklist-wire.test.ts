@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import type { Outcome } from "sluice/http";
 import { rateLimit } from "sluice/node";
-import { perSecond } from "sluice";
+import { perSecond, MemoryStore } from "sluice";
 import { limit, listen, send, sendRefused, serve } from "./wire.js";
 
 const FIELDS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy", "RateLimit"];
@@ -192,12 +192,12 @@ test("41 · over HTTP/1 all names are sent in lower case, on allowed and refused
 
 test("41 · over HTTP/2 the same answers come, with names in lower case", async () => {
   const outcomes: Outcome[] = [];
-  const refundWhen = (outcome: Outcome): boolean => (outcomes.push(outcome), false);
+  const actualCost = (outcome: Outcome): undefined => void outcomes.push(outcome);
   const limited = rateLimit<Http2ServerRequest, Http2ServerResponse>({
     policy: { name: "wire", capacity: 1, refill: perSecond(1) },
-    clock: () => 0,
+    store: new MemoryStore({ clock: () => 0 }),
     key: () => "ann",
-    refundWhen,
+    actualCost,
   });
   const listener = limited((_, response) => response.end("hello"));
   const server = createHttp2Server((request, response) => {

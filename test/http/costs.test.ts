@@ -1,5 +1,5 @@
 // A cost for each limit, as HTTP tells it: every limit is shown, and the triple is that of which fewest requests are left.
-import { createLimiter, definePolicy, perMinute, type Cost, type Limiter } from "sluice";
+import { createLimiter, definePolicy, perMinute, type Cost, type Limiter, MemoryStore } from "sluice";
 import { createGate, type GateOptions } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ interface Prompt extends Ask {
 
 function gateOf(options: Partial<GateOptions<Prompt>> = {}) {
   const clock = new ManualClock();
-  const limiter: Limiter = createLimiter({ policy: chat, clock: clock.now });
+  const limiter: Limiter = createLimiter({ policy: chat, store: new MemoryStore({ clock: clock.now }) });
   const gate = createGate<Prompt>({ limiter, key: () => "ann", cost: ({ tokens }) => tokens ?? {}, ...options } as GateOptions<Prompt>, reader);
   const ask = (tokens?: Cost): Answer => answerOf(gate(tokens === undefined ? {} : { tokens }) as never);
   const triple = (answer: Answer) => ["Limit", "Remaining", "Reset"].map((part) => answer.number(`RateLimit-${part}`));

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createGate, type GateOptions, type Outcome } from "sluice/http";
-import { createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision } from "sluice";
+import { createGate, draft11, type GateOptions, type Outcome } from "sluice/http";
+import { createLimiter, definePolicy, MemoryStore, perSecond, unlimited, type AsyncStore } from "sluice";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { shareStore } from "../../src/http/options/route-options.js";
-import { answerOf, exhaust, open, openLater, reader, settle, SMALL, type Answer, type AnyOptions, type Ask, type Opened } from "./asking.js";
+import { answerOf, end, exhaust, open, openLater, reader, SMALL, type AnyOptions, type Ask, type Opened } from "./asking.js";
 
 const later = async <T>(value: T): Promise<T> => value;
 
@@ -19,9 +19,9 @@ describe("order", () => {
       skip: () => say("skip", false),
       key: () => say("key", "ann"),
       cost: () => say("cost", 2),
-      policy: () => (notes.push("policy"), SMALL),
+      policy: () => say("policy", SMALL),
       onDecision: () => void notes.push("onDecision"),
-      partitionKey: () => (notes.push("partitionKey"), new Uint8Array()),
+      headers: ["triple", draft11({ partitionKey: () => (notes.push("partitionKey"), new Uint8Array()) })],
     };
   };
 
@@ -33,9 +33,11 @@ describe("order", () => {
     ["skip and key", ["skip", "key"]],
     ["skip and cost", ["skip", "cost"]],
     ["key and cost", ["key", "cost"]],
-    ["all three", ["skip", "key", "cost"]],
+    ["policy", ["policy"]],
+    ["cost and policy", ["cost", "policy"]],
+    ["all four", ["skip", "key", "cost", "policy"]],
   ];
-  test.each(subsets)("skip, key, cost, policy, decision; asynchronous: %s", async (_, names) => {
+  test.each(subsets)("L17 · skip, key, cost, policy, decision, each once; asynchronous: %s", async (_, names) => {
     const notes: string[] = [];
     const gate = openLater(noting(new Set(names), notes));
     expect((await gate.ask()).field("RateLimit-Remaining")).toBe("1");
@@ -64,8 +66,8 @@ describe("order", () => {
 
   test("a promise with an asynchronous store or one asynchronous function", async () => {
     const memory = new MemoryStore();
-    const store: AsyncStore = { sync: false, guard, clock: "server", consume: async (...asked) => memory.consume(...asked) };
-    const gates: AnyOptions[] = [{ store }, { key: () => later("ann") }, { cost: () => later(1) }, { skip: () => later(false) }];
+    const store: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: async (...asked) => memory.consume(...asked) };
+    const gates: AnyOptions[] = [{ store }, { key: () => later("ann") }, { cost: () => later(1) }, { skip: () => later(false) }, { policy: () => later(SMALL) }];
     for (const options of gates) {
       const gate = createGate<Ask>({ policy: SMALL, key: () => "ann", ...options } as unknown as GateOptions<Ask>, reader);
       const verdict = gate({});
@@ -80,7 +82,7 @@ describe("order", () => {
     };
     for (const name of ["skip", "key", "cost", "policy"] as const) {
       expect(() => open({ [name]: fail }).ask(), name).toThrow("mine");
-      if (name !== "policy") await expect(openLater({ [name]: async () => fail() }).ask(), name).rejects.toThrow("mine");
+      await expect(openLater({ [name]: async () => fail() }).ask(), name).rejects.toThrow("mine");
     }
     let broken = true;
     const gate = open({ cost: () => (broken ? fail() : 1) });
@@ -110,58 +112,69 @@ describe("onDecision", () => {
   });
 });
 
-describe("refundWhen", () => {
+describe("actualCost", () => {
   const ok = { status: 200, aborted: false };
+  const left = (gate: Opened): string | undefined => gate.ask({ cost: 0 }).field("RateLimit-Remaining");
 
-  test("gives tokens back by the outcome, once", async () => {
+  test("settles the charge by the outcome, once", async () => {
     const asked: [Outcome, unknown][] = [];
-    const gate = open({ refundWhen: (outcome, { user }) => (asked.push([outcome, user]), outcome.status < 400) });
-    const first = gate.ask({ user: "ann", cost: 2 });
-    expect(first.field("RateLimit-Remaining")).toBe("1");
-    await settle(first, ok);
-    await settle(first, ok);
-    expect(gate.ask().field("RateLimit-Remaining")).toBe("2");
-    expect(asked).toEqual([[ok, "ann"], [ok, "ann"]]);
-
-    const failed = gate.ask();
-    await settle(failed, { status: 401, aborted: false });
-    expect(gate.ask().field("RateLimit-Remaining")).toBe("0");
+    const gate = open({ actualCost: (outcome, { user }) => (asked.push([outcome, user]), outcome.status < 400 ? 1 : undefined) });
+    const first = gate.ask({ user: "ann", cost: 3 });
+    await end(first);
+    expect(left(gate)).toBe("2");
+    await end(first);
+    expect(left(gate)).toBe("2");
+    await end(gate.ask({ cost: 2 }), { status: 500, aborted: false });
+    expect(left(gate)).toBe("0");
+    expect(asked).toEqual([[ok, "ann"], [ok, "ann"], [{ status: 500, aborted: false }, "ann"]].map(([outcome, user], i) => [outcome, i === 2 ? undefined : user]));
   });
 
-  test("is called for clients that disconnected too, and never for refusals", async () => {
-    const gate = open({ refundWhen: ({ aborted }) => aborted });
-    await settle(gate.ask({ cost: 3 }), { status: 200, aborted: true });
-    expect(gate.ask({ cost: 3 }).status).toBe(200);
-    expect(gate.ask().verdict).not.toHaveProperty("settle");
+  test("0 returns all tokens, more than the estimate takes the rest, and undefined leaves the charge", async () => {
+    for (const [cost, remaining] of [[0, "3"], [2, "1"], [3, "0"], [undefined, "2"]] as const) {
+      const gate = open({ actualCost: () => cost });
+      await end(gate.ask());
+      expect(left(gate), String(cost)).toBe(remaining);
+    }
   });
 
-  test("only true refunds, and there is no settle without the option", async () => {
-    const gate = open({ refundWhen: (() => "yes") as unknown as () => boolean });
-    await settle(gate.ask(), ok);
-    expect(gate.ask().field("RateLimit-Remaining")).toBe("1");
-    expect(open().ask().verdict).toMatchObject({ settle: null });
+  test("may answer later, by the names of limits, and hears of clients that left", async () => {
+    const policy = definePolicy({ name: "chat", limits: [{ name: "requests", capacity: 9, refill: perSecond(1) }, { name: "tokens", capacity: 90, refill: perSecond(1) }] });
+    const gate = open({ policy, cost: { tokens: 50 } as never, actualCost: async ({ aborted }) => ({ tokens: aborted ? 20 : 40 }) });
+    await end(gate.ask(), { status: 499, aborted: true });
+    expect(gate.ask({}).field("RateLimit")).toBe('"chat:requests";r=7;t=1, "chat:tokens";r=20;t=1');
   });
 
-  test("that throws leaves the tokens spent and ends nothing", async () => {
-    const gate = open({
-      refundWhen: () => {
-        throw new Error("no body");
-      },
-    });
-    await settle(gate.ask(), ok);
-    expect(gate.ask().field("RateLimit-Remaining")).toBe("1");
+  test("of a refusal is never asked, and without the option there is nothing to settle", async () => {
+    const gate = open({ actualCost: () => 0 });
+    expect(exhaust(gate).verdict).not.toHaveProperty("work");
+    const { verdict } = open().ask();
+    expect(verdict.outcome === "pass" && verdict.work.settles).toBe(false);
+    expect(verdict.outcome === "pass" && verdict.work.end(ok)).toBeUndefined();
   });
 
-  test("goes back to the policy that was picked, and survives a store that cannot refund", async () => {
+  test.each<[what: string, actualCost: () => unknown]>([
+    ["throws", () => { throw new Error("no body"); }],
+    ["rejects", async () => { throw new Error("no body"); }],
+    ["returns a fraction", () => 0.5],
+    ["returns a name that no limit has", () => ({ tokens: 1 })],
+    ["returns true", () => true],
+    ["returns null", () => null],
+  ])("that %s leaves the tokens spent and ends nothing", async (_, actualCost) => {
+    const gate = open({ actualCost: actualCost as () => number });
+    await end(gate.ask());
+    expect(left(gate)).toBe("2");
+  });
+
+  test("settles under the policy that was picked, and survives a store that cannot settle", async () => {
     const large = definePolicy({ name: "large", capacity: 30, refill: perSecond(1) });
-    const gate = open({ policy: ({ user }) => (user === "ann" ? SMALL : large), refundWhen: () => true });
-    await settle(gate.ask({ user: "bob", cost: 30 }), ok);
+    const gate = open({ policy: ({ user }) => (user === "ann" ? SMALL : large), actualCost: () => 0 });
+    await end(gate.ask({ user: "bob", cost: 30 }));
     expect(gate.ask({ user: "bob" }).field("RateLimit-Remaining")).toBe("29");
 
     const memory = new MemoryStore();
-    for (const refund of [undefined, (): never => { throw new Error("gone"); }]) {
-      const store = { sync: true, clock: memory.clock, consume: memory.consume.bind(memory), ...(refund && { refund }) } as const;
-      await settle(open({ store, refundWhen: () => true }).ask(), ok);
+    for (const adjust of [undefined, (): never => { throw new Error("gone"); }]) {
+      const store = { sync: true, clock: memory.clock, consume: memory.consume.bind(memory), ...(adjust && { adjust }) } as const;
+      await end(open({ store, actualCost: () => 0 }).ask());
     }
   });
 });
@@ -197,7 +210,7 @@ describe("policy", () => {
   });
 
   test("of a limiter that is given: used outside of HTTP, it spends the same tokens", () => {
-    const limiter = createLimiter({ policy: SMALL, clock: () => 0 });
+    const limiter = createLimiter({ policy: SMALL, store: new MemoryStore({ clock: () => 0 }) });
     const gate = open({ limiter });
     limiter.consume("ann", 2);
     expect(gate.ask().field("RateLimit-Remaining")).toBe("0");
@@ -205,42 +218,67 @@ describe("policy", () => {
   });
 });
 
-describe("body", () => {
-  test("gets the problem, the decision and the request, and says what is sent; null without a key", () => {
-    const seen: [string, Decision | null, unknown][] = [];
-    const body = (problem: { code: string; detail: string }, decision: Decision | null, { user = "ann" }: Ask): object => {
-      seen.push([problem.code, decision, user]);
-      return { error: { code: problem.code, text: problem.detail } };
-    };
-    const gate = open({ body, unidentified: "refuse" });
-    const refusal = exhaust(gate);
-    expect(refusal.body).toEqual({ error: { code: "rate_limited", text: "Too many requests. Try again in 1 second." } });
-    expect(gate.ask({ cost: 4 }).body).toMatchObject({ error: { code: "cost_too_high" } });
-    expect(gate.ask({ user: null }).body).toMatchObject({ error: { code: "unidentified" } });
-    expect(seen.map(([code, decision, user]) => [code, decision?.reason, user])).toEqual([
-      ["rate_limited", "limited", "ann"],
-      ["cost_too_high", "cost_above_capacity", "ann"],
-      ["unidentified", undefined, null],
-    ]);
-  });
-
-  test("of a computed cost above the capacity: 400, what is left, and no wait", () => {
-    const policy = definePolicy({ name: "api", limits: [{ capacity: 9, refill: perSecond(1) }, { capacity: 5, refill: perSecond(2) }] });
-    const answer = open({ policy }).ask({ cost: 6 });
-    expect(answer.body).toEqual({
-      type: "about:blank",
-      title: "Bad Request",
-      status: 400,
-      detail: "This request costs 6, and the limit allows at most 5 at once. Ask for less in one request.",
-      code: "cost_too_high",
-      message: "This request costs 6, and the limit allows at most 5 at once. Ask for less in one request.",
-    });
-    expect([answer.field("RateLimit-Remaining"), answer.field("Cache-Control"), answer.field("Retry-After")]).toEqual(["5", "no-store", undefined]);
+describe("L18 · null and undefined as a policy are failures, and so is every other value", () => {
+  const wrong: unknown[] = [undefined, null, "free", "unlimited", "blocked", "", 0, false, {}, { name: "unlimited" }, { capacity: 1, refill: perSecond(1) }];
+  test.each(wrong)("%j", async (value) => {
+    const message = "Expected `policy()` to be made by definePolicy, or `unlimited`, got ";
+    const limiter = createLimiter({ policy: SMALL, store: new MemoryStore({ clock: () => 0 }) });
+    for (const options of [{}, { limiter }]) {
+      expect(() => open({ ...options, policy: () => value as never }).ask()).toThrow(message);
+      await expect(openLater({ ...options, policy: async () => value as never }).ask()).rejects.toThrow(message);
+    }
+    expect(limiter.peek("ann", 0).remaining).toBe(3);
   });
 });
 
+describe("`unlimited`", () => {
+  test.each([["at once", <T>(value: T) => value], ["later", later]] as const)("as a policy, answered %s, skips the request", async (_, answer) => {
+    const plans = { free: SMALL, partner: unlimited };
+    let plan: keyof typeof plans = "free";
+    const limiter = createLimiter({ policy: SMALL, store: new MemoryStore({ clock: () => 0 }) });
+    for (const options of [{}, { limiter }]) {
+      const gate = openLater({ ...options, policy: () => answer(plans[plan]) });
+      plan = "free";
+      expect((await gate.ask()).field("RateLimit-Remaining")).toBe("2");
+      plan = "partner";
+      for (let i = 0; i < 9; i++) expect((await gate.ask()).verdict).toEqual({ outcome: "skip" });
+      plan = "free";
+      expect((await gate.ask()).field("RateLimit-Remaining")).toBe("1");
+    }
+  });
+
+  test("`skip` and a missing key come before it", () => {
+    const fail = (): never => { throw new Error("asked"); };
+    expect(open({ policy: fail, skip: () => true }).ask().verdict).toEqual({ outcome: "skip" });
+    expect(open({ policy: () => unlimited, unidentified: "refuse" }).ask({ user: null }).status).toBe(401);
+  });
+
+  test("L18 · as the key of a limiter with one policy is a failure", async () => {
+    expect(() => open({ key: () => unlimited as never }).ask()).toThrow("Expected `key()` to be a key, got an object. Write `skip`, or `policy: () => unlimited`");
+    await expect(openLater({ key: async () => unlimited as never }).ask()).rejects.toThrow(TypeError);
+  });
+
+  test("L18 · is no policy outside of a function", () => {
+    expect(() => open({ policy: unlimited as never })).toThrow(TypeError);
+  });
+});
+
+test("a computed cost above the capacity: 400, what is left, and no wait", () => {
+  const policy = definePolicy({ name: "api", limits: [{ capacity: 9, refill: perSecond(1) }, { capacity: 5, refill: perSecond(2) }] });
+  const answer = open({ policy }).ask({ cost: 6 });
+  expect(answer.body).toEqual({
+    type: "about:blank",
+    title: "Bad Request",
+    status: 400,
+    detail: "This request costs 6, and the limit allows at most 5 at once. Ask for less in one request.",
+    code: "cost_too_high",
+    message: "This request costs 6, and the limit allows at most 5 at once. Ask for less in one request.",
+  });
+  expect([answer.field("RateLimit-Remaining"), answer.field("Cache-Control"), answer.field("Retry-After")]).toEqual(["5", "no-store", undefined]);
+});
+
 test("shareStore gives several gates one store, and leaves a store or a limiter alone", () => {
-  const options: GateOptions<Ask> = { policy: SMALL, key: () => "ann", clock: () => 0 };
+  const options: GateOptions<Ask> = { policy: SMALL, key: () => "ann" };
   const shared = shareStore(options);
   const [one, other] = [createGate(shared, reader), createGate({ ...shared, cost: 2 } as GateOptions<Ask>, reader)];
   void one({});
@@ -252,14 +290,16 @@ test("shareStore gives several gates one store, and leaves a store or a limiter 
 
 test("a refusal's own text is the JSON of its problem document, for any wait and any limits", () => {
   const many = definePolicy({ name: "many", limits: [{ name: "1e21", capacity: 2, refill: perSecond(1) }, { capacity: 3, refill: { tokens: 1, everyMs: 90_000 } }] });
-  const clock = new ManualClock();
-  const [own, same] = [{}, { body: (problem: object) => problem }].map((options) => open({ policy: many, ...options }, clock)) as [Opened, Opened];
+  const gate = open({ policy: many });
   const seen = new Set<string>();
   for (let i = 0; i < 200; i++) {
-    const [told, made] = [own, same].map((gate) => gate.ask({ cost: 1 + (i % 2) })) as [Answer, Answer];
-    expect(told.verdict).toEqual(made.verdict);
-    if (told.status === 429) seen.add(`${String(told.body["violated-policies"])} ${told.number("Retry-After") === 1 ? "a second" : "seconds"}`);
-    clock.advance(450);
+    const { verdict, status, body, number } = gate.ask({ cost: 1 + (i % 2) });
+    if (verdict.outcome === "refuse") {
+      expect(verdict.body).toBe(JSON.stringify(body));
+      expect(body).toMatchObject({ status, detail: body["message"], ...(status === 429 ? { retry_after: number("Retry-After") } : {}) });
+    }
+    if (status === 429) seen.add(`${String(body["violated-policies"])} ${number("Retry-After") === 1 ? "a second" : "seconds"}`);
+    gate.clock.advance(450);
   }
   expect([...seen].toSorted()).toEqual(["many:1e21 a second", "many:1e21,many:2 seconds", "many:2 a second", "many:2 seconds"]);
 });

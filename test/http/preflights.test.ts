@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { perSecond } from "sluice";
+import { perSecond, MemoryStore } from "sluice";
 import { freshSluice } from "../helpers/warned.js";
 import { exhaust, open, openLater, reader, type Ask } from "./asking.js";
 
@@ -8,6 +8,7 @@ afterEach(() => void vi.restoreAllMocks());
 const HEADERS = { origin: "https://app.example", "access-control-request-method": "POST" };
 const PLAIN: Ask = { method: "OPTIONS", headers: HEADERS, user: null };
 const skip = { outcome: "skip" };
+const LANE = 100;
 
 /** As Chromium 156 sends it. */
 const CHROMIUM: Ask = {
@@ -68,18 +69,22 @@ describe("L18 · what only looks like a preflight is an ordinary request", () =>
     }
   });
 
-  test("its key is charged, and a failing `key` fails it once the bucket is empty", () => {
-    const gate = open({ preflights: { capacity: 1, refill: perSecond(1) }, key: ({ user }) => (user as unknown as { id: string }).id });
-    expect(gate.ask(PLAIN).verdict).toEqual(skip);
+  test("its key is charged, and a failing `key` fails it once the bucket is empty", async () => {
+    const key = ({ user }: Ask): string => (user as unknown as { id: string }).id;
+    const gate = open({ key });
+    for (let i = 0; i < LANE; i++) expect(gate.ask(PLAIN).verdict).toEqual(skip);
     expect(() => gate.ask(PLAIN)).toThrow(TypeError);
+    const later = openLater({ key: async (ask) => key(ask), skip: async () => false });
+    for (let i = 0; i < LANE; i++) expect((await later.ask(PLAIN)).verdict).toEqual(skip);
+    await expect(later.ask(PLAIN)).rejects.toThrow(TypeError);
   });
 });
 
-describe("L18 · beyond `preflights` a plain one is an ordinary request, with a warning", () => {
-  test("100 at once and 100 per second by default, by the clock of the options", async () => {
+describe("L18 · beyond the lane a plain one is an ordinary request, with a warning", () => {
+  test("100 at once and 100 per second, by the clock of the store", async () => {
     const { createGate, codes } = await freshSluice();
     let now = 0;
-    const gate = createGate<Ask>({ policy: { capacity: 5, refill: perSecond(1) }, key: () => null, clock: () => now }, reader);
+    const gate = createGate<Ask>({ policy: { capacity: 5, refill: perSecond(1) }, key: () => null, store: new MemoryStore({ clock: () => now }) }, reader);
     const passed = (count: number): number => Array.from({ length: count }, () => gate({ ...PLAIN })).filter((verdict) => (verdict as { outcome: string }).outcome === "skip").length;
     expect(passed(100)).toBe(100);
     expect(codes()).toEqual([]);
@@ -91,16 +96,18 @@ describe("L18 · beyond `preflights` a plain one is an ordinary request, with a 
   });
 
   test("an empty bucket of preflights refuses no other request, and an empty budget no preflight", () => {
-    const gate = open({ preflights: { capacity: 1, refill: perSecond(1) } });
-    for (let i = 0; i < 5; i++) gate.ask(PLAIN);
-    expect(gate.ask().status).toBe(200);
+    const gate = open();
+    for (let i = 0; i < LANE + 5; i++) gate.ask(PLAIN);
+    expect(gate.ask({ user: "bob" }).status).toBe(200);
     const other = open();
     exhaust(other);
     expect(other.ask(PLAIN).verdict).toEqual(skip);
   });
 
-  test("its numbers are checked", () => {
-    expect(() => open({ preflights: { capacity: 0, refill: perSecond(1) } })).toThrow(/capacity/);
-    expect(() => open({ preflights: 100 as never })).toThrow(TypeError);
+  test("its key is asked once, also when `skip` and `key` answer later", async () => {
+    let asked = 0;
+    const gate = openLater({ skip: async () => false, key: async () => (asked++, "ann") });
+    expect((await gate.ask(PLAIN)).field("RateLimit-Remaining")).toBe("2");
+    expect(asked).toBe(1);
   });
 });

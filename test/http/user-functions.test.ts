@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { perSecond, SluiceError } from "sluice";
 import { contain, settleWithin } from "../../src/http/user-functions.js";
 import { freshSluice } from "../helpers/warned.js";
-import { answerOf, exhaust, open, openLater, reader, settle, type Ask } from "./asking.js";
+import { answerOf, end, exhaust, open, openLater, reader, type Ask } from "./asking.js";
 
 // Law L17 over sockets, for each adapter: the adapter suite. Here: the texts, the times and the warnings.
 
@@ -88,9 +88,10 @@ describe("L17 · a function of the options", () => {
       const error: unknown = await openLater({ key: fail }).ask().catch((caught: unknown) => caught);
       expect(error).toBeInstanceOf(Error);
       const { createGate } = await freshSluice();
-      const gate = createGate<Ask>({ policy: { capacity: 1, refill: perSecond(1) }, key: () => "ann", onDecision: fail, body: fail }, reader);
-      expect(answerOf(await gate({})).status).toBe(200);
-      expect(answerOf(await gate({})).body["code"]).toBe("rate_limited");
+      const gate = createGate<Ask>({ policy: { capacity: 1, refill: perSecond(1) }, key: () => "ann", onDecision: fail, actualCost: fail }, reader);
+      const answer = answerOf(await gate({}));
+      await end(answer);
+      expect([answer.status, answerOf(await gate({})).body["code"]]).toEqual([200, "rate_limited"]);
     }
     await vi.advanceTimersByTimeAsync(0);
   });
@@ -135,38 +136,52 @@ describe("L17 · failures that change no response are reported once", () => {
     expect(gate.ask().number("Retry-After")).toBe(1);
   });
 
-  test.each(faults)("refundWhen that %s", async (_, refundWhen) => {
+  test.each(faults)("actualCost that %s", async (_, actualCost) => {
     const { createGate, given } = await freshSluice();
-    const gate = createGate<Ask>({ policy, key: () => "ann", refundWhen: refundWhen as () => boolean }, reader);
-    await settle(answerOf(await gate({})), { status: 200, aborted: false });
+    const gate = createGate<Ask>({ policy, key: () => "ann", actualCost: actualCost as () => number }, reader);
+    await end(answerOf(await gate({})));
     expect(answerOf(await gate({})).field("RateLimit-Remaining")).toBe("1");
-    expect(given).toMatchObject([{ code: "SLUICE_FUNCTION_FAILED", message: expect.stringContaining("`refundWhen`") as string }]);
+    expect(given).toMatchObject([{ code: "SLUICE_FUNCTION_FAILED", message: expect.stringContaining("`actualCost`") as string }]);
   });
 
-  test("body that never settles: the standard document after functionTimeoutMs", async () => {
-    const { createGate, given } = await freshSluice();
-    const gate = createGate<Ask>({ policy, key: () => "ann", functionTimeoutMs: 50, body: () => new Promise<object>(() => {}) }, reader);
-    for (let i = 0; i < 3; i++) await gate({});
-    const refused = gate({});
-    await vi.advanceTimersByTimeAsync(51);
-    expect(answerOf(await refused).body["code"]).toBe("rate_limited");
-    expect(given).toMatchObject([{ code: "SLUICE_FUNCTION_FAILED", message: expect.stringContaining("`body`") as string }]);
-  });
-
-  test("body gets a copy: the standard document stays as it is", () => {
-    const gate = open({
-      body(problem) {
-        Object.assign(problem, { code: "mine", status: 200 });
-        throw new Error("after all");
-      },
-    });
-    expect(exhaust(gate).body).toMatchObject({ code: "rate_limited", status: 429 });
-  });
-
-  test("refundWhen may answer later", async () => {
-    const gate = open({ refundWhen: async ({ status }) => status === 200 });
-    await settle(gate.ask(), { status: 200, aborted: false });
-    await settle(gate.ask(), { status: 404, aborted: false });
+  test("actualCost that never settles holds no response and no timer", async () => {
+    const gate = open({ actualCost: () => new Promise<number>(() => {}) });
+    void end(gate.ask());
     expect(gate.ask().field("RateLimit-Remaining")).toBe("1");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("L17 · `respond` and an `unidentified` function", () => {
+  test("are called with the refusal, when the adapter asks, and the verdict has the standard document all the same", () => {
+    const seen: unknown[] = [];
+    const note = (refusal: { status: number; code: string }, ...args: unknown[]) => (seen.push([refusal.status, refusal.code, args]), { own: true });
+    const gate = open({ respond: note, unidentified: note });
+    const refusals = [exhaust(gate), gate.ask({ cost: 4 }), gate.ask({ user: null })];
+    expect(seen).toEqual([]);
+    expect(refusals.map(({ body }) => body["code"])).toEqual(["rate_limited", "cost_too_high", "unidentified"]);
+    for (const { verdict } of refusals) {
+      const respond = verdict.outcome === "refuse" ? verdict.respond : null;
+      expect([respond?.timeoutMs, respond?.call("framework")]).toEqual([5_000, { own: true }]);
+    }
+    expect(seen).toEqual([[429, "rate_limited", ["framework"]], [400, "cost_too_high", ["framework"]], [401, "unidentified", ["framework"]]]);
+  });
+
+  test("`respond` never answers a 401, and the function answers nothing else", () => {
+    const fail = (): never => { throw new Error("asked"); };
+    const { verdict } = open({ respond: fail, unidentified: "refuse" }).ask({ user: null });
+    expect(verdict).toMatchObject({ outcome: "refuse", status: 401, respond: null });
+    expect(exhaust(open({ unidentified: fail })).verdict).toMatchObject({ status: 429, respond: null });
+  });
+
+  test("a 401 has no decision, no budget and no wait, and a retryAfter of null", () => {
+    const gate = open({ unidentified: () => undefined });
+    const { verdict, names, field } = gate.ask({ user: null });
+    expect(verdict).toMatchObject({ outcome: "refuse", status: 401, decision: null });
+    expect([names, field("WWW-Authenticate")]).toEqual([["www-authenticate", "cache-control", "content-type", "content-length"], "Bearer"]);
+    let seen: unknown;
+    const { verdict: told } = open({ unidentified: (refusal: unknown) => void (seen = refusal) }).ask({ user: null });
+    if (told.outcome === "refuse") told.respond?.call();
+    expect(seen).toMatchObject({ status: 401, code: "unidentified", retryAfter: null, decision: null });
   });
 });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import { perSecond } from "sluice";
+import { perSecond, MemoryStore } from "sluice";
 import { rateLimit, type NodeRateLimitOptions } from "sluice/node";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -40,7 +40,7 @@ export async function serve(listener: Handler, options: Partial<NodeRateLimitOpt
 /** A gate of three tokens for one caller, on a clock that stands still. */
 export function limit(options: Partial<NodeRateLimitOptions> = {}): (listener: Handler) => Handler {
   const policy = { name: "wire", capacity: 3, refill: perSecond(1) };
-  return rateLimit({ policy, clock: () => 0, key: () => "ann", ...options } as NodeRateLimitOptions);
+  return rateLimit({ policy, store: new MemoryStore({ clock: () => 0 }), key: () => "ann", ...options } as NodeRateLimitOptions);
 }
 
 /** Sends a request as it stands and reads until the server hangs up. */

@@ -1,6 +1,6 @@
 import { build } from "esbuild";
 import { createLimiter, definePolicy, MemoryStore, perMinute, perSecond, type Key, type PolicyOptions, type SyncStore } from "sluice";
-import { ManualClock } from "sluice/testing";
+import { guard } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { bareStore, LaterStore } from "../helpers/stores.js";
 
@@ -15,13 +15,13 @@ describe("a limiter", () => {
   });
 
   test("takes the cost as a number or in options, 1 by default", () => {
-    const limiter = createLimiter({ policy, clock: () => 0 });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: () => 0 }) });
     const costs = [undefined, 2, { cost: 3 }, {}, { cost: 0 }].map((asked) => limiter.consume("alice", asked));
     expect(costs.map(({ cost, remaining }) => [cost, remaining])).toEqual([[1, 9], [2, 7], [3, 4], [1, 3], [0, 3]]);
   });
 
   test("peek answers what consume would and takes nothing; reset forgets", () => {
-    const limiter = createLimiter({ policy, clock: () => 0 });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: () => 0 }) });
     limiter.consume("alice", 8);
     expect(limiter.peek("alice", 3)).toMatchObject({ allowed: false, reason: "limited", remaining: 2, retryAfterMs: 500 });
     expect(limiter.peek("alice", { cost: 2 })).toMatchObject({ allowed: true, remaining: 2 });
@@ -31,7 +31,7 @@ describe("a limiter", () => {
 
   test("a tier is a policy of the same name: it keeps what was spent, and each request may bring its own", () => {
     const pro = definePolicy({ name: "api", capacity: 100, refill: perSecond(20) });
-    const limiter = createLimiter({ policy, clock: () => 0 });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: () => 0 }) });
     limiter.consume("alice", 10);
     expect(limiter.consume("alice").allowed).toBe(false);
     expect(limiter.consume("alice", { policy: pro, cost: 5 })).toMatchObject({ allowed: true, capacity: 100, remaining: 85 });
@@ -42,15 +42,16 @@ describe("a limiter", () => {
 
   test("a policy of another name is another bucket", () => {
     const bulk = definePolicy({ name: "bulk", capacity: 1, refill: perSecond(1) });
-    const limiter = createLimiter({ policy, clock: () => 0 });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: () => 0 }) });
     expect(limiter.consume("alice", { policy: bulk })).toMatchObject({ policy: "bulk", remaining: 0 });
     expect(limiter.peek("alice").remaining).toBe(10);
   });
 
   test("its methods work on their own", () => {
-    const { consume, peek, refund, reset } = createLimiter({ policy, clock: () => 0 });
+    const { consume, peek, credit, refund, settle, reset } = createLimiter({ policy, store: new MemoryStore({ clock: () => 0 }) });
     expect(consume("alice").remaining).toBe(9);
-    refund("alice", 1);
+    credit("alice", 1);
+    expect([refund("alice", consume("alice")), settle("alice", consume("alice", 2), 1), peek("alice").remaining]).toEqual([true, true, 9]);
     reset("alice");
     expect(peek("alice").remaining).toBe(10);
   });
@@ -82,22 +83,6 @@ describe("two limiters on one store", () => {
   });
 });
 
-describe("whose clock", () => {
-  const clock = new ManualClock();
-
-  test("is the store's: another one beside it is refused", () => {
-    expect(() => createLimiter({ policy, store: new MemoryStore(), clock: clock.now })).toThrow(
-      new TypeError("Expected `clock` to be the clock of the store, got another. Give the clock to the store"),
-    );
-    createLimiter({ policy, store: new MemoryStore({ clock: clock.now }), clock: clock.now });
-  });
-
-  test("a store on a server's clock takes one beside it, and does not read it", async () => {
-    const limiter = createLimiter({ policy, store: new LaterStore(clock.now), clock: () => expect.unreachable() });
-    expect((await limiter.consume("alice")).allowed).toBe(true);
-  });
-});
-
 describe("a store without powers", () => {
   const limiter = createLimiter({ policy, store: bareStore(() => 0) });
 
@@ -106,10 +91,11 @@ describe("a store without powers", () => {
   });
 
   const calls = {
-    peek: () => limiter.peek("alice"), refund: () => limiter.refund("alice", 1), debit: () => limiter.debit("alice", 1),
+    peek: () => limiter.peek("alice"), settle: () => limiter.settle("alice", limiter.consume("alice"), 1), refund: () => limiter.refund("alice", limiter.consume("alice")),
+    credit: () => limiter.credit("alice", 1), debit: () => limiter.debit("alice", 1),
     block: () => limiter.block("alice", 1), reset: () => limiter.reset("alice"),
   };
-  test.each([["peek", "peek"], ["refund", "adjust"], ["debit", "adjust"], ["block", "block"], ["reset", "reset"]] as const)("says so when it is asked to %s", (verb, method) => {
+  test.each([["peek", "peek"], ["settle", "adjust"], ["refund", "adjust"], ["credit", "adjust"], ["debit", "adjust"], ["block", "block"], ["reset", "reset"]] as const)("says so when it is asked to %s", (verb, method) => {
     expect(calls[verb]).toThrow(new TypeError(`Expected the store to have \`${method}\`, got one without it`));
   });
 
@@ -138,10 +124,10 @@ describe("an asynchronous limiter", () => {
   const limiter = createLimiter({ policy, store: new LaterStore(() => 0) });
 
   test("answers later what a synchronous one answers at once", async () => {
-    const now = createLimiter({ policy, clock: () => 0 });
+    const now = createLimiter({ policy, store: new MemoryStore({ clock: () => 0 }) });
     for (const cost of [1, 9, 1, 0, 11]) expect(await limiter.consume("alice", cost)).toStrictEqual(now.consume("alice", cost));
     expect(await limiter.peek("alice")).toStrictEqual(now.peek("alice"));
-    await limiter.refund("alice", 3);
+    await limiter.credit("alice", 3);
     expect((await limiter.peek("alice")).remaining).toBe(3);
     await limiter.reset("alice");
     expect((await limiter.peek("alice")).remaining).toBe(10);
@@ -149,31 +135,33 @@ describe("an asynchronous limiter", () => {
 
   const misuses: readonly [what: string, key: Key, cost: number][] = [["an empty key", "", 1], ["a cost that is not whole", "alice", 1.5]];
   test.each(misuses)("rejects on %s, and never throws", async (_, key, cost) => {
-    const { consume, peek, refund, reset } = limiter;
-    for (const call of [() => consume(key, cost), () => peek(key, cost), () => refund(key, cost), () => reset("")]) {
+    const { consume, peek, settle, credit, debit, block, reset } = limiter;
+    const decision = await limiter.consume("bob");
+    for (const call of [() => consume(key, cost), () => peek(key, cost), () => settle(key, decision, cost), () => credit(key, cost), () => debit(key, cost), () => block(key, cost), () => reset("")]) {
       const promise = call();
       expect(promise).toBeInstanceOf(Promise);
-      await expect(promise).rejects.toThrow(/^Expected `(key|cost|tokens)` to be /);
+      await expect(promise).rejects.toThrow(/^Expected `(key|cost|actual|tokens|forMs)` to be /);
     }
   });
 
   test("rejects when the store lacks an optional method", async () => {
     const { sync, clock, guard, consume } = new LaterStore(() => 0);
     const bare = createLimiter({ policy, store: { sync, clock, guard, consume } });
-    for (const call of [bare.peek("a"), bare.refund("a", 1), bare.reset("a")]) await expect(call).rejects.toThrow(TypeError);
+    for (const call of [bare.peek("a"), bare.credit("a", 1), bare.reset("a")]) await expect(call).rejects.toThrow(TypeError);
   });
 });
 
 describe("a store that can fail", () => {
   const message = (got: string) =>
-    `Expected \`store.guard\` to be a function, got ${got}. Import \`guard\` from "sluice/store" and add \`guard\` to the store`;
+    `Expected \`store.guard\` to be made by \`guard\` of sluice/store, got ${got}. Write \`readonly guard = guard()\` in the store`;
   const consume = () => Promise.reject(new Error("down"));
 
   test.each([
     ["an asynchronous store without a guard", { sync: false, clock: "server", consume }, "undefined"],
     ["an asynchronous store with another guard", { sync: false, clock: "server", consume, guard: 5 }, "5"],
+    ["a store with the function `guard` itself", { sync: false, clock: "server", consume, guard }, "a function"],
     ["a synchronous store with another guard", { sync: true, clock: () => 0, consume, guard: "no" }, '"no"'],
-  ])("%s is refused, and the message names the import", (_, store, got) => {
+  ])("%s is refused, and the message says what to write", (_, store, got) => {
     expect(() => createLimiter({ policy, store: store as never })).toThrow(new TypeError(message(got)));
   });
 

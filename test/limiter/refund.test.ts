@@ -10,7 +10,7 @@ const clock = new ManualClock();
 
 describe("refund", () => {
   test("gives back what a decision took, once", () => {
-    const limiter = createLimiter({ policy, clock: clock.now });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     const first = limiter.consume("alice", 3);
     limiter.consume("alice", 4);
     for (let again = 0; again < 3; again++) {
@@ -20,14 +20,14 @@ describe("refund", () => {
   });
 
   test("each decision for itself, also when they say the same", () => {
-    const limiter = createLimiter({ policy, clock: clock.now });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     const decisions = Array.from({ length: 5 }, () => limiter.consume("alice"));
     for (const decision of decisions) limiter.refund("alice", decision);
     expect(limiter.peek("alice")).toMatchObject({ remaining: 10, resetMs: 0 });
   });
 
   test("gives nothing for a refusal, or for a decision that took nothing", () => {
-    const limiter = createLimiter({ policy, clock: clock.now });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     limiter.consume("alice", 8);
     const taken: Decision[] = [limiter.consume("alice", 3), limiter.consume("alice", 11), limiter.consume("alice", 0)];
     for (const decision of taken) limiter.refund("alice", decision);
@@ -35,7 +35,7 @@ describe("refund", () => {
   });
 
   test("gives nothing for what was peeked, at once or later", async () => {
-    const limiter = createLimiter({ policy, clock: clock.now });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     limiter.consume("alice", 8);
     for (let again = 0; again < 4; again++) limiter.refund("alice", limiter.peek("alice"));
     expect(limiter.peek("alice").remaining).toBe(2);
@@ -58,7 +58,7 @@ describe("refund", () => {
 
   test("L1 · given back late, a decision mints nothing: what came back by itself is not there twice", () => {
     const own = new ManualClock();
-    const limiter = createLimiter({ policy: { name: "api", capacity: 10, refill: perSecond(1) }, clock: own.now });
+    const limiter = createLimiter({ policy: { name: "api", capacity: 10, refill: perSecond(1) }, store: new MemoryStore({ clock: own.now }) });
     const first = limiter.consume("alice", 10);
     own.advance(9_900);
     expect(limiter.consume("alice", 9).allowed).toBe(true);
@@ -69,7 +69,7 @@ describe("refund", () => {
   });
 
   test("never fills beyond full", () => {
-    const limiter = createLimiter({ policy, clock: clock.now });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     const decision = limiter.consume("alice", 6);
     clock.advance(2_500);
     limiter.refund("alice", decision);
@@ -77,31 +77,32 @@ describe("refund", () => {
     expect(limiter.consume("alice").allowed).toBe(false);
   });
 
-  test("a number is the administrator's form: as often as it is called, and never beyond full", () => {
-    const limiter = createLimiter({ policy, clock: clock.now });
+  test("a credit is the administrator's form: as often as it is called, and never beyond full", () => {
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     limiter.consume("alice", 10);
-    limiter.refund("alice", 3);
-    limiter.refund("alice", 3);
+    limiter.credit("alice", 3);
+    limiter.credit("alice", 3);
     expect(limiter.peek("alice").remaining).toBe(6);
-    limiter.refund("alice", Number.MAX_SAFE_INTEGER);
+    limiter.credit("alice", Number.MAX_SAFE_INTEGER);
     expect(limiter.peek("alice")).toMatchObject({ remaining: 10, resetMs: 0 });
   });
 
   test("goes to every limit that was charged", () => {
     const refill = perSecond(1);
     const limits = [{ name: "a", capacity: 5, refill }, { name: "b", capacity: 9, refill }] as const;
-    const limiter = createLimiter({ policy: { name: "api", limits }, clock: clock.now });
+    const limiter = createLimiter({ policy: { name: "api", limits }, store: new MemoryStore({ clock: clock.now }) });
     limiter.refund("alice", limiter.consume("alice", 4));
     expect(limiter.peek("alice").limits?.map(({ resetMs }) => resetMs)).toEqual([0, 0]);
   });
 
-  test("refuses a decision under another policy name, and takes one under a tier to that tier", () => {
+  test("gives nothing back under another policy's name, and takes a decision under a tier to that tier", () => {
     const store = new MemoryStore({ clock: clock.now });
     const limiter = createLimiter({ policy, store });
     const bulk = definePolicy({ name: "bulk", capacity: 5, refill: perSecond(1) });
     const decision = limiter.consume("alice", { policy: bulk, cost: 5 });
-    expect(() => limiter.refund("alice", decision)).toThrow(new TypeError('Expected `decision.policy` to be "api", got "bulk"'));
-    limiter.refund("alice", decision, { policy: bulk });
+    expect(limiter.refund("alice", decision)).toBe(false);
+    expect(limiter.peek("alice", { policy: bulk }).remaining).toBe(0);
+    expect(limiter.refund("alice", decision, { policy: bulk })).toBe(true);
     expect(limiter.peek("alice", { policy: bulk }).remaining).toBe(5);
   });
 
@@ -116,7 +117,7 @@ describe("refund", () => {
 
 describe("a refund that comes late, or from elsewhere", () => {
   test("L1 · does nothing once the decision's tokens have come back by themselves", () => {
-    const limiter = createLimiter({ policy, clock: clock.now });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     const early = limiter.consume("alice", 6);
     clock.advance(2_999);
     const other = limiter.consume("alice", 1);
@@ -139,7 +140,7 @@ describe("a refund that comes late, or from elsewhere", () => {
   });
 
   test("L1 · half late, gives back half: the rest has come back, and may have been taken again", () => {
-    const limiter = createLimiter({ policy, clock: clock.now });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     const early = limiter.consume("alice", 10);
     clock.advance(2_500);
     expect(limiter.consume("alice", 5).allowed).toBe(true);
@@ -149,9 +150,9 @@ describe("a refund that comes late, or from elsewhere", () => {
   });
 
   test("L1 · half late, a local decision's gives back half as well", async () => {
-    const store = new UnsteadyStore(clock.now);
+    const store = new UnsteadyStore(clock.now, { sharedBy: 1 });
     store.health = "down";
-    const limiter = createLimiter({ policy, store, localShare: 1 });
+    const limiter = createLimiter({ policy, store });
     const early = await limiter.consume("alice", 10);
     clock.advance(2_500);
     expect((await limiter.consume("alice", 5)).allowed).toBe(true);
@@ -160,7 +161,7 @@ describe("a refund that comes late, or from elsewhere", () => {
   });
 
   test("gives back the last token too, while a part of it is out", () => {
-    const limiter = createLimiter({ policy, clock: clock.now });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
     const early = limiter.consume("alice");
     clock.advance(499);
     limiter.consume("alice", 9);
@@ -184,7 +185,7 @@ describe("a refund that comes late, or from elsewhere", () => {
     try {
       const server = new ManualClock(1_700_000_000_000);
       const pass = (ms: number): void => (vi.advanceTimersByTime(ms), server.advance(ms), undefined);
-      const limiter = createLimiter({ policy, store: new UnsteadyStore(server.now, "server") });
+      const limiter = createLimiter({ policy, store: new UnsteadyStore(server.now, {}, "server") });
       const [old, young] = [await limiter.consume("alice", 6), await limiter.consume("bob", 6)];
       pass(2_999);
       await limiter.refund("bob", young);
@@ -199,8 +200,8 @@ describe("a refund that comes late, or from elsewhere", () => {
   });
 
   test("goes to where it was taken: a local decision's to this process, and the store hears nothing", async () => {
-    const store = new UnsteadyStore(clock.now);
-    const limiter = createLimiter({ policy, store, breaker: false });
+    const store = new UnsteadyStore(clock.now, { breaker: false });
+    const limiter = createLimiter({ policy, store });
     await limiter.consume("alice", 10);
     store.health = "down";
     const local = await limiter.consume("alice", 5);
@@ -227,9 +228,9 @@ describe("a refund that comes late, or from elsewhere", () => {
   test("gives nothing for what nobody was charged for: let through, refused locally, or given up on", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "setImmediate", "performance"] });
     try {
-      const store = new UnsteadyStore(clock.now);
+      const store = new UnsteadyStore(clock.now, { breaker: false });
       for (const onStoreError of ["allow", "local", "unavailable"] as const) {
-        const limiter = createLimiter({ policy, store, onStoreError, breaker: false });
+        const limiter = createLimiter({ policy, store, onStoreError });
         store.health = "hangs";
         const [given] = await Promise.all([limiter.consume("alice", 8), vi.advanceTimersByTimeAsync(101)]);
         store.health = "up";
@@ -252,8 +253,8 @@ describe("a refund that comes late, or from elsewhere", () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        const store = new UnsteadyStore(clock.now);
-        const limiter = createLimiter({ policy, store, breaker: false });
+        const store = new UnsteadyStore(clock.now, { breaker: false });
+        const limiter = createLimiter({ policy, store });
         const given: Decision[] = [];
         const refunds: number[] = [];
         // What was given back, however late, is as if it had never been taken.

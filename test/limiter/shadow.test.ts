@@ -33,7 +33,7 @@ describe("shadow: true", () => {
 
   test("reports what it would refuse", () => {
     const events: LimiterEvent[] = [];
-    const limiter = createLimiter({ policy, clock: () => 0, shadow: true, observe: createObserver((event) => void events.push(event)) });
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: () => 0 }), shadow: true, observe: createObserver((event) => void events.push(event)) });
     for (const cost of [4, 2, 6]) limiter.consume("ann", cost);
     expect(events).toMatchObject([
       { outcome: "allowed", reason: null },

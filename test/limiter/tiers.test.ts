@@ -27,7 +27,7 @@ interface Move {
 /** Plays a history over tiers and tells which tokens were granted, and which given back, when. */
 function play(policies: readonly Policy[], history: typeof steps extends fc.Arbitrary<infer T> ? T : never): Move[] {
   const clock = new ManualClock();
-  const limiter = createLimiter({ policy: policies[0] as Policy, clock: clock.now });
+  const limiter = createLimiter({ policy: policies[0] as Policy, store: new MemoryStore({ clock: clock.now }) });
   const moves: Move[] = [];
   const taken: { decision: Decision; policy: Policy }[] = [];
   for (const { ms, tier, what, cost } of history) {
@@ -75,7 +75,7 @@ describe("L14 · tiers under one name", () => {
 
   test("L14 · at one instant, going up and down again and again leaves what is left where it was", () => {
     const [free, pro] = [definePolicy({ name: "tier", capacity: 10, refill: { tokens: 3, everyMs: 7_000 } }), definePolicy({ name: "tier", capacity: 50, refill: { tokens: 11, everyMs: 1_300 } })];
-    const limiter = createLimiter({ policy: free, clock: () => 0 });
+    const limiter = createLimiter({ policy: free, store: new MemoryStore({ clock: () => 0 }) });
     limiter.consume("alice", 4);
     for (let turn = 0; turn < 1_000; turn++) {
       expect(limiter.consume("alice", { policy: pro, cost: 51 }).remaining).toBe(46);
@@ -86,7 +86,7 @@ describe("L14 · tiers under one name", () => {
   test("L14 · going up is worth the larger capacity at once, and nothing more; going down keeps what was spent", () => {
     const clock = new ManualClock();
     const [free, pro] = [definePolicy({ name: "tier", capacity: 10, refill: perSecond(1) }), definePolicy({ name: "tier", capacity: 100, refill: perSecond(20) })];
-    const limiter = createLimiter({ policy: free, clock: clock.now });
+    const limiter = createLimiter({ policy: free, store: new MemoryStore({ clock: clock.now }) });
     expect(limiter.consume("alice", 10).remaining).toBe(0);
     expect(limiter.consume("alice", { policy: pro, cost: 60 }).remaining).toBe(30);
     // 70 are spent. At one a second, 61 have to come back before one of ten is there.
@@ -98,14 +98,15 @@ describe("L14 · tiers under one name", () => {
   test("L14 · a tier of one limiter changes nothing for the others that are charged with it", () => {
     const store = new MemoryStore({ clock: () => 0 });
     const pro = definePolicy({ name: "user", capacity: 40, refill: perSecond(1) });
-    const both = combine([
-      createLimiter({ policy: { name: "user", capacity: 4, refill: perSecond(1) }, store }),
-      createLimiter({ policy: { name: "tenant", capacity: 30, refill: perSecond(1) }, store }),
-    ]);
+    const both = combine({
+      user: createLimiter({ policy: { name: "user", capacity: 4, refill: perSecond(1) }, store }),
+      tenant: createLimiter({ policy: { name: "tenant", capacity: 30, refill: perSecond(1) }, store }),
+    });
     const left: number[] = [];
     for (const policy of [undefined, pro, undefined, pro]) {
-      const decision = both.consume(["alice", "acme"], [policy === undefined ? 4 : { policy, cost: 10 }, 4]);
-      left.push(decision.decisions[1]?.remaining as number);
+      const asked = policy === undefined ? { cost: 4 } : { policy: { user: policy }, cost: { user: 10, tenant: 4 } };
+      const decision = both.consume({ user: "alice", tenant: "acme" }, asked);
+      left.push(decision.decisions.tenant?.remaining as number);
     }
     expect(left).toEqual([26, 22, 22, 18]);
   });

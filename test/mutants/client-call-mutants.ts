@@ -53,6 +53,16 @@ export const clientCallMutants: readonly Mutant[] = [
     replace: "",
   },
   {
+    item: "53", test: "network",
+    find: "ManyRedirect|redirect count/",
+    replace: "ManyRedirect/",
+  },
+  {
+    item: "53", test: "network",
+    find: "/(many|number of|maximum) redirect|",
+    replace: "/redirect|",
+  },
+  {
     item: "54", test: "merge-default",
     find: "identity !== undefined || (fetch === undefined && hasOneUser())",
     replace: "true",
@@ -69,8 +79,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "54", test: MERGE,
-    find: "pending.get(mergeKey) === joined && pending.delete(mergeKey)",
-    replace: "pending.get(mergeKey) === joined",
+    find: "pending.get(mergeKey) === shared && pending.delete(mergeKey)",
+    replace: "pending.get(mergeKey) === shared",
   },
   {
     item: "55", test: MERGE,
@@ -94,8 +104,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "57", test: RETRY,
-    find: "const repeatable = options.retry && !isOneShot;",
-    replace: "const repeatable = options.retry;",
+    find: "const repeatable = retry && !isOneShot;",
+    replace: "const repeatable = retry;",
   },
   {
     item: "58", test: WAITING,
@@ -116,6 +126,16 @@ export const clientCallMutants: readonly Mutant[] = [
     item: "59", test: BODY,
     find: "text.length < MAX_BODY_CHARACTERS &&",
     replace: "text.length < 4 * MAX_BODY_CHARACTERS &&",
+  },
+  {
+    item: "59", test: "connections",
+    find: "    release(response);",
+    replace: "",
+  },
+  {
+    item: "59", test: "connections",
+    find: "response = release(response);",
+    replace: "response = null;",
   },
   {
     item: "62", test: RETRY,

@@ -10,13 +10,13 @@ const WIRE = "checklist-wire";
 export const httpMutants: readonly Mutant[] = [
   {
     item: "1", test: REFUSAL,
-    find: "return withBody(to, 429, tooManyRequests(",
-    replace: "return withBody(to, 503, tooManyRequests(",
+    find: "return { status: 429, text: tooManyRequests(",
+    replace: "return { status: 503, text: tooManyRequests(",
   },
   {
     item: "2", test: REFUSAL,
-    find: ": String(seconds)]",
-    replace: ": String(seconds - 1)]",
+    find: "((ms) => String(toRetryAfter(ms)))",
+    replace: "((ms) => String(toRetryAfter(ms) - 1))",
   },
   {
     item: "3", test: PROMISE,
@@ -25,8 +25,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "4", test: PROMISE,
-    find: "toRetryAfter(decision.retryAfterMs)",
-    replace: "toRetryAfter(decision.nextTokenMs)",
+    find: "writer.retryAfter(decision.retryAfterMs)",
+    replace: "writer.retryAfter(decision.nextTokenMs)",
   },
   {
     item: "5", test: PROMISE,
@@ -50,8 +50,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "9", test: REFUSAL,
-    find: "new TextEncoder().encode(text).length",
-    replace: "text.length",
+    find: "String(text.length)]",
+    replace: "String(text.length + 1)]",
   },
   {
     item: "10", test: REFUSAL,
@@ -65,13 +65,13 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "12", test: WIRE,
-    find: "return skip === undefined ? charge(request, rest, known)",
-    replace: 'return reader.method(request) === "HEAD" ? SKIP : skip === undefined ? charge(request, rest, known)',
+    find: "return price(request, rest, caller, UNKNOWN);",
+    replace: 'return reader.method(request) === "HEAD" ? SKIP : price(request, rest, caller, UNKNOWN);',
   },
   {
     item: "13", test: REFUSAL,
-    find: ": refusals.forDecision({ request, crossOrigin }, all ?? [binding], decision, fields);",
-    replace: ': reader.header(request, "accept") === "text/html" ? SKIP : refusals.forDecision({ request, crossOrigin }, all ?? [binding], decision, fields);',
+    find: "? refusals.forDecision(crossOrigin,",
+    replace: '? reader.header(request, "accept") === "text/html" ? { outcome: "skip" } : refusals.forDecision(crossOrigin,',
   },
   {
     item: "14", test: WIRE,
@@ -110,8 +110,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "21", test: REFUSAL,
-    find: 'return { outcome: "pass", fields, ',
-    replace: 'return { outcome: "pass", fields: [...fields, "Retry-After", "0"], ',
+    find: ': { outcome: "pass", fields, ',
+    replace: ': { outcome: "pass", fields: [...fields, "Retry-After", "0"], ',
   },
   {
     item: "22", test: FIELDS,
@@ -150,8 +150,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "29", test: FIELDS,
-    find: 'String(Math.ceil((wallClock() + resetMs) / 1_000))',
-    replace: 'String(Math.round((wallClock() + resetMs) / 1_000))',
+    find: 'String(Math.ceil((now() + resetMs) / 1_000))',
+    replace: 'String(Math.round((now() + resetMs) / 1_000))',
   },
   {
     item: "30", test: REFUSAL,
@@ -165,8 +165,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "32", test: CALLERS,
-    find: "const decision = limiter.consume(caller, policy ===",
-    replace: "const decision = limiter.peek(caller, policy ===",
+    find: "const decision = limiter.consume(caller, isShort",
+    replace: "const decision = limiter.peek(caller, isShort",
   },
   {
     item: "33", test: CALLERS,
@@ -195,8 +195,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "38", test: CALLERS,
-    find: "preflights.isPlain(request) ? onPreflight(request, rest) : gate(request, rest)",
-    replace: "gate(request, rest)",
+    find: "preflights.isPlain(request) ? onPreflight(request, rest) : decide(request, rest, UNKNOWN)",
+    replace: "decide(request, rest, UNKNOWN)",
   },
   {
     item: "39", test: WIRE,
@@ -230,12 +230,12 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "42", test: CALLERS,
-    find: 'partitionKey?.(caller)',
-    replace: 'partitionKey?.(caller) ?? new TextEncoder().encode(String(caller))',
+    find: "if (caller === UNIDENTIFIED) return undefined;",
+    replace: "",
   },
   {
     item: "43", test: CALLERS,
-    find: 'return isSkip(skipped) ? SKIP : charge(request, rest, known);',
-    replace: 'return charge(request, rest, known);',
+    find: 'if (isSkip(skips)) return SKIP;',
+    replace: 'isSkip(skips);',
   },
 ];

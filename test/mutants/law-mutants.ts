@@ -3,7 +3,8 @@ import type { Mutant } from "./mutants.js";
 const BOUND = "laws-bound";
 const PROMISE = "laws-promise";
 const MODEL = "laws-model";
-const RESERVATIONS = "reservations";
+const SETTLE = "settle";
+const FAILING = "together-failing";
 const COSTS = "laws-costs";
 const FINES = "fines";
 
@@ -15,7 +16,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "const spent = Math.max(-bucket.unitsPerToken, bucket.spent - refilled);",
   },
   {
-    item: "L1", test: RESERVATIONS,
+    item: "L1", test: SETTLE,
     find: "const left = ageMs > 0 ? Math.ceil(units / unitsPerToken) :",
     replace: "const left = ageMs > 0 ? cost :",
   },
@@ -25,14 +26,14 @@ export const lawMutants: readonly Mutant[] = [
     replace: "over <= 0 ? 0 : 1 + Math.floor(over / limit.unitsPerMs)",
   },
   {
-    item: "L2", test: RESERVATIONS,
+    item: "L2", test: SETTLE,
     find: "return over > 0 ? Math.min(over, policy.limits[i]?.capacity ?? 0)",
     replace: "return over > 0 ? over",
   },
   {
     item: "L2", test: "laws-waiting",
-    find: "((readings(part)[place]?.resetMs ?? 0) - 1) * unitsPerMs + 1)",
-    replace: "(readings(part)[place]?.resetMs ?? 0) * unitsPerMs + 1)",
+    find: "(resetMs - 1) * unitsPerMs + 1 -",
+    replace: "resetMs * unitsPerMs + 1 -",
   },
   {
     item: "L3", test: PROMISE,
@@ -76,13 +77,28 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "combine",
-    find: "(decision ? undoCharge(charges[i] as LimiterCharge, decision) : undefined)",
+    find: "(decision ? undo((claims[i] as Claim).charge, decision) : undefined)",
     replace: "undefined as undefined",
   },
   {
     item: "L10", test: "combine",
-    find: "if (!isAllowed(decisions)) decisions.forEach(tookNothing);",
+    find: "return isAllowed(decisions) ? decisions.map((decision) => markCharged(decision, store)) : decisions;",
+    replace: "return decisions.map((decision) => markCharged(decision, store));",
+  },
+  {
+    item: "L10", test: "combine-errors",
+    find: "(error) => giveBackAll(claims, made, () => {",
+    replace: "(error) => giveBackAll(claims, [], () => {",
+  },
+  {
+    item: "L10", test: "combine-names",
+    find: "if (!shadow && store.consumeTogether !== undefined) byStore.set(store, group);",
     replace: "",
+  },
+  {
+    item: "L18", test: "combine-observers",
+    find: "asked.filter((i) => charges[i]?.shadow !== true);",
+    replace: "asked.filter((i) => charges[i]?.limiter.shadow(charges[i].key) !== true);",
   },
   {
     item: "L1", test: "refund",
@@ -90,34 +106,59 @@ export const lawMutants: readonly Mutant[] = [
     replace: "const left = ageMs > 0 ? (resetMs > ageMs ? cost : 0) :",
   },
   {
-    item: "L1", test: "combine",
-    find: "return tookNothing(decision) as CombinedDecision;",
-    replace: "return decision;",
+    item: "L1", test: "combine-settle",
+    find: "if (by === null || by.by !== self()) {",
+    replace: "if (by === null) {",
+  },
+  {
+    item: "L1", test: SETTLE,
+    find: "if (#by in decision) (decision as Charged).#by = by;",
+    replace: "if (#by in decision) void by;",
   },
   {
     item: "L2", test: "waiter",
-    find: "(waitMs > 0 ? graceMs : this.#storeTimeoutMs)",
+    find: "(at > now ? graceMs : rules.timeoutMs)",
     replace: "graceMs",
   },
   {
-    item: "L2", test: "waiter",
-    find: "if (this.#rejectIfLate(first, waitMs, now, this.#storeTimeoutMs)) continue;",
+    item: "L2", test: "waiter-concurrent",
+    find: "if (now - state.soonest > rules.timeoutMs) refuseLate(step, rules.timeoutMs);",
     replace: "",
   },
   {
     item: "L1", test: "waiter-concurrent",
-    find: "const refunds = [...grants].map(",
-    replace: "const refunds = ([] as Answer[]).map(",
-  },
-  {
-    item: "L1", test: "waiter-concurrent",
-    find: "if (grant === undefined) return;",
-    replace: "if (grant === undefined) continue;",
+    find: "const grants = itemsOf(round.grants);",
+    replace: "const grants: Answer[] = [];",
   },
   {
     item: "L2", test: "waiter-concurrent",
-    find: "isRefunded ? 1 : Math.max(1, retryAfterMs)",
-    replace: "Math.max(1, retryAfterMs)",
+    find: "charge.policy === other.policy && sameCosts(charge.cost, other.cost)",
+    replace: "charge.policy === other.policy",
+  },
+  {
+    item: "L2", test: "waiter-concurrent",
+    find: "(unused.size > 0 ? 1 : Math.max(1, refusal.decision.retryAfterMs))",
+    replace: "Math.max(1, refusal.decision.retryAfterMs)",
+  },
+  {
+    item: "L2", test: "waking",
+    find: "state.isNews = true;",
+    replace: "state.isNews = false;",
+  },
+  {
+    item: "L1", test: "waiter-combined",
+    find: "JSON.stringify(charges.map((charge) => charge && bucketId(charge.policy, charge.encoded)))",
+    replace: 'charges.map((charge) => charge && bucketId(charge.policy, charge.encoded)).join("\\n")',
+  },
+  {
+    item: "L16", test: "waiter-concurrent",
+    find: "const hasPlace = queue.length < maxWaitersPerKey && ",
+    replace: "const hasPlace = ",
+  },
+  {
+    item: "L16", test: "waking",
+    find: "const PAUSE_MS = 10;",
+    replace: "const PAUSE_MS = 0;",
   },
   {
     item: "L11", test: "fetch/outage",
@@ -133,6 +174,16 @@ export const lawMutants: readonly Mutant[] = [
     item: "L11", test: "local-share",
     find: 'reason: decision.allowed ? null : "store_unavailable", degraded',
     replace: "reason: decision.reason, degraded",
+  },
+  {
+    item: "L12", test: "one-guard",
+    find: "timeoutMs, breaker: this.#breaker,",
+    replace: "timeoutMs, breaker: new CircuitBreaker(this.#settings.breaker, () => undefined),",
+  },
+  {
+    item: "L13", test: "one-guard",
+    find: "this.#observers.has(observer) || this.#observers.size >= MOST_OBSERVERS",
+    replace: "this.#observers.has(observer)",
   },
   {
     item: "L12", test: "guard",
@@ -206,13 +257,18 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L15", test: "platform",
-    find: "if (this.#isShared) this.#queues.set(name, queue);",
-    replace: "this.#queues.set(name, queue);",
+    find: "if (!isShared) return new WaitQueue(setup, new Polls(), charges, () => undefined);",
+    replace: "",
   },
   {
     item: "L15", test: "platform",
-    find: "if (this.#isShared && this.#waiting >= maxWaiters)",
-    replace: "if (this.#waiting >= maxWaiters)",
+    find: "charges.filter((charge) => charge !== null && setup.isShared)",
+    replace: "charges.filter((charge) => charge !== null)",
+  },
+  {
+    item: "L15", test: "platform",
+    find: "(this.#waiting < maxWaiters || !isShared)",
+    replace: "this.#waiting < maxWaiters",
   },
   {
     item: "L15", test: "platform",
@@ -250,9 +306,119 @@ export const lawMutants: readonly Mutant[] = [
     replace: "return isShort ? key : DIGEST + sha256(portableKey(key));",
   },
   {
+    item: "L16", test: "partition",
+    find: "const MOST_BYTES = 128;",
+    replace: "const MOST_BYTES = 129;",
+  },
+  {
+    item: "L16", test: "partition",
+    find: 'return checkPartition(made, "partitionKey()");',
+    replace: "return made as Uint8Array;",
+  },
+  {
     item: "L16", test: "deny-cache",
     find: "this.#denials.set(policy.name, keys.set(short, denial));",
     replace: "this.#denials.set(policy.name, keys.set(key, denial));",
+  },
+  {
+    item: "L17", test: "now-or-later",
+    find: "const results = calls.map((call) => orElse<T | undefined>(call, (error) => void errors.push(error)));",
+    replace: "const results = calls.map((call) => call());",
+  },
+  {
+    item: "L17", test: FAILING,
+    find: "const results = calls.map((call) => orElse<T | undefined>(call, (error) => void errors.push(error)));",
+    replace: "const results = calls.map((call) => call());",
+  },
+  {
+    item: "L17", test: FAILING,
+    find: "return () => startAll(peeks, (decisions) =>",
+    replace: "return () => Promise.all(peeks.map((peek) => peek())).then((decisions) =>",
+  },
+  {
+    item: "L17", test: FAILING,
+    find: "return () => startAll<void, void>(acts, () => undefined);",
+    replace: "return () => Promise.all(acts.map((act) => act())).then(() => undefined);",
+  },
+  {
+    item: "L17", test: FAILING,
+    find: "return () => startAll(settlements, (done) => done.some(Boolean));",
+    replace: "return () => Promise.all(settlements.map((settlement) => settlement())).then((done) => done.some(Boolean));",
+  },
+  {
+    item: "L17", test: "gate",
+    find: "learnLater({ ...UNKNOWN, cost: { value: cost } }, ",
+    replace: "learnLater(UNKNOWN, ",
+  },
+  {
+    item: "L18", test: "gate",
+    find: "if (policy === undefined || policy === null) throw noPolicy",
+    replace: "if (policy === null) throw noPolicy",
+  },
+  {
+    item: "L18", test: "gate",
+    find: "if (key === unlimited) throw",
+    replace: "if (mapKey !== null && key === unlimited) throw",
+  },
+  {
+    item: "L9", test: "combinations",
+    find: "if (refused) internalsOf(limiter).charges(shared, undefined);",
+    replace: "",
+  },
+  {
+    item: "L9", test: FAILING,
+    find: "return self().charges(keys, options);",
+    replace: "return [];",
+  },
+  {
+    item: "L9", test: "combine-arguments",
+    find: "costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) throw tooMuch();",
+    replace: "costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) void tooMuch();",
+  },
+  {
+    item: "L9", test: "bad-input",
+    find: "if (!isPlain(cost)) throw new TypeError(",
+    replace: "if (!isPlain(cost)) void new TypeError(",
+  },
+  {
+    item: "L9", test: "bad-input",
+    find: 'return Object.hasOwn((Object.getPrototypeOf(value) ?? Object.prototype) as object, "isPrototypeOf");',
+    replace: "return (Object.getPrototypeOf(value) ?? Object.prototype) === Object.prototype;",
+  },
+  {
+    item: "L17", test: "unsendable",
+    find: "if (!(status >= 200 && status <= 599)) throw",
+    replace: "if (!(status <= 599)) throw",
+  },
+  {
+    item: "L17", test: "unsendable",
+    find: "if (made.bodyUsed || body.locked || taken.has(body)) {",
+    replace: "if (made.bodyUsed || body.locked) {",
+  },
+  {
+    item: "L17", test: "unsendable",
+    find: "if (made.bodyUsed || body.locked || taken.has(body)) {",
+    replace: "if (taken.has(body)) {",
+  },
+  {
+    item: "L17", test: "unsendable",
+    find: "isWebResponse(payload) ? takeResponse(payload) : payload",
+    replace: "payload",
+  },
+  {
+    item: "L17", test: "unsendable",
+    find: "if (isUnsendable(response.statusCode)) return response;",
+    replace: "",
+  },
+  {
+    item: "L17", test: "fastify-raw",
+    find: 'reportFailure("setHeader", error);',
+    replace: "throw error;",
+  },
+  {
+    item: "L17", test: "fastify-raw",
+    find: 'throw asError(error, "writeHead");',
+    replace: "throw error;",
   },
   {
     item: "L19", test: COSTS,
@@ -280,9 +446,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "if (names.length === 0) throw",
   },
   {
-    item: "L19", test: "reservations-costs",
-    find: "const changes = correctionOf(charge, decision as Decision, estimate, used, ageMs);",
-    replace: "const changes = costAt(correctionOf(charge, decision as Decision, estimate, used, ageMs), 0);",
+    item: "L19", test: "settle-costs",
+    find: "const changes = correction(decision, charged, taken, used, guarded.ageOf(decision));",
+    replace: "const changes = costAt(correction(decision, charged, taken, used, guarded.ageOf(decision)), 0);",
   },
   {
     item: "L10", test: FINES,
@@ -290,9 +456,9 @@ export const lawMutants: readonly Mutant[] = [
     replace: "const tooMuch = policy.limits.every(",
   },
   {
-    item: "L9", test: FINES,
-    find: "if (!taken) throw new RangeError(",
-    replace: "if (!taken) void new RangeError(",
+    item: "L10", test: FINES,
+    find: "if (!done) throw tooMuch();",
+    replace: "if (!done) void tooMuch();",
   },
   {
     item: "L2", test: FINES,
@@ -320,6 +486,31 @@ export const lawMutants: readonly Mutant[] = [
     replace: "return ahead > 0 ? spent : Math.max(0, spent + ahead);",
   },
   {
+    item: "L4", test: "ended-blocks",
+    find: "if (forMs === 0) return void records.delete(BLOCK);",
+    replace: "",
+  },
+  {
+    item: "L4", test: "memory/blocks",
+    find: "if (forMs === 0) return this.#table.delete(this.#bucketKey, this.#blocks);",
+    replace: "if (forMs === 0) return this.#table.delete(this.#bucketKey, null);",
+  },
+  {
+    item: "L8", test: "ended-blocks",
+    find: "allowed: false, blocked: true, reason:",
+    replace: "allowed: false, reason:",
+  },
+  {
+    item: "L11", test: "check-decision",
+    find: "return blocked === undefined || (blocked === true && !allowed);",
+    replace: "return blocked === undefined || blocked === true;",
+  },
+  {
+    item: "L11", test: "check-decision",
+    find: '(!Object.hasOwn(answer, "blocked") || isMark(',
+    replace: "(isMark(",
+  },
+  {
     item: "L13", test: "blocks",
     find: "at - now > (limit.fullMs || leftMs);",
     replace: "at - now > limit.fullMs;",
@@ -333,5 +524,15 @@ export const lawMutants: readonly Mutant[] = [
     item: "L14", test: FINES,
     find: "if (blockMs > 0) settleStale(buckets, policy, now);",
     replace: "",
+  },
+  {
+    item: "L17", test: "failing-answers",
+    find: "if (text === undefined) throw new TypeError",
+    replace: 'if (text === "") throw new TypeError',
+  },
+  {
+    item: "L18", test: "adapters/node",
+    find: "if (policy === undefined || policy === null) throw noPolicy(policy);",
+    replace: "if (policy === null) throw noPolicy(policy);",
   },
 ];

@@ -2,18 +2,31 @@ import type { Mutant } from "./mutants.js";
 
 const LEASE = "lease";
 const LAWS = "laws-lease";
+const LOST = "lost-data";
+const FLOOD = "flood";
 
-/** Mistakes of a lease: it lasts too long, or a token goes back that was used or has refilled. */
+/** Mistakes of a lease: it lasts too long, a token goes back that was used or has refilled, or it asks too often. */
 export const leaseMutants: readonly Mutant[] = [
-  { item: "L1", test: LEASE, find: "return steady - sent.steady < this.#leaseMs && wall", replace: "return wall" },
-  { item: "L1", test: LEASE, find: "&& wall - sent.wall < this.#leaseMs", replace: "" },
-  { item: "L1", test: LEASE, find: "this.#leaseMs && wall >= sent.wall;", replace: "this.#leaseMs;" },
-  { item: "L1", test: LEASE, find: "this.#sent = sent;", replace: "this.#sent = now;" },
-  { item: "L1", test: LEASE, find: "this.#taken -= tokens;", replace: "void tokens;" },
-  { item: "L1", test: LEASE, find: "    lease.end(now);", replace: "    void now;" },
-  { item: "L1", test: LEASE, find: "this.#unused = this.#isEnded ? 0 :", replace: "this.#unused =" },
-  { item: "L1", test: LAWS, find: "if (cost > this.#unused || !this.#isWithin(this.#sent, now)) return null;", replace: "if (cost > this.#unused) return null;" },
-  { item: "L1", test: LAWS, find: "- Math.max(0, ageMs) * unitsPerMs;", replace: ";" },
-  { item: "L1", test: LAWS, find: "Math.min(this.#unused, Math.floor(left / unitsPerToken))", replace: "Math.floor(left / unitsPerToken)" },
-  { item: "L1", test: LAWS, find: "    this.#unused -= cost;", replace: "    void cost;" },
+  { item: "L1", test: LEASE, find: "return steady - since.steady < ms && wall", replace: "return wall" },
+  { item: "L1", test: LEASE, find: "&& wall - since.wall < ms", replace: "" },
+  { item: "L1", test: LEASE, find: "< ms && wall >= since.wall;", replace: "< ms;" },
+  { item: "L1", test: LEASE, find: "return { fresh: ask, kept, sent, keptSent,", replace: "return { fresh: ask, kept, sent: now, keptSent," },
+  { item: "L1", test: LEASE, find: "taken: state.held.taken - event.tokens", replace: "taken: state.held.taken" },
+  { item: "L1", test: LEASE, find: "held: NOTHING_HELD, isEnded: true }", replace: "isEnded: false }" },
+  { item: "L1", test: LEASE, find: "state.isEnded ? { ...after, held: NOTHING_HELD } : after", replace: "after" },
+  { item: "L1", test: LEASE, find: "return isWithin(leaseMs, held.sent, now) ? held", replace: "return held.fresh > 0 ? held" },
+  { item: "L1", test: LEASE, find: "held.spentLeast - Math.max(0, ageMs) * limit.unitsPerMs", replace: "held.spentLeast" },
+  { item: "L1", test: LAWS, find: "Math.min(held.fresh + keptAt(held, leaseMs, now), part)", replace: "part" },
+  { item: "L1", test: LAWS, find: "fresh: held.fresh - (cost - oldest)", replace: "fresh: held.fresh" },
+  { item: "L1", test: LOST, find: "* limit.unitsPerMs, spent);", replace: "* limit.unitsPerMs);" },
+  { item: "L1", test: LOST, find: "kept > 0 && isWithin(2 * leaseMs, keptSent, now)", replace: "kept > 0" },
+  { item: "L1", test: LOST, find: "|| !isWithin(2 * leaseMs, held.sent, now)", replace: "" },
+  { item: "L1", test: LOST, find: "keptAt(held, leaseMs, now) > 0 ? held.keptSent : held.sent", replace: "sent" },
+  { item: "L1", test: FLOOD, find: "isResting || decision.allowed", replace: "isResting" },
+  { item: "L2", test: FLOOD, find: "isUntilCall ? callFrom : -Infinity", replace: "-Infinity" },
+  { item: "L2", test: FLOOD, find: "bucket.at + Math.max(0, steady - leftAt)", replace: "bucket.at" },
+  { item: "L16", test: FLOOD, find: "return supply.isResting || mostThere", replace: "return mostThere" },
+  { item: "L16", test: FLOOD, find: "const likely = steady < supply.callFrom ? most", replace: "const likely = steady > 0 ? most" },
+  { item: "L16", test: FLOOD, find: "leaseMs * (1 + later)", replace: "leaseMs" },
+  { item: "L16", test: FLOOD, find: "|| terms.limit.capacity < refillOf(terms)", replace: "" },
 ];

@@ -7,6 +7,7 @@ export const storeMutants: readonly Mutant[] = [
   { item: "L3", find: "if (ttlMs === 0 && isEmpty(rows.get(name) as SqlRow)) continue;", replace: "", test: ROWS },
   { item: "L3", find: "if (!changed[i]) continue;", replace: "", test: ROWS },
   { item: "L4", find: "Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER)", replace: "now + Math.floor(ttlMs / 1_000)", test: ROWS },
+  { item: "L4", find: "const changed = forMs > 0 || records.has(BLOCK);", replace: "const changed = forMs > 0;", test: ROWS },
   { item: "L5", find: "changed: [outcomes.some(({ changed }) => changed)]", replace: "changed: [outcomes.every(({ changed }) => changed)]", test: ROWS },
   { item: "L10", find: "for (const name of [...names].sort()) {", replace: "for (const name of names) {", test: ROWS },
   { item: "L10", find: "const isAllowed = foreseen.every(", replace: "const isAllowed = foreseen.some(", test: ROWS },

@@ -15,13 +15,13 @@ describe("one class", () => {
       "one.mjs",
       `import { createRequire } from "node:module";
        import * as front from "sluice";
-       import * as memory from "sluice/memory";
+       import * as store from "sluice/store";
        const require = createRequire(import.meta.url);
        console.log(
-         front.MemoryStore === memory.MemoryStore,
-         require("sluice").MemoryStore === front.MemoryStore,
-         require("sluice/memory").MemoryStore === front.MemoryStore,
-         new memory.MemoryStore() instanceof require("sluice").MemoryStore,
+         front.StoreError === store.StoreError,
+         require("sluice").StoreError === front.StoreError,
+         require("sluice/store").StoreError === front.StoreError,
+         new front.MemoryStore() instanceof require("sluice").MemoryStore,
        );`,
     );
     expect(await consumer.node("one.mjs")).toBe("true true true true");

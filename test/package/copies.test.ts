@@ -13,12 +13,13 @@ async function returned(program: string): Promise<unknown> {
     `import { createRequire } from "node:module";
      import * as front from "sluice";
      import * as store from "sluice/store";
-     import { casStore } from "sluice/cas";
-     import { createGate, decisionOf, decisionsOf, webReader } from "sluice/http";
+     import { casStore } from "sluice/store";
+     import { createGate, decisionOf, decisionsOf } from "sluice/http";
+     import { webReader } from "sluice/web";
      const require = createRequire(import.meta.url);
      const file = (name) => require("./node_modules/sluice/dist/cjs/" + name + ".cjs");
      const esm = { ...front, ...store, casStore, createGate, decisionOf, decisionsOf, webReader };
-     const cjs = { ...file("index"), ...file("store"), ...file("stores/cas"), ...file("http/index") };
+     const cjs = { ...file("index"), ...file("store"), ...file("stores/cas"), ...file("http/index"), ...file("adapters/web") };
      ${HELPERS}
      console.log(JSON.stringify(await (async () => { ${program} })()));`,
   );

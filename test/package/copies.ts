@@ -39,17 +39,30 @@ export const PROGRAMS: readonly CopiesProgram[] = [
     expected: [[1, "store_unavailable", "down"], [1, "store_unavailable", "down"]],
   },
   {
+    title: "both share the guard of a store: one circuit breaker, one local share, one event",
+    program: `return Promise.all(both(async (one, other) => {
+      const store = one.casStore(down, { breaker: { failures: 3 } });
+      const seen = [];
+      const observe = other.createObserver((event) => event.type === "store" && seen.push(event.state));
+      const [a, b] = [one, other].map(({ createLimiter }) => createLimiter({ policy: { name: "api", capacity: 4, refill }, store, observe }));
+      for (const key of ["ann", "bob", "eve"]) await a.consume(key);
+      const [second, third] = [await b.consume("ann"), await b.consume("ann")];
+      return [seen, second.allowed, second.error.code, third.reason];
+    }));`,
+    expected: [[["unavailable"], true, "ERR_STORE_OPEN", "store_unavailable"], [["unavailable"], true, "ERR_STORE_OPEN", "store_unavailable"]],
+  },
+  {
     title: "each accepts the other's limiters",
     program: `return Promise.all(both(async (one, other) => {
       const limiter = other.createLimiter({ policy: { name: "api", capacity: 9, refill } });
       const tenant = one.createLimiter({ policy: { name: "tenant", capacity: 9, refill } });
-      const waited = await one.createWaiter(limiter).wait("ann");
-      const reserved = one.createReservations(limiter).reserve("ann", 2);
-      const together = one.combine([limiter, tenant]).consume(["ann", "acme"]);
+      const waited = await one.createWaiter(limiter).consume("ann");
+      const ran = await one.run(limiter, "ann", ({ remaining }) => remaining, { cost: 2, actualCost: () => 1 });
+      const together = one.combine({ limiter, tenant }).consume({ limiter: "ann", tenant: other.unlimited });
       const verdict = await one.createGate({ limiter, key: () => "ann" }, one.webReader)(new Request("http://localhost/"));
-      return [waited.remaining, reserved.decision.remaining, reserved.settle(1), together.allowed, verdict.decision.remaining];
+      return [waited.remaining, ran, together.remaining, together.decisions.tenant, verdict.decision.remaining];
     }));`,
-    expected: [[8, 6, true, true, 4], [8, 6, true, true, 4]],
+    expected: [[8, 6, 6, null, 5], [8, 6, 6, null, 5]],
   },
   {
     title: "`instanceof` knows the other's errors, by class and by base",
@@ -57,9 +70,9 @@ export const PROGRAMS: readonly CopiesProgram[] = [
       const errors = [
         new other.StoreError("ERR_STORE_REPLY", "x"),
         new other.StoreUnavailableError("ERR_STORE_TIMEOUT", "x"),
-        new other.WaitError("ERR_WAIT_NEVER", "x", null),
+        new other.RefusedError({ policy: "api", reason: "limited", retryAfterMs: 5 }),
       ];
-      const classes = [one.StoreError, one.StoreUnavailableError, one.WaitError];
+      const classes = [one.StoreError, one.StoreUnavailableError, one.RefusedError];
       class Mine extends one.StoreError {}
       return [
         errors.map((error) => classes.map((type) => Number(error instanceof type)).join("")),
@@ -84,7 +97,7 @@ export const PROGRAMS: readonly CopiesProgram[] = [
       } catch (error) {
         refusal = error.name;
       }
-      esm.silenceWarnings("SLUICE_OBSERVER_FAILED");
+      esm.silenceWarnings("SLUICE_FUNCTION_FAILED");
       const warnings = [];
       process.emitWarning = (message) => warnings.push(message);
       const observe = cjs.createObserver(() => { throw new Error("x"); });

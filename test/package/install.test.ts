@@ -42,14 +42,35 @@ describe("a snippet of the guides, in an empty folder", () => {
     folder.write("package.json", '{ "dependencies": { "sluice": "*" } }');
     folder.write("snippet.ts", snippet?.text ?? "");
     await expect(run()).rejects.toThrow('Top-level await is currently not supported with the "cjs" output format');
-    for (const text of [page, "README.md"].map((each) => fencesOf(each).map((fence) => fence.text).join("\n"))) expect(text).toContain("npm pkg set type=module");
+    expect(fences.map((fence) => fence.text).join("\n")).toContain("npm pkg set type=module");
     execFileSync("npm", ["pkg", "set", "type=module"], { cwd: folder.root, stdio: "ignore" });
     expect(await run()).toBe(output?.text);
   });
 });
 
+describe("a sample of the README, in an app of CommonJS", () => {
+  const folder = new Consumer();
+  afterAll(() => folder.remove());
+  folder.link("express", "@types/express", "@types/node");
+  folder.write("package.json", '{ "dependencies": { "sluice": "*" } }');
+  const [sample] = fencesOf("README.md");
+  folder.write("app/app.mts", sample?.text ?? "");
+
+  test("compiles under strict settings as app.mts, and package.json stays as it is", async () => {
+    const strict = { strict: true, verbatimModuleSyntax: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
+    expect(await folder.tsc("app", { ...strict, module: "nodenext", types: ["node"], noEmit: true, skipLibCheck: true })).toBe("");
+  });
+
+  test("runs with tsx as app.mts", async () => {
+    const served = (sample?.text ?? "").replace("app.listen(3000);", 'const server = app.listen(0, "127.0.0.1", () => server.close(() => console.log("closed")));');
+    expect(served).not.toBe(sample?.text);
+    folder.write("app/run.mts", served);
+    expect(await folder.node(resolve("node_modules/tsx/dist/cli.mjs"), "app/run.mts")).toBe("closed");
+  });
+});
+
 describe("TypeScript", () => {
-  consumer.write("plain/a.ts", `import { TokenBucket, perSecond } from "sluice";\nimport "sluice/memory";\nexport const b = new TokenBucket({ capacity: 2, refill: perSecond(1) });\n`);
+  consumer.write("plain/a.ts", `import { TokenBucket, perSecond } from "sluice";\nimport "sluice/store";\nexport const b = new TokenBucket({ capacity: 2, refill: perSecond(1) });\n`);
   consumer.write("plain/package.json", '{"type":"module"}');
 
   test("the front door and the store compile without Node, DOM or framework types", async () => {

@@ -13,7 +13,7 @@ const program = `
   const refill = { tokens: 1, everyMs: 1000 };
   const policy = { name: "api", capacity: 5, refill };
   const thrown = (make) => { try { make(); } catch (error) { return error.message; } };
-  async function main({ createLimiter, createObserver }, { createGate, webReader }) {
+  async function main({ createLimiter, createObserver }, { createGate }, { webReader }) {
     for (let i = 0; i < 100; i++) { createLimiter({ policy }); await null; }
     const asked = (gate, request) => (gate(request), gate(request));
     asked(createGate({ policy, key: () => "ann" }, webReader), new Request("http://localhost/"));
@@ -25,12 +25,12 @@ const program = `
     console.log(JSON.stringify({ warnings: warnings.sort(), foreign: foreign?.includes("express-rate-limit") ?? false, unknown: foreign?.startsWith("Unknown option \`windowMs\`") ?? false, cure: style.includes("draft7") }));
   }
 `;
-consumer.write("program.mjs", `import * as front from "sluice"; import * as http from "sluice/http"; ${program} await main(front, http);`);
+consumer.write("program.mjs", `import * as front from "sluice"; import * as http from "sluice/http"; import * as web from "sluice/web"; ${program} await main(front, http, web);`);
 const cjs = "./node_modules/sluice/dist/cjs";
-consumer.write("program.cjs", `const front = require("${cjs}/index.cjs"); const http = require("${cjs}/http/index.cjs"); ${program} void main(front, http);`);
+consumer.write("program.cjs", `const front = require("${cjs}/index.cjs"); const http = require("${cjs}/http/index.cjs"); const web = require("${cjs}/adapters/web.cjs"); ${program} void main(front, http, web);`);
 
-const kept = ["SLUICE_KEY_IS_ADDRESS", "SLUICE_OBSERVER_FAILED"];
-const checks = ["SLUICE_COUNTED_TWICE", "SLUICE_LIMITER_PER_REQUEST"];
+const kept = ["SLUICE_FUNCTION_FAILED"];
+const checks = ["SLUICE_COUNTED_TWICE", "SLUICE_KEY_IS_ADDRESS", "SLUICE_LIMITER_PER_REQUEST"];
 
 test.each([
   ["program.mjs", "by default", [], [...checks, ...kept].sort(), true],

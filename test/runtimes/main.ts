@@ -3,7 +3,7 @@ import process from "node:process";
 import { configureGlobal } from "fast-check";
 import { silenceWarnings } from "sluice";
 import { runTests } from "./runner.js";
-import { adapterLacks, lacks } from "./runtime.js";
+import { lacks } from "./runtime.js";
 import { startServers } from "./servers.js";
 
 const suites: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -30,6 +30,6 @@ let tests = 0;
 await runTests((ended) => {
   tests += 1;
   console.log(JSON.stringify(ended));
-}, chosen.includes("client") ? lacks : chosen.includes("adapters") ? adapterLacks : {});
+}, chosen.includes("client") ? lacks : {});
 // A program that ends early tells of no number. Clients that are still connected do not keep this one alive.
 process.stdout.write(`${JSON.stringify({ tests })}\n`, () => process.exit(0));

@@ -52,14 +52,3 @@ const LACKS: { readonly [Name in typeof runtime]?: readonly (readonly [name: str
 
 /** The tests of the client's suite that are skipped in this runtime, by name, each with the reason. */
 export const lacks: Readonly<Record<string, string>> = Object.fromEntries(LACKS[runtime] ?? []);
-
-/** The tests of the adapters that are skipped in this runtime, likewise. */
-export const adapterLacks: Readonly<Record<string, string>> =
-  runtime === "bun"
-    ? Object.fromEntries(
-        because(
-          "Bun's writeHead calls setHeader, and Fastify leaves a response open when its own writeHead throws",
-          ["synchronous", "asynchronous"].map((kind) => `sluice/fastify › a hook on \`setHeader\` that throws does not run the handler or end the process, with ${kind === "synchronous" ? "a" : "an"} ${kind} store`),
-        ),
-      )
-    : {};

@@ -9,6 +9,8 @@ export interface Addresses {
   readonly limited: string;
   /** Closes the connections of all requests without a response; below `/once/`, that of a path's first request. */
   readonly dropped: string;
+  /** Redirects each request to another path of its own. */
+  readonly looping: string;
   /** Nobody listens there. */
   readonly refused: string;
   /** No name server knows the name: a label of it is longer than any can be. */
@@ -36,12 +38,13 @@ export async function startServers(): Promise<{ readonly addresses: Addresses; c
       asked.add(path);
       request.socket.destroy();
     }),
+    listen((_request, response) => void response.writeHead(302, { ...cors, Location: `/${crypto.randomUUID()}` }).end()),
     listen(() => undefined),
   ]);
-  const [at, dropped, refused] = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`) as [string, string, string];
-  await new Promise((resolve) => servers[2].close(resolve));
+  const [at, dropped, looping, refused] = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`) as [string, string, string, string];
+  await new Promise((resolve) => servers[3].close(resolve));
   return {
-    addresses: { limited: at, dropped, refused, unknown: `http://${"a".repeat(64)}.invalid` },
+    addresses: { limited: at, dropped, looping, refused, unknown: `http://${"a".repeat(64)}.invalid` },
     close() {
       for (const server of servers) {
         server.close();

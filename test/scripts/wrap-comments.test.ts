@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { wrapComments } from "../../scripts/wrap-comments.mjs";
+import { longComments, wrapComments } from "../../scripts/wrap-comments.mjs";
 
 /** Wraps at 40 columns, and checks that a second time changes nothing. */
 function wrap(...lines: string[]): string[] {
@@ -121,6 +121,24 @@ test("a docstring gets its usual form", () => {
   keeps("/***/", "/**/", "/** */", "/*** a", " b */");
 });
 
+describe("a comment that is kept and passes the last column is named, with its line", () => {
+  const long = "one two three four five six seven";
+  const rows: [what: string, text: string, lines: number[]][] = [
+    ["a list", `/**\n * - ${long}\n * - one\n */\nf();`, [2]],
+    ["a table of several rows", `/**\n * | one |\n * | ${long} |\n * | ${long} |\n */`, [3, 4]],
+    ["a comment beside code", `f();\nconst a = 1; // ${long}`, [2]],
+    ["a comment inside of code", `f(/* ${long} */);`, [1]],
+    ["an example, with the line ends of Windows", `/**\r\n * @example\r\n * f("${long}");\r\n */`, [3]],
+    ["two comments of one line", `f(/* ${long} */); // one`, [1]],
+    ["code after a short comment", `f(/* one */ "${long}");`, []],
+    ["a string", `f("// ${long}");`, []],
+    ["a single word", `// https://one.example/${"x".repeat(30)}\n/**\n * ${"x".repeat(40)}\n */`, []],
+    ["the last column", `// ${"x ".repeat(13)}x`, []],
+    ["one more", `// ${"x ".repeat(13)}xx`, [1]],
+  ];
+  test.each(rows)("%s", (_, text, lines) => expect(longComments(text, 30)).toEqual(lines));
+});
+
 test("the command writes what changes; with --check it names it and fails", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-wrap-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -132,4 +150,8 @@ test("the command writes what changes; with --check it names it and fails", () =
   expect(execFileSync(process.execPath, ["scripts/wrap-comments.mjs", folder], { encoding: "utf8" })).toBe(`${wide}\n`);
   expect(readFileSync(wide, "utf8").split("\n").map((line) => line.length)).toEqual([117, 87, 0]);
   expect(spawnSync(process.execPath, ["scripts/wrap-comments.mjs", "--check", folder]).status).toBe(0);
+  writeFileSync(narrow, `f();\n// - ${"word ".repeat(26)}\n`);
+  expect(execFileSync(process.execPath, ["scripts/wrap-comments.mjs", folder], { encoding: "utf8" })).toBe(`${narrow}\n`); // a blank at the end
+  const long = spawnSync(process.execPath, ["scripts/wrap-comments.mjs", "--check", folder], { encoding: "utf8" });
+  expect([long.status, long.stdout]).toEqual([1, `${narrow}:2: its comment passes column 130, shorten or split it\n`]);
 });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createLimiter, definePolicy, perSecond } from "sluice";
-import { casStore, type CasBackend } from "sluice/cas";
+import { casStore, type CasBackend } from "sluice/store";
 import { describe, expect, test } from "vitest";
 
 const policy = definePolicy({ name: "p", capacity: 5, refill: perSecond(1) });

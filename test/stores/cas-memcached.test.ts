@@ -21,7 +21,7 @@ describeWith("memcached", "casStore over memcached, as in the example", () => {
 
   storeSuite({
     test,
-    factory: ({ clock, unreachable }) => memcachedStore(unreachable ? nowhere : client, clock && { clock }),
+    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => memcachedStore(unreachable ? nowhere : client, { clock, timeoutMs, breaker, sharedBy }),
     lacks: {
       consumeTogether: "one write changes one key",
       serverClock: "it goes by the clocks of the processes",

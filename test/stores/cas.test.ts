@@ -1,6 +1,6 @@
 import { connect, StorageType, type KV, type NatsConnection } from "nats";
-import { casStore, type CasBackend } from "sluice/cas";
-import { storeSuite } from "sluice/testing";
+import { casStore, type CasBackend } from "sluice/store";
+import { storeSuite, type StoreSetup } from "sluice/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { natsBackend } from "../../examples/custom-store/nats-store.js";
 import { describeWith, natsUrl } from "../helpers/services.js";
@@ -14,8 +14,7 @@ const lacks = {
 
 /** A store over `backend`, whose unreachable twin always fails. */
 const over = <Version>(backend: () => CasBackend<Version>) => ({
-  factory: ({ clock, unreachable }: { clock?: () => number; unreachable?: boolean }) =>
-    casStore(unreachable ? broken : backend(), clock && { clock }),
+  factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }: StoreSetup) => casStore(unreachable ? broken : backend(), { clock, timeoutMs, breaker, sharedBy }),
   lacks,
 });
 const broken: CasBackend<never> = {

@@ -6,11 +6,11 @@ import { expectTypeOf } from "expect-type";
 import express, { type Request as ExpressRequest, type RequestHandler } from "express";
 import { fastify, type FastifyRequest } from "fastify";
 import { Hono, type Context } from "hono";
-import { createLimiter, createObserver, definePolicy, perSecond, type Decision, type Tier } from "sluice";
+import { createLimiter, createObserver, definePolicy, perSecond, unlimited, type Decision } from "sluice";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
-import { createGate, draft7, vendorHeaders, webReader, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Refuse } from "sluice/http";
+import { createGate, draft7, vendorHeaders, xRateLimit, type BelongsToLimiter, type GivenLimiter, type Outcome, type Problem, type Refuse } from "sluice/http";
 import * as forNode from "sluice/node";
 import { adapterSuite, type AdapterSetup, type RunningServer } from "sluice/testing";
 import * as forWeb from "sluice/web";
@@ -34,7 +34,7 @@ forExpress.rateLimit({
   cost: (request) => Number(request.get("x-cost")),
   skip: async (request) => request.path === "/health",
   onDecision: (decision, request) => void [decision.remaining.toFixed(), request.path],
-  refundWhen: ({ status, aborted }, request) => aborted || status < 400 || request.path === "/",
+  actualCost: ({ status, aborted }, request) => (aborted || status < 400 || request.path === "/" ? 0 : undefined),
 });
 
 // A key may be missing in part, and may answer later.
@@ -56,34 +56,41 @@ forWeb.rateLimit({ policy, key: (request) => new URL(request.url).searchParams.g
 // @ts-expect-error
 forHono.rateLimit({ policy, key: (c) => c.req.queries("client") });
 
-// Every function but partitionKey may answer later.
+// Every function may answer later.
 
 forWeb.rateLimit({
   policy: async () => definePolicy(policy),
   key: async () => "ann",
   skip: async () => false,
   cost: async () => 1,
-  body: async ({ code }) => ({ code }),
+  respond: async ({ code }) => ({ code }),
   onDecision: async (decision) => console.log(decision.policy),
-  refundWhen: async ({ status }) => status === 304,
+  actualCost: async ({ status }) => (status === 304 ? 0 : undefined),
   functionTimeoutMs: 2_000,
-  preflights: { capacity: 50, refill: perSecond(50) },
 });
 // @ts-expect-error
-forWeb.rateLimit({ policy, key: () => "ann", refundWhen: async () => "yes" });
+forWeb.rateLimit({ policy, key: () => "ann", actualCost: async () => "yes" });
 // @ts-expect-error
-forWeb.rateLimit({ policy, key: () => "ann", preflights: 100 });
+forWeb.rateLimit({ policy, key: () => "ann", actualCost: () => true });
 
-// A refusal's body is an object, or a media type and text.
+// `respond` may return an object literal, which is sent as JSON.
 
-forExpress.rateLimit({ policy, key: () => "ann", body: (problem, _decision, request) => (request.accepts("html") ? ["text/html", `<p>${problem.message}</p>`] : problem) });
-forWeb.rateLimit({ policy, key: () => "ann", body: async ({ message }) => ["text/plain", message] });
+forExpress.rateLimit({ policy, key: () => "ann", respond: ({ problem }, request) => ({ ...problem, docs: request.path }) });
+forWeb.rateLimit({ policy, key: () => "ann", respond: ({ problem }) => ({ ...problem, docs: "https://..." }) });
+forHono.rateLimit({ policy, key: () => "ann", respond: async ({ message }) => ({ message }) });
 // @ts-expect-error
-forWeb.rateLimit({ policy, key: () => "ann", body: () => "slow down" });
+forWeb.rateLimit({ policy, key: () => "ann", respond: () => "slow down" });
 // @ts-expect-error
-forWeb.rateLimit({ policy, key: () => "ann", body: () => ["slow down"] });
+forWeb.rateLimit({ policy, key: () => "ann", respond: async () => undefined });
+
+// An `unidentified` function is like it. Its refusal has the status 401 and no decision, and that of `respond` has one.
+
+forExpress.rateLimit({ policy, key: () => "ann", unidentified: (refusal, _request, response) => (expectTypeOf(refusal.status).toEqualTypeOf<401>(), expectTypeOf(refusal.decision).toEqualTypeOf<null>(), response.redirect("/login")) });
+forHono.rateLimit({ policy, key: () => "ann", unidentified: (refusal, c) => c.json({ ...refusal.problem, login: c.req.path }, refusal.status) });
+forWeb.rateLimit({ policy, key: () => "ann", unidentified: ({ problem }, request) => (expectTypeOf(problem).toEqualTypeOf<Problem>(), { ...problem, from: request.url }) });
+forNode.rateLimit({ policy, key: () => "ann", respond: ({ status, decision }) => (expectTypeOf(status).toEqualTypeOf<400 | 429 | 503>(), decision.retryAfterMs) });
 // @ts-expect-error
-forWeb.rateLimit({ policy, key: () => "ann", body: () => [{ message: "slow down" }] });
+forHono.rateLimit({ policy, key: () => "ann", unidentified: () => "sign in" });
 
 // `respond` gets the refusal and what the framework gives a handler.
 
@@ -92,13 +99,11 @@ forNode.rateLimit<Http2ServerRequest, Http2ServerResponse>({ policy, key: () => 
 forExpress.rateLimit({ policy, key: () => "ann", respond: (refusal, request, response) => response.status(refusal.status).render("slow-down", { ...refusal, user: request.user }) });
 forHono.rateLimit<AppEnv>({ policy, key: () => "ann", respond: (refusal, c) => c.html(`${refusal.title} ${c.var.userId}`, refusal.status) });
 forWeb.rateLimit({ policy, key: (_request: Request, tenant: string) => tenant, respond: async (refusal, request, tenant) => Response.json({ ...refusal.problem, tenant: tenant.length }, { status: refusal.status, headers: { from: request.url } }) });
-void fastify().register(forFastify.rateLimit, { policy, key: () => "ann", respond: (refusal, request, reply) => reply.code(429).send(`${refusal.decision?.policy} ${request.url}`) });
+void fastify().register(forFastify.rateLimit, { policy, key: () => "ann", respond: (refusal, request, reply) => reply.code(429).send(`${refusal.decision.policy} ${request.url}`) });
 // @ts-expect-error
 forHono.rateLimit({ policy, key: () => "ann", respond: () => "slow down" });
 // @ts-expect-error
-forWeb.rateLimit({ policy, key: () => "ann", respond: (refusal) => refusal.problem });
-// @ts-expect-error
-createGate({ policy, key: () => "ann", respond: 42 }, webReader);
+createGate({ policy, key: () => "ann", respond: 42 }, forWeb.webReader);
 
 // What was decided is typed, in any handler.
 
@@ -140,39 +145,53 @@ forExpress.rateLimit({ limiter, store: limiter.store, key: () => "ann" });
 // @ts-expect-error
 forExpress.rateLimit({ policy: () => policy, key: () => "ann" });
 
-forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "local", localShare: 0.1, storeTimeoutMs: Infinity, breaker: false, shadow: true, observe: createObserver(({ type }) => console.log(type)) });
+forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "local", shadow: (key) => String(key) === "ann", observe: createObserver(({ type }) => console.log(type)) });
 
 // What belongs to a given limiter says so in the compile error: the option's type is the text.
 
-type MembersOfLimiter = "store" | "clock" | "onStoreError" | "localShare" | "processes" | "storeTimeoutMs" | "breaker" | "shadow" | "observe";
+type MembersOfLimiter = "store" | "onStoreError" | "shadow" | "observe";
 expectTypeOf<GivenLimiter<ExpressRequest>[MembersOfLimiter]>().toEqualTypeOf<BelongsToLimiter | undefined>();
 expectTypeOf<BelongsToLimiter>().toEqualTypeOf<"belongs to the limiter: pass it to createLimiter">();
 // @ts-expect-error
 forExpress.rateLimit({ limiter, onStoreError: "allow", key: () => "ann" });
 // @ts-expect-error
-forExpress.rateLimit({ limiter, clock: () => 0, key: () => "ann" });
-// @ts-expect-error
 forExpress.rateLimit({ limiter, shadow: true, key: () => "ann" });
 
-// A function picks a tier: a policy, or one of two words.
+// A function picks a plan: a policy, or `unlimited`.
 
-const pro = definePolicy({ ...policy, name: "pro" });
-const tiers = { pro, enterprise: "unlimited", banned: "blocked" } satisfies Record<string, Tier>;
-forExpress.rateLimit({ policy: (request) => tiers[request.path === "/" ? "pro" : "banned"], key: () => "ann" });
-forHono.rateLimit({ policy: async (c) => (c.req.path === "/" ? "unlimited" : pro), key: () => "ann" });
-forNode.rateLimit({ limiter, policy: () => "blocked", key: () => "ann" });
+const PLANS = { free: definePolicy(policy), pro: definePolicy({ ...policy, capacity: 60 }), partner: unlimited };
+const byName: Record<string, typeof PLANS.free | typeof unlimited | undefined> = PLANS;
+forExpress.rateLimit({ policy: (request) => byName[request.path] ?? PLANS.free, key: () => "ann" });
+forHono.rateLimit({ policy: async (c) => (c.req.path === "/" ? unlimited : PLANS.pro), key: () => "ann" });
+forNode.rateLimit({ limiter, policy: () => unlimited, key: () => "ann" });
+forWeb.rateLimit({ limiter, policy: async () => PLANS.pro, key: () => "ann" });
 // @ts-expect-error
-forNode.rateLimit({ policy: () => "free", key: () => "ann" });
+forExpress.rateLimit({ policy: (request) => byName[request.path], key: () => "ann" });
 // @ts-expect-error
-forNode.rateLimit({ policy: "unlimited", key: () => "ann" });
+forNode.rateLimit({ policy: () => "unlimited", key: () => "ann" });
 // @ts-expect-error
-({ pro, banned: "banned" }) satisfies Record<string, Tier>;
-expectTypeOf<Refuse["status"]>().toEqualTypeOf<400 | 401 | 403 | 429 | 499 | 500 | 503>();
+forNode.rateLimit({ policy: () => null, key: () => "ann" });
+// @ts-expect-error
+forNode.rateLimit({ policy: unlimited, key: () => "ann" });
+// @ts-expect-error
+forNode.rateLimit({ policy, key: () => unlimited });
+expectTypeOf<Refuse["status"]>().toEqualTypeOf<400 | 401 | 429 | 499 | 500 | 503>();
+expectTypeOf<Outcome>().toEqualTypeOf<{ readonly status: number; readonly aborted: boolean }>();
+
+// What a handler reports is a cost, or costs by names.
+
+forNode.reportCost({}, 5);
+forExpress.reportCost({}, { tokens: 1_417 });
+forHono.reportCost({}, { user: { tokens: 5 }, tenant: 0 });
+// @ts-expect-error
+forWeb.reportCost({}, "5");
+// @ts-expect-error
+forFastify.reportCost("request", 5);
 
 // Undefined is the same as left out.
 
-forNode.rateLimit({ policy, key: () => "ann", cost: undefined, skip: undefined, headers: undefined, body: undefined, onError: undefined });
-forWeb.rateLimit({ policy, limiter: undefined, store: undefined, clock: undefined, key: () => "ann", refundWhen: undefined, wallClock: undefined });
+forNode.rateLimit({ policy, key: () => "ann", cost: undefined, skip: undefined, headers: undefined, respond: undefined, unidentified: undefined, onError: undefined });
+forWeb.rateLimit({ policy, limiter: undefined, store: undefined, key: () => "ann", actualCost: undefined });
 forWeb.rateLimit({ limiter, policy: undefined, store: undefined, shadow: undefined, key: () => "ann" });
 vendorHeaders({ limit: "X-Limit", remaining: undefined, reset: undefined, resetFormat: undefined });
 
@@ -197,7 +216,7 @@ forExpress.rateLimit({ policy, key: () => "ann", onStoreError: "open" });
 // @ts-expect-error
 forExpress.rateLimit({ policy, key: () => "ann", breaker: true });
 // @ts-expect-error
-forExpress.rateLimit({ limiter: createLimiter({ policy }), key: () => "ann", storeTimeoutMs: 50 });
+forExpress.rateLimit({ limiter, key: () => "ann", clock: () => 0 });
 // @ts-expect-error
 forExpress.rateLimit({ policy, key: () => "ann", unidentified: "throw" });
 
@@ -250,7 +269,7 @@ type Login = FastifyRequest<{ Body: { account: string } }>;
 const byAccount = app.rateLimit({ policy, key: (request: Login) => ["account", request.body.account] });
 expectTypeOf(byAccount).toEqualTypeOf<forFastify.FastifyRateLimitHandler<Login>>();
 app.post<{ Body: { account: string } }>("/login", { preHandler: byAccount }, () => "ok");
-app.post("/login2", { preHandler: app.rateLimit<Login>({ policy, key: (request) => request.body.account, refundWhen: (_, request) => request.body.account === "ann" }) }, () => "ok");
+app.post("/login2", { preHandler: app.rateLimit<Login>({ policy, key: (request) => request.body.account, actualCost: (_, request) => (request.body.account === "ann" ? 0 : undefined) }) }, () => "ok");
 app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => "nothing");
 // @ts-expect-error
 void app.register(forFastify.rateLimit, { policy, key: () => "ann", hook: "preParsing" });
@@ -313,7 +332,7 @@ const inWorker = forWeb.rateLimit({
   key: (_request: Request, bindings: Bindings) => ["tier", bindings.tier],
   cost: (_request: Request, bindings: Bindings) => bindings.tier.length,
   skip: (request: Request) => request.url.endsWith("/health"),
-  refundWhen: ({ status }, request) => status === 304 && request.method === "GET",
+  actualCost: ({ status }, request) => (status === 304 && request.method === "GET" ? 0 : undefined),
 });
 const handleInWorker = inWorker((_request, bindings, context: RequestEvent) => (context.waitUntil(Promise.resolve()), new Response(bindings.tier)));
 expectTypeOf(handleInWorker).parameters.toEqualTypeOf<[request: Request, bindings: Bindings, context: RequestEvent]>();

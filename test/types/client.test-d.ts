@@ -2,10 +2,15 @@
 import { expectTypeOf } from "expect-type";
 import type { SluiceError } from "sluice";
 import {
+  aws,
   countdown,
   createFetch,
+  gemini,
+  github,
+  openai,
   parseRateLimit,
   parseRetryAfter,
+  parseVendorLimits,
   parseWait,
   RateLimitedError,
   type ClientFetch,
@@ -13,9 +18,10 @@ import {
   type RateLimit,
   type RefusalHook,
   type Traffic,
+  type Vendor,
 } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
-import { awsRefusal, geminiRefusal, githubRefusal, openaiRefusal, parseVendorLimits, type VendorVerdict } from "sluice/client/vendors";
+import { ManualClock } from "sluice/testing";
 
 const client = createFetch();
 
@@ -43,10 +49,12 @@ createFetch({
   retryBudget: { tokens: 20 },
   traffic: createTraffic(),
   onWait: ({ attempts, waitMs, status, url, method, until, reason }) => void [attempts.toFixed(), waitMs.toFixed(), status?.toFixed(), until.getTime(), reason, url.trim(), method.trim()],
-  clock: () => performance.now(),
-  wallClock: Date.now,
-  sleep: (ms, signal) => (expectTypeOf(signal).toEqualTypeOf<AbortSignal | null | undefined>(), new Promise((resolve) => void setTimeout(resolve, ms))),
-  random: Math.random,
+  time: {
+    now: () => performance.now(),
+    wallNow: Date.now,
+    sleep: (ms, signal) => (expectTypeOf(signal).toEqualTypeOf<AbortSignal | null | undefined>(), new Promise((resolve) => void setTimeout(resolve, ms))),
+    random: Math.random,
+  },
 });
 createFetch({ identity: "ann", retryBudget: false, traffic: undefined, maxAttempts: undefined });
 createFetch({ backoff: { baseMs: undefined, capMs: undefined }, retryBudget: { tokens: undefined, perSuccess: undefined } });
@@ -111,12 +119,27 @@ createFetch({ traffic });
 
 // What reads the fields and refusals of single services.
 
-createFetch({ refusal: githubRefusal, limits: parseVendorLimits });
-createFetch({ refusal: (response, body) => awsRefusal(response, body) ?? geminiRefusal(response, body) ?? openaiRefusal(response, body) });
-expectTypeOf(githubRefusal).toExtend<RefusalHook>();
-expectTypeOf<VendorVerdict>().toEqualTypeOf<ReturnType<RefusalHook>>();
+for (const vendor of [aws, gemini, github, openai]) createFetch({ vendor });
+createFetch({ vendor: { ...github, refusal: (response, body) => aws.refusal(response, body) ?? gemini.refusal(response, body) ?? openai.refusal(response, body) } });
+expectTypeOf(github).toExtend<Vendor>();
+expectTypeOf(github.refusal).toEqualTypeOf<RefusalHook>();
 expectTypeOf(parseVendorLimits).toExtend<LimitsParser>();
-createFetch({ limits: parseRateLimit });
+createFetch({ vendor: { limits: parseRateLimit } });
+createFetch({ vendor: { refusal: undefined, limits: undefined }, time: { now: undefined } });
+// @ts-expect-error
+createFetch({ vendor: { refusal: () => true } });
+// @ts-expect-error
+createFetch({ vendor: "openai" });
+// @ts-expect-error
+createFetch({ refusal: github.refusal });
+
+// A test's time is one word.
+
+createFetch({ time: new ManualClock() });
+void countdown({ retryAt: null }, () => {}, { time: new ManualClock() });
+createFetch({ time: { random: () => 0 } });
+// @ts-expect-error
+createFetch({ time: { clock: () => 0 } });
 parseWait(new Headers(), 0, parseVendorLimits);
 parseWait({ "retry-after": "3" }, 0, () => []);
 // @ts-expect-error

@@ -1,36 +1,106 @@
 import { expectTypeOf } from "expect-type";
-import { combine, createLimiter, perSecond, createWaiter, type AsyncStore, type Decision, type Limiter, type CombinedDecision } from "sluice";
+import { combine, createLimiter, definePolicy, granted, perSecond, run, unlimited, type Allowed, type AsyncStore, type CombinedDecision, type Decision, type Key, type KeyOf, type Limiter, type Store } from "sluice";
+import * as forExpress from "sluice/express";
 
 const policy = { capacity: 30, refill: perSecond(5) };
 declare const later: AsyncStore;
-declare const either: Limiter;
+declare const any: Store;
 const now = createLimiter({ policy });
 const slow = createLimiter({ policy, store: later });
+const either = createLimiter({ policy, store: any });
+const pro = definePolicy(policy);
+const keys = { user: ["user", 1], tenant: "acme" } as const;
 
-// Several as one answer at once when each does.
-expectTypeOf(combine([now, now]).consume(["a", ["b", 1]])).toEqualTypeOf<CombinedDecision>();
-expectTypeOf(combine([slow, slow]).consume(["a", "b"])).toEqualTypeOf<Promise<CombinedDecision>>();
-expectTypeOf(combine([now, slow]).consume(["a", "b"])).toEqualTypeOf<CombinedDecision | Promise<CombinedDecision>>();
-expectTypeOf(combine([either]).consume(["a"])).toEqualTypeOf<CombinedDecision | Promise<CombinedDecision>>();
-expectTypeOf(combine([slow]).refund).returns.toEqualTypeOf<Promise<void>>();
+// Several answer at once when each does, and later when one does.
+const both = combine({ user: now, tenant: now });
+const mixed = combine({ user: now, tenant: slow });
+expectTypeOf(both.consume(keys)).toExtend<Decision>();
+expectTypeOf(both.consume(keys).decisions.user).toEqualTypeOf<Decision | null>();
+expectTypeOf(both.refund(keys, both.consume(keys))).toEqualTypeOf<boolean>();
+expectTypeOf(both.debit(keys, 1)).toEqualTypeOf<void>();
+expectTypeOf(mixed.consume(keys)).resolves.toExtend<Decision>();
+expectTypeOf(mixed.refund).returns.toEqualTypeOf<Promise<boolean>>();
+expectTypeOf(mixed.reset(keys)).toEqualTypeOf<Promise<void>>();
+expectTypeOf(combine({ user: slow, tenant: either }).reset(keys)).toEqualTypeOf<Promise<void>>();
+expectTypeOf(combine({ user: now, tenant: either }).reset(keys)).toEqualTypeOf<void | Promise<void>>();
 expectTypeOf<CombinedDecision>().toExtend<Decision>();
+expectTypeOf(both.parts[0]?.policy.name).toEqualTypeOf<string | undefined>();
 
-// A key for each, and a cost for all or for each.
-combine([now, now]).consume(["a", "b"], 2);
-combine([now, now]).consume(["a", "b"], [1, { cost: 2 }]);
+// A key for each member, by its name.
+both.consume({ user: "ann", tenant: unlimited });
+// @ts-expect-error -- a tuple is the key of one limiter
+both.consume(["user", "42"]);
+// @ts-expect-error -- a string is the key of one limiter
+both.consume("ann");
 // @ts-expect-error -- a key is missing
-combine([now, now]).consume(["a"]);
-// @ts-expect-error -- a cost is missing
-combine([now, now]).consume(["a", "b"], [1]);
-// @ts-expect-error -- a limiter, not its policy
-combine([policy]);
-declare const many: Limiter[];
-void combine(many).consume(many.map(() => "a"));
+both.consume({ user: "ann" });
+// @ts-expect-error -- a key may be missing
+both.consume({ user: "ann", tenant: undefined });
+// @ts-expect-error -- no such member
+both.consume({ user: "ann", tenant: "acme", device: "d" });
 
-// Who waits gets a decision, whatever the store.
-expectTypeOf(createWaiter(now).wait("a")).toEqualTypeOf<Promise<Decision>>();
-expectTypeOf(createWaiter(slow).wait("a", { cost: 2, maxWaitMs: 5, signal: new AbortController().signal })).toEqualTypeOf<Promise<Decision>>();
-// @ts-expect-error -- a misspelt option is no option
-void createWaiter(now).wait("a", { maxWait: 5 });
-// @ts-expect-error -- milliseconds are a number
-createWaiter(now, { maxWaitMs: "5" });
+// One cost for all, or costs by name. Policies by name.
+both.consume(keys, 2);
+both.consume(keys, { cost: 2 });
+both.consume(keys, { cost: { user: { tokens: 5 }, tenant: 2 }, policy: { user: pro, tenant: unlimited } });
+both.consume(keys, { cost: { tenant: 2 } });
+// @ts-expect-error -- no such member
+both.consume(keys, { cost: { device: 2 } });
+// @ts-expect-error -- the costs come with `cost`
+both.consume(keys, { user: 2 });
+// @ts-expect-error -- a list has no names
+both.consume(keys, { cost: [1, 2] });
+// @ts-expect-error -- a policy for each member
+both.consume(keys, { policy: pro });
+// @ts-expect-error -- a plan that was not found
+both.consume(keys, { policy: { user: undefined } });
+// @ts-expect-error -- a policy is defined once
+both.consume(keys, { policy: { user: policy } });
+
+// Settlements by name.
+const decision = both.consume(keys);
+both.settle(keys, decision, { user: 1 });
+both.settle(keys, decision, 0, { policy: { user: pro } });
+both.settle(keys, decision, { user: { tokens: 1 } });
+// @ts-expect-error -- what it really cost
+both.settle(keys, decision);
+// @ts-expect-error -- a decision of one limiter
+both.settle(keys, now.consume("ann"), 1);
+// @ts-expect-error -- a promise of a decision
+void mixed.settle(keys, mixed.consume(keys), 1);
+// @ts-expect-error -- the cost belongs to the actual cost
+both.settle(keys, decision, 1, { cost: 1 });
+
+// Combinations inside combinations keep their shape.
+const nested = combine({ caller: both, service: slow });
+expectTypeOf<KeyOf<typeof now>>().toEqualTypeOf<Key>();
+const inner = { caller: keys, service: "api" } as const;
+expectTypeOf(nested.consume(inner)).resolves.toHaveProperty("decisions");
+expectTypeOf(nested.consume(inner).then((made) => made.decisions.caller?.decisions.user)).resolves.toEqualTypeOf<Decision | null | undefined>();
+void nested.consume({ caller: unlimited, service: "api" });
+void nested.consume({ caller: { user: unlimited, tenant: "acme" }, service: unlimited }, { cost: { caller: { user: 2 } }, policy: { caller: { tenant: pro } } });
+// @ts-expect-error -- the names of the members inside are missing
+void nested.consume({ caller: "ann", service: "api" });
+// @ts-expect-error -- no such member inside
+void nested.consume(inner, { cost: { caller: { device: 2 } } });
+
+// Members are limiters by name.
+// @ts-expect-error -- a list
+combine([now, now]);
+// @ts-expect-error -- a policy is no limiter
+combine({ user: policy });
+
+// `run` and `granted` take any limiter.
+expectTypeOf(run(both, keys, (made) => (expectTypeOf(made.allowed).toEqualTypeOf<true>(), 5), { cost: { user: 2 }, actualCost: (result) => (expectTypeOf(result).toEqualTypeOf<number>(), { user: result }) })).toEqualTypeOf<Promise<number>>();
+expectTypeOf(run(slow, "ann", async () => "x")).toEqualTypeOf<Promise<string>>();
+// @ts-expect-error -- keys by name
+void run(both, "ann", () => 5);
+// @ts-expect-error -- no such member
+void run(both, keys, () => 5, { actualCost: () => ({ device: 1 }) });
+expectTypeOf(granted(now.consume("ann"))).toExtend<Allowed>();
+expectTypeOf(granted(both.consume(keys)).decisions.user).toEqualTypeOf<Decision | null>();
+declare const plain: Limiter;
+expectTypeOf(run(plain, "ann", () => 1)).toEqualTypeOf<Promise<number>>();
+
+// A gate over a combination has keys, costs and policies by the same names.
+forExpress.rateLimit({ limiter: both, key: (request) => ({ user: ["user", request.ip ?? "none"], tenant: "acme" }), cost: { user: 2 } });

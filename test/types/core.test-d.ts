@@ -5,15 +5,15 @@ import {
   definePolicy,
   MemoryStore,
   perSecond,
-  readings,
-  createReservations,
   silenceWarnings,
   TokenBucket,
+  unlimited,
   type AsyncStore,
   type Decision,
   type Key,
   type Limiter,
   type MaybePromise,
+  type PlainLimiter,
   type PolicyOptions,
   type Store,
   type SyncStore,
@@ -31,21 +31,24 @@ expectTypeOf(createLimiter({ policy, store: new MemoryStore() }).consume("a")).t
 expectTypeOf(createLimiter({ policy, store: sync }).peek("a")).toEqualTypeOf<Decision>();
 expectTypeOf(createLimiter({ policy, store: sync }).reset("a")).toEqualTypeOf<void>();
 expectTypeOf(createLimiter({ policy, store: later }).consume("a")).toEqualTypeOf<Promise<Decision>>();
-expectTypeOf(createLimiter({ policy, store: later }).refund("a", 1)).toEqualTypeOf<Promise<void>>();
-expectTypeOf(createReservations(createLimiter({ policy })).reserve("a", 1).settle(1)).toEqualTypeOf<boolean>();
-expectTypeOf(createReservations(createLimiter({ policy, store: later })).reserve("a", 1)).resolves.toHaveProperty("settle").returns.toEqualTypeOf<Promise<boolean>>();
-createReservations(createLimiter({ policy })).reserve("a", { tokens: 2_000 });
-// @ts-expect-error -- an estimate is tokens: other numbers come with `policy`
-createReservations(createLimiter({ policy })).reserve("a", { policy: definePolicy(policy) });
+expectTypeOf(createLimiter({ policy, store: later }).credit("a", 1)).toEqualTypeOf<Promise<void>>();
+declare const made: Decision;
+expectTypeOf(createLimiter({ policy }).settle("a", made, 1)).toEqualTypeOf<boolean>();
+expectTypeOf(createLimiter({ policy, store: later }).settle("a", made, { tokens: 1 })).toEqualTypeOf<Promise<boolean>>();
+expectTypeOf(createLimiter({ policy, store: later }).refund("a", made)).toEqualTypeOf<Promise<boolean>>();
+// @ts-expect-error -- what the work really cost
+createLimiter({ policy }).settle("a", made);
+// @ts-expect-error -- other numbers come with `policy`
+createLimiter({ policy }).settle("a", made, { policy: definePolicy(policy) });
 // @ts-expect-error -- tokens are numbers
-createReservations(createLimiter({ policy })).reserve("a", { tokens: "2" });
+createLimiter({ policy }).settle("a", made, { tokens: "2" });
 expectTypeOf(createLimiter({ policy, store: either }).consume("a")).toEqualTypeOf<Decision | Promise<Decision>>();
 expectTypeOf<MaybePromise<Store["sync"], void>>().toEqualTypeOf<void | Promise<void>>();
 
 // A limiter over any store takes the place of one whose store is not known; not the other way round.
 expectTypeOf(createLimiter({ policy })).toExtend<Limiter>();
 expectTypeOf(createLimiter({ policy, store: later })).toExtend<Limiter>();
-expectTypeOf<Limiter>().not.toExtend<Limiter<MemoryStore>>();
+expectTypeOf<PlainLimiter>().not.toExtend<PlainLimiter<MemoryStore>>();
 
 // The store that was given is the store that is there.
 expectTypeOf(createLimiter({ policy }).store).toEqualTypeOf<MemoryStore>();
@@ -67,7 +70,7 @@ createLimiter({ policy, onStoreErrors: "allow" });
 // @ts-expect-error -- no such choice
 createLimiter({ policy, onStoreError: "open" });
 definePolicy({ limits: [policy, { name: "day", ...policy }] });
-createLimiter({ policy: definePolicy(policy), store: undefined, clock: undefined, onStoreError: undefined });
+createLimiter({ policy: definePolicy(policy), store: undefined, onStoreError: undefined });
 expectTypeOf({ limits: [policy] as const }).toExtend<PolicyOptions>();
 expectTypeOf(definePolicy(policy).limits[0].capacity).toEqualTypeOf<number>();
 // @ts-expect-error -- a policy is frozen
@@ -108,12 +111,16 @@ definePolicy({ limits: [{ name: "tokens", ...policy, cost: { tokens: 2 } }] });
 definePolicy({ limits: [{ name: "tokens", ...policy, cost: 0 }] });
 // @ts-expect-error -- one limit takes its cost with each request
 definePolicy({ ...policy, cost: 2 });
-// @ts-expect-error -- a refund is of a decision or of tokens
+// @ts-expect-error -- a refund is of a decision
 limiter.refund("a");
 limiter.refund("a", limiter.consume("a"));
-limiter.refund("a", { tokens: 2 });
+// @ts-expect-error -- tokens are given back with `credit`
+limiter.refund("a", 2);
+limiter.credit("a", { tokens: 2 });
 // @ts-expect-error -- tokens are numbers
-limiter.refund("a", { tokens: "2" });
+limiter.credit("a", { tokens: "2" });
+// @ts-expect-error -- a decision is refunded, not credited
+limiter.credit("a", limiter.consume("a"));
 
 // Fines and blocks.
 expectTypeOf(limiter.debit("a", 50)).toEqualTypeOf<void>();
@@ -137,17 +144,31 @@ else expectTypeOf(decision.reason).toEqualTypeOf<"limited" | "cost_above_capacit
 if (decision.reason === null) expectTypeOf(decision.allowed).toEqualTypeOf<true>();
 if (decision.reason === "limited") expectTypeOf(decision.allowed).toEqualTypeOf<false>();
 expectTypeOf(decision.error).toEqualTypeOf<unknown>();
-expectTypeOf(readings(decision)[0]?.retryAfterMs).toEqualTypeOf<number | undefined>();
-expectTypeOf(readings(decision)[0]?.cost).toEqualTypeOf<number | undefined>();
+expectTypeOf(decision.limits?.[0]?.retryAfterMs).toEqualTypeOf<number | undefined>();
+expectTypeOf(decision.limits?.[0]?.cost).toEqualTypeOf<number | undefined>();
 // @ts-expect-error -- a decision is a snapshot
 decision.remaining = 5;
 
 // One bucket.
 expectTypeOf(new TokenBucket(policy).consume()).toEqualTypeOf<Decision>();
+expectTypeOf(new TokenBucket(policy).credit(2)).toEqualTypeOf<void>();
 // @ts-expect-error -- one limit
 new TokenBucket({ limits: [policy] });
 // @ts-expect-error -- a clock is a function
 new TokenBucket({ ...policy, clock: Date });
+
+// No limit is one value, as a policy of a call. A limiter has a policy of its own.
+limiter.consume("a", { policy: unlimited });
+// @ts-expect-error -- a word is no policy
+limiter.consume("a", { policy: "unlimited" });
+// @ts-expect-error -- what looks like it is none
+limiter.consume("a", { policy: {} });
+// @ts-expect-error -- null never means no limit
+limiter.consume("a", { policy: null });
+expectTypeOf(limiter.shadow("a")).toEqualTypeOf<boolean>();
+createLimiter({ policy, shadow: (key) => (expectTypeOf(key).toEqualTypeOf<Key>(), true) });
+// @ts-expect-error -- it answers at once
+createLimiter({ policy, shadow: async () => true });
 
 // Warnings.
 silenceWarnings("SLUICE_COUNTED_TWICE", "SLUICE_HEADERS_SENT");
@@ -156,13 +177,19 @@ silenceWarnings("SLUICE_COUNTED_TWIC");
 
 // A store that answers later carries a guard; one that answers at once may.
 const { guard: _, ...unguarded } = later;
-// @ts-expect-error -- `readonly guard = guard` from sluice/store is missing
+// @ts-expect-error -- `readonly guard = guard()` from sluice/store is missing
 createLimiter({ policy, store: unguarded });
 expectTypeOf({ sync: true, clock: () => 0, consume: sync.consume.bind(sync) } as const).toExtend<SyncStore>();
-expectTypeOf({ sync: true, guard, clock: () => 0, consume: sync.consume.bind(sync) } as const).toExtend<SyncStore>();
+expectTypeOf({ sync: true, guard: guard(), clock: () => 0, consume: sync.consume.bind(sync) } as const).toExtend<SyncStore>();
 
 // Options accept `undefined`, as a computed option may be.
-createLimiter({ policy, store: undefined, clock: undefined, breaker: { failures: undefined }, observe: undefined });
+guard({ timeoutMs: undefined, breaker: { failures: undefined }, sharedBy: undefined });
+guard({ timeoutMs: Infinity, breaker: false, sharedBy: 4 });
+// @ts-expect-error
+guard({ breaker: true });
+// @ts-expect-error -- the function itself is no guard
+({ sync: true, guard, clock: () => 0, consume: sync.consume.bind(sync) }) satisfies SyncStore;
+createLimiter({ policy, store: undefined, onStoreError: undefined, observe: undefined });
 // @ts-expect-error -- a plain function is no observer: createObserver makes one
 createLimiter({ policy, observe: () => undefined });
 

@@ -7,7 +7,7 @@ import { guard } from "sluice/store";
 export type Heard = Record<string, string[]>;
 
 const policy = { capacity: 5, refill: perSecond(1) };
-const elsewhere: AsyncStore = { sync: false, guard, clock: "server", consume: () => Promise.reject(new Error("not asked")) };
+const elsewhere: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(new Error("not asked")) };
 
 const ways: Record<string, () => void> = {
   "another store": () => void createLimiter({ policy, store: elsewhere }),

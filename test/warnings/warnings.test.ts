@@ -1,5 +1,4 @@
-import { readFileSync } from "node:fs";
-import { perSecond, type Limiter, type WarningCode } from "sluice";
+import { perSecond, type Limiter, type WarningCode, MemoryStore } from "sluice";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { messageFrom, startProcess } from "../helpers/processes.js";
 import { freshSluice } from "../helpers/warned.js";
@@ -13,26 +12,9 @@ afterEach(() => {
 });
 
 const policy = { name: "api", capacity: 5, refill: perSecond(1) };
-const codes: WarningCode[] = [
-  "SLUICE_COUNTED_TWICE",
-  "SLUICE_FUNCTION_FAILED",
-  "SLUICE_HEADERS_SENT",
-  "SLUICE_KEY_IS_ADDRESS",
-  "SLUICE_KEY_IS_IPV6",
-  "SLUICE_KEY_IS_LIST",
-  "SLUICE_LIMITER_PER_REQUEST",
-  "SLUICE_MEMORY_IN_CLUSTER",
-  "SLUICE_OBSERVER_FAILED",
-  "SLUICE_POLICY_NAMES",
-  "SLUICE_POSTGRES_MIGRATE",
-  "SLUICE_POSTGRES_PREPARE",
-  "SLUICE_PREFLIGHTS",
-  "SLUICE_REDIS_SLOTS",
-  "SLUICE_STORE_BUG",
-  "SLUICE_STORE_SLOW",
-  "SLUICE_STORE_UNAVAILABLE",
-  "SLUICE_UNIDENTIFIED",
-];
+
+/** The codes of the headings of the guide, which `silenceWarnings` must know, and no others. */
+const codes = [...anchorsOf("docs/guides/warnings.md")].filter((anchor) => anchor.startsWith("sluice_")).map((anchor) => anchor.toUpperCase() as WarningCode);
 
 /** Makes so many limiters, each in a turn of its own, as requests would. */
 async function eachInItsTurn(count: number, make: (i: number) => Limiter): Promise<void> {
@@ -54,19 +36,19 @@ describe("a warning", () => {
   test("is given once for its code, however many limiters see it", async () => {
     const { createLimiter, createObserver, codes } = await freshSluice();
     for (let i = 0; i < 3; i++) for (const key of ["ann", "bob"]) createLimiter(broken({ createObserver })).consume(key);
-    expect(codes()).toEqual(["SLUICE_OBSERVER_FAILED"]);
+    expect(codes()).toEqual(["SLUICE_FUNCTION_FAILED"]);
   });
 
   test("is in one line, and says where to read on", async () => {
     const { createLimiter, createObserver, given } = await freshSluice();
     createLimiter(broken({ createObserver })).consume("ann");
     expect(given[0]?.message).not.toContain("\n");
-    expect(given[0]?.detail).toMatch(/\nSee https:\/\/\S+\/docs\/guides\/warnings\.md#sluice_observer_failed$/);
+    expect(given[0]?.detail).toMatch(/\nSee https:\/\/\S+\/docs\/guides\/warnings\.md#sluice_function_failed$/);
   });
 
   test("is not given when its code is silenced, and others are", async () => {
     const { createLimiter, createObserver, silenceWarnings, codes } = await freshSluice();
-    silenceWarnings("SLUICE_OBSERVER_FAILED", "SLUICE_HEADERS_SENT");
+    silenceWarnings("SLUICE_FUNCTION_FAILED", "SLUICE_HEADERS_SENT");
     createLimiter(broken({ createObserver })).consume("ann");
     await eachInItsTurn(100, () => createLimiter({ policy }));
     expect(codes()).toEqual(["SLUICE_LIMITER_PER_REQUEST"]);
@@ -78,7 +60,7 @@ describe("a warning", () => {
     vi.stubGlobal("process", undefined);
     createLimiter(broken({ createObserver })).consume("ann");
     vi.unstubAllGlobals();
-    expect(warned.mock.calls).toEqual([[expect.stringMatching(/^\[SLUICE_OBSERVER_FAILED\] A listener of `createObserver` threw/)]]);
+    expect(warned.mock.calls).toEqual([[expect.stringMatching(/^\[SLUICE_FUNCTION_FAILED\] A listener of `createObserver` threw/)]]);
   });
 
   test("goes to the console on Workers, where Node's `process` prints nothing", async () => {
@@ -89,10 +71,10 @@ describe("a warning", () => {
     expect([warned.mock.calls.length, given]).toEqual([1, []]);
   });
 
-  test("has a heading in the guide, and every heading is of one", () => {
-    const inGuide = [...anchorsOf("docs/guides/warnings.md")].filter((anchor) => anchor.startsWith("sluice_"));
-    expect(inGuide).toEqual(codes.map((code) => code.toLowerCase()));
-    expect(readFileSync("src/warnings/warnings.ts", "utf8").match(/"SLUICE_\w+"/g)).toEqual(expect.arrayContaining(codes.map((code) => `"${code}"`)));
+  test("has a heading in the guide, and every heading is of one", async () => {
+    const { silenceWarnings } = await freshSluice();
+    expect(codes.length).toBeGreaterThan(10);
+    expect(() => silenceWarnings("" as WarningCode)).toThrow(new RangeError(`Expected \`code\` to be one of ${codes.join(", ")}, got ""`));
   });
 });
 
@@ -135,7 +117,7 @@ describe("SLUICE_LIMITER_PER_REQUEST", () => {
 
   test("not when they have a clock of their own, as tests do", async () => {
     const { createLimiter, given } = await freshSluice();
-    await eachInItsTurn(200, () => createLimiter({ policy, clock: () => 0 }));
+    await eachInItsTurn(200, () => createLimiter({ policy, store: new MemoryStore({ clock: () => 0 }) }));
     expect(given).toEqual([]);
   });
 });

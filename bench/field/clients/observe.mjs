@@ -1,7 +1,7 @@
 // Measures a client on a server. Each function starts a server on the loopback, in virtual time.
 import { createServer } from "node:http";
 import { rateLimit } from "../../../src/adapters/node.ts";
-import { createLimiter } from "../../../src/index.ts";
+import { createLimiter, MemoryStore } from "../../../src/index.ts";
 import { listening, within } from "../drive.mjs";
 import { restart, virtualNow } from "./virtual-time.mjs";
 
@@ -56,7 +56,7 @@ export function dropping(peer) {
  * before the client's first request. With `rival` it also takes every later token first, and the client never gets one.
  */
 export async function onSluice(peer, { rival = false } = {}) {
-  const limiter = createLimiter({ policy: { name: "inbox", capacity: 1, refill: { tokens: 1, everyMs: 3_000 } }, clock: virtualNow });
+  const limiter = createLimiter({ policy: { name: "inbox", capacity: 1, refill: { tokens: 1, everyMs: 3_000 } }, store: new MemoryStore({ clock: virtualNow }) });
   const key = "ada";
   const listener = rateLimit({ limiter, key: () => key, ...peer.server })((_, response) => response.end("{}"));
   const statuses = [];

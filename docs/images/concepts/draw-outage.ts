@@ -24,7 +24,7 @@ interface Call {
 /** A store that refuses connections while it is down. It notes when it is asked. */
 class StoreWithOutage implements AsyncStore {
   readonly sync = false;
-  readonly guard = guard;
+  readonly guard = guard({ sharedBy: 2 });
   readonly clock: () => number;
   readonly asked: number[] = [];
   readonly #inner: MemoryStore;
@@ -47,7 +47,7 @@ function startProcess(clock: ManualClock, buckets: MemoryStore) {
   const store = new StoreWithOutage(clock.now, buckets);
   const changes: number[] = [];
   const observe = createObserver((event) => void (event.type === "store" && changes.push(clock.now())));
-  const limiter = createLimiter({ policy: POLICY, store, processes: 2, clock: clock.now, observe });
+  const limiter = createLimiter({ policy: POLICY, store, observe });
   const calls: Call[] = [];
   return { store, changes, calls, ask: async (caller: string) => void calls.push({ at: clock.now(), caller, decision: await limiter.consume(["user", caller]) }) };
 }

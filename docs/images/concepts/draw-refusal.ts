@@ -1,3 +1,4 @@
+import { MemoryStore } from "sluice";
 // Draws refusal.svg from a real server and a real client: `npx tsx docs/images/concepts/draw-refusal.ts`.
 // test/pictures.test.ts compares the two.
 import { realpathSync, writeFileSync } from "node:fs";
@@ -16,15 +17,13 @@ const TOP = 56;
 /** The rows of the picture, top to bottom. */
 async function play(): Promise<string[]> {
   const clock = new ManualClock();
-  const handler = rateLimit({ policy: POLICY, key: () => ["user", "42"], clock: clock.now })(() => new Response("[]"));
+  const handler = rateLimit({ policy: POLICY, key: () => ["user", "42"], store: new MemoryStore({ clock: clock.now }) })(() => new Response("[]"));
   const rows: string[] = [];
   let y = 112;
   const at = (): string => `<text class="small" x="${LANES.server + 92}" y="${y + 4}">${seconds(clock.now())}</text>`;
   const add = (height: number, ...parts: string[]): void => void (rows.push(...parts), (y += height));
 
   const fetch = createFetch({
-    clock: clock.now,
-    random: () => 0.5,
     async fetch(input, init) {
       add(26, arrow(LANES.client, LANES.server, y, "GET /inbox"), at());
       const response = await handler(new Request(input, init));
@@ -33,12 +32,16 @@ async function play(): Promise<string[]> {
       add(28, arrow(LANES.server, LANES.client, y, wait === null ? `200, ${left}` : `429, retry-after: ${wait}`, wait === null ? "good" : "bad"));
       return response;
     },
-    sleep(ms) {
-      const said = `waits ${seconds(ms)}: Retry-After plus jitter`;
-      const bar = `<rect class="wait area" x="${LANES.client - 8}" y="${y - 16}" width="16" height="58"/><rect class="wait" x="${LANES.client - 1.5}" y="${y - 16}" width="3" height="58"/>`;
-      add(68, bar, `<text class="small wait" x="${LANES.client + 20}" y="${y + 16}">${said}</text>`);
-      clock.advance(ms);
-      return Promise.resolve();
+    time: {
+      now: clock.now,
+      random: () => 0.5,
+      sleep(ms) {
+        const said = `waits ${seconds(ms)}: Retry-After plus jitter`;
+        const bar = `<rect class="wait area" x="${LANES.client - 8}" y="${y - 16}" width="16" height="58"/><rect class="wait" x="${LANES.client - 1.5}" y="${y - 16}" width="3" height="58"/>`;
+        add(68, bar, `<text class="small wait" x="${LANES.client + 20}" y="${y + 16}">${said}</text>`);
+        clock.advance(ms);
+        return Promise.resolve();
+      },
     },
   });
 

@@ -1,6 +1,8 @@
 /** h3 2: `app.use(rateLimit({ policy, key: (event) => ["user", event.context.userId as string] }))`. */
 import { HTTPError, onDispose, toResponse, type H3Event, type Middleware } from "h3";
-import { applyToResponse, boundUnreadBody, createGate, fieldRecord, refusalResponse, type GateOptions } from "sluice/http";
+import { createGate, fieldRecord, type GateOptions } from "sluice/http";
+import { boundUnreadBody } from "sluice/node";
+import { applyToResponse, refusalResponse } from "sluice/web";
 
 export function rateLimit(options: GateOptions<H3Event>): Middleware {
   const onDisconnect = ({ req: { signal } }: H3Event, leave: () => void) => (signal.addEventListener("abort", leave), () => signal.removeEventListener("abort", leave));
@@ -11,12 +13,9 @@ export function rateLimit(options: GateOptions<H3Event>): Middleware {
     if (verdict.outcome === "skip") return next();
     // h3 puts `errHeaders` on every response from status 400, including responses for thrown errors.
     for (const [name, value] of Object.entries(fieldRecord(verdict, event.res.errHeaders.get("access-control-expose-headers")))) event.res.errHeaders.set(name, value);
-    if (verdict.outcome === "refuse") {
-      boundUnreadBody(Object(event.runtime?.node?.res) as object);
-      return refusalResponse(verdict, event.req);
-    }
+    if (verdict.outcome === "refuse") return (boundUnreadBody(Object(event.runtime?.node?.res) as object), refusalResponse(verdict, event.req));
     let status = 500;
-    if (verdict.settle) onDispose(event, (reason) => verdict.settle?.({ status, aborted: reason !== undefined }));
+    onDispose(event, (reason) => void verdict.work.end(reason === undefined ? { status, aborted: false } : { status: 499, aborted: true }));
     try {
       const response = applyToResponse(await toResponse(await next(), event), verdict);
       status = response.status;

@@ -1,7 +1,8 @@
 /** Koa 3: `app.use(rateLimit({ policy, key: (ctx) => ["user", ctx.state.user?.id] }))`, before body parsers. */
 import type { ServerResponse } from "node:http";
 import type { Context, Middleware } from "koa";
-import { applyToNode, createGate, fieldRecord, refuseOnNode, type GateOptions, type RespondOption } from "sluice/http";
+import { createGate, fieldRecord, type GateOptions, type RespondOption } from "sluice/http";
+import { applyToNode, refuseOnNode } from "sluice/node";
 
 export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Context, response: ServerResponse]>): Middleware {
   const onDisconnect = ({ req: { socket } }: Context, leave: () => void) => (socket.once("close", leave), () => void socket.off("close", leave));
@@ -15,10 +16,9 @@ export function rateLimit(options: GateOptions<Context> & RespondOption<[ctx: Co
         ctx.respond = false; // Koa does not touch the response
         return refuseOnNode(ctx.res, verdict, ctx);
       }
-      if (verdict.outcome === "pass") {
-        applyToNode(ctx.res, verdict);
-        fields = fieldRecord(verdict, ctx.res.getHeader("Access-Control-Expose-Headers"));
-      }
+      if (verdict.outcome === "skip") return await next();
+      applyToNode(ctx.res, verdict);
+      fields = fieldRecord(verdict, ctx.res.getHeader("Access-Control-Expose-Headers"));
       return await next();
     } catch (thrown) {
       // Koa treats undefined as no error. Before an error page it removes all header fields except those of the error.

@@ -21,7 +21,7 @@ export function rateLimit(options: GateOptions<Event>): (handler: Handler) => Ha
       const { "access-control-expose-headers": exposed, ...fields } = fieldRecord(verdict, own["access-control-expose-headers"]);
       return { ...result, headers: { ...fields, ...own, ...(exposed && { "access-control-expose-headers": exposed }) } };
     } finally {
-      await verdict.settle?.({ status, aborted: false }); // before Lambda freezes the process
+      await verdict.work.end({ status, aborted: false }); // before Lambda freezes the process
     }
   };
 }

@@ -1,16 +1,15 @@
 /** NestJS 11, on Express or Fastify: `app.useGlobalGuards(new RateLimitGuard({ policy, key: (request) => ["user", request.user?.id] }))`. */
 import type { ServerResponse } from "node:http";
 import { HttpException, type CanActivate, type ExecutionContext } from "@nestjs/common";
-import { applyToNode, createGate, nodeReader, refuseOnNode, type Gate, type GateOptions, type NodeRequest } from "sluice/http";
+import { createGate, type Gate, type GateOptions } from "sluice/http";
+import { applyToNode, nodeReader, refuseOnNode, type NodeRequest } from "sluice/node";
 
 /** Fastify's reply has Node's response as `raw`. Express's response is Node's. */
 type Reply = ServerResponse & { raw?: ServerResponse; headers(fields: object): void; hijack(): void };
 
 export class RateLimitGuard<Request extends NodeRequest = NodeRequest> implements CanActivate {
   readonly #gate: Gate<Request, [ExecutionContext]>;
-  constructor(options: GateOptions<Request, [ExecutionContext]>) {
-    this.#gate = createGate(options, nodeReader);
-  }
+  constructor(options: GateOptions<Request, [ExecutionContext]>) { this.#gate = createGate(options, nodeReader); }
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const reply = context.switchToHttp().getResponse<Reply>();
     const response = reply.raw ?? reply;

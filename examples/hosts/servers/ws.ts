@@ -2,13 +2,14 @@
 import { ServerResponse, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { createLimiter, MemoryStore, perMinute, perSecond } from "sluice";
-import { createGate, nodeReader, refuseOnNode, retryAfterSeconds } from "sluice/http";
+import { createGate, retryAfterSeconds } from "sluice/http";
+import { nodeReader, refuseOnNode } from "sluice/node";
 import { WebSocketServer, type RawData, type WebSocket } from "ws";
 
 type UserOf = (request: IncomingMessage) => string | undefined; // from a session that you verified
 export function serveSockets(server: Server, userOf: UserOf, onMessage: (socket: WebSocket, data: RawData) => void, store = new MemoryStore()): void {
-  const upgradePolicy = { name: "upgrades", capacity: 5, refill: perMinute(5) };
-  const gate = createGate<IncomingMessage>({ policy: upgradePolicy, store, key: (request) => ["user", userOf(request)], unidentified: "refuse" }, nodeReader);
+  const policy = { name: "upgrades", capacity: 5, refill: perMinute(5) };
+  const gate = createGate<IncomingMessage>({ policy, store, key: (request) => ["user", userOf(request)], unidentified: "refuse" }, nodeReader);
   const messages = createLimiter({ policy: { name: "messages", capacity: 20, refill: perSecond(10) }, store });
   const sockets = new WebSocketServer({ noServer: true });
   const upgrade = async (request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
@@ -18,12 +19,11 @@ export function serveSockets(server: Server, userOf: UserOf, onMessage: (socket:
     response.assignSocket(socket);
     refuseOnNode(response.once("finish", () => socket.end()), verdict);
   };
-  server.on("upgrade", (request, socket: Socket, head) => {
-    upgrade(request, socket.on("error", () => socket.destroy()), head).catch(() => socket.destroy()); // neither ends the process
-  });
+  // Neither an error of the socket nor a rejection ends the process.
+  server.on("upgrade", (request, socket: Socket, head) => void upgrade(request, socket.on("error", () => socket.destroy()), head).catch(() => socket.destroy()));
   sockets.on("connection", (socket, request) => socket.on("error", () => {}).on("message", (data) => { // ws closes a socket with an error itself
     const decision = messages.consume(["user", String(userOf(request))]);
-    if (decision.allowed) onMessage(socket, data);
-    else socket.send(JSON.stringify({ error: "rate_limited", retryAfter: retryAfterSeconds(decision) })); // seconds
+    if (decision.allowed) return onMessage(socket, data);
+    socket.send(JSON.stringify({ error: "rate_limited", retryAfter: retryAfterSeconds(decision) })); // seconds
   }));
 }

@@ -1,6 +1,7 @@
+import { MemoryStore } from "sluice";
 // The example for AWS Lambda, with events as an HTTP API sends them (payload format 2.0).
 import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
-import type { GateOptions, Outcome } from "sluice/http";
+import type { AnyRespond, GateOptions, Outcome } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
 import { rateLimit } from "../servers/lambda.js";
@@ -34,12 +35,12 @@ function eventOf(user: string | undefined, { method = "GET", headers = {} }: { m
   } as APIGatewayProxyEventV2;
 }
 
-function limit(options: Partial<GateOptions<APIGatewayProxyEventV2>> = {}) {
+function limit(options: Partial<GateOptions<APIGatewayProxyEventV2> & AnyRespond> = {}) {
   const clock = new ManualClock();
   const policy = { name: "inbox", capacity: 2, refill: { tokens: 1, everyMs: 1_500 } };
   type Authorized = { requestContext: { authorizer: { jwt: { claims: { sub?: string } } } } };
   const key = (event: APIGatewayProxyEventV2) => ["user", (event as unknown as Authorized).requestContext.authorizer.jwt.claims.sub] as const;
-  return { clock, limited: rateLimit({ policy, key, clock: clock.now, ...options } as GateOptions<APIGatewayProxyEventV2>) };
+  return { clock, limited: rateLimit({ policy, key, store: new MemoryStore({ clock: clock.now }), ...options } as GateOptions<APIGatewayProxyEventV2>) };
 }
 
 test("an allowed event gets the handler's result, cookies and body included, and the fields", async () => {
@@ -87,9 +88,9 @@ test("the handler's own fields win in any case, and the exposed names are joined
   expect(headers["access-control-expose-headers"]).toMatch(/^X-Messages, RateLimit-Limit, /);
 });
 
-test("refunds are done before the result is returned, and know the status, also of a handler that throws", async () => {
+test("costs are settled before the result is returned, and know the status, also of a handler that throws", async () => {
   const outcomes: Outcome[] = [];
-  const { limited } = limit({ refundWhen: (outcome) => outcomes.push(outcome) > 0 && outcome.status >= 400 });
+  const { limited } = limit({ actualCost: (outcome) => (outcomes.push(outcome) > 0 && outcome.status >= 400 ? 0 : undefined) });
   const handler = limited(async (event) => {
     if (event.headers["x-fails"] === "yes") throw new Error("the handler fails");
     return { statusCode: event.headers["x-missing"] === "yes" ? 404 : 200 };

@@ -63,7 +63,7 @@ test("rate-limiter-flexible: penalty, reward, block, get and delete", async () =
   const left = async () => [(await old.get("ann"))?.remainingPoints ?? 5, limiter.peek("ann", 0).remaining];
   const steps: readonly [before: () => Promise<unknown>, after: () => unknown, left: number][] = [
     [() => old.penalty("ann", 3), () => limiter.debit("ann", 3), 2],
-    [() => old.reward("ann", 2), () => limiter.refund("ann", 2), 4],
+    [() => old.reward("ann", 2), () => limiter.credit("ann", 2), 4],
     [() => old.block("ann", 60), () => limiter.block("ann", 60_000), 0],
     [() => old.delete("ann"), () => limiter.reset("ann"), 5],
   ];
@@ -75,21 +75,23 @@ test("rate-limiter-flexible: penalty, reward, block, get and delete", async () =
 });
 
 describe("@fastify/rate-limit: ban", () => {
-  const api = one;
   const addressOf = (request: FastifyRequest) => addressKey(request.ip, { ipv6Prefix: 56 });
   const plugins = {
     before: (app: FastifyInstance) => app.register(fastifyRateLimit, { max: 1, timeWindow: 10_000, ban: 2 }),
     after(app: FastifyInstance) {
+      const limiter = createLimiter({ policy: one });
       const strikes = createLimiter({ policy: { name: "strikes", capacity: 2, refill: { tokens: 2, everyMs: 3_600_000 } } });
       return app.register(onFastify, {
-        policy: (request) => {
-          const address = addressOf(request);
-          return address === undefined || strikes.peek(address).allowed ? api : "blocked";
-        },
+        limiter,
         key: addressOf,
-        onDecision: ({ reason }, request) => {
+        onDecision(decision, request) {
           const address = addressOf(request);
-          if (reason === "limited" && address !== undefined) strikes.consume(address);
+          if (decision.reason !== "limited" || decision.blocked || address === undefined) return;
+          if (strikes.consume(address).remaining === 0) limiter.block(address, 3_600_000);
+        },
+        respond({ problem, decision }, _request, reply) {
+          if (decision.blocked) reply.code(403);
+          return problem;
         },
       });
     },
@@ -121,7 +123,7 @@ describe("an answer of your own", () => {
 
   test.each([
     ["@fastify/rate-limit: errorResponseBuilder", async (app: FastifyInstance) => app.register(fastifyRateLimit, { max: 1, errorResponseBuilder: () => ({ statusCode: 429, slow: "down" }) })],
-    ["sluice/fastify: body", async (app: FastifyInstance) => app.register(onFastify, { policy: one, key, body: () => ({ statusCode: 429, slow: "down" }) })],
+    ["sluice/fastify: respond", async (app: FastifyInstance) => app.register(onFastify, { policy: one, key, respond: () => ({ statusCode: 429, slow: "down" }) })],
   ])("%s", async (_, plugin) => {
     const app = await start("fastify", fastifyApp(async (each) => {
       await plugin(each);

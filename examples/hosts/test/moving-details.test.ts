@@ -53,7 +53,7 @@ describe("old field names", () => {
 
 test.each([
   ["skipSuccessfulRequests", expressRateLimit({ ...windowed, limit: 1, skipSuccessfulRequests: true })],
-  ["refundWhen", onExpress({ policy: one, key, refundWhen: ({ status, aborted }) => status < 400 && !aborted })],
+  ["actualCost", onExpress({ policy: one, key, actualCost: ({ status }) => (status < 400 ? 0 : undefined) })],
 ])("%s: a request that succeeded is given back", async (_, limit) => {
   const app = await start("express", express().use(limit).get("/fail", (_request, response) => void response.sendStatus(404)).get("/", (_request, response) => void response.send("hello")));
   expect(await app.send(3)).toMatchObject({ served: 3 });

@@ -2,7 +2,8 @@
 // all.
 import { readFileSync } from "node:fs";
 import { perSecond } from "sluice";
-import { createGate, webReader } from "sluice/http";
+import { createGate } from "sluice/http";
+import { webReader } from "sluice/web";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
 

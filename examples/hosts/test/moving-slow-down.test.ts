@@ -1,4 +1,4 @@
-// express-slow-down and the option `wait`: how long each request is held. Time is moved by hand.
+// express-slow-down and a waiter: how long each request is held. Time is moved by hand.
 import { expect, test, vi } from "vitest";
 import { createApp as createAfter } from "../moving/express-slow-down/after.js";
 import { createApp as createBefore } from "../moving/express-slow-down/before.js";

@@ -1,3 +1,4 @@
+import { MemoryStore } from "sluice";
 // A site with the pages of this folder and an API of one token, opened in Chromium. Time stands still in both.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -32,7 +33,7 @@ export async function openPage(browser: Browser, name: "countdown" | "inbox" | "
   const clock = new ManualClock();
   const policy = { name: "login-code", capacity: 1, refill: { tokens: 1, everyMs } };
   const arrived: string[] = [];
-  const api = rateLimit({ policy, key: () => ["user", "ada"], clock: clock.now })((request, response) => {
+  const api = rateLimit({ policy, key: () => ["user", "ada"], store: new MemoryStore({ clock: clock.now }) })((request, response) => {
     if (request.method === "GET") response.setHeader("Content-Type", "application/json").end('{"messages":["hello"]}');
     else response.writeHead(204).end();
   });

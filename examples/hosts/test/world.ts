@@ -1,3 +1,4 @@
+import { MemoryStore } from "sluice";
 // A limited server on loopback, and its clock. Each wait of the client moves that clock and all timers of this process, the
 // host's own included. So a host's timeout that would end a wait shows.
 import { createServer, type RequestListener } from "node:http";
@@ -64,12 +65,12 @@ export async function startWorld(everyMs: number | null, listener: RequestListen
     });
   };
   const hold = (): Promise<void> => new Promise((resolve) => void (held = resolve));
-  return { url: `http://127.0.0.1:${port}`, arrived, waits, limits: { random: () => 0, onWait }, hold, advance };
+  return { url: `http://127.0.0.1:${port}`, arrived, waits, limits: { time: { random: () => 0 }, onWait }, hold, advance };
 }
 
 function oneToken(everyMs: number, clock: ManualClock, listener: RequestListener): RequestListener {
   const policy = { name: "interactive", capacity: 1, refill: { tokens: 1, everyMs } };
-  return rateLimit({ policy, key: () => ["user", "ada"], clock: clock.now })(listener);
+  return rateLimit({ policy, key: () => ["user", "ada"], store: new MemoryStore({ clock: clock.now }) })(listener);
 }
 
 /** Answers everything with one JSON document. */

@@ -1,19 +1,33 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { expected } from "../../core/check.js";
+import type { AnyKey } from "../../http/caller.js";
 import { createGate, type Gate } from "../../http/gate.js";
 import { checkChoice } from "../../http/options/check-options.js";
-import type { GateOptions, RespondOption } from "../../http/options/options.js";
-import { onClose } from "../../http/responses/disconnect.js";
+import type { GateOptions, PolicyGateOptions, RespondOption } from "../../http/options/options.js";
+import { onClose } from "../node/disconnect.js";
 import { overlayOptions, shareStore } from "../../http/options/route-options.js";
 
 /** The hooks of Fastify in which a limit can run, in their order. */
 export type FastifyRateLimitHook = "onRequest" | "preValidation" | "preHandler";
 
 /** The options of a limit. Their functions get Fastify's request. */
-export type FastifyGateOptions = GateOptions<FastifyRequest> & RespondOption<[request: FastifyRequest, reply: FastifyReply]>;
+export type FastifyGateOptions<Request extends FastifyRequest = FastifyRequest> =
+  GateOptions<Request, [], AnyKey> & FastifyRespond;
+
+/** The options that answer a refused request. */
+export type FastifyRespond = RespondOption<[request: FastifyRequest, reply: FastifyReply]>;
+
+/** The options with a policy, for a plugin of your own. */
+export type PolicyRateLimitOptions = PolicyGateOptions<FastifyRequest> & FastifyRespond & FastifyPluginOptions;
 
 /** The options of a limit, and the hook in which it runs. */
-export type FastifyHookOptions = FastifyGateOptions & {
+export type FastifyHookOptions = FastifyGateOptions & HookOption;
+
+/** The options of the plugin. Their functions get Fastify's request. */
+export type FastifyRateLimitOptions = FastifyGateOptions & FastifyPluginOptions;
+
+/** The hook in which a limit runs. */
+export interface HookOption {
   /**
    * The hook in which the limit runs. Default `"onRequest"`, before the body is read. In `"preValidation"` and
    * `"preHandler"`, `key` and the other functions can read `request.body`. Fastify's `bodyLimit` bounds its size.
@@ -22,16 +36,16 @@ export type FastifyHookOptions = FastifyGateOptions & {
    * keep a second limit in `"onRequest"`.
    */
   readonly hook?: FastifyRateLimitHook | undefined;
-};
+}
 
-/** The options of the plugin. Their functions get Fastify's request. */
-export type FastifyRateLimitOptions = FastifyHookOptions & {
+/** The options of the plugin alone. */
+export interface FastifyPluginOptions extends HookOption {
   /**
    * False limits only the routes with an object in `config.rateLimit` and the routes that use `app.rateLimit`. Default
    * true.
    */
   readonly global?: boolean | undefined;
-};
+}
 
 /** Options that override the plugin's. An undefined option keeps the plugin's value. */
 export type FastifyOwnOptions<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
@@ -40,7 +54,8 @@ export type FastifyOwnOptions<Options> = { readonly [Name in keyof Options]?: Op
 export type RouteRateLimit<Options = FastifyHookOptions> = false | FastifyOwnOptions<Options>;
 
 /** A limit as a hook function of Fastify, for each hook in {@link FastifyRateLimitHook}. */
-export type FastifyRateLimitHandler<Request = FastifyRequest> = (request: Request, reply: FastifyReply, next: HookHandlerDoneFunction) => void;
+export type FastifyRateLimitHandler<Request = FastifyRequest> =
+  (request: Request, reply: FastifyReply, next: HookHandlerDoneFunction) => void;
 
 /** A gate, and the hook in which it decides. */
 export interface HookLimit {
@@ -69,7 +84,7 @@ export function createHookLimits({ global = true, ...given }: FastifyRateLimitOp
   const options: FastifyHookOptions = shareStore(given);
   const ofPlugin = toHookLimit(options);
   const made = new WeakMap<object, HookLimit>();
-  const make = (own: FastifyOwnOptions<FastifyHookOptions>): HookLimit => toHookLimit(overlayOptions(options, own));
+  const make = (own: object): HookLimit => toHookLimit(overlayOptions(options, own) as FastifyHookOptions);
   return {
     ofPlugin,
     ofHandler(own) {
@@ -83,7 +98,9 @@ export function createHookLimits({ global = true, ...given }: FastifyRateLimitOp
     ofRoute(own) {
       if (own === undefined) return global ? ofPlugin : null;
       if (own === false) return null;
-      if (typeof own !== "object" || own === null) throw new TypeError(expected("config.rateLimit", "false or an object with options", own));
+      if (typeof own !== "object" || own === null) {
+        throw new TypeError(expected("config.rateLimit", "false or an object with options", own));
+      }
       let limit = made.get(own);
       if (limit === undefined) made.set(own, (limit = make(own)));
       return limit;

@@ -13,7 +13,7 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
   const release = signal && onAbort(signal, () => stop.abort(abortReason(signal)));
   const timer = new AbortController();
   const timeout = async (): Promise<never> => {
-    await call.sleep(attemptTimeoutMs, timer.signal);
+    await call.time.sleep(attemptTimeoutMs, timer.signal);
     const late = new SluiceError("ERR_ATTEMPT_TIMEOUT", `No response to ${call.method} ${call.url} within ${attemptTimeoutMs} ms`);
     // The name that code around a `fetch` looks for.
     throw Object.assign(late, { name: "TimeoutError" });
@@ -32,9 +32,15 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
 
 /**
  * Whether `fetch` failed without a response. Such errors are TypeErrors, and those of a timeout or of the package
- * node-fetch; Cloudflare Workers throw plain errors with these texts. The error of a wrong URL is a TypeError too,
- * whose message says so on every platform.
+ * node-fetch; Cloudflare Workers throw plain errors with these texts. The error of a wrong URL, also in a redirect, is
+ * a TypeError too, whose message says so on every platform, or on Node that of its cause.
+ *
+ * After too many redirects `fetch` rejects with a TypeError, too. But the server has answered 20 times or more, and
+ * would again. Browsers do not tell this error from a network error.
  */
 export function isNetworkError(error: unknown): boolean {
-  return /^(TypeError(?!.*\bURL\b)|TimeoutError|FetchError|Error: (Network connection|internal error;))/.test(String(error));
+  const text = [error, (error as { cause?: Error } | null)?.cause?.message].join();
+  // All but Bun's `TooManyRedirects` have a blank, so hosts and URLs in a message do not match.
+  if (/(many|number of|maximum) redirect|ManyRedirect|redirect count/.test(text)) return false;
+  return /^(TypeError(?!.*\bURL\b)|TimeoutError|FetchError|Error: (Network connection|internal error;))/.test(text);
 }

@@ -1,7 +1,7 @@
-import { ownMembers } from "../../core/check.js";
+import { expected } from "../../core/check.js";
 import { sharesWork } from "../../platform.js";
 import type { ClientInit, TrafficCall } from "./options.js";
-import { checkAgainst, type Settings } from "./settings.js";
+import { parseCallOptions, type Settings } from "./settings/settings.js";
 
 /** One call: its request, and the settings that apply to it. */
 export interface ClientCall extends Omit<TrafficCall, "onQueued">, Settings {
@@ -32,10 +32,10 @@ const ONE_SHOT = ["getReader", Symbol.asyncIterator];
 export function parseCall(input: string | URL | Request, init: ClientInit, settings: Settings): ClientCall {
   // `fetch(url, request)`: a `Request` has its values as getters of the prototype, not as own properties.
   if ("url" in init) return parseCall(new Request(input, init as RequestInit), {}, settings);
-  const { sensitive, merge, retry, maxAttempts, maxWaitMs, onWait, ...given } = ownMembers(init);
   // `fetch` ignores undefined members. They must not override those of a `Request`.
-  const plain = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as RequestInit;
-  const { signal, body, ...head } = ownMembers(plain);
+  const plain: RequestInit = Object.create(null);
+  const options = parseCallOptions(init, settings, plain as Record<string, unknown>);
+  const { signal, body, ...head } = plain;
   const request = typeof input === "object" && "url" in input ? input : null;
   // Only the URL, method and headers of a request with a body are copied here: a copy of all would use the body up.
   const withBody = request && !isReadMethod(request.method) ? request : null;
@@ -52,11 +52,9 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
   }
   const method = about.method.toUpperCase();
   const url = about.url.slice(base.length);
-  const identity = typeof settings.identity === "function" ? settings.identity(about) : settings.identity;
-  checkAgainst("identity()", "", identity);
-  // The client's settings are the defaults of the call's options.
-  const defaults = { ...settings, sensitive: false, retry: settings.methods.some((each) => each.toUpperCase() === method) };
-  const options = checkAgainst("init", defaults, { sensitive, merge, retry, maxAttempts, maxWaitMs, onWait });
+  const identity: unknown = typeof settings.identity === "function" ? settings.identity(about) : settings.identity;
+  if (typeof identity !== "string") throw new TypeError(expected("identity()", "a string", identity));
+  const { retry = settings.methods.some((each) => each.toUpperCase() === method) } = options;
 
   const extras = { ...head, method: undefined, headers: undefined };
   // Objects such as a `dispatcher` cannot be compared, so a call that has one shares with none.
@@ -64,11 +62,11 @@ export function parseCall(input: string | URL | Request, init: ClientInit, setti
   const isEventStream = /event-stream/i.test(about.headers.get("accept") ?? "");
   const mergeable = sharesWork() && options.merge && !options.sensitive && isReadMethod(method) && !isEventStream && !hasObjects;
   const modes = [about.credentials, about.cache, about.redirect, about.mode, about.integrity];
-  const facts = [method, url, identity, ...about.headers, extras, ...modes, options.maxAttempts, options.maxWaitMs, options.retry];
+  const facts = [method, url, identity, ...about.headers, extras, ...modes, options.maxAttempts, options.maxWaitMs, retry];
   // Not `URL`: React Native implements only a part of it.
   const [, origin = "", path = ""] = /^([^/?#]*\/\/[^/?#]*)?([^?#]*)/.exec(url) as RegExpExecArray;
   const isOneShot = body ? ONE_SHOT.some((name) => name in Object(body)) : withBody?.bodyUsed;
-  const repeatable = options.retry && !isOneShot;
+  const repeatable = retry && !isOneShot;
   return {
     ...options,
     input,

@@ -7,7 +7,7 @@ import { createMerger } from "./merge.js";
 import type { ClientFetch, ClientOptions } from "./options.js";
 import { createRetryBudget } from "./retry-budget.js";
 import { sendWithRetries } from "./send.js";
-import { parseSettings } from "./settings.js";
+import { parseSettings } from "./settings/settings.js";
 
 /**
  * Creates a `fetch` that obeys a 429. It waits as long as the server says, and retries. When a retry makes no sense, it

@@ -48,7 +48,7 @@ export class RateLimitedError extends SluiceError<"ERR_RATE_LIMITED"> {
   /** @internal Made by the client. */
   constructor(facts: RateLimitedFacts) {
     const { serverMessage, waitMs } = facts;
-    const cure = waitMs === null || waitMs > DAY_MS ? "" : `, try again in ${toRetryAfter(waitMs)} s`;
+    const cure = waitMs !== null && waitMs <= DAY_MS ? `, try again in ${toRetryAfter(waitMs)} s` : "";
     super("ERR_RATE_LIMITED", serverMessage ?? `Too many requests${cure}`);
     Object.assign(this, facts);
   }

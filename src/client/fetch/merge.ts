@@ -33,7 +33,7 @@ interface SharedRequest {
 export function createMerger(): Merger {
   const pending = new Map<string, SharedRequest>();
   return async (call, send) => {
-    const { mergeKey, signal, wallClock } = call;
+    const { mergeKey, signal, time } = call;
     // oxlint-disable-next-line no-console -- a failing screen must not fail the call, and must not be silent
     const onWait = (wait: WaitInfo): void => void Promise.resolve(wait).then((each) => signal?.aborted || call.onWait(each)).catch(console.error);
     throwIfAborted(signal);
@@ -45,23 +45,22 @@ export function createMerger(): Merger {
       endSharing();
       return send(signal, onWait).finally(endSharing);
     }
-    let shared = pending.get(mergeKey);
-    if (!shared) {
-      const fresh: SharedRequest = { call, stop: new AbortController(), active: 0, waiting: new Map(), wait: null, result: null };
-      pending.set(mergeKey, (shared = fresh));
+    const known = pending.get(mergeKey);
+    const shared: SharedRequest = known ?? { call, stop: new AbortController(), active: 0, waiting: new Map(), wait: null, result: null };
+    if (!known) {
+      pending.set(mergeKey, shared);
       // `send` may report a wait before it returns.
-      fresh.result = send(fresh.stop.signal, (wait) => {
-        fresh.wait = wait;
-        for (const tell of fresh.waiting.values()) tell(wait);
+      shared.result = send(shared.stop.signal, (wait) => {
+        shared.wait = wait;
+        for (const tell of shared.waiting.values()) tell(wait);
       });
     }
     const { wait } = shared;
     // The rest of a wait that began before this call joined.
-    const leftMs = Number(wait?.until) - wallClock();
+    const leftMs = Number(wait?.until) - time.wallNow();
     if (leftMs > 0) onWait({ ...(wait as WaitInfo), waitMs: leftMs });
-    const joined = shared;
     // After a write, a newer request may be pending under this key. That one stays.
-    return joinRequest(joined, signal, onWait, () => pending.get(mergeKey) === joined && pending.delete(mergeKey));
+    return joinRequest(shared, signal, onWait, () => pending.get(mergeKey) === shared && pending.delete(mergeKey));
   };
 }
 

@@ -1,4 +1,5 @@
 import type { LimitsParser, RateLimit } from "../reading/rate-limit.js";
+import type { Vendor } from "../reading/vendor.js";
 
 /** The options of `createFetch`. Each has a default. */
 export interface ClientOptions {
@@ -52,22 +53,16 @@ export interface ClientOptions {
    */
   readonly giveUp?: "throw" | "return" | undefined;
   /**
-   * Decides whether a response is a refusal, for services that do not use 429 alone. Called for each response with a
-   * status of 400 or more. Default: 429 is a refusal.
-   */
-  readonly refusal?: RefusalHook | undefined;
-  /**
    * The longest time from sending an attempt to the header of its response, in milliseconds. An attempt without it by
    * then fails with a `SluiceError` of the code `"ERR_ATTEMPT_TIMEOUT"` and, like a network error, is retried if the
    * call is repeatable. At least 1. Default Infinity.
    */
   readonly attemptTimeoutMs?: number | undefined;
   /**
-   * Parses the limits that a response reports. They name the wait when `Retry-After` is missing. `parseRateLimit` reads
-   * the field `RateLimit`, too, and `parseVendorLimits` of `sluice/client/vendors` those of more services. Default: the
-   * traffic's parser; without a traffic, `RateLimit-Remaining` and `-Reset`, or `X-RateLimit-Remaining` and `-Reset`.
+   * How the service refuses and how it reports its limits: `openai`, `github`, `aws`, `gemini`, or your own object.
+   * Default: 429 is a refusal, and the limits are in `RateLimit-Remaining` and `-Reset`, or the same with `X-`.
    */
-  readonly limits?: LimitsParser | undefined;
+  readonly vendor?: Vendor | undefined;
   /**
    * Stops retries to an origin that keeps failing. Each failure takes one of `tokens`, and each success returns
    * `perSuccess`. With half of the tokens or fewer left there are no retries. A refusal that names a wait takes no
@@ -83,17 +78,11 @@ export interface ClientOptions {
    * is notified. An error that it throws goes to `console.error` and changes nothing.
    */
   readonly onWait?: ((wait: WaitInfo) => void) | undefined;
-  /** A monotonic clock, in milliseconds. Default: `performance.now`. */
-  readonly clock?: (() => number) | undefined;
-  /** The wall clock, in milliseconds since 1970, for dates in header fields. Default: `Date.now`. */
-  readonly wallClock?: (() => number) | undefined;
   /**
-   * Resolves after `ms`, never before. Rejects with the signal's reason once it aborts. Default: `setTimeout`, repeated
-   * until `ms` have passed by `performance.now`.
+   * Time and randomness, for tests: a `ManualClock` of `sluice/testing`, or your own object. What it lacks is the
+   * platform's. Only its own members count, not the methods of a class.
    */
-  readonly sleep?: Timing["sleep"] | undefined;
-  /** Returns a random number from 0 up to 1, for jitter. Default: `Math.random`. */
-  readonly random?: (() => number) | undefined;
+  readonly time?: ClientTime | undefined;
 }
 
 /** The options of one call, beside the members of `RequestInit`. */
@@ -128,24 +117,9 @@ export interface ClientInit extends Omit<RequestInit, "signal">, CallOptions {
 export type ClientFetch = (input: string | URL | Request, init?: ClientInit) => Promise<Response>;
 
 /**
- * Decides what a response is.
- *
- * `body` is the parsed JSON, or the text if it is no JSON: at most 64 KB, null without a body. Leave the body of
- * `response` unread. The result is one of these; any other rejects the call with a TypeError:
- *
- * - `undefined`: as without the hook.
- * - `null`: no refusal. The response is returned as it is.
- * - `{ waitMs }`: a refusal, and the wait in milliseconds. Infinity if waiting does not help. Null for the wait that the
- *   header fields or the body state, or backoff if they state none.
- *
- * A status of 500 or more never becomes a `RateLimitedError`: after the last attempt, the response is returned.
- */
-export type RefusalHook = (response: Response, body: unknown) => { readonly waitMs: number | null } | null | undefined;
-
-/**
  * Why a call waits:
  *
- * - `"limited"`: the server refused it, with 429 or as the `refusal` option says.
+ * - `"limited"`: the server refused it, with 429 or as `vendor.refusal` says.
  * - `"unavailable"`: the server answered 503 with `Retry-After`, or a status of `retryStatuses`.
  * - `"network_error"`: there was no response.
  * - `"queued"`: `traffic` holds it back.
@@ -172,19 +146,25 @@ export interface WaitInfo {
 
 /** The clocks, timer and random numbers of a client. */
 export interface Timing {
-  /** Monotonic, in milliseconds. */
-  clock(): number;
-  /** Milliseconds since 1970. */
-  wallClock(): number;
-  /** Resolves after `ms`, never before. Rejects with the signal's reason once it aborts. */
+  /** Monotonic, in milliseconds. The platform's: `performance.now`. */
+  now(): number;
+  /** Milliseconds since 1970, for dates in header fields. The platform's: `Date.now`. */
+  wallNow(): number;
+  /**
+   * Resolves after `ms`, never before. Rejects with the signal's reason once it aborts. The platform's: `setTimeout`,
+   * repeated until `ms` have passed by `performance.now`.
+   */
   sleep(ms: number, signal?: AbortSignal | null): Promise<void>;
-  /** From 0 up to 1. */
+  /** From 0 up to 1, for jitter. The platform's: `Math.random`. */
   random(): number;
 }
 
+/** The members of a {@link Timing} that a test replaces. */
+export type ClientTime = { readonly [Name in keyof Timing]?: Timing[Name] | undefined };
+
 /** Schedules the attempts of many calls by the limits that responses report. */
 export interface Traffic {
-  /** Parses the limits, unless the client's option `limits` does. Default: that option's default. */
+  /** Parses the limits, unless the client's `vendor` does. Default: that of `vendor.limits`. */
   readonly limits?: LimitsParser | undefined;
   /**
    * Called before every attempt, with the same object for all attempts of a call.
@@ -221,7 +201,7 @@ export interface TrafficCall {
 export interface TrafficResponse {
   /** The response's status. */
   readonly status: number;
-  /** Whether the server refused the call: with 429, or as the `refusal` option says. */
+  /** Whether the server refused the call: with 429, or as `vendor.refusal` says. */
   readonly isRefusal: boolean;
   /**
    * Milliseconds that the server asks for, without jitter, counted from this call of `observe`. Reading the body may

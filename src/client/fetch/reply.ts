@@ -3,11 +3,9 @@ import { parseRefusal, type RefusalBody } from "../reading/refusal-body.js";
 import { parseToldWait, waitForLimits } from "../reading/told-wait.js";
 import type { ClientCall } from "./call.js";
 import type { TrafficResponse, WaitReason } from "./options.js";
-import { ignore } from "./settings.js";
 
 /** The facts of a response. */
 export interface Reply {
-  readonly response: Response;
   /** Why the call has to wait. Null for a response that is the call's result. */
   readonly reason: WaitReason | null;
   readonly told: TrafficResponse;
@@ -15,31 +13,32 @@ export interface Reply {
   readonly body: RefusalBody | null;
 }
 
-/** Reads the header fields of a response, and the body of a refusal. Rejects with what the `refusal` option throws. */
+/** Reads the header fields of a response, and the body of a refusal. Rejects with what `vendor.refusal` throws. */
 export async function parseReply(response: Response, call: ClientCall): Promise<Reply> {
-  const { refusal, retryStatuses, traffic } = call;
+  const { vendor, retryStatuses, traffic } = call;
+  const { refusal } = vendor;
   const { status, headers } = response;
-  const now = call.wallClock();
+  const now = call.time.wallNow();
   const isError = status >= 400;
   let reason: WaitReason | null = retryStatuses.includes(status) ? "unavailable" : null;
   const told = reason || isError ? parseToldWait(headers, now) : null;
   if (status === 503 && told !== null) reason = "unavailable";
   if (status === 429) reason = "limited";
   // Not the body of each 404: most clients have no hook that wants to see it.
-  const body = reason || (isError && refusal !== ignore) ? await parseRefusal(response) : null;
-  const decided = isError ? refusal(response, body?.value) : undefined;
+  const body = reason || (isError && refusal) ? await parseRefusal(response) : null;
+  const decided = isError ? refusal?.(response, body?.value) : undefined;
   let decidedMs: unknown = null;
   if (decided === null) reason = null;
   else if (decided !== undefined) {
     decidedMs = (Object(decided) as { waitMs?: unknown }).waitMs;
     if (decidedMs !== null && !(typeof decidedMs === "number" && decidedMs >= 0)) {
-      throw new TypeError(expected("refusal()", "undefined, null or { waitMs }", decided));
+      throw new TypeError(expected("vendor.refusal()", "undefined, null or { waitMs }", decided));
     }
     reason = status < 500 ? "limited" : "unavailable";
   }
   const isRefusal = reason === "limited";
-  const limits = reason || traffic ? call.limits(headers, now) : null;
+  const limits = reason || traffic ? vendor.limits(headers, now) : null;
   const waitMs = reason && ((decidedMs as number | null) ?? told ?? waitForLimits(limits) ?? body?.waitMs ?? null);
   const policies = (isRefusal && body?.policies) || [];
-  return { response, reason, told: { status, isRefusal, waitMs, limits, policies }, body };
+  return { reason, told: { status, isRefusal, waitMs, limits, policies }, body };
 }

@@ -9,7 +9,7 @@ export type RetryBudget = (origin: string, hasFailed: boolean) => boolean;
  * of the `tokens` or fewer left there are no retries.
  */
 export function createRetryBudget(options: false | { readonly tokens: number; readonly perSuccess: number }): RetryBudget {
-  if (options === false) return () => true;
+  if (!options) return () => true;
   const { tokens, perSuccess } = options;
   // Tokens spent, by origin. An origin that has spent nothing is not stored.
   const spentByOrigin = new Map<string, number>();

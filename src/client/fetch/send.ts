@@ -21,56 +21,62 @@ export async function sendWithRetries(
   const { method, url, origin, traffic, sensitive } = given;
   let status: number | null = null;
   let attempts = 0;
+  let response: Response | null = null;
   const tell = (reason: WaitInfo["reason"], waitMs: number): void => onWait({ method, url, reason, status, attempts, waitMs, until: endOf(waitMs) });
   const call: ClientCall & TrafficCall = { ...given, signal, onQueued: (waitMs) => tell("queued", waitMs) };
   try {
     for (;;) {
-      const queueMs = await traffic?.schedule(call, call);
+      const queueMs = await traffic?.schedule(call, call.time);
       if (queueMs) return giveUp(sensitive ? "sensitive" : "wait_too_long", queueMs);
       attempts++;
 
       let reply: Reply | null = null;
       let failure: unknown;
       try {
-        const response = await sendAttempt(call, attempts).catch((error: unknown) => {
+        response = await sendAttempt(call, attempts).catch((error: unknown) => {
           if (!isNetworkError(error)) throw error;
           failure = error;
+          return null;
         });
         if (!failure) reply = await parseReply(response as Response, call);
       } finally {
-        traffic?.observe(call, reply && reply.told, call);
+        traffic?.observe(call, reply && reply.told, call.time);
       }
       // The signal may have aborted while the body was read.
       throwIfAborted(signal);
 
       const reason = reply ? reply.reason : "network_error";
       const waitMs = reply && reply.told.waitMs;
-      status = reply && reply.response.status;
-      if (reply && !reason) {
-        if (reply.response.status < 400) budget(origin, false);
-        return reply.response;
+      status = response && response.status;
+      if (response && !reason) {
+        if (response.status < 400) budget(origin, false);
+        return response;
       }
       const isLimited = reason === "limited";
       // A server that names a wait is healthy and expects the retry, so the budget is not charged.
       const mayRetry = (isLimited && waitMs !== null) || budget(origin, true);
-      let verdict = decideRetry({ ...call, attempts, waitMs }, call.random());
+      let verdict = decideRetry({ ...call, attempts, waitMs }, call.time.random());
       if (!mayRetry && typeof verdict === "number") verdict = "budget";
       if (typeof verdict === "string") {
-        if (!reply) throw failure;
-        return isLimited ? giveUp(verdict, waitMs, reply) : reply.response;
+        if (!response) throw failure;
+        return isLimited ? giveUp(verdict, waitMs, reply) : response;
       }
       // Frees the connection. Most often the body has been read to its end.
-      release(reply?.response);
+      response = release(response);
       tell(reason as WaitInfo["reason"], verdict);
-      await call.sleep(verdict, signal);
+      await call.time.sleep(verdict, signal);
     }
+  } catch (error) {
+    // A hook threw, or the call was aborted: the caller never gets this response.
+    release(response);
+    throw error;
   } finally {
     // The rest of a body that was copied.
     release(call.source);
   }
 
-  function giveUp(reason: RateLimitReason, waitMs: number | null, reply?: Reply): RateLimitedFacts {
-    const { response = null, told, body } = reply ?? {};
+  function giveUp(reason: RateLimitReason, waitMs: number | null, reply?: Reply | null): RateLimitedFacts {
+    const { told, body } = reply ?? {};
     const { serverCode = null, serverMessage = null } = body ?? {};
     const retryAt = waitMs === null ? null : endOf(waitMs);
     return { method, url, reason, waitMs, retryAt, attempts, serverCode, serverMessage, policies: told?.policies ?? [], response };
@@ -78,10 +84,11 @@ export async function sendWithRetries(
 
   function endOf(waitMs: number): Date {
     // The latest instant that a Date can hold.
-    return new Date(Math.min(given.wallClock() + waitMs, 8.64e15));
+    return new Date(Math.min(given.time.wallNow() + waitMs, 8.64e15));
   }
 }
 
-function release(message?: Request | Response | null): void {
+function release(message: Request | Response | null): null {
   (message?.body as Partial<ReadableStream> | null)?.cancel?.().catch(() => undefined);
+  return null;
 }

@@ -15,6 +15,7 @@ export function parseExactWait(headers: HeaderSource): number | null {
 
 /** The longest wait of the limits with nothing left, in milliseconds. Null when none of them states it. */
 export function waitForLimits(limits: readonly RateLimit[] | null): number | null {
-  const waits = (limits ?? []).flatMap(({ remaining, resetMs }) => (remaining === 0 && resetMs !== null ? [resetMs] : []));
-  return waits.length > 0 ? Math.max(...waits) : null;
+  const longer = (most: number | null, { remaining, resetMs }: RateLimit): number | null =>
+    remaining === 0 && resetMs !== null ? Math.max(most ?? 0, resetMs) : most;
+  return (limits ?? []).reduce(longer, null);
 }

@@ -19,8 +19,8 @@ export interface Wait {
  *
  * The strongest field counts: `Retry-After`, then `RateLimit`, then `RateLimit-Reset`, then `X-RateLimit-Reset`. A
  * limit asks for a wait only when nothing of it remains. The longest wait of several such limits counts. The first
- * family of fields that states a limit counts alone, as in `parseRateLimit`. With `limits`, such as `parseVendorLimits`
- * of `sluice/client/vendors`, that function reads the limits.
+ * family of fields that states a limit counts alone, as in `parseRateLimit`. With `limits`, such as
+ * `parseVendorLimits`, that function reads the limits.
  *
  * `retry-after-ms` and `x-ms-retry-after-ms` replace a `Retry-After` that was rounded up from them. If they are a
  * second or more earlier than `Retry-After`, the two disagree and the later one counts.

@@ -81,14 +81,14 @@ export function observeResponse(caller: Caller, call: TrafficCall, response: Tra
   const pending = caller.pending.get(call);
   caller.pending.delete(call);
   if (pending === undefined) return false;
-  for (const throttle of pending.responses.keys()) endProbe(throttle, pending.number, response !== null, context.timing.clock());
+  for (const throttle of pending.responses.keys()) endProbe(throttle, pending.number, response !== null, context.timing.now());
   if (response !== null) updateThrottles(caller, pending, response, context);
   return true;
 }
 
 function updateThrottles(caller: Caller, pending: PendingCall, response: TrafficResponse, { timing, pace, hasQueue }: ObserveContext): void {
   const { number, route } = pending;
-  const now = timing.clock();
+  const now = timing.now();
   const isRefused = response.isRefusal;
   const limits = response.limits ?? [];
   const pause = (throttle: Throttle, waitMs: number): void => pauseThrottle(throttle, waitMs, caller.sent, now, timing.random);

@@ -81,7 +81,7 @@ export function enqueue(
       remove();
       reject(abortReason(signal as AbortSignal));
     };
-    const queued: QueuedCall = { ...waiting, deadline: timing.clock() + call.maxWaitMs + MAX_QUEUE_JITTER_MS, toldUntil: -Infinity, settle };
+    const queued: QueuedCall = { ...waiting, deadline: timing.now() + call.maxWaitMs + MAX_QUEUE_JITTER_MS, toldUntil: -Infinity, settle };
     calls.splice(countAhead(routeQueue, position), 0, queued);
     signal?.addEventListener("abort", abort, { once: true });
     onQueued(queued, routeQueue);
@@ -112,7 +112,7 @@ export function setTimer(queue: CallQueue, at: number, timing: Timing, check: ()
     queue.timer = null;
     check();
   };
-  timing.sleep(at - timing.clock(), stop.signal).then(fire, () => {});
+  timing.sleep(at - timing.now(), stop.signal).then(fire, () => {});
 }
 
 function stopTimer(queue: CallQueue): void {

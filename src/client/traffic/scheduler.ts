@@ -50,7 +50,7 @@ function checkNew(scheduler: Scheduler, queued: QueuedCall, routeQueue: RouteQue
   // A call that is not the first of its route cannot be sent now.
   if (routeQueue.calls[0] === queued || queued.deadline < (queue.timer?.at ?? 0)) checkQueue(scheduler, timing);
   if (routeQueue.calls[countAhead(routeQueue, queued.position)] !== queued) return;
-  const now = timing.clock();
+  const now = timing.now();
   const ahead = new Map<Throttle, number>();
   for (const other of queue.routes) {
     const before = countAhead(other, queued.position);
@@ -62,7 +62,7 @@ function checkNew(scheduler: Scheduler, queued: QueuedCall, routeQueue: RouteQue
 /** Sends all calls that may be sent, drops calls that would wait too long, and sets the timer for the next check. */
 function checkQueue(scheduler: Scheduler, timing: Timing): void {
   const { caller, queue } = scheduler;
-  const now = timing.clock();
+  const now = timing.now();
   sendReady(scheduler, now);
   if (now >= queue.nextDropAt) dropLate(scheduler, now);
   const waits = [...queue.routes].map((routeQueue) => routeQueueWait(caller, routeQueue, now));

@@ -43,7 +43,8 @@ const MAX_CALLERS = 1_000;
  * - **Near a limit**, with a tenth or less left, calls are spaced so that the rest lasts.
  * - **Policies** are learned from responses (`RateLimit`, `violated-policies`). If the server names none, only calls to
  *   the same route wait for each other.
- * - **A call that would wait longer than its `maxWaitMs`** is not sent and rejects at once. So does a sensitive call that would have to wait.
+ * - **A call that would wait longer than its `maxWaitMs`** is not sent and rejects at once. So does a sensitive call
+ *   that would have to wait.
  * - **One call is sent as a probe** after an hour without a response, even if the server asked for a longer wait.
  *
  * On Cloudflare Workers and in edge runtimes a call must not wait for another request. There each call waits by itself,
@@ -82,8 +83,8 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
       // A queue of one call where requests share no timers (law L15).
       const queue = isShared ? scheduler.queue : createCallQueue();
       if (!call.sensitive) return scheduleCall({ caller, queue }, { call, route: known, isRetry, position: ticket.position }, timing);
-      const waitMs = routePause(caller, known, timing.clock());
-      if (waitMs === 0) recordCall(caller, known, call, timing.clock());
+      const waitMs = routePause(caller, known, timing.now());
+      if (waitMs === 0) recordCall(caller, known, call, timing.now());
       return waitMs;
     },
     observe(call, response, timing) {

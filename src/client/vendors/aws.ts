@@ -1,5 +1,6 @@
 import { decimal, headerOf } from "../../http/retry-after/retry-after.js";
-import { memberOf, type VendorVerdict } from "./verdict.js";
+import type { RefusalHook } from "../reading/vendor.js";
+import { memberOf } from "./members.js";
 
 const STATUSES: readonly number[] = [400, 403, 429, 503];
 
@@ -22,11 +23,11 @@ const THROTTLING_CODES: readonly string[] = [
 ];
 
 /**
- * Recognizes throttling by AWS, which has the status 400, 403, 429 or 503. For the option `refusal` of `createFetch`.
+ * Recognizes throttling by AWS, which has the status 400, 403, 429 or 503. For the option `vendor` of `createFetch`.
  *
  * Reads the error code in the field `x-amzn-errortype`, in `__type` or `code` of a JSON body, or in `<Code>` of an XML
  * body. The codes are the ones that AWS's SDKs treat as throttling, such as `ThrottlingException`, `SlowDown` and
- * `ProvisionedThroughputExceededException`. Undefined for every other response.
+ * `ProvisionedThroughputExceededException`. Any other response is as without it.
  *
  * The wait is `x-amz-retry-after`, in milliseconds, then the standard fields. AWS rarely names one; without one the
  * client backs off. Most of AWS's JSON APIs use `POST`: pass `retry: true` with a call that may be repeated.
@@ -35,10 +36,12 @@ const THROTTLING_CODES: readonly string[] = [
  * JSON 1.0 protocol", sections "Operation error serialization"; "Retry behavior" of the AWS SDKs and Tools Reference
  * Guide.
  * @example
- * const fetch = createFetch({ refusal: awsRefusal });
+ * const fetch = createFetch({ vendor: aws });
  * const object = await fetch("https://bucket.s3.eu-central-1.amazonaws.com/key");
  */
-export function awsRefusal(response: Response, body: unknown): VendorVerdict {
+export const aws: { readonly refusal: RefusalHook } = { refusal: awsRefusal };
+
+function awsRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
   const { status, headers } = response;
   if (!STATUSES.includes(status)) return undefined;
   const [, xmlCode] = /<Code>([\w.]{1,64})<\/Code>/.exec(typeof body === "string" ? body : "") ?? [];

@@ -1,25 +1,30 @@
+import type { LimitsParser } from "../reading/rate-limit.js";
+import type { RefusalHook } from "../reading/vendor.js";
 import { parseWait } from "../reading/wait.js";
-import { textMember, type VendorVerdict } from "./verdict.js";
+import { textMember } from "./members.js";
+import { parseVendorLimits } from "./vendor-limits.js";
 
 // The wait that GitHub asks for when a refusal names none.
 const UNTOLD_WAIT_MS = 60_000;
 
 /**
- * Recognizes GitHub's refusals, which have the status 403 or 429. For the option `refusal` of `createFetch`.
+ * Recognizes GitHub's refusals, which have the status 403 or 429. For the option `vendor` of `createFetch`.
  *
  * - The wait is `Retry-After`, or `X-RateLimit-Reset` when nothing remains (the primary limit).
  * - Without either, it is one minute: for a 429, and for a 403 whose message names a rate limit (the secondary limit).
- * - Undefined for all other responses, such as a 403 for a missing permission.
+ * - Any other response is no refusal, such as a 403 for a missing permission.
  *
  * The primary limit resets once an hour, so a call often gives up at once: raise `maxWaitMs` to wait longer. GraphQL
  * reports a spent budget with status 200, which no hook sees.
  *
  * Source: docs.github.com, "Rate limits for the REST API", section "Exceeding the rate limit".
  * @example
- * const fetch = createFetch({ refusal: githubRefusal, limits: parseVendorLimits });
+ * const fetch = createFetch({ vendor: github });
  * const issues = await fetch("https://api.github.com/repos/nodejs/node/issues");
  */
-export function githubRefusal(response: Response, body: unknown): VendorVerdict {
+export const github: { readonly refusal: RefusalHook; readonly limits: LimitsParser } = { refusal: githubRefusal, limits: parseVendorLimits };
+
+function githubRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
   const { status, headers } = response;
   if (status !== 403 && status !== 429) return undefined;
   // Only whether there is a wait: the client itself counts it from its own clock.

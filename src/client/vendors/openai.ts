@@ -1,20 +1,25 @@
-import { memberOf, textMember, type VendorVerdict } from "./verdict.js";
+import type { LimitsParser } from "../reading/rate-limit.js";
+import type { RefusalHook } from "../reading/vendor.js";
+import { memberOf, textMember } from "./members.js";
+import { parseVendorLimits } from "./vendor-limits.js";
 
 /**
- * Obeys the field `x-should-retry` of OpenAI and Anthropic, and gives up when the credit is used up. For the option
- * `refusal` of `createFetch`.
+ * Obeys the field `x-should-retry` of OpenAI and Anthropic, and gives up when the credit is used up. Also reads their
+ * limits. For the option `vendor` of `createFetch`.
  *
  * - A 429 with the code `insufficient_quota` gives up at once: only a payment helps.
  * - `x-should-retry: false`: a 429 gives up at once. A response from 500 on is returned, also one with `Retry-After`.
  * - `x-should-retry: true`: a refusal, with any status. The fields state the wait.
- * - Undefined for all other responses.
+ * - Any other response is as without it.
  *
  * Source: platform.openai.com, "Error codes"; `shouldRetry` in the clients openai-node and anthropic-sdk-typescript.
  * @example
- * const fetch = createFetch({ refusal: openaiRefusal, giveUp: "return" });
+ * const fetch = createFetch({ vendor: openai, giveUp: "return" });
  * const models = await fetch("https://api.openai.com/v1/models");
  */
-export function openaiRefusal(response: Response, body: unknown): VendorVerdict {
+export const openai: { readonly refusal: RefusalHook; readonly limits: LimitsParser } = { refusal: openaiRefusal, limits: parseVendorLimits };
+
+function openaiRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
   const { status, headers } = response;
   const error = memberOf(body, "error");
   const isUnpaid = [textMember(error, "code"), textMember(error, "type")].includes("insufficient_quota");

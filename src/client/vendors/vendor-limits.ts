@@ -29,12 +29,12 @@ const DAILY_WINDOW_MS = 86_400_000;
  *
  * | service | fields |
  * | --- | --- |
- * | GitHub, Reddit, Atlassian and many others | `X-RateLimit-Limit`, `-Remaining`, `-Reset`, and the policy's name in `-Resource` |
+ * | GitHub, Reddit, Atlassian, others | `X-RateLimit-Limit`, `-Remaining`, `-Reset`, and the policy's name in `-Resource` |
  * | Discord | the same, with the name in `-Bucket` and the exact wait in `-Reset-After` |
  * | Atlassian Data Center | the same, with `X-RateLimit-Interval-Seconds` in place of `-Reset` |
  * | X, Okta | `X-Rate-Limit-Limit`, `-Remaining`, `-Reset` |
  * | OpenAI, Groq | `x-ratelimit-limit-requests`, `x-ratelimit-remaining-requests`, `x-ratelimit-reset-requests`, and `-tokens` |
- * | Anthropic | `anthropic-ratelimit-requests-limit`, `-remaining`, `-reset`, and so for `tokens`, `input-tokens`, `output-tokens` |
+ * | Anthropic | `anthropic-ratelimit-requests-limit`, `-remaining`, `-reset`; so for `tokens`, `input-tokens`, `output-tokens` |
  * | Linear | `X-RateLimit-Requests-Limit`, `-Remaining`, `-Reset`, and so for `Complexity` and `Endpoint-Requests` |
  * | Shopify | `X-Shopify-Shop-Api-Call-Limit` |
  * | HubSpot | `X-HubSpot-RateLimit-Max`, `-Remaining`, `-Interval-Milliseconds`, and `-Daily`, `-Daily-Remaining` |
@@ -45,7 +45,7 @@ const DAILY_WINDOW_MS = 86_400_000;
  *
  * Source: each service's own documentation of its rate limits.
  * @example
- * const fetch = createFetch({ limits: parseVendorLimits });
+ * const fetch = createFetch({ vendor: { limits: parseVendorLimits } });
  * parseVendorLimits(new Headers({ "X-Shopify-Shop-Api-Call-Limit": "32/40" }), Date.now());
  * // [{ policy: null, limit: 40, remaining: 8, resetMs: null, windowMs: null }]
  */

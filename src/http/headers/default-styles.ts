@@ -10,13 +10,13 @@ export const triple = headerFamily([
 ]);
 
 /** `RateLimit-Policy` as in draft-ietf-httpapi-ratelimit-headers-11. */
-export const POLICY_FIELD: Field = {
+const POLICY_FIELD: Field = {
   name: "RateLimit-Policy",
   under: (policy) => policyValue(policy, (limit) => `"${labelOf(policy, limit.name)}";q=${limit.capacity}`),
 };
 
 /** `RateLimit-Policy` and `RateLimit` as in draft-ietf-httpapi-ratelimit-headers-11. */
-export const draft11 = headerFamily([
+export const draft11Fields = headerFamily([
   POLICY_FIELD,
   { name: "RateLimit", under: (policy) => limitItems(policy, (name, { remaining }, t) => `${name};r=${remaining}${t === 0 ? "" : `;t=${t}`}`) },
 ]);
@@ -25,7 +25,7 @@ export const draft11 = headerFamily([
  * The value of `RateLimit`, with one item for each limit. `makeItem` gets the limit's name as a string of a structured
  * field. `seconds` is the time until the next token, 0 when the bucket is full.
  */
-export function limitItems(policy: Policy, makeItem: (name: string, reading: Reading, seconds: number) => string): FieldValue {
+function limitItems(policy: Policy, makeItem: (name: string, reading: Reading, seconds: number) => string): FieldValue {
   const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);
   // Looked up by position, because a custom store may give its limits names that are unsafe in a header field.
   const item = (i: number, reading: Reading, seconds: number): string => makeItem((names[i] ?? names[0]) as string, reading, seconds);

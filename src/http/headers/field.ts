@@ -1,4 +1,5 @@
 import type { Reading } from "../../core/decision.js";
+import type { Key } from "../../core/key.js";
 import type { Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 
@@ -34,8 +35,6 @@ export interface FieldFacts {
   readonly resetSeconds: number;
   /** The limit with the longest wait; null when the request was allowed. */
   readonly refusedBy: Reading | null;
-  /** The wall clock, in milliseconds since 1970. */
-  readonly wallClock: () => number;
   /** `;pk=:…:`, or empty without a partition key. */
   readonly partition: string;
 }
@@ -59,13 +58,18 @@ export interface HeaderFamily {
   readonly fields: readonly Field[];
   /** @internal Throws a RangeError for a policy that these fields cannot express. */
   readonly check?: (policy: Policy) => void;
+  /** @internal Returns the bytes of `pk` for a key. */
+  readonly partitionKey?: ((key: Key) => Uint8Array) | undefined;
+  /** @internal The value of `Retry-After` for a wait in milliseconds. */
+  readonly retryAfter?: ((ms: number) => string) | undefined;
 }
 
-const BRAND = Symbol.for("sluice.headers");
+/** Marks a family of header fields. */
+export const BRAND = Symbol.for("sluice.headers");
 
 /** Makes a family that every copy of this package recognizes. */
-export function headerFamily(fields: readonly Field[], check: (policy: Policy) => void = () => {}): HeaderFamily {
-  return { [BRAND]: true, fields, check } as HeaderFamily;
+export function headerFamily(fields: readonly Field[], others: Omit<HeaderFamily, "fields"> = {}): HeaderFamily {
+  return { [BRAND]: true, fields, ...others } as HeaderFamily;
 }
 
 /** Whether {@link headerFamily} made `value`, in this copy of the package or another. */

@@ -1,7 +1,9 @@
 import { checkOptions, expected } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import { LAST_DATE_MS, toHttpDate } from "../retry-after/retry-after.js";
-import { triple } from "./default-styles.js";
+import type { Key } from "../../core/key.js";
+import { checkedClock, clockedStyle, type ClockedStyle } from "./clocked-style.js";
+import { draft11Fields, triple } from "./default-styles.js";
 import { headerFamily, policyValue, TOKEN, type Field, type FieldFacts, type FieldValue, type HeaderFamily } from "./field.js";
 
 const INTEGER_POLICY: Field = {
@@ -24,7 +26,7 @@ function checkCapacitiesDiffer(policy: Policy): void {
  * @example
  * const options = { headers: [draft6] };
  */
-export const draft6: HeaderFamily = headerFamily([...triple.fields, INTEGER_POLICY], checkCapacitiesDiffer);
+export const draft6: HeaderFamily = headerFamily([...triple.fields, INTEGER_POLICY], { check: checkCapacitiesDiffer });
 
 /**
  * The header fields of draft-ietf-httpapi-ratelimit-headers-07: one combined `RateLimit`, and `RateLimit-Policy` as
@@ -43,7 +45,7 @@ export const draft7: HeaderFamily = headerFamily(
     },
     INTEGER_POLICY,
   ],
-  checkCapacitiesDiffer,
+  { check: checkCapacitiesDiffer },
 );
 
 /**
@@ -53,11 +55,41 @@ export const draft7: HeaderFamily = headerFamily(
  * @example
  * const options = { headers: ["triple", xRateLimit] };
  */
-export const xRateLimit: HeaderFamily = headerFamily([
-  { name: "X-RateLimit-Limit", under: () => ({ shown }) => String(shown.capacity) },
-  { name: "X-RateLimit-Remaining", under: () => ({ shown }) => String(shown.remaining) },
-  { name: "X-RateLimit-Reset", under: () => epochSeconds },
-]);
+export const xRateLimit: ClockedStyle = clockedStyle((now) =>
+  headerFamily([
+    { name: "X-RateLimit-Limit", under: () => ({ shown }) => String(shown.capacity) },
+    { name: "X-RateLimit-Remaining", under: () => ({ shown }) => String(shown.remaining) },
+    { name: "X-RateLimit-Reset", under: () => ({ resetMs }) => epochSeconds(now, resetMs) },
+  ]),
+);
+
+/**
+ * `Retry-After` as a date instead of seconds. It is exact only when the clocks of server and client agree.
+ * @example
+ * const options = { headers: ["triple", "draft-11", retryAfterDate] };
+ */
+export const retryAfterDate: ClockedStyle = clockedStyle((now) => headerFamily([], { retryAfter: (ms) => toHttpDate(now() + ms) }));
+
+/** The options of {@link draft11}. */
+export interface Draft11Options {
+  /**
+   * Returns the bytes of `pk`, which identifies the bucket in the `RateLimit` field: at most 128. Default: no `pk`.
+   * Return a keyed hash of the key. Clients can guess the input of a plain hash of a user's id. Called before anything
+   * is charged. When it fails, the request fails with the framework's error.
+   */
+  readonly partitionKey?: ((key: Key) => Uint8Array) | undefined;
+}
+
+/**
+ * `RateLimit-Policy` and `RateLimit` as in draft-ietf-httpapi-ratelimit-headers-11, with a partition key.
+ * @example
+ * const options = { headers: ["triple", draft11({ partitionKey: (key) => hash(key) })] };
+ */
+export function draft11(options: Draft11Options = {}): HeaderFamily {
+  const { partitionKey } = checkOptions(options, ["partitionKey"]);
+  if (partitionKey !== undefined && typeof partitionKey !== "function") throw new TypeError(expected("partitionKey", "a function", partitionKey));
+  return headerFamily(draft11Fields.fields, { partitionKey });
+}
 
 /** The unit of a vendor's reset field. All are rounded up. */
 export type ResetFormat = "delta-seconds" | "epoch-seconds" | "epoch-milliseconds" | "iso-8601" | "http-date";
@@ -76,6 +108,8 @@ export interface VendorHeaders {
   readonly resetFormat?: ResetFormat | undefined;
   /** The field for the wait in milliseconds. Sent with 429 only. */
   readonly retryAfterMs?: string | undefined;
+  /** The clock of a `reset` that holds an instant, in milliseconds since 1970. Default `Date.now`. */
+  readonly clock?: (() => number) | undefined;
 }
 
 /**
@@ -89,15 +123,16 @@ export interface VendorHeaders {
  */
 export function vendorHeaders(names: VendorHeaders): HeaderFamily {
   checkOptions(names, MEMBERS, 'an object such as { limit: "X-Limit" }');
-  const { reset, resetFormat = "" } = names;
+  const { reset, resetFormat = "", clock = Date.now } = names;
+  const now = checkedClock(clock);
   if (reset !== undefined && !Object.hasOwn(RESET, resetFormat)) {
     throw new RangeError(expected("resetFormat", Object.keys(RESET).map((format) => `"${format}"`).join(" or "), names.resetFormat));
   }
-  const values: ReadonlyArray<readonly [member: Exclude<keyof VendorHeaders, "resetFormat">, value: FieldValue]> = [
+  const values: ReadonlyArray<readonly [member: Exclude<keyof VendorHeaders, "resetFormat" | "clock">, value: FieldValue]> = [
     ["limit", ({ shown }) => String(shown.capacity)],
     ["remaining", ({ shown }) => String(shown.remaining)],
     ["used", ({ shown }) => String(shown.capacity - shown.remaining)],
-    ["reset", RESET[resetFormat as ResetFormat]],
+    ["reset", (facts) => RESET[resetFormat as ResetFormat](facts, now)],
     ["retryAfterMs", ({ refusedBy, resetMs }) => (refusedBy === null ? null : String(resetMs))],
   ];
   const fields = values.flatMap(([member, value]): Field[] => {
@@ -110,7 +145,7 @@ export function vendorHeaders(names: VendorHeaders): HeaderFamily {
   return headerFamily(fields);
 }
 
-const MEMBERS = ["limit", "remaining", "used", "reset", "resetFormat", "retryAfterMs"] as const satisfies (keyof VendorHeaders)[];
+const MEMBERS = ["limit", "remaining", "used", "reset", "resetFormat", "retryAfterMs", "clock"] as const satisfies (keyof VendorHeaders)[];
 
 const TAKEN = ["retry-after", "cache-control", "content-type", "content-length", "access-control-expose-headers", "date"];
 
@@ -119,14 +154,14 @@ function checkFieldName(member: string, name: unknown): void {
   if (TAKEN.includes(name.toLowerCase())) throw new RangeError(expected(member, "a field that the server does not set itself", name));
 }
 
-const RESET: Readonly<Record<ResetFormat, (facts: FieldFacts) => string>> = {
+const RESET: Readonly<Record<ResetFormat, (facts: FieldFacts, now: () => number) => string>> = {
   "delta-seconds": ({ resetSeconds }) => String(resetSeconds),
-  "epoch-seconds": epochSeconds,
-  "epoch-milliseconds": ({ wallClock, resetMs }) => String(Math.ceil(wallClock() + resetMs)),
-  "iso-8601": ({ wallClock, resetMs }) => new Date(Math.min(LAST_DATE_MS, Math.ceil(wallClock() + resetMs))).toISOString(),
-  "http-date": ({ wallClock, resetMs }) => toHttpDate(wallClock() + resetMs),
+  "epoch-seconds": ({ resetMs }, now) => epochSeconds(now, resetMs),
+  "epoch-milliseconds": ({ resetMs }, now) => String(Math.ceil(now() + resetMs)),
+  "iso-8601": ({ resetMs }, now) => new Date(Math.min(LAST_DATE_MS, Math.ceil(now() + resetMs))).toISOString(),
+  "http-date": ({ resetMs }, now) => toHttpDate(now() + resetMs),
 };
 
-function epochSeconds({ wallClock, resetMs }: FieldFacts): string {
-  return String(Math.ceil((wallClock() + resetMs) / 1_000));
+function epochSeconds(now: () => number, resetMs: number): string {
+  return String(Math.ceil((now() + resetMs) / 1_000));
 }

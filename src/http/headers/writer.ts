@@ -1,24 +1,37 @@
 import { cureForStyle } from "#diagnostics";
 import { hasFewerLeft, readings as readingsOf, type Decision, type Reading } from "../../core/decision.js";
 import { expected } from "../../core/check.js";
+import type { Key } from "../../core/key.js";
 import type { Policy } from "../../core/policy.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
-import { draft11, triple } from "./default-styles.js";
+import { draft11Fields, triple } from "./default-styles.js";
 import { isHeaderFamily, LARGEST_INTEGER, type Field, type FieldList, type HeaderFamily } from "./field.js";
+import { checkPartition, partitionsOf } from "./partition.js";
 import { perPolicy } from "./per-policy.js";
 
 /**
  * A family of header fields. The default is `"triple"` and `"draft-11"`.
  *
- * Others are values of `sluice/http`: {@link draft6}, {@link draft7}, {@link draftPr166}, {@link xRateLimit} and
- * {@link vendorHeaders}.
+ * Others are values of `sluice/http`: {@link draft11}, {@link draft6}, {@link draft7}, {@link xRateLimit},
+ * {@link vendorHeaders} and {@link retryAfterDate}.
  */
 export type HeaderStyle = "triple" | "draft-11" | HeaderFamily;
 
 /** Turns decisions into header fields. */
 export interface HeaderWriter {
-  /** The header fields for `decision`. Empty for a degraded decision, because the store's numbers are unknown. */
+  /**
+   * The header fields for `decision`. Empty for a degraded decision, because the store's numbers are unknown.
+   *
+   * `partition` is the value of `pk`, from `partitionOf`. Throws a RangeError when it has more than 128 bytes.
+   */
   write(policy: Policy, decision: Decision, partition?: Uint8Array): FieldList;
+  /**
+   * Returns the bytes of `pk` for a caller. Call it before anything is charged, because it throws what the option of
+   * the style throws. Null if no style has a partition key.
+   */
+  readonly partitionOf: ((caller: Key) => Uint8Array | undefined) | null;
+  /** The value of `Retry-After` for a wait: whole seconds, rounded up, or a date with the style `retryAfterDate`. */
+  retryAfter(ms: number): string;
   /** Throws a RangeError for a policy with numbers that do not fit into these fields or into `Retry-After`. */
   check(policy: Policy): void;
   /** The names among `fields` that belong in `Access-Control-Expose-Headers`, spelled as in their specifications. */
@@ -32,15 +45,14 @@ export const DEFAULT_STYLES: readonly HeaderStyle[] = ["triple", "draft-11"];
 const LONGEST_WAIT_MS = 2_147_483_647_000;
 
 /**
- * Makes a writer of header fields in the given styles, in their order. `wallClock` gives milliseconds since 1970, for
- * fields that hold an instant.
+ * Makes a writer of header fields in the given styles, in their order.
  *
  * Throws a TypeError or RangeError for an unknown style, and a RangeError for two styles that set the same field.
  * @example
  * const writer = createHeaderWriter(["triple", "draft-11"]);
  * writer.write(policy, decision); // ["ratelimit-limit", "30", "ratelimit-remaining", "29", …]
  */
-export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: () => number = Date.now): HeaderWriter {
+export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter {
   if (!Array.isArray(styles)) throw new TypeError(expected("headers", 'a list such as ["triple", "draft-11"]', styles));
   const families = (styles as readonly unknown[]).map(familyOf);
   const fields = families.flatMap((family) => family.fields);
@@ -49,7 +61,17 @@ export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: ()
   const names = fields.map(({ name }) => name.toLowerCase());
   const valuesUnder = perPolicy((policy) => fields.map((field) => field.under(policy)));
 
-  return { write, check, namesToExpose };
+  const partitionKey = ownOf(families, "partitionKey")[0];
+  const [retryAfter, another] = ownOf(families, "retryAfter");
+  if (another !== undefined) throw new RangeError("Expected `headers` to name each field once, got Retry-After twice");
+
+  return {
+    write,
+    check,
+    namesToExpose,
+    partitionOf: partitionKey === undefined ? null : partitionsOf(partitionKey),
+    retryAfter: retryAfter ?? ((ms) => String(toRetryAfter(ms))),
+  };
 
   function write(policy: Policy, decision: Decision, partition?: Uint8Array): FieldList {
     if (decision.degraded || fields.length === 0) return [];
@@ -63,8 +85,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: ()
       resetMs,
       resetSeconds: refused ? toRetryAfter(resetMs) : Math.ceil(resetMs / 1_000),
       refusedBy: refused ? decision : null,
-      wallClock,
-      partition: partition === undefined ? "" : `;pk=:${toBase64(partition)}:`,
+      partition: partition === undefined ? "" : `;pk=:${btoa(String.fromCharCode(...checkPartition(partition, "partition")))}:`,
     };
     const values = valuesUnder(policy);
     const list: string[] = [];
@@ -87,7 +108,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: ()
         throw new RangeError(expected("capacity", `at most ${LARGEST_INTEGER}, the largest integer of a header field`, capacity));
       }
     }
-    for (const family of families) family.check?.(policy);
+    for (const checkFamily of ownOf(families, "check")) checkFamily(policy);
   }
 
   function namesToExpose(list: FieldList): readonly string[] {
@@ -96,18 +117,20 @@ export function createHeaderWriter(styles: readonly HeaderStyle[], wallClock: ()
       const name = spelling.get(list[i] as string);
       if (name !== undefined) exposed.push(name);
     }
+    // Clients compare an HTTP-date with the response's `Date`. Scripts can read `Date` only when it is exposed.
+    if (retryAfter !== undefined && exposed.includes("Retry-After")) exposed.push("Date");
     return exposed;
   }
 }
 
-function toBase64(bytes: Uint8Array): string {
-  if (!ArrayBuffer.isView(bytes)) throw new TypeError(expected("partitionKey()", "a Uint8Array", bytes));
-  return btoa(String.fromCharCode(...bytes));
+// A style that is a function inherits from Object.prototype, where an attacker may have added a member (CWE-1321).
+function ownOf<Name extends "check" | "partitionKey" | "retryAfter">(families: readonly HeaderFamily[], name: Name): NonNullable<HeaderFamily[Name]>[] {
+  return families.flatMap((family) => (Object.hasOwn(family, name) ? (family[name] ?? []) : [])) as NonNullable<HeaderFamily[Name]>[];
 }
 
 function familyOf(style: unknown): HeaderFamily {
   if (style === "triple") return triple;
-  if (style === "draft-11") return draft11;
+  if (style === "draft-11") return draft11Fields;
   if (isHeaderFamily(style)) return style;
   const message = expected("headers", 'a list of "triple", "draft-11" and styles from "sluice/http"', style);
   throw new (typeof style === "string" ? RangeError : TypeError)(message + cureForStyle(style));

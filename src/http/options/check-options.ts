@@ -1,16 +1,21 @@
 import { checkGateSetup } from "#diagnostics";
 import { expected, ownMembers, positiveInteger } from "../../core/check.js";
 import type { Store } from "../../port/store.js";
-import { holderOf } from "../../limiter/holder.js";
+import type { Limiter } from "../../limiter/limiter.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../../limiter/options.js";
-import type { AnyRespond, GateCharge, GateOptions, GivenLimiter, OneCharge, SharedOptions } from "./options.js";
+import type { Outcome } from "../response/work.js";
+import type { AnyRespond, GateOptions, SharedOptions } from "./options.js";
 
-/** The checked options of a gate, with the default of `functionTimeoutMs`. */
+/** The checked options of a gate, with the default of `functionTimeoutMs`. The limiter checks what functions return. */
 export interface CheckedOptions<Request, Rest extends readonly unknown[]>
-  extends SharedOptions<Request, Rest>, Omit<LimiterOptions<Store>, "policy">, Partial<Pick<GivenLimiter<Request>, "limiter">>, Pick<OneCharge<Request>, "wait">, AnyRespond {
+  extends SharedOptions<Request, Rest>, Omit<LimiterOptions<Store>, "policy" | "store">, AnyRespond {
   readonly functionTimeoutMs: number;
-  /** One or more charges. Without the option `charges` the list has one entry: the options themselves. */
-  readonly charges: ReadonlyArray<GateCharge<Request, Rest>>;
+  readonly limiter?: Limiter<never> | undefined;
+  readonly store?: Store | undefined;
+  readonly policy?: object | ((request: Request, ...rest: Rest) => unknown) | undefined;
+  readonly key: (request: Request, ...rest: Rest) => unknown;
+  readonly cost?: unknown;
+  readonly actualCost?: ((outcome: Outcome, request: Request) => unknown) | undefined;
 }
 
 /**
@@ -18,17 +23,13 @@ export interface CheckedOptions<Request, Rest extends readonly unknown[]>
  * Throws a TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another. Under the
  * condition "production" it checks only the values that can come from a configuration.
  */
-export function checkGateOptions<Request, Rest extends readonly unknown[]>(
-  given: GateOptions<Request, Rest> & AnyRespond,
-): CheckedOptions<Request, Rest> {
-  checkGateSetup(given, LIMITER_OPTIONS, holderOf);
-  const options = ownMembers(given) as Omit<CheckedOptions<Request, Rest>, "charges" | "functionTimeoutMs"> & Pick<typeof given, "charges" | "functionTimeoutMs">;
-  const { functionTimeoutMs = 5_000 } = options;
-  checkChoice("retryAfter", ["seconds", "http-date"], options.retryAfter);
-  checkChoice("unidentified", ["share", "refuse", "skip"], options.unidentified);
+export function checkGateOptions<Request, Rest extends readonly unknown[]>(given: object): CheckedOptions<Request, Rest> {
+  checkGateSetup(given, LIMITER_OPTIONS);
+  const options = ownMembers(given) as Omit<CheckedOptions<Request, Rest>, "functionTimeoutMs"> & Pick<GateOptions<Request>, "functionTimeoutMs">;
+  const { functionTimeoutMs = 5_000, unidentified } = options;
+  if (typeof unidentified !== "function") checkChoice("unidentified", ["share", "refuse", "skip"], unidentified);
   if (functionTimeoutMs !== Infinity) positiveInteger("functionTimeoutMs", functionTimeoutMs);
-  const charges = options.charges?.map(ownMembers) ?? [options as unknown as GateCharge<Request, Rest>];
-  return Object.assign(options, { functionTimeoutMs, charges });
+  return Object.assign(options, { functionTimeoutMs });
 }
 
 /** Throws a RangeError unless `value` is undefined or one of `choices`. */

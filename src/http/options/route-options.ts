@@ -1,38 +1,28 @@
 import { ownMembers } from "../../core/check.js";
 import { defaultStore } from "../../limiter/create-limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
-import type { GateOptions } from "./options.js";
 
 /**
  * Returns the options with a default store, which all gates made of them share. Options with a `store` or a `limiter`
  * stay as they are.
  */
-export function shareStore<Request>(options: GateOptions<Request>): GateOptions<Request> {
+export function shareStore<Options extends { readonly store?: unknown; readonly limiter?: unknown }>(options: Options): Options {
   const own = ownMembers(options);
-  if (own.limiter !== undefined || own.store !== undefined) return own;
-  return { ...own, store: defaultStore(own.clock) };
+  return own.limiter !== undefined || own.store !== undefined ? own : { ...own, store: defaultStore() };
 }
 
-type Partly<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
-
 /**
- * Returns the options of one route: the options of its plugin, overridden by the route's. An undefined option of the
- * route keeps the plugin's value.
+ * Returns `options` on top of `defaults`: those of a route on top of its plugin's, those of a call on top of a
+ * company's. An undefined option keeps the default.
  *
- * A route's `charges` replace the plugin's `policy`, `key` and `cost`, and the other way round. A route's `limiter`
- * replaces all options that make a limiter. Its `policy` replaces a limiter, and its `store` replaces a clock. The
- * plugin's waiter is dropped together with the plugin's limiter.
+ * A `limiter` replaces all options that make one, and a `policy` replaces a limiter, unless it picks the limiter's
+ * policy by request.
  */
-export function overlayOptions<Request>(plugin: GateOptions<Request>, route: Partly<GateOptions<Request>>): GateOptions<Request> {
-  const base: Partial<Record<string, unknown>> = { ...plugin };
-  const own = ownMembers(route);
-  const has = (...names: ReadonlyArray<keyof typeof own>): boolean => names.some((name) => own[name] !== undefined);
-  const drop = (...names: readonly string[]): void => names.forEach((name) => delete base[name]);
-  if (has("charges")) drop("policy", "limiter", "key", "cost", "wait");
-  if (has("policy", "limiter")) drop("charges");
-  if (has("limiter")) drop(...LIMITER_OPTIONS, "wait");
-  else if (has("policy") && typeof own.policy !== "function") drop("limiter", "wait");
-  if (has("store")) drop("clock");
-  const given = Object.entries(route).filter(([, value]) => value !== undefined);
-  return { ...base, ...Object.fromEntries(given) } as unknown as GateOptions<Request>;
+export function overlayOptions(defaults: object, options: object): object {
+  const base: Record<string, unknown> = { ...defaults };
+  const own = ownMembers(options) as Readonly<Record<string, unknown>>;
+  const given = Object.entries(own).filter(([, value]) => value !== undefined);
+  if (own["limiter"] !== undefined) for (const name of LIMITER_OPTIONS) delete base[name];
+  else if (own["policy"] !== undefined && typeof own["policy"] !== "function") delete base["limiter"];
+  return { ...base, ...Object.fromEntries(given) };
 }

@@ -1,5 +1,5 @@
 import { definePolicy, type Policy } from "../../core/policy.js";
-import { adjustRecords, blockRecords, peekRecords, type Records } from "../../core/records.js";
+import { adjustRecords, BLOCK, blockRecords, peekRecords, type Records } from "../../core/records.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
 import { consumeRecordsTogether } from "../shared/together.js";
 import type { BucketCall, BucketPart } from "./call.js";
@@ -135,6 +135,9 @@ function changeOne(verb: Exclude<BucketCall["verb"], "consume">, { part, policy,
     const done = adjustRecords(records, policy, part.amount, now);
     return { answer: done, changed: done };
   }
-  if (verb === "block") return { answer: blockRecords(records, part.amount as number, now), changed: true };
+  if (verb === "block") {
+    const changed = part.amount !== 0 || records.has(BLOCK);
+    return { answer: blockRecords(records, part.amount as number, now), changed };
+  }
   return { answer: records.clear(), changed: true };
 }

@@ -7,6 +7,8 @@ export interface BucketCall {
   readonly parts: readonly BucketPart[];
   /** The time, for tests. Undefined: the object's own clock. */
   readonly now: number | undefined;
+  /** Only for the `adjust` of a settlement: the instant of its decision. */
+  readonly at?: number | undefined;
 }
 
 /** One bucket of a call. */

@@ -8,7 +8,9 @@ import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { guard } from "../../guard/guard.js";
-import type { AsyncStore, Charge } from "../../port/store.js";
+import { GUARD_OPTIONS, guardOptionsOf } from "../../guard/options.js";
+import type { GuardOptions } from "../../port/guard-options.js";
+import type { AsyncStore, Charge, Guard } from "../../port/store.js";
 import { bucketName } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import type { BucketCall, BucketPart } from "./call.js";
@@ -27,7 +29,7 @@ export interface BucketNamespace {
 }
 
 /** The options of a {@link DurableObjectStore}. */
-export interface DurableObjectStoreOptions {
+export interface DurableObjectStoreOptions extends GuardOptions {
   /**
    * The name of one object that keeps all buckets of the store, so that charges can be made together. It decides about
    * 1,000 requests per second. Default: an object for each bucket.
@@ -43,14 +45,14 @@ export interface DurableObjectStoreOptions {
  * By default each pair of policy and key has an object of its own, near its first caller. A granted request writes one
  * row; a refusal and a peek write none.
  * @example
- * const store = new DurableObjectStore(env.BUCKETS);
- * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store, storeTimeoutMs: 1_000 });
+ * const store = new DurableObjectStore(env.BUCKETS, { timeoutMs: 1_000 });
+ * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store });
  * const decision = await limiter.consume(["user", "42"]);
  */
 export class DurableObjectStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
-  readonly guard = guard;
+  readonly guard: Guard;
 
   readonly #namespace: BucketNamespace;
   readonly #object: string | undefined;
@@ -65,10 +67,12 @@ export class DurableObjectStore implements AsyncStore {
     if (typeof idFromName !== "function" || typeof get !== "function") {
       throw new TypeError(`${expected("namespace", "a binding such as env.BUCKETS", namespace)}. Bind the class under \`durable_objects\` in wrangler.jsonc`);
     }
-    const { object, clock } = checkOptions(options, ["object", "clock"]);
+    const own = checkOptions(options, ["object", "clock", ...GUARD_OPTIONS]);
+    const { object, clock } = own;
     if (object !== undefined && (typeof object !== "string" || object === "")) throw new TypeError(expected("object", "a non-empty string", object));
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
+    this.guard = guard(guardOptionsOf(own));
     this.#namespace = namespace;
     this.#object = object;
     if (object !== undefined) this.consumeTogether = (charges) => this.#consumeTogether(charges);
@@ -82,8 +86,9 @@ export class DurableObjectStore implements AsyncStore {
     return this.#askOne<Decision>("peek", policy, key, costs);
   }
 
-  async adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
-    return this.#askOne<boolean>("adjust", policy, key, changes);
+  async adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
+    const [done] = await this.#ask("adjust", [this.#part(policy, key, changes)], at);
+    return done as boolean;
   }
 
   async block(policy: Policy, key: string, forMs: number): Promise<void> {
@@ -107,10 +112,10 @@ export class DurableObjectStore implements AsyncStore {
   }
 
   // The stub belongs to the request that made it, so no two calls share one (law L15).
-  #ask(verb: BucketCall["verb"], parts: readonly BucketPart[]): Promise<readonly unknown[]> {
+  #ask(verb: BucketCall["verb"], parts: readonly BucketPart[], at?: number): Promise<readonly unknown[]> {
     const id = this.#namespace.idFromName(this.#object ?? (parts[0] as BucketPart).name);
     const stub = this.#namespace.get(id as never) as BucketMethods;
-    return stub.sluice({ verb, parts, now: this.clock === "server" ? undefined : readClock(this.clock) });
+    return stub.sluice({ verb, parts, now: this.clock === "server" ? undefined : readClock(this.clock), at });
   }
 
   #part(policy: Policy, key: string, amount: Costs): BucketPart {

@@ -1,208 +1,229 @@
 import type { Bucket } from "../../core/bucket.js";
-import { consume, peek, type Allowed, type Decision } from "../../core/decision.js";
-import type { Limit } from "../../core/limit.js";
-import { samePolicy, type Policy } from "../../core/policy.js";
+import { consume, peek, type Decision } from "../../core/decision.js";
+import { countRequest, firstDemand, HOT_REQUESTS, neededLately, wantedAhead, type Demand } from "./demand.js";
+import { afterGrant, afterTake, grantable, keepable, keptBy, mostSpent, NOTHING_HELD, type HeldTokens } from "./held.js";
+import { adjusted, isDry, learn, offered, refusal, unknownSupply, type Supply } from "./supply.js";
+import { isWithin, refillOf, type LeaseInstant, type LeaseTerms, type Take } from "./terms.js";
 
-/** An instant of this process, in whole milliseconds. */
-export interface LeaseInstant {
-  /** By a clock that never steps, and may stand still while the machine is suspended. */
-  readonly steady: number;
-  /** By the clock of the day, which may step, and goes on while the machine is suspended. */
-  readonly wall: number;
+/** The lease of one key in one process. Never changes: each event makes another one. */
+export interface LeaseState {
+  readonly terms: LeaseTerms;
+  readonly demand: Demand;
+  readonly held: HeldTokens;
+  readonly supply: Supply;
+  /** The store's bucket by its last answer, as if the unused tokens were still in it. */
+  readonly bucket: Readonly<Bucket>;
+  /** When the call that is under way was sent. */
+  readonly flight: LeaseInstant | null;
+  /** Late answers in a row, and the instant until which the store decides each request. */
+  readonly late: number;
+  readonly pausedUntil: number;
+  readonly isEnded: boolean;
 }
 
-/** The tokens that one call to the store asks for. */
-export interface Take {
+/** What a lease is told. Time comes with the event. */
+export type LeaseEvent =
+  /** A request, which is counted. */
+  | { readonly what: "request"; readonly cost: number; readonly now: LeaseInstant }
+  /** A request that came at `since` again, after a call that it waited for or one of the `calls` that it made. */
+  | { readonly what: "again"; readonly cost: number; readonly now: LeaseInstant; readonly since: number; readonly calls: number }
+  /** The store's answer to a call, which the request of `cost` made. */
+  | AnsweredEvent
+  /** The call failed: nothing is known of it. */
+  | { readonly what: "failed"; readonly take: Take }
+  /** Tokens go back to the store in another way. */
+  | { readonly what: "refunding"; readonly tokens: number }
+  /** The store took so many tokens in another way, or got them back if below 0. */
+  | { readonly what: "adjusted"; readonly tokens: number }
+  | { readonly what: "ended" };
+
+/** What a lease wants done. */
+export type LeaseEffect =
+  | { readonly what: "decide"; readonly decision: Decision }
+  /** Take tokens from the store, and report its answer. */
+  | { readonly what: "call"; readonly take: Take }
+  /** Wait for the call that is under way, then ask again. */
+  | { readonly what: "wait" }
+  /** Ask the same once more. */
+  | { readonly what: "again" }
+  /** Let the store decide this request alone. `forget`: the key is cold, and no token is held for it. */
+  | { readonly what: "pass" | "forget" }
+  | { readonly what: "nothing" };
+
+interface AnsweredEvent {
+  readonly what: "answered";
+  readonly take: Take;
+  readonly answer: Decision;
   readonly cost: number;
-  /** Tokens to take: the cost and those ahead, less the unused ones that are kept. */
-  readonly ask: number;
+  readonly now: LeaseInstant;
 }
 
-/** Requests within `leaseMs` from which a key is hot: fewer save no call that is worth tokens taken ahead. */
-export const HOT_REQUESTS = 4;
+export interface LeaseStep {
+  readonly state: LeaseState;
+  readonly effect: LeaseEffect;
+}
 
-// Demand grows from one lease to the next. A few tokens too many lapse. A few too little cost a call.
-const HEADROOM = 1.25;
 // After the second late answer in a row a key is not leased for `leaseMs` times 2, then 4, 8 and so on. One alone says
 // little: it may be this process that was blocked.
 const MOST_LATE = 7;
+// The first may ask for more than is there.
+const MOST_CALLS = 2;
+const PASS: LeaseEffect = { what: "pass" };
+const FORGET: LeaseEffect = { what: "forget" };
+const WAIT: LeaseEffect = { what: "wait" };
+const ASK_AGAIN: LeaseEffect = { what: "again" };
+const NOTHING: LeaseEffect = { what: "nothing" };
 
-/**
- * The tokens of one bucket that this process has taken ahead, and the demand for them.
- *
- * The store has charged all of them. They are granted until `leaseMs` after their call was sent. The next call keeps
- * the unused tokens and asks for that many less, as if it gave them back and took them again. Only tokens that have not
- * refilled by themselves are kept.
- */
-export class KeyLease {
-  readonly policy: Policy;
-  readonly key: string;
-  readonly #leaseMs: number;
-  readonly #limit: Limit;
-  /** The call for more that is under way, and when it was sent. Resolves to nothing; rejects as the store does. */
-  flight: { readonly done: Promise<unknown>; readonly sent: LeaseInstant } | null = null;
+/** Begins without tokens. The requests that made the key hot are counted, except the one under way. */
+export function beginLease(terms: LeaseTerms, cost: number, { steady }: LeaseInstant): LeaseState {
+  const { unitsPerMs, unitsPerToken } = terms.limit;
+  return {
+    terms, demand: firstDemand(cost, steady), held: NOTHING_HELD, supply: unknownSupply(steady),
+    bucket: { spent: 0, at: 0, unitsPerMs, unitsPerToken }, flight: null, late: 0, pausedUntil: -Infinity, isEnded: false,
+  };
+}
 
-  /** The store's bucket when the lease was taken, as if the unused tokens were still in it. */
-  readonly #bucket: Bucket;
-  #unused = 0;
-  /** Tokens that the store charged for the lease, used ones included. */
-  #taken = 0;
-  #sent: LeaseInstant = { steady: -Infinity, wall: -Infinity };
-  #isEnded = false;
-
-  // Requests and tokens since `#since`, and the tokens that `leaseMs` needed lately.
-  #since: number;
-  #requests = 0;
-  #tokens = 0;
-  #demand = 0;
-  #isHot = true;
-
-  /** Tokens that the store had left at `#leftAt`. 0 before the first answer. */
-  #left = 0;
-  #leftAt: number;
-
-  #late = 0;
-  #pausedUntil = -Infinity;
-
-  /** Begins without tokens. The requests that made the key hot are counted, except the one under way. */
-  constructor(policy: Policy, key: string, cost: number, leaseMs: number, now: LeaseInstant) {
-    this.policy = policy;
-    this.key = key;
-    this.#leaseMs = leaseMs;
-    this.#limit = policy.limits[0];
-    this.#since = this.#leftAt = now.steady;
-    this.#requests = HOT_REQUESTS - 1;
-    this.#tokens = this.#requests * cost;
-    const { unitsPerMs, unitsPerToken } = this.#limit;
-    this.#bucket = { spent: 0, at: 0, unitsPerMs, unitsPerToken };
-  }
-
-  /** Whether tokens are held or on their way. */
-  get isInUse(): boolean {
-    return this.#unused > 0 || this.flight !== null;
-  }
-
-  /** Whether the lease was taken under these numbers. */
-  isOf(policy: Policy): boolean {
-    return samePolicy(this.policy, policy);
-  }
-
-  /** The decision of the lease, in the store's place. Null when the store must decide. */
-  grant(cost: number, now: LeaseInstant): Decision | null {
-    if (cost > this.#unused || !this.#isWithin(this.#sent, now)) return null;
-    this.#unused -= cost;
-    this.#requests += 1;
-    this.#tokens += cost;
-    return consume([this.#bucket], this.policy, cost, this.#bucket.at);
-  }
-
-  /** The decision that `grant` would make. */
-  peek(cost: number, now: LeaseInstant): Decision | null {
-    return cost > this.#unused || !this.#isWithin(this.#sent, now) ? null : peek([this.#bucket], this.policy, cost, this.#bucket.at);
-  }
-
-  /** Counts a request that the lease did not grant. */
-  count(cost: number, { steady }: LeaseInstant): void {
-    const elapsed = steady - this.#since;
-    if (elapsed >= this.#leaseMs || elapsed < 0) {
-      const part = this.#leaseMs / Math.max(elapsed, 1);
-      const tokens = this.#tokens * part;
-      this.#isHot = this.#requests * part >= HOT_REQUESTS;
-      this.#demand = tokens > this.#demand ? tokens : (this.#demand + tokens) / 2;
-      this.#requests = this.#tokens = 0;
-      this.#since = steady;
+/** The next state after an event, and what to do. Reads no clock and changes nothing. */
+export function step(state: LeaseState, event: LeaseEvent): LeaseStep {
+  switch (event.what) {
+    case "request": {
+      const demand = countRequest(state.demand, event.cost, event.now.steady, state.terms.leaseMs);
+      const counted = { ...state, demand };
+      return isCold(counted, event.now) ? { state: counted, effect: FORGET } : ask(counted, event, event.now.steady, 0);
     }
-    this.#requests += 1;
-    this.#tokens += cost;
+    case "again":
+      return ask(state, event, event.since, event.calls);
+    case "answered":
+      return answered(state, event);
+    case "failed":
+      return { state: landed(state, event.take), effect: NOTHING };
+    case "adjusted": {
+      const { bucket, supply, terms } = state;
+      const spent = Math.max(0, bucket.spent + event.tokens * bucket.unitsPerToken);
+      const after = { ...state, bucket: { ...bucket, spent }, supply: adjusted(supply, terms, event.tokens) };
+      return { state: after, effect: NOTHING };
+    }
+    case "refunding":
+      return { state: { ...state, held: { ...state.held, taken: state.held.taken - event.tokens } }, effect: NOTHING };
+    case "ended":
+      return { state: { ...state, held: NOTHING_HELD, isEnded: true }, effect: NOTHING };
   }
+}
 
-  /** The requests to the store, one after the other until it allows one. Empty: the cost alone, without a lease. */
-  plan(cost: number, now: LeaseInstant): Take[] {
-    if (this.#isEnded || now.steady < this.#pausedUntil) return [];
-    const kept = this.#refundable(now.steady - this.#sent.steady);
-    // Without the tokens that are held, the store might refuse a cost that is there.
-    const least = kept > 0 ? [{ cost, ask: Math.max(0, cost - kept) }] : [];
-    const ahead = this.#ahead(cost, now.steady);
-    return ahead < HOT_REQUESTS ? least : [{ cost, ask: cost + ahead - Math.min(kept, ahead) }, ...least];
-  }
+/** The decision that a request would get without a call. Null when the store must be asked. */
+export function peekLease(state: LeaseState, cost: number, now: LeaseInstant): Decision | null {
+  const { terms, held, bucket } = state;
+  return cost > grantable(held, terms, now) ? null : peek([bucketForGrants(state, now)], terms.policy, cost, bucket.at);
+}
 
-  /**
-   * Takes the answer to a call for `ask` tokens that was sent at `sent`. Returns the decision on its own `cost`; null
-   * when the taken tokens are not enough for it.
-   */
-  renew(taken: Allowed, { cost, ask }: Take, sent: LeaseInstant, now: LeaseInstant): Decision | null {
-    const { size, unitsPerMs, unitsPerToken } = this.#limit;
-    // After a debit, more may be spent than the bucket holds. Unused tokens pay for that first, so they lapse.
-    const debt = Math.max(0, Math.ceil(((taken.resetMs - 1) * unitsPerMs + 1 - size) / unitsPerToken));
-    // The longer of two measures of one time: each may be short where a clock stepped back.
-    const kept = Math.max(0, this.#refundable(Math.max(taken.at - this.#bucket.at, now.steady - this.#sent.steady)) - debt);
-    const total = ask + (this.#isEnded ? 0 : kept);
-    // The readings are rounded: at most this much was spent.
-    const spent = Math.min(size - taken.remaining * unitsPerToken, taken.resetMs * unitsPerMs);
-    Object.assign(this.#bucket, { at: taken.at, spent: Math.max(0, spent - total * unitsPerToken) });
-    this.#taken = total;
-    this.#sent = sent;
-    this.observe(taken, now);
-    this.#pauseIfLate(sent, now);
-    // The store has decided on the cost itself, however late its answer is.
-    const decision = total < cost ? null : consume([this.#bucket], this.policy, cost, taken.at);
-    this.#unused = this.#isEnded ? 0 : total - (decision === null ? 0 : cost);
-    return decision;
-  }
+/** Whether tokens are held or on their way. */
+export function isInUse({ held, flight }: LeaseState): boolean {
+  return held.fresh + held.kept > 0 || flight !== null;
+}
 
-  /** Learns from an answer how many tokens the store has left. */
-  observe({ remaining }: Decision, { steady }: LeaseInstant): void {
-    this.#left = remaining;
-    this.#leftAt = steady;
-  }
+/** Unused tokens that may go back to the store if the call takes less than `leaseMs`. */
+export function returnable(state: LeaseState, now: LeaseInstant): number {
+  return keepableNow(state, now, state.terms.leaseMs);
+}
 
-  /** Tokens of this bucket went back to the store by themselves, such as with a refund. */
-  refunded(tokens: number): void {
-    this.#taken -= tokens;
-  }
+interface LeaseRequest {
+  readonly cost: number;
+  readonly now: LeaseInstant;
+}
 
-  /** Ends the lease: it grants nothing anymore. Returns the unused tokens that may go back within `leaseMs`. */
-  end(now: LeaseInstant): number {
-    const tokens = this.#refundable(now.steady - this.#sent.steady + this.#leaseMs);
-    this.#isEnded = true;
-    this.#unused = 0;
-    return tokens;
+/** What becomes of a request that came at `since` and has made `calls` calls. */
+function ask(state: LeaseState, { cost, now }: LeaseRequest, since: number, calls: number): LeaseStep {
+  const { terms, supply, flight } = state;
+  const { leaseMs } = terms;
+  if (cost <= grantable(state.held, terms, now)) return grant(state, cost, now);
+  if (flight !== null) {
+    const isSoon = flight.steady > now.steady - leaseMs && now.steady - since < leaseMs / 2;
+    return { state, effect: isSoon ? WAIT : PASS };
   }
+  if (state.isEnded || now.steady < state.pausedUntil || calls >= MOST_CALLS) return { state, effect: PASS };
+  if (isDry(supply, terms, cost, keepableNow(state, now), now.steady)) {
+    return { state, effect: { what: "decide", decision: refusal(supply, terms, state.bucket, cost, now.steady) } };
+  }
+  return { state: { ...state, flight: now }, effect: { what: "call", take: plan(state, cost, now) } };
+}
 
-  /** Whether the lease may be forgotten: the key is cold, and no token is held for it. */
-  isCold(now: LeaseInstant): boolean {
-    return !this.#isHot && this.flight === null && this.#refundable(now.steady - this.#sent.steady) === 0;
-  }
+function isCold(state: LeaseState, now: LeaseInstant): boolean {
+  return !state.demand.isHot && state.flight === null && keepableNow(state, now) === 0;
+}
 
-  #isWithin(sent: LeaseInstant, { steady, wall }: LeaseInstant): boolean {
-    return steady - sent.steady < this.#leaseMs && wall - sent.wall < this.#leaseMs && wall >= sent.wall;
-  }
+function grant(state: LeaseState, cost: number, now: LeaseInstant): LeaseStep {
+  const { terms, bucket } = state;
+  const decision = consume([bucketForGrants(state, now)], terms.policy, cost, bucket.at);
+  const spent = bucket.spent + cost * bucket.unitsPerToken;
+  const held = afterGrant(state.held, terms, cost, now);
+  return { state: { ...state, bucket: { ...bucket, spent }, held }, effect: { what: "decide", decision } };
+}
 
-  /**
-   * Unused tokens that have not refilled `ageMs` after they were taken. All that refills is counted against this lease,
-   * so the leases of all processes together never give back a token that refilled by itself.
-   */
-  #refundable(ageMs: number): number {
-    const { unitsPerMs, unitsPerToken } = this.#limit;
-    const left = this.#taken * unitsPerToken - Math.max(0, ageMs) * unitsPerMs;
-    return Math.max(0, Math.min(this.#unused, Math.floor(left / unitsPerToken)));
-  }
+/** The bucket that grants are read from. A debt or block of now does not reach the tokens that were taken before it. */
+function bucketForGrants({ bucket, terms, held }: LeaseState, now: LeaseInstant): Bucket {
+  const { size, unitsPerToken } = terms.limit;
+  return { ...bucket, spent: Math.min(bucket.spent, size - grantable(held, terms, now) * unitsPerToken) };
+}
 
-  /**
-   * Tokens to take beyond `cost`: as many as were needed lately, and at most half of what the store may have left,
-   * which leaves other processes their part.
-   */
-  #ahead(cost: number, now: number): number {
-    if (!this.#isHot) return 0;
-    const wanted = Math.ceil(Math.max(this.#demand, this.#tokens) * HEADROOM);
-    const { capacity, unitsPerMs, unitsPerToken } = this.#limit;
-    const left = Math.min(capacity, this.#left + Math.floor((Math.max(0, now - this.#leftAt) * unitsPerMs) / unitsPerToken));
-    return Math.min(wanted, Math.floor((left - cost) / 2));
-  }
+/** The next call: for as much as is wanted, if the store is likely to have it. */
+function plan(state: LeaseState, cost: number, sent: LeaseInstant): Take {
+  const { terms, demand, supply } = state;
+  if (supply.left < 0) return { ask: cost, isShort: false, sent };
+  const kept = keepableNow(state, sent);
+  // Without the tokens that are held, the store might refuse a cost that is there.
+  const least = Math.max(0, cost - kept);
+  const wanted = wantedAhead(demand);
+  if (wanted < HOT_REQUESTS) return { ask: least, isShort: false, sent };
+  const most = cost + wanted - Math.min(kept, wanted);
+  const offer = offered(supply, terms, sent.steady);
+  if (most <= offer) return { ask: most, isShort: false, sent };
+  // Where tokens are scarce, those that lapse here are missed elsewhere.
+  const needed = cost + Math.max(0, Math.ceil(neededLately(demand)) - kept);
+  const isTooFew = offer - least < HOT_REQUESTS && offer > refillOf(terms);
+  return { ask: isTooFew ? least : Math.max(least, Math.min(needed, offer)), isShort: true, sent };
+}
 
-  // A store that answers late would make every request wait for a lease that cannot be used.
-  #pauseIfLate(sent: LeaseInstant, now: LeaseInstant): void {
-    this.#late = this.#isWithin(sent, now) ? 0 : Math.min(this.#late + 1, MOST_LATE);
-    if (this.#late > 1) this.#pausedUntil = now.steady + this.#leaseMs * 2 ** (this.#late - 1);
+function answered(before: LeaseState, event: AnsweredEvent): LeaseStep {
+  const { take, answer, now, cost } = event;
+  const state = { ...landed(before, take), supply: learn(before.supply, before.terms, take, answer, now.steady) };
+  const { terms, held } = state;
+  if (!answer.allowed) {
+    const refused = { ...state, bucket: bucketBy(state, answer, grantable(held, terms, now)) };
+    // The store's own refusal is exact, unless this process asks later than it says.
+    const isExact = take.ask === cost && !refused.supply.isResting;
+    return { state: refused, effect: isExact ? { what: "decide", decision: answer } : ASK_AGAIN };
   }
+  const kept = state.isEnded ? 0 : keptBy(held, terms, { take, answer, now });
+  const taken: LeaseState = {
+    ...state,
+    ...lateness(state, take.sent, now),
+    held: afterTake(held, terms, { take, answer, now }, kept),
+    bucket: bucketBy(state, answer, take.ask + kept),
+  };
+  // The store has decided on the cost itself, however late its answer is.
+  const { state: after, effect } = take.ask + kept < cost ? { state: taken, effect: ASK_AGAIN } : grant(taken, cost, now);
+  return { state: state.isEnded ? { ...after, held: NOTHING_HELD } : after, effect };
+}
+
+/** The store's bucket by `answer`, as if `unused` tokens were still in it. */
+function bucketBy({ bucket, terms: { limit } }: LeaseState, answer: Decision, unused: number): Bucket {
+  // A refusal without a token left may be a debt: more is spent than the bucket holds.
+  const spent = answer.allowed || answer.remaining > 0 ? mostSpent(answer, limit) : answer.resetMs * limit.unitsPerMs;
+  return { ...bucket, at: answer.at, spent: Math.max(0, spent - unused * limit.unitsPerToken) };
+}
+
+function landed(state: LeaseState, { sent }: Take): LeaseState {
+  return state.flight === sent ? { ...state, flight: null } : state;
+}
+
+// A store that answers late would make every request wait for a lease that cannot be used.
+function lateness(state: LeaseState, sent: LeaseInstant, now: LeaseInstant): Pick<LeaseState, "late" | "pausedUntil"> {
+  const { terms, late, pausedUntil } = state;
+  if (isWithin(terms.leaseMs, sent, now)) return { late: 0, pausedUntil };
+  const next = Math.min(late + 1, MOST_LATE);
+  return { late: next, pausedUntil: next > 1 ? now.steady + terms.leaseMs * 2 ** (next - 1) : pausedUntil };
+}
+
+function keepableNow({ held, terms }: LeaseState, now: LeaseInstant, longerMs = 0): number {
+  return keepable(held, terms, now, now.steady - held.sent.steady + longerMs);
 }

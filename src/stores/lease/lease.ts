@@ -10,8 +10,9 @@ import type { Policy } from "../../core/policy.js";
 import { ServerClock } from "../../guard/server-clock.js";
 import { sharesWork } from "../../platform.js";
 import { checkDecision, type AsyncStore } from "../../port/store.js";
-import type { KeyLease, LeaseInstant, Take } from "./key-lease.js";
-import { Leases } from "./leases.js";
+import { isInUse, peekLease, returnable, type LeaseEffect } from "./key-lease.js";
+import { Leases, type KeyLease } from "./leases.js";
+import type { LeaseInstant, Take } from "./terms.js";
 
 /** The options of {@link leased}. */
 export interface LeaseOptions {
@@ -19,8 +20,9 @@ export interface LeaseOptions {
    * Milliseconds for which tokens taken ahead may be granted, from when their call was sent. A whole number of at least
    * 1, well above the time that the store takes to answer. 100 is a good start.
    *
-   * All processes together grant at most `capacity + rate * (T + leaseMs)` in any time `T`. Blocks, resets and debits
-   * of other processes act within `leaseMs`.
+   * All processes together grant at most `capacity + rate * (T + leaseMs)` in any time `T`. Blocks and debits of other
+   * processes act within `leaseMs`. A reset by another process, or a loss of data, acts within two: a `T` that begins
+   * earlier counts as one that contains it, and may hold one capacity more.
    */
   readonly leaseMs: number;
   /** Returns milliseconds and never steps, for tests. Default: {@link monotonicClock}. */
@@ -31,16 +33,20 @@ export interface LeaseOptions {
 
 /**
  * Wraps a shared store. Takes tokens of hot keys ahead and grants them in this process, with at most one call for a hot
- * key in `leaseMs` while its lease lasts.
+ * key in `leaseMs`.
  *
  * A key is hot from 4 requests within `leaseMs`. A lease has the tokens that the key needed lately, and at most half of
- * the tokens that the store has left. When the lease is empty, or when few tokens are left, the store decides. The next
- * call keeps tokens that are unused after `leaseMs`, unless they have refilled by themselves. The tokens of a process
- * lapse when it crashes, or when its callers are gone.
+ * the tokens that the store has left, unless these refill in two `leaseMs`. The next call keeps unused tokens as far as
+ * they are still spent in the store's answer. A token lapses two `leaseMs` after the call that took it, when the
+ * process crashes, or when its callers are gone.
  *
- * A lease covers `consume` under a policy of one limit, for keys of up to 126 characters together with the policy's
- * name. All other calls go to the store. The readings of a decision are those of its `at`: when the lease was taken.
- * They include grants of this process since then, but no refills and no grants of other processes.
+ * In a flood each call takes what is there. The process refuses the rest itself until its next call, in `leaseMs` to
+ * one and a half: `retryAfterMs` says when. A lease that runs dry while the store has tokens is renewed early.
+ *
+ * A lease covers `consume` under a policy of one limit that holds at least what refills in `leaseMs`, for keys of up to
+ * 126 characters together with the policy's name. All other calls go to the store. The readings of a grant are those of
+ * its `at`: when the lease was taken. They include grants of this process since then, but no refills and no grants of
+ * other processes.
  *
  * Where requests share no work, such as on Cloudflare Workers, it returns `store` itself. Throws a TypeError for a
  * synchronous store, and a TypeError or RangeError that names the wrong option.
@@ -57,8 +63,8 @@ export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
   if (typeof store?.consume !== "function" || store.sync !== false) {
     throw new TypeError(`${expected("store", "a shared store", store)}. A store that answers at once needs no leases: use it as it is.`);
   }
-  if (typeof store.guard !== "function") {
-    throw new TypeError(`${expected("store.guard", "a function", store.guard)}. Import \`guard\` from "sluice/store" and add \`guard\` to the store.`);
+  if (typeof store.guard?.protect !== "function") {
+    throw new TypeError(`${expected("store.guard", "made by `guard` of sluice/store", store.guard)}. Write \`readonly guard = guard()\` in the store.`);
   }
   if (!sharesWork()) return store;
   const now = (): LeaseInstant => ({ steady: readClock(clock), wall: readClock(wallClock) });
@@ -71,65 +77,67 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
   const serverClock = new ServerClock(store.clock);
   let isClosed = false;
 
-  function grant(policy: Policy, key: string, costs: Costs): Decision | null {
+  /** The decision of the lease, in the store's place. Null when there is none, or it needs a call. */
+  function decideHere(policy: Policy, key: string, costs: Costs): Decision | null {
     const lease = leases.find(policy, key);
-    return lease !== undefined && isLeasable(policy, costs) ? lease.grant(costs, now()) : null;
+    return lease !== undefined && isLeasable(policy, costs) ? lease.decide(costs, now()) : null;
   }
 
   async function consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
     if (isClosed || !isLeasable(policy, costs)) return store.consume(policy, key, costs);
-    const granted = grant(policy, key, costs);
-    if (granted !== null) return granted;
-    const lease = leases.ask(policy, key, costs, now());
-    return lease === undefined ? store.consume(policy, key, costs) : decide(lease, policy, costs);
+    const at = now();
+    const lease = leases.ask(policy, key, costs, at);
+    return lease === undefined ? store.consume(policy, key, costs) : decide(lease, policy, costs, at);
   }
 
-  /** Waits for calls that are under way, while less than half of `leaseMs` has passed. Then calls the store. */
-  async function decide(lease: KeyLease, policy: Policy, cost: number): Promise<Decision> {
+  /** Does what the lease wants until the request is decided. */
+  async function decide(lease: KeyLease, policy: Policy, cost: number, at: LeaseInstant): Promise<Decision> {
     const { key } = lease;
-    const until = now().steady + leaseMs / 2;
-    while (lease.flight !== null && lease.flight.sent.steady > now().steady - leaseMs && now().steady < until) {
-      await lease.flight.done;
-      const granted = lease.grant(cost, now());
-      if (granted !== null) return granted;
+    let effect = lease.tell({ what: "request", cost, now: at });
+    let calls = 0;
+    while (effect.what !== "decide") {
+      if (effect.what === "forget") leases.drop(policy, key);
+      if (effect.what === "forget" || effect.what === "pass") return store.consume(policy, key, cost);
+      if (effect.what === "call") {
+        calls += 1;
+        effect = await take(lease, effect.take, cost);
+      } else {
+        if (effect.what === "wait") await lease.flight;
+        effect = lease.tell({ what: "again", cost, now: now(), since: at.steady, calls });
+      }
     }
-    for (const each of lease.plan(cost, now())) {
-      if (lease.flight !== null) break;
-      const decision = await take(lease, each);
-      if (decision !== null) return decision;
-    }
-    const decision = await store.consume(policy, key, cost);
-    lease.observe(decision, now());
-    return decision;
+    return effect.decision;
   }
 
-  function take(lease: KeyLease, asked: Take): Promise<Decision | null> {
-    const sent = now();
+  function take(lease: KeyLease, taken: Take, cost: number): Promise<LeaseEffect> {
+    const { policy, key } = lease;
     const sentAt = monotonicClock();
-    const ask = async (): Promise<Decision | null> => {
+    const ask = async (): Promise<LeaseEffect> => {
       try {
-        const taken = checkDecision(await later(() => store.consume(lease.policy, lease.key, asked.ask)), "consume");
-        serverClock.learn(taken, sentAt);
-        if (taken.allowed) return lease.renew(taken, asked, sent, now());
-        lease.observe(taken, now());
-        return null;
-      } finally {
-        lease.flight = null;
+        const answer = checkDecision(await later(() => store.consume(policy, key, taken.ask)), "consume");
+        serverClock.learn(answer, sentAt);
+        return lease.tell({ what: "answered", take: taken, answer, cost, now: now() });
+      } catch (error) {
+        lease.tell({ what: "failed", take: taken });
+        throw error;
       }
     };
     leases.touch(lease);
-    const done = ask();
-    lease.flight = { done, sent };
-    return done;
+    return (lease.flight = ask());
+  }
+
+  function isHeld(policy: Policy, key: string): boolean {
+    const lease = leases.find(policy, key);
+    return lease !== undefined && isInUse(lease.state);
   }
 
   // Dropped twice: a call for more may reach the store before the change does, and its answer may come after it.
   async function changeAll<T>(policy: Policy, key: string, change: () => Promise<T>): Promise<T> {
-    leases.drop(policy, key, now());
+    leases.drop(policy, key);
     try {
       return await change();
     } finally {
-      leases.drop(policy, key, now());
+      leases.drop(policy, key);
     }
   }
 
@@ -137,39 +145,55 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
     sync: false,
     clock: store.clock,
     consume,
-    guard(given, setup) {
-      // The store's own, which may warn of more than the one of this package.
-      const guarded = store.guard(given, setup);
-      return {
-        ...guarded,
-        // A lease needs no promise and no circuit breaker. A spy or proxy that replaces `consume` is still called.
-        consume: (policy, key, costs) => (given.consume === consume ? grant(policy, key, costs) : null) ?? guarded.consume(policy, key, costs),
-        // The time that the guard learns from a decision of a lease is behind the server's.
-        ageOf: (decision) => Math.max(...[guarded.ageOf(decision), serverClock.ageOf(decision)].filter((ms) => !Number.isNaN(ms)), 0),
-      };
+    guard: {
+      // The guard of the store: it and its leased form have one timeout, one circuit breaker and one local share.
+      protect(given, setup) {
+        const guarded = store.guard.protect(given, setup);
+        return {
+          ...guarded,
+          // A lease needs no promise and no circuit breaker. A spy or proxy that replaces `consume` is still called.
+          consume: (policy, key, costs) => (given.consume === consume ? decideHere(policy, key, costs) : null) ?? guarded.consume(policy, key, costs),
+          // The time that the guard learns from a decision of a lease is behind the server's.
+          ageOf: (decision) => Math.max(...[guarded.ageOf(decision), serverClock.ageOf(decision)].filter((ms) => !Number.isNaN(ms)), 0),
+        };
+      },
     },
-    ...(store.recall && { recall: (policy, key, costs) => (leases.find(policy, key)?.isInUse === true ? null : (store.recall?.(policy, key, costs) ?? null)) }),
+    ...(store.recall && { recall: (policy, key, costs) => (isHeld(policy, key) ? null : (store.recall?.(policy, key, costs) ?? null)) }),
     ...(store.peek && {
       async peek(policy, key, costs) {
-        const known = isLeasable(policy, costs) ? leases.find(policy, key)?.peek(costs, now()) : null;
+        const lease = isLeasable(policy, costs) ? leases.find(policy, key) : undefined;
+        const known = lease && peekLease(lease.state, costs as number, now());
         return known ?? (store.peek?.(policy, key, costs) as Promise<Decision>);
       },
     }),
     ...(store.adjust && {
-      async adjust(policy, key, changes) {
+      async adjust(policy, key, changes, at) {
+        const tokens = typeof changes === "number" ? changes : 0;
         // Tokens of a lease that are given back here must not go back again with its next call.
-        if (typeof changes === "number" && changes < 0) leases.find(policy, key)?.refunded(0 - changes);
-        return store.adjust?.(policy, key, changes) as Promise<boolean>;
+        if (tokens < 0) leases.find(policy, key)?.tell({ what: "refunding", tokens: 0 - tokens });
+        const isDone = (await store.adjust?.(policy, key, changes, at)) as boolean;
+        if (isDone) leases.find(policy, key)?.tell({ what: "adjusted", tokens });
+        return isDone;
       },
     }),
     ...(store.consumeTogether && { consumeTogether: async (charges) => store.consumeTogether?.(charges) as Promise<readonly Decision[]> }),
     ...(store.takesTogether && { takesTogether: (charges) => store.takesTogether?.(charges) as boolean }),
-    ...(store.block && { block: (policy, key, forMs) => changeAll(policy, key, async () => store.block?.(policy, key, forMs)) }),
+    ...(store.block && {
+      async block(policy, key, forMs) {
+        // The end of a block leaves the limits as they are, and so the tokens of a lease.
+        if (forMs > 0) return changeAll(policy, key, async () => store.block?.(policy, key, forMs));
+        await store.block?.(policy, key, 0);
+        // A lease without tokens remembers the wait of the block.
+        const lease = leases.find(policy, key);
+        if (lease !== undefined && returnable(lease.state, now()) === 0) lease.tell({ what: "ended" });
+      },
+    }),
     ...(store.reset && { reset: (policy, key) => changeAll(policy, key, async () => store.reset?.(policy, key)) }),
     async close() {
       isClosed = true;
       const giveBack = async (lease: KeyLease): Promise<unknown> => {
-        const tokens = lease.end(now());
+        const tokens = returnable(lease.state, now());
+        lease.tell({ what: "ended" });
         return tokens > 0 && store.adjust?.(lease.policy, lease.key, 0 - tokens);
       };
       await Promise.allSettled([...leases.all()].map(giveBack)); // what a store does not take back lapses

@@ -1,7 +1,3 @@
-/**
- * The in-memory store as a separate entry, to create it before a limiter or to share it among several limiters.
- * @module sluice/memory
- */
 import { checkPolicyName } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
@@ -134,6 +130,7 @@ export class MemoryStore implements SyncStore {
   block(policy: Policy, key: string, forMs: number): void {
     const now = readClock(this.clock);
     this.#load(policy, key);
+    if (forMs === 0) return this.#table.delete(this.#bucketKey, this.#blocks);
     this.#table.get(this.#bucketKey, this.#blocks, this.#block);
     extendBlock(this.#block, forMs, now);
     this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);

@@ -8,8 +8,10 @@ import { costAt, type Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
-import type { AsyncStore, Charge } from "../../port/store.js";
+import type { GuardOptions } from "../../port/guard-options.js";
+import type { AsyncStore, Charge, Guard } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
+import { guardOptionsOf } from "../../guard/options.js";
 import { checkCharges, checkCosts } from "../shared/charges.js";
 import { DenyCache } from "../shared/deny-cache.js";
 import { decideBatch, notSent, type QueuedDecision, type StatementResult } from "./batch.js";
@@ -20,12 +22,13 @@ import { KeyQueue, type QueueTurn } from "./key-queue.js";
 import { namedStatement, Statements, type NamedStatement, type PostgresClient } from "./statements.js";
 import { sharesWork } from "../../platform.js";
 import type { Snapshot, StorePart } from "../shared/snapshot.js";
+import { StoreError } from "../shared/store-error.js";
 
 export { postgresSchema } from "./schema.js";
 export type { PostgresClient } from "./statements.js";
 
 /** The options of a {@link PostgresStore}. */
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends GuardOptions {
   /**
    * The table's name, with or without `schema.` before it: 1 to 48 letters, digits and `_`, case-sensitive. Default
    * `"sluice"`, in the first schema of the search path. The function and the index are named after the table.
@@ -59,7 +62,7 @@ export interface PostgresStoreOptions {
 export class PostgresStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
-  readonly guard = guard;
+  readonly guard: Guard;
 
   readonly #client: PostgresClient;
   readonly #table: string;
@@ -72,8 +75,10 @@ export class PostgresStore implements AsyncStore {
 
   /** Sends nothing yet. Throws a TypeError or RangeError that names the wrong argument. */
   constructor(client: PostgresClient, options: PostgresStoreOptions = {}) {
-    const { table = "sluice", denyCacheMs = 1_000, prepare, clock } = ownMembers(options);
+    const own = ownMembers(options);
+    const { table = "sluice", denyCacheMs = 1_000, prepare, clock } = own;
     checkPostgresSetup(client, options);
+    this.guard = guard(guardOptionsOf(own));
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
     this.#client = client;
@@ -136,7 +141,9 @@ export class PostgresStore implements AsyncStore {
 
   /** A block lasts as long as the row: a crash of the database ends it. */
   async block(policy: Policy, key: string, forMs: number): Promise<void> {
-    await this.#change("b", policy, key, forMs);
+    const { blockMs } = await this.#change("b", policy, key, forMs);
+    if (forMs > 0 || blockMs === 0) return;
+    throw new StoreError("ERR_STORE_REPLY", `Expected the block to end, got one with ${blockMs} ms left. Run \`migrate()\` to update the function.`);
   }
 
   async reset(policy: Policy, key: string): Promise<void> {

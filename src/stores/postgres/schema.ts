@@ -44,7 +44,7 @@ export const PARAMETERS = [
   ["buckets", "text[]"], // different names; all are charged or none
   ["part", "int[]"], // per limit: the position of its bucket, from 1, never decreasing
   ["limits", "text[]"], // per limit: its name
-  ["tokens", "bigint[]"], // per limit: to take, or to give back where an adjustment's are below 0; the ms of a block
+  ["tokens", "bigint[]"], // per limit: to take, or to give back where an adjustment's are below 0; the ms of a block, 0 to end it
   ["capacity", "bigint[]"], // per limit: in tokens
   ["per_ms", "bigint[]"], // per limit: units that refill each ms
   ["per_token", "bigint[]"], // per limit: units in a token
@@ -116,8 +116,9 @@ BEGIN
       AND 1 <= ALL (kept.p) AND most >= ALL (kept.p) AND 1 <= ALL (kept.q) AND most >= ALL (kept.q)) IS NOT TRUE;
     any_foreign := any_foreign OR foreign_row;
     -- A block is the record '!' and counts milliseconds. One further ahead of the clock than it is long begins now.
+    -- One that this call ends has nothing left: the reply of an older function, which ends none, tells otherwise.
     block_ms := 0;
-    IF kept.names <> limits AND NOT foreign_row AND '!' = ANY (kept.names) THEN
+    IF kept.names <> limits AND NOT foreign_row AND '!' = ANY (kept.names) AND (what <> 'b' OR tokens[1] > 0) THEN
       place := array_position(kept.names, '!');
       block_ms := greatest(0, kept.spent[place] + CASE WHEN kept.at[place] - now_ms <= kept.spent[place] THEN kept.at[place] - now_ms ELSE 0 END);
       IF block_ms > 0 AND kept.at[place] - now_ms > kept.spent[place] THEN stale_blocks := stale_blocks || i; END IF;

@@ -24,8 +24,8 @@ export type SendBatch<Item, Result> = (batch: readonly Item[]) => Promise<Readon
  * Collects items into batches: the items of one tick, and the items that arrive while `maxInFlight` calls are in
  * flight.
  *
- * - - Fewer than `maxInFlight` calls in flight: sends at the end of the tick, because a few callers should not wait.
- * - - None in flight: also sends at a size of `largest / 4`. The server then works while the client collects more.
+ * - Fewer than `maxInFlight` calls in flight: sends at the end of the tick, because a few callers should not wait.
+ * - None in flight: also sends at a size of `largest / 4`. The server then works while the client collects more.
  * - `maxInFlight` or more in flight: waits for a reply, or for a size of `largest`.
  *
  * A batch has at most size `largest`, unless a single item is larger. A failed call fails only its items. An item is

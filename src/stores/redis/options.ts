@@ -1,7 +1,8 @@
 import type { Clock } from "../../core/clock.js";
+import type { GuardOptions } from "../../port/guard-options.js";
 
 /** The options of a {@link RedisStore}. */
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends GuardOptions {
   /** The beginning of every key. Default `"sluice"`. Services with the same prefix on one server share buckets. */
   readonly prefix?: string | undefined;
   /**

@@ -8,14 +8,16 @@ import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
-import type { AsyncStore, Charge, Guard, Store } from "../../port/store.js";
+import type { AsyncStore, Charge, Guard } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
+import { guardOptionsOf } from "../../guard/options.js";
 import { sharesWork } from "../../platform.js";
 import type { PendingConsume } from "../../guard/call.js";
 import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { HANDED_ON, type PendingResult } from "./batch.js";
 import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
+import { connectionErrorOf } from "./connection-error.js";
 import { spreadPrefix } from "./cluster/hash-tags.js";
 import { RequestRouter } from "./cluster/request-router.js";
 import { DenyCache, type CallStart } from "../shared/deny-cache.js";
@@ -48,10 +50,7 @@ const LARGEST_BATCH = 128;
 export class RedisStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
-  readonly guard: Guard = (store, setup) => {
-    this.#router.warnWith(setup.warn);
-    return guard(store, setup, (...asked) => this.#start(store, ...asked));
-  };
+  readonly guard: Guard;
 
   readonly #prefixOf: (key: string) => string;
   readonly #now: () => string;
@@ -84,7 +83,9 @@ export class RedisStore implements AsyncStore {
     checkRedisSetup(client, options);
     this.#run = scriptRunner(client, SCRIPT);
     this.#runLone = scriptRunner(client, LONE_SCRIPT);
-    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = ownMembers(options);
+    const own = ownMembers(options);
+    const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
+    this.guard = guard(guardOptionsOf(own), { start: (...asked) => this.#start(...asked), causeOf: connectionErrorOf(client) });
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
     this.#now = clock === undefined ? () => "" : () => String(readClock(clock));
@@ -125,9 +126,9 @@ export class RedisStore implements AsyncStore {
 
   // Makes no promise, because a promise would be most of the cost of a decision here. If a subclass, spy or proxy
   // replaces `consume`, that one is called instead.
-  #start(store: Store, policy: Policy, key: string, costs: Costs, call: PendingConsume): void {
+  #start(store: AsyncStore, policy: Policy, key: string, costs: Costs, call: PendingConsume): void {
     if (store.consume === ownConsume) this.#consume(policy, key, costs, call);
-    else call.follow(store.consume(policy, key, costs) as Promise<Decision>);
+    else call.follow(store.consume(policy, key, costs));
   }
 
   #consume(policy: Policy, key: string, costs: Costs, pending: PendingResult<Decision>): void {

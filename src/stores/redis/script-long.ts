@@ -128,7 +128,7 @@ end
 
 local function blockFor(part, ms)
   -- A record of 0 ms would count as another program's value.
-  if ms > 0 then part.block, part.blockEndMs = pack(RECORD, ms, now, 1, 1, BLOCK), ms end
+  part.block, part.blockEndMs = ms > 0 and pack(RECORD, ms, now, 1, 1, BLOCK) or '', ms
 end
 
 -- A number in a form that every client can read.
@@ -199,7 +199,8 @@ long = function(run, done, length)
       -- The limits stay as they are.
       local blocked = { limits = {} }
       read(blocked, key)
-      blockFor(blocked, max(part.blockMs, part.tokens[1]))
+      local ms = part.tokens[1]
+      blockFor(blocked, ms > 0 and max(part.blockMs, ms) or 0)
       write(blocked, key, {})
     elseif allFit then
       write(part, key, part.tokens)

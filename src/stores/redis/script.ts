@@ -21,7 +21,7 @@ import { LONG_WAY } from "./script-long.js";
  *     for each part the index of its policy in ARGV, then a number
  *       c, p: the cost in tokens
  *       a: the tokens to take, or below 0 to refund
- *       x: the ms to block for
+ *       x: the ms to block for; 0 ends a block
  *       d: 0
  *       if the limits have different numbers, all of them in the policy's order, with commas between: "1,2000"
  *

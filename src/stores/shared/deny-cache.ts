@@ -33,10 +33,10 @@ interface Denial {
  * Remembers denials for `forMs` milliseconds, so that an attack is answered without calling the server.
  *
  * Other processes can only have spent more since. So while the remembered buckets refuse, or the remembered block
- * lasts, the server would refuse too. The cache cannot see a refund, a reset or new numbers from another process, and
- * overlooks them for at most `forMs`. It overlooks a block or a debit from another process for as long: the key is
- * refused all the same, but the told wait can be too short. A denial's age counts from when its call was sent, so that
- * the time for refilling is never underestimated.
+ * lasts, the server would refuse too. The cache cannot see a refund, a reset, the end of a block or new numbers from
+ * another process, and overlooks them for at most `forMs`. It overlooks a block or a debit from another process for as
+ * long: the key is refused all the same, but the told wait can be too short. A denial's age counts from when its call
+ * was sent, so that the time for refilling is never underestimated.
  */
 export class DenyCache {
   readonly #now: () => number;

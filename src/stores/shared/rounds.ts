@@ -1,7 +1,7 @@
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { adjustRecords, blockRecords, consumeRecords, type Records } from "../../core/records.js";
+import { adjustRecords, BLOCK, blockRecords, consumeRecords, type Records } from "../../core/records.js";
 import { sharesWork } from "../../platform.js";
 import { bucketName } from "./bucket-name.js";
 
@@ -26,7 +26,10 @@ export function adjustStep(policy: Policy, changes: Costs): Step<boolean> {
 
 /** The step of a store's `block`. */
 export function blockStep(forMs: number): Step<void> {
-  return (records, now) => ({ answer: blockRecords(records, forMs, now), changed: true });
+  return (records, now) => {
+    const changed = forMs > 0 || records.has(BLOCK);
+    return { answer: blockRecords(records, forMs, now), changed };
+  };
 }
 
 /** The step of a store's `reset`. */

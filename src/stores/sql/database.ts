@@ -1,5 +1,8 @@
+import { checkNoTimeout } from "#diagnostics";
 import { checkClock, checkOptions, expected } from "../../core/check.js";
 import type { Clock } from "../../core/clock.js";
+import { GUARD_OPTIONS } from "../../guard/options.js";
+import type { GuardOptions } from "../../port/guard-options.js";
 
 /** A row of the table, as most clients return it. */
 export interface SqlRow {
@@ -13,7 +16,7 @@ export interface SqlRow {
 }
 
 /** The members that both kinds of database have. */
-interface DatabaseOptions {
+interface DatabaseOptions extends Omit<GuardOptions, "timeoutMs"> {
   /**
    * `"server"` if `read` and `peek` return the server's time, or a function that returns milliseconds. Default
    * `Date.now`, for processes on one machine.
@@ -29,7 +32,7 @@ interface DatabaseOptions {
 /**
  * The functions that connect an asynchronous client, such as `mysql2`. `Tx` is a connection with an open transaction.
  */
-export interface SqlDatabase<Tx> extends DatabaseOptions {
+export interface SqlDatabase<Tx> extends DatabaseOptions, Pick<GuardOptions, "timeoutMs"> {
   /** False, or left out: the functions return promises. */
   readonly sync?: false | undefined;
   /**
@@ -67,6 +70,8 @@ export interface SqlDatabase<Tx> extends DatabaseOptions {
 export interface SyncSqlDatabase<Tx> extends DatabaseOptions {
   /** The functions answer at once, and so do limiters over the store. */
   readonly sync: true;
+  /** Nothing can interrupt its functions: set a timeout of the database, such as `busy_timeout` of SQLite. */
+  readonly timeoutMs?: undefined;
   /** Runs `run` in a transaction: begins, calls `run(tx)`, and commits. When `run` throws, rolls back and throws. */
   transaction(run: (tx: Tx) => void): unknown;
   /** Returns the newest row under `name`, or null. No other process may write the row until the transaction ends. */
@@ -87,11 +92,12 @@ const OPTIONAL = ["peek", "sweep", "isConflict"] as const;
 
 /** Returns the own members of `database`. Throws a TypeError that names the wrong one. */
 export function checkDatabase<Tx>(database: AnySqlDatabase<Tx>): AnySqlDatabase<Tx> {
-  const names = ["sync", "clock", ...REQUIRED, ...OPTIONAL];
+  const names = ["sync", "clock", ...GUARD_OPTIONS, ...REQUIRED, ...OPTIONAL];
   const given = checkOptions(database, names, "an object with `transaction`, `read` and `write`", undefined, "database");
   const { sync, clock } = given;
   if (sync !== undefined && typeof sync !== "boolean") throw new TypeError(expected("sync", "true or false", sync));
   if (clock !== undefined && clock !== "server") checkClock(clock);
+  if (sync === true) checkNoTimeout(given.timeoutMs);
   for (const name of REQUIRED) if (typeof given[name] !== "function") throw new TypeError(expected(name, "a function", given[name]));
   for (const name of OPTIONAL) {
     if (given[name] !== undefined && typeof given[name] !== "function") throw new TypeError(expected(name, "a function", given[name]));

@@ -1,14 +1,11 @@
-/**
- * A store over any database with transactions that lock rows.
- * @module sluice/sql
- */
 import { readClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { peekRecords, type Records } from "../../core/records.js";
 import { guard } from "../../guard/guard.js";
-import type { AsyncStore, Charge, StoreMethods, SyncStore } from "../../port/store.js";
+import { guardOptionsOf } from "../../guard/options.js";
+import type { AsyncStore, Charge, Guard, StoreMethods, SyncStore } from "../../port/store.js";
 import { bucketName } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
@@ -56,7 +53,7 @@ type Decide<T> = (found: readonly Records[], now: number) => { readonly answer: 
 class SqlStore<Tx> implements StoreMethods<boolean> {
   readonly sync: boolean;
   readonly clock: Clock | "server";
-  readonly guard = guard;
+  readonly guard: Guard;
 
   readonly #database: AnySqlDatabase<Tx>;
   readonly #rounds = new Rounds((name, open) => this.#decideRound(name, open));
@@ -69,6 +66,7 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     const { sync = false, clock = Date.now } = this.#database;
     this.sync = sync;
     this.clock = clock;
+    this.guard = guard(guardOptionsOf(this.#database));
   }
 
   consume(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision> {

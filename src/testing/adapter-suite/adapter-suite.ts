@@ -2,12 +2,15 @@ import { registerSkipped } from "../runner.js";
 import { bodyCases } from "./bodies.js";
 import { callerCases } from "./callers.js";
 import { connectionCases } from "./connections.js";
+import { costCases } from "./work/costs.js";
 import { functionCases } from "./faults/functions.js";
 import { responseHookCases } from "./faults/hooks.js";
+import { jsonAnswerCases } from "./answers/json-answers.js";
 import { outageCases } from "./outages.js";
-import { outcomeCases } from "./outcomes.js";
-import { ownAnswerCases } from "./own-answers.js";
+import { outcomeCases } from "./work/outcomes.js";
+import { ownAnswerCases } from "./answers/own-answers.js";
 import { refusalCases } from "./refusals.js";
+import { reportCases } from "./work/reports.js";
 import { responseCases } from "./responses.js";
 import { runAdapterCase, type AdapterCase } from "./server.js";
 import type { AdapterSuiteOptions } from "./setup.js";
@@ -25,11 +28,11 @@ import type { AdapterSuiteOptions } from "./setup.js";
 export function adapterSuite(options: AdapterSuiteOptions): void {
   const { test, lacks = {} } = options;
   const cases: readonly AdapterCase[] = [
-    ...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...outcomeCases, ...outageCases, ...functionCases, ...responseHookCases,
-    ...ownAnswerCases,
+    ...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...costCases, ...outcomeCases, ...reportCases, ...outageCases,
+    ...functionCases, ...responseHookCases, ...ownAnswerCases, ...jsonAnswerCases,
   ];
   for (const one of cases) {
-    const reason = one.needs === undefined ? undefined : lacks[one.needs];
+    const reason = (one.needs && lacks[one.needs]) ?? (one.needs === "responses" ? lacks.respond : undefined);
     if (reason === undefined) test(one.name, () => runAdapterCase(options, one));
     else registerSkipped(test, `${one.name} (skipped: ${reason})`);
   }

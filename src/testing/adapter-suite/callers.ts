@@ -1,7 +1,12 @@
 import { definePolicy } from "../../core/policy.js";
+import { createLimiter } from "../../limiter/create-limiter.js";
+import { combine } from "../../limiter/several/combine.js";
+import { unlimited } from "../../limiter/unlimited.js";
+import { MemoryStore } from "../../stores/memory/memory.js";
 import { assert, assertEqual } from "../assert.js";
+import { ManualClock } from "../manual-clock.js";
 import { checkFields, checkNoFields, checkProblem, checkRefusal } from "./response-checks.js";
-import { BULK_POLICY, userKey, type AdapterCase } from "./server.js";
+import { BULK_POLICY, userKey, type AdapterCase, type CaseOptions, type StartServer } from "./server.js";
 import type { WireResponse } from "./wire.js";
 
 /** Cases about the keys of requests: which requests share a bucket. */
@@ -85,23 +90,34 @@ export const callerCases: readonly AdapterCase[] = [
     },
   },
   {
-    name: '33, 43 · a tier of "unlimited" is not limited, and one of "blocked" gets a 403',
-    cause: "The adapter sends 429 for every refusal, or treats the outcome `skip` like `pass`. Send the status of the verdict.",
+    name: "33, 43 · a request with the policy `unlimited` is not limited",
+    cause: "The adapter treats the outcome `skip` like `pass`.",
     async run(start) {
-      const server = await start({ policy: (request) => (request.header("x-user") === "eve" ? "blocked" : "unlimited") });
+      const policy = definePolicy({ name: "suite", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } });
+      const server = await start({ policy: (request) => (request.header("x-user") === "eve" ? unlimited : policy) });
       for (let i = 0; i < 4; i++) {
-        const free = await server.get("/ok", { "X-User": "ann" });
-        assertEqual(free.status, 200, "the status for the tier `unlimited`");
+        const free = await server.get("/ok", { "X-User": "eve" });
+        assertEqual(free.status, 200, "the status");
         checkNoFields(free);
       }
-      const entered = server.entered.length;
-      const refused = await server.get("/ok", { "X-User": "eve" });
-      assertEqual(refused.status, 403, "the status for the tier `blocked`");
-      assertEqual(refused.field("Retry-After"), null, "Retry-After");
-      assertEqual(refused.field("Cache-Control"), "no-store", "Cache-Control");
-      checkNoFields(refused);
-      checkProblem(refused, "blocked");
-      assertEqual(server.entered.length, entered, "how many requests reached the handler");
+      checkFields(await server.get("/ok"), 200, { remaining: 2 });
+    },
+  },
+  {
+    name: "a blocked caller gets a 429 with the wait of the block",
+    cause: "The adapter replaces the wait or the body of the verdict.",
+    async run(start) {
+      const clock = new ManualClock(1_000_000);
+      const policy = { name: "suite", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } };
+      const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
+      const server = await start({ limiter });
+      limiter.block(["user", "ann"], 60_000);
+      const refused = await server.get("/ok");
+      assertEqual([refused.status, refused.field("Retry-After")], [429, "60"], "the status and Retry-After");
+      checkProblem(refused, "rate_limited");
+      assertEqual((await server.get("/ok", { "X-User": "bob" })).status, 200, "the status of another caller");
+      limiter.block(["user", "ann"], 0);
+      assertEqual((await server.get("/ok")).status, 200, "the status after the block");
     },
   },
   {
@@ -152,27 +168,49 @@ export const callerCases: readonly AdapterCase[] = [
     },
   },
   {
-    name: "`charges` take from a user and a tenant together or not at all, with one answer",
-    cause: "The adapter makes a gate of each charge, or drops the `charges` option.",
+    name: "a combination takes from a user and a tenant together or not at all, with one answer",
+    cause: "The adapter drops the `limiter` option, or shows the fields of one member only.",
     async run(start) {
-      const server = await start({
-        charges: [
-          { policy: { name: "user", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }, key: userKey },
-          { policy: { name: "tenant", capacity: 3, refill: { tokens: 1, everyMs: 2_000 } }, key: (request) => ["tenant", request.header("x-tenant")] },
-        ],
-      });
-      const ask = (user: string): Promise<WireResponse> => server.get("/ok", { "X-User": user, "X-Tenant": "acme" });
-      const told = ({ status, field }: WireResponse): unknown[] => [status, field("RateLimit-Limit"), field("RateLimit-Remaining"), field("Retry-After")];
-      const first = await ask("ann");
+      const server = await start({ ...userAndTenant() });
+      const first = await askBoth(server, "ann");
       assertEqual(told(first), [200, "2", "1", null], "the status and fields of the first request");
       assertEqual(first.field("RateLimit-Policy")?.split(", ").sort(), ['"tenant";q=3;w=6', '"user";q=2;w=2'], "RateLimit-Policy");
-      await ask("ann");
-      const refused = await ask("ann");
+      await askBoth(server, "ann");
+      const refused = await askBoth(server, "ann");
       assertEqual(told(refused), [429, "2", "0", "1"], "the status and fields when the user's bucket is empty");
       assertEqual(checkProblem(refused, "rate_limited")["violated-policies"], ["user"], "violated-policies");
-      assertEqual(told(await ask("bob")), [200, "3", "0", null], "the status and fields of the tenant's last token");
-      assertEqual(told(await ask("eve")), [429, "3", "0", "2"], "the status and fields when the tenant's bucket is empty");
+      assertEqual(told(await askBoth(server, "bob")), [200, "3", "0", null], "the status and fields of the tenant's last token");
+      assertEqual(told(await askBoth(server, "eve")), [429, "3", "0", "2"], "the status and fields when the tenant's bucket is empty");
       assertEqual(server.entered.length, 3, "the number of requests that reached the handler");
     },
   },
+  {
+    name: "over a combination, `unidentified` holds for each member, and `unlimited` leaves a member out",
+    cause: "The adapter changes the keys, or treats the outcome `skip` like `pass`.",
+    async run(start) {
+      const refusing = await start({ ...userAndTenant(), unidentified: "refuse" });
+      assertEqual((await askBoth(refusing, "")).status, 401, "the status without a user");
+      assertEqual(refusing.entered, [], "the requests that reached the handler");
+      const skipping = await start({ ...userAndTenant(), unidentified: "skip" });
+      assertEqual((await askBoth(skipping, "")).field("RateLimit-Policy"), '"tenant";q=3;w=6', "RateLimit-Policy without a user");
+      checkNoFields(await skipping.get("/ok", {}));
+      const sharing = await start({ ...userAndTenant(), key: (request) => ({ user: userKey(request), tenant: unlimited }) });
+      assertEqual((await askBoth(sharing, "ann")).field("RateLimit-Policy"), '"user";q=2;w=2', "RateLimit-Policy of a member alone");
+    },
+  },
 ];
+
+function userAndTenant(): Pick<CaseOptions, "limiter" | "key"> {
+  const store = new MemoryStore({ clock: new ManualClock(1_000_000).now });
+  const user = createLimiter({ policy: { name: "user", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }, store });
+  const tenant = createLimiter({ policy: { name: "tenant", capacity: 3, refill: { tokens: 1, everyMs: 2_000 } }, store });
+  return { limiter: combine({ user, tenant }), key: (request) => ({ user: userKey(request), tenant: ["tenant", request.header("x-tenant")] }) };
+}
+
+function askBoth(server: Awaited<ReturnType<StartServer>>, user: string): Promise<WireResponse> {
+  return server.get("/ok", { "X-User": user, "X-Tenant": "acme" });
+}
+
+function told({ status, field }: WireResponse): readonly unknown[] {
+  return [status, field("RateLimit-Limit"), field("RateLimit-Remaining"), field("Retry-After")];
+}

@@ -19,7 +19,7 @@ export const outageCases: readonly AdapterCase[] = [
     cause: "The adapter sends 429 for every refusal. Send the status of the verdict.",
     async run(start) {
       for (const store of failingStores(new ManualClock().now)) {
-        const server = await start({ store, storeTimeoutMs: TIMEOUT_MS, onStoreError: "unavailable" });
+        const server = await start({ store, onStoreError: "unavailable" });
         const response = await server.get("/ok");
         assertEqual(response.status, 503, "the status");
         assert(/^[1-9]\d*$/.test(response.field("Retry-After") ?? ""), `Expected Retry-After to be whole seconds from 1, got ${response.field("Retry-After")}`);
@@ -34,7 +34,7 @@ export const outageCases: readonly AdapterCase[] = [
     cause: "The adapter refuses, or invents fields, when the verdict has none.",
     async run(start) {
       for (const store of failingStores(new ManualClock().now)) {
-        const server = await start({ store, storeTimeoutMs: TIMEOUT_MS, onStoreError: "allow" });
+        const server = await start({ store, onStoreError: "allow" });
         for (let i = 0; i < 4; i++) {
           const response = await server.get("/ok");
           assertEqual(response.status, 200, "the status");
@@ -49,7 +49,7 @@ export const outageCases: readonly AdapterCase[] = [
     async run(start) {
       const clock = new ManualClock();
       for (const store of failingStores(clock.now)) {
-        const server = await start({ store, storeTimeoutMs: TIMEOUT_MS });
+        const server = await start({ store });
         // The local share is half: of 3 tokens at 1 a second, 1 token at 1 per 2 seconds.
         assertEqual((await server.get("/ok")).status, 200, "the status within the local share");
         const response = await server.get("/ok");
@@ -101,7 +101,7 @@ export function slowMemoryStore(clock: Clock): AsyncStore {
   return {
     sync: false,
     clock,
-    guard,
+    guard: guard(),
     async consume(policy, key, costs) {
       await nextTurn();
       return consumeRecords(recordsOf(policy, key), policy, costs, clock()).decision;
@@ -119,8 +119,8 @@ export function failingStores(clock: Clock): readonly [Store, Store, Store] {
     throw new Error("the store fails on purpose");
   };
   return [
-    { sync: true, clock, guard, consume: fail },
-    { sync: false, clock, guard, consume: async () => fail() },
-    { sync: false, clock, guard, consume: () => new Promise(() => {}) },
+    { sync: true, clock, guard: guard(), consume: fail },
+    { sync: false, clock, guard: guard(), consume: async () => fail() },
+    { sync: false, clock, guard: guard({ timeoutMs: TIMEOUT_MS }), consume: () => new Promise(() => {}) },
   ];
 }

@@ -1,7 +1,10 @@
-import type { Clock } from "../../core/clock.js";
+import type { Decision } from "../../core/decision.js";
 import type { PolicyOptions, Policy } from "../../core/policy.js";
 import type { Store } from "../../port/store.js";
-import type { GateCharge, GateOptions, GivenLimiter, OneCharge, OwnLimiter, SharedOptions, Tier } from "../../http/index.js";
+import type { AnyKey, ChargeOptions, GateOptions, Outcome, OwnLimiter, SharedOptions } from "../../http/index.js";
+import type { Limiter } from "../../limiter/limiter.js";
+import type { Unlimited } from "../../limiter/unlimited.js";
+import { MemoryStore } from "../../stores/memory/memory.js";
 import { eventually, explainFailure } from "../assert.js";
 import { ManualClock } from "../manual-clock.js";
 import type { AdapterSetup, AdapterSuiteOptions, AdapterTrait, SuiteRequest } from "./setup.js";
@@ -22,18 +25,20 @@ export interface AdapterCase {
 export type StartServer = (options?: CaseOptions) => Promise<ServerUnderTest>;
 
 /** The limiter's options that a case changes. */
-export interface CaseOptions extends Partial<SharedOptions<SuiteRequest> & OneCharge<SuiteRequest>> {
-  readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Tier);
+export interface CaseOptions extends SharedOptions<SuiteRequest>, Partial<ChargeOptions<SuiteRequest, [], AnyKey>> {
+  readonly policy?: PolicyOptions | Policy | ((request: SuiteRequest) => Policy | Unlimited);
   readonly store?: Store;
   readonly onStoreError?: OwnLimiter<SuiteRequest>["onStoreError"];
-  readonly storeTimeoutMs?: number;
   readonly shadow?: boolean;
-  /** In place of the policy and the key. */
-  readonly charges?: ReadonlyArray<GateCharge<SuiteRequest>>;
+  readonly unidentified?: "share" | "refuse" | "skip";
   /** In place of the policy. */
-  readonly limiter?: GivenLimiter<SuiteRequest>["limiter"];
+  readonly limiter?: Limiter<never>;
   /** The response that `respond` must send; see `AdapterSetup`. */
   readonly answer?: NonNullable<AdapterSetup["answer"]>;
+  /** The response that an `unidentified` function must send; see `AdapterSetup`. */
+  readonly answerUnidentified?: NonNullable<AdapterSetup["answerUnidentified"]>;
+  /** Gets what reports the cost of a request; see `AdapterSetup`. */
+  readonly reports?: AdapterSetup["reports"];
 }
 
 /** The server under test, with a client for it. */
@@ -65,16 +70,19 @@ export const userKey = (request: SuiteRequest): readonly [string, string | null 
 /** Starts servers for one case, runs the case, then stops them. */
 export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuiteOptions, { cause, run }: AdapterCase): Promise<void> {
   const stops: Array<() => unknown> = [];
-  const start: StartServer = async ({ answer = null, ...options } = {}) => {
+  const start: StartServer = async ({ answer = null, answerUnidentified = null, reports = () => {}, ...options } = {}) => {
     const clock = new ManualClock(1_000_000);
     const entered: string[] = [];
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     stops.push(release);
+    const store = options.store ?? new MemoryStore({ clock: clock.now });
     const { port, close } = await serve({
-      options: (read) => translateOptions(withDefaults(options, clock.now), read),
-      bulk: (read) => translateOptions(withDefaults({ policy: BULK_POLICY, ...(options.store && { store: options.store }) }, clock.now), read),
+      options: (read) => translateOptions(withCaseDefaults(options, store), read),
+      bulk: (read) => translateOptions(withCaseDefaults({ policy: BULK_POLICY }, store), read),
       answer,
+      answerUnidentified,
+      reports,
       entered: (path) => void entered.push(path),
       held: () => held,
     });
@@ -98,32 +106,23 @@ export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuite
   }
 }
 
-function withDefaults(options: Omit<CaseOptions, "answer">, clock: Clock): GateOptions<SuiteRequest> {
-  const own = options.store === undefined && options.limiter === undefined ? { clock } : {};
-  const policy = options.limiter === undefined ? { policy: DEFAULT_POLICY } : {};
-  return { ...(options.charges === undefined && { ...policy, key: userKey }), ...own, ...options } as unknown as GateOptions<SuiteRequest>;
-}
+type OwnOptions = Omit<CaseOptions, "answer" | "answerUnidentified" | "reports">;
 
-type Translatable<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
-type TranslatableOptions = SharedOptions<SuiteRequest> & Translatable<GateCharge<SuiteRequest>> & Pick<CaseOptions, "charges">;
+function withCaseDefaults(options: OwnOptions, store: Store): OwnOptions {
+  return { ...(options.limiter === undefined && { policy: DEFAULT_POLICY, store }), key: userKey, ...options };
+}
 
 /** Wraps the functions in `options`. The wrapped functions take the framework's request. */
-function translateOptions<Request>(options: GateOptions<SuiteRequest>, read: (request: Request) => SuiteRequest): GateOptions<Request> {
-  const { key, cost, skip, policy, charges, body, onDecision, refundWhen, ...plain } = options as TranslatableOptions;
-  const shared: SharedOptions<Request> = {
-    ...(skip && { skip: (request) => skip(read(request)) }),
-    ...(body && { body: (problem, decision, request) => body(problem, decision, read(request)) }),
-    ...(onDecision && { onDecision: (decision, request) => onDecision(decision, read(request)) }),
-    ...(refundWhen && { refundWhen: (outcome, request) => refundWhen(outcome, read(request)) }),
-  };
-  const several = charges && { charges: charges.map((charge) => translateCharge(charge, read)) };
-  return { ...plain, ...translateCharge({ key, cost, policy }, read), ...several, ...shared } as unknown as GateOptions<Request>;
-}
-
-function translateCharge<Request>({ key, cost, policy }: Translatable<GateCharge<SuiteRequest>>, read: (request: Request) => SuiteRequest): Partial<GateCharge<Request>> {
-  return {
+function translateOptions<Request>(options: OwnOptions, read: (request: Request) => SuiteRequest): GateOptions<Request> {
+  const { key, cost, skip, policy, onDecision, actualCost, ...plain } = options;
+  const translated = {
+    ...plain,
     ...(key && { key: (request: Request) => key(read(request)) }),
     ...(policy !== undefined && { policy: typeof policy === "function" ? (request: Request) => policy(read(request)) : policy }),
     ...(cost !== undefined && { cost: typeof cost === "function" ? (request: Request) => cost(read(request)) : cost }),
+    ...(skip && { skip: (request: Request) => skip(read(request)) }),
+    ...(onDecision && { onDecision: (decision: Decision, request: Request) => onDecision(decision, read(request)) }),
+    ...(actualCost && { actualCost: (outcome: Outcome, request: Request) => actualCost(outcome, read(request)) }),
   };
+  return translated as unknown as GateOptions<Request>;
 }

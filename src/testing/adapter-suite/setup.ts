@@ -1,4 +1,4 @@
-import type { GateOptions, Refusal } from "../../http/index.js";
+import type { GateOptions, Refusal, ReportedCost, UnidentifiedRefusal } from "../../http/index.js";
 import type { TestFunction } from "../runner.js";
 
 /** The facts of a request that the suite reads. The test setup converts the framework's request to this shape. */
@@ -31,7 +31,8 @@ export interface SuiteRequest {
  * | `/early` | 200; the head was sent before the limiter ran (`earlyHead`) |
  * | `/cors` | 200 |
  * | `/bulk` | 200 |
- * | `/both` | 200, behind both limiters: first that of `options`, then that of `bulk` |
+ * | `/both` | 200 after a call of `reports`, behind both limiters: first that of `options`, then that of `bulk` |
+ * | `/report` | 200 after a call of `reports` |
  * | `POST /json` | 200 and the request body, parsed as JSON |
  *
  * A route with a trait in parentheses is needed only if the framework has that trait.
@@ -51,18 +52,32 @@ export interface AdapterSetup {
    * Call it once, and do not catch its errors. If it returns nothing, return without sending.
    */
   readonly answer: ((refusal: Refusal, request: SuiteRequest) => SuiteAnswer | undefined | Promise<SuiteAnswer | undefined>) | null;
+  /** The same for the `unidentified` option of that limiter. Null in most setups: then leave `unidentified` out. */
+  readonly answerUnidentified:
+    | ((refusal: UnidentifiedRefusal, request: SuiteRequest) => SuiteAnswer | undefined | Promise<SuiteAnswer | undefined>)
+    | null;
+  /**
+   * Call it in the handlers of `/report` and `/both`. `report` must call `reportCost` with the object that `key` gets:
+   * `setup.reports((cost) => reportCost(request, cost))`.
+   */
+  readonly reports: (report: (cost: ReportedCost) => void) => void;
   /** Call it first behind either limiter, before a body parser runs. */
   readonly entered: (path: string) => void;
   /** Resolves when the suite releases held handlers. */
   readonly held: () => Promise<void>;
 }
 
-/** A response that the suite wants from `respond`. */
+/** A response that the suite wants from `respond` or from an `unidentified` function. */
 export interface SuiteAnswer {
   readonly status: number;
   /** The header fields to set. */
   readonly fields: Readonly<Record<string, string>>;
   readonly body: string;
+  /**
+   * A value to return as it is, without sending anything, in place of the other members: an object literal. In tests
+   * that need the trait `responses`, a Response.
+   */
+  readonly returns?: unknown;
 }
 
 /** A running server. */
@@ -83,7 +98,7 @@ export type AdapterTrait =
   | "errorFields"
   /** A field that the handler sets replaces the limiter's. */
   | "handlerFields"
-  /** The limiter gets the status that the handler sent. */
+  /** The limiter sees the handler's response, and the handler has the object that `key` gets. */
   | "outcomes"
   /** The Content-Length of a response is sent. */
   | "contentLength"
@@ -98,7 +113,9 @@ export type AdapterTrait =
   /** The adapter can reach the connection of a refused request, and so close it when the body does not end. */
   | "unreadBodies"
   /** The adapter has a `respond` option. */
-  | "respond";
+  | "respond"
+  /** `respond` may return a `Response`. */
+  | "responses";
 
 /** The options of `adapterSuite`. */
 export interface AdapterSuiteOptions {

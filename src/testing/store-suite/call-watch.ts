@@ -31,9 +31,9 @@ export class CallWatch {
   watch(store: Store, setup: StoreSetup): Store {
     const watched: Record<string, unknown> = { sync: store.sync, clock: store.clock, guard: store.guard };
     if (!store.sync && store.recall !== undefined) watched["recall"] = store.recall.bind(store);
+    if (store.takesTogether !== undefined) watched["takesTogether"] = store.takesTogether.bind(store);
     for (const method of METHODS) {
-      // A store with this member may be unable to take the suite's keys together.
-      if (typeof store[method] !== "function" || (method === "consumeTogether" && store.takesTogether)) continue;
+      if (typeof store[method] !== "function") continue;
       watched[method] = (...args: unknown[]): unknown => {
         const answer = (store[method] as (...args: unknown[]) => unknown)(...args);
         const later = typeof (answer as PromiseLike<unknown> | undefined)?.then === "function";

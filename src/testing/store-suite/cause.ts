@@ -63,9 +63,9 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
     if (rest.length < state.size) {
       yield { state: new Map(rest), cause: "This is the answer without the block. Keep the block beside the buckets until it ends, under any numbers of the policy, and refuse a cost of 0 as well." };
     }
-    for (const [block, wasReset] of blocksOf(past)) {
-      const isOver = wasReset || !state.has(BLOCK);
-      const cause = isOver ? "This is the answer of a block that is over. `reset` ends a block, and the clock does." : "This is the answer of one of several blocks. Keep the later of the two ends.";
+    for (const [block, wasEnded] of blocksOf(past)) {
+      const isOver = wasEnded || !state.has(BLOCK);
+      const cause = isOver ? "This is the answer of a block that is over. `reset` and `block` with 0 end a block, and the clock does." : "This is the answer of one of several blocks. Keep the later of the two ends.";
       yield { state: new Map([...rest, [BLOCK, block]]), cause };
     }
     for (const most of wasAdjusted(past) ? [1, 2] : []) {
@@ -107,12 +107,19 @@ function fullBucketCause(last: PastState | undefined, state: PossibleState, now:
   return `This is the answer of a full bucket: was the record forgotten, or not written? It was written ${now - changedAt} ms ago and must be kept for ${ttlMs} ms (the right \`ttlMs\`).`;
 }
 
-/** The blocks of earlier calls, each as if it were the only one, and whether a reset came later. */
-function* blocksOf(past: readonly PastState[]): Generator<readonly [block: Bucket, wasReset: boolean]> {
+/** The blocks of earlier calls, each as if it were the only one, and whether a later call ended it. */
+function* blocksOf(past: readonly PastState[]): Generator<readonly [block: Bucket, wasEnded: boolean]> {
   for (const [i, { changedBy, changedAt: at }] of past.entries()) {
-    const wasReset = past.slice(i + 1).some((later) => later.changedBy.some(({ call }) => call.method === "reset"));
-    for (const { call } of changedBy) if (call.method === "block") yield [{ spent: call.tokens as number, at, unitsPerMs: 1, unitsPerToken: 1 }, wasReset];
+    const wasEnded = past.slice(i + 1).some((later) => later.changedBy.some(({ call }) => endsBlock(call)));
+    for (const { call } of changedBy) {
+      if (call.method !== "block" || endsBlock(call)) continue;
+      yield [{ spent: call.tokens as number, at, unitsPerMs: 1, unitsPerToken: 1 }, wasEnded];
+    }
   }
+}
+
+function endsBlock({ method, tokens }: StoreCall): boolean {
+  return method === "reset" || (method === "block" && tokens === 0);
 }
 
 function wasAdjusted(past: readonly PastState[]): boolean {

@@ -4,7 +4,7 @@ import { sameCosts } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { likelyCause, type TrackedKey } from "./cause.js";
-import { apply, differences, quoteKey, sameState, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
+import { apply, differences, quoteKey, sameState, stateText, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
 
 /** An answer that no order of the calls explains, and the decision that the core expects instead. */
 export interface Contradiction {
@@ -29,9 +29,9 @@ export class Oracle {
   /** Adds the states in which the store has forgotten buckets that are full at `now`. */
   tick(now: number): void {
     for (const tracked of this.#keys.values()) {
-      for (const state of tracked.states) {
-        const kept = [...state].filter(([name, bucket]) => !mayForget(name, bucket, tracked.policies, now));
-        if (kept.length < state.size) tracked.states = distinct(subsets(state, new Map(kept), tracked.states));
+      for (const name of new Set(tracked.states.flatMap((state) => [...state.keys()]))) {
+        const full = tracked.states.filter((state) => state.has(name) && mayForget(name, state.get(name) as Bucket, tracked.policies, now));
+        if (full.length > 0) tracked.states = distinct([...tracked.states, ...full.map((state) => withoutFull(state, name))]);
       }
     }
   }
@@ -120,17 +120,14 @@ function mayForget(name: string, bucket: Bucket, policies: ReadonlySet<Policy>, 
   return [...policies].some(({ limits }) => limits.some((limit) => spentAt(bucket, limit, now) === 0));
 }
 
-/** Returns `states` and every state between `least` and `all`. */
-function subsets(all: PossibleState, least: PossibleState, states: readonly PossibleState[]): PossibleState[] {
-  let between: PossibleState[] = [least];
-  for (const [name, bucket] of all) {
-    if (!least.has(name)) between = between.flatMap((state) => [state, new Map([...state, [name, bucket]])]);
-  }
-  return [...states, ...between];
+function withoutFull(state: PossibleState, name: string): PossibleState {
+  const rest = new Map(state);
+  rest.delete(name);
+  return rest;
 }
 
 function distinct(states: readonly PossibleState[]): readonly PossibleState[] {
-  return states.length === 1 ? states : states.filter((state, i) => !states.slice(0, i).some((earlier) => sameState(earlier, state)));
+  return states.length === 1 ? states : [...new Map(states.map((state) => [stateText(state), state])).values()];
 }
 
 function sameCall(a: StoreCall, b: StoreCall): boolean {

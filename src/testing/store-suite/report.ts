@@ -1,6 +1,6 @@
 import type { Decision } from "../../core/decision.js";
 import type { Contradiction } from "./oracle.js";
-import { describeCall, differences, quoteKey, type AnsweredCall } from "./states.js";
+import { describeCall, differences, quoteKey, SHOWN_LIMITS, type AnsweredCall } from "./states.js";
 
 // Of concurrent calls, a message shows this many, the wrong one first.
 const SHOWN_CALLS = 8;
@@ -16,9 +16,11 @@ export function describeContradiction(calls: readonly AnsweredCall[], lines: rea
   const at = calls.indexOf(wrong);
   const shown = [`>${lines[at]?.slice(1)}`, ...lines.filter((_line, i) => i !== at)].slice(0, SHOWN_CALLS);
   const { policy, key } = wrong.call;
+  const limits = policy.limits.slice(0, SHOWN_LIMITS).map(({ name, capacity, refill }) => ({ name, capacity, refill }));
+  const more = policy.limits.length - limits.length;
   return [
     `Expected \`${describeCall(wrong.call)}\` to get the core's decision${order}, got ${differences(wrong.answer, wanted).join(", ")}`,
-    `  key ${quoteKey(key)}, policy "${policy.name}" ${JSON.stringify(policy.limits.map(({ name, capacity, refill }) => ({ name, capacity, refill })))}`,
+    `  key ${quoteKey(key)}, policy "${policy.name}" ${JSON.stringify(limits)}${more > 0 ? ` and ${more} more limits` : ""}`,
     ...history,
     ...shown,
     ...(calls.length > shown.length ? [`  and ${calls.length - shown.length} more concurrent calls`] : []),

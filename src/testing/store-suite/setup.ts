@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.js";
+import type { GuardOptions } from "../../port/guard-options.js";
 import type { Store } from "../../port/store.js";
 import type { TestFunction } from "../runner.js";
 
@@ -22,8 +23,11 @@ export type StoreTrait =
   /** The buckets are on a server that can be unreachable. */
   | "unreachable";
 
-/** The store that a test needs. If the factory cannot make one, list the trait in `lacks`. */
-export interface StoreSetup {
+/**
+ * The store that a test needs. If the factory cannot make one, list the trait in `lacks`. Pass `timeoutMs`, `breaker`
+ * and `sharedBy` to the guard of the store.
+ */
+export interface StoreSetup extends GuardOptions {
   /**
    * The clock to use instead of the store's own. A store that normally reads its server's clock must accept one, too:
    * send the time with the call. Without it, no test can check a window of a month or a clock that steps back.

@@ -36,14 +36,24 @@ export function apply(state: PossibleState, { method, policy, tokens }: StoreCal
   return { answer, state: records };
 }
 
-/** Whether two states hold the same buckets. */
-export function sameState(a: PossibleState, b: PossibleState): boolean {
-  if (a === b) return true;
-  return a.size === b.size && [...a].every(([name, bucket]) => sameBucket(bucket, b.get(name)));
+/** Messages show this many limits of a policy, and their costs. */
+export const SHOWN_LIMITS = 9;
+
+const texts = new WeakMap<PossibleState, string>();
+
+/** A text that two states share if they hold the same buckets. */
+export function stateText(state: PossibleState): string {
+  let text = texts.get(state);
+  if (text === undefined) {
+    const records = [...state].map(([name, { spent, at, unitsPerMs, unitsPerToken }]) => `${name} ${spent} ${at} ${unitsPerMs} ${unitsPerToken}`);
+    texts.set(state, (text = records.sort().join()));
+  }
+  return text;
 }
 
-function sameBucket(a: Bucket, b: Bucket | undefined): boolean {
-  return b !== undefined && a.spent === b.spent && a.at === b.at && a.unitsPerMs === b.unitsPerMs && a.unitsPerToken === b.unitsPerToken;
+/** Whether two states hold the same buckets. */
+export function sameState(a: PossibleState, b: PossibleState): boolean {
+  return a === b || stateText(a) === stateText(b);
 }
 
 /** Milliseconds after `now` until every bucket of `state` is full. */
@@ -79,7 +89,10 @@ function differentReadings(got: readonly unknown[], wanted: readonly Reading[]):
 
 /** The call as messages show it, such as `consume 3`, or `consume 1, 200` when the limits have different costs. */
 export function describeCall({ method, tokens }: StoreCall): string {
-  return method === "reset" ? "reset" : `${method} ${typeof tokens === "number" ? tokens : tokens.join(", ")}${method === "block" ? " ms" : ""}`;
+  if (method === "reset") return "reset";
+  if (typeof tokens === "number") return `${method} ${tokens}${method === "block" ? " ms" : ""}`;
+  const more = tokens.length - SHOWN_LIMITS;
+  return `${method} ${tokens.slice(0, SHOWN_LIMITS).join(", ")}${more > 0 ? `, … (${more} more)` : ""}`;
 }
 
 /** The key as messages show it: as JSON, and cut if it is long. */

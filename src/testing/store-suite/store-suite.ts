@@ -1,9 +1,12 @@
 import { explainFailure } from "../assert.js";
 import { registerSkipped } from "../runner.js";
+import { blockCases } from "./cases/edges/blocks.js";
 import { clockCases } from "./cases/clock.js";
+import { guardCases } from "./cases/guards.js";
 import { hookCases } from "./cases/hooks.js";
 import { keyCases } from "./cases/keys.js";
 import { lawCases } from "./cases/laws.js";
+import { edgeCases } from "./cases/edges/edges.js";
 import { optionalMethodCases } from "./cases/optional-methods.js";
 import { ownClockCases } from "./cases/own-clock.js";
 import { boundCases, raceCases } from "./cases/races.js";
@@ -12,6 +15,7 @@ import type { Patience } from "./call-watch.js";
 import type { StoreSuiteOptions } from "./setup.js";
 import { snapshotCases } from "./cases/snapshots.js";
 import { Trial, type StoreCase } from "./trial.js";
+import { togetherCases } from "./cases/edges/together.js";
 import { underWayCases } from "./cases/under-way.js";
 
 /**
@@ -23,7 +27,7 @@ import { underWayCases } from "./cases/under-way.js";
  * describe("my store", () => {
  *   storeSuite({
  *     test,
- *     factory: ({ clock }) => new MyStore(client, { clock }),
+ *     factory: ({ clock, timeoutMs, breaker, sharedBy }) => new MyStore(client, { clock, timeoutMs, breaker, sharedBy }),
  *     lacks: {
  *       close: "the caller closes the client",
  *       serverClock: "the store reads the process's clock",
@@ -37,8 +41,8 @@ export function storeSuite(options: StoreSuiteOptions): void {
   const { test, lacks = {}, deadlineMs = 4_000 } = options;
   const patience: Patience = { deadlineMs };
   const cases: readonly StoreCase[] = [
-    ...clockCases, ...ownClockCases, ...lawCases, ...snapshotCases, ...raceCases, ...underWayCases, ...scheduleCases,
-    ...optionalMethodCases, ...boundCases, ...keyCases, ...hookCases,
+    ...clockCases, ...guardCases, ...ownClockCases, ...lawCases, ...snapshotCases, ...raceCases, ...underWayCases, ...scheduleCases,
+    ...optionalMethodCases, ...blockCases, ...togetherCases, ...edgeCases, ...boundCases, ...keyCases, ...hookCases,
   ];
   for (const one of cases) {
     const reason = skipReason(one, lacks);

@@ -25,6 +25,7 @@ export interface StoreCase {
   run(trial: Trial): Promise<void>;
 }
 
+const AT_ONCE = "`takesTogether` answers later, or with another value. `combine` takes all but false for a yes. Answer at once, from what this process knows.";
 // A day in 2025. The tests hold for any start.
 const START = 1_750_000_000_000;
 const SHOWN_HISTORY = 12;
@@ -43,6 +44,7 @@ export class Trial {
   readonly #watch: CallWatch;
   readonly #opened: Store[] = [];
   readonly #history = new Map<string, string[]>();
+  readonly #prepared = new Map<Store, unknown>();
   #stores: Store[] = [];
   /** The instant that messages count from. */
   #start = START;
@@ -165,6 +167,33 @@ export class Trial {
     const right = Array.isArray(answers) && answers.length === charges.length;
     assert(right, `Expected one decision for each of ${charges.length} charges, got ${got}`);
     return answers;
+  }
+
+  /**
+   * Calls every store with `takesTogether` once, because a client may learn of its servers with the first call. Returns
+   * whether there is one.
+   */
+  async prepareTogether(): Promise<boolean> {
+    const policy = this.policy("first", { capacity: 1, refill: { tokens: 1, everyMs: 1 } });
+    const stores = this.#opened.filter(({ takesTogether }) => takesTogether !== undefined);
+    for (const store of stores) {
+      if (!this.#prepared.has(store)) this.#prepared.set(store, store.consume(policy, "caller", 0));
+    }
+    await Promise.all(stores.map(async (store) => this.#prepared.get(store)));
+    return stores.length > 0;
+  }
+
+  /**
+   * Whether every open store says that it can take these charges together. Always true for stores that can take any.
+   */
+  takesTogether(charges: readonly Charge[]): boolean {
+    return this.#opened.every(({ takesTogether }) => {
+      if (takesTogether === undefined) return true;
+      const answer: unknown = takesTogether(charges);
+      const got = typeof (answer as PromiseLike<unknown> | null)?.then === "function" ? "a promise" : String(answer);
+      if (typeof answer !== "boolean") throw new AssertionError(`Expected \`takesTogether\` to answer true or false, got ${got}`, { likelyCause: AT_ONCE });
+      return answer;
+    });
   }
 
   /** A limiter calls `recall` before `consume`, so `recall` must return exactly the refusal of `consume`. */

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type express from "express";
 import type { Request, Response } from "express";
-import { rateLimit } from "sluice/express";
-import type { Refusal } from "sluice/http";
+import { rateLimit, reportCost } from "sluice/express";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
+import type { Ask } from "./answers.js";
 import { listen } from "./listen.js";
 
 /** The suite's routes on Express, whichever version is handed in. */
@@ -22,13 +22,14 @@ export function serveExpress(framework: typeof express, setup: AdapterSetup): Pr
     setup.entered(request.path);
     response.send("bulk");
   });
-  const { answer } = setup;
-  const respond = (refusal: Refusal, request: Request, response: Response): unknown => {
-    const send = (known: SuiteAnswer | undefined): unknown => known && response.status(known.status).set(known.fields).send(known.body);
-    const given = answer?.(refusal, read(request));
-    return given instanceof Promise ? given.then(send) : send(given);
+  const { answer, answerUnidentified } = setup;
+  const send = (response: Response, known: SuiteAnswer | undefined): unknown =>
+    known && ("returns" in known ? known.returns : response.status(known.status).set(known.fields).send(known.body));
+  const answerBy = <Refused>(ask: Ask<Refused>) => (refusal: Refused, request: Request, response: Response): unknown => {
+    const given = ask(refusal, read(request));
+    return given instanceof Promise ? given.then((known) => send(response, known)) : send(response, given);
   };
-  app.use(rateLimit({ ...setup.options(read), ...(answer && { respond }) }));
+  app.use(rateLimit({ ...setup.options(read), ...(answer && { respond: answerBy(answer) }), ...(answerUnidentified && { unidentified: answerBy(answerUnidentified) }) }));
   app.use((request, _response, next) => {
     setup.entered(request.path);
     next();
@@ -36,7 +37,12 @@ export function serveExpress(framework: typeof express, setup: AdapterSetup): Pr
   app.use(framework.json());
 
   app.get("/ok", (_request, response) => void response.send("ok"));
-  app.get("/both", bulk, (_request, response) => void response.send("both"));
+  for (const path of ["/both", "/report"]) {
+    app.get(path, ...(path === "/both" ? [bulk] : []), (request, response) => {
+      setup.reports((cost) => reportCost(request, cost));
+      response.send("report");
+    });
+  }
   app.get("/cors", (_request, response) => void response.send("cors"));
   app.get("/early", (_request, response) => void response.end("late"));
   app.get("/empty", (_request, response) => void response.status(204).end());

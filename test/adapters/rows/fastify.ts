@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import type { fastify, FastifyReply, FastifyRequest } from "fastify";
-import { rateLimit } from "sluice/fastify";
-import type { Refusal } from "sluice/http";
+import { rateLimit, reportCost } from "sluice/fastify";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
+import type { Ask } from "./answers.js";
 
 /** The suite's routes on Fastify, whichever version is handed in. In `preHandler` bodies are read before the limit runs. */
 export async function serveFastify(framework: typeof fastify, setup: AdapterSetup, hook: "onRequest" | "preHandler" = "onRequest"): Promise<RunningServer> {
@@ -15,13 +15,16 @@ export async function serveFastify(framework: typeof fastify, setup: AdapterSetu
     if (request.url === "/early") reply.raw.write("early, ");
     next();
   });
-  const { answer } = setup;
-  const respond = (refusal: Refusal, request: FastifyRequest, reply: FastifyReply): unknown => {
-    const send = (known: SuiteAnswer | undefined): unknown => known && reply.code(known.status).headers(known.fields).send(known.body);
-    const given = answer?.(refusal, read(request));
-    return given instanceof Promise ? given.then(send) : send(given);
+  const { answer, answerUnidentified } = setup;
+  const send = (reply: FastifyReply, known: SuiteAnswer | undefined): unknown =>
+    known && ("returns" in known ? known.returns : reply.code(known.status).headers(known.fields).send(known.body));
+  const answerBy = <Refused>(ask: Ask<Refused>) => (refusal: Refused, request: FastifyRequest, reply: FastifyReply): unknown => {
+    const given = ask(refusal, read(request));
+    return given instanceof Promise ? given.then((known) => send(reply, known)) : send(reply, given);
   };
-  await app.register(rateLimit, { ...setup.options(read), ...(answer && { respond }), hook });
+  await app.register(rateLimit, {
+    ...setup.options(read), ...(answer && { respond: answerBy(answer) }), ...(answerUnidentified && { unidentified: answerBy(answerUnidentified) }), hook,
+  });
   if (hook === "onRequest") {
     app.addHook("preParsing", (request, _reply, payload, next) => {
       setup.entered(request.url);
@@ -38,8 +41,9 @@ export async function serveFastify(framework: typeof fastify, setup: AdapterSetu
   app.get("/bulk", { config: { rateLimit: setup.bulk(read) } }, (_request, reply) => void reply.send("bulk"));
   await app.register(async (inner) => {
     await inner.register(rateLimit, { ...setup.bulk(read), hook });
-    inner.get("/both", (_request, reply) => void reply.send("both"));
+    inner.get("/both", report);
   });
+  app.get("/report", report);
   app.get("/early", (_request, reply) => void reply.hijack().raw.end("late"));
   app.get("/empty", (_request, reply) => void reply.code(204).send());
   app.get("/same", (_request, reply) => void reply.code(304).send());
@@ -61,6 +65,10 @@ export async function serveFastify(framework: typeof fastify, setup: AdapterSetu
   app.get("/raw-list", (_request, reply) => void reply.hijack().raw.writeHead(200, ["RateLimit-Remaining", "777"]).end("raw"));
   app.post("/json", (request, reply) => void reply.send(request.body));
 
+  function report(request: FastifyRequest, reply: FastifyReply): void {
+    setup.reports((cost) => reportCost(request, cost));
+    void reply.send("report");
+  }
   const address = await app.listen({ port: 0, host: "127.0.0.1" });
   return { port: Number(new URL(address).port), close: () => app.close() };
 }

@@ -3,9 +3,9 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import { cors } from "hono/cors";
 import { stream, streamSSE } from "hono/streaming";
-import { rateLimit } from "sluice/hono";
-import type { Refusal } from "sluice/http";
+import { rateLimit, reportCost } from "sluice/hono";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
+import type { Ask } from "./answers.js";
 import { listen } from "./listen.js";
 
 /** What a web-standard response cannot do. */
@@ -39,14 +39,15 @@ export function honoApp(setup: AdapterSetup, hono = newest): Hono {
     setup.entered(c.req.path);
     return c.text("bulk");
   });
-  const { answer } = setup;
-  const respond = (refusal: Refusal, c: Context): Response | Promise<Response> => {
-    // A response that is made by the context, and nonsense where the suite wants none.
-    const send = (known: SuiteAnswer | undefined): Response => (known === undefined ? undefined : c.body(known.body, known.status as 200, known.fields)) as Response;
-    const given = answer?.(refusal, read(c));
-    return given instanceof Promise ? given.then(send) : send(given);
+  const { answer, answerUnidentified } = setup;
+  // A response that is made by the context, and nonsense where the suite wants none.
+  const send = (c: Context, known: SuiteAnswer | undefined): Response =>
+    (known && ("returns" in known ? known.returns : c.body(known.body, known.status as 200, known.fields))) as Response;
+  const answerBy = <Refused>(ask: Ask<Refused>) => (refusal: Refused, c: Context): Response | Promise<Response> => {
+    const given = ask(refusal, read(c));
+    return given instanceof Promise ? given.then((known) => send(c, known)) : send(c, given);
   };
-  app.use(rateLimit({ ...setup.options(read), ...(answer && { respond }) }));
+  app.use(rateLimit({ ...setup.options(read), ...(answer && { respond: answerBy(answer) }), ...(answerUnidentified && { unidentified: answerBy(answerUnidentified) }) }));
   app.use(async (c, next) => {
     setup.entered(c.req.path);
     await next();
@@ -54,7 +55,13 @@ export function honoApp(setup: AdapterSetup, hono = newest): Hono {
   app.onError((_error, c) => c.text("failed", 500)); // no stack traces on the console
 
   app.get("/ok", (c) => c.text("ok"));
-  app.get("/both", bulk, (c) => c.text("both"));
+  app.use("/both", bulk);
+  for (const path of ["/both", "/report"]) {
+    app.get(path, (c) => {
+      setup.reports((cost) => reportCost(c, cost));
+      return c.text("report");
+    });
+  }
   app.get("/cors", (c) => c.text("cors"));
   app.get("/empty", (c) => c.body(null, 204));
   app.get("/same", (c) => c.body(null, 304));

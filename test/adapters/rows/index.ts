@@ -7,7 +7,7 @@ import type { AdapterSuiteOptions } from "sluice/testing";
 import { serveExpress } from "./express.js";
 import { serveFastify } from "./fastify.js";
 import { lacks, serveHono } from "./hono.js";
-import { serveNode } from "./node.js";
+import { nodeLacks, serveNode } from "./node.js";
 import { serveWeb } from "./web.js";
 
 /** One framework at one major version, under the adapter suite. */
@@ -21,9 +21,9 @@ const afterBody = "preHandler runs after the body is parsed";
 
 /** Every row that the suite must run; the frameworks' older versions share the types of the newer. */
 export const rows: readonly Row[] = [
-  { name: "Node", loaded: `node ${process.versions.node}`, serve: (setup) => serveNode(setup) },
-  { name: "Express 4", loaded: loaded("express4"), serve: (setup) => serveExpress(express4 as unknown as typeof express, setup) },
-  { name: "Express 5", loaded: loaded("express"), serve: (setup) => serveExpress(express, setup) },
+  { name: "Node", loaded: `node ${process.versions.node}`, serve: (setup) => serveNode(setup), lacks: nodeLacks },
+  { name: "Express 4", loaded: loaded("express4"), serve: (setup) => serveExpress(express4 as unknown as typeof express, setup), lacks: nodeLacks },
+  { name: "Express 5", loaded: loaded("express"), serve: (setup) => serveExpress(express, setup), lacks: nodeLacks },
   { name: "Fastify 4", loaded: loaded("fastify4"), serve: (setup) => serveFastify(fastify4 as unknown as typeof fastify, setup) },
   { name: "Fastify 5", loaded: loaded("fastify"), serve: (setup) => serveFastify(fastify, setup) },
   { name: "Fastify in preHandler", loaded: loaded("fastify"), serve: (setup) => serveFastify(fastify, setup, "preHandler"), lacks: { beforeBodies: afterBody, unreadBodies: afterBody } },

@@ -1,10 +1,14 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import type { GateOptions, Refusal, RespondOption } from "sluice/http";
-import { rateLimit } from "sluice/node";
+import type { GateOptions, RespondOption } from "sluice/http";
+import { rateLimit, reportCost } from "sluice/node";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
+import type { Ask } from "./answers.js";
 import { listen } from "./listen.js";
 
 type Listen = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** What an adapter lacks whose `respond` gets the server's response. */
+export const nodeLacks = { responses: "`respond` sends the response itself" };
 
 /** An adapter for Node's own server. */
 export type NodeAdapter = (options: GateOptions<IncomingMessage> & RespondOption<[IncomingMessage, ServerResponse]>) => (listener: Listen) => Listen;
@@ -16,13 +20,14 @@ export function serveNode(setup: AdapterSetup, adapter: NodeAdapter = rateLimit)
     path: request.url ?? "",
     header: (name: string) => request.headers[name]?.toString(),
   });
-  const { answer } = setup;
-  const respond = (refusal: Refusal, request: IncomingMessage, response: ServerResponse): unknown => {
-    const send = (known: SuiteAnswer | undefined): unknown => known && response.writeHead(known.status, known.fields).end(known.body);
-    const given = answer?.(refusal, read(request));
-    return given instanceof Promise ? given.then(send) : send(given);
+  const { answer, answerUnidentified } = setup;
+  const send = (response: ServerResponse, known: SuiteAnswer | undefined): unknown =>
+    known && ("returns" in known ? known.returns : response.writeHead(known.status, known.fields).end(known.body));
+  const answerBy = <Refused>(ask: Ask<Refused>) => (refusal: Refused, request: IncomingMessage, response: ServerResponse): unknown => {
+    const given = ask(refusal, read(request));
+    return given instanceof Promise ? given.then((known) => send(response, known)) : send(response, given);
   };
-  const limit = adapter({ ...setup.options(read), ...(answer && { respond }) });
+  const limit = adapter({ ...setup.options(read), ...(answer && { respond: answerBy(answer) }), ...(answerUnidentified && { unidentified: answerBy(answerUnidentified) }) });
   const limitBulk = adapter(setup.bulk(read));
   const [limited, limitedBulk, limitedTwice] = [limit(route), limitBulk(route), limit(limitBulk(route))];
 
@@ -47,6 +52,10 @@ export function serveNode(setup: AdapterSetup, adapter: NodeAdapter = rateLimit)
         return response.writeHead(204).end();
       case "/same":
         return response.writeHead(304).end();
+      case "/both":
+      case "/report":
+        setup.reports((cost) => reportCost(request, cost));
+        return response.end("report");
       case "/chunks":
         response.write("one, ");
         return response.end("two");

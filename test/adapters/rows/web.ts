@@ -1,8 +1,8 @@
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
-import type { Refusal } from "sluice/http";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
-import { rateLimit } from "sluice/web";
+import { rateLimit, reportCost } from "sluice/web";
+import type { Ask } from "./answers.js";
 import { listen } from "./listen.js";
 
 // The platform's own, not what @hono/node-server puts in its place.
@@ -13,13 +13,15 @@ const pathOf = (request: Request) => new URL(request.url).pathname;
 /** The suite's routes as one function from Request to Response, behind this package's adapter or a copy of it. */
 export function webHandler(setup: AdapterSetup, answer = withErrorPage(webRoutes(setup)), limit = rateLimit): (request: Request) => Promise<Response> {
   const read = (request: Request) => ({ method: request.method, path: pathOf(request), header: (name: string) => request.headers.get(name) });
-  const respond = (refusal: Refusal, request: Request): Response | Promise<Response> => {
-    // Nonsense where the suite wants no response.
-    const send = (known: SuiteAnswer | undefined): Response => (known === undefined ? undefined : new Response(known.body, { status: known.status, headers: known.fields })) as Response;
-    const given = setup.answer?.(refusal, read(request));
+  const { answer: asked, answerUnidentified } = setup;
+  // Nonsense where the suite wants no response.
+  const send = (known: SuiteAnswer | undefined): Response =>
+    (known && ("returns" in known ? known.returns : new Response(known.body, { status: known.status, headers: known.fields }))) as Response;
+  const answerBy = <Refused>(ask: Ask<Refused>) => (refusal: Refused, request: Request): Response | Promise<Response> => {
+    const given = ask(refusal, read(request));
     return given instanceof Promise ? given.then(send) : send(given);
   };
-  const limitOwn = limit({ ...setup.options(read), ...(setup.answer && { respond }) });
+  const limitOwn = limit({ ...setup.options(read), ...(asked && { respond: answerBy(asked) }), ...(answerUnidentified && { unidentified: answerBy(answerUnidentified) }) });
   const limitBulk = limit(setup.bulk(read));
   const [limited, limitedBulk, limitedTwice] = [limitOwn(answer), limitBulk(answer), limitOwn(limitBulk(answer))];
 
@@ -60,6 +62,10 @@ export function webRoutes(setup: AdapterSetup): Answer {
         return new Response(null, { status: 204 });
       case "/same":
         return new Response(null, { status: 304 });
+      case "/both":
+      case "/report":
+        setup.reports((cost) => reportCost(request, cost));
+        return new Response("report");
       case "/chunks":
         return new Response(streamOf("one, ", "two"));
       case "/events":

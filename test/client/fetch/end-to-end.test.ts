@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { MemoryStore } from "sluice";
 import { createFetch } from "sluice/client";
-import { draft6, draft7, vendorHeaders, xRateLimit, type HeaderStyle } from "sluice/http";
+import { draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type HeaderStyle } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { readPolicies } from "../../../examples/server/config.js";
@@ -74,7 +74,7 @@ async function meet({ headers, retryAfter = "seconds", shortByMs = 0 }: { header
   const server = await buildServer({
     policies: readPolicies({ SLUICE_INTERACTIVE_CAPACITY: "1", SLUICE_INTERACTIVE_TOKENS: "1", SLUICE_INTERACTIVE_EVERY_MS: "3000" }),
     store: new MemoryStore({ clock: clock.now }),
-    telling: { headers, retryAfter },
+    telling: { headers: retryAfter === "http-date" ? [...headers, retryAfterDate] : headers },
     onDecision: () => {},
   });
   server.listen(0, "127.0.0.1");
@@ -88,11 +88,13 @@ async function meet({ headers, retryAfter = "seconds", shortByMs = 0 }: { header
   const { statuses, fetch } = watched();
   const obedient = createFetch({
     fetch,
-    clock: clock.now,
-    random: () => 0,
-    sleep: async (ms) => {
-      waits.push(ms);
-      clock.advance(ms - shortByMs);
+    time: {
+      now: clock.now,
+      random: () => 0,
+      sleep: async (ms) => {
+        waits.push(ms);
+        clock.advance(ms - shortByMs);
+      },
     },
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/inbox`;

@@ -38,11 +38,58 @@ describe("a network error", () => {
     expect([sent.length, time.sleeps]).toEqual([1, []]);
   });
 
-  const others: Error[] = [new Error("not signed in"), new RangeError("no"), new TypeError("Failed to parse URL from /inbox"), new DOMException("Aborted", "AbortError")];
+  const badRedirect = new TypeError("fetch failed", { cause: new TypeError("Invalid URL") });
+  const wrongUrl = new TypeError("Failed to parse URL from /inbox");
+  const others: Error[] = [new Error("not signed in"), new RangeError("no"), wrongUrl, badRedirect, new DOMException("Aborted", "AbortError")];
   test.each(others)("53 · is not %s, which rejects at once", async (error) => {
-    const { fetch, sent } = talk([error]);
-    await expect(fetch(URL_A)).rejects.toBe(error);
+    const { fetch, sent, time } = talk([error]);
+    await expect(time.run(fetch(URL_A))).rejects.toBe(error);
     expect(sent).toHaveLength(1);
+  });
+
+  const url = "http://127.0.0.1:8080/a";
+  // What each of them rejects with; `npm run check:runtimes` meets the real ones.
+  const afterLoops: [runtime: string, error: Error][] = [
+    ["Node", new TypeError("fetch failed", { cause: new Error("redirect count exceeded") })],
+    ["Deno", new TypeError("Fetch failed: Maximum number of redirects (20) reached")],
+    ["Bun", new TypeError("TooManyRedirects: The response redirected too many times. For more information, pass `verbose: true`")],
+    ["Cloudflare Workers", new TypeError(`Too many redirects.${url}, ${url}/1, ${url}/2`)],
+    ["node-fetch", Object.assign(new Error(`maximum redirect reached at: ${url}`), { name: "FetchError" })],
+  ];
+  test.each(afterLoops)("53 · is not a redirect loop on %s, which rejects at once", async (_, error) => {
+    const { fetch, sent, time } = talk([error]);
+    await expect(time.run(fetch(URL_A))).rejects.toBe(error);
+    expect(sent).toHaveLength(1);
+  });
+
+  const names: [where: string, error: Error][] = [
+    ["a host", new TypeError("fetch failed", { cause: new Error("getaddrinfo ENOTFOUND redirect") })],
+    ["a URL", new TypeError("error sending request for url (http://127.0.0.1/too-many-redirects?redirect=/redirects/count)")],
+    ["a URL of node-fetch", Object.assign(new Error("request to http://redirect/maximum/redirect failed"), { name: "FetchError" })],
+    ["a cause that is no error", new TypeError("fetch failed", { cause: { __proto__: null, redirect: "count" } })],
+  ];
+  test.each(names)("53 · is one if only %s speaks of redirects, and is retried", async (_, error) => {
+    const { fetch, sent, time } = talk([error]);
+    expect(await (await time.run(fetch(URL_A))).text()).toBe("answer 2");
+    expect(sent).toHaveLength(2);
+  });
+
+  test("53 · is not a redirect loop of a real server: one call sends what one `fetch` sends", async () => {
+    let requests = 0;
+    const server = createServer((_, response) => void response.writeHead(302, { Location: `/${++requests}` }).end());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const loop = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    await expect(fetch(loop)).rejects.toThrow(TypeError);
+    const once = requests;
+    const waits: unknown[] = [];
+    const call = createFetch({ time: { sleep: () => Promise.resolve() }, onWait: (wait) => void waits.push(wait) });
+    await expect(call(loop)).rejects.toMatchObject({ name: "TypeError", cause: { message: "redirect count exceeded" } });
+    expect([requests, waits]).toEqual([2 * once, []]);
+    expect(once).toBeGreaterThan(1);
   });
 
   test("58 · is not an abort, even if it looks like one", async () => {
@@ -67,7 +114,7 @@ describe("a network error", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void server.close());
-    const fetch = createFetch({ sleep: () => Promise.resolve() });
+    const fetch = createFetch({ time: { sleep: () => Promise.resolve() } });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     expect(await (await fetch(url, { headers: { Connection: "close" } })).text()).toBe("here");
     expect(requests).toBe(2);

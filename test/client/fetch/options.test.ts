@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createFetch, type ClientInit, type ClientOptions } from "sluice/client";
+import { ManualClock } from "sluice/testing";
 import { limited, talk, URL_A } from "../fake-server.js";
 
 const refusal = (act: () => unknown): string => {
@@ -12,52 +13,57 @@ const refusal = (act: () => unknown): string => {
 };
 
 const KNOWN =
-  "Known options: fetch, identity, maxAttempts, maxWaitMs, maxPending, attemptTimeoutMs, backoff, methods, retryStatuses, merge, giveUp, refusal, limits, retryBudget, traffic, onWait, clock, wallClock, sleep, random";
+  "fetch, identity, maxAttempts, maxWaitMs, maxPending, attemptTimeoutMs, backoff, methods, retryStatuses, merge, giveUp, vendor, retryBudget, traffic, onWait, time";
 
 const wrong: [options: unknown, message: string][] = [
   [null, "TypeError: Expected `options` to be an object, got null"],
   ["fast", 'TypeError: Expected `options` to be an object, got "fast"'],
-  [{ maxAttempt: 3 }, `TypeError: Unknown option \`maxAttempt\`. ${KNOWN}`],
-  [{ sensitive: true }, `TypeError: Unknown option \`sensitive\`. ${KNOWN}`],
-  [[], "TypeError: Expected `options` to be an object, got an array of 0"],
-  [{ backoff: [5] }, "TypeError: Expected `backoff` to be an object, got an array of 1"],
-  [{ methods: {} }, "TypeError: Expected `methods` to be an array, got an object"],
+  [{ maxAttempt: 3 }, `TypeError: Expected \`option\` to be one of ${KNOWN}, got "maxAttempt"`],
+  [{ sensitive: true }, `TypeError: Expected \`option\` to be one of ${KNOWN}, got "sensitive"`],
+  [{ backoff: [5] }, 'TypeError: Expected `option` to be one of baseMs, capMs, got "0"'],
+  [{ methods: {} }, "TypeError: Expected `methods` to be an array of strings, got an object"],
   [{ identity: ["ann"] }, "TypeError: Expected `identity` to be a string, got an array of 1"],
   [{ fetch: "fetch" }, 'TypeError: Expected `fetch` to be a function, got "fetch"'],
-  [{ identity: 42 }, "TypeError: Expected `identity` to be a string, got 42"],
+  [{ identity: 42 }, "RangeError: Expected `identity` to be a string, got 42"],
   [{ maxAttempts: 0 }, "RangeError: Expected `maxAttempts` to be a whole number of at least 1, got 0"],
   [{ maxPending: 0 }, "RangeError: Expected `maxPending` to be a whole number of at least 1, got 0"],
   [{ maxAttempts: 1.5 }, "RangeError: Expected `maxAttempts` to be a whole number of at least 1, got 1.5"],
-  [{ maxAttempts: "3" }, 'TypeError: Expected `maxAttempts` to be a number, got "3"'],
+  [{ maxAttempts: "3" }, 'TypeError: Expected `maxAttempts` to be a whole number of at least 1, got "3"'],
   [{ maxWaitMs: -1 }, "RangeError: Expected `maxWaitMs` to be a whole number of at least 0, got -1"],
   [{ maxWaitMs: Infinity }, "RangeError: Expected `maxWaitMs` to be a whole number of at least 0, got Infinity"],
-  [{ maxWaitMs: null }, "TypeError: Expected `maxWaitMs` to be a number, got null"],
-  [{ backoff: 5 }, "TypeError: Expected `backoff` to be an object, got 5"],
-  [{ backoff: { base: 5 } }, "TypeError: Unknown option `base`. Known options: baseMs, capMs"],
+  [{ maxWaitMs: null }, "TypeError: Expected `maxWaitMs` to be a whole number of at least 0, got null"],
+  [{ backoff: 5 }, "RangeError: Expected `backoff` to be an object, got 5"],
+  [{ backoff: { base: 5 } }, 'TypeError: Expected `option` to be one of baseMs, capMs, got "base"'],
   [{ backoff: { baseMs: NaN } }, "RangeError: Expected `baseMs` to be a whole number of at least 0, got NaN"],
-  [{ methods: "GET" }, 'TypeError: Expected `methods` to be an array, got "GET"'],
-  [{ methods: ["GET", 5] }, "TypeError: Expected `methods` to be a string, got 5"],
-  [{ retryStatuses: ["503"] }, 'TypeError: Expected `retryStatuses` to be a number, got "503"'],
+  [{ methods: "GET" }, 'TypeError: Expected `methods` to be an array of strings, got "GET"'],
+  [{ methods: ["GET", 5] }, "TypeError: Expected `methods` to be an array of strings, got an array of 2"],
+  [{ retryStatuses: ["503"] }, "TypeError: Expected `retryStatuses` to be an array of numbers, got an array of 1"],
   [{ merge: "yes" }, 'TypeError: Expected `merge` to be a boolean, got "yes"'],
   [{ retryBudget: true }, "TypeError: Expected `retryBudget` to be an object, got true"],
   [{ retryBudget: { tokens: 2.5 } }, "RangeError: Expected `tokens` to be a whole number of at least 0, got 2.5"],
   [{ retryBudget: { perSuccess: -0.1 } }, "RangeError: Expected `perSuccess` to be at least 0, got -0.1"],
   [{ retryBudget: { perSuccess: NaN } }, "RangeError: Expected `perSuccess` to be at least 0, got NaN"],
-  [{ traffic: {} }, "TypeError: Expected `traffic.schedule` to be a function, got undefined"],
-  [{ traffic: null }, "TypeError: Expected `traffic.schedule` to be a function, got undefined"],
+  [{ traffic: {} }, "TypeError: Expected `traffic` to be an object with `schedule`, got an object"],
+  [{ traffic: null }, "TypeError: Expected `traffic` to be an object with `schedule`, got null"],
   [{ onWait: true }, "TypeError: Expected `onWait` to be a function, got true"],
-  [{ giveUp: true }, 'RangeError: Expected `giveUp` to be "throw" or "return", got true'],
-  [{ giveUp: "reject" }, 'RangeError: Expected `giveUp` to be "throw" or "return", got "reject"'],
-  [{ refusal: [429] }, "TypeError: Expected `refusal` to be a function, got an array of 1"],
-  [{ limits: true }, "TypeError: Expected `limits` to be a function, got true"],
+  [{ giveUp: true }, 'TypeError: Expected `giveUp` to be "throw" or "return", got true'],
+  [{ giveUp: "reject" }, 'TypeError: Expected `giveUp` to be "throw" or "return", got "reject"'],
+  [{ vendor: "openai" }, 'TypeError: Expected `vendor` to be an object, got "openai"'],
+  [{ vendor: null }, "TypeError: Expected `vendor` to be an object, got null"],
+  [{ vendor: { refusal: [429] } }, "TypeError: Expected `refusal` to be a function, got an array of 1"],
+  [{ vendor: { limits: true } }, "TypeError: Expected `limits` to be a function, got true"],
+  [{ vendor: { limit: () => null } }, 'TypeError: Expected `option` to be one of refusal, limits, got "limit"'],
   [{ attemptTimeoutMs: 0 }, "RangeError: Expected `attemptTimeoutMs` to be at least 1, got 0"],
   [{ attemptTimeoutMs: NaN }, "RangeError: Expected `attemptTimeoutMs` to be at least 1, got NaN"],
-  [{ clock: 5 }, "TypeError: Expected `clock` to be a function, got 5"],
-  [{ wallClock: 5 }, "TypeError: Expected `wallClock` to be a function, got 5"],
-  [{ sleep: 5 }, "TypeError: Expected `sleep` to be a function, got 5"],
-  [{ random: 0.5 }, "TypeError: Expected `random` to be a function, got 0.5"],
+  [{ time: () => 0 }, "TypeError: Expected `time` to be an object, got a function"],
+  [{ time: null }, "TypeError: Expected `time` to be an object, got null"],
+  [{ time: { now: "5" } }, 'TypeError: Expected `now` to be a function, got "5"'],
+  [{ time: { wallNow: null } }, "TypeError: Expected `wallNow` to be a function, got null"],
+  [{ time: { sleep: true } }, "TypeError: Expected `sleep` to be a function, got true"],
+  [{ time: { random: 0.5 } }, "RangeError: Expected `random` to be a function, got 0.5"],
+  [{ time: { clock: () => 0 } }, 'TypeError: Expected `option` to be one of now, wallNow, sleep, random, got "clock"'],
 ];
-test.each(wrong.map(([options, message]) => [message.split(". Known")[0], options, message] as const))("createFetch throws a %s", (_, options, message) => {
+test.each(wrong.map(([options, message]) => [message.replace(KNOWN, "..."), options, message] as const))("createFetch throws a %s", (_, options, message) => {
   expect(refusal(() => createFetch(options as ClientOptions))).toBe(message);
 });
 
@@ -67,6 +73,9 @@ const right: [name: string, options: ClientOptions | undefined][] = [
   ["members that are undefined", { maxAttempts: undefined, identity: undefined, traffic: undefined, retryBudget: undefined }],
   ["undefined in `backoff` and `retryBudget`", { backoff: { baseMs: undefined, capMs: 5 }, retryBudget: { tokens: undefined } }],
   ["zeros and false", { maxWaitMs: 0, backoff: {}, retryBudget: false }],
+  ["undefined in `vendor` and `time`, and without members", { vendor: { refusal: undefined, limits: undefined }, time: { now: undefined } }],
+  ["empty objects", { vendor: {}, time: {}, retryBudget: {} }],
+  ["a clock of sluice/testing", { time: new ManualClock() }],
   ["large numbers", { maxWaitMs: 30 * 86_400_000, backoff: { baseMs: 1 }, retryBudget: { perSuccess: 2 }, identity: "ann", retryStatuses: [502, 503] }],
 ];
 test.each(right)("createFetch accepts %s", (_, options) => {
@@ -75,7 +84,7 @@ test.each(right)("createFetch accepts %s", (_, options) => {
 
 const wrongCalls: [init: unknown, message: string][] = [
   [{ sensitive: "yes" }, 'TypeError: Expected `sensitive` to be a boolean, got "yes"'],
-  [{ retry: 1 }, "TypeError: Expected `retry` to be a boolean, got 1"],
+  [{ retry: 1 }, "RangeError: Expected `retry` to be a boolean, got 1"],
   [{ merge: null }, "TypeError: Expected `merge` to be a boolean, got null"],
   [{ maxAttempts: 0 }, "RangeError: Expected `maxAttempts` to be a whole number of at least 1, got 0"],
   [{ maxWaitMs: -1 }, "RangeError: Expected `maxWaitMs` to be a whole number of at least 0, got -1"],

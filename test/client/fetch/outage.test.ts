@@ -15,11 +15,11 @@ const policy = { name: "api", capacity: 6, refill: { tokens: 1, everyMs: 1_000 }
 /** A server whose store can go away, and a client of it. What it waits moves the clock that both go by. */
 async function meet(row: Row, onStoreError: OnStoreError, options: ClientOptions = {}) {
   const clock = new ManualClock(1_000_000);
-  const store = new UnsteadyStore(clock.now);
+  const store = new UnsteadyStore(clock.now, { breaker: false });
   const limited = <Request>(read: (request: Request) => SuiteRequest): GateOptions<Request> => ({
-    policy, store, onStoreError, breaker: false, key: (request) => ["user", read(request).header("x-user")],
+    policy, store, onStoreError, key: (request) => ["user", read(request).header("x-user")],
   });
-  const server = await row.serve({ options: limited, bulk: limited, answer: null, entered: () => {}, held: () => Promise.resolve() });
+  const server = await row.serve({ options: limited, bulk: limited, answer: null, answerUnidentified: null, reports: () => {}, entered: () => {}, held: () => Promise.resolve() });
   onTestFinished(() => void server.close());
 
   const told: unknown[] = [];
@@ -31,11 +31,13 @@ async function meet(row: Row, onStoreError: OnStoreError, options: ClientOptions
       told.push([status, headers.get("Retry-After"), ...[...headers.keys()].filter((name) => name.startsWith("ratelimit"))]);
       return response;
     },
-    clock: clock.now,
-    random: () => 0,
-    sleep: async (ms) => {
-      waits.push(ms);
-      clock.advance(ms);
+    time: {
+      now: clock.now,
+      random: () => 0,
+      sleep: async (ms) => {
+        waits.push(ms);
+        clock.advance(ms);
+      },
     },
     ...options,
   });

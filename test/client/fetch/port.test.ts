@@ -18,7 +18,7 @@ test("`schedule` precedes every attempt, `observe` gets every response, both wit
   const { scheduled, observed, traffic } = recordingTraffic();
   const first = limited({ "Retry-After": "2", RateLimit: '"a";r=0;t=2' }, { "violated-policies": ["a"] });
   const second = new Response("here", { headers: { RateLimit: '"a";r=4;t=1' } });
-  const { fetch, time } = talk([first, second], { traffic, limits: parseRateLimit, identity: "ann", maxWaitMs: 9_000 });
+  const { fetch, time } = talk([first, second], { traffic, vendor: { limits: parseRateLimit }, identity: "ann", maxWaitMs: 9_000 });
   await time.run(fetch(`${URL_A}?page=1#top`, { merge: false }));
 
   expect(scheduled[0]).toMatchObject({ origin: "https://api.example.com", path: "/inbox", method: "GET", identity: "ann", maxWaitMs: 9_000, signal: null, sensitive: false });
@@ -52,7 +52,7 @@ test("a call waits for `schedule`, and merged calls are scheduled as one", async
 test("a call that would wait too long is given up without a request, with the whole wait", async () => {
   const { fetch, sent, time } = talk([], plugged([90_000]));
   expect(await givenUp(fetch(URL_A))).toMatchObject({
-    reason: "wait_too_long", waitMs: 90_000, retryAt: new Date(time.wallClock() + 90_000), attempts: 0, response: null, policies: [], code: "ERR_RATE_LIMITED", serverCode: null,
+    reason: "wait_too_long", waitMs: 90_000, retryAt: new Date(time.wallNow() + 90_000), attempts: 0, response: null, policies: [], code: "ERR_RATE_LIMITED", serverCode: null,
   });
   expect(sent).toHaveLength(0);
 });

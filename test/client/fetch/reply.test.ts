@@ -1,4 +1,4 @@
-/** What counts as a refusal: 429 by itself, 503 with a wait as a pause, and what the `refusal` option says. */
+/** What counts as a refusal: 429 by itself, 503 with a wait as a pause, and what `vendor.refusal` says. */
 import { describe, expect, test, vi } from "vitest";
 import type { ClientOptions, RefusalHook } from "sluice/client";
 import { createTraffic } from "sluice/client/traffic";
@@ -63,12 +63,12 @@ describe("the wait in the body", () => {
   });
 });
 
-describe("`refusal`", () => {
+describe("`vendor.refusal`", () => {
   const on403: RefusalHook = ({ status }, body) => (status === 403 && /rate limit/.test(JSON.stringify(body)) ? { waitMs: 3_000 } : undefined);
 
   test("makes a refusal of another status: it is waited out, and an error in the end", async () => {
     const refused = answer(403, { message: "API rate limit exceeded", code: "slow" });
-    const { fetch, sent, time } = talk([refused, refused, refused, refused], { refusal: on403 });
+    const { fetch, sent, time } = talk([refused, refused, refused, refused], { vendor: { refusal: on403 } });
     const given = await time.run(givenUp(fetch(URL_A)));
     expect(given).toMatchObject({ reason: "attempts", waitMs: 3_000, serverCode: "slow", serverMessage: "API rate limit exceeded" });
     expect([given.response?.status, sent.map(({ at }) => at)]).toEqual([403, [0, 3_000, 6_000]]);
@@ -76,7 +76,7 @@ describe("`refusal`", () => {
   });
 
   test("leaves other responses as they are, their bodies unread", async () => {
-    const { fetch, sent } = talk([answer(403, { message: "not yours" })], { refusal: on403 });
+    const { fetch, sent } = talk([answer(403, { message: "not yours" })], { vendor: { refusal: on403 } });
     const response = await fetch(URL_A);
     expect([response.status, await response.json(), sent.length]).toEqual([403, { message: "not yours" }, 1]);
   });
@@ -85,25 +85,25 @@ describe("`refusal`", () => {
     "gets the body as %s",
     async (_, text, body) => {
       const got: unknown[] = [];
-      await talk([answer(400, text)], { refusal: (response, given) => void got.push(response.status, given) }).fetch(URL_A);
+      await talk([answer(400, text)], { vendor: { refusal: (response, given) => void got.push(response.status, given) } }).fetch(URL_A);
       expect(got).toEqual([400, body]);
     },
   );
 
   test("is not asked below 400", async () => {
     const refusal = vi.fn<RefusalHook>(() => ({ waitMs: 1 }));
-    for (const status of [200, 301, 304]) expect((await talk([() => new Response(null, { status })], { refusal }).fetch(URL_A)).status).toBe(status);
+    for (const status of [200, 301, 304]) expect((await talk([() => new Response(null, { status })], { vendor: { refusal } }).fetch(URL_A)).status).toBe(status);
     expect(refusal).not.toHaveBeenCalled();
   });
 
   test("null makes a response of a 429", async () => {
-    const { fetch, sent } = talk([limited()], { refusal: () => null });
+    const { fetch, sent } = talk([limited()], { vendor: { refusal: () => null } });
     expect((await fetch(URL_A)).status).toBe(429);
     expect(sent).toHaveLength(1);
   });
 
   test("`waitMs: null` leaves the wait to the fields and the body, and then to backoff", async () => {
-    const hook: ClientOptions = { refusal: () => ({ waitMs: null }) };
+    const hook: ClientOptions = { vendor: { refusal: () => ({ waitMs: null }) } };
     const waits = async (headers: Record<string, string>, body: unknown): Promise<number[]> => {
       const { fetch, time } = talk([answer(403, body, headers)], hook);
       await time.run(fetch(URL_A));
@@ -116,7 +116,7 @@ describe("`refusal`", () => {
 
   test("an endless wait gives up at once, and says so", async () => {
     const { fetch, sent } = talk([limited({ "x-should-retry": "false" })], {
-      refusal: ({ headers }) => (headers.get("x-should-retry") === "false" ? { waitMs: Infinity } : undefined),
+      vendor: { refusal: ({ headers }) => (headers.get("x-should-retry") === "false" ? { waitMs: Infinity } : undefined) },
     });
     expect(await givenUp(fetch(URL_A))).toMatchObject({ reason: "wait_too_long", waitMs: Infinity });
     expect(sent).toHaveLength(1);
@@ -124,27 +124,27 @@ describe("`refusal`", () => {
 
   test("53 · a status of 500 or more is returned in the end, whatever the hook says", async () => {
     const overloaded = answer(529, "overloaded");
-    const { fetch, sent, time } = talk(Array(3).fill(overloaded), { refusal: () => ({ waitMs: 200 }) });
+    const { fetch, sent, time } = talk(Array(3).fill(overloaded), { vendor: { refusal: () => ({ waitMs: 200 }) } });
     const response = await time.run(fetch(URL_A));
     expect([response.status, await response.text(), sent.length]).toEqual([529, "overloaded", 3]);
   });
 
   const wrong: unknown[] = [{}, { waitMs: -1 }, { waitMs: NaN }, { waitMs: "5" }, true, 5, "no", Promise.resolve(null)];
   test.each(wrong)("that gives %j rejects the call", async (given) => {
-    const { fetch, sent } = talk([limited()], { refusal: (() => given) as RefusalHook });
-    await expect(fetch(URL_A)).rejects.toThrow(/^Expected `refusal\(\)` to be undefined, null or \{ waitMs \}, got /);
+    const { fetch, sent } = talk([limited()], { vendor: { refusal: (() => given) as RefusalHook } });
+    await expect(fetch(URL_A)).rejects.toThrow(/^Expected `vendor\.refusal\(\)` to be undefined, null or \{ waitMs \}, got /);
     expect(sent).toHaveLength(1);
   });
 
   test("that throws rejects the call, and is no network error", async () => {
     const cause = new TypeError("oops");
-    const { fetch, sent } = talk([limited()], { refusal: () => { throw cause; } });
+    const { fetch, sent } = talk([limited()], { vendor: { refusal: () => { throw cause; } } });
     await expect(fetch(URL_A)).rejects.toBe(cause);
     expect(sent).toHaveLength(1);
   });
 
   test("counts for a traffic: other calls wait, too", async () => {
-    const options: ClientOptions = { refusal: on403, traffic: createTraffic(), merge: false };
+    const options: ClientOptions = { vendor: { refusal: on403 }, traffic: createTraffic(), merge: false };
     const { fetch, sent, time } = talk([answer(403, "rate limit")], options);
     await time.run(Promise.all([fetch(URL_A), time.advance(1_000).then(() => fetch(URL_A))]));
     expect(sent.map(({ at }) => at)).toEqual([0, 3_000, 3_000]);

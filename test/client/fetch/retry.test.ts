@@ -23,7 +23,7 @@ test("44 · the wait is parsed once and surfaced on the error, with all that a s
     serverMessage: "Slow down.",
     reason: "attempts",
     waitMs: 3_000,
-    retryAt: new Date(time.wallClock() + 3_000),
+    retryAt: new Date(time.wallNow() + 3_000),
     attempts: 1,
     policies: ["inbox"],
     response: error.response,
@@ -43,7 +43,7 @@ test.each(longWaits)("48 · a Retry-After of %s arms no timer and is reported in
   const { fetch, time, sent } = talk([limited({ "Retry-After": wait })]);
   const error = await givenUp(fetch(URL_A));
   expect(error).toMatchObject({ reason: "wait_too_long", waitMs: Number(wait) * 1_000, attempts: 1 });
-  expect(error.retryAt?.getTime()).toBe(Math.min(time.wallClock() + Number(wait) * 1_000, 8.64e15));
+  expect(error.retryAt?.getTime()).toBe(Math.min(time.wallNow() + Number(wait) * 1_000, 8.64e15));
   expect([sent.length, time.sleeps]).toEqual([1, []]);
 });
 
@@ -142,9 +142,9 @@ const every = {
 };
 const sources: [reads: string, options: () => ClientOptions, waits: (number | null)[]][] = [
   ["the default", () => ({}), [7_000, 5_000, 5_000, 6_000, null]],
-  ["parseRateLimit", () => ({ limits: parseRateLimit }), [7_000, 3_000, 5_000, 6_000, null]],
+  ["parseRateLimit", () => ({ vendor: { limits: parseRateLimit } }), [7_000, 3_000, 5_000, 6_000, null]],
   ["a traffic", () => ({ traffic: createTraffic() }), [7_000, 3_000, 5_000, 6_000, null]],
-  ["a parser beside a traffic", () => ({ traffic: createTraffic(), limits: () => null }), [7_000, null, null, null, null]],
+  ["a parser beside a traffic", () => ({ traffic: createTraffic(), vendor: { limits: () => null } }), [7_000, null, null, null, null]],
 ];
 test.each(sources)("51 · the strongest field that %s reads decides when the retry is sent", async (_, options, expected) => {
   const fields = Object.entries(every);
@@ -211,7 +211,7 @@ test("53 · a status in `retryStatuses` is retried, and comes back as a response
 test.each(["GET", "POST", "PUT"])("56 · a sensitive %s is sent once, even for a wait of one second", async (method) => {
   const { fetch, sent, time } = talk([limited({ "Retry-After": "1" })]);
   const error = await givenUp(fetch(URL_A, { method, sensitive: true, retry: true }));
-  expect(error).toMatchObject({ reason: "sensitive", waitMs: 1_000, attempts: 1, retryAt: new Date(time.wallClock() + 1_000) });
+  expect(error).toMatchObject({ reason: "sensitive", waitMs: 1_000, attempts: 1, retryAt: new Date(time.wallNow() + 1_000) });
   expect([sent.length, time.sleeps]).toEqual([1, []]);
 });
 

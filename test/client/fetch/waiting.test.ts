@@ -98,10 +98,10 @@ test.each(kinds)("58 · an abort while a call that is %s waits rejects at once a
   expect(sent).toHaveLength(1);
 });
 
-test("58 · an abort just as the wait ends sends nothing more, even where neither `sleep` nor `fetch` looks at the signal", async () => {
+test("58 · an abort just as the wait ends sends nothing more, even where neither `time.sleep` nor `fetch` looks at the signal", async () => {
   const stop = new AbortController();
   let sent = 0;
-  const fetch = createFetch({ fetch: async () => (sent++, limited()), sleep: async () => stop.abort() });
+  const fetch = createFetch({ fetch: async () => (sent++, limited()), time: { sleep: async () => stop.abort() } });
   await expect(fetch(URL_A, { signal: stop.signal, merge: false })).rejects.toMatchObject({ name: "AbortError" });
   expect(sent).toBe(1);
 });

@@ -1,8 +1,7 @@
-/** The hooks for the option `refusal`: what each makes of responses as its service sends them. */
+/** The services of the option `vendor`: what each makes of responses as its service sends them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { RefusalHook } from "sluice/client";
-import { awsRefusal, geminiRefusal, githubRefusal, openaiRefusal, parseVendorLimits } from "sluice/client/vendors";
+import { aws, gemini, github, openai, type RefusalHook } from "sluice/client";
 import { givenUp, talk, URL_A } from "../fake-server.js";
 import { FakeTime } from "../fake-time.js";
 
@@ -15,13 +14,13 @@ const check = (hook: RefusalHook, rows: readonly Row[]): void =>
 const byFields = { waitMs: null };
 const never = { waitMs: Infinity };
 
-describe("githubRefusal", () => {
+describe("github", () => {
   const docs = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api";
   const primary = { message: "API rate limit exceeded for user ID 1.", documentation_url: docs };
   const secondary = { message: "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.", documentation_url: docs };
   const left = { "x-ratelimit-limit": "5000", "x-ratelimit-remaining": "4987", "x-ratelimit-reset": "1786797000", "x-ratelimit-resource": "core" };
   const spent = { ...left, "x-ratelimit-remaining": "0" };
-  check(githubRefusal, [
+  check(github.refusal, [
     ["the primary limit, as 403", 403, spent, primary, byFields],
     ["the primary limit, as 429", 429, spent, primary, byFields],
     ["the secondary limit with Retry-After, as 403", 403, { ...left, "retry-after": "60" }, secondary, byFields],
@@ -44,9 +43,9 @@ describe("githubRefusal", () => {
   ]);
 });
 
-describe("awsRefusal", () => {
+describe("aws", () => {
   const xml = (code: string): string => `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>Please reduce your request rate.</Message><RequestId>1</RequestId></Error>`;
-  check(awsRefusal, [
+  check(aws.refusal, [
     ["DynamoDB", 400, {}, { __type: "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException", message: "The level of configured provisioned throughput was exceeded." }, byFields],
     ["SQS over JSON", 403, {}, { __type: "com.amazonaws.sqs#RequestThrottled", message: "Request is throttled." }, byFields],
     ["Bedrock", 429, { "x-amzn-errortype": "ThrottlingException:http://internal.amazon.com/coral/com.amazon.bedrock/" }, { message: "Too many requests" }, byFields],
@@ -74,13 +73,13 @@ describe("awsRefusal", () => {
   test("codes of a long body take no time", () => {
     // Reading that took quadratic time would run into the timeout.
     for (const body of ["<Code>".repeat(1_000_000), "<Code>" + "a".repeat(5_000_000), "<Code>a</Code".repeat(500_000)]) {
-      expect(awsRefusal(new Response(null, { status: 503 }), body)).toBeUndefined();
+      expect(aws.refusal(new Response(null, { status: 503 }), body)).toBeUndefined();
     }
-    expect(awsRefusal(new Response(null, { status: 400 }), { __type: "#:".repeat(2_000_000) })).toBeUndefined();
+    expect(aws.refusal(new Response(null, { status: 400 }), { __type: "#:".repeat(2_000_000) })).toBeUndefined();
   });
 });
 
-describe("geminiRefusal", () => {
+describe("gemini", () => {
   const retryInfo = (retryDelay: unknown): object => ({ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay });
   const quota = (...quotaIds: string[]): object => ({
     "@type": "type.googleapis.com/google.rpc.QuotaFailure",
@@ -89,7 +88,7 @@ describe("geminiRefusal", () => {
   const error = (...details: object[]): object => ({ error: { code: 429, message: "You exceeded your current quota.", status: "RESOURCE_EXHAUSTED", details } });
   const perMinute = quota("GenerateRequestsPerMinutePerProjectPerModel-FreeTier");
   const perDay = quota("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "GenerateRequestsPerDayPerProjectPerModel-FreeTier");
-  check(geminiRefusal, [
+  check(gemini.refusal, [
     ["a quota per minute", 429, {}, error(perMinute, retryInfo("27s")), { waitMs: 27_000 }],
     ["half a second", 429, {}, error(retryInfo("0.5s")), { waitMs: 500 }],
     ["nanoseconds, rounded up", 429, {}, error(perMinute, retryInfo("10.689924287s")), { waitMs: 10_690 }],
@@ -113,13 +112,13 @@ describe("geminiRefusal", () => {
   ]);
 });
 
-describe("openaiRefusal", () => {
+describe("openai", () => {
   const rate = { error: { message: "Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM).", type: "tokens", param: null, code: "rate_limit_exceeded" } };
   const unpaid = { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", param: null, code: "insufficient_quota" } };
   const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
   const yes = { "x-should-retry": "true" };
   const no = { "x-should-retry": "false" };
-  check(openaiRefusal, [
+  check(openai.refusal, [
     ["a limit", 429, { "retry-after-ms": "820", "x-ratelimit-remaining-tokens": "0" }, rate, undefined],
     ["a limit that may be retried", 429, { ...yes, "retry-after": "9" }, rate, byFields],
     ["a limit that may not be retried", 429, no, rate, never],
@@ -148,7 +147,7 @@ test("no response makes a hook throw or give a wait that is none", () => {
   const header = fc.dictionary(fc.constantFrom("x-should-retry", "retry-after", "x-amzn-errortype", "x-amz-retry-after", "x-ratelimit-remaining"), fc.constantFrom("true", "false", "0", "5", "SlowDown", ":#"));
   fc.assert(
     fc.property(fc.constantFrom(400, 403, 429, 500, 503), header, value, (status, headers, body) => {
-      for (const hook of [awsRefusal, geminiRefusal, githubRefusal, openaiRefusal]) {
+      for (const hook of [aws.refusal, gemini.refusal, github.refusal, openai.refusal]) {
         const verdict = hook(new Response(null, { status, headers }), body);
         expect(verdict?.waitMs ?? 0).toBeGreaterThanOrEqual(0);
       }
@@ -161,17 +160,17 @@ describe("in a client", () => {
   const answer = (status: number, headers: Record<string, string>, body: unknown) => () => new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers });
 
   test("GitHub's 403 is waited out for a minute, and a 403 for a permission comes back", async () => {
-    const { fetch, sent, time } = talk([answer(403, {}, { message: "You have exceeded a secondary rate limit." })], { refusal: githubRefusal, limits: parseVendorLimits });
+    const { fetch, sent, time } = talk([answer(403, {}, { message: "You have exceeded a secondary rate limit." })], { vendor: github });
     expect(await (await time.run(fetch(URL_A))).text()).toBe("answer 2");
     expect(sent.map(({ at }) => at)).toEqual([0, 60_000]);
-    const forbidden = talk([answer(403, {}, { message: "Resource not accessible by integration" })], { refusal: githubRefusal });
+    const forbidden = talk([answer(403, {}, { message: "Resource not accessible by integration" })], { vendor: github });
     expect((await forbidden.fetch(URL_A)).status).toBe(403);
   });
 
   test("GitHub's spent hour gives up with its wait", async () => {
     const time = new FakeTime();
-    const reset = `${Math.ceil(time.wallClock() / 1_000) + 1_800}`;
-    const { fetch, sent } = talk([answer(403, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset }, {})], { refusal: githubRefusal }, time);
+    const reset = `${Math.ceil(time.wallNow() / 1_000) + 1_800}`;
+    const { fetch, sent } = talk([answer(403, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset }, {})], { vendor: github }, time);
     const error = await givenUp(fetch(URL_A));
     expect(error.reason).toBe("wait_too_long");
     expect(error.waitMs).toBeGreaterThan(1_790_000);
@@ -180,21 +179,21 @@ describe("in a client", () => {
 
   test("throttling by AWS is waited out: a POST only when the call says so", async () => {
     const throttled = answer(400, { "x-amz-retry-after": "1500" }, { __type: "com.amazonaws.dynamodb.v20120810#ThrottlingException" });
-    const { fetch, sent, time } = talk([throttled], { refusal: awsRefusal });
+    const { fetch, sent, time } = talk([throttled], { vendor: aws });
     expect(await (await time.run(fetch(URL_A, { method: "POST", body: "{}", retry: true }))).text()).toBe("answer 2");
     expect(sent.map(({ at }) => at)).toEqual([0, 1_500]);
-    expect((await givenUp(talk([throttled], { refusal: awsRefusal }).fetch(URL_A, { method: "POST" }))).reason).toBe("not_repeatable");
+    expect((await givenUp(talk([throttled], { vendor: aws }).fetch(URL_A, { method: "POST" }))).reason).toBe("not_repeatable");
   });
 
   test("a credit that is used up gives up at once", async () => {
     const unpaid = answer(429, { "retry-after": "1" }, { error: { code: "insufficient_quota", message: "You exceeded your current quota." } });
-    const { fetch, sent } = talk([unpaid], { refusal: openaiRefusal });
+    const { fetch, sent } = talk([unpaid], { vendor: openai });
     expect(await givenUp(fetch(URL_A))).toMatchObject({ reason: "wait_too_long", waitMs: Infinity, serverCode: "insufficient_quota" });
     expect(sent).toHaveLength(1);
   });
 
   test("Gemini's delay is waited", async () => {
-    const { fetch, sent, time } = talk([answer(429, {}, { error: { details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "2.5s" }] } })], { refusal: geminiRefusal });
+    const { fetch, sent, time } = talk([answer(429, {}, { error: { details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "2.5s" }] } })], { vendor: gemini });
     await time.run(fetch(URL_A));
     expect(sent.map(({ at }) => at)).toEqual([0, 2_500]);
   });

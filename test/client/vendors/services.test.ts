@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseRateLimit, parseWait, type RateLimit } from "sluice/client";
-import { parseVendorLimits } from "sluice/client/vendors";
+import { parseVendorLimits } from "sluice/client";
 import { parseVendorReset } from "../../../src/client/vendors/vendor-reset.js";
 
 const NOW = Date.UTC(2026, 7, 15, 12);

@@ -39,7 +39,7 @@ export async function clientSuite(addresses: Addresses): Promise<void> {
   describe("a network error of this platform", () => {
     const told = async (url: string): Promise<{ readonly result: unknown; readonly reasons: readonly string[] }> => {
       const reasons: string[] = [];
-      const fetch = createFetch({ sleep: () => Promise.resolve(), onWait: ({ reason }) => void reasons.push(reason) });
+      const fetch = createFetch({ time: { sleep: () => Promise.resolve() }, onWait: ({ reason }) => void reasons.push(reason) });
       const result = await fetch(url).then((response) => response.text()).catch((error: unknown) => error);
       return { result, reasons };
     };
@@ -57,6 +57,11 @@ export async function clientSuite(addresses: Addresses): Promise<void> {
     test.each(failures)("53 · of %s is retried twice, then rejects", async (_, url) => {
       const { result, reasons } = await told(`${url}/inbox`);
       expect([result instanceof Error, ...reasons]).toEqual([true, "network_error", "network_error"]);
+    });
+
+    test("53 · is not that of a redirect loop, except in browsers, which do not tell the two apart", async () => {
+      const { result, reasons } = await told(addresses.looping);
+      expect([result instanceof Error, ...reasons]).toEqual([true, ...("document" in globalThis ? ["network_error", "network_error"] : [])]);
     });
 
     test("53 · is not that of a wrong URL, which rejects at once", async () => {

@@ -24,9 +24,9 @@ export function overRedis(name: string, connect: () => Connected | Promise<Conne
     afterAll(() => open?.close());
     storeSuite({
       test,
-      factory: ({ clock, unreachable }) => {
+      factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => {
         const { client } = (unreachable ? closed : open) as Connected;
-        return new RedisStore(client, { denyCacheMs: 0, prefix: `kit-${own}-${name}`, ...(clock && { clock }) });
+        return new RedisStore(client, { denyCacheMs: 0, prefix: `kit-${own}-${name}`, clock, timeoutMs, breaker, sharedBy });
       },
       lacks,
     });
@@ -55,7 +55,7 @@ export function overPostgres(name: string, Pool: typeof pg.Pool): void {
     });
     storeSuite({
       test,
-      factory: ({ clock, unreachable }) => new PostgresStore(unreachable ? nowhere : pool, { denyCacheMs: 0, table, ...(clock && { clock }) }),
+      factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => new PostgresStore(unreachable ? nowhere : pool, { denyCacheMs: 0, table, clock, timeoutMs, breaker, sharedBy }),
       lacks,
     });
   });

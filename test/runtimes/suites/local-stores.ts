@@ -1,7 +1,6 @@
 // The laws of the store port for the stores that need no server: also in a page and in a Worker.
 import { MemoryStore } from "sluice";
-import { casStore, type CasBackend } from "sluice/cas";
-import { sqlStore } from "sluice/sql";
+import { casStore, type CasBackend, sqlStore } from "sluice/store";
 import { storeSuite } from "sluice/testing";
 import { describe, test } from "vitest";
 
@@ -18,7 +17,7 @@ describe("the memory store", () => {
   });
 });
 
-describe("sluice/cas over a Map", () => {
+describe("sluice/store over a Map", () => {
   const kept = new Map<string, string>();
   const backend: CasBackend<string> = {
     async read(key) {
@@ -34,7 +33,7 @@ describe("sluice/cas over a Map", () => {
   const fail = () => Promise.reject(new Error("no connection"));
   storeSuite({
     test,
-    factory: ({ clock, unreachable }) => casStore(unreachable ? { read: fail, write: fail } : backend, clock && { clock }),
+    factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore(unreachable ? { read: fail, write: fail } : backend, { clock, timeoutMs, breaker, sharedBy }),
     lacks: {
       consumeTogether: "one write changes one key",
       serverClock: "it goes by the clocks of the processes",
@@ -44,14 +43,14 @@ describe("sluice/cas over a Map", () => {
   });
 });
 
-describe("sluice/sql over a Map", () => {
+describe("sluice/store over a Map", () => {
   const kept = new Map<string, string>();
   storeSuite({
     test,
-    factory: ({ clock, unreachable }) =>
+    factory: ({ clock, unreachable, breaker, sharedBy }) =>
       sqlStore<Map<string, string>>({
         sync: true,
-        clock,
+        clock, breaker, sharedBy,
         transaction: (run) => {
           if (unreachable) throw new Error("no connection");
           run(kept);

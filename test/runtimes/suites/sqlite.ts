@@ -8,7 +8,7 @@ import { afterAll, describe, test } from "vitest";
 const isThere = await import("node:sqlite").then(() => true, () => false);
 const example = isThere ? await import("../../../examples/custom-store/sqlite-store.js") : null;
 
-describe("sluice/sql over node:sqlite", () => {
+describe("sluice/store over node:sqlite", () => {
   if (example === null) return test.skip("the laws (skipped: this runtime has no node:sqlite)");
   const folder = mkdtempSync(join(tmpdir(), "sluice-sqlite-"));
   afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,8 +1,7 @@
 // Durable Objects of the Worker under test: cells to compare and set, and buckets that decide by themselves.
 import { DurableObject } from "cloudflare:workers";
 import { definePolicy, monotonicClock, type PolicyOptions } from "sluice";
-import type { Versioned } from "sluice/cas";
-import { consumeRecords, type Costs, type Decision, type Records } from "sluice/store";
+import { type Versioned, consumeRecords, type Costs, type Decision, type Records } from "sluice/store";
 
 /** What one Worker asks of another, by name. */
 export interface Namespace<Stub> {

@@ -67,12 +67,13 @@ const { LIMITS } = env as unknown as { readonly LIMITS: BucketNamespace & Namesp
 
 // Fifty at once, and nothing comes back within a test. No timeout: a busy machine must not bring the fallback in.
 const FIFTY = { capacity: 50, refill: perDay(50) };
-const EXACT = { onStoreError: "unavailable", storeTimeoutMs: Infinity, breaker: false } as const;
+const PATIENT = { timeoutMs: Infinity, breaker: false } as const;
+const EXACT = { onStoreError: "unavailable" } as const;
 // Made when it is first asked for: not every Worker here has the binding.
 const made = new Map<string, ReturnType<typeof make>>();
 
 function make(object: string) {
-  const store = new DurableObjectStore(LIMITS, object === "" ? {} : { object });
+  const store = new DurableObjectStore(LIMITS, object === "" ? PATIENT : { object, ...PATIENT });
   const user = createLimiter({ policy: { name: "user", ...FIFTY }, store, ...EXACT });
   const tenant = createLimiter({ policy: { name: "tenant", ...FIFTY, capacity: 60 }, store, ...EXACT });
   return { store, user, tenant };
@@ -120,10 +121,10 @@ export async function suiteOfObjects(request: Request) {
   const skipped: string[] = [];
   storeSuite({
     test: Object.assign((title: string, run: () => unknown) => void tests.push([title, run]), { skip: (title: string) => void skipped.push(title) }),
-    factory: ({ clock, empty = false, ...setup }) => {
+    factory: ({ clock, empty = false, timeoutMs, breaker, sharedBy, ...setup }) => {
       const namespace = setup.unreachable ? unreachable : LIMITS;
       const object = empty ? crypto.randomUUID() : name;
-      const store: Store = new DurableObjectStore(namespace, { ...(clock && { clock }), ...((isOne || empty) && { object }) });
+      const store: Store = new DurableObjectStore(namespace, { clock, timeoutMs, breaker, sharedBy, ...((isOne || empty) && { object }) });
       if (!isOne && !empty) return store;
       const stored = () => LIMITS.getByName(object).stored();
       return { store, writes: async () => (await stored()).rowsWritten, storedBytes: async () => (await stored()).bytes };

@@ -2,10 +2,9 @@
 import { env } from "cloudflare:workers";
 import { Redis } from "@upstash/redis/cloudflare";
 import { createLimiter, definePolicy, perDay, type AsyncStore, type Policy } from "sluice";
-import { casStore } from "sluice/cas";
+import { casStore, guard } from "sluice/store";
 import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
-import { guard } from "sluice/store";
 import { rateLimit } from "sluice/web";
 import type { BucketsStub, CellStub, Namespace } from "./cells.js";
 import type { ExecutionContext } from "./worker.js";
@@ -21,7 +20,8 @@ const { ORIGIN, CELLS, BUCKETS, UPSTASH_URL = "http://127.0.0.1", UPSTASH_TOKEN 
 
 // Fifty at once, and nothing comes back within a test. No timeout: a busy machine must not bring the fallback in.
 const FIFTY = { capacity: 50, refill: perDay(50) };
-const EXACT = { onStoreError: "unavailable", storeTimeoutMs: Infinity, breaker: false } as const;
+const PATIENT = { timeoutMs: Infinity, breaker: false } as const;
+const EXACT = { onStoreError: "unavailable" } as const;
 const keyOf = (request: Request): string => new URL(request.url).searchParams.get("key") ?? "key";
 
 let isStuck = true;
@@ -37,7 +37,7 @@ const cells = casStore<number>(
     },
     write: (key, value, version) => CELLS.getByName(key).write(value, version),
   },
-  { attempts: 1_000 },
+  { attempts: 1_000, ...PATIENT },
 );
 const cas = createLimiter({ policy: { name: "cas", ...FIFTY }, store: cells, ...EXACT });
 
@@ -49,7 +49,7 @@ export async function atCells(request: Request) {
 
 const remote: AsyncStore = {
   sync: false,
-  guard,
+  guard: guard(PATIENT),
   clock: "server",
   consume: (policy: Policy, key: string, cost: number) => BUCKETS.getByName(`${policy.name} ${key}`).consume(policy, cost),
 };
@@ -92,7 +92,7 @@ const withRefund = rateLimit({
   limiter: refunding,
   key: keyOf,
   // Long after the response.
-  refundWhen: ({ status }) => new Promise((resolve) => setTimeout(() => resolve(status === 200), 50)),
+  actualCost: ({ status }) => new Promise((resolve) => setTimeout(() => resolve(status === 200 ? 0 : undefined), 50)),
 })((_request: Request, _bindings: unknown, _context: ExecutionContext) => Response.json({}));
 
 /** Each request gets its token back; with `left` the answer is what is left. */

@@ -48,6 +48,14 @@ describe("which object a call goes to", () => {
     expect(definePolicy(JSON.parse(calls[0]?.[1].parts[0]?.policy ?? ""))).toEqual(policy);
   });
 
+  test("an adjustment takes the instant of its decision along", async () => {
+    const { binding, calls } = namespace();
+    const store = new DurableObjectStore(binding);
+    await store.adjust(policy, "ann", -1, 1_234);
+    await store.adjust(policy, "ann", -1);
+    expect(calls.map(([, { verb, at }]) => [verb, at])).toEqual([["adjust", 1_234], ["adjust", undefined]]);
+  });
+
   test("the one that `object` names", async () => {
     const { binding, calls } = namespace();
     const store = new DurableObjectStore(binding, { object: "acme", clock: () => 7.9 });
@@ -70,6 +78,7 @@ describe("which object a call goes to", () => {
 /** The storage of an object, as far as its buckets use it. The next write fails if `isFull`. */
 class FakeStorage {
   isFull = false;
+  writes = 0;
   rows: Map<string, unknown> | null = null;
   readonly sql = { exec: (statement: string, ...values: readonly unknown[]) => ({ toArray: () => this.#run(statement, values) }) };
 
@@ -92,10 +101,27 @@ class FakeStorage {
     if (this.rows === null) throw new Error("no such table: sluice_buckets");
     if (statement.startsWith("SELECT")) return this.rows.has(String(name)) ? [{ records: this.rows.get(String(name)) }] : [];
     if (this.isFull) throw new Error("database or disk is full");
-    this.rows.set(String(name), records);
+    this.writes += 1;
+    if (statement.startsWith("DELETE")) this.rows.delete(String(name));
+    else this.rows.set(String(name), records);
     return [];
   }
 }
+
+test("L4 · with 0 a block leaves the row as it was before it, and writes none for a key without a block", async () => {
+  const storage = new FakeStorage();
+  const Buckets = withBuckets(class {} as abstract new (state: never, env: never) => object);
+  const object = new Buckets({ storage } as never, {} as never);
+  const store = new DurableObjectStore({ idFromName: () => ({}), get: () => object }, { clock: () => 1_000 });
+  await store.consume(policy, "ann", 2);
+  const before = new Map(storage.rows);
+  for (const key of ["ann", "bob"]) await store.block(policy, key, 60_000);
+  expect(await store.consume(policy, "ann", 1)).toMatchObject({ allowed: false, blocked: true });
+  storage.writes = 0;
+  for (const key of ["ann", "bob", "ann", "carl"]) await store.block(policy, key, 0);
+  expect([storage.writes, storage.rows]).toEqual([2, before]);
+  expect(await store.consume(policy, "ann", 1)).toMatchObject({ allowed: true, remaining: 0 });
+});
 
 test("an object whose first write failed makes its table with the next one", async () => {
   const storage = new FakeStorage();

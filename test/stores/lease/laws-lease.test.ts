@@ -1,7 +1,7 @@
 // The law of leases, in one process with clocks that the test moves: several wrappers over one store that is an independent
 // model, calls that are held back on both ways, clocks of the day that step, and wrappers that crash.
 import fc from "fast-check";
-import { createLimiter, definePolicy, type Decision, type Limiter } from "sluice";
+import { createLimiter, definePolicy, type Decision, type PlainLimiter } from "sluice";
 import { leased } from "sluice/lease";
 import type { AsyncStore } from "sluice/store";
 import { ManualClock } from "sluice/testing";
@@ -31,7 +31,8 @@ type Step =
   | { readonly what: "fail"; readonly which: number; readonly arrives: boolean }
   | { readonly what: "step"; readonly who: number; readonly ms: number }
   | { readonly what: "suspend"; readonly who: number; readonly ms: number }
-  | { readonly what: "crash"; readonly who: number };
+  | { readonly what: "crash"; readonly who: number }
+  | { readonly what: "lose" };
 
 const PROCESSES = 3;
 const who = fc.nat(PROCESSES - 1);
@@ -45,29 +46,31 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant("step"), who, ms: fc.integer({ min: -200, max: 200 }) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant("suspend"), who, ms: fc.integer({ min: 1, max: 200 }) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant("crash"), who }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant("lose") }) },
 ) as fc.Arbitrary<Step>;
 
 /** One process: its wrapper, its limiter and its clocks. */
 interface Process {
   readonly steady: ManualClock;
   readonly wall: ManualClock;
-  readonly limiter: Limiter<AsyncStore>;
+  readonly limiter: PlainLimiter<AsyncStore>;
   crashed: boolean;
 }
 
-async function grantsOf(numbers: Numbers, steps: readonly Step[]): Promise<{ readonly grants: readonly Granted[]; readonly leases: number }> {
+async function grantsOf(numbers: Numbers, steps: readonly Step[]): Promise<{ readonly grants: readonly Granted[]; readonly lost: readonly number[]; readonly leases: number }> {
   const { capacity, tokens, everyMs, leaseMs } = numbers;
   const policy = definePolicy({ name: "law", capacity, refill: { tokens, everyMs } });
   const clock = new ManualClock(1_000_000);
-  const shared = new ModelStore(clock);
+  const shared = new ModelStore(clock, { timeoutMs: Infinity, breaker: false });
   const begin = (): Process => {
     const [steady, wall] = [new ManualClock(50), new ManualClock(9_000_000)];
     const store = leased(shared, { leaseMs, clock: steady.now, wallClock: wall.now });
-    const limiter = createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: Infinity, breaker: false, clock: clock.now });
+    const limiter = createLimiter({ policy, store, onStoreError: "unavailable" });
     return { steady, wall, limiter, crashed: false };
   };
   const processes = Array.from({ length: PROCESSES }, begin);
   const grants: Granted[] = [];
+  const lost: number[] = [];
   let leases = 0;
 
   const ask = async (process: Process, cost: number): Promise<void> => {
@@ -115,28 +118,34 @@ async function grantsOf(numbers: Numbers, steps: readonly Step[]): Promise<{ rea
       (processes[who] as Process).crashed = true;
       processes[who] = begin();
     },
+    lose() {
+      lost.push(clock.now());
+      shared.lose();
+    },
   };
   for (const step of steps) {
     (run[step.what] as (step: Step) => unknown)(step);
     await settled();
   }
-  return { grants, leases };
+  return { grants, lost, leases };
 }
 
 /** Throws when a window has more than the law allows. Returns the most that one got ahead of the rate. */
-function judge(grants: readonly Granted[], { capacity, tokens, everyMs, leaseMs }: Numbers): number {
-  const most = mostAhead(grants, { capacity, refill: { tokens, everyMs } });
+function judge(grants: readonly Granted[], { capacity, tokens, everyMs, leaseMs }: Numbers, lost: readonly number[] = []): number {
+  // A window that begins less than two `leaseMs` after a loss of data counts as one that contains it.
+  const parts = [-Infinity, ...lost].map((from, i) => grants.filter(([at]) => at >= from + 2 * leaseMs && at < (lost[i] ?? Infinity)));
+  const most = Math.max(...parts.map((part) => mostAhead(part, { capacity, refill: { tokens, everyMs } })));
   expect(most).toBeLessThanOrEqual(capacity + (tokens * leaseMs) / everyMs + 1e-9);
   return most;
 }
 
-test("L1 · leases: all processes together grant at most capacity + rate * (T + leaseMs) in every window", async () => {
+test("L1 · leases: all processes together grant at most capacity + rate * (T + leaseMs) in every window, also after a loss of data", async () => {
   let leases = 0;
   await fc.assert(
     fc.asyncProperty(NUMBERS, fc.array(STEP, { minLength: 40, maxLength: 120 }), async (numbers, steps) => {
-      const { grants, leases: own } = await grantsOf(numbers, steps);
+      const { grants, lost, leases: own } = await grantsOf(numbers, steps);
       leases += own;
-      judge(grants, numbers);
+      judge(grants, numbers, lost);
     }),
     { numRuns: 120 },
   );

@@ -12,8 +12,9 @@ const { kind, url, name, limit, leaseMs, ms, lateMs, stepMs } = JSON.parse(proce
 process.once("disconnect", () => process.exit());
 
 const policy = definePolicy({ name: "shared", ...limit });
+const timeoutMs = 30_000;
 const store: AsyncStore =
-  kind === "redis" ? new RedisStore(new Redis(url), { prefix: name }) : new PostgresStore(new pg.Pool({ connectionString: url, max: 4 }), { table: name });
+  kind === "redis" ? new RedisStore(new Redis(url), { prefix: name, timeoutMs }) : new PostgresStore(new pg.Pool({ connectionString: url, max: 4 }), { table: name, timeoutMs });
 const sleep = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time));
 
 let calls = 0;
@@ -30,7 +31,7 @@ const slow: AsyncStore = Object.assign(Object.create(store) as AsyncStore, {
 // The clock of the day steps to and fro.
 let step = 0;
 const wallClock = (): number => Date.now() + step;
-const limiter = createLimiter({ policy, store: leased(slow, { leaseMs, wallClock }), storeTimeoutMs: 30_000, onStoreError: "unavailable" });
+const limiter = createLimiter({ policy, store: leased(slow, { leaseMs, wallClock }), onStoreError: "unavailable" });
 
 let tale: LeaseTale = { grants: [], leases: 0, calls: 0 };
 async function ask(): Promise<boolean> {

@@ -1,8 +1,8 @@
 // The store's own suite over leases. A wrapper whose keys are never hot passes all of it. With leases, the cases below differ,
 // because they ask one key more often than 3 times within `leaseMs` and compare each answer with a store that is asked each time.
-import { casStore } from "sluice/cas";
+import { casStore } from "sluice/store";
 import { leased } from "sluice/lease";
-import { ManualClock, storeSuite, type StoreSetup } from "sluice/testing";
+import { storeSuite, type StoreSetup } from "sluice/testing";
 import type { AsyncStore } from "sluice/store";
 import { describe, expect, test } from "vitest";
 
@@ -27,7 +27,7 @@ function overMap(): (setup: StoreSetup) => AsyncStore {
   };
   const away = (): Promise<never> => Promise.reject(new Error("no connection"));
   const down = { read: away, write: away };
-  return ({ clock, unreachable }) => casStore<string>(unreachable === true ? down : backend, clock && { clock });
+  return ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => casStore<string>(unreachable === true ? down : backend, { clock, timeoutMs, breaker, sharedBy });
 }
 
 describe("a wrapper whose keys are never hot", () => {
@@ -36,8 +36,20 @@ describe("a wrapper whose keys are never hot", () => {
   storeSuite({ test, lacks, factory: (setup) => leased(make(setup), { leaseMs: 1, clock: () => (reading += 1) }) });
 });
 
-// Their readings are those of the instant when the lease was taken, and tokens that a lease holds are not at the store.
+// Their readings are those of the instant when the lease was taken, and tokens that a lease holds are not at the store. What a
+// process refuses by itself is computed from readings in whole milliseconds, and changes by another store act within `leaseMs`.
 const DIFFERENT = [
+  "L2 · the wait of a refusal is exact: refused before that instant, allowed at it",
+  "L5 · a burst on a new bucket at one instant gets exactly the capacity",
+  "L1 · in every window at most capacity + rate × time is granted, and not one token less",
+  "L14 · concurrent calls under two versions of a policy take effect one after another",
+  "peek · returns the decision of consume, and writes nothing",
+  "L3 · a refusal takes no token, at any cost",
+  "debit · takes exactly the given number of tokens, even if they are missing",
+  "block · refuses everything until it ends, through new numbers, refunds and debits",
+  "refund · takes effect at once, even for a key that was just refused",
+  "debit · takes effect at once, even for a key that was just refused",
+  "reset · takes effect at once, even for a key that was just refused",
   "clock · own clock: consume, refund, debit, block and peek read the same clock",
   "L8 · the same history gives the core's decisions, to the last unit",
   "L6 · the decisions are the core's while the clock steps back or jumps ahead",
@@ -49,11 +61,10 @@ const DIFFERENT = [
 test("with leases, only these cases differ", async () => {
   const cases: { readonly name: string; readonly run: () => unknown }[] = [];
   const make = overMap();
-  const still = new ManualClock();
   storeSuite({
     test: Object.assign((name: string, run: () => unknown) => void cases.push({ name, run }), { skip: () => undefined }) as never,
     lacks,
-    factory: (setup) => leased(make(setup), { leaseMs: 100, clock: setup.clock ?? still.now, wallClock: setup.clock ?? still.now }),
+    factory: (setup) => leased(make(setup), { leaseMs: 100, clock: setup.clock, wallClock: setup.clock }),
   });
   const different: string[] = [];
   for (const { name, run } of cases) {
@@ -64,6 +75,7 @@ test("with leases, only these cases differ", async () => {
     }
   }
   expect(cases.length).toBeGreaterThan(30);
-  expect(different.filter((name) => !DIFFERENT.includes(name))).toEqual([]);
+  // A case with several numbers has them at the end of its name.
+  expect(different.filter((name) => !DIFFERENT.some((start) => name.startsWith(start)))).toEqual([]);
   expect(different).not.toEqual([]);
 });

@@ -1,6 +1,6 @@
 // A shared store over the independent model, whose calls a test can hold back on their way there and on their way back.
-import type { Decision } from "sluice";
-import { guard, type AsyncStore, type Charge, type Costs, type Policy } from "sluice/store";
+import type { Decision, GuardOptions } from "sluice";
+import { guard, type AsyncStore, type Charge, type Costs, type Guard, type Policy } from "sluice/store";
 import type { ManualClock } from "sluice/testing";
 import { Model } from "../../helpers/model.js";
 
@@ -9,6 +9,8 @@ export interface Sent {
   readonly what: "consume" | "peek" | "adjust" | "block" | "reset" | "consumeTogether";
   readonly key: string;
   readonly tokens: unknown;
+  /** Only for an adjustment with the instant of a decision. */
+  readonly at?: number;
 }
 
 /** A call on its way. */
@@ -21,7 +23,7 @@ interface Held {
 
 export class ModelStore implements AsyncStore {
   readonly sync = false;
-  readonly guard = guard;
+  readonly guard: Guard;
   readonly clock: () => number;
   readonly sent: Sent[] = [];
   /** Calls that are held back. Null: each is carried out and answered at once. */
@@ -29,7 +31,8 @@ export class ModelStore implements AsyncStore {
   closed = 0;
   readonly #models = new Map<string, Model>();
 
-  constructor(clock: ManualClock) {
+  constructor(clock: ManualClock, options: GuardOptions = {}) {
+    this.guard = guard(options);
     this.clock = clock.now;
   }
 
@@ -41,8 +44,10 @@ export class ModelStore implements AsyncStore {
     return this.#call("peek", policy, key, costs, (model, now) => model.peek(policy, costs, now));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
-    return this.#call("adjust", policy, key, changes, (model, now) => model.adjust(policy, changes, now));
+  adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
+    const done = this.#call("adjust", policy, key, changes, (model, now) => model.adjust(policy, changes, now));
+    if (at !== undefined) this.sent.push({ ...(this.sent.pop() as Sent), at });
+    return done;
   }
 
   block(policy: Policy, key: string, forMs: number): Promise<void> {
@@ -65,6 +70,11 @@ export class ModelStore implements AsyncStore {
   /** What the server has left for a key, whatever any process holds. */
   left(policy: Policy, key: string): number {
     return this.#model(policy, key).peek(policy, 0, this.clock()).remaining;
+  }
+
+  /** The server loses all data, such as in a restart. */
+  lose(): void {
+    for (const model of this.#models.values()) model.reset(); // calls that are on their way find it empty
   }
 
   /** The calls that took or gave tokens of a key. */

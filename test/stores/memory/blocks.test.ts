@@ -57,6 +57,20 @@ describe("blocks at `maxKeys`", () => {
     expect(limiter.consume("bob").allowed).toBe(true);
   });
 
+  test("L4 · with 0 a block frees its place and leaves the limits of its key, and other blocks", () => {
+    const { clock, store, limiter } = storeOf(10);
+    limiter.consume("ann", 4);
+    for (const key of ["ann", "bob"]) limiter.block(key, HOUR);
+    expect(store.stats().buckets).toBe(3);
+    for (const key of ["ann", "ann", "carl"]) limiter.block(key, 0);
+    expect(store.stats()).toEqual({ buckets: 2, evictedBusy: 0 });
+    clock.advance(-500); // the block does not come back
+    expect(limiter.consume("ann", 1)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(limiter.consume("bob", 0)).toMatchObject({ allowed: false, blocked: true });
+    limiter.block("bob", 0);
+    expect(limiter.consume("bob", 5)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
   test("L10 · one blocked key refuses all charges that are made together", () => {
     const { store, limiter } = storeOf(10);
     limiter.block("ann", HOUR);

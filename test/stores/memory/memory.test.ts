@@ -275,7 +275,7 @@ test("a key that spells a policy's name shares no bucket with another key", () =
 
 test("a limiter over it answers at once, and from its own clock", () => {
   const clock = new ManualClock(5);
-  const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }), clock: clock.now });
+  const limiter = createLimiter({ policy, store: new MemoryStore({ clock: clock.now }) });
   expect(limiter.consume("alice")).toMatchObject({ allowed: true, remaining: 9 });
   clock.advance(500);
   expect(limiter.peek("alice").remaining).toBe(10);

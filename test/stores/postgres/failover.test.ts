@@ -47,8 +47,8 @@ describeUnless(noOwnPostgres(), "a promoted standby of Postgres", () => {
     };
     expect(await takeAll(primary)).toEqual(keys.map(() => CAPACITY));
 
-    const store = new PostgresStore(standbyPool, { denyCacheMs: 0 });
-    const limiter = createLimiter({ policy, store, onStoreError: "unavailable", breaker: false, storeTimeoutMs: 10_000 });
+    const store = new PostgresStore(standbyPool, { denyCacheMs: 0, breaker: false, timeoutMs: 10_000 });
+    const limiter = createLimiter({ policy, store, onStoreError: "unavailable" });
     // The functions and the table are there as soon as the standby has replayed them.
     const refusal = async (): Promise<Decision> => limiter.consume("key 0");
     const replayed = async (): Promise<boolean> => (await standbyPool.query("SELECT to_regproc('sluice_grant') IS NOT NULL AS done")).rows[0].done as boolean;

@@ -60,7 +60,7 @@ function proveOver(own: { readonly client: PostgresClient; readonly store: Postg
     await own.store.consume(ten, "bad", 4);
     await poison("ten bad", "p[1] = 0");
     const states: string[] = [];
-    const limiter = createLimiter({ policy: ten, store: own.store, storeTimeoutMs: Infinity, onStoreError: "unavailable" });
+    const limiter = createLimiter({ policy: ten, store: own.store, onStoreError: "unavailable" });
     const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.consume("bad")));
     for (const { error } of decisions) states.push((error as { code: string }).code);
     expect(states).toEqual(Array(20).fill("ERR_STORE_FOREIGN_VALUE"));

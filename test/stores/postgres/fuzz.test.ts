@@ -49,7 +49,7 @@ async function play({ policies, steps }: Run, client: PostgresClient, table: str
       expect(done).toBe(core.adjust(policy, key, changes));
     } else if (call === "block") {
       if (!movesOn) continue;
-      const forMs = 1 + (cost % 100_000);
+      const forMs = choice % 3 === 0 ? 0 : 1 + (cost % 100_000);
       await store.block(policy, key, forMs);
       core.block(policy, key, forMs);
       model.block(forMs, now);

@@ -91,9 +91,9 @@ describeWith("postgres", "under many hands", () => {
 describe("without a server", () => {
   test("L11 · refused is not broken: a store is made, its decisions are degraded, and nothing is left unhandled", async () => {
     const pool = new pg.Pool({ connectionString: "postgres://postgres@127.0.0.1:1/test" });
-    const store = new PostgresStore(pool);
+    const store = new PostgresStore(pool, { timeoutMs: Infinity });
     const policy = definePolicy({ name: "away", capacity: 3, refill: perHour(1) });
-    const limiter = createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: Infinity });
+    const limiter = createLimiter({ policy, store, onStoreError: "unavailable" });
     await new Promise(setImmediate);
     const decision: Decision = await limiter.consume("a");
     expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });

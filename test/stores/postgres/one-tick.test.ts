@@ -60,7 +60,7 @@ describeWith("postgres", "one tick on Postgres", () => {
           // Of the last limit tokens are taken, of the other they are given back.
           const changes = mapCosts(one, costs, (tokens, i) => (i === 0 ? 0 - tokens : tokens));
           if (asked === "adjust") return [store.adjust(one, key, changes).then(() => []), (core.adjust(one, key, changes), [])];
-          if (asked === "block") return [store.block(one, key, 2).then(() => []), (core.block(one, key, 2), [])];
+          if (asked === "block") return [store.block(one, key, costAt(costs, 0) % 3).then(() => []), (core.block(one, key, costAt(costs, 0) % 3), [])];
           if (asked === "reset") return [store.reset(one, key).then(() => []), (core.reset(one, key), [])];
           if (asked !== "together") return [store[asked](one, key, costs).then((decision) => [decision]), [core[asked](one, key, costs)]];
           const [first, last] = [costAt(costs, 0), costAt(costs, 1)];

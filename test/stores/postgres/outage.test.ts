@@ -105,8 +105,8 @@ describeWith("postgres", "the way to Postgres goes silent", () => {
 
   test("L12 · one connection is lost, with the settings of pg: the store decides for other callers, and soon for its own", async () => {
     const pool = poolOf({ max: 20 });
-    const store = new PostgresStore(pool, { table });
-    const limiter = createLimiter({ policy, store, storeTimeoutMs: 900, breaker: false });
+    const store = new PostgresStore(pool, { table, timeoutMs: 900, breaker: false });
+    const limiter = createLimiter({ policy, store });
     await pool.query("SELECT 1"); // opens the connection that is lost
     proxy.silence();
     proxy.speak("lost");

@@ -23,9 +23,9 @@ function proveOver(client: () => PostgresClient, options: PostgresStoreOptions, 
   afterAll(() => nowhere.end());
   storeSuite({
     test,
-    factory: async ({ clock, unreachable, empty }) => {
+    factory: async ({ clock, unreachable, empty, timeoutMs, breaker, sharedBy }) => {
       if (empty) await client().query(`TRUNCATE "${emptyTable}"`, []);
-      const store = new PostgresStore(unreachable ? nowhere : client(), { ...options, table: empty ? emptyTable : table, ...(clock && { clock }) });
+      const store = new PostgresStore(unreachable ? nowhere : client(), { ...options, table: empty ? emptyTable : table, clock, timeoutMs, breaker, sharedBy });
       return { store, storedBytes: () => bytesInPostgres(client(), emptyTable) };
     },
     lacks: { ...lacks, ...without },

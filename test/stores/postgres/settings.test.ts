@@ -74,9 +74,9 @@ describeWith("postgres", "on any Postgres server", () => {
     test("an isolation level under which others' charges would not be seen is refused", async () => {
       for (const level of ["repeatable read", "serializable"]) {
         const strict = new pg.Pool({ connectionString: postgresUrl(), max: 1, options: `-c default_transaction_isolation=${level.replace(" ", "\\ ")}` });
-        const other = new PostgresStore(strict, { table: TABLE });
+        const other = new PostgresStore(strict, { table: TABLE, timeoutMs: Infinity });
         await expect(other.consume(ten, "a", 1)).rejects.toThrow(`Expected the isolation level to be read committed, got ${level}`);
-        const decision = await createLimiter({ policy: ten, store: other, onStoreError: "unavailable", storeTimeoutMs: Infinity }).consume("a");
+        const decision = await createLimiter({ policy: ten, store: other, onStoreError: "unavailable" }).consume("a");
         expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
         await strict.end();
       }

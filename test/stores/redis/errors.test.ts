@@ -40,7 +40,7 @@ const refusals: readonly (readonly [words: string, start: () => Promise<OwnRedis
 async function shown(client: RedisClient): Promise<{ errors: unknown[]; text: string }> {
   const errors: unknown[] = [];
   const observe = (event: LimiterEvent): void => void (event.type === "store" && errors.push(event.error));
-  const limiter = createLimiter({ policy, store: new RedisStore(client), storeTimeoutMs: 10_000, observe: createObserver(observe) });
+  const limiter = createLimiter({ policy, store: new RedisStore(client, { timeoutMs: 10_000 }), observe: createObserver(observe) });
   for (let i = 0; i < 6; i++) errors.push((await limiter.consume(["user", `${KEY} ${i}`])).error);
   errors.push(await limiter.peek(KEY).catch((error: unknown) => error));
   return { errors, text: inspect(errors, { depth: Infinity, showHidden: true }) };

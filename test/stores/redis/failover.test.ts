@@ -85,13 +85,13 @@ describeWith("redis-server", "Redis with replicas", () => {
     onTestFinished(() => [there, here].forEach((client) => client.disconnect()));
     await new RedisStore(there).consume(policy, "empty", 2_000);
     await heard(primary, replica);
-    const store = new RedisStore(here);
+    const store = new RedisStore(here, { timeoutMs: Infinity });
     for (const ask of [() => store.consume(policy, "full", 1), () => store.adjust(policy, "empty", -1), () => store.block(policy, "empty", 1), () => store.consumeTogether?.([{ policy, key: "full", cost: 1 }])]) {
       await expect(ask()).rejects.toThrow("READONLY");
     }
     expect(await store.peek(policy, "full", 1)).toMatchObject({ allowed: true, remaining: 2_000 });
     expect(await store.consume(policy, "empty", 1)).toMatchObject({ allowed: false, reason: "limited" });
-    expect(await createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: Infinity }).consume("full")).toMatchObject({ allowed: false, reason: "store_unavailable" });
+    expect(await createLimiter({ policy, store, onStoreError: "unavailable" }).consume("full")).toMatchObject({ allowed: false, reason: "store_unavailable" });
     expect(await new RedisStore(there).peek(policy, "full", 1)).toMatchObject({ remaining: 2_000 });
   });
 

@@ -59,7 +59,7 @@ async function play({ policies, steps }: Run, client: RedisClient): Promise<void
       together.push(store.adjust(policy, key, changes).then((answer) => expect(answer).toBe(done)));
     } else if (call === "block") {
       blocked = true;
-      const forMs = 1 + Math.min(cost * choice, LONGEST_BLOCK_MS);
+      const forMs = choice % 3 === 1 ? 0 : 1 + Math.min(cost * choice, LONGEST_BLOCK_MS);
       together.push(store.block(policy, key, forMs));
       core.block(policy, key, forMs);
       model.block(forMs, now);

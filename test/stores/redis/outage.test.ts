@@ -144,7 +144,7 @@ describeWith("redis-server", "Redis goes away", () => {
       const states: string[] = [];
       const observe = (event: LimiterEvent): void => void (event.type === "store" && states.push(event.state));
       // Half of the stall, so that an answer has as long on a busy machine.
-      const limiter = createLimiter({ policy, store: new RedisStore(client), storeTimeoutMs: 400, observe: createObserver(observe) });
+      const limiter = createLimiter({ policy, store: new RedisStore(client, { timeoutMs: 400 }), observe: createObserver(observe) });
       await new Promise((resolve) => setImmediate(resolve));
       const decisions = await Promise.all(
         Array.from({ length: 20 }, (_, i) => {

@@ -29,9 +29,9 @@ describeWith("redis", "Redis", () => {
   describe.each(switches)("$name", ({ options, lacks: all, over = client }) => {
     storeSuite({
       test,
-      factory: ({ clock, unreachable, empty }) => {
+      factory: ({ clock, unreachable, empty, timeoutMs, breaker, sharedBy }) => {
         const prefix = empty ? `kit-${randomUUID()}` : "kit";
-        const store = new RedisStore(unreachable ? nowhere : over, { ...options, prefix, ...(clock && { clock }) });
+        const store = new RedisStore(unreachable ? nowhere : over, { ...options, prefix, clock, timeoutMs, breaker, sharedBy });
         return { store, storedBytes: () => bytesInRedis(client, prefix) };
       },
       lacks: all,
@@ -54,9 +54,9 @@ describeWith("redis-server", "Redis, by way of", () => {
     afterAll(() => void open?.close());
     storeSuite({
       test,
-      factory: ({ clock, unreachable }) => {
+      factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => {
         const { client } = (unreachable ? closed : open) as Connected;
-        return new RedisStore(client, { denyCacheMs: 0, prefix: name, ...(clock && { clock }) });
+        return new RedisStore(client, { denyCacheMs: 0, prefix: name, clock, timeoutMs, breaker, sharedBy });
       },
       lacks,
     });

@@ -81,7 +81,7 @@ function ask(): void {
   const first = random(keys.length);
   const [key, other] = [keys[first] as string, keys[(first + 1) % keys.length] as string];
   const what = ["reset", "adjust", "adjust", "block", "peek", "peek", "together", "together"][random(45)] ?? "consume";
-  const each = what === "adjust" ? 7 - random(12) : what === "block" ? 1 + random(30) : random(4);
+  const each = what === "adjust" ? 7 - random(12) : what === "block" ? Math.max(0, random(40) - 10) : random(4);
   // A policy of two limits has a cost for each, half of the time.
   const tokens: Costs = chosen.limits.length > 1 && what !== "block" && random(2) === 0 ? simplest([each, random(6)]) : each;
   const entry: Asked = { what, policy, keys: what === "together" ? [key, other] : [key], tokens, asked: ++events, answered: 0, decisions: [] };

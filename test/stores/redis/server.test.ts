@@ -279,9 +279,9 @@ describeWith("redis-server", "what Redis sees", () => {
     test("L11 · refused is not broken: a store is made, its decisions are degraded, and nothing is left unhandled", async () => {
       const nobody = new Redis({ port: 1, retryStrategy: () => null, lazyConnect: true });
       nobody.on("error", () => undefined);
-      const store = new RedisStore(nobody);
+      const store = new RedisStore(nobody, { timeoutMs: Infinity });
       await new Promise(setImmediate);
-      const decision = await createLimiter({ policy, store, onStoreError: "unavailable", storeTimeoutMs: Infinity }).consume("a");
+      const decision = await createLimiter({ policy, store, onStoreError: "unavailable" }).consume("a");
       expect(decision).toMatchObject({ allowed: false, reason: "store_unavailable", degraded: true });
       for (const ask of [store.peek(policy, "a", 1), store.consumeTogether?.([{ policy, key: "a", cost: 1 }]), store.adjust(policy, "a", -1), store.block(policy, "a", 1), store.reset(policy, "a")]) {
         await expect(ask).rejects.toThrow("Connection is closed");

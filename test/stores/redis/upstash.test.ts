@@ -81,8 +81,8 @@ describeWith("redis-server", "Upstash", () => {
     async (fault, enableAutoPipelining, words) => {
       const events: unknown[] = [];
       const observe = (event: LimiterEvent): void => void (event.type === "store" && events.push(event.error));
-      const store = new RedisStore(server.connect({ enableAutoPipelining }));
-      const limiter = createLimiter({ policy, store, storeTimeoutMs: 10_000, onStoreError: "unavailable", observe: createObserver(observe) });
+      const store = new RedisStore(server.connect({ enableAutoPipelining }), { timeoutMs: 10_000 });
+      const limiter = createLimiter({ policy, store, onStoreError: "unavailable", observe: createObserver(observe) });
       expect(await limiter.consume(KEY)).toMatchObject({ allowed: true, degraded: false, remaining: 9 });
 
       server.fault = fault;
@@ -119,8 +119,8 @@ describeWith("redis-server", "Upstash", () => {
 
   test("L12 · a server that hangs holds no caller up, and the client's `signal` ends the call", async () => {
     const ends = new AbortController();
-    const store = new RedisStore(server.connect({ signal: () => ends.signal }));
-    const limiter = createLimiter({ policy, store, storeTimeoutMs: 20, onStoreError: "unavailable" });
+    const store = new RedisStore(server.connect({ signal: () => ends.signal }), { timeoutMs: 20 });
+    const limiter = createLimiter({ policy, store, onStoreError: "unavailable" });
     server.fault = "silence";
     const asked = store.consume(policy, "a", 1);
     expect(await limiter.consume("b")).toMatchObject({ reason: "store_unavailable", degraded: true });

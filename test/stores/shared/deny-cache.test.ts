@@ -125,7 +125,7 @@ test("a block is remembered until it ends, at any cost; after it, what the bucke
   cache.remember(policy, "full", new Snapshot(0, buckets.map((bucket) => ({ ...bucket, spent: 0 })), false, 300), cache.startCall());
   cache.remember(policy, "spent", new Snapshot(0, buckets, false, 300), cache.startCall());
   now = 299;
-  for (const key of ["full", "spent"]) expect(cache.recall(policy, key, 0)).toMatchObject({ allowed: false, retryAfterMs: 1, at: 299 });
+  for (const key of ["full", "spent"]) expect(cache.recall(policy, key, 0)).toMatchObject({ allowed: false, blocked: true, retryAfterMs: 1, at: 299 });
   now = 300;
   expect(["full", "spent"].map((key) => [cache.recall(policy, key, 0), knows(key)])).toEqual([[null, false], [null, true]]);
 });

@@ -26,10 +26,10 @@ test("while a block lasts nothing fits, and every wait is at least what it has l
   for (const call of ["consume", "peek"] as const) {
     const before = snapshot([4, 500], false, 2_500);
     expect(before[call](policy, 1)).toMatchObject({
-      allowed: false, reason: "limited", at: 5_000, limits: [{ remaining: 0, retryAfterMs: 2_500, resetMs: 4_000 }, { remaining: 0, retryAfterMs: 2_500, resetMs: 5_000 }],
+      allowed: false, reason: "limited", blocked: true, at: 5_000, limits: [{ remaining: 0, retryAfterMs: 2_500, resetMs: 4_000 }, { remaining: 0, retryAfterMs: 2_500, resetMs: 5_000 }],
     });
     expect(before[call](policy, 0)).toMatchObject({ allowed: false, retryAfterMs: 2_500 });
-    expect(before[call](policy, [1, 1_001])).toMatchObject({ allowed: false, reason: "cost_above_capacity", retryAfterMs: Infinity });
+    expect(before[call](policy, [1, 1_001])).toMatchObject({ allowed: false, reason: "cost_above_capacity", blocked: true, retryAfterMs: Infinity });
     expect(before.buckets).toEqual(snapshot([4, 500], false).buckets);
   }
 });
@@ -43,11 +43,12 @@ test("a verdict that is not the core's is an error, also during a block", () => 
 
 test("a refusal holds until the block ends, and then for as long as the buckets refuse", () => {
   const blocked = snapshot([4, 500], false, 2_500);
-  expect(blocked.refusalAfter(2_499, policy, 1)).toMatchObject({ allowed: false, retryAfterMs: 1, at: 7_499 });
+  expect(blocked.refusalAfter(2_499, policy, 1)).toMatchObject({ allowed: false, blocked: true, retryAfterMs: 1, at: 7_499 });
   expect(blocked.refusalAfter(2_500, policy, 1)).toBeNull();
   const empty = snapshot([10, 0], false, 500);
   expect(empty.refusalAfter(499, policy, 0)).toMatchObject({ allowed: false, retryAfterMs: 1 });
   expect(empty.refusalAfter(500, policy, 0)).toBeNull();
   expect(empty.refusalAfter(500, policy, 1)).toMatchObject({ allowed: false, retryAfterMs: 500 });
+  expect(empty.refusalAfter(500, policy, 1)).not.toHaveProperty("blocked");
   expect(empty.refusalAfter(1_000, policy, 1)).toBeNull();
 });

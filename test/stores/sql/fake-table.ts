@@ -1,6 +1,6 @@
 // A table in this process with row locks and transactions, for stores of `sqlStore` that are right or wrong in one way.
-import type { Clock } from "sluice";
-import type { SqlDatabase, SqlRow, SyncSqlDatabase } from "sluice/sql";
+import type { Clock, GuardOptions } from "sluice";
+import type { SqlDatabase, SqlRow, SyncSqlDatabase } from "sluice/store";
 
 /** A transaction: what it has written so far, and the rows that it holds. */
 export interface FakeTransaction {
@@ -9,7 +9,7 @@ export interface FakeTransaction {
 }
 
 /** What a test's store needs. */
-export interface FakeSetup {
+export interface FakeSetup extends GuardOptions {
   readonly clock?: Clock | "server" | undefined;
   readonly unreachable?: boolean | undefined;
 }
@@ -53,13 +53,13 @@ export class FakeTable {
   }
 
   /** An asynchronous client that does all as it should. */
-  database({ clock, unreachable }: FakeSetup): SqlDatabase<FakeTransaction> {
+  database({ clock, unreachable, timeoutMs, breaker, sharedBy }: FakeSetup): SqlDatabase<FakeTransaction> {
     const reach = async (): Promise<void> => {
       await trip();
       if (unreachable) throw new Error("no connection");
     };
     return {
-      clock,
+      clock, timeoutMs, breaker, sharedBy,
       transaction: async (run) => {
         await reach();
         const tx: FakeTransaction = { written: new Map(), held: new Map() };
@@ -90,10 +90,10 @@ export class FakeTable {
   }
 
   /** A synchronous client, as of a database in a file. */
-  syncDatabase({ clock, unreachable }: FakeSetup): SyncSqlDatabase<Map<string, string>> {
+  syncDatabase({ clock, unreachable, breaker, sharedBy }: FakeSetup): SyncSqlDatabase<Map<string, string>> {
     return {
       sync: true,
-      clock,
+      clock, breaker, sharedBy,
       transaction: (run) => {
         if (unreachable) throw new Error("no such file");
         const written = new Map<string, string>();

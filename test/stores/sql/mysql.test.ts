@@ -24,14 +24,14 @@ describeWith("mysql", "sqlStore over MySQL, as in the example", () => {
   });
   storeSuite({
     test,
-    factory: async ({ clock, unreachable, empty }) => {
+    factory: async ({ clock, unreachable, empty, timeoutMs, breaker, sharedBy }) => {
       const own = empty ? `${table}_empty` : table;
       if (empty) for (const sql of [`DROP TABLE IF EXISTS ${own}`, createTable(own)]) await pool.query(sql);
       const storedBytes = async () => {
         const [[sum]] = await pool.query<RowDataPacket[]>(`SELECT SUM(LENGTH(name) + LENGTH(COALESCE(value, ''))) AS bytes FROM ${own}`);
         return Number(sum?.["bytes"]);
       };
-      return { store: mysqlStore(unreachable ? nowhere : pool, { table: own, ...(clock && { clock }) }), storedBytes };
+      return { store: mysqlStore(unreachable ? nowhere : pool, { table: own, ...(clock && { clock }), timeoutMs, breaker, sharedBy }), storedBytes };
     },
     lacks: { close: "the pool is the caller's", bound: "rows are swept an hour after they are full" },
   });

@@ -1,6 +1,6 @@
 // What sqlStore asks of a database: which rows, in which order, and how often.
 import { createLimiter, definePolicy, perSecond, type AsyncStore, type Decision } from "sluice";
-import { sqlStore, type SqlDatabase, type SyncSqlDatabase } from "sluice/sql";
+import { sqlStore, type SqlDatabase, type SyncSqlDatabase } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { FakeTable, type FakeTransaction } from "./fake-table.js";
 
@@ -80,6 +80,18 @@ describe("rows", () => {
     const late = sqlStore({ ...new FakeTable().database({ clock: () => 2 ** 53 - 2 }), write: async (_tx, _name, _value, expiresAt) => ends.push(expiresAt) });
     await late.consume(five, "ann", 3);
     expect(ends).toEqual([Number.MAX_SAFE_INTEGER]);
+  });
+
+  test("L4 · with 0 a block leaves the row as it was before it, and no row is written for a key without a block", async () => {
+    const { store, table, takeCalls } = watched();
+    await store.consume(five, "ann", 3);
+    const before = table.rows.get("five ann");
+    for (const key of ["ann", "bob"]) await store.block?.(five, key, HOUR);
+    takeCalls();
+    for (const key of ["ann", "bob", "ann", "carl"]) await store.block?.(five, key, 0);
+    expect(takeCalls().filter((call) => call.startsWith("write"))).toEqual(["write five ann 3000", "write five bob 0"]);
+    expect(table.rows.get("five ann")).toBe(before);
+    expect(await store.consume(five, "ann", 2)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
   test("peek locks nothing; without a `peek` of the database it reads in a transaction", async () => {

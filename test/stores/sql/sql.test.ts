@@ -1,4 +1,4 @@
-import { sqlStore } from "sluice/sql";
+import { sqlStore } from "sluice/store";
 import { storeSuite } from "sluice/testing";
 import { describe, test } from "vitest";
 import { FakeTable } from "./fake-table.js";
@@ -13,9 +13,9 @@ describe("sqlStore over a synchronous table", () => {
   const shared = new FakeTable();
   storeSuite({
     test,
-    factory: ({ clock, unreachable, empty }) => {
+    factory: ({ empty, ...setup }) => {
       const table = empty ? new FakeTable() : shared;
-      const store = sqlStore(table.syncDatabase({ clock, unreachable }));
+      const store = sqlStore(table.syncDatabase(setup));
       return { store, writes: () => table.writes, storedBytes: () => table.storedBytes };
     },
     lacks,
@@ -26,9 +26,9 @@ describe("sqlStore over an asynchronous table with row locks", () => {
   const shared = new FakeTable();
   storeSuite({
     test,
-    factory: ({ clock, unreachable, empty }) => {
+    factory: ({ empty, ...setup }) => {
       const table = empty ? new FakeTable() : shared;
-      const store = sqlStore(table.database({ clock, unreachable }));
+      const store = sqlStore(table.database(setup));
       return { store, writes: () => table.writes, storedBytes: () => table.storedBytes };
     },
     lacks,

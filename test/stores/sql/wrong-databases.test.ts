@@ -1,5 +1,6 @@
 // Databases for sqlStore that are wrong in one way each: the suite must catch every one, and the right one must pass.
-import { sqlStore, type SqlDatabase, type SqlRow } from "sluice/sql";
+import { sqlStore, type SqlDatabase, type SqlRow } from "sluice/store";
+import type { StoreSetup } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { runCase } from "../../testing/store-suite/run-case.js";
 import { FakeTable, trip, type FakeTransaction } from "./fake-table.js";
@@ -12,9 +13,9 @@ const lacks = { close: "the database is the caller's", bound: "rows are swept wh
 /** A factory over one table. Without a clock of the suite, rows carry the server's time. */
 function factoryOver(wrong: Wrong) {
   const shared = new FakeTable();
-  return ({ clock, unreachable, empty }: { clock?: () => number; unreachable?: boolean; empty?: boolean }) => {
+  return ({ clock, empty, ...setup }: StoreSetup) => {
     const table = empty ? new FakeTable() : shared;
-    const right = table.database({ clock: clock ?? "server", unreachable });
+    const right = table.database({ clock: clock ?? "server", ...setup });
     return { store: sqlStore({ ...right, ...wrong(right, table) }), writes: () => table.writes, storedBytes: () => table.storedBytes };
   };
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createGate, fieldRecord, nodeReader, applyToNode, refuseOnNode, type Pass, type Refuse, type Verdict } from "sluice/http";
-import { rateLimit } from "sluice/node";
+import type { Limiter } from "sluice";
+import { createGate, fieldRecord, type Outcome, type Pass, type Refuse, type Verdict } from "sluice/http";
+import { applyToNode, nodeReader, rateLimit, refuseOnNode } from "sluice/node";
 import { adapterSuite, type AdapterTrait } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { serveNode, type NodeAdapter } from "../../adapters/rows/node.js";
@@ -43,7 +44,7 @@ describe("a wrong adapter fails the case that names its mistake", () => {
             applyToNode(response, verdict);
             return end.apply(response, args);
           }) as typeof end;
-          applyToNode(response, { ...verdict, settle: null });
+          applyToNode(response, withoutWork(verdict));
         },
       }),
       "19 · a RateLimit-Remaining",
@@ -75,25 +76,75 @@ describe("a wrong adapter fails the case that names its mistake", () => {
       changed({
         pass(response, verdict) {
           applyToNode(response, verdict);
-          response.once("finish", () => void verdict.settle?.({ status: response.statusCode, aborted: false }));
+          response.once("finish", () => void verdict.work.end({ status: response.statusCode, aborted: false }));
         },
       }),
-      "a refund by outcome",
+      "an `actualCost` of 0",
     ],
     [
       "does not notice that a client disconnects",
       changed({
         pass(response, verdict) {
-          applyToNode(response, { ...verdict, settle: null });
-          response.once("finish", () => void verdict.settle?.({ status: response.statusCode, aborted: false }));
+          applyToNode(response, withoutWork(verdict));
+          response.once("finish", () => void verdict.work.end({ status: response.statusCode, aborted: false }));
         },
       }),
       "a client that disconnects is reported",
     ],
     [
-      "makes a gate of each charge",
-      (options) => (listener) => (options.charges ?? []).reduce((inner, charge) => rateLimit({ ...(options as object), ...charge, charges: undefined })(inner), listener),
-      "`charges` take from a user and a tenant together",
+      "reports a client that left with the status of the response",
+      changed({ pass: (response, verdict) => applyToNode(response, withWork(verdict, ({ aborted }) => ({ status: response.statusCode, aborted }))) }),
+      "a client that disconnects is reported",
+    ],
+    [
+      "ends the work when the handler begins",
+      changed({ pass: (response, verdict) => (applyToNode(response, withoutWork(verdict)), void verdict.work.end({ status: 200, aborted: false })) }),
+      "the work of a streamed response ends with its body",
+    ],
+    [
+      "ends no work that a handler reports",
+      changed({
+        pass(response, verdict) {
+          applyToNode(response, withoutWork(verdict));
+          if (verdict.work.settles) response.once("close", () => void verdict.work.end({ status: response.statusCode, aborted: false }));
+        },
+      }),
+      "`reportCost` in the handler settles",
+    ],
+    [
+      "gives the gate a copy of the request",
+      (options) => {
+        const limit = rateLimit(options);
+        return (listener) => (request, response) => limit((_copy, own) => listener(request, own))(Object.create(request) as IncomingMessage, response);
+      },
+      "`reportCost` after the response",
+    ],
+    [
+      "drops what `respond` returns",
+      (options) => rateLimit({ ...(options as object), ...(options.respond && { respond: (...args: never) => void options.respond?.(...(args as Parameters<NonNullable<typeof options.respond>>)) }) } as never),
+      "`respond` returns an object literal",
+    ],
+    [
+      "sends every object that `respond` returns as JSON, unwatched",
+      refusing((response, verdict) => {
+        response.statusCode = verdict.status;
+        const answer = verdict.respond?.call(response.req, response);
+        void Promise.resolve(answer).then((known) => response.end(JSON.stringify(known))).catch(() => response.end());
+      }),
+      "a `respond` function that returns an object that JSON cannot hold",
+    ],
+    [
+      "answers 401 itself",
+      refusing((response, verdict) => refuseOnNode(response, { ...verdict, respond: null }, response.req)),
+      "an `unidentified` function answers requests without a key",
+    ],
+    [
+      "makes a gate of each member",
+      (options) => (listener) => {
+        const { limiter, key, ...shared } = options as { readonly limiter?: Limiter; readonly key: (request: IncomingMessage) => object };
+        return (limiter?.parts ?? []).reduce((inner, part) => rateLimit({ ...shared, limiter: part, key: (request: IncomingMessage) => Reflect.get(key(request), part.policy.name) as string })(inner), listener);
+      },
+      "a combination takes from a user and a tenant together",
     ],
     [
       "does not tell the gate of disconnects",
@@ -220,6 +271,18 @@ function openOnErrors(options: Parameters<NodeAdapter>[0]): ReturnType<NodeAdapt
 function edited(verdict: Refuse, name: string, value: string): Refuse {
   const at = verdict.fields.indexOf(name.toLowerCase());
   return { ...verdict, fields: verdict.fields.map((text, i) => (i === at + 1 ? value : text)) };
+}
+
+/** The verdict with work that never ends. */
+function withoutWork(verdict: Pass): Pass {
+  return { ...verdict, work: { whenSettles() {} } as unknown as Pass["work"] };
+}
+
+/** The verdict with work that ends with another outcome. */
+function withWork(verdict: Pass, change: (outcome: Outcome) => Outcome): Pass {
+  const { work } = verdict;
+  const changed = { end: (outcome: Outcome) => work.end(change(outcome)) };
+  return { ...verdict, work: { whenSettles: (watch: (work: unknown, of: unknown) => void, of: unknown) => work.whenSettles(() => watch(changed, of), null) } as unknown as Pass["work"] };
 }
 
 function casesOf(adapter: NodeAdapter, lacks: Partial<Record<AdapterTrait, string>> = {}, deadlineMs = 1_000): Map<string, () => Promise<void>> {

@@ -59,11 +59,16 @@ describe("no store can hang the suite: a case fails, and names the method and th
     expect(await failureOf("L9 · windows of months", { factory: factoryOf(Wrong), deadlineMs })).toMatch(/^Expected `consume 1` to get the core's decision/);
   });
 
-  test("a store that is silent in every case fails all of them", async () => {
+  test("a store that is silent in every case fails all of them that ask it without its guard", async () => {
     const cases = casesOf({ factory: factoryOf(wrongStore({ consume: never, peek: never })), deadlineMs: 2 });
     const passed: string[] = [];
     for (const [name, run] of cases) await run().then(() => passed.push(name), () => undefined);
-    expect(passed).toEqual(["clock · without the option, `clock` names the clock that the store reads, and that clock moves", "port · the store has exactly the optional methods that `lacks` does not list"]);
+    expect(passed).toEqual([
+      "clock · without the option, `clock` names the clock that the store reads, and that clock moves",
+      "L12 · `timeoutMs`, `breaker` and `sharedBy` of the factory's setup are those of the store's guard",
+      "port · the store has exactly the optional methods that `lacks` does not list",
+      "takesTogether · says truly and at once which charges can be taken together (checked if the store has it)",
+    ]);
   });
 
   test("a store that refuses every call", async () => {

@@ -15,8 +15,11 @@ function cut(buckets: readonly Bucket[], policy: Policy, capacities: number): bo
   return true;
 }
 
-/** The mistake, the store, the case, and what its message says besides the wrong answer. */
-const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStore, failing: string, message: RegExp]> = [
+/**
+ * The mistake, the store, the case, and what its message says besides the wrong answer. Two mistakes can explain one wrong
+ * answer: a seed then draws another history.
+ */
+const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStore, failing: string, message: RegExp, seed?: number]> = [
   [
     "forgets records too early",
     wrongStore({ lifetimeMs: ({ spent, unitsPerMs }) => Math.floor(spent / unitsPerMs) }),
@@ -105,6 +108,7 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
     wrongStore({ isStale: () => false }),
     "L14 · spent tokens still count",
     /Likely cause: This is the answer without `consume \d+`, a refusal that converted the record to new numbers, \d+ ms before: that change was lost/,
+    3,
   ],
   [
     "loses refunds",
@@ -134,13 +138,13 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
     "gives one change to all limits",
     wrongStore({ change: (buckets, policy, changes, now) => adjust(buckets, policy, costAt(changes, 0), now) }),
     "adjust · changes each limit",
-    /Likely cause: One number is applied to all limits, or some limits are changed although another cannot be\.$/,
+    /Likely cause: One number is applied to all limits, a list of changes is cut, or some limits are changed although another cannot be\.$/,
   ],
   [
     "answers that every adjustment was done",
     wrongStore({ async adjust(policy, key, changes) { return (await right.adjust.call(this, policy, key, changes)) || true; } }),
     "adjust · changes each limit",
-    /got true instead of false\n(.*\n)*Likely cause: One number is applied to all limits, or some limits are changed although another cannot be\.$/,
+    /got true instead of false\n(.*\n)*Likely cause: One number is applied to all limits, a list of changes is cut, or some limits are changed although another cannot be\.$/,
   ],
   [
     "lets a cost of 0 through while a block lasts",
@@ -168,7 +172,19 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
       },
     }),
     "reset · ends a block",
-    /Likely cause: This is the answer of a block that is over\. `reset` ends a block, and the clock does\.$/,
+    /Likely cause: This is the answer of a block that is over\. `reset` and `block` with 0 end a block, and the clock does\.$/,
+  ],
+  [
+    "ignores the end of a block",
+    wrongStore({ async block(policy, key, forMs) { if (forMs > 0) await right.block.call(this, policy, key, forMs); } }),
+    "block · with 0 it ends a block at once, and the limits keep what was spent (12 of 20)",
+    /Likely cause: This is the answer of a block that is over\. `reset` and `block` with 0 end a block, and the clock does\.$/,
+  ],
+  [
+    "does not say that a block refused",
+    wrongStore({ refuse(...asked) { return { ...right.refuse.call(this, ...asked), blocked: undefined } as never; } }),
+    "block · a decision that a block refuses says `blocked: true`, and no other does (two limits)",
+    /^Expected `consume 0` to get the core's decision, got `blocked` undefined instead of true\n(.*\n)*Likely cause: The store makes the refusal itself and leaves the mark out/,
   ],
   [
     "trims keys",
@@ -185,8 +201,8 @@ const mistakes: ReadonlyArray<readonly [mistake: string, store: typeof RightStor
 ];
 
 describe("a failure names the mistake that explains the wrong answer: a store that", () => {
-  test.each(mistakes.map((one) => [one[0], one] as const))("%s", async (_mistake, [, Store, failing, message]) => {
-    expect(await failureOf(failing, { factory: factoryOf(Store) })).toMatch(message);
+  test.each(mistakes.map((one) => [one[0], one] as const))("%s", async (_mistake, [, Store, failing, message, seed]) => {
+    expect(await failureOf(failing, { factory: factoryOf(Store), seed })).toMatch(message);
   });
 });
 

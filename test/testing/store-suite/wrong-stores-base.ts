@@ -6,7 +6,7 @@ import { readClock, type Clock } from "../../../src/core/clock.js";
 import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
 import { definePolicy, type AsyncStore, type Charge, type Costs, type Policy } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
-import { guard } from "sluice/store";
+import { guard, type Guard } from "sluice/store";
 
 /** The server of several stores. It runs one step at a time. */
 export class FakeServer {
@@ -38,7 +38,7 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmedia
 /** A right store with every optional method. Each step is a method of its own. */
 export class RightStore implements AsyncStore {
   readonly sync = false;
-  readonly guard = guard;
+  readonly guard: Guard;
   readonly clock: Clock | "server";
   closed = false;
 
@@ -47,6 +47,12 @@ export class RightStore implements AsyncStore {
     readonly setup: StoreSetup,
   ) {
     this.clock = setup.clock ?? "server";
+    this.guard = this.makeGuard();
+  }
+
+  makeGuard(): Guard {
+    const { timeoutMs, breaker, sharedBy } = this.setup;
+    return guard({ timeoutMs, breaker, sharedBy });
   }
 
   async consume(policy: Policy, key: string, costs: Costs): Promise<Decision> {
@@ -79,6 +85,7 @@ export class RightStore implements AsyncStore {
   async block(policy: Policy, key: string, forMs: number): Promise<void> {
     return this.atomically(() => {
       const now = this.now();
+      if (forMs === 0) return void this.row(policy, key)?.delete(BLOCK);
       const block = { ...(this.row(policy, key)?.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
       this.extend(block, forMs, now);
       this.put(policy, key, new Map([[BLOCK, block]]), now);

@@ -2,6 +2,7 @@
 import { spentAt, type Bucket } from "../../../src/core/bucket.js";
 import { costAt } from "../../../src/core/limit.js";
 import { adjust, consume, type Decision } from "../../../src/core/decision.js";
+import { guard } from "../../../src/guard/guard.js";
 import type { Costs, Policy } from "../../../src/index.js";
 import { wrongStore, nextTurn, right, RightStore } from "./wrong-stores-base.js";
 import type { WrongStore } from "./wrong-stores.js";
@@ -64,6 +65,9 @@ export const wrongPorts: readonly WrongStore[] = [
         return 0;
       }
     } }), "L11 · a clock that fails"],
+  ["drops the share of its guard", wrongStore({ makeGuard() { return guard({ timeoutMs: this.setup.timeoutMs, breaker: this.setup.breaker }); } }), "L12 · `timeoutMs`, `breaker` and `sharedBy`"],
+  ["drops the circuit breaker of its guard", wrongStore({ makeGuard() { return guard({ sharedBy: this.setup.sharedBy }); } }), "L12 · `timeoutMs`, `breaker` and `sharedBy`"],
+  ["drops the timeout of its guard", wrongStore({ makeGuard() { return guard({ sharedBy: this.setup.sharedBy, breaker: this.setup.breaker }); } }), "L12 · `timeoutMs`, `breaker` and `sharedBy`"],
   ["waits without end for an unreachable server", wrongStore({ async consume(policy, key, cost) {
       return this.setup.unreachable ? new Promise<never>(() => undefined) : right.consume.call(this, policy, key, cost);
     } }), "L11 · a store that cannot reach"],

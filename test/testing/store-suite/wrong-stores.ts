@@ -7,8 +7,8 @@ import { definePolicy, type Costs, type Policy } from "../../../src/index.js";
 import type { StoreSuiteOptions } from "../../../src/testing/index.js";
 import { wrongStore, nextTurn, onlyLimit, right, type RightStore } from "./wrong-stores-base.js";
 
-/** The mistake, the store, how the name of the case that must fail begins, and the traits that the store lacks. */
-export type WrongStore = readonly [mistake: string, store: typeof RightStore, failing: string, lacks?: StoreSuiteOptions["lacks"]];
+/** The mistake, the store, how the name of the case that must fail begins, the traits that the store lacks, and what the message says. */
+export type WrongStore = readonly [mistake: string, store: typeof RightStore, failing: string, lacks?: StoreSuiteOptions["lacks"], message?: RegExp];
 
 /** Reads, waits one turn and writes, without a lock. */
 async function consumeWithoutLock(store: RightStore, policy: Policy, key: string, cost: Costs): Promise<Decision> {
@@ -20,6 +20,7 @@ async function consumeWithoutLock(store: RightStore, policy: Policy, key: string
   return decision;
 }
 
+const WAIT = "L2 · the wait of a refusal is exact: refused before that instant, allowed at it (20 tokens, 7 in 13 ms)";
 const expiries = new Map<string, number>();
 const turns = new WeakMap<RightStore, Promise<unknown>>();
 
@@ -165,7 +166,7 @@ export const wrongCounts: readonly WrongStore[] = [
         return decision;
       },
       isStale: () => true,
-    }), "L2 · the wait of a refusal"],
+    }), WAIT],
   ["ignores the cost", wrongStore({ decide: (buckets, policy, cost, now) => ({ ...consume(buckets, policy, mapCosts(policy, cost, (each) => Math.min(each, 1)), now), cost: costAt(cost, 0) }) }), "L8 · the same history"],
   ["stores numbers with 14 digits", keeping((units) => Number(units.toPrecision(14))), "L8 · the same history"],
   ["stores numbers in 32 bits", keeping((units) => units % 2 ** 32), "L8 · the same history"],
@@ -188,7 +189,7 @@ export const wrongCounts: readonly WrongStore[] = [
         return consume(buckets, policy, cost, now);
       },
     }),
-    "L2 · the wait of a refusal",
+    WAIT,
   ],
   ["moves a record back when the clock steps back", wrongStore({
       save(policy, key, buckets, now) {

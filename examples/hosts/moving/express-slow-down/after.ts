@@ -8,8 +8,7 @@ export function createApp(): Express {
 
   app.use(
     rateLimit({
-      limiter,
-      wait: createWaiter(limiter, { maxWaitMs: 2_000 }),
+      limiter: createWaiter(limiter, { maxWaitMs: 2_000 }),
       key: (request) => addressKey(request.ip, { ipv6Prefix: 56 }),
     }),
   );

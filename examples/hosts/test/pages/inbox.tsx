@@ -13,7 +13,7 @@ function Inbox() {
 
 createRoot(document.getElementById("app") as HTMLElement).render(
   <StrictMode>
-    <SWRConfig value={createConfig({ random: () => 0 })}>
+    <SWRConfig value={createConfig({ time: { random: () => 0 } })}>
       <Inbox />
       <Inbox />
     </SWRConfig>

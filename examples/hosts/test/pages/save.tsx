@@ -4,7 +4,7 @@ import { createRoot } from "react-dom/client";
 import { createFetch } from "sluice/client";
 import { useRateLimit } from "../../react/use-rate-limit.js";
 
-const fetch = createFetch({ random: () => 0 });
+const fetch = createFetch({ time: { random: () => 0 } });
 
 function Save() {
   const { state, start } = useRateLimit(async (call) => {

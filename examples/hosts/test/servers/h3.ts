@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { createEventStream, H3, handleCors, HTTPError, toNodeHandler, type H3Event } from "h3";
+import { reportCost } from "sluice/http";
 import type { AdapterSetup, RunningServer } from "sluice/testing";
 import { listen } from "../../../../test/adapters/rows/listen.js";
 import { rateLimit } from "../../servers/h3.js";
@@ -26,7 +27,8 @@ export function serveH3(setup: AdapterSetup): Promise<RunningServer> {
   app.use((event, next) => (["/bulk", "/both"].includes(event.url.pathname) ? limitedBulk(event, next) : next()));
   app.use((event) => setup.entered(event.url.pathname));
 
-  for (const path of ["/ok", "/cors", "/bulk", "/both"]) app.get(path, () => "ok");
+  for (const path of ["/ok", "/cors", "/bulk"]) app.get(path, () => "ok");
+  for (const path of ["/both", "/report"]) app.get(path, (event) => (setup.reports((cost) => reportCost(event, cost)), "report"));
   app.get("/empty", (event) => ((event.res.status = 204), null));
   app.get("/same", () => new Response(null, { status: 304 }));
   app.get("/chunks", () => streamOf("one, ", "two"));

@@ -1,21 +1,23 @@
 import { createServer, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import Koa, { type Context } from "koa";
-import type { Refusal } from "sluice/http";
+import { reportCost } from "sluice/http";
 import type { AdapterSetup, RunningServer, SuiteAnswer } from "sluice/testing";
+import type { Ask } from "../../../../test/adapters/rows/answers.js";
 import { listen } from "../../../../test/adapters/rows/listen.js";
 import { rateLimit } from "../../servers/koa.js";
 
 /** The suite's routes on Koa. */
 export function serveKoa(setup: AdapterSetup): Promise<RunningServer> {
   const read = (ctx: Context) => ({ method: ctx.method, path: ctx.path, header: (name: string) => ctx.headers[name]?.toString() });
-  const { answer } = setup;
-  const respond = (refusal: Refusal, ctx: Context, response: ServerResponse): unknown => {
-    const send = (known: SuiteAnswer | undefined): unknown => known && response.writeHead(known.status, known.fields).end(known.body);
-    const given = answer?.(refusal, read(ctx));
-    return given instanceof Promise ? given.then(send) : send(given);
+  const { answer, answerUnidentified } = setup;
+  const send = (response: ServerResponse, known: SuiteAnswer | undefined): unknown =>
+    known && ("returns" in known ? known.returns : response.writeHead(known.status, known.fields).end(known.body));
+  const answerBy = <Refused>(ask: Ask<Refused>) => (refusal: Refused, ctx: Context, response: ServerResponse): unknown => {
+    const given = ask(refusal, read(ctx));
+    return given instanceof Promise ? given.then((known) => send(response, known)) : send(response, given);
   };
-  const limited = rateLimit({ ...setup.options(read), ...(answer && { respond }) });
+  const limited = rateLimit({ ...setup.options(read), ...(answer && { respond: answerBy(answer) }), ...(answerUnidentified && { unidentified: answerBy(answerUnidentified) }) });
   const limitedBulk = rateLimit(setup.bulk(read));
   const app = new Koa();
   app.silent = true; // no stack traces on the console
@@ -36,6 +38,10 @@ export function serveKoa(setup: AdapterSetup): Promise<RunningServer> {
 
   async function route(ctx: Context): Promise<unknown> {
     switch (ctx.path) {
+      case "/both":
+      case "/report":
+        setup.reports((cost) => reportCost(ctx, cost));
+        return void (ctx.body = "report");
       case "/empty":
         return void (ctx.status = 204);
       case "/same":

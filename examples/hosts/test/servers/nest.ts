@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { All, Body, Controller, Get, Header, HttpCode, Module, NotFoundException, Post, Res, Sse, StreamableFile, UseGuards, type CanActivate, type ExecutionContext, type INestApplication } from "@nestjs/common";
+import { All, Body, Controller, Get, Header, HttpCode, Module, NotFoundException, Post, Req, Res, Sse, StreamableFile, UseGuards, type CanActivate, type ExecutionContext, type INestApplication } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter, type NestFastifyApplication } from "@nestjs/platform-fastify";
 import { concat, from, type Observable } from "rxjs";
-import type { NodeRequest } from "sluice/http";
+import { reportCost, type NodeRequest } from "sluice/node";
 import type { AdapterSetup, RunningServer, SuiteRequest } from "sluice/testing";
 import { RateLimitGuard } from "../../servers/nest-guard.js";
 
@@ -69,11 +69,11 @@ function takeOver(reply: Reply): ServerResponse {
 }
 
 function moduleOf(setup: AdapterSetup): new () => object {
-  type Req = NodeRequest & { readonly url: string };
-  const read = ({ method = "", url, headers }: Req): SuiteRequest => ({ method, path: url, header: (name) => headers[name]?.toString() });
+  type SuiteReq = NodeRequest & { readonly url: string };
+  const read = ({ method = "", url, headers }: SuiteReq): SuiteRequest => ({ method, path: url, header: (name) => headers[name]?.toString() });
   const entered: CanActivate = {
     canActivate(context: ExecutionContext) {
-      setup.entered(context.switchToHttp().getRequest<Req>().url);
+      setup.entered(context.switchToHttp().getRequest<SuiteReq>().url);
       return true;
     },
   };
@@ -86,7 +86,8 @@ function moduleOf(setup: AdapterSetup): new () => object {
     @UseGuards(limitedBulk, entered) @Get("bulk") bulk(): string {
       return "bulk";
     }
-    @UseGuards(limited, limitedBulk, entered) @Get("both") both(): string {
+    @UseGuards(limited, limitedBulk, entered) @Get("both") both(@Req() request: SuiteReq): string {
+      setup.reports((cost) => reportCost(request, cost));
       return "both";
     }
   }
@@ -96,6 +97,10 @@ function moduleOf(setup: AdapterSetup): new () => object {
   class Routes {
     @All(["ok", "cors"]) ok(): string {
       return "ok";
+    }
+    @Get("report") report(@Req() request: SuiteReq): string {
+      setup.reports((cost) => reportCost(request, cost));
+      return "report";
     }
     @Get("early") early(@Res() reply: Reply): void {
       takeOver(reply).end("late");

@@ -1,4 +1,4 @@
-import type { GuardSetup } from "../../../port/store.js";
+import { warnOnce } from "../../../warnings/warnings.js";
 import { StoreError } from "../../shared/store-error.js";
 import { Batcher, HANDED_ON } from "../batch.js";
 import { scriptRunner, type RedisClient, type RunScript } from "../client.js";
@@ -27,8 +27,8 @@ const SAMPLE = 1_024;
  * Decides which requests share a call. On one node, and under a hash tag, all of them do.
  *
  * On a cluster, consumes and peeks of one node share a call, if the node runs {@link CROSS_SLOT_SCRIPT}. A key that was
- * not on that node is sent again through the client, in a separate call. The client follows slots that move. The client
- * follows slots that move. All other requests share a call with the requests of their slot.
+ * not on that node is sent again through the client, in a separate call. The client follows slots that move. All other
+ * requests share a call with the requests of their slot.
  */
 export class RequestRouter {
   readonly #send: SendRequests;
@@ -39,7 +39,6 @@ export class RequestRouter {
   readonly #byNode = new WeakMap<NodeClient, RequestBatcher>();
   /** Null when a call must not carry keys of several slots. */
   #findNode: ((slot: number) => NodeClient | undefined) | null;
-  #warn: GuardSetup["warn"] | null = null;
   #asked = 0;
   #missed = 0;
 
@@ -53,11 +52,6 @@ export class RequestRouter {
   /** Whether any two requests can share a call. */
   get isOneSlot(): boolean {
     return this.#cluster === null;
-  }
-
-  /** Sets the function that reports when a cluster's nodes refuse calls with several slots. */
-  warnWith(warn: GuardSetup["warn"]): void {
-    this.#warn = warn;
   }
 
   add(request: BatchedRequest): void {
@@ -169,7 +163,7 @@ export class RequestRouter {
   #goBySlot(reason: string): void {
     if (this.#findNode === null) return;
     this.#findNode = null;
-    this.#warn?.(
+    warnOnce(
       "SLUICE_REDIS_SLOTS",
       `This Redis Cluster cannot take several slots in one call: ${reason}. Each slot now gets a separate call, which costs up to six times the CPU time with many callers. Use Redis 7 or Valkey, or set \`spread\``,
     );

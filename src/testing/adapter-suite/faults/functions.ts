@@ -1,15 +1,13 @@
 import { definePolicy } from "../../../core/policy.js";
+import { draft11 } from "../../../http/headers/other-styles.js";
 import type { SyncStore } from "../../../port/store.js";
 import { assert, assertEqual } from "../../assert.js";
 import { FAULT_TIMEOUT_MS, faultOr, FAULTS, STORE_KINDS } from "./faults.js";
-import { checkFields, checkNoFields, checkProblem, checkRefusal, parseJson } from "../response-checks.js";
+import { checkFields, checkNoFields, checkRefusal } from "../response-checks.js";
 import { userKey, type AdapterCase, type CaseOptions, type StartServer } from "../server.js";
 
 const POLICY = definePolicy({ name: "suite", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } });
 const ONE_TOKEN = { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } };
-
-const circular: Record<string, unknown> = {};
-circular["self"] = circular;
 
 const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf]) => {
   const gateFunction = (
@@ -44,22 +42,24 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
   return [
     gateFunction("key", userKey, { "returns a number": () => 42, "returns an object": () => ({}), "returns NaN in a tuple": () => ["user", Number.NaN] }, "ann"),
     gateFunction("cost", () => 1, { "returns NaN": () => Number.NaN, "returns text": () => "2", "returns an object": () => ({ cost: 0 }), "answers text later": async () => "2" }, 1),
-    gateFunction("policy", () => POLICY, { "returns nothing": () => undefined, "returns a plain object": () => ({ name: "suite", limits: POLICY.limits }) }, POLICY),
+    gateFunction("policy", () => POLICY, { "returns nothing": () => undefined, "returns null": () => null, "returns a plain object": () => ({ name: "suite", limits: POLICY.limits }) }, POLICY),
     gateFunction("skip", () => false, { "returns text": () => "false", "returns an object": () => ({}), "returns a function": () => () => false, "answers text later": async () => "no" }, false),
     {
-      name: `a \`body\` function that fails leaves the standard document, with ${kind}`,
-      cause: "The adapter does not wait for the verdict, or an error ends the process.",
+      name: `a \`partitionKey\` function that fails ends the request with the framework's 500 and costs nothing, with ${kind}`,
+      cause: "The adapter calls the handler after an error, or the error ends the process. Pass the error to the framework.",
       async run(start) {
-        const faults = { ...FAULTS, "returns text": () => "text", "returns a list": () => ["slow down"], "returns nothing": () => undefined, "returns a circle": () => circular, "returns a toJSON without a result": () => ({ toJSON() {} }) };
-        const server = await start({ ...storeOf(), policy: ONE_TOKEN, functionTimeoutMs: FAULT_TIMEOUT_MS, body: (problem, _decision, request) => faultOr(faults, request, () => ({ ...problem, own: true })) });
-        await server.get("/ok");
-        for (const fault of Object.keys(faults)) {
-          checkRefusal(await server.request("/ok", { headers: { "X-Fault": fault } }), { capacity: 1, window: 1, retryAfter: 1 });
+        const { "never settles": _, ...throwing } = FAULTS;
+        const faults = { ...throwing, "returns text": () => "ann", "returns 129 bytes": () => new Uint8Array(129) };
+        let fault: string | null = null;
+        const partitionKey = (): Uint8Array => (fault === null ? new Uint8Array(128) : (faults as typeof FAULTS)[fault]?.()) as Uint8Array;
+        const server = await start({ ...storeOf(), headers: ["triple", draft11({ partitionKey })] });
+        for (fault of Object.keys(faults)) {
+          const response = await server.get("/ok");
+          assertEqual([fault, response.status], [fault, 500], `the status when \`partitionKey\` ${fault}`);
+          checkNoFields(response);
         }
-        assertEqual(checkProblem(await server.get("/ok"), "rate_limited")["own"], true, "`own` in the body");
-        const asynchronous = await start({ ...storeOf(), policy: ONE_TOKEN, body: async () => ({ own: "later" }) });
-        await asynchronous.get("/ok");
-        assertEqual(parseJson(await asynchronous.get("/ok")), { own: "later" }, "the body that a promise resolves to");
+        fault = null;
+        assertEqual((await server.get("/ok")).field("RateLimit-Remaining"), "2", "RateLimit-Remaining");
         assertEqual(server.entered, ["/ok"], "the requests that reached the handler");
       },
     },
@@ -76,35 +76,40 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
       },
     },
     {
-      name: `a \`refundWhen\` function that fails refunds nothing and changes no response, with ${kind}`,
-      cause: "The adapter waits for `settle` of the verdict, or its error ends the process.",
+      name: `an \`actualCost\` function that fails leaves the charge and changes no response, with ${kind}`,
+      cause: "The adapter waits for the end of the work, or its error ends the process.",
       async run(start) {
         let asked = 0;
-        const server = await start({ ...storeOf(), policy: ONE_TOKEN, refundWhen: (_outcome, request) => ((asked += 1), faultOr(FAULTS, request, () => false)) });
-        for (const [i, fault] of Object.keys(FAULTS).entries()) {
+        const faults = { ...FAULTS, "returns text": () => "0", "returns NaN": () => Number.NaN, "returns a name that no limit has": async () => ({ other: 0 }) };
+        const server = await start({
+          ...storeOf(),
+          policy: ONE_TOKEN,
+          actualCost: (_outcome, request) => ((asked += 1), faultOr(faults, request, () => undefined)),
+        });
+        for (const [i, fault] of Object.keys(faults).entries()) {
           const headers = { "X-User": fault, "X-Fault": fault };
           checkFields(await server.request("/ok", { headers }), 200, { capacity: 1, window: 1, remaining: 0 });
-          await server.eventually(() => asked === i + 1, "the `refundWhen` function to be called");
+          await server.eventually(() => asked === i + 1, "the `actualCost` function to be called");
           checkRefusal(await server.request("/ok", { headers }), { capacity: 1, window: 1, retryAfter: 1 });
         }
       },
     },
     {
-      name: `an asynchronous \`refundWhen\` function refunds, with ${kind}`,
-      cause: "The adapter calls `settle` of the verdict never, or before the status is known.",
-      run: async (start) => checkRefund(await start({ ...storeOf(), policy: ONE_TOKEN, refundWhen: async () => true })),
+      name: `an asynchronous \`actualCost\` function returns the token, with ${kind}`,
+      cause: "The adapter ends the work of the verdict never, or before the status is known.",
+      run: async (start) => checkReturned(await start({ ...storeOf(), policy: ONE_TOKEN, actualCost: async () => 0 })),
     },
     {
       name: `a client that disconnects while a function is pending does no harm, with ${kind}`,
       cause: "The adapter writes to a response that is closed already.",
       async run(start) {
-        for (const pending of ["key", "skip", "cost", "body"] as const) {
+        for (const pending of ["key", "skip", "cost", "policy"] as const) {
           let waiting = 0;
           let release = (): void => {};
           const held = new Promise<void>((resolve) => (release = resolve));
           const hold = async <T>(value: T): Promise<T> => ((waiting += 1), await held, value);
-          const answers = { key: "ann", skip: false, cost: 9, body: {} };
-          const server = await start({ ...storeOf(), ...(pending === "body" && { cost: () => 9 }), [pending]: () => hold(answers[pending]) });
+          const answers = { key: "ann", skip: false, cost: 9, policy: POLICY };
+          const server = await start({ ...storeOf(), [pending]: () => hold(answers[pending]) });
           const connection = await server.connect();
           connection.write("GET /ok HTTP/1.1\r\nHost: localhost\r\nX-User: ann\r\n\r\n");
           await server.eventually(() => waiting === 1, `\`${pending}\` to be called`);
@@ -135,11 +140,11 @@ export const functionCases: readonly AdapterCase[] = [
   },
 ];
 
-async function checkRefund(server: Awaited<ReturnType<StartServer>>): Promise<void> {
+async function checkReturned(server: Awaited<ReturnType<StartServer>>): Promise<void> {
   // A refused request takes no token, so the case may repeat it.
   for (let i = 0; i < 3; i++) {
     let status = 0;
     for (let tries = 0; status !== 200 && tries < 500; tries++) ({ status } = await server.get("/ok"));
-    assertEqual(status, 200, "the status after the refund");
+    assertEqual(status, 200, "the status after the token was returned");
   }
 }

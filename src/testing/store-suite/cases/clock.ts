@@ -1,6 +1,7 @@
 import type { Policy } from "../../../core/policy.js";
 import type { Store } from "../../../port/store.js";
 import { assert, AssertionError, eventually } from "../../assert.js";
+import { keysTogether } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
 
 /** One hour in milliseconds. */
@@ -23,7 +24,8 @@ export const clockCases: readonly StoreCase[] = [
         checkTiming(store, "consume", answer);
         trial.compare([{ call: { method: "consume", policy, key: "caller", tokens: 1 }, answer: await answer }]);
       }
-      for (const [name, call] of optionalCalls(store, policy)) {
+      const keys = store.consumeTogether && (await keysTogether(trial, OPTIONAL_KEYS.map((key) => ({ policy, key }))));
+      for (const [name, call] of optionalCalls(store, policy, keys)) {
         const answer = call();
         checkTiming(store, name, answer);
         await answer;
@@ -97,14 +99,16 @@ export const clockCases: readonly StoreCase[] = [
   },
 ];
 
-/** Returns one call for each optional method that the store has, on separate buckets. */
-function optionalCalls(store: Store, policy: Policy): [name: string, call: () => unknown][] {
+const OPTIONAL_KEYS = ["optional", "other optional"];
+
+/** Returns one call for each optional method that the store has. Without `keys`, it has none for `consumeTogether`. */
+function optionalCalls(store: Store, policy: Policy, keys: readonly string[] | null = OPTIONAL_KEYS): [name: string, call: () => unknown][] {
   const calls: Readonly<Record<string, () => unknown>> = {
     peek: () => store.peek?.(policy, "optional", 1),
     adjust: () => store.adjust?.(policy, "optional", 1),
     block: () => store.block?.(policy, "optional", 1),
     reset: () => store.reset?.(policy, "optional"),
-    consumeTogether: () => store.consumeTogether?.([{ policy, key: "optional", cost: 1 }, { policy, key: "other optional", cost: 1 }]),
+    ...(keys && { consumeTogether: () => store.consumeTogether?.(keys.map((key) => ({ policy, key, cost: 1 }))) }),
   };
   return Object.entries(calls).filter(([name]) => store[name as keyof Store] !== undefined);
 }

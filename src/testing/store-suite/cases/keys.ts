@@ -2,9 +2,11 @@ import { wholeNumber } from "../../../core/check.js";
 import type { Decision } from "../../../core/decision.js";
 import { encodeKey, UNIDENTIFIED, type Key } from "../../../core/key.js";
 import type { Policy } from "../../../core/policy.js";
-import { assert } from "../../assert.js";
+import { assert, because } from "../../assert.js";
+import { edgeLimits, edgePolicy, EDGES } from "../edges.js";
 import { digestsOf, SIMILAR_KEYS } from "./similar-keys.js";
 import type { StoreCall } from "../states.js";
+import { consumeCall, type NamedBucket } from "../together.js";
 import type { StoreCase, Trial } from "../trial.js";
 
 /** Keys that the limiter encodes. No two of them may share a bucket. */
@@ -17,16 +19,12 @@ const CALLER_KEYS: readonly Key[] = [
 
 const APART = "The key is trimmed, normalized, decoded, cut, joined with a separator, or written in an encoding that loses characters.";
 const SHORT_HASH = "The key is replaced by a short hash. Take 128 bits or more of a cryptographic hash.";
+const NAME_IS_CUT = `The name of a policy or a limit is cut. It can have ${EDGES.name} letters, digits, and \`_ - .\`.`;
 const NUMBERS = { capacity: 1_000, refill: { tokens: 1, everyMs: 60_000 } };
 // Each reset is followed by one call of every bucket, so a case resets this many at most.
 const RESET_BUCKETS = 16;
 // All blocks of `checkApart` are over then.
 const ALL_BLOCKS_MS = 38_000;
-
-interface NamedBucket {
-  readonly policy: Policy;
-  readonly key: string;
-}
 
 /**
  * Calls each bucket with every method, each time with a different number of tokens. When two names share a bucket, each
@@ -138,6 +136,22 @@ export const keyCases: readonly StoreCase[] = [
       const names = ["b", "B", "a.b", "a-b", "a_b", "1", "2", "constructor", "spent"];
       const policy = trial.policy("p", ...names.map((name, i) => ({ name, ...NUMBERS, capacity: NUMBERS.capacity - i })));
       await checkApart(trial, ["k", "k.a", "k-a", "k_a", "k:a", "k a", "k b", "k:b"].map((key) => ({ policy, key })));
+    },
+  },
+  {
+    name: `keys · names of ${EDGES.name} characters that differ only at the end belong to different policies and limits`,
+    cause: NAME_IS_CUT,
+    async run(trial) {
+      await trial.openStores("mixed");
+      // The limits of the second version have other names than those of the first. No two policies share a bucket.
+      const policies = ["a", "b", "c"].flatMap((end) => [0, EDGES.limits].map((first) => edgePolicy(trial, end, edgeLimits(EDGES.limits, first))));
+      const costs = Array.from({ length: EDGES.limits }, (_, i) => i);
+      await because(NAME_IS_CUT, async () => {
+        for (const add of [1, 3, 2]) {
+          for (const policy of policies) await trial.callAll(consumeCall(policy, "caller", costs.map((cost) => cost + add)));
+        }
+        await checkApart(trial, policies.filter((_policy, i) => i % 2 === 0).map((policy) => ({ policy, key: "apart" })));
+      });
     },
   },
   {

@@ -4,6 +4,7 @@ import type { Store } from "../../../port/store.js";
 import { assert } from "../../assert.js";
 import { HOUR, waitMs } from "./clock.js";
 import type { StoreCall } from "../states.js";
+import { keysTogether } from "../together.js";
 import { callStore, type StoreCase, type Trial } from "../trial.js";
 
 // How long a case waits for a token that should come within 1.1 seconds.
@@ -136,8 +137,9 @@ export const ownClockCases: readonly StoreCase[] = [
         const got = `${seen.allowed ? "allowed" : "refused"} with ${seen.remaining} left`;
         assert(got === "refused with 2 left", `Expected \`peek\` of a cost of 3 to be refused with 2 left, got ${got}`);
       }
-      if (store.consumeTogether !== undefined) {
-        const charges = ["caller", "another"].map((key) => ({ policy, key, cost: 1 }));
+      const keys = store.consumeTogether && (await keysTogether(trial, ["caller", "another"].map((key) => ({ policy, key }))));
+      if (store.consumeTogether !== undefined && keys?.[0] === "caller") {
+        const charges = keys.map((key) => ({ policy, key, cost: 1 }));
         const answers = await store.consumeTogether(charges);
         const left = answers.map(({ allowed, remaining }) => (allowed ? remaining : "refused")).join(" and ");
         assert(left === "1 and 9", `Expected \`consumeTogether\` to leave 1 and 9 tokens, got ${left}`);

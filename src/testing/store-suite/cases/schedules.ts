@@ -1,6 +1,7 @@
 import type { Policy } from "../../../core/policy.js";
 import type { StoreCall } from "../states.js";
 import { HOSTILE_LIMITS, randomBlock, randomChanges, randomCosts, randomLimit, randomMove } from "../random.js";
+import { edgeLimits, edgePolicy } from "../edges.js";
 import type { StoreTrait } from "../setup.js";
 import type { StoreCase, Trial } from "../trial.js";
 
@@ -48,18 +49,20 @@ function singleLimits(trial: Trial): ScheduledCaller[] {
   return limits.map((limit, i) => ({ key: `caller ${i}`, policies: [trial.policy(`p${i}`, limit)] }));
 }
 
-/** Callers with two or three limits each, in another order than that of their names. */
+/** Callers with two or three limits each, in another order than that of their names. Two have the edges of the port. */
 function severalLimits(trial: Trial): ScheduledCaller[] {
-  return Array.from({ length: 12 }, (_, i) => {
+  const common = Array.from({ length: 12 }, (_, i): ScheduledCaller => {
     const names = ["c", "a", "b"].slice(0, trial.random.between(2, 3));
     return { key: `caller ${i}`, policies: [manyLimits(trial, `p${i}`, names)] };
   });
+  return [...common, ...["a", "b"].map((end) => ({ key: "edge", policies: [edgePolicy(trial, end, edgeLimits())] }))];
 }
 
-/** Callers with limits that change their numbers, appear or disappear. */
+/** Callers with limits that change their numbers, appear or disappear. One has longest names. */
 function changingLimits(trial: Trial): ScheduledCaller[] {
   const { random } = trial;
-  return Array.from({ length: 14 }, (_, i) => {
+  const edge = [0, 1, 2].map((first) => edgePolicy(trial, "c", edgeLimits(2, first)));
+  const common = Array.from({ length: 14 }, (_, i) => {
     const count = random.between(2, 3);
     const policies = Array.from({ length: count }, (_unused, version) => {
       if (i < 8) return trial.policy(`p${i}`, { name: "only", ...randomLimit(random) });
@@ -67,6 +70,7 @@ function changingLimits(trial: Trial): ScheduledCaller[] {
     });
     return { key: `caller ${i}`, policies };
   });
+  return [...common, { key: "edge", policies: edge }];
 }
 
 function manyLimits(trial: Trial, name: string, names: readonly string[]): Policy {
@@ -97,14 +101,14 @@ export const scheduleCases: readonly StoreCase[] = [
   }),
   scheduleCase("L6 · the decisions are the core's while the clock steps back or jumps ahead", {
     cause: "The record's instant moves back with the clock. Keep the later of the two.",
-    ticks: 40, callers: singleLimits, back: true, methods: ["consume"],
+    ticks: 30, callers: singleLimits, back: true, methods: ["consume"],
   }),
   scheduleCase("L10 · the limits of one policy are charged all or none", {
     cause: "A limit is charged although another one refuses, or only the first limit is stored.",
     ticks: 25, callers: severalLimits, methods: ["consume"],
   }),
   scheduleCase("L19 · each limit of a policy is judged and charged by its own cost", {
-    cause: "One cost is used for all limits, or the costs are read in another order than that of the policy's limits.",
+    cause: "One cost is used for all limits, a list of costs is cut, or it is read in another order than that of the policy's limits.",
     ticks: 30, callers: severalLimits, methods: ["consume"],
   }),
   scheduleCase("L14 · spent tokens still count while limits change, appear and disappear", {
@@ -120,7 +124,7 @@ export const scheduleCases: readonly StoreCase[] = [
   }, "peek"),
   scheduleCase("refund · returns tokens, up to full and no further", {
     cause: "A refund makes spent negative, or returns another number of tokens.",
-    ticks: 40, callers: severalLimits, methods: ["consume", "consume", "refund"],
+    ticks: 30, callers: severalLimits, methods: ["consume", "consume", "refund"],
   }, "adjust"),
   scheduleCase("reset · makes the bucket full", {
     cause: "`reset` leaves the record of a limit behind.",
@@ -135,15 +139,15 @@ export const scheduleCases: readonly StoreCase[] = [
   }, "peek", "adjust", "reset"),
   scheduleCase("debit · takes exactly the given number of tokens, even if they are missing", {
     cause: "A debit is refused or cut although the tokens fit into 2^53 - 1 units, or taken although they do not.",
-    ticks: 40, callers: changingLimits, methods: ["consume", "consume", "debit", "refund"],
+    ticks: 30, callers: changingLimits, methods: ["consume", "consume", "debit", "refund"],
   }, "adjust"),
   scheduleCase("adjust · changes each limit by its own tokens, all in one step", {
-    cause: "One number is applied to all limits, or some limits are changed although another cannot be.",
-    ticks: 40, callers: severalLimits, back: true, methods: ["consume", "adjust"], concurrent: 2,
+    cause: "One number is applied to all limits, a list of changes is cut, or some limits are changed although another cannot be.",
+    ticks: 30, callers: severalLimits, back: true, methods: ["consume", "adjust"], concurrent: 2,
   }, "adjust"),
   scheduleCase("block · refuses everything until it ends, through new numbers, refunds and debits", {
     cause: "The block is kept in a limit's units, is shortened by a later block, or ends with the buckets.",
-    ticks: 40, callers: changingLimits, methods: ["consume", "consume", "consume", "adjust", "peek", "block"],
+    ticks: 30, callers: changingLimits, methods: ["consume", "consume", "consume", "adjust", "peek", "block"],
   }, "block", "adjust", "peek"),
   scheduleCase("reset · ends a block", {
     cause: "`reset` deletes the records of the limits only. Delete the block as well.",

@@ -1,7 +1,7 @@
+import { EDGES } from "../edges.js";
+
 const KIBIBYTE = "k".repeat(1_023);
 const FOUR_KIBIBYTES = KIBIBYTE.repeat(4);
-// Lengths at which stores cut keys or replace them with a digest, and the longest that fits in a request's header.
-const LENGTHS = [15_000, 8_191, 2_047, 1_000, 511, 255, 127, 100, 63, 31];
 const ALL_BYTES = String.fromCharCode(...Array.from({ length: 256 }, (_, code) => code));
 
 /** Keys that stores have confused, by the kind of confusion. */
@@ -30,7 +30,7 @@ export const SIMILAR_KEYS: Readonly<Record<string, readonly string[]>> = {
   "1 KiB": [`${KIBIBYTE}a`, `${KIBIBYTE}b`, `a${KIBIBYTE}`, `b${KIBIBYTE}`, KIBIBYTE, `${KIBIBYTE} `, "€".repeat(341), `${"€".repeat(340)}x`],
   "4 KiB": [`${FOUR_KIBIBYTES}a`, `${FOUR_KIBIBYTES}b`, `a${FOUR_KIBIBYTES}`, `b${FOUR_KIBIBYTES}`, FOUR_KIBIBYTES],
   "texts of any length": [
-    ...LENGTHS.flatMap((length) => ["a", "b"].flatMap((one) => [`${"k".repeat(length)}${one}`, `${"k".repeat(length / 2)}${one}${"k".repeat(length / 2)}`])),
+    ...EDGES.keys.flatMap((length) => ["a", "b"].flatMap((one) => [`${"k".repeat(length)}${one}`, `${"k".repeat(length / 2)}${one}${"k".repeat(length / 2)}`])),
     ..."ab".split("").flatMap((one) => [`${"{".repeat(14_999)}${one}`, `${"€".repeat(4_999)}${one}`, `${"\ud800".repeat(999)}${one}`]),
   ],
 };

@@ -1,6 +1,8 @@
+import { isPlain } from "../../../core/check.js";
 import type { Decision } from "../../../core/decision.js";
 import { assert, AssertionError } from "../../assert.js";
 import { differences } from "../states.js";
+import { keysTogether } from "../together.js";
 import type { StoreCase } from "../trial.js";
 
 /** Cases about decisions as plain data. */
@@ -12,16 +14,18 @@ export const snapshotCases: readonly StoreCase[] = [
       await trial.openStores("mixed");
       const one = trial.policy("one", { capacity: 4, refill: { tokens: 1, everyMs: 1_000 } });
       const two = trial.policy("two", { name: "a", capacity: 4, refill: { tokens: 1, everyMs: 900 } }, { name: "b", capacity: 6, refill: { tokens: 2, everyMs: 1_000 } });
+      const keys = trial.has("consumeTogether") ? await keysTogether(trial, [one, two].map((policy) => ({ policy, key: "together" }))) : null;
       const taken: Array<{ decision: Decision; copy: Decision }> = [];
       const keep = (decision: Decision): void => void taken.push({ decision, copy: copyOf(decision) });
-      for (let i = 0; i < 24; i++) {
+      for (let i = 0; i < 16; i++) {
         const policy = i % 2 === 0 ? one : two;
         keep(await trial.consume(policy, "caller", (i % 3) + 1));
-        if (trial.has("peek")) keep((await trial.callAll({ method: "peek", policy, key: "caller", tokens: i % 5 }))[0] as Decision);
-        if (trial.has("consumeTogether")) {
-          const cost = i % 4 === 0 ? 9 : 0; // 9 is refused
-          for (const decision of await trial.consumeTogether([one, two].map((each) => ({ policy: each, key: "together", cost })))) keep(decision);
-        }
+        const cost = i % 4 === 0 ? 9 : 0; // 9 is refused
+        const [seen, charged] = await Promise.all([
+          trial.has("peek") ? trial.callAll({ method: "peek", policy, key: "caller", tokens: i % 5 }) : [],
+          keys === null ? [] : trial.consumeTogether([one, two].map((each, k) => ({ policy: each, key: keys[k] as string, cost }))),
+        ]);
+        for (const decision of [...seen, ...charged]) keep(decision as Decision);
         trial.move(i % 5 === 0 ? 700 : 0);
       }
       for (const { decision, copy } of taken) {
@@ -49,7 +53,7 @@ function copyOf(decision: Decision): Decision {
 }
 
 function checkPlain(value: object, what: string): void {
-  assert(isPlain(value), `Expected ${what} to be a plain object, got ${describeKind(value)}`);
+  assert(isPlainData(value), `Expected ${what} to be a plain object, got ${describeKind(value)}`);
   for (const [name, { get, value: held, enumerable }] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
     if (Array.isArray(value) && name === "length") continue;
     const got = get !== undefined ? "a getter" : typeof held === "function" ? "a function" : enumerable !== true ? "a hidden property" : null;
@@ -61,10 +65,10 @@ function checkPlain(value: object, what: string): void {
 }
 
 /** Whether `value` is an array or object literal, of any realm. */
-function isPlain(value: object): boolean {
+function isPlainData(value: object): boolean {
+  if (!Array.isArray(value)) return isPlain(value);
   const parent: unknown = Object.getPrototypeOf(value);
-  if (Array.isArray(value)) return Array.isArray(parent) && !Array.isArray(Object.getPrototypeOf(parent));
-  return parent === null || Object.hasOwn(parent as object, "isPrototypeOf");
+  return Array.isArray(parent) && !Array.isArray(Object.getPrototypeOf(parent));
 }
 
 function describeKind(value: object): string {

@@ -15,15 +15,14 @@ export const underWayCases: readonly StoreCase[] = ([["reset", "reset", 0], ["ad
     await trial.openStores("mixed");
     const policy = trial.policy("p", { capacity: 20, refill: { tokens: 1, everyMs: 60_000 } });
     const turns = await turnsOf(trial.store(0), { method: "consume", policy, key: "measured", tokens: 1 });
-    for (let start = 0; start < STARTS; start++) {
-      for (const consumeFirst of [true, false]) {
-        const key = `caller ${start} ${consumeFirst}`;
-        await trial.consume(policy, key, 7);
-        const pair: [StoreCall, StoreCall] = [{ method: "consume", policy, key, tokens: 2 }, { method, policy, key, tokens }];
-        await callDuring(trial, consumeFirst ? pair : [pair[1], pair[0]], Math.floor((start * turns) / STARTS));
-        await trial.consume(policy, key, 1);
-      }
+    const keys = Array.from({ length: 2 * STARTS }, (_, i) => `caller ${i}`);
+    const consumeAll = (cost: number): Promise<unknown> => trial.callAll(...keys.map((key): StoreCall => ({ method: "consume", policy, key, tokens: cost })));
+    await consumeAll(7);
+    for (const [i, key] of keys.entries()) {
+      const pair: [StoreCall, StoreCall] = [{ method: "consume", policy, key, tokens: 2 }, { method, policy, key, tokens }];
+      await callDuring(trial, i % 2 === 0 ? pair : [pair[1], pair[0]], Math.floor((Math.floor(i / 2) * turns) / STARTS));
     }
+    await consumeAll(1);
   },
 }));
 

@@ -31,5 +31,5 @@ export const wrongClass = () => withBuckets({});
 
 const policy = { capacity: 10, refill: perSecond(2) };
 export const isAllowed: Promise<boolean> = createLimiter({ policy, store }).consume("ann").then(({ allowed }) => allowed);
-const limited = rateLimit({ policy, store, storeTimeoutMs: 1_000, key: () => "ann" });
+const limited = rateLimit({ policy, store, key: () => "ann" });
 export default { fetch: limited(() => Response.json({})) } satisfies ExportedHandler<Bindings>;

@@ -1,4 +1,5 @@
 // Which requests share a call on a cluster, and what becomes of those that a node cannot carry out.
+import { hearWarnings } from "../../../helpers/warned.js";
 import { Cluster, Redis } from "ioredis";
 import { combine, createLimiter, definePolicy, perHour } from "sluice";
 import { RedisStore, type RedisStoreOptions } from "sluice/redis";
@@ -13,7 +14,6 @@ const policy = definePolicy({ name: "tier", capacity: 40, refill: perHour(1) });
 const lacks = {
   close: "the client is the caller's",
   bound: "a key expires when it is full, and the server's own memory bounds the rest",
-  consumeTogether: "only for keys of one node",
 };
 const keys = (count: number): string[] => Array.from({ length: count }, (_, i) => `key ${i}`);
 
@@ -59,9 +59,9 @@ describeWith("redis-server", "Redis Cluster", () => {
     ])("$of", ({ of, options }) => {
       storeSuite({
         test,
-        factory: ({ clock, unreachable }) => {
+        factory: ({ clock, unreachable, timeoutMs, breaker, sharedBy }) => {
           const { client } = (unreachable ? closed : open) as Connected;
-          return new RedisStore(client, { denyCacheMs: 0, prefix: `${name} ${of}`, ...options, ...(clock && { clock }) });
+          return new RedisStore(client, { denyCacheMs: 0, prefix: `${name} ${of}`, ...options, clock, timeoutMs, breaker, sharedBy });
         },
         lacks,
       });
@@ -116,11 +116,10 @@ describeWith("redis-server", "Redis Cluster", () => {
   test("a cluster that refuses the script for several slots is asked slot by slot, exactly, and one warning says so", async () => {
     await all((node) => node.acl("SETUSER", "limits", "on", ">secret", "~*", "+@all", "-eval"));
     // The script of one slot was loaded beforehand. The other one needs EVAL, and the server refuses it.
-    const warnings: string[] = [];
+    const warnings = hearWarnings();
     const store = new RedisStore(ioredis({ username: "limits", password: "secret" }), { prefix: "refused", denyCacheMs: 0 });
     await all((node) => node.script("FLUSH"));
     await all(loadScript);
-    createGuard(store, warnings);
     await store.peek(policy, "connects", 1);
     const asked = await Promise.all(keys(20).flatMap((key) => Array.from({ length: 60 }, () => store.consume(policy, key, 1))));
     keys(20).forEach((_, i) => expect(asked.slice(i * 60, (i + 1) * 60).filter(({ allowed }) => allowed)).toHaveLength(40));
@@ -140,9 +139,8 @@ describeWith("redis-server", "Redis Cluster", () => {
       evalsha: (...call: Parameters<Cluster["evalsha"]>) => client.evalsha(...call),
       eval: (...call: Parameters<Cluster["eval"]>) => client.eval(...call),
     };
-    const warnings: string[] = [];
+    const warnings = hearWarnings();
     const store = new RedisStore(wrong as unknown as Cluster, { prefix: "wrong", denyCacheMs: 0 });
-    createGuard(store, warnings);
     await Promise.all(wrong.nodes().map((node) => node.ping()));
     const asked = await Promise.all(keys(40).flatMap((key) => Array.from({ length: 45 }, () => store.consume(policy, key, 1))));
     keys(40).forEach((_, i) => expect(asked.slice(i * 45, (i + 1) * 45).filter(({ allowed }) => allowed)).toHaveLength(40));
@@ -193,11 +191,12 @@ describeWith("redis-server", "Redis Cluster", () => {
       const store = new RedisStore(ioredis(), { denyCacheMs: 0, prefix: "both" });
       const user = createLimiter({ policy: definePolicy({ name: "tier", capacity: 1, refill: perHour(1) }), store });
       const tenant = createLimiter({ policy: definePolicy({ name: "tenant", capacity: 5, refill: perHour(1) }), store });
-      const both = combine([tenant, user]);
+      const both = combine({ tenant, user });
       await store.peek(policy, "connect", 1);
       for (let i = 0; i < 6; i++) {
-        const allowed = (await both.consume([`tenant ${i}`, `user ${i}`])).allowed;
-        const again = await both.consume([`tenant ${i}`, `user ${i}`]);
+        const keys = { tenant: `tenant ${i}`, user: `user ${i}` };
+        const allowed = (await both.consume(keys)).allowed;
+        const again = await both.consume(keys);
         expect([allowed, again.allowed, again.degraded, (await tenant.peek(`tenant ${i}`)).remaining]).toEqual([true, false, false, 4]);
       }
     });
@@ -207,20 +206,4 @@ describeWith("redis-server", "Redis Cluster", () => {
     const { SCRIPT } = await import("../../../../src/stores/redis/script.js");
     await node.script("LOAD", SCRIPT);
   }
-
-  function createGuard(store: RedisStore, warnings: string[]): void {
-    const limiter = createLimiter({ policy, store });
-    expect(limiter.store).toBe(store);
-    store.guard(store, { ...guardSetup, warn: (code, message) => void warnings.push(`${code} ${message}`) });
-  }
 });
-
-const guardSetup = {
-  failure: { onStoreError: "local", storeTimeoutMs: 1_000, localShare: 0.5, breaker: { failures: 5, cooldownMs: 1_000 } },
-  clock: () => 0,
-  makeLocal: () => {
-    throw new Error("Not needed");
-  },
-  policy,
-  onChange: null,
-} as unknown as Parameters<RedisStore["guard"]>[1];

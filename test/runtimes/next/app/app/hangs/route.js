@@ -3,8 +3,8 @@ import { monotonicClock } from "sluice";
 import { guard } from "sluice/store";
 import { limitedBy } from "../../limited.mjs";
 
-const store = { sync: false, guard, clock: monotonicClock, consume: () => new Promise(() => undefined) };
-const limited = limitedBy("hangs", { store, breaker: false })(() => Response.json({ runtime: process.env.NEXT_RUNTIME }));
+const store = { sync: false, guard: guard({ breaker: false }), clock: monotonicClock, consume: () => new Promise(() => undefined) };
+const limited = limitedBy("hangs", { store })(() => Response.json({ runtime: process.env.NEXT_RUNTIME }));
 
 export const runtime = "edge";
 

@@ -1,0 +1,141 @@
+import { warnOnce } from "../../warnings/warnings.js";
+import { withoutContent, type FieldList } from "../../http/headers/field.js";
+import type { RequestReader } from "../../http/reader.js";
+import type { Pass, Refuse, Responder } from "../../http/verdict.js";
+import type { Work } from "../../http/response/work.js";
+import { isPromise } from "../../http/is-promise.js";
+import { toJson } from "../../http/response/own-answer.js";
+import { EXPOSE, exposing } from "../../http/response/cors.js";
+import { onClose, type Connected } from "./disconnect.js";
+import { recordOf } from "../../http/headers/field-record.js";
+import { watchRespond } from "./watch-respond.js";
+import { boundUnreadBody } from "./unread-body.js";
+
+/** The part of Node's HTTP/1 and HTTP/2 requests that a gate reads. */
+export interface NodeRequest extends Connected {
+  readonly method?: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** The part of Node's HTTP/1 and HTTP/2 responses that a gate writes to. */
+export interface NodeResponse {
+  statusCode: number;
+  readonly headersSent: boolean;
+  readonly destroyed?: boolean | undefined;
+  readonly stream?: { readonly destroyed?: boolean | undefined } | undefined;
+  readonly writableEnded: boolean;
+  readonly writableFinished: boolean;
+  /** Returns the value of a field that is set. */
+  getHeader(name: string): unknown;
+  /** Returns all fields that are set, by name. */
+  getHeaders(): Readonly<Record<string, unknown>>;
+  /** Removes a field. */
+  removeHeader(name: string): unknown;
+  /** Sets a field and replaces its earlier value. */
+  setHeader(name: string, value: string): unknown;
+  /** Sends the status, these fields, and the fields set before under other names. */
+  writeHead(status: number, fields: Readonly<Record<string, string>>): unknown;
+  /** Sends the rest of the response. */
+  end(body: string): unknown;
+  /** Closes the connection, or the stream of an HTTP/2 connection. */
+  destroy(): unknown;
+  /** Calls `listener` when the response has ended, complete or not. */
+  once(event: "close", listener: () => void): unknown;
+}
+
+/** Reads Node's requests. */
+export const nodeReader: RequestReader<NodeRequest> = {
+  method: (request) => request.method ?? "GET",
+  header: (request, name) => request.headers[name],
+  onDisconnect: onClose,
+};
+
+/**
+ * Sets the fields of an allowed request on a Node response, and ends its work when the response closes. Call it before
+ * the handler. A response with headers already sent gets no fields and one process warning.
+ */
+export function applyToNode(response: NodeResponse, verdict: Pass): void {
+  const { fields, work } = verdict;
+  if (!response.headersSent) {
+    setFields(response, fields);
+    exposeOn(response, verdict);
+  } else if (fields.length > 0) warnOfSentHeaders();
+  endOnClose(response, work);
+}
+
+/** Ends the work of a request when its response has closed. */
+export function endOnClose(response: NodeResponse, work: Work): void {
+  work.whenSettles(watchClose, response);
+}
+
+function watchClose(work: Work, response: NodeResponse): void {
+  const end = (): void => {
+    // `writableFinished` is also true for an HTTP/2 response that never ended.
+    const aborted = !(response.writableEnded && response.writableFinished);
+    void work.end({ status: aborted ? 499 : response.statusCode, aborted });
+  };
+  // After "close" it is not emitted again: the client left before its request was allowed, or the report came late.
+  if (isClosed(response) || (response.writableEnded && response.writableFinished)) end();
+  else response.once("close", end); // follows every response, once
+}
+
+// HTTP/2 responses have no `destroyed`.
+function isClosed({ destroyed, stream }: NodeResponse): boolean {
+  return destroyed === true || stream?.destroyed === true;
+}
+
+/**
+ * Sends a refusal on a Node response. Uses the `respond` option if there is one and `request` is given. Reads and
+ * discards an unread request body: at most 4 MB, for at most 1,000 ms. Then it closes the connection. If the headers
+ * were already sent, it only ends the response and warns once in the process.
+ */
+export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: object): void {
+  boundUnreadBody(response);
+  if (response.headersSent) {
+    warnOfSentHeaders();
+    return void response.end("");
+  }
+  exposeOn(response, verdict);
+  if (verdict.respond === null || request === undefined) sendRefusal(response, verdict);
+  else respondOnNode(response, verdict, verdict.respond, request);
+}
+
+function sendRefusal(response: NodeResponse, verdict: Refuse): void {
+  // One writeHead costs half as much as a setHeader for each field. Middleware such as on-headers hooks writeHead to
+  // change fields late.
+  response.writeHead(verdict.status, recordOf(verdict.fields));
+  response.end(verdict.body);
+}
+
+function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Responder, request: object): void {
+  const earlier = response.getHeaders();
+  setFields(response, withoutContent(verdict.fields));
+  response.statusCode = verdict.status;
+  watchRespond(response, verdict, respond, earlier, (fail) => {
+    // Express's `render` and `sendFile` report failures through `next`. A call of the real `next` without an error
+    // would run the handler.
+    if ("next" in request) request.next = (error: unknown) => fail(error ?? new Error("Expected `respond` to send a response, got a call of `next`"));
+    const answer = respond.call(request, response);
+    return isPromise(answer) ? answer.then((later) => sendJson(response, later)) : sendJson(response, answer);
+  });
+}
+
+// An object literal is sent as JSON, unless the function has sent a response by itself.
+function sendJson(response: NodeResponse, answer: unknown): void {
+  const text = response.headersSent ? null : toJson(answer);
+  if (text === null) return;
+  response.setHeader("content-type", "application/json");
+  response.end(text);
+}
+
+function setFields(response: NodeResponse, fields: FieldList): void {
+  for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i] as string, fields[i + 1] as string);
+}
+
+function exposeOn(response: NodeResponse, { expose }: Pass | Refuse): void {
+  if (expose.length > 0) response.setHeader(EXPOSE, exposing(response.getHeader(EXPOSE), expose));
+}
+
+function warnOfSentHeaders(): void {
+  warnOnce("SLUICE_HEADERS_SENT", "The headers of a response were sent before its rate limit was checked, so the RateLimit fields are missing. Mount the rate limit earlier");
+}

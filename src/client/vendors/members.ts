@@ -1,0 +1,16 @@
+/** The member `name` of `value`, when both exist. Never throws. */
+export function memberOf(value: unknown, name: string): unknown {
+  return (Object(value) as Record<string, unknown>)[name];
+}
+
+/** The member `name` of `value` when it is text, or "". Never throws. */
+export function textMember(value: unknown, name: string): string {
+  const text = memberOf(value, name);
+  return typeof text === "string" ? text : "";
+}
+
+/** The member `name` of `value` when it is a list, or an empty list. Never throws. */
+export function listMember(value: unknown, name: string): readonly unknown[] {
+  const list = memberOf(value, name);
+  return Array.isArray(list) ? list : [];
+}

@@ -1,0 +1,106 @@
+import type { Decision } from "../../core/decision.js";
+import { internalsOf, type Act } from "../../limiter/internals.js";
+import type { Limiter } from "../../limiter/limiter.js";
+import { runAside } from "../user-functions.js";
+
+/** How a request ended, as the server saw it. */
+export interface Outcome {
+  /** The status that was sent. 499 when the client left before the response was complete. */
+  readonly status: number;
+  /** True when the client left before the response was complete. */
+  readonly aborted: boolean;
+}
+
+/** A charge that can be settled when its work has ended. */
+export interface WorkCharge {
+  readonly limiter: Limiter<unknown>;
+  readonly key: unknown;
+  /** The policy of the request. Undefined for the limiter's own. */
+  readonly policy: unknown;
+  readonly decision: Decision;
+}
+
+/** What became of the work. */
+interface State {
+  readonly reported: Act<boolean> | null;
+  /** Called once there is something to settle. */
+  readonly watch: ((work: Work, of: unknown) => void) | null;
+  readonly of: unknown;
+  readonly ended: boolean;
+}
+
+const IDLE: State = { reported: null, watch: null, of: null, ended: false };
+
+/** The work of an allowed request. An adapter tells it when the work has ended. Its actual cost is settled then. */
+export class Work {
+  readonly #charge: WorkCharge;
+  readonly #actualCost: ((outcome: Outcome) => unknown) | null;
+  // One field, because each private field costs time in the constructor, which runs for every request.
+  #state: State = IDLE;
+
+  /** `actualCost` returns the actual cost of the work, or undefined. */
+  constructor(charge: WorkCharge, actualCost: ((outcome: Outcome) => unknown) | null) {
+    this.#charge = charge;
+    this.#actualCost = actualCost;
+  }
+
+  /** Whether there is something to settle when the work ends. */
+  get settles(): boolean {
+    return this.#actualCost !== null || this.#state.reported !== null;
+  }
+
+  /**
+   * Remembers what the work cost. The last report wins. After the end of the work it is settled at once. Throws a
+   * TypeError or RangeError for a wrong cost.
+   */
+  report(cost: unknown): void {
+    const settle = this.#settlement(cost);
+    const { watch, of, ended } = this.#state;
+    if (ended) return void quietly(settle);
+    this.#state = { ...IDLE, reported: settle };
+    watch?.(this, of);
+  }
+
+  /**
+   * Calls `watch` with `of` as soon as there is something to settle: only then must the adapter watch for the end of
+   * the work. `of` is an argument because a closure for each request would cost more.
+   */
+  whenSettles<Of>(watch: (work: Work, of: Of) => void, of: Of): void {
+    if (this.settles) return watch(this, of);
+    this.#state = { reported: null, watch: watch as State["watch"], of, ended: this.#state.ended };
+  }
+
+  /**
+   * The work has ended. Its promise resolves when the cost is settled, and never rejects. Undefined when there is
+   * nothing to settle.
+   */
+  end(outcome: Outcome): Promise<void> | undefined {
+    const { reported } = this.#state;
+    this.#state = { ...IDLE, reported, ended: true };
+    const actualCost = this.#actualCost;
+    if (reported !== null) return quietly(reported);
+    return actualCost === null ? undefined : this.#settleBy(actualCost, outcome);
+  }
+
+  async #settleBy(actualCost: (outcome: Outcome) => unknown, outcome: Outcome): Promise<void> {
+    const settle = await runAside("actualCost", async () => {
+      const cost = await actualCost(outcome);
+      return cost === undefined ? undefined : this.#settlement(cost);
+    });
+    if (settle !== undefined) await quietly(settle);
+  }
+
+  #settlement(cost: unknown): Act<boolean> {
+    const { limiter, key, policy, decision } = this.#charge;
+    return internalsOf(limiter).acts.settle(key, decision, cost, policy === undefined ? undefined : { policy });
+  }
+}
+
+// The response is already sent, so after an error of the store the charge stays.
+async function quietly(settle: Act<boolean>): Promise<void> {
+  try {
+    await settle();
+  } catch {
+    return;
+  }
+}

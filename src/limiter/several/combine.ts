@@ -1,0 +1,113 @@
+import { expected, isPlain, ownMembers } from "../../core/check.js";
+import { isUnlimited } from "../unlimited.js";
+import { requireMethod, throwOrReject } from "../arguments.js";
+import { attachInternals, internalsOf, type Internals } from "../internals.js";
+import type { Limiter, PlainLimiter } from "../limiter.js";
+import { verbsOf } from "../verbs/verbs.js";
+import { combinedActs } from "./combined-acts.js";
+import { createTake } from "./take.js";
+import type { AnyLimiter, CombinedDecision, KeysOf, Members, SyncOf } from "./combination.js";
+import { readMembers, type CombinationMember } from "./members.js";
+import { decisionOfParts } from "./decision-of-parts.js";
+
+/**
+ * Makes several limiters into one, such as those of a user, their tenant and the whole service. A call charges all of
+ * them or none.
+ *
+ * Keys, costs, policies and decisions go by the names of the members. `unlimited` as a member's key or policy leaves
+ * that member out. A member may be a combination itself. Two members on one bucket are charged the sum of their costs.
+ *
+ * Limiters over one store with `consumeTogether` are charged in one atomic step, if the store can take their keys
+ * together. Other limiters are charged in order. When one refuses, the earlier ones get their tokens back. Until then
+ * those tokens are missing, and another caller may be refused. So put the limiter that refuses most first. If the store
+ * fails in between, the tokens stay taken.
+ *
+ * A member in shadow mode counts and never refuses. When a store fails, each member decides by its `onStoreError`. An
+ * allowed decision is degraded if one of its parts is. Each observer is told once, of the decision that binds, and of
+ * members in shadow mode.
+ *
+ * Throws a TypeError for an object that is not a limiter, for a waiter, and for a store that needs `adjust` to return
+ * tokens and lacks it.
+ * @example
+ * const store = new MemoryStore();
+ * const user = createLimiter({ policy: { name: "user", capacity: 10, refill: perSecond(2) }, store });
+ * const tenant = createLimiter({ policy: { name: "tenant", capacity: 100, refill: perSecond(20) }, store });
+ * const both = combine({ user, tenant });
+ * const decision = both.consume({ user: ["user", "42"], tenant: ["tenant", "acme"] });
+ * if (!decision.allowed) console.log(`${decision.policy}: try again in ${decision.retryAfterMs} ms`);
+ */
+export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>, CombinedDecision<M>, SyncOf<M>> {
+  const all = checkMembers(members);
+  const parts = all.flatMap(({ limiter }) => limiter.parts);
+  checkReturns(parts);
+  const sync = all.every(({ internals }) => internals.sync);
+  const read = readMembers(all);
+  const internals: Internals = {
+    sync,
+    acts: combinedActs(all, read, () => internals),
+    mapKey(keys, change) {
+      // A key of a wrong form stays as it is: `charges` throws for it.
+      if (keys !== undefined && keys !== null && (typeof keys !== "object" || !isPlain(keys))) return keys;
+      const own = ownMembers(keys) as Record<string, unknown>;
+      const mapped = all.map(({ name, internals: member }) => [name, isUnlimited(own[name]) ? own[name] : member.mapKey(own[name], change)]);
+      return { ...own, ...Object.fromEntries(mapped) };
+    },
+    charges(keys, asked) {
+      const keyOf = read.keys(keys);
+      const askedOf = read.asked(asked);
+      return all.flatMap(({ name, internals: member, size }) => {
+        const { cost, policy } = askedOf(name);
+        if (isUnlimited(keyOf(name)) || isUnlimited(policy)) return Array<null>(size).fill(null);
+        return member.charges(keyOf(name), { ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }) });
+      });
+    },
+    ...createTake(() => internals),
+    spread(title, tokens) {
+      const of = read.tokens(title, tokens);
+      return all.flatMap(({ name, internals: member }) => member.spread(title, of(name)));
+    },
+    decisionOf: (decisions, charges) => decisionOfParts(all, decisions, charges),
+    partsOf: (decision) => all.flatMap(({ name, internals: member, size }) => {
+      const own = (decision as CombinedDecision).decisions[name] as CombinedDecision | null;
+      return own === null ? Array<null>(size).fill(null) : member.partsOf(own);
+    }),
+  };
+  const combined = {
+    parts: Object.freeze(parts),
+    waits: false,
+    shadow(keys: unknown): boolean {
+      const keyOf = read.keys(keys);
+      return all.every(({ name, limiter }) => isUnlimited(keyOf(name)) || (limiter as Limiter<unknown>).shadow(keyOf(name)));
+    },
+    consume: (keys: unknown, asked?: unknown) => throwOrReject({ sync }, () => internals.take(internals.charges(keys, asked))),
+    ...verbsOf(internals),
+  };
+  attachInternals(combined, internals);
+  return combined as unknown as Limiter<KeysOf<M>, CombinedDecision<M>, SyncOf<M>>;
+}
+
+// The most charges that a store takes in one step.
+const MOST_PARTS = 128;
+
+function checkMembers(members: Members): readonly CombinationMember[] {
+  if (typeof members !== "object" || members === null || !isPlain(members)) {
+    throw new TypeError(`${expected("members", "an object of limiters", members)}. Write combine({ user: perUser, tenant: perTenant })`);
+  }
+  const all = Object.entries(members).map(([name, limiter]) => readMember(name, limiter));
+  const count = all.reduce((sum, { size }) => sum + size, 0);
+  if (count === 0 || count > MOST_PARTS) throw new TypeError(`Expected \`members\` to have 1 to ${MOST_PARTS} limiters, got ${count}`);
+  return all;
+}
+
+function readMember(name: string, limiter: AnyLimiter): CombinationMember {
+  const internals = internalsOf(limiter);
+  if (limiter.waits) throw new TypeError(`Expected \`${name}\` to be a limiter that does not wait, got a waiter. Write createWaiter(combine({ ... }))`);
+  return { name, limiter, internals, size: limiter.parts.length };
+}
+
+/** Throws when a store that is charged before another cannot return tokens. */
+function checkReturns(parts: readonly PlainLimiter[]): void {
+  const [first] = parts;
+  const isOneStep = parts.every(({ store }) => store === first?.store) && first?.store.consumeTogether !== undefined && !first.store.takesTogether;
+  if (!isOneStep) for (const { store } of parts.slice(0, -1)) requireMethod(store, "adjust");
+}

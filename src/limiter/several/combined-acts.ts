@@ -1,0 +1,85 @@
+import { expected } from "../../core/check.js";
+import { costAt } from "../../core/limit.js";
+import type { Decision } from "../../core/decision.js";
+import { isUnlimited } from "../unlimited.js";
+import { chargedBy } from "../../port/charged.js";
+import { checkConsumed, tokensOf } from "../arguments.js";
+import type { Charges } from "../charge.js";
+import { plainInternalsOf, type Act, type Acts, type Internals } from "../internals.js";
+import { startAll } from "../now-or-later.js";
+import { claimsOf, partsOfClaims, type Claim } from "./charge-all.js";
+import type { CombinationMember, MemberReader } from "./members.js";
+import type { CombinedCharge } from "./take.js";
+
+const noAct: Act<void> = () => undefined;
+
+/** Makes the verbs of a combination. All arguments are checked before anything is done. */
+export function combinedActs(members: readonly CombinationMember[], read: MemberReader, self: () => Internals): Acts {
+  return {
+    peek(keys, asked) {
+      const charges = self().charges(keys, asked);
+      const claims = claimsOf(charges);
+      const peeks = claims.map(({ charge }) => plainInternalsOf(charge.limiter).acts.peek(charge.key, charge.asked));
+      return () => startAll(peeks, (decisions) => self().decisionOf(partsOfClaims(charges.length, claims, decisions), charges));
+    },
+    settle(keys, decision, actual, options) {
+      checkConsumed(decision);
+      const charges = checked(keys, options);
+      const actuals = self().spread("actual", present("actual", actual));
+      const by = chargedBy(decision) as CombinedCharge | null;
+      if (by === null || by.by !== self()) {
+        charges.forEach((charge, i) => charge && tokensOf(charge.policy, actuals[i] === undefined ? {} : actuals[i], "actual"));
+        return () => false;
+      }
+      const settlements = by.claims.map((claim, i) => settlementOf(claim, by.decisions[i] as Decision, actuals));
+      // Each part remembers by itself that it was settled. A part whose store was not asked can be settled again.
+      return () => startAll(settlements, (done) => done.some(Boolean));
+    },
+    debit: (keys, tokens, options) => forEach(keys, options, "tokens", tokens, "debit"),
+    credit: (keys, tokens, options) => forEach(keys, options, "tokens", tokens, "credit"),
+    block: (keys, forMs, options) => onEach(keys, options, (acts, _name, key, chosen) => acts.block(key, forMs, chosen)),
+    reset: (keys, options) => onEach(keys, options, (acts, _name, key, chosen) => acts.reset(key, chosen)),
+  };
+
+  /** Checks the keys and policies of all members, also of those that a call leaves alone. */
+  function checked(keys: unknown, options: unknown): Charges {
+    read.policies(options);
+    return self().charges(keys, options);
+  }
+
+  function forEach(keys: unknown, options: unknown, title: string, tokens: unknown, verb: "debit" | "credit"): Act<void> {
+    const tokensOfMember = read.tokens(title, present(title, tokens));
+    return onEach(keys, options, (acts, name, key, chosen) => {
+      const own = tokensOfMember(name);
+      return own === undefined ? noAct : acts[verb](key, own, chosen);
+    });
+  }
+
+  function onEach(keys: unknown, options: unknown, prepare: (acts: Acts, name: string, key: unknown, chosen: unknown) => Act<void>): Act<void> {
+    checked(keys, options);
+    const [keyOf, policyOf] = [read.keys(keys), read.policies(options)];
+    const acts = members.map(({ name, internals }) => {
+      const [key, policy] = [keyOf(name), policyOf(name)];
+      if (isUnlimited(key) || isUnlimited(policy)) return noAct;
+      return prepare(internals.acts, name, key, policy === undefined ? undefined : { policy });
+    });
+    return () => startAll<void, void>(acts, () => undefined);
+  }
+}
+
+/** Returns tokens that must be given: only a member may be left out. */
+function present(title: string, tokens: unknown): unknown {
+  if (tokens === undefined) throw new TypeError(expected(title, "a number, or an object with the names of the members", tokens));
+  return tokens;
+}
+
+/** Settles one claim. Its parts share a bucket, so their actual costs are added up. */
+function settlementOf({ charge, parts, own }: Claim, decision: Decision, actuals: readonly unknown[]): Act<boolean> {
+  const { limiter, key, policy } = charge;
+  const used = own.map(({ cost }, i) => {
+    const actual = actuals[parts[i] as number];
+    return tokensOf(policy, actual === undefined ? {} : actual, "actual", cost);
+  });
+  const sum = policy.limits.map(({ name }, i) => [name, used.reduce<number>((total, each) => Math.min(Number.MAX_SAFE_INTEGER, total + costAt(each, i)), 0)]);
+  return plainInternalsOf(limiter).acts.settle(key, decision, Object.fromEntries(sum), { policy });
+}

@@ -1,0 +1,63 @@
+import { monotonicClock } from "../../core/clock.js";
+import type { Decision } from "../../core/decision.js";
+import { chargedBy, markCharged } from "../../port/charged.js";
+import type { Charges, LimiterCharge } from "../charge.js";
+import type { Observer } from "../events.js";
+import { plainInternalsOf, type Internals } from "../internals.js";
+import { startAll, thenOne } from "../now-or-later.js";
+import { chargeAll, claimsOf, partsOfClaims, type Claim } from "./charge-all.js";
+import { bindingPart } from "./decision-of-parts.js";
+
+/** What a decision of a combination charged. */
+export interface CombinedCharge {
+  /** The combination that made it. */
+  readonly by: Internals;
+  readonly claims: readonly Claim[];
+  readonly decisions: ReadonlyArray<Decision | null>;
+}
+
+/** Makes `ask`, `tell`, `take` and `giveBack` of a combination. */
+export function createTake(self: () => Internals): Pick<Internals, "ask" | "tell" | "take" | "giveBack"> {
+  return {
+    ask(charges) {
+      const claims = claimsOf(charges);
+      return thenOne(chargeAll(claims), (decisions) => {
+        const decision = self().decisionOf(partsOfClaims(charges.length, claims, decisions), charges);
+        return decision.allowed ? markCharged(decision, { by: self(), claims, decisions } satisfies CombinedCharge) : decision;
+      });
+    },
+    tell: (charges, decision, durationMs) => tellObservers(charges, self().partsOf(decision), durationMs),
+    take(charges) {
+      const sentAt = monotonicClock();
+      return thenOne(self().ask(charges), (decision) => {
+        self().tell(charges, decision, self().sync ? undefined : monotonicClock() - sentAt);
+        return decision;
+      });
+    },
+    giveBack(_charges, decision) {
+      const { claims, decisions } = chargedBy(decision) as CombinedCharge;
+      markCharged(decision, null);
+      const returns = claims.map(({ charge }, i) => () => plainInternalsOf(charge.limiter).giveBack([charge], decisions[i] as Decision));
+      return startAll<void, void>(returns, () => undefined);
+    },
+  };
+}
+
+/**
+ * Tells each observer once, of the decision that binds. Members in shadow mode are counted apart, so each of them tells
+ * its own.
+ */
+function tellObservers(charges: Charges, parts: ReadonlyArray<Decision | null>, durationMs: number | undefined): void {
+  const binding = bindingPart(parts, charges);
+  const told = new Map<Observer, Set<Decision>>();
+  charges.forEach((charge, i) => {
+    const observer = charge && plainInternalsOf(charge.limiter).observer;
+    if (!charge || !observer?.listens()) return;
+    const part = charge.shadow && parts[i] ? i : binding;
+    const decision = parts[part] as Decision;
+    const known = told.get(observer) ?? new Set();
+    // Members on one bucket share a decision.
+    if (!known.has(decision)) observer.decided((charges[part] as LimiterCharge).limiter, decision, durationMs);
+    told.set(observer, known.add(decision));
+  });
+}

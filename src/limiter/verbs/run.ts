@@ -1,0 +1,63 @@
+import { checkOptions, expected, ownMembers } from "../../core/check.js";
+import type { Allowed, Decision } from "../../core/decision.js";
+import type { AbortSignalLike } from "../../platform.js";
+import { textOf, warnOnce } from "../../warnings/warnings.js";
+import { granted } from "./granted.js";
+import type { ConsumeOptions, CostOf, Limiter, PolicyChoice } from "../limiter.js";
+
+/** The options of {@link run}. */
+export interface RunOptions<K, T> extends ConsumeOptions<K> {
+  /** Cancels the wait of a limiter that waits. The promise then rejects with the signal's reason. */
+  readonly signal?: AbortSignalLike | undefined;
+  /**
+   * Returns what the work really cost, or a promise of it. It gets what the work returned. `undefined` leaves the
+   * charge as it is. If this function fails, the charge stays, and the first failure is a process warning.
+   */
+  readonly actualCost?: ((result: T) => CostOf<K> | undefined | Promise<CostOf<K> | undefined>) | undefined;
+}
+
+/**
+ * Does `work` if the limiter allows it, and settles its cost afterwards. Resolves to what the work returns.
+ *
+ * Rejects with a {@link RefusedError} when the limiter refuses. Rejects with the error of the work when it throws; its
+ * tokens then stay charged. A settlement that fails leaves the charge and does not change the result. Over a limiter
+ * that waits, the work begins when its tokens are there.
+ * @example
+ * const budget = createLimiter({ policy: { name: "tokens", capacity: 30_000, refill: perMinute(30_000) } });
+ * const text = await run(budget, ["user", 42], () => "an answer of 1,417 tokens", {
+ *   cost: 2_000,
+ *   actualCost: () => 1_417,
+ * });
+ */
+export async function run<K, D extends Decision, T>(
+  limiter: Limiter<K, D>,
+  key: K,
+  work: (decision: D & Allowed) => T | Promise<T>,
+  options: RunOptions<K, T> = {},
+): Promise<T> {
+  if (typeof work !== "function") throw new TypeError(expected("work", "a function", work));
+  const { actualCost, signal, ...asked } = checkOptions(options, ["cost", "policy", "signal", "actualCost"]);
+  if (actualCost !== undefined && typeof actualCost !== "function") throw new TypeError(expected("actualCost", "a function", actualCost));
+  // Without a prototype: a member that an attacker adds to Object.prototype is no option (CWE-1321).
+  const own = ownMembers(asked);
+  const consumed = limiter.waits && signal !== undefined ? { ...own, signal } : { ...own };
+  const decision = granted(await limiter.consume(key, consumed as ConsumeOptions<K>));
+  const result = await work(decision);
+  if (actualCost !== undefined) await settleWith(limiter, key, decision, () => actualCost(result), own);
+  return result;
+}
+
+async function settleWith<K, D extends Decision>(
+  limiter: Limiter<K, D>,
+  key: K,
+  decision: D,
+  find: () => CostOf<K> | undefined | Promise<CostOf<K> | undefined>,
+  { policy }: PolicyChoice<K>,
+): Promise<void> {
+  try {
+    const actual = await find();
+    if (actual !== undefined) await limiter.settle(key, decision, actual, policy === undefined ? undefined : { policy });
+  } catch (error) {
+    warnOnce("SLUICE_FUNCTION_FAILED", "`actualCost` failed, so the charge stays. This error and all later ones are dropped", textOf(error));
+  }
+}

@@ -1,0 +1,81 @@
+import { readClock, type Clock } from "../../core/clock.js";
+import { mapCosts } from "../../core/cost.js";
+import { encodeKey, type Key } from "../../core/key.js";
+import { costAt, type Costs } from "../../core/limit.js";
+import type { Decision } from "../../core/decision.js";
+import { bucketId, type Policy } from "../../core/policy.js";
+import { costsOf, refundable } from "../../core/refundable.js";
+import { isUnlimited } from "../unlimited.js";
+import { chargedBy, markCharged } from "../../port/charged.js";
+import type { LocalCharge } from "../../port/store.js";
+import { checkConsumed, chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
+import type { Act, PlainInternals } from "../internals.js";
+import { thenOne } from "../now-or-later.js";
+import { tellReturned } from "./returned.js";
+
+const settleNothing: Act<boolean> = () => false;
+
+/**
+ * Makes the verb `settle` of a limiter. It checks its arguments, and returns what is left to do. `tell` is called when
+ * the tokens of a bucket may have come back.
+ */
+export function createSettle({ store, policy: own, guarded }: Pick<PlainInternals, "store" | "policy" | "guarded">, tell = tellReturned) {
+  return (key: unknown, decision: Decision, actual: unknown, options: unknown): Act<boolean> => {
+    const policy = chosenPolicy(options, own);
+    const encoded = encodeKey(key as Key);
+    checkConsumed(decision);
+    if (isUnlimited(policy)) return settleNothing;
+    const adjust = requireMethod(store, "adjust");
+    const isOurs = decision.allowed && decision.policy === policy.name && chargedBy(decision) === store;
+    const taken = isOurs ? costsOf(decision, policy) : policy.ownCosts;
+    const used = tokensOf(policy, actual, "actual", taken);
+    return isOurs ? settle : settleNothing;
+
+    function settle(): boolean | Promise<boolean> {
+      // Checked again, because another call may have settled it since.
+      if (chargedBy(decision) !== store) return false;
+      // Marked first, because a failure below must not allow a second settlement.
+      markCharged(decision, null);
+      return decision.degraded ? settleLocally(guarded.localChargeOf(decision)) : settleInStore(policy as Policy);
+    }
+
+    function settleInStore(charged: Policy): boolean | Promise<boolean> {
+      const changes = correction(decision, charged, taken, used, guarded.ageOf(decision));
+      // An exact guess needs no call, and so says settleNothing about the store.
+      if (changes === 0) return true;
+      return told(guarded.call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, decision.at), notAsked));
+    }
+
+    // Null when `onStoreError: "allow"` let the call through: then there is settleNothing to settle.
+    function settleLocally(charge: LocalCharge | null): boolean | Promise<boolean> {
+      if (charge === null) return false;
+      const { store: local, policy: share } = charge;
+      const changes = correction(decision, share, taken, used, readClock(local.clock as Clock) - decision.at);
+      return told(requireMethod(local, "adjust").call(local, share, encoded, changes, decision.at));
+    }
+
+    function told(settled: boolean | Promise<boolean>): boolean | Promise<boolean> {
+      return thenOne(settled, (done) => {
+        tell(store, bucketId(policy as Policy, encoded));
+        return done;
+      });
+    }
+
+    // After any other failure the store may have made the change, so only this one may be repeated.
+    function notAsked(): void {
+      markCharged(decision, store);
+    }
+  };
+}
+
+/**
+ * The tokens that change a charge, made `ageMs` ago, into `used`: to take, or below 0 to give back, for each limit.
+ */
+function correction(decision: Decision, policy: Policy, taken: Costs, used: Costs, ageMs: number): Costs {
+  const unused = mapCosts(policy, taken, (cost, i) => Math.max(0, cost - costAt(used, i)));
+  const left = refundable(decision, policy, unused, ageMs);
+  return mapCosts(policy, used, (cost, i) => {
+    const over = cost - costAt(taken, i);
+    return over > 0 ? Math.min(over, policy.limits[i]?.capacity ?? 0) : 0 - costAt(left, i);
+  });
+}

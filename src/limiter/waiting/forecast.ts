@@ -1,0 +1,147 @@
+import { charge, fullBucket, spentAt, waitFor, type Bucket } from "../../core/bucket.js";
+import { peek, readings, type Decision, type Reading } from "../../core/decision.js";
+import { costAt, type Limit } from "../../core/limit.js";
+import { bucketId } from "../../core/policy.js";
+import type { Charges, LimiterCharge } from "../charge.js";
+
+/** Tokens of one limit that a caller waits for. */
+export interface Want {
+  /** The bucket and the limit. Policy and limit have names without a space, so no key can look like another. */
+  readonly bucket: string;
+  readonly limit: Limit;
+  readonly tokens: number;
+  /** The position of its charge, and that of the limit in its policy. */
+  readonly part: number;
+  readonly place: number;
+}
+
+/** Sums of tokens by the names of buckets. */
+export type Tokens = ReadonlyMap<string, number>;
+
+export const NO_TOKENS: Tokens = new Map();
+
+/** The decision on each charge. */
+type Parts = ReadonlyArray<Decision | null>;
+
+/** The buckets of a queue as the last answer shows them. */
+export interface Forecast {
+  /** When the store decided, by the monotonic clock, with fractions. */
+  readonly at: number;
+  /** The same instant by the store's clock. */
+  readonly storeAt: number;
+  /** By name. A missing one counts as full. */
+  readonly buckets: ReadonlyMap<string, KnownBucket>;
+}
+
+/** A record that counts its time from the instant of the forecast. */
+interface KnownBucket extends Bucket {
+  /** Milliseconds without any token: while the bucket of `limit` refills its next one, or a block lasts. */
+  readonly emptyMs: number;
+  readonly limit: Limit;
+}
+
+/**
+ * The tokens that can make the caller of `charges` wait. Parts without a limit and parts in shadow mode never do.
+ */
+export function wantsOf(charges: Charges): readonly Want[] {
+  return charges.flatMap((each, part) => {
+    if (each === null || each.limiter.shadow(each.key)) return [];
+    const { policy, encoded, cost } = each;
+    const id = bucketId(policy, encoded);
+    return policy.limits.map((limit, place) => {
+      return { bucket: `${id} ${limit.name}`, limit, tokens: costAt(cost, place), part, place };
+    });
+  });
+}
+
+/** Adds tokens to sums, or subtracts them with a `sign` of -1. */
+export function plus(sums: Tokens, wants: readonly Want[], sign: 1 | -1 = 1): Tokens {
+  const next = new Map(sums);
+  for (const { bucket, tokens } of wants) next.set(bucket, (next.get(bucket) ?? 0) + sign * tokens);
+  return next;
+}
+
+/** The sums of two. */
+export function sumOfTokens(a: Tokens, b: Tokens): Tokens {
+  const sum = new Map(a);
+  for (const [bucket, tokens] of b) sum.set(bucket, (sum.get(bucket) ?? 0) + tokens);
+  return sum;
+}
+
+/** The forecast without any information: all buckets are full. */
+export function allFull(at: number): Forecast {
+  return { at, storeAt: Math.floor(at), buckets: new Map() };
+}
+
+/**
+ * The forecast after an answer that the store gave at `at`. `parts` has the decision on each charge, and `returned` the
+ * tokens that have been given back since.
+ *
+ * A decision counts in whole milliseconds. The forecast uses the smallest possible number of spent tokens, so no
+ * prediction is too late.
+ */
+export function forecastAfter(parts: Parts, wants: readonly Want[], returned: Tokens, at: number): Forecast {
+  const buckets = new Map<string, KnownBucket>();
+  for (const { bucket, limit, part, place } of wants) {
+    const decision = parts[part];
+    // A fallback's decision says nothing about the shared bucket.
+    if (!decision || decision.degraded) continue;
+    const { unitsPerMs, unitsPerToken } = limit;
+    const { remaining, nextTokenMs, resetMs } = readings(decision)[place] as Reading;
+    const back = returned.get(bucket) ?? 0;
+    const spent = Math.max(0, (resetMs - 1) * unitsPerMs + 1 - back * unitsPerToken);
+    buckets.set(bucket, { spent, at: 0, unitsPerMs, unitsPerToken, limit, emptyMs: remaining + back === 0 ? nextTokenMs : 0 });
+  }
+  return { at, storeAt: parts.find((part) => part && !part.degraded)?.at ?? Math.floor(at), buckets };
+}
+
+/**
+ * The instant at which the buckets of `wants` will have refilled the `wanted` tokens, each taken as soon as it is
+ * there. -Infinity when they were there at once. `wanted` may exceed the capacities.
+ *
+ * The result is never too late, unless other callers return tokens. It can be too early by less than 1 ms for each
+ * earlier caller.
+ */
+export function expectedAt(forecast: Forecast, wants: readonly Want[], wanted: Tokens): number {
+  let latest = -Infinity;
+  for (const { bucket, limit } of wants) {
+    const known = forecast.buckets.get(bucket);
+    // Another tier may have tokens where this one has none.
+    const emptyMs = known?.limit === limit && wanted.get(bucket) !== 0 ? known.emptyMs : 0;
+    const waitMs = Math.max(waitAt(forecast, bucket, limit, wanted, 0), emptyMs);
+    if (waitMs > 0) latest = Math.max(latest, forecast.at + waitMs);
+  }
+  return latest;
+}
+
+/** Whether the `wanted` tokens are there together at `now`. */
+export function areThere(forecast: Forecast, wants: readonly Want[], wanted: Tokens, now: number): boolean {
+  return wants.every(({ bucket, limit }) => waitAt(forecast, bucket, limit, wanted, elapsed(forecast, now)) === 0);
+}
+
+/** The decision on each charge at `now`, if `front` had been taken before. Null for a part that never refuses. */
+export function predicted(forecast: Forecast, charges: Charges, wants: readonly Want[], front: Tokens, now: number): Parts {
+  const ms = elapsed(forecast, now);
+  return charges.map((each, part) => {
+    const own = wants.filter((want) => want.part === part);
+    if (own.length === 0) return null;
+    const buckets = own.map(({ bucket, limit }) => {
+      const copy = { ...(forecast.buckets.get(bucket) ?? fullBucket(limit)) };
+      charge(copy, limit, ms, (front.get(bucket) ?? 0) * limit.unitsPerToken);
+      return copy;
+    });
+    const { policy, cost } = each as LimiterCharge;
+    return { ...peek(buckets, policy, cost, ms), at: forecast.storeAt + ms };
+  });
+}
+
+function waitAt(forecast: Forecast, name: string, limit: Limit, wanted: Tokens, ms: number): number {
+  const tokens = wanted.get(name) ?? 0;
+  // A cost of 0 fits even when more is spent than a new, smaller capacity allows.
+  return tokens === 0 ? 0 : waitFor(tokens, spentAt(forecast.buckets.get(name) ?? fullBucket(limit), limit, ms), limit);
+}
+
+// Whole milliseconds. A sum of fractions may miss the whole one by a rounding error.
+function elapsed({ at }: Forecast, now: number): number {
+  return Math.max(0, Math.floor(now - at + 0.001));
+}

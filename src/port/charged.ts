@@ -1,0 +1,59 @@
+import type { Decision } from "../core/decision.js";
+import { Itself, processWide } from "../platform.js";
+
+// A private field costs next to nothing, where a WeakSet costs more than the decision. It appears in no list of
+// members, and a copy of the decision lacks it.
+function createMark() {
+  return class Charged extends Itself {
+    #by: object | null;
+
+    constructor(decision: object, by: object) {
+      super(decision);
+      this.#by = by;
+    }
+
+    static read(decision: object): object | null {
+      return #by in decision ? decision.#by : null;
+    }
+
+    static add(decision: object, by: object | null): void {
+      if (#by in decision) (decision as Charged).#by = by;
+      else if (by !== null) new Charged(decision, by);
+    }
+
+    /** Throws for a decision that has a mark. */
+    static start(decision: object, by: object): void {
+      new Charged(decision, by);
+    }
+  };
+}
+
+let ofThisCopy: ReturnType<typeof createMark> | undefined;
+// All copies of this package share one class. It is made on first use, not at import.
+const mark = () => (ofThisCopy ??= processWide("charged", createMark));
+
+/**
+ * Remembers that `by` charged the decision: a store, or a combination. Null: there is nothing left to settle. Returns
+ * the decision, or a copy of one that a store froze: an engine may refuse new private fields on it.
+ */
+export function markCharged<D extends Decision>(decision: D, by: object | null): D {
+  const marked = by === null || Object.isExtensible(decision) ? decision : { ...decision };
+  mark().add(marked, by);
+  return marked;
+}
+
+/** Does what {@link markCharged} does, faster, for a decision that was just made. */
+export function markNew<D extends Decision>(decision: D, by: object): D {
+  try {
+    mark().start(decision, by);
+    return decision;
+  } catch {
+    // The store returned an object again, or one that it froze.
+    return markCharged(decision, by);
+  }
+}
+
+/** What charged the decision and has not settled it yet. Null for any other decision, and for a copy. */
+export function chargedBy(decision: Decision): object | null {
+  return mark().read(Object(decision) as object);
+}

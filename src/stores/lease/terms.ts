@@ -1,0 +1,36 @@
+import type { Limit } from "../../core/limit.js";
+import type { Policy } from "../../core/policy.js";
+
+/** What stays the same while a key is leased. */
+export interface LeaseTerms {
+  readonly policy: Policy;
+  /** The only limit of the policy. */
+  readonly limit: Limit;
+  readonly leaseMs: number;
+}
+
+/** An instant of this process, in whole milliseconds. */
+export interface LeaseInstant {
+  /** By a clock that never steps, and may stand still while the machine is suspended. */
+  readonly steady: number;
+  /** By the clock of the day, which may step, and goes on while the machine is suspended. */
+  readonly wall: number;
+}
+
+/** Whether less than `ms` have passed since `since`, by both clocks. */
+export function isWithin(ms: number, since: LeaseInstant, { steady, wall }: LeaseInstant): boolean {
+  return steady - since.steady < ms && wall - since.wall < ms && wall >= since.wall;
+}
+
+/** Tokens that refill in `leaseMs`. */
+export function refillOf({ limit, leaseMs }: LeaseTerms): number {
+  return (limit.unitsPerMs * leaseMs) / limit.unitsPerToken;
+}
+
+/** The tokens that one call asks for. */
+export interface Take {
+  readonly ask: number;
+  /** Whether the process wants more than it asks for. */
+  readonly isShort: boolean;
+  readonly sent: LeaseInstant;
+}

@@ -1,0 +1,27 @@
+/** The options of the package, as members that an attacker adds to `Object.prototype`. */
+export const NAMES = [
+  // limiters and policies
+  "policy", "store", "clock", "onStoreError", "timeoutMs", "sharedBy", "breaker", "failures", "probeEveryMs", "shadow", "observe",
+  "name", "limits", "capacity", "refill", "cost", "durationMs",
+  // what is built on them; not `signal`, with which Node's own streams fail
+  "maxWaitMs", "maxWaiters", "maxWaitersPerKey", "jitterMs",
+  // stores
+  "maxKeys", "prefix", "denyCacheMs", "batch", "cluster", "table", "attempts", "random", "sleep",
+  // the client
+  "identity", "maxAttempts", "backoff", "baseMs", "capMs", "retryStatuses", "merge", "retryBudget", "tokens", "perSuccess",
+  // the gate
+  "skip", "unidentified", "key", "onDecision", "actualCost", "respond", "partitionKey", "limiter", "functionTimeoutMs", "user", "tenant",
+  "traffic", "onWait", "giveUp", "vendor", "refusal", "limits", "time", "now", "wallNow", "attemptTimeoutMs", "sensitive", "retry", "pace", "route",
+];
+
+/** The values that a member gets, by the name that a test gives them. */
+export const POLLUTIONS: Readonly<Record<string, unknown>> = {
+  true: true,
+  false: false,
+  "0": 0,
+  "2": 2,
+  "a million": 1_000_000,
+  "a text": "allow",
+  "a refill": { tokens: 9, everyMs: 1 },
+  "a function": () => 0,
+};

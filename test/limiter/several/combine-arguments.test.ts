@@ -1,0 +1,170 @@
+// Bad input to a combination: all arguments of all members are checked before anything is charged, settled or reset.
+import { combine, createLimiter, definePolicy, MemoryStore, perSecond, type AsyncStore, type Decision } from "sluice";
+import { describe, expect, test } from "vitest";
+import { LaterStore } from "../../helpers/stores.js";
+
+const few = { capacity: 5, refill: perSecond(1) };
+const chat = definePolicy({ name: "chat", limits: [{ name: "requests", ...few }, { name: "tokens", ...few }] });
+const user = createLimiter({ policy: { name: "user", ...few }, store: new MemoryStore({ clock: () => 0 }) });
+const team = createLimiter({ policy: chat, store: new MemoryStore({ clock: () => 0 }) });
+const slow = createLimiter({ policy: { name: "slow", ...few }, store: new LaterStore(() => 0) });
+const both = combine({ user, team });
+const keys = { user: "ann", team: "red" };
+const form = "Write { user: …, team: … }";
+const left = () => [user.peek("ann").remaining, ...(team.peek("red", 0).limits ?? []).map(({ remaining }) => remaining)];
+
+type Row = readonly [what: string, given: unknown, message: string];
+
+const KEYS: readonly Row[] = [
+  ["a tuple", ["user", "42"], `Expected \`key\` to be an object with the names of the members, got an array of 2. ${form}`],
+  ["a string", "ann", `Expected \`key\` to be an object with the names of the members, got "ann". ${form}`],
+  ["null", null, `Expected \`key\` to be an object with the names of the members, got null. ${form}`],
+  ["nothing", undefined, `Expected \`key\` to be an object with the names of the members, got undefined. ${form}`],
+  ["a Map", new Map(Object.entries(keys)), `Expected \`key\` to be an object with the names of the members, got an object. ${form}`],
+  ["a missing member", { user: "ann" }, `Expected \`key\` to have a key for \`team\`, got undefined. ${form}; \`unlimited\` leaves out a member`],
+  ["a member that is null", { user: "ann", team: null }, `Expected \`key\` to have a key for \`team\`, got null. ${form}; \`unlimited\` leaves out a member`],
+  ["an unknown member", { ...keys, tenant: "x" }, "Unknown member `tenant` in `key`. The members: user, team"],
+  ["an empty key", { user: "ann", team: "" }, "Expected `key` to be a non-empty string, got an empty one"],
+  ["a part that is missing", { user: "ann", team: ["team", undefined] }, "Expected every part of `key` to be a non-empty string or an integer, got undefined"],
+];
+
+const POLICIES: readonly Row[] = [
+  ["an explicit undefined", { user: undefined }, "Expected `policy.user` to be a policy, or `unlimited`, got undefined. Leave the member out to keep its own policy"],
+  ["null", { user: null }, "Expected `policy` to be made by definePolicy, or `unlimited`, got null. Pass a copy to definePolicy first."],
+  ["a plain object", { user: few }, "Expected `policy` to be made by definePolicy, or `unlimited`, got an object. Pass a copy to definePolicy first."],
+  ["a policy for all", chat, "Unknown member `name` in `policy`. The members: user, team"],
+  ["an unknown member", { tenant: chat }, "Unknown member `tenant` in `policy`. The members: user, team"],
+];
+
+const tokenRows = (title: string): readonly Row[] => [
+  ["an unknown member", { tenant: 1 }, `Unknown member \`tenant\` in \`${title}\`. The members: user, team`],
+  ["an unknown limit", { team: { token: 1 } }, `Unknown limit \`token\` in \`${title}\`. The limits of policy "chat": requests, tokens`],
+  ["a member that is undefined", { user: undefined }, `Expected \`${title}.user\` to be a cost, got undefined. Leave the member out instead`],
+  ["a member that is null", { team: null }, `Expected \`${title}\` to be a whole number of at least 0, got null`],
+  ["a fraction", { user: 1, team: { tokens: 0.5 } }, `Expected \`${title}.tokens\` to be a whole number of at least 0, got 0.5`],
+  ["NaN for all", Number.NaN, `Expected \`${title}\` to be a ${title === "tokens" ? "positive integer" : "whole number of at least 0"}, got NaN`],
+  ["a string", "2", `Expected \`${title}\` to be an object with the names of the members, got "2". ${form}`],
+  ["a list", [1, 2], `Expected \`${title}\` to be an object with the names of the members, got an array of 2. ${form}`],
+];
+const bare = (title: string): readonly Row[] => [
+  ["nothing", undefined, `Expected \`${title}\` to be a number, or an object with the names of the members, got undefined`],
+  ["a number for several limits", 2, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests or tokens: 2 }`],
+  ["a number for several limits of one member", { user: 1, team: 2 }, `Expected \`${title}\` to be an object with the names of limits, got 2. Policy "chat" has 2 limits: write { requests or tokens: 2 }`],
+];
+
+/** Expects the message from every call, and that no member notices. */
+function refuses(message: string, calls: readonly (() => unknown)[]): void {
+  const before = left();
+  for (const call of calls) expect(call).toThrow(message);
+  expect(left()).toEqual(before);
+}
+
+describe("L9 · misuse of a combination", () => {
+  const wrong = (given: unknown) => given as never;
+
+  test.each(KEYS)("L9 · %s as keys throws, and nothing changes", (_, given, message) => {
+    const decision = both.consume(keys);
+    const k = wrong(given);
+    refuses(message, [
+      () => both.consume(k), () => both.peek(k), () => both.settle(k, decision, {}), () => both.refund(k, decision), () => both.debit(k, { user: 1 }),
+      () => both.credit(k, { user: 1 }), () => both.block(k, 1_000), () => both.reset(k),
+    ]);
+    expect(both.refund(keys, decision)).toBe(true);
+  });
+
+  test.each(POLICIES)("L9 · %s as policies throws, and nothing changes", (_, given, message) => {
+    const decision = both.consume(keys);
+    const options = { policy: wrong(given) };
+    refuses(message, [
+      () => both.consume(keys, options), () => both.peek(keys, options), () => both.settle(keys, decision, {}, options), () => both.refund(keys, decision, options),
+      () => both.debit(keys, { user: 1 }, options), () => both.credit(keys, { user: 1 }, options), () => both.block(keys, 1_000, options), () => both.reset(keys, options),
+    ]);
+    expect(both.refund(keys, decision)).toBe(true);
+  });
+
+  test.each(tokenRows("cost"))("L9 · %s as costs throws, and nothing changes", (_, given, message) => {
+    const calls = [() => both.consume(keys, { cost: wrong(given) }), () => both.peek(keys, { cost: wrong(given) })];
+    refuses(message, calls);
+  });
+
+  test.each([...tokenRows("actual"), ...bare("actual")])("L9 · %s as actual costs throws, and nothing is settled", (_, given, message) => {
+    const decision = both.consume(keys, 2);
+    refuses(message, [() => both.settle(keys, decision, wrong(given)), () => both.settle(keys, { ...decision }, wrong(given))]);
+    expect(both.settle(keys, decision, { team: { tokens: 0 } })).toBe(true);
+    both.reset(keys);
+  });
+
+  test.each([...tokenRows("tokens"), ...bare("tokens")])("L9 · %s as tokens throws, and nothing is taken or given", (_, given, message) => {
+    both.consume(keys, 2);
+    refuses(message, [() => both.debit(keys, wrong(given)), () => both.credit(keys, wrong(given))]);
+    both.reset(keys);
+  });
+
+  test("L9 · a debt that no limit can hold is refused before any member pays", () => {
+    refuses("Expected `tokens` to be a debt of at most 2^53 - 1 units of each limit", [() => both.debit(keys, { user: 1, team: { tokens: Number.MAX_SAFE_INTEGER } })]);
+  });
+
+  test.each<Row>([
+    ["null", null, "Expected `decision` to be a decision of `consume`, got null. To give tokens back without one, write credit(key, tokens)"],
+    ["a number", 2, "Expected `decision` to be a decision of `consume`, got 2. To give tokens back without one, write credit(key, tokens)"],
+    ["an object", {}, "Expected `decision` to be a decision of `consume`, got an object. To give tokens back without one, write credit(key, tokens)"],
+    ["a promise", Promise.resolve(), "Expected `decision` to be a decision of `consume`, got a promise. Write `await` before `consume`"],
+  ])("L9 · %s as a decision throws, and rejects over a store that answers later", async (_, given, message) => {
+    refuses(message, [() => both.settle(keys, wrong(given), {}), () => both.refund(keys, wrong(given)), () => user.refund("ann", wrong(given)), () => user.settle("ann", wrong(given), 1)]);
+    const mixed = combine({ user, slow });
+    await expect(mixed.refund({ user: "ann", slow: "s" }, wrong(given))).rejects.toThrow(new TypeError(message));
+    await expect(slow.refund("s", wrong(given))).rejects.toThrow(new TypeError(message));
+  });
+
+  test.each<Row>([
+    ["null", null, "Expected `options` to be an object with cost or policy, got null"],
+    ["a string", "2", "Expected `options` to be an object with cost or policy, got \"2\""],
+    ["an unknown name", { costs: 1 }, "Unknown option `costs`. Did you mean `cost`?"],
+  ])("L9 · %s as options throws", (_, given, message) => {
+    refuses(message, [() => both.consume(keys, wrong(given)), () => both.peek(keys, wrong(given))]);
+    refuses("Unknown option `cost`. Known options: `policy`", [() => both.reset(keys, wrong({ cost: 1 })), () => both.settle(keys, both.peek(keys), {}, wrong({ cost: 1 }))]);
+  });
+
+  test("L9 · over a store that answers later misuse rejects, and never throws", async () => {
+    const mixed = combine({ user, slow });
+    const bad = wrong(["user", "42"]);
+    const decision = {} as Decision as never;
+    const calls = [mixed.consume(bad), mixed.peek(bad), mixed.settle(bad, decision, 1), mixed.refund(bad, decision), mixed.debit(bad, 1), mixed.credit(bad, 1), mixed.block(bad, 1), mixed.reset(bad)];
+    for (const call of calls) await expect(call).rejects.toThrow(TypeError);
+  });
+});
+
+describe("the members", () => {
+  const limiters = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, user]));
+  const cannot = (name: string): AsyncStore => {
+    const { guard, consume } = new LaterStore(() => 0);
+    return { sync: false, clock: "server", guard, consume: async (...asked) => consume.call(new LaterStore(() => 0), ...asked), [name]: undefined };
+  };
+
+  test.each<Row>([
+    ["a list", [user, team], "Expected `members` to be an object of limiters, got an array of 2. Write combine({ user: perUser, tenant: perTenant })"],
+    ["one limiter", user, "Expected `limiter` to be made by createLimiter, combine or createWaiter, got an array of 1"],
+    ["nothing", undefined, "Expected `members` to be an object of limiters, got undefined. Write combine({ user: perUser, tenant: perTenant })"],
+    ["no member", {}, "Expected `members` to have 1 to 128 limiters, got 0"],
+    ["too many", limiters(129), "Expected `members` to have 1 to 128 limiters, got 129"],
+    ["too many inside", { a: combine(limiters(100)), b: combine(limiters(29)) }, "Expected `members` to have 1 to 128 limiters, got 129"],
+    ["something else", { user, team: {} }, "Expected `limiter` to be made by createLimiter, combine or createWaiter, got an object"],
+    ["a policy", { user, team: chat }, "Expected `limiter` to be made by createLimiter, combine or createWaiter, got an object"],
+    ["a copy of a limiter", { user: { ...user } }, "Expected `limiter` to be made by createLimiter, combine or createWaiter, got an object"],
+  ])("%s throws", (what, given, message) => {
+    expect(() => combine(given as never)).toThrow(what === "one limiter" ? TypeError : new TypeError(message));
+  });
+
+  test("that cannot return tokens stand last, or alone in one step", () => {
+    const bare = createLimiter({ policy: { name: "bare", ...few }, store: cannot("adjust") });
+    expect(() => combine({ bare, user })).toThrow(new TypeError("Expected the store to have `adjust`, got one without it"));
+    expect(combine({ user, bare }).parts).toHaveLength(2);
+  });
+
+  test("are those of the call of `combine`: a change of the object afterwards changes nothing", async () => {
+    const members: Record<string, typeof user> = { user };
+    const one = combine(members);
+    members["other"] = user;
+    expect(one.consume({ user: "zoe" }).allowed).toBe(true);
+  });
+});

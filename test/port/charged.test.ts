@@ -1,0 +1,74 @@
+// Marks on decisions: which store charged one, known by the object alone.
+import { createLimiter, MemoryStore, perSecond, type Decision, type SyncStore } from "sluice";
+import { describe, expect, test } from "vitest";
+import { chargedBy, markCharged, markNew } from "../../src/port/charged.js";
+
+const policy = { name: "api", capacity: 5, refill: perSecond(1) };
+const decide = (): Decision => new MemoryStore({ clock: () => 0 }).consume(createLimiter({ policy }).policy, "ann", 1);
+const by = {};
+
+describe("a mark", () => {
+  test("is found on the object, is no member of it, and is on no copy", () => {
+    const decision = decide();
+    const plain = { ...decision };
+    expect(chargedBy(decision)).toBe(null);
+    expect(markCharged(decision, by)).toBe(decision);
+    expect([chargedBy(decision), Reflect.ownKeys(decision), chargedBy({ ...decision }), chargedBy(structuredClone(decision))]).toEqual([by, Reflect.ownKeys(plain), null, null]);
+    expect(decision).toStrictEqual(plain);
+  });
+
+  test("can be changed and taken away, also after the caller froze the decision", () => {
+    const decision = Object.freeze(markCharged(decide(), by));
+    expect(chargedBy(markCharged(decision, null))).toBe(null);
+    expect(chargedBy(decision)).toBe(null);
+    const other = decide();
+    expect([markCharged(other, null), chargedBy(other)]).toEqual([other, null]);
+  });
+
+  test.each<[how: string, close: (decision: Decision) => Decision]>([["frozen", Object.freeze], ["sealed", Object.seal], ["not extensible", Object.preventExtensions]])("on a decision that is %s is put on a copy", (_, close) => {
+    const decision = close(decide());
+    const marked = markCharged(decision, by);
+    expect(marked).not.toBe(decision);
+    expect([{ ...marked }, chargedBy(marked), chargedBy(decision), markCharged(decision, null)]).toEqual([{ ...decision }, by, null, decision]);
+  });
+
+  test("on a new decision is the same, also when the object is not new", () => {
+    const decision = decide();
+    const other = {};
+    expect([markNew(decision, by), chargedBy(decision), markNew(decision, other), chargedBy(decision)]).toEqual([decision, by, decision, other]);
+    expect(chargedBy(decision)).toBe(other);
+  });
+
+  test.each([null, undefined, 5, "x"])("is not on %s", (value) => {
+    expect(chargedBy(value as never)).toBe(null);
+  });
+});
+
+test("a memory store that returns one object for all callers settles it once for each charge", () => {
+  class Constant extends MemoryStore {
+    readonly #answer = super.consume(createLimiter({ policy }).policy, "x", 1);
+    override consume(...asked: Parameters<MemoryStore["consume"]>): Decision {
+      super.consume(...asked);
+      return this.#answer;
+    }
+  }
+  const limiter = createLimiter({ policy, store: new Constant({ clock: () => 0 }) });
+  const decision = limiter.consume("ann");
+  expect(limiter.consume("ann")).toBe(decision);
+  expect([limiter.refund("ann", decision), limiter.refund("ann", decision), limiter.peek("ann").remaining]).toEqual([true, false, 4]);
+});
+
+test("decisions of a store that freezes them are settled once each", () => {
+  const inner = new MemoryStore({ clock: () => 0 });
+  const store: SyncStore = {
+    sync: true,
+    clock: () => 0,
+    consume: (...asked) => Object.freeze(inner.consume(...asked)),
+    peek: (...asked) => Object.freeze(inner.peek(...asked)),
+    adjust: (own, key, changes) => inner.adjust(own, key, changes),
+  };
+  const limiter = createLimiter({ policy, store });
+  const [first, second] = [limiter.consume("ann", 2), limiter.consume("ann", 2)];
+  expect([limiter.refund("ann", first), limiter.refund("ann", first), limiter.settle("ann", second, 1), limiter.refund("ann", limiter.peek("ann"))]).toEqual([true, false, true, false]);
+  expect(limiter.peek("ann").remaining).toBe(4);
+});
