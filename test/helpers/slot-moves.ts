@@ -32,9 +32,33 @@ export class SlotMover {
     for (const { client } of this.#nodes) client.disconnect();
   }
 
-  /** The index of the master that has the slot. */
-  async ownerOf(slot: number): Promise<number> {
-    const ranges = (await (this.#nodes[0] as Node).client.cluster("SLOTS")) as unknown as [number, number, [string, number]][];
+  /** The index of the master that has the slot, once all nodes name the same one: word of a move takes its time. */
+  ownerOf(slot: number): Promise<number> {
+    return this.#agreed(`the owner of slot ${slot}`, (node) => this.#ownerAsSeenBy(node, slot), (owner) => owner >= 0);
+  }
+
+  /**
+   * Waits until all nodes know the same epochs. A node that takes over a slot takes the highest epoch that it knows: with
+   * one below that of the slot's last owner, it would believe that owner's last word and give the slot back for good.
+   */
+  async #epochsAreKnown(): Promise<void> {
+    const epochs = async ({ client }: Node): Promise<string> =>
+      String(await client.cluster("NODES")).trim().split("\n").map((line) => line.split(" ")).map(([id, , , , , , epoch]) => `${epoch} ${id}`).sort().join(", ");
+    await this.#agreed("their epochs", epochs, (each) => new Set(each.match(/\d+(?= )/g)).size === this.#nodes.length);
+  }
+
+  async #agreed<T>(what: string, seenBy: (node: Node) => Promise<T>, isRight: (seen: T) => boolean): Promise<T> {
+    let seen: T[] = [];
+    for (const end = Date.now() + 20_000; Date.now() < end; ) {
+      seen = await Promise.all(this.#nodes.map(seenBy));
+      const [first] = seen as [T];
+      if (isRight(first) && seen.every((other) => other === first)) return first;
+    }
+    throw new Error(`the nodes do not agree on ${what}: ${seen.join(" | ")}`);
+  }
+
+  async #ownerAsSeenBy({ client }: Node, slot: number): Promise<number> {
+    const ranges = (await client.cluster("SLOTS")) as unknown as [number, number, [string, number]][];
     const range = ranges.find(([from, to]) => slot >= from && slot <= to);
     return this.#nodes.findIndex(({ port }) => port === range?.[2][1]);
   }
@@ -57,6 +81,7 @@ export class SlotMover {
       if (key === undefined) break;
       await source.client.migrate("127.0.0.1", target.port, key, 0, 5_000);
     }
+    await this.#epochsAreKnown();
     for (const { client } of [target, source, ...this.#nodes]) await client.cluster("SETSLOT", slot, "NODE", target.id);
   }
 
