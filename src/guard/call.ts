@@ -2,21 +2,19 @@ import { checkAnswer } from "#diagnostics";
 import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { bucketId, type Policy } from "../core/policy.js";
-import type { OnStoreError } from "../port/guard-options.js";
-import type { AsyncStore, Store } from "../port/store.js";
+import { markNew } from "../port/charged.js";
+import type { AsyncStore, GuardedStore, Store } from "../port/store.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
-import type { Fallback } from "./fallback.js";
 import type { ServerClock } from "./server-clock.js";
 import type { StoreWarnings } from "./store-warnings.js";
 
-/** The objects that the calls of one limiter share. All but `store` and `onStoreError` belong to the guard. */
+/** The objects that the calls of one limiter share. All but `store` and `decideWithout` belong to the guard. */
 export interface CallSetup {
   readonly timeoutMs: number;
   readonly breaker: CircuitBreaker;
   readonly deadlines: Deadlines;
-  readonly fallback: Fallback;
   readonly serverClock: ServerClock;
   readonly warnings: StoreWarnings;
   /**
@@ -25,7 +23,7 @@ export interface CallSetup {
   readonly causeOf: () => unknown;
   readonly start: StartConsume;
   readonly store: Store;
-  readonly onStoreError: OnStoreError;
+  readonly decideWithout: GuardedStore["decideWithout"];
 }
 
 /** Sends a `consume` of `store` and tells `call` the outcome. */
@@ -152,14 +150,14 @@ export class ConsumeCall extends Call<Decision> {
   }
 
   protected override answered(decision: Decision): void {
-    this.setup.serverClock.learn(decision, this.since);
-    this.#resolve(decision);
+    const { serverClock, store } = this.setup;
+    serverClock.learn(decision, this.since);
+    this.#resolve(markNew(decision, store));
   }
 
   protected override failed(error: unknown): void {
-    const { fallback, onStoreError } = this.setup;
     try {
-      this.#resolve(fallback.decide(this.#policy, this.#key, this.#costs, error, onStoreError));
+      this.#resolve(this.setup.decideWithout(this.#policy, this.#key, this.#costs, error));
     } catch (misuse) {
       // Rejects: a promise that is resolved with a rejected one rejects with its reason.
       this.#resolve(Promise.reject(misuse as Error));

@@ -3,6 +3,7 @@ import { ownMembers } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { bucketId } from "../core/policy.js";
+import { markNew } from "../port/charged.js";
 import type { GuardOptions, GuardSettings } from "../port/guard-options.js";
 import type {
   AsyncStore, Guard, GuardedStore, GuardSetup, Store, StoreMethods, StoreObserver, SyncStore,
@@ -72,14 +73,15 @@ class StoreGuard implements Guard {
     if (store.sync) checkNoTimeout(this.#settings.givenTimeoutMs);
     const calls = this.#setupOf(store, limiter);
     this.#add(store, limiter);
-    const { fallback, serverClock, onStoreError, timeoutMs } = calls;
+    const { serverClock, timeoutMs, decideWithout } = calls;
+    const fallback = this.#fallback as Fallback;
     const { consume, call } = store.sync ? answeringNow(store, calls) : answeringLater(store, calls);
     return {
       timeoutMs,
       consume,
       peek: (policy, key, costs) => call([bucketId(policy, key)], () => peekOnce(store, policy, key, costs)),
       call,
-      decideWithout: (policy, key, costs, error) => fallback.decide(policy, key, costs, error, onStoreError),
+      decideWithout,
       localChargeOf: (decision) => fallback.chargeOf(decision),
       refundLocally: (decision, key) => fallback.refund(decision, key),
       learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
@@ -90,11 +92,12 @@ class StoreGuard implements Guard {
   #setupOf(store: Store, { onStoreError, makeLocal }: GuardSetup): CallSetup {
     const { timeoutMs, sharedBy } = this.#settings;
     const { start = startWithPromise, causeOf = () => undefined } = this.#client;
-    this.#fallback ??= new Fallback(sharedBy, store.clock === "server" ? monotonicClock : store.clock, makeLocal);
+    const fallback = (this.#fallback ??= new Fallback(sharedBy, store.clock === "server" ? monotonicClock : store.clock, makeLocal));
     this.#serverClock ??= new ServerClock(store.clock);
     return {
-      timeoutMs, breaker: this.#breaker, deadlines: this.#deadlines, fallback: this.#fallback, serverClock: this.#serverClock,
-      warnings: this.#warnings, start, causeOf, store, onStoreError,
+      timeoutMs, breaker: this.#breaker, deadlines: this.#deadlines, serverClock: this.#serverClock,
+      warnings: this.#warnings, start, causeOf, store,
+      decideWithout: (policy, key, costs, error) => markNew(fallback.decide(policy, key, costs, error, onStoreError), store),
     };
   }
 
@@ -132,7 +135,7 @@ function answeringLater(store: AsyncStore, calls: CallSetup): Calls {
   };
 }
 
-function answeringNow(store: SyncStore, { breaker, warnings, fallback, onStoreError }: CallSetup): Calls {
+function answeringNow(store: SyncStore, { breaker, warnings, decideWithout }: CallSetup): Calls {
   const call = <T>(buckets: readonly string[], make: () => T): T => {
     const made: BreakerCall = { isProbe: false, bucketIds: () => buckets };
     // Asked in any case, since it answers at once.
@@ -153,9 +156,9 @@ function answeringNow(store: SyncStore, { breaker, warnings, fallback, onStoreEr
     call,
     consume(policy, key, costs) {
       try {
-        return call([bucketId(policy, key)], () => checkAnswer(store.consume(policy, key, costs), "consume"));
+        return markNew(call([bucketId(policy, key)], () => checkAnswer(store.consume(policy, key, costs), "consume")), store);
       } catch (error) {
-        return fallback.decide(policy, key, costs, error, onStoreError);
+        return decideWithout(policy, key, costs, error);
       }
     },
   };

@@ -5,7 +5,7 @@ import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 import { isUnlimited, withoutLimit } from "./unlimited.js";
-import { markCharged, markNew } from "../port/charged.js";
+import { markNew } from "../port/charged.js";
 import type { GuardSetup, Store, SyncStore } from "../port/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";
 import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
@@ -57,14 +57,14 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     ask([charge]) {
       if (!charge) return unlimitedBy(base);
       const decided = guarded.consume(charge.policy, charge.encoded, charge.cost);
-      return thenOne(decided, (made) => (made.allowed || !charge.shadow ? markCharged(made, store) : inShadow(made)));
+      return charge.shadow ? thenOne(decided, inShadow) : decided;
     },
     tell: ([charge], decision, durationMs) => {
       if (charge && observer?.listens()) observer.decided(limiter, decision, durationMs);
     },
     giveBack: ([charge], decision) =>
       charge ? thenOne(settleQuietly(charge.key, decision, 0, { policy: charge.policy })(), () => undefined) : undefined,
-    decideWithout: ({ policy: named, encoded, cost }, error) => markCharged(guarded.decideWithout(named, encoded, cost, error), store),
+    decideWithout: ({ policy: named, encoded, cost }, error) => guarded.decideWithout(named, encoded, cost, error),
   };
   const consume = createConsume(base, shadow !== false, () => limiter);
   const limiter: PlainLimiter = {
@@ -90,9 +90,8 @@ export function defaultStore(): MemoryStore {
 type Base = Pick<PlainInternals, "sync" | "policy" | "store" | "guarded" | "observer" | "isShadow">;
 
 function createConsume({ policy: own, store, guarded, observer, isShadow }: Base, mayShadow: boolean, limiterOf: () => PlainLimiter) {
-  // Calls our memory store directly, which saves one call per decision. Each of its decisions is a new object.
-  const isMemory = store instanceof MemoryStore;
-  const decider = isMemory ? store : guarded;
+  // Calls our memory store directly, which saves one call per decision.
+  const memory = store instanceof MemoryStore ? store : null;
 
   return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
     const policy = policyOf(asked, own);
@@ -101,15 +100,14 @@ function createConsume({ policy: own, store, guarded, observer, isShadow }: Base
     const cost = costOf(asked, policy as Policy);
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
-    const decided = decider.consume(policy as Policy, encoded, cost);
-    if (listens || mayShadow || decided instanceof Promise) return finish(key, decided, listens, sentAt);
-    return isMemory ? markNew(decided, store) : markCharged(decided, store);
+    const decided = memory === null ? guarded.consume(policy as Policy, encoded, cost) : markNew(memory.consume(policy as Policy, encoded, cost), memory);
+    return listens || mayShadow ? finish(key, decided, listens, sentAt) : decided;
   };
 
   // A separate function, because a function that makes a closure allocates for it on every call.
   function finish(key: Key, decided: Decision | Promise<Decision>, listens: boolean, sentAt: number): Decision | Promise<Decision> {
     const report = (taken: Decision, durationMs?: number): Decision => {
-      const decision = !taken.allowed && mayShadow && isShadow(key) ? inShadow(taken) : markCharged(taken, store);
+      const decision = !taken.allowed && mayShadow && isShadow(key) ? inShadow(taken) : taken;
       if (listens) observer?.decided(limiterOf(), decision, durationMs);
       return decision;
     };

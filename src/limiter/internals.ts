@@ -5,6 +5,7 @@ import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { AbortSignalLike } from "../platform.js";
+import { markNew } from "../port/charged.js";
 import type { GuardedStore, Store, SyncStore } from "../port/store.js";
 import type { Charges, LimiterCharge } from "./charge.js";
 import type { Observer } from "./events.js";
@@ -89,7 +90,7 @@ export function plainInternalsOf(limiter: Limiter): PlainInternals {
 export function unguarded(store: SyncStore): GuardedStore {
   return {
     timeoutMs: 100,
-    consume: (policy, key, cost) => checkAnswer(store.consume(policy, key, cost), "consume"),
+    consume: (policy, key, cost) => markNew(checkAnswer(store.consume(policy, key, cost), "consume"), store),
     peek: (policy, key, cost) => checkAnswer(store.peek?.(policy, key, cost) as Decision, "peek"),
     call: (_buckets, make) => make(),
     decideWithout(_policy, _key, _cost, error) {

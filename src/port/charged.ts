@@ -42,8 +42,12 @@ export function markCharged<D extends Decision>(decision: D, by: object | null):
   return marked;
 }
 
-/** Does what {@link markCharged} does, faster, for a decision that was just made. */
+/**
+ * Does what {@link markCharged} does, faster, for a decision that was just made. A refusal took nothing, so it stays
+ * without a mark.
+ */
 export function markNew<D extends Decision>(decision: D, by: object): D {
+  if (!decision.allowed) return decision;
   try {
     mark().start(decision, by);
     return decision;

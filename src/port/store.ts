@@ -132,7 +132,7 @@ export interface GuardedStore {
   /** The longest time in milliseconds that one call may take. */
   readonly timeoutMs: number;
   /**
-   * The store's decision, or the one made in its place. At once from a synchronous store, and for a refusal that the
+   * The store's decision, or the one made in its place, marked as charged if it was allowed. At once from a synchronous store, and for a refusal that the
    * store recalls. Fails only for misuse, such as a clock that is not finite.
    */
   consume(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision>;
@@ -146,7 +146,7 @@ export interface GuardedStore {
    * only then is it certain that the store did nothing.
    */
   call<T>(buckets: readonly string[], send: () => T | Promise<T>, notAsked?: () => void): T | Promise<T>;
-  /** The decision in place of the store that failed with `error`. */
+  /** The decision in place of the store that failed with `error`, marked as charged if it was allowed. */
   decideWithout(policy: Policy, key: string, costs: Costs, error: unknown): Decision;
   /** The bucket that `decideWithout` took the tokens of `decision` from; null for any other decision. */
   localChargeOf(decision: Decision): LocalCharge | null;

@@ -85,8 +85,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "16", test: REFUSAL,
-    find: "spentAt(bucket, limit, now) + taken * limit.unitsPerToken",
-    replace: "spentAt(bucket, limit, now)",
+    find: "before + cost * limit.unitsPerToken : before;",
+    replace: "before : before;",
   },
   {
     item: "17", test: WIRE,

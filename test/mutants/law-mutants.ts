@@ -72,8 +72,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "laws-together",
-    find: "waits.every((wait) => wait === 0)",
-    replace: "waits.some((wait) => wait === 0)",
+    find: "take && policy.limits.every((limit, i) =>",
+    replace: "take && policy.limits.some((limit, i) =>",
   },
   {
     item: "L10", test: "combine",
@@ -422,8 +422,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L19", test: COSTS,
-    find: "waitOf(buckets[i] as Bucket, limit, costAt(costs, i), now));",
-    replace: "waitOf(buckets[i] as Bucket, limit, costAt(costs, 0), now));",
+    find: "waitOf(limit, costAt(costs, i), spentAt(",
+    replace: "waitOf(limit, costAt(costs, 0), spentAt(",
   },
   {
     item: "L19", test: COSTS,

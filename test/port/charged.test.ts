@@ -1,5 +1,6 @@
 // Marks on decisions: which store charged one, known by the object alone.
 import { createLimiter, MemoryStore, perSecond, type Decision, type SyncStore } from "sluice";
+import { guard, type AsyncStore } from "sluice/store";
 import { describe, expect, test } from "vitest";
 import { chargedBy, markCharged, markNew } from "../../src/port/charged.js";
 
@@ -71,4 +72,37 @@ test("decisions of a store that freezes them are settled once each", () => {
   const [first, second] = [limiter.consume("ann", 2), limiter.consume("ann", 2)];
   expect([limiter.refund("ann", first), limiter.refund("ann", first), limiter.settle("ann", second, 1), limiter.refund("ann", limiter.peek("ann"))]).toEqual([true, false, true, false]);
   expect(limiter.peek("ann").remaining).toBe(4);
+});
+
+test("a limiter over a server returns the promise of its guard, and makes none of its own", async () => {
+  const asked = guard();
+  const promises: unknown[] = [];
+  const store: AsyncStore = {
+    sync: false,
+    clock: "server",
+    consume: () => Promise.resolve(decide()),
+    adjust: () => Promise.resolve(true),
+    guard: {
+      protect(own, setup) {
+        const guarded = asked.protect(own, setup);
+        const consume = (...of: Parameters<typeof guarded.consume>): ReturnType<typeof guarded.consume> => {
+          const promise = guarded.consume(...of);
+          promises.push(promise);
+          return promise;
+        };
+        return { ...guarded, consume };
+      },
+    },
+  };
+  const limiter = createLimiter({ policy, store });
+  const promise = limiter.consume("ann");
+  expect(promises).toEqual([promise]);
+  expect(promises[0]).toBe(promise);
+  expect([chargedBy(await promise), await limiter.refund("ann", await promise)]).toEqual([store, true]);
+});
+
+test("a refusal has no mark", () => {
+  const store = new MemoryStore({ clock: () => 0 });
+  const limiter = createLimiter({ policy, store });
+  expect([limiter.consume("ann", 5), limiter.consume("ann")].map(chargedBy)).toEqual([store, null]);
 });

@@ -9,6 +9,7 @@ import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { ServerClock } from "../../guard/server-clock.js";
 import { sharesWork } from "../../platform.js";
+import { markNew } from "../../port/charged.js";
 import { checkDecision, type AsyncStore } from "../../port/store.js";
 import { isInUse, peekLease, returnable, type LeaseEffect } from "./key-lease.js";
 import { Leases, type KeyLease } from "./leases.js";
@@ -152,7 +153,10 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
         return {
           ...guarded,
           // A lease needs no promise and no circuit breaker. A spy or proxy that replaces `consume` is still called.
-          consume: (policy, key, costs) => (given.consume === consume ? decideHere(policy, key, costs) : null) ?? guarded.consume(policy, key, costs),
+          consume(policy, key, costs) {
+            const decision = given.consume === consume ? decideHere(policy, key, costs) : null;
+            return decision === null ? guarded.consume(policy, key, costs) : markNew(decision, given);
+          },
           // The time that the guard learns from a decision of a lease is behind the server's.
           ageOf: (decision) => Math.max(...[guarded.ageOf(decision), serverClock.ageOf(decision)].filter((ms) => !Number.isNaN(ms)), 0),
         };
