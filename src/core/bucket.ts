@@ -52,16 +52,6 @@ export function waitFor(cost: number, spent: number, limit: Limit): number {
   return over <= 0 ? 0 : Math.ceil(over / limit.unitsPerMs);
 }
 
-/** Whole tokens left when `spent` units are spent. */
-export function remainingOf(spent: number, limit: Limit): number {
-  return Math.max(0, Math.floor((limit.size - spent) / limit.unitsPerToken));
-}
-
-/** Milliseconds until `spent` units have refilled. */
-export function untilFull(spent: number, limit: Limit): number {
-  return Math.ceil(spent / limit.unitsPerMs);
-}
-
 /** Brings the record to `now` and to the numbers of `limit`, then spends `units`. Negative `units` are given back. */
 export function charge(bucket: Bucket, limit: Limit, now: number, units: number): void {
   const spent = spentAt(bucket, limit, now);

@@ -10,8 +10,7 @@ export type Cost = number | Readonly<Record<string, number>>;
  * for a number that is not whole, an unknown limit name and an object that is not plain.
  */
 export function parseCost(policy: Policy, cost: Cost | undefined, name = "cost"): Costs {
-  if (cost === undefined) return policy.ownCosts;
-  return isByName(cost, name) ? byName(policy, cost, name, policy.ownCosts) : wholeNumber(name, cost);
+  return cost === undefined ? policy.ownCosts : parseTokens(policy, cost, name, policy.ownCosts);
 }
 
 /** Checks tokens like {@link parseCost}. A limit that is not named gets those of `others`, by default 0. */

@@ -1,4 +1,4 @@
-import { charge, isStale, lagAt, remainingOf, spentAt, untilFull, waitFor, type Bucket } from "./bucket.js";
+import { charge, isStale, lagAt, spentAt, waitFor, type Bucket } from "./bucket.js";
 import { costAt, type Costs, type Limit } from "./limit.js";
 import type { Policy } from "./policy.js";
 
@@ -153,7 +153,7 @@ function answer(bucket: Bucket, policy: Policy, position: number, cost: number, 
   const lag = lagAt(bucket, limit, now);
   const wait = waitOf(limit, cost, before);
   const spent = take && wait === 0 ? before + cost * limit.unitsPerToken : before;
-  const remaining = remainingOf(spent, limit);
+  const remaining = Math.max(0, Math.floor((limit.size - spent) / limit.unitsPerToken));
   // One literal, so that all decisions have one shape. The compiler cannot see that `allowed` and `reason` agree.
   return {
     allowed: wait === 0,
@@ -165,7 +165,7 @@ function answer(bucket: Bucket, policy: Policy, position: number, cost: number, 
     remaining,
     retryAfterMs: wait === 0 ? 0 : wait + lag,
     nextTokenMs: spent === 0 ? 0 : waitFor(remaining + 1, spent, limit) + lag,
-    resetMs: spent === 0 ? 0 : untilFull(spent, limit) + lag,
+    resetMs: Math.ceil(spent / limit.unitsPerMs) + lag,
     limits: null,
     at: now,
     degraded: false,

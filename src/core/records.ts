@@ -40,6 +40,19 @@ export function extendBlock(block: Bucket, forMs: number, now: number): void {
   block.unitsPerToken = BLOCK_LIMIT.unitsPerToken;
 }
 
+/** Decides like {@link consume}. While a block of the key has `blockMs` left, it refuses every cost. */
+export function consumeBlocked(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, blockMs: number): Decision {
+  if (blockMs <= 0) return consume(buckets, policy, costs, now);
+  settleStale(buckets, policy, now);
+  return peekBlocked(buckets, policy, costs, now, blockMs);
+}
+
+/** The decision that {@link consumeBlocked} would make. Changes nothing. */
+export function peekBlocked(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, blockMs: number): Decision {
+  const decision = peek(buckets, policy, costs, now);
+  return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
+}
+
 /**
  * The stored data of one key under one policy name. It has a bucket for each limit that is not full, by the limit's
  * name, and a block under `"!"`. A limit without a bucket is full. Limits that a policy lacks belong to another version
@@ -61,13 +74,11 @@ export interface RecordsDecision {
  */
 export function consumeRecords(records: Records, policy: Policy, costs: Costs, now: number): RecordsDecision {
   const buckets = bucketsOf(records, policy);
-  const blockMs = blockOf(records, now);
+  const block = blockOf(records);
   const isStaleRecord = policy.limits.some((limit, i) => isStale(buckets[i] as Bucket, limit, now));
-  const decision = blockMs > 0 ? whileBlocked(peek(buckets, policy, costs, now), blockMs) : consume(buckets, policy, costs, now);
-  const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+  const decision = consumeBlocked(buckets, policy, costs, now, blockLeft(block, now));
   const isBlockSettled = settleBlock(block, now);
   if (isBlockSettled) records.set(BLOCK, block);
-  if (blockMs > 0) settleStale(buckets, policy, now);
   const changed = decision.allowed || isStaleRecord || isBlockSettled;
   if (changed) keep(records, policy, buckets);
   return { decision, changed };
@@ -75,9 +86,7 @@ export function consumeRecords(records: Records, policy: Policy, costs: Costs, n
 
 /** The decision that {@link consumeRecords} would make. Changes nothing. */
 export function peekRecords(records: Records, policy: Policy, costs: Costs, now: number): Decision {
-  const decision = peek(bucketsOf(records, policy), policy, costs, now);
-  const blockMs = blockOf(records, now);
-  return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
+  return peekBlocked(bucketsOf(records, policy), policy, costs, now, blockLeft(blockOf(records), now));
 }
 
 /**
@@ -94,17 +103,16 @@ export function adjustRecords(records: Records, policy: Policy, changes: Costs, 
 /** Blocks the key for `forMs`, or for the rest of an earlier block if that is longer. 0 ends a block. */
 export function blockRecords(records: Records, forMs: number, now: number): void {
   if (forMs === 0) return void records.delete(BLOCK);
-  const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
+  const block = blockOf(records);
   extendBlock(block, forMs, now);
   records.set(BLOCK, block);
 }
 
-function blockOf(records: Records, now: number): number {
-  const block = records.get(BLOCK);
-  return block === undefined ? 0 : blockLeft(block, now);
+// These are copies, because the callers change them in place.
+function blockOf(records: Records): Bucket {
+  return { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
 }
 
-// Copies, because `consume` changes its buckets in place.
 function bucketsOf(records: Records, policy: Policy): Bucket[] {
   return policy.limits.map((limit) => ({ ...fullBucket(limit), ...records.get(limit.name) }));
 }

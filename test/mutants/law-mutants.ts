@@ -42,8 +42,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L4", test: PROMISE,
-    find: "return Math.ceil(spent / limit.unitsPerMs);",
-    replace: "return Math.floor(spent / limit.unitsPerMs);",
+    find: "resetMs: Math.ceil(spent / limit.unitsPerMs) + lag,",
+    replace: "resetMs: Math.floor(spent / limit.unitsPerMs) + lag,",
   },
   {
     item: "L5", test: BOUND,
@@ -222,8 +222,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L14", test: "memory",
-    find: "if (!all) this.#settle(entry, policy, now);",
-    replace: "",
+    find: "const decision = this.#take(policy, key, all ? cost : Number.MAX_SAFE_INTEGER, now);",
+    replace: "const decision = all ? this.#take(policy, key, cost, now) : null;",
   },
   {
     item: "L15", test: "platform",
@@ -467,13 +467,13 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L2", test: FINES,
-    find: "const decision = this.#blockMs(now) > 0 ? this.#refuse",
-    replace: "const decision = this.#blockMs(now) > 0 && costs !== 0 ? this.#refuse",
+    find: "if (blockMs <= 0) return consume(",
+    replace: "if (blockMs <= 0 || costs === 0) return consume(",
   },
   {
     item: "L2", test: FINES,
-    find: "const decision = blockMs > 0 ? whileBlocked(",
-    replace: "const decision = blockMs > 0 && costs !== 0 ? whileBlocked(",
+    find: "return blockMs > 0 ? whileBlocked(",
+    replace: "return blockMs > 0 && costs !== 0 ? whileBlocked(",
   },
   {
     item: "L2", test: FINES,
@@ -522,7 +522,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L14", test: FINES,
-    find: "if (blockMs > 0) settleStale(buckets, policy, now);",
+    find: "  settleStale(buckets, policy, now);",
     replace: "",
   },
   {

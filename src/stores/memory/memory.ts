@@ -1,9 +1,9 @@
 import { checkPolicyName } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
-import { BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../core/records.js";
+import { BLOCK_LIMIT, blockLeft, consumeBlocked, extendBlock, peekBlocked, settleBlock } from "../../core/records.js";
 import type { Costs } from "../../core/limit.js";
-import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../core/decision.js";
+import { adjust, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
 import { checkNamedOnce, type Charge, type SyncStore } from "../../port/store.js";
@@ -92,11 +92,7 @@ export class MemoryStore implements SyncStore {
   }
 
   consume(policy: Policy, key: string, costs: Costs): Decision {
-    const now = readClock(this.clock);
-    const entry = this.#load(policy, key);
-    const decision = this.#blockMs(now) > 0 ? this.#refuse(entry, policy, costs, now) : consume(entry.buckets, policy, costs, now);
-    this.#save(entry, now);
-    return decision;
+    return this.#take(policy, key, costs, readClock(this.clock));
   }
 
   /** Takes all charges or none, in one step. Throws a TypeError when two charges name the same bucket. */
@@ -106,11 +102,9 @@ export class MemoryStore implements SyncStore {
     const would = charges.map(({ policy, key, cost }) => this.#peek(policy, key, cost, now));
     const all = would.every(({ allowed }) => allowed);
     return charges.map(({ policy, key, cost }, i) => {
-      const entry = this.#load(policy, key);
-      const decision = all ? consume(entry.buckets, policy, cost, now) : (would[i] as Decision);
-      if (!all) this.#settle(entry, policy, now);
-      this.#save(entry, now);
-      return decision;
+      // A cost above every capacity takes nothing, and brings old records to the numbers of the policy all the same.
+      const decision = this.#take(policy, key, all ? cost : Number.MAX_SAFE_INTEGER, now);
+      return all ? decision : (would[i] as Decision);
     });
   }
 
@@ -149,29 +143,23 @@ export class MemoryStore implements SyncStore {
   }
 
   #peek(policy: Policy, key: string, costs: Costs, now: number): Decision {
-    const decision = peek(this.#load(policy, key).buckets, policy, costs, now);
-    const blockMs = this.#blockMs(now);
-    return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
+    return peekBlocked(this.#load(policy, key).buckets, policy, costs, now, this.#blockMs(now));
   }
 
-  /** The milliseconds that a block of the loaded key has left. */
+  #take(policy: Policy, key: string, costs: Costs, now: number): Decision {
+    const entry = this.#load(policy, key);
+    const blockMs = this.#blockMs(now);
+    const decision = consumeBlocked(entry.buckets, policy, costs, now, blockMs);
+    if (blockMs > 0 && settleBlock(this.#block, now)) this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);
+    this.#save(entry, now);
+    return decision;
+  }
+
+  /** Loads the block of the loaded key, and returns the milliseconds that it has left. */
   #blockMs(now: number): number {
     if (this.#blocks.buckets === 0) return 0;
     this.#table.get(this.#bucketKey, this.#blocks, this.#block);
     return blockLeft(this.#block, now);
-  }
-
-  #refuse(entry: StoredPolicy, policy: Policy, costs: Costs, now: number): Decision {
-    const decision = whileBlocked(peek(entry.buckets, policy, costs, now), this.#blockMs(now));
-    this.#settle(entry, policy, now);
-    return decision;
-  }
-
-  #settle({ buckets }: StoredPolicy, policy: Policy, now: number): void {
-    settleStale(buckets, policy, now);
-    if (this.#blocks.buckets === 0) return;
-    this.#table.get(this.#bucketKey, this.#blocks, this.#block);
-    if (settleBlock(this.#block, now)) this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);
   }
 
   #load(policy: Policy, key: string): StoredPolicy {

@@ -1,6 +1,7 @@
 import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
-import { consume, peek, whileBlocked, type Decision } from "../../core/decision.js";
+import type { Decision } from "../../core/decision.js";
+import { consumeBlocked, peekBlocked } from "../../core/records.js";
 import { StoreError } from "./store-error.js";
 import type { Policy } from "../../core/policy.js";
 
@@ -32,8 +33,7 @@ export class Snapshot {
 
   /** The decision on a part that the server charged if it fits. */
   consume(policy: Policy, costs: Costs): Decision {
-    // A blocked part was not charged.
-    return this.#checked(this.blockMs > 0 ? this.#peekAt(policy, costs, 0) : consume(this.buckets, policy, costs, this.now));
+    return this.#checked(consumeBlocked(this.buckets, policy, costs, this.now, this.blockMs));
   }
 
   /** The decision on a part that the server did not charge. */
@@ -48,8 +48,7 @@ export class Snapshot {
   }
 
   #peekAt(policy: Policy, costs: Costs, ageMs: number): Decision {
-    const decision = peek(this.buckets, policy, costs, this.now + ageMs);
-    return this.blockMs > ageMs ? whileBlocked(decision, this.blockMs - ageMs) : decision;
+    return peekBlocked(this.buckets, policy, costs, this.now + ageMs, this.blockMs - ageMs);
   }
 
   #checked(decision: Decision): Decision {
