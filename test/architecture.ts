@@ -10,7 +10,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   guard: ["core", "port", "platform", "warnings", "diagnostics"],
   "stores/shared": ["core", "port", "platform"],
   "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls
-  "stores/redis": ["core", "port", "platform", "guard", "stores/shared", "warnings", "diagnostics"], // clusters before Redis 7
+  "stores/redis": ["core", "port", "platform", "guard", "stores/shared", "diagnostics"],
   "stores/postgres": ["core", "port", "platform", "guard", "stores/shared", "warnings", "diagnostics"], // poolers without prepared statements
   "stores/sql": ["core", "port", "guard", "stores/shared", "diagnostics"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],

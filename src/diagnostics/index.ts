@@ -7,6 +7,7 @@ export { checkDecision as checkAnswer } from "../port/store.js";
 export { checkGuardSetup, checkNoTimeout } from "./stores/guard-options.js";
 export { checkLimiter } from "./limiters.js";
 export { checkLimiterSetup } from "./limiter-options.js";
+export { createStoreHints, hintOneSlot, type StoreHints } from "./stores/store-hints.js";
 export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
 export { checkPolicyName } from "./policy-names.js";
 export { checkGateSetup } from "./gate-options.js";

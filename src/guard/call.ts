@@ -1,4 +1,4 @@
-import { checkAnswer } from "#diagnostics";
+import { checkAnswer, type StoreHints } from "#diagnostics";
 import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { bucketId, type Policy } from "../core/policy.js";
@@ -8,7 +8,6 @@ import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import { StoreUnavailableError } from "./errors.js";
 import type { ServerClock } from "./server-clock.js";
-import type { StoreWarnings } from "./store-warnings.js";
 
 /** The objects that the calls of one limiter share. All but `store` and `decideWithout` belong to the guard. */
 export interface CallSetup {
@@ -16,7 +15,7 @@ export interface CallSetup {
   readonly breaker: CircuitBreaker;
   readonly deadlines: Deadlines;
   readonly serverClock: ServerClock;
-  readonly warnings: StoreWarnings;
+  readonly hints: StoreHints;
   /**
    * Returns the error with which the store's connection failed; undefined while it is connected, or when it is unknown.
    */
@@ -80,8 +79,8 @@ abstract class Call<T> implements Deadline, BreakerCall {
   }
 
   resolve(answer: T): void {
-    const { breaker, deadlines, warnings } = this.setup;
-    if (!deadlines.end(this)) return warnings.late(this.since, deadlines.stalledAt, breaker.successes);
+    const { breaker, deadlines, hints } = this.setup;
+    if (!deadlines.end(this)) return hints.late(this.since, deadlines.stalledAt, breaker.successes);
     breaker.succeeded(this);
     this.answered(answer);
   }
@@ -113,7 +112,7 @@ abstract class Call<T> implements Deadline, BreakerCall {
   }
 
   #fail(error: unknown): void {
-    this.setup.warnings.failed(error);
+    this.setup.hints.failed(error);
     this.setup.breaker.failed(error, this);
     this.failed(error);
   }

@@ -1,9 +1,8 @@
-import { mapCosts, neverFits } from "../core/cost.js";
+import { neverFits } from "../core/cost.js";
 import { costAt, type Costs, type Limit } from "../core/limit.js";
 import { readClock, type Clock } from "../core/clock.js";
 import type { Decision, DecisionFacts } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
-import { costsOf, refundable } from "../core/refundable.js";
 import type { OnStoreError } from "../port/guard-options.js";
 import type { GuardSetup, LocalCharge, SyncStore } from "../port/store.js";
 import { shareOf } from "./local-share.js";
@@ -46,15 +45,6 @@ export class Fallback {
   /** The bucket that a local decision took its tokens from; null for a decision that took none here. */
   chargeOf(decision: Decision): LocalCharge | null {
     return this.#charges.get(decision) ?? null;
-  }
-
-  /** Gives back what a local decision took, as far as it has not refilled by itself. Nothing for any other decision. */
-  refund(decision: Decision, key: string): void {
-    const charge = this.chargeOf(decision);
-    if (charge === null) return;
-    const ageMs = readClock(this.#clock) - decision.at;
-    const tokens = refundable(decision, charge.policy, costsOf(decision, charge.policy), ageMs);
-    charge.store.adjust?.(charge.policy, key, mapCosts(charge.policy, tokens, (each) => 0 - each));
   }
 
   #without(policy: Policy, costs: Costs, reason: Decision["reason"], retryAfterMs: number, error: unknown): Decision {

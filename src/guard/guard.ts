@@ -83,7 +83,6 @@ class StoreGuard implements Guard {
       call,
       decideWithout,
       localChargeOf: (decision) => fallback.chargeOf(decision),
-      refundLocally: (decision, key) => fallback.refund(decision, key),
       learnTime: (decision, sentAt) => serverClock.learn(decision, sentAt),
       ageOf: (decision) => serverClock.ageOf(decision),
     };
@@ -96,7 +95,7 @@ class StoreGuard implements Guard {
     this.#serverClock ??= new ServerClock(store.clock);
     return {
       timeoutMs, breaker: this.#breaker, deadlines: this.#deadlines, serverClock: this.#serverClock,
-      warnings: this.#warnings, start, causeOf, store,
+      hints: this.#warnings.hints, start, causeOf, store,
       decideWithout: (policy, key, costs, error) => markNew(fallback.decide(policy, key, costs, error, onStoreError), store),
     };
   }
@@ -135,7 +134,7 @@ function answeringLater(store: AsyncStore, calls: CallSetup): Calls {
   };
 }
 
-function answeringNow(store: SyncStore, { breaker, warnings, decideWithout }: CallSetup): Calls {
+function answeringNow(store: SyncStore, { breaker, hints, decideWithout }: CallSetup): Calls {
   const call = <T>(buckets: readonly string[], make: () => T): T => {
     const made: BreakerCall = { isProbe: false, bucketIds: () => buckets };
     // Asked in any case, since it answers at once.
@@ -147,7 +146,7 @@ function answeringNow(store: SyncStore, { breaker, warnings, decideWithout }: Ca
     } catch (error) {
       // A clock that is not finite is misuse, not an outage.
       if (store.clock !== "server") readClock(store.clock);
-      warnings.failed(error);
+      hints.failed(error);
       breaker.failed(error, made);
       throw error;
     }

@@ -98,7 +98,6 @@ export function unguarded(store: SyncStore): GuardedStore {
     },
     // There is no local decision to find.
     localChargeOf: none,
-    refundLocally: none,
     learnTime: none,
     ageOf: ({ at }) => (store.clock === "server" ? Number.NaN : readClock(store.clock) - at),
   };

@@ -150,11 +150,6 @@ export interface GuardedStore {
   decideWithout(policy: Policy, key: string, costs: Costs, error: unknown): Decision;
   /** The bucket that `decideWithout` took the tokens of `decision` from; null for any other decision. */
   localChargeOf(decision: Decision): LocalCharge | null;
-  /**
-   * Gives back the tokens that `decideWithout` took, unless they have refilled. For any other decision it gives back
-   * nothing, because the tokens are unknown.
-   */
-  refundLocally(decision: Decision, key: string): void;
   /** Learns the store's time from a decision whose call was sent at `sentAt` of the monotonic clock. */
   learnTime(decision: Decision, sentAt: number): void;
   /** Milliseconds since the store made `decision`, or a little more; NaN while a server's time is unknown. */

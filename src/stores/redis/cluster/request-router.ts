@@ -1,4 +1,4 @@
-import { warnOnce } from "../../../warnings/warnings.js";
+import { hintOneSlot } from "#diagnostics";
 import { StoreError } from "../../shared/store-error.js";
 import { Batcher, HANDED_ON } from "../batch.js";
 import { scriptRunner, type RedisClient, type RunScript } from "../client.js";
@@ -163,10 +163,7 @@ export class RequestRouter {
   #goBySlot(reason: string): void {
     if (this.#findNode === null) return;
     this.#findNode = null;
-    warnOnce(
-      "SLUICE_REDIS_SLOTS",
-      `This Redis Cluster cannot take several slots in one call: ${reason}. Each slot now gets a separate call, which costs up to six times the CPU time with many callers. Use Redis 7 or Valkey, or set \`spread\``,
-    );
+    hintOneSlot(reason);
   }
 }
 

@@ -1,0 +1,29 @@
+type ErrorMembers = Readonly<Partial<Record<"name" | "message" | "code" | "cause" | "errors" | "lastNodeError", unknown>>>;
+
+// An error is rarely wrapped more often, and a chain of causes can be a circle.
+const MOST_CAUSES = 3;
+
+/**
+ * The messages of an error and of its causes, in one line: "The store did not answer within 100 ms: connect
+ * ECONNREFUSED".
+ */
+export function lineOf(error: unknown): string {
+  const texts: string[] = [];
+  let each = error;
+  for (let depth = 0; depth < MOST_CAUSES; depth++) {
+    const { name, message, code } = Object(each) as ErrorMembers;
+    const cause = causeOf(each);
+    // An error of several addresses has a code and no message.
+    if (message || cause === undefined) texts.push(String(message || code || name || each).replace(/\.$/, ""));
+    if (cause === undefined) break;
+    each = cause;
+  }
+  const line = texts.filter((text, i) => texts.indexOf(text) === i).join(": ");
+  return line.replace(/[\0-\x1F\x7F-\x9F]+/g, " ").slice(0, 200); // oxlint-disable-line no-control-regex
+}
+
+/** The error behind an error: its cause, the first of several, or that of a cluster's last node. */
+function causeOf(error: unknown): unknown {
+  const { cause, errors, lastNodeError } = Object(error) as ErrorMembers;
+  return cause ?? (Array.isArray(errors) ? (errors[0] as unknown) : undefined) ?? lastNodeError;
+}
