@@ -167,13 +167,10 @@ function afterAsking(settings: BreakerSettings, state: BreakerState, buckets: Bu
 }
 
 function afterSuccess({ probeEveryMs }: BreakerSettings, state: BreakerState, buckets: Buckets, now: number): BreakerStep {
-  const { circuits: before, successes, reported } = state;
+  const { successes, reported } = state;
   const answered = [ALL, AGAIN, ...buckets];
-  let circuits = before;
-  for (const [name, { probeAt }] of before) {
-    // A bucket whose callers are gone must not cost every success a search.
-    if (answered.includes(name) || now >= probeAt + probeEveryMs) circuits = withoutCircuit(circuits, name);
-  }
+  // A bucket whose callers are gone must not cost every success a search.
+  const circuits = new Map([...state.circuits].filter(([name, { probeAt }]) => !answered.includes(name) && now < probeAt + probeEveryMs));
   return {
     state: { ...STEADY, isSteady: circuits.size === 0, successes: successes + 1, circuits },
     effect: reported && { type: "report", state: "available", error: reported.error },
@@ -223,10 +220,6 @@ function namesOfOpen({ circuits, lastProbed }: BreakerState, buckets: readonly s
 
 function circuitOf({ circuits }: BreakerState, name: string): OpenCircuit {
   return circuits.get(name) as OpenCircuit;
-}
-
-function withoutCircuit(circuits: BreakerState["circuits"], name: string): BreakerState["circuits"] {
-  return new Map([...circuits].filter(([each]) => each !== name));
 }
 
 function changeAll(state: BreakerState, names: readonly string[], change: Partial<OpenCircuit>): Map<string, OpenCircuit> {

@@ -11,18 +11,16 @@ const SLACK_MS = 60_000;
 export class LoneCalls {
   #since = 0;
 
-  /** Returns null for a request that the other script decides. An empty `now` means the server's clock. */
-  write({ what, parts }: StoreRequest, now: string): LoneCall | null {
+  /** Returns null for a request that the other script decides. */
+  write({ what, parts }: StoreRequest): LoneCall | null {
     if (what !== "c" || parts.length > 1) return null;
     const { policy, tokens, name: key } = parts[0] as StorePart;
     if (policy.limits.length > 1 || typeof tokens !== "number" || tokens === 0) return null;
     const { name, capacity, unitsPerMs, unitsPerToken } = policy.limits[0] as Limit;
-    const since = now === "" ? this.#since : 0;
-    const args = [String(unitsPerMs), String(unitsPerToken), String(capacity), String(since), name];
+    const args = [unitsPerMs, unitsPerToken, capacity, this.#since, name].map(String);
     // Each argument costs the server and the client time.
-    if (tokens !== 1 || now !== "") args.push(String(tokens));
-    if (now !== "") args.push(now);
-    return { keys: [key], args, since };
+    if (tokens !== 1) args.push(String(tokens));
+    return { keys: [key], args, since: this.#since };
   }
 
   /** Returns the snapshot in a reply. Throws a StoreError with `"ERR_STORE_REPLY"` for any other reply. */

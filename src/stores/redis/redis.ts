@@ -184,7 +184,8 @@ export class RedisStore implements AsyncStore {
   #send(requests: readonly BatchedRequest[], run?: RunScript): ReturnType<SendRequests> {
     const now = this.#now();
     const [first] = requests as readonly [BatchedRequest];
-    const call = run === undefined && requests.length === 1 && !first.wasLone ? this.#lone.write(first, now) : null;
+    const isLone = run === undefined && requests.length === 1 && !first.wasLone && now === "";
+    const call = isLone ? this.#lone.write(first) : null;
     if (call === null) return this.#sendTogether(requests, now, run ?? this.#run);
     const start = this.#denials.startCall();
     return this.#runLone(call.keys, call.args).then((reply) => {

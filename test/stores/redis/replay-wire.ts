@@ -25,7 +25,7 @@ export interface Answered extends StoreRequest {
 export const isLone = ({ args }: Pick<Call, "args">): boolean => args.length < 8;
 
 /** The instant that the call told the script; an empty string for the server's own clock. */
-export const toldInstant = (call: Call): string => (isLone(call) ? (call.args[6] ?? "") : (call.args[0] as string));
+export const toldInstant = (call: Call): string => (isLone(call) ? "" : (call.args[0] as string));
 
 /** The requests of a call in order, each with its answer. */
 export function answersOf(call: Call, policies: readonly Policy[]): Answered[] {

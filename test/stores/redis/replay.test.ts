@@ -48,7 +48,9 @@ async function run(mode: Mode): Promise<{ steps: number; back: number; line: str
 
     const { steps, denials, changes, back, fromMemory, unknownScript, lone, handedOn } = replay(order, told, mode);
     for (const part of [denials, changes, fromMemory]) expect(part).toBeGreaterThan(steps / 20);
-    for (const times of [unknownScript, lone, handedOn]) expect(times).toBeGreaterThan(0);
+    expect(unknownScript).toBeGreaterThan(0);
+    // The script for lone decisions has the server's clock alone.
+    for (const times of [lone, handedOn]) expect(times > 0).toBe(mode === "server");
     const share = (part: number): string => `${part} (${Math.round((part / steps) * 100)} %)`;
     const line =
       `${PROCESSES} processes: ${steps} steps in ${calls} calls, of which ${lone} lone and ${handedOn} handed on, ${share(denials)} denials, ${share(changes)} changes of numbers, ` +

@@ -49,11 +49,6 @@ export class RequestRouter {
     this.#findNode = cluster?.byNode ? nodeFinder(cluster.client) : null;
   }
 
-  /** Whether any two requests can share a call. */
-  get isOneSlot(): boolean {
-    return this.#cluster === null;
-  }
-
   add(request: BatchedRequest): void {
     const { what, parts } = request;
     if (parts.length > 1) return this.#addTogether(request);
