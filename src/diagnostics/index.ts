@@ -12,6 +12,6 @@ export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-
 export { checkPolicyName } from "./policy-names.js";
 export { checkGateSetup } from "./gate-options.js";
 export { cureForStyle } from "./header-styles.js";
-export { createAddressCheck } from "./addresses.js";
-export { createIdentityCheck } from "./identity.js";
-export { createRequestCheck, type RequestCheck } from "./requests.js";
+export { createAddressCheck } from "./requests/addresses.js";
+export { createIdentityCheck } from "./requests/identity.js";
+export { createRequestCheck, type RequestCheck } from "./requests/requests.js";

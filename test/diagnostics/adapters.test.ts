@@ -6,8 +6,9 @@ import { getRequestListener } from "@hono/node-server";
 import express, { type Request as ExpressRequest } from "express";
 import express4 from "express4";
 import fastify from "fastify";
+import fastify4 from "fastify4";
 import { Hono } from "hono";
-import { perSecond } from "sluice";
+import { addressKey, perSecond, type Key } from "sluice";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
 
@@ -100,7 +101,7 @@ describe.each(Object.entries(mounts))("%s", (_, mount) => {
 
 describe("an address as a key, in Express behind a proxy", () => {
   /** The codes for callers known by `request.ip`, as a proxy on this machine passes them on. */
-  async function codesWith(trust: boolean, headers: Record<string, string>): Promise<string[]> {
+  async function codesWith(trust: boolean | number, headers: Record<string, string>): Promise<string[]> {
     const { codes } = await freshSluice();
     const { rateLimit } = await import("sluice/express");
     const app = express().set("trust proxy", trust);
@@ -114,10 +115,68 @@ describe("an address as a key, in Express behind a proxy", () => {
   });
 
   test("is the caller's where the proxy is trusted: no warning", async () => {
-    expect(await codesWith(true, { "x-forwarded-for": "203.0.113.5" })).toEqual([]);
+    expect(await codesWith(1, { "x-forwarded-for": "203.0.113.5" })).toEqual([]);
   });
 
   test("is the caller's where there is no proxy: no warning", async () => {
     expect(await codesWith(false, {})).toEqual([]);
+  });
+});
+
+describe("SLUICE_TRUSTS_EVERY_PROXY", () => {
+  /** What is warned of by callers known by `request.ip`, over an app that trusts so many proxies. */
+  type Serve = (trust: unknown, keyOf: (ip: string | undefined) => Key | undefined) => Promise<Server>;
+  const anyTrust = (trust: unknown): never => trust as never;
+
+  const apps: Record<string, Serve> = {
+    async express(trust, keyOf) {
+      const { rateLimit } = await import("sluice/express");
+      const app = express().set("trust proxy", trust);
+      app.use(rateLimit({ policy, key: (request: ExpressRequest) => keyOf(request.ip) }));
+      return createServer(app.get("/", (_, response) => void response.send("hello")));
+    },
+    async "express 4"(trust, keyOf) {
+      const { rateLimit } = await import("sluice/express");
+      const app = express4().set("trust proxy", trust);
+      app.use(rateLimit({ policy, key: (request: ExpressRequest) => keyOf(request.ip) }) as unknown as express4.RequestHandler);
+      return createServer(app.get("/", (_, response) => void response.send("hello")));
+    },
+    async fastify(trust, keyOf) {
+      const { rateLimit } = await import("sluice/fastify");
+      const app = fastify({ trustProxy: anyTrust(trust) });
+      await app.register(rateLimit, { policy, key: (request) => keyOf(request.ip) });
+      app.get("/", () => "hello");
+      await app.ready();
+      return app.server;
+    },
+    async "fastify 4"(trust, keyOf) {
+      const { rateLimit } = await import("sluice/fastify");
+      const app = fastify4({ trustProxy: anyTrust(trust) });
+      await app.register(rateLimit as never, { policy, key: (request: { ip: string }) => keyOf(request.ip) } as never);
+      app.get("/", async () => "hello");
+      await app.ready();
+      return app.server;
+    },
+  };
+
+  async function warned(serve: Serve, trust: unknown, keyOf: (ip: string | undefined) => Key | undefined = addressKey): Promise<string[]> {
+    const { given } = await freshSluice();
+    await ask(await serve(trust, keyOf));
+    return given.map(({ code, message }) => `${code} ${message}`);
+  }
+
+  test.each(Object.entries(apps))("%s: at the first request whose key is an address, once, with the cure", async (_, serve) => {
+    expect(await warned(serve, true)).toEqual([
+      'SLUICE_TRUSTS_EVERY_PROXY A key under policy "api" is an address that callers can make up, because the framework trusts every proxy: ' +
+        'name yours, as in `app.set("trust proxy", 1)` of Express or `trustProxy: 1` of Fastify',
+    ]);
+    expect(await warned(serve, () => true)).toHaveLength(1);
+    expect(await warned(serve, true, (ip) => ip)).toHaveLength(1);
+    expect(await warned(serve, true, () => addressKey("2001:db8:1:2:3::"))).toHaveLength(1);
+  });
+
+  test.each(Object.entries(apps))("%s: not for named proxies, and not where the key is no address", async (_, serve) => {
+    for (const trust of [false, 1, 3, "loopback", "10.0.0.0/8"]) expect(await warned(serve, trust)).toEqual([]);
+    expect(await warned(serve, true, () => ["user", 42])).toEqual([]);
   });
 });

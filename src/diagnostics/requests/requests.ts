@@ -1,7 +1,7 @@
-import { encodeKey, UNIDENTIFIED, type Key } from "../core/key.js";
-import { processWide } from "../platform.js";
-import { isQuiet, warnOnce } from "../warnings/warnings.js";
-import { checkPolicyName } from "./policy-names.js";
+import { encodeKey, UNIDENTIFIED, type Key } from "../../core/key.js";
+import { processWide } from "../../platform.js";
+import { isQuiet, warnOnce } from "../../warnings/warnings.js";
+import { checkPolicyName } from "../policy-names.js";
 
 // Checking costs as much as deciding, so only the first 1,000 requests of a gate are checked.
 const FIRST = 1_000;

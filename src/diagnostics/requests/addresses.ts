@@ -1,5 +1,6 @@
-import type { Key } from "../core/key.js";
-import { isQuiet, warnOnce } from "../warnings/warnings.js";
+import type { Key } from "../../core/key.js";
+import { isQuiet, warnOnce } from "../../warnings/warnings.js";
+import { trustsEveryProxy } from "./proxies.js";
 
 /** What the check reads of a request. */
 interface HeaderReader<Request> {
@@ -10,18 +11,24 @@ interface HeaderReader<Request> {
 const CHECKED_REQUESTS = 1_000;
 
 /**
- * Makes a check that warns about two kinds of keys. One is the address of a proxy, which all callers behind it share.
- * The other is a whole IPv6 address, because one caller has 2^64 of them.
+ * Makes a check that warns about three kinds of keys. One is the address of a proxy, which all callers behind it share.
+ * Another is a whole IPv6 address, because one caller has 2^64 of them. The third is any address, when the framework
+ * trusts every proxy.
  */
 export function createAddressCheck<Request>(reader: HeaderReader<Request>): ((request: Request, key: Key, policy: string) => void) | undefined {
   let left = CHECKED_REQUESTS;
+  let isTrustKnown = false;
   return (request, key, policy) => {
-    if (left === 0 || isQuiet("SLUICE_KEY_IS_ADDRESS")) return;
+    if (left === 0) return;
     left--;
     for (const part of typeof key === "string" ? [key] : key.map(String)) {
       // A proxy on this machine connects from ::1, and `addressKey` cuts ::1 to "::/64".
       const address = part.replace(/^::\/\d\d$/, "::1");
-      if (!ADDRESS.test(address)) continue;
+      if (!isTrustKnown && ADDRESS.test(address.replace(/\/\d\d$/, ""))) {
+        isTrustKnown = true;
+        if (trustsEveryProxy(request)) warnOfTrust(policy);
+      }
+      if (isQuiet("SLUICE_KEY_IS_ADDRESS") || !ADDRESS.test(address)) continue;
       if (isProxyAddress(address, request, reader)) {
         warnOnce("SLUICE_KEY_IS_ADDRESS", `A key under policy "${policy}" is the address of a proxy, which all callers behind it share: configure the proxies that your framework trusts`);
       } else if (!HAS_NO_HOST.test(address)) {
@@ -29,6 +36,14 @@ export function createAddressCheck<Request>(reader: HeaderReader<Request>): ((re
       }
     }
   };
+}
+
+function warnOfTrust(policy: string): void {
+  warnOnce(
+    "SLUICE_TRUSTS_EVERY_PROXY",
+    `A key under policy "${policy}" is an address that callers can make up, because the framework trusts every proxy: ` +
+      'name yours, as in `app.set("trust proxy", 1)` of Express or `trustProxy: 1` of Fastify',
+  );
 }
 
 // True for the address of the connection when the proxy's header fields name other addresses.

@@ -1,5 +1,5 @@
-import { UNIDENTIFIED, type Key } from "../core/key.js";
-import { warnOnce } from "../warnings/warnings.js";
+import { UNIDENTIFIED, type Key } from "../../core/key.js";
+import { warnOnce } from "../../warnings/warnings.js";
 
 const FIRST_REQUESTS = 20;
 
