@@ -5,6 +5,7 @@
 import type { NextFunction, Request, Response } from "express";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
+import { misplaced } from "../http/misplaced.js";
 import type { GateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { applyToNode, nodeReader, refuseOnNode } from "./node/response.js";
@@ -31,14 +32,14 @@ export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(
 
 /** The type of {@link rateLimit} with the defaults of {@link ExpressRateLimit.with}. */
 export interface ExpressRateLimitWith<Defaults> {
-  <K = Key>(options: OverDefaults<Defaults, Request, [], K> & ExpressRespond): ExpressMiddleware;
+  <K = Key>(options: OverDefaults<Defaults, Request, [], K> & ExpressRespond, none?: never): ExpressMiddleware;
   /** Returns a `rateLimit` with more defaults. */
   with<const More extends Partial<PolicyRateLimitOptions>>(more: More): ExpressRateLimitWith<Defaults & More>;
 }
 
-/** The type of {@link rateLimit}. */
+/** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
 export interface ExpressRateLimit {
-  <K = Key>(options: ExpressRateLimitOptions<K>): ExpressMiddleware;
+  <K = Key>(options: ExpressRateLimitOptions<K>, none?: never): ExpressMiddleware;
   /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
   with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): ExpressRateLimitWith<Defaults>;
 }
@@ -62,6 +63,9 @@ function makeExpressMiddleware(options: ExpressRateLimitOptions): ExpressMiddlew
   const gate = createGate<Request>(options, nodeReader);
 
   return function rateLimit(request, response, next) {
+    if (typeof next !== "function" || typeof response.setHeader !== "function") {
+      throw misplaced("request", "one of Express, with `response` and `next`", [request, response, next]);
+    }
     let verdict: Verdict | Promise<Verdict>;
     try {
       verdict = gate(request as unknown as Request);

@@ -2,10 +2,11 @@
  * Rate limits for Hono, on Node and on web-standard runtimes.
  * @module sluice/hono
  */
-import type { Context, Env, MiddlewareHandler } from "hono";
+import type { Context, Env, MiddlewareHandler, Next } from "hono";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
+import { misplaced } from "../http/misplaced.js";
 import type { GateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { recordOf } from "../http/headers/field-record.js";
@@ -64,7 +65,13 @@ function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
   });
   const watchesClient = options.actualCost !== undefined || options.limiter?.waits === true;
 
-  return async function rateLimit(c, next) {
+  return function rateLimit(c, next, ...rest: readonly unknown[]) {
+    // Thrown at once: Express 4 does not see a rejection.
+    if ((c as Partial<Context>).req?.raw === undefined) throw misplaced("c", "the context of Hono", [c, next, ...rest]);
+    return decide(c, next);
+  };
+
+  async function decide(c: Context, next: Next): Promise<Response | void> {
     // Deno's signal reports only a disconnect after its first read, so it is read here.
     const signal = watchesClient ? c.req.raw.signal : null;
     const asked = gate(c);
@@ -82,7 +89,7 @@ function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
     }
     const response = endWithBody(verdict.work, c.res, working);
     if (response !== c.res) finish(c, response);
-  };
+  }
 }
 
 function keepWorking(c: Context, settled: Promise<void>): void {

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { expected, ownMembers } from "../core/check.js";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
+import { misplaced } from "../http/misplaced.js";
 import type { GateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { errorRefusal } from "../http/response/refusal.js";
@@ -42,8 +43,8 @@ export interface NodeRespond<Req, Res> extends RespondOption<[request: Req, resp
 /** A request listener, as for `createServer`. */
 export type Listener<Req, Res> = (request: Req, response: Res) => unknown;
 
-/** Wraps a listener. */
-export type LimitedListener<Req, Res> = (listener: Listener<Req, Res>) => Listener<Req, Res>;
+/** Wraps a listener. With the parameter `none`, it does not compile as the middleware of a framework. */
+export type LimitedListener<Req, Res> = (listener: Listener<Req, Res>, none?: never) => Listener<Req, Res>;
 
 /** The type of {@link rateLimit} with the defaults of {@link NodeRateLimit.with}. */
 export interface NodeRateLimitWith<Defaults> {
@@ -85,7 +86,8 @@ function wrapListeners<Req extends NodeRequest, Res extends NodeResponse>(
   if (typeof onError !== "function") throw new TypeError(expected("onError", "a function", onError));
   const gate = createGate<Req>(gateOptions as NodeRateLimitOptions<Req, Res>, nodeReader);
 
-  return (listener) => {
+  return (listener, ...rest: readonly unknown[]) => {
+    if (typeof listener !== "function") throw misplaced("listener", "a function of the request and the response", [listener, ...rest]);
     return function rateLimited(request, response) {
       let verdict: Verdict | Promise<Verdict>;
       try {

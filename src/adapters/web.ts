@@ -5,6 +5,7 @@
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
+import { misplaced } from "../http/misplaced.js";
 import type { GateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import type { Pass, Refuse, Verdict } from "../http/verdict.js";
@@ -36,9 +37,9 @@ export type Handler<Rest extends readonly unknown[] = [], Req extends Request = 
   ...rest: Rest
 ) => Response | Promise<Response>;
 
-/** Wraps a handler. */
+/** Wraps a handler. With the parameter `none`, it does not compile as the middleware of a framework. */
 export type Limited<Req extends Request, Rest extends readonly unknown[]> =
-  <More extends readonly [...Rest, ...unknown[]], Sub extends Req = Req>(handler: Handler<More, Sub>) => Handler<More, Sub>;
+  <More extends readonly [...Rest, ...unknown[]], Sub extends Req = Req>(handler: Handler<More, Sub>, none?: never) => Handler<More, Sub>;
 
 /** The type of {@link rateLimit} with the defaults of {@link WebRateLimit.with}. */
 export interface WebRateLimitWith<Defaults> {
@@ -78,8 +79,9 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
   const gate = createGate<Request, readonly unknown[]>(options as WebRateLimitOptions<Request, readonly unknown[]>, webReader);
   const watchesClient = options.actualCost !== undefined || options.limiter?.waits === true;
 
-  return (handler) =>
-    function rateLimited(request, ...rest) {
+  return (handler, ...others: readonly unknown[]) => {
+    if (typeof handler !== "function") throw misplaced("handler", "a function of the request", [handler, ...others]);
+    return function rateLimited(request, ...rest) {
       // Deno's signal reports only a disconnect after its first read, so it is read here.
       const signal = watchesClient ? request.signal : null;
       const verdict = gate(request, rest);
@@ -106,6 +108,7 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
         return isPromise(response) ? response.then(finish, fail) : finish(response);
       }
     };
+  };
 }
 
 function refuseOnWeb(verdict: Refuse, args: readonly [Request, ...(readonly unknown[])]): Response | Promise<Response> {

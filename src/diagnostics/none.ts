@@ -19,8 +19,10 @@ export function checkStore(): void {}
 export function checkRedisSetup(): void {}
 export function checkPostgresSetup(): void {}
 export function checkPolicyName(): void {}
+export function checkCall(): void {}
 export function checkGateSetup(): void {}
 export const cureForStyle: typeof diagnostics.cureForStyle = () => "";
+export const cureForCall: typeof diagnostics.cureForCall = () => "";
 export function createRequestCheck(): undefined {}
 export function createAddressCheck(): undefined {}
 export function createIdentityCheck(): undefined {}

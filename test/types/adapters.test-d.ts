@@ -6,7 +6,7 @@ import { expectTypeOf } from "expect-type";
 import express, { type Request as ExpressRequest, type RequestHandler } from "express";
 import { fastify, type FastifyRequest } from "fastify";
 import { Hono, type Context } from "hono";
-import { createLimiter, createObserver, definePolicy, perSecond, unlimited, type Decision } from "sluice";
+import { createLimiter, createObserver, definePolicy, perSecond, rateLimit as ofNoEntry, unlimited, type Decision } from "sluice";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
@@ -116,6 +116,44 @@ fastify().get("/", (request) => forFastify.decisionsOf(request).map((decision) =
 expectTypeOf(forWeb.decisionOf(new Request("http://localhost/"))).toEqualTypeOf<Decision | undefined>();
 // @ts-expect-error
 forNode.decisionOf("request");
+
+// An adapter does not compile in the place of another, and not without its call.
+
+express().use(forExpress.rateLimit({ policy, key: () => "ann" }));
+// @ts-expect-error
+express().use(forExpress.rateLimit);
+const expressWith = forExpress.rateLimit.with({ policy, key: () => "ann" });
+// @ts-expect-error
+express().use(expressWith);
+// @ts-expect-error
+express().use(forNode.rateLimit({ policy, key: () => "ann" }));
+// @ts-expect-error
+express().use(forNode.rateLimit);
+const limitedWeb = forWeb.rateLimit({ policy, key: () => "ann" });
+// @ts-expect-error
+express().use(limitedWeb);
+// @ts-expect-error
+express().use(forHono.rateLimit({ policy, key: () => "ann" }));
+// @ts-expect-error
+express().use(forHono.rateLimit);
+// @ts-expect-error
+express().use(forFastify.rateLimit);
+// @ts-expect-error
+new Hono().use(forExpress.rateLimit({ policy, key: () => "ann" }));
+// @ts-expect-error
+new Hono().use(forNode.rateLimit({ policy, key: () => "ann" }));
+// @ts-expect-error
+new Hono().use(forHono.rateLimit);
+// @ts-expect-error
+fastify().addHook("onRequest", forNode.rateLimit({ policy, key: () => "ann" }));
+// @ts-expect-error
+fastify().addHook("onRequest", forExpress.rateLimit({ policy, key: () => "ann" }));
+// @ts-expect-error
+createServer(forExpress.rateLimit({ policy, key: () => "ann" }));
+// @ts-expect-error
+createServer(forNode.rateLimit);
+// @ts-expect-error
+ofNoEntry({ policy, key: () => "ann" });
 
 // It cannot be left out, and must say who is calling.
 

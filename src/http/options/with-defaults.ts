@@ -1,3 +1,4 @@
+import { checkCall } from "#diagnostics";
 import { ownMembers } from "../../core/check.js";
 import type { Key } from "../../core/key.js";
 import type { ChargeOptions, GivenLimiter, OwnLimiter, SharedOptions } from "./options.js";
@@ -21,7 +22,10 @@ export type OverDefaults<Defaults, Request, Rest extends readonly unknown[], K> 
  * defaults.
  */
 export function withDefaults<Make extends (options: never) => unknown>(make: Make, defaults: object = {}): Make & { with(more: object): unknown } {
-  const over = (options: object): unknown => make(overlayOptions(defaults, Object(options) as object) as never);
+  const over = (...args: readonly [object]): unknown => {
+    checkCall(args);
+    return make((Object.keys(defaults).length === 0 ? args[0] : overlayOptions(defaults, Object(args[0]) as object)) as never);
+  };
   const own = (more: object): unknown => withDefaults(make, overlayOptions(defaults, ownMembers(Object(more) as object)));
-  return Object.assign(Object.keys(defaults).length === 0 ? (options: object) => make(options as never) : over, { with: own }) as unknown as Make & { with(more: object): unknown };
+  return Object.assign(over, { with: own }) as unknown as Make & { with(more: object): unknown };
 }

@@ -1,0 +1,24 @@
+import { cureForCall } from "#diagnostics";
+import { expected } from "../core/check.js";
+
+/**
+ * The error when a framework calls what another adapter made. It is thrown under every condition, because such a
+ * request would otherwise hang.
+ */
+export function misplaced(name: string, what: string, args: readonly unknown[]): TypeError {
+  return new TypeError(expected(name, what, args[0]) + cureForCall(args));
+}
+
+/** Appears in the compile error of a call of {@link rateLimit}. */
+export type InEntryOfFramework = 'import rateLimit from "sluice/express", "sluice/fastify", "sluice/hono", "sluice/node" or "sluice/web"';
+
+/**
+ * Is in the entry of your framework: `sluice/express`, `sluice/fastify`, `sluice/hono`, `sluice/node` or `sluice/web`.
+ *
+ * This one throws a TypeError that says so.
+ * @deprecated Import `rateLimit` from `sluice/express`, `sluice/fastify`, `sluice/hono`, `sluice/node` or `sluice/web`.
+ */
+export function rateLimit(_options: InEntryOfFramework): never {
+  const entries = ["express", "fastify", "hono", "node"].map((name) => `"sluice/${name}"`).join(", ");
+  throw new TypeError(`Expected \`rateLimit\` to come from the entry of a framework, got the one of "sluice". Import it from ${entries} or "sluice/web"`);
+}
