@@ -6,8 +6,10 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastif
 import { ownMembers } from "../core/check.js";
 import type { AnyKey } from "../http/caller.js";
 import { overlayOptions } from "../http/options/route-options.js";
+import { misplaced } from "../http/misplaced.js";
 import type { OverDefaults } from "../http/options/with-defaults.js";
 import { decideInHook } from "./fastify/decide-in-hook.js";
+import { createLaterHooks } from "./fastify/later-hooks.js";
 import {
   createHookLimits, type FastifyGateOptions, type FastifyOwnOptions, type FastifyPluginOptions, type FastifyRateLimitHandler,
   type FastifyRateLimitOptions, type FastifyRespond, type HookLimit, type PolicyRateLimitOptions, type RouteRateLimit,
@@ -68,8 +70,10 @@ export interface FastifyRateLimit extends FastifyPluginAsync<FastifyRateLimitOpt
 export const rateLimit: FastifyRateLimit = pluginWith({});
 
 function pluginWith(defaults: object): FastifyRateLimit {
-  const own: FastifyPluginAsync<FastifyRateLimitOptions> = (app, options) =>
-    plugin(app, overlayOptions(defaults, options) as FastifyRateLimitOptions);
+  const own: FastifyPluginAsync<FastifyRateLimitOptions> = (app, options, ...rest: readonly unknown[]) => {
+    if (typeof (app as Partial<FastifyInstance>).addHook !== "function") throw misplaced("app", "an instance of Fastify", [app, options, ...rest]);
+    return plugin(app, overlayOptions(defaults, options) as FastifyRateLimitOptions);
+  };
   return Object.assign(own, {
     // Two marks of Fastify: run the plugin in the caller's scope, and use this name in error messages.
     [Symbol.for("skip-override")]: true,
@@ -90,38 +94,27 @@ interface Decorated {
 // Async, because a thrown error must reject the registration. In a plugin with a callback it would end the process.
 async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): Promise<void> {
   const limits = createHookLimits(options);
-  // Requests with a limit that runs in a later hook.
-  const waiting = new WeakMap<object, HookLimit>();
-  const used = new Set<string>(["onRequest"]);
+  const later = createLaterHooks(app, configOf);
 
   // A second plugin in one scope replaces the first. A `rateLimit` of another package stays.
   if (Object.hasOwn(app, INNERMOST)) Object.assign(app, { rateLimit: makeHandler });
   else if (!Object.hasOwn(app, "rateLimit")) (app as Decorated).decorate("rateLimit", makeHandler);
   Object.assign(app, { [INNERMOST]: limits });
 
-  app.addHook("onRoute", (route) => useHook(limits.ofRoute(ownLimitOf(route.config))));
+  app.addHook("onRoute", (route) => {
+    const { hook = "onRequest" } = limits.ofRoute(ownLimitOf(route.config)) ?? {};
+    later.add(hook);
+    if (hook !== "onRequest") later.addLast(route, hook);
+  });
 
   app.addHook("onRequest", function rateLimit(request, reply, next) {
     const limit = limitOf(request);
     if (limit === null) return next();
     if (limit.hook === "onRequest") return decideInHook(limit.gate, request, reply, next);
-    waiting.set(request, limit);
+    later.wait(request, limit);
     next();
   });
-  useHook(limits.ofPlugin);
-
-  // A hook costs every request, so only the hooks with a limit are added.
-  function useHook(needed: HookLimit | null): void {
-    const hook = needed?.hook ?? "onRequest";
-    if (used.has(hook)) return;
-    used.add(hook);
-    app.addHook(hook as "preHandler", function rateLimit(request, reply, next) {
-      const limit = waiting.get(request);
-      if (limit?.hook !== hook) return next();
-      waiting.delete(request); // `reply.callNotFound` runs these hooks again
-      decideInHook(limit.gate, request, reply, next);
-    });
-  }
+  later.add(limits.ofPlugin.hook);
 
   function limitOf(request: FastifyRequest): HookLimit | null {
     const own = ownLimitOf(configOf(request));

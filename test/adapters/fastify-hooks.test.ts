@@ -42,11 +42,11 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(headers["content-type"]).toMatch(/^application\/problem\+json/);
     expect(headers["content-length"]).toBe(String(body.length));
     expect(JSON.parse(body)).toMatchObject({ code: "rate_limited", retry_after: 1, "violated-policies": ["one"] });
-    expect(ran).toEqual(["preHandler", "handler"]);
+    expect(ran).toEqual(hook === "preHandler" ? ["preHandler", "handler", "preHandler"] : ["preHandler", "handler"]);
   });
 
-  test.each([["onRequest", ["limit", "preParsing", "preValidation", "preHandler"]], ["preValidation", ["preParsing", "limit", "preValidation", "preHandler"]], ["preHandler", ["preParsing", "preValidation", "limit", "preHandler"]]] as const)(
-    "%s is where it runs, once, before what is registered after it", async (hook, order) => {
+  test.each([["onRequest", ["limit", "preParsing", "preValidation", "preHandler"]], ["preValidation", ["preParsing", "preValidation", "limit", "preHandler"]], ["preHandler", ["preParsing", "preValidation", "preHandler", "limit"]]] as const)(
+    "%s is where it runs, once: a later hook also runs after what is registered after it", async (hook, order) => {
       const app = make();
       const ran: string[] = [];
       await app.register(rateLimit, { ...options(), hook, key: () => (ran.push("limit"), "ann") });
@@ -66,6 +66,46 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(await ask(app, "/login", { account: "ann" })).toEqual([200, "0"]);
     expect(await ask(app, "/login", { account: "ann" })).toEqual([429, "0"]);
     expect(await ask(app, "/login", { account: "bob" })).toEqual([200, "0"]);
+  });
+
+  test.each(["preValidation", "preHandler"] as const)("the key of %s sees what a later hook and the route's own found out", async (hook) => {
+    const app = make();
+    const users: unknown[] = [];
+    const saw = (request: FastifyRequest): string => (request as unknown as { user: string }).user;
+    await app.register(rateLimit, { ...options(), hook, key: (request) => (users.push(saw(request)), ["user", saw(request)]) });
+    app.addHook(hook as "preHandler", async (request) => void Object.assign(request, { user: (request.query as { user: string }).user }));
+    const upper = async (request: FastifyRequest) => void Object.assign(request, { user: saw(request).toUpperCase() });
+    app.get("/", { [hook]: upper }, async () => "ok");
+    app.register(async (inner) => void inner.get("/inner", { [hook]: [upper, upper] }, async () => "ok"));
+    const statuses: number[] = [];
+    for (const url of ["/?user=a", "/?user=a", "/?user=b", "/inner?user=a", "/inner?user=c"]) statuses.push((await app.inject(url)).statusCode);
+    expect(statuses).toEqual([200, 429, 200, 429, 200]);
+    expect(users).toEqual(["A", "A", "B", "A", "C"]);
+    // HEAD routes, which Fastify makes of those for GET, are limited too.
+    expect((await app.inject({ method: "HEAD", url: "/?user=b" })).statusCode).toBe(429);
+  });
+
+  test("a route from before the plugin, and one that is not found, are limited in a later hook too", async () => {
+    const app = make();
+    const config = {};
+    app.get("/before", { config }, async () => "ok");
+    await app.register(rateLimit, { ...options(), hook: "preHandler" });
+    app.get("/after", { config }, async () => "ok");
+    expect([await ask(app, "/after"), await ask(app, "/before"), await ask(app, "/none")].map(([status]) => status)).toEqual([200, 429, 429]);
+  });
+
+  test("two plugins in later hooks charge a route once each, whatever its own hook", async () => {
+    const app = make();
+    const two = { name: "inner", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } };
+    await app.register(rateLimit, { ...options(), hook: "preValidation" });
+    await app.register(async (inner) => {
+      inner.get("/early", async () => "ok");
+      await inner.register(rateLimit, { ...options(), policy: two, hook: "preHandler" });
+      inner.get("/late", { config: { rateLimit: { hook: "preHandler", policy: { ...two, capacity: 3, name: "three" } } } }, async () => "ok");
+    });
+    const remaining = async (url: string): Promise<unknown> => (await app.inject(url)).headers["ratelimit-policy"];
+    expect(await remaining("/late")).toBe('"one";q=1;w=1, "three";q=3;w=3');
+    expect((await app.inject("/early")).statusCode).toBe(429);
   });
 
   test("a route has a hook of its own, and so has the rest", async () => {

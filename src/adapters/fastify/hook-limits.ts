@@ -30,7 +30,9 @@ export type FastifyRateLimitOptions = FastifyGateOptions & FastifyPluginOptions;
 export interface HookOption {
   /**
    * The hook in which the limit runs. Default `"onRequest"`, before the body is read. In `"preValidation"` and
-   * `"preHandler"`, `key` and the other functions can read `request.body`. Fastify's `bodyLimit` bounds its size.
+   * `"preHandler"`, `key` and the other functions can read `request.body`. Fastify's `bodyLimit` bounds its size. There
+   * the limit runs after all other functions of the hook, also those that are added later, and after the route's own.
+   * For requests that match no route, it runs where the plugin is registered.
    *
    * Requests that fail before the hook are not counted, such as those with a body that no parser or schema accepts. So
    * keep a second limit in `"onRequest"`.

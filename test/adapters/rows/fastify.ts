@@ -31,9 +31,13 @@ export async function serveFastify(framework: typeof fastify, setup: AdapterSetu
       next(null, payload);
     });
   } else {
-    app.addHook("preHandler", (request, _reply, next) => {
-      setup.entered(request.url);
-      next();
+    // The limit runs after all other hooks, so the handlers tell.
+    app.addHook("onRoute", (route) => {
+      const { handler } = route;
+      route.handler = function (request, reply) {
+        setup.entered(request.url);
+        return handler.call(this, request, reply);
+      };
     });
   }
 
