@@ -10,6 +10,7 @@ export { checkLimiterSetup } from "./limiter-options.js";
 export { createStoreHints, hintOneSlot, type StoreHints } from "./stores/store-hints.js";
 export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
 export { checkPolicyName } from "./policy-names.js";
+export { checkOverlay } from "./overlays.js";
 export { checkCall, cureForCall } from "./frameworks.js";
 export { checkGateSetup } from "./gate-options.js";
 export { cureForStyle } from "./header-styles.js";

@@ -20,6 +20,7 @@ export function checkRedisSetup(): void {}
 export function checkPostgresSetup(): void {}
 export function checkPolicyName(): void {}
 export function checkCall(): void {}
+export function checkOverlay(): void {}
 export function checkGateSetup(): void {}
 export const cureForStyle: typeof diagnostics.cureForStyle = () => "";
 export const cureForCall: typeof diagnostics.cureForCall = () => "";

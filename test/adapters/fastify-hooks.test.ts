@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { fastify, type FastifyInstance, type FastifyRequest } from "fastify";
 import { fastify as fastify4 } from "fastify4";
+import { combine, createLimiter, createWaiter } from "sluice";
 import { rateLimit, type FastifyRateLimitHook, type FastifyRateLimitOptions } from "sluice/fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { oneToken } from "./setup.js";
@@ -131,6 +132,42 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(await ask(app, "/", { account: "ann" })).toEqual([200, "0"]);
     expect(await ask(app, "/", { account: "ann" })).toEqual([429, "0"]);
     expect(body).toEqual(["unread", "unread"]);
+  });
+
+  describe("a route's own limit of another kind than the plugin's", () => {
+    const limiterOf = (name: string) => createLimiter({ policy: { ...two, name } });
+    const both = () => combine({ user: limiterOf("user"), tenant: limiterOf("tenant") });
+    const key = () => ({ user: "ann", tenant: "acme" });
+
+    /** The message of the error when a route is declared under a plugin with these options. */
+    async function declared(plugin: object, route: object): Promise<string> {
+      const app = make();
+      await app.register(rateLimit, plugin as FastifyRateLimitOptions);
+      try {
+        app.get("/", { config: { rateLimit: route } }, async () => "ok");
+      } catch (error) {
+        return String(error);
+      }
+      return "declared";
+    }
+
+    test("needs a key of its own when it is declared", async () => {
+      expect(await declared({ limiter: both(), key }, { policy: two })).toBe(
+        "TypeError: Expected `key` beside `policy`, got the one for a combination. Write a `key` for this policy, such as `key: (request) => [\"user\", request.user?.id]`",
+      );
+      expect(await declared({ limiter: both(), key }, { limiter: limiterOf("one") })).toContain("Expected `key` beside `limiter`, got the one for a combination");
+      expect(await declared({ policy: two, key: () => "ann" }, { limiter: both() })).toBe(
+        "TypeError: Expected `key` beside `limiter`, got the one for a single key. Write a `key` with the names of the members, such as `key: (request) => ({ user: …, tenant: … })`",
+      );
+    });
+
+    test("is declared with a key, and so is one of the same kind without", async () => {
+      expect(await declared({ limiter: both(), key }, { policy: two, key: () => "ann" })).toBe("declared");
+      expect(await declared({ limiter: both(), key }, { limiter: both() })).toBe("declared");
+      expect(await declared({ limiter: both(), key }, { cost: 1 })).toBe("declared");
+      expect(await declared({ policy: two, key: () => "ann" }, { limiter: createWaiter(limiterOf("one")) })).toBe("declared");
+      expect(await declared({ limiter: both(), key }, { policy: () => ({}) })).toBe("declared");
+    });
   });
 
   test("a handler that goes on to the not-found handler is charged once", async () => {

@@ -1,3 +1,4 @@
+import { checkOverlay } from "#diagnostics";
 import { ownMembers } from "../../core/check.js";
 import { defaultStore } from "../../limiter/create-limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
@@ -16,11 +17,12 @@ export function shareStore<Options extends { readonly store?: unknown; readonly 
  * company's. An undefined option keeps the default.
  *
  * A `limiter` replaces all options that make one, and a `policy` replaces a limiter, unless it picks the limiter's
- * policy by request.
+ * policy by request. Throws a TypeError for a limit that takes keys of another kind than the default `key` gives.
  */
 export function overlayOptions(defaults: object, options: object): object {
   const base: Record<string, unknown> = { ...defaults };
   const own = ownMembers(options) as Readonly<Record<string, unknown>>;
+  checkOverlay(defaults, own);
   const given = Object.entries(own).filter(([, value]) => value !== undefined);
   if (own["limiter"] !== undefined) for (const name of LIMITER_OPTIONS) delete base[name];
   else if (own["policy"] !== undefined && typeof own["policy"] !== "function") delete base["limiter"];
