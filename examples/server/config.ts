@@ -41,7 +41,7 @@ export function readPolicies(env: NodeJS.ProcessEnv, file = env["SLUICE_CONFIG"]
     try {
       return definePolicy({ name, capacity, refill: { tokens, everyMs } });
     } catch (error) {
-      throw new ConfigError(`Policy "${name}": ${(error as Error).message}`);
+      throw new ConfigError((error as Error).message);
     }
   };
   return { interactive: define("interactive"), bulk: define("bulk"), "login-code": define("login-code") };

@@ -1,4 +1,4 @@
-import { expected, ownMembers, positiveInteger, wholeNumber } from "./check.js";
+import { checkOptions, expected, ownMembers, positiveInteger, wholeNumber } from "./check.js";
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {
@@ -55,25 +55,13 @@ export interface Limit {
  */
 export const perSecond = (tokens: number): Refill => ({ tokens, everyMs: 1_000 });
 
-/**
- * Refills `tokens` every minute, evenly.
- * @example
- * const limit = { capacity: 30, refill: perMinute(100) };
- */
+/** Refills `tokens` every minute, evenly: `{ capacity: 30, refill: perMinute(100) }`. */
 export const perMinute = (tokens: number): Refill => ({ tokens, everyMs: 60_000 });
 
-/**
- * Refills `tokens` every hour, evenly.
- * @example
- * const limit = { capacity: 3, refill: perHour(3) }; // one token every twenty minutes
- */
+/** Refills `tokens` every hour, evenly. `perHour(3)` is one token every twenty minutes. */
 export const perHour = (tokens: number): Refill => ({ tokens, everyMs: 3_600_000 });
 
-/**
- * Refills `tokens` every 24 hours, evenly.
- * @example
- * const limit = { capacity: 100, refill: perDay(100) };
- */
+/** Refills `tokens` every 24 hours, evenly: `{ capacity: 100, refill: perDay(100) }`. */
 export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000 });
 
 /** The names of all {@link LimitOptions}. */
@@ -88,11 +76,8 @@ export const LIMIT_OPTIONS = ["name", "capacity", "refill", "cost"] as const sat
 export function makeLimit(options: LimitOptions, name: string): Limit {
   // Modules call it when they are loaded. Code loaded before them may have polluted `Object.prototype` (CWE-1321).
   const own = ownMembers(options);
-  const { refill } = own;
   const capacity = positiveInteger("capacity", own.capacity);
-  if (typeof refill !== "object" || refill === null) {
-    throw new TypeError(expected("refill", "an object such as perSecond(5)", refill));
-  }
+  const refill = checkOptions(own.refill, ["tokens", "everyMs"], "an object such as perSecond(5)", explainRefill, "refill");
   const tokens = positiveInteger("refill.tokens", refill.tokens, ". For one token every two seconds write { tokens: 1, everyMs: 2000 }.");
   const everyMs = positiveInteger("refill.everyMs", refill.everyMs);
 
@@ -111,6 +96,8 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const computed = { unitsPerMs, unitsPerToken, size, fullMs };
   return own.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed);
 }
+
+const explainRefill = (): string => " of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)";
 
 /** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */
 export function withComputed<Written extends object, Computed extends object>(written: Written, computed: Computed): Readonly<Written & Computed> {

@@ -78,7 +78,7 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   const own = checkOptions(options, POLICY_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy");
   const name = checkName("policy.name", own.name === undefined ? "default" : own.name);
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
-  if (own.limits === undefined) return makePolicy(name, [makeLimit(own, name)]);
+  if (own.limits === undefined) return makePolicy(name, [makeLimitOf(own.name, own, name)]);
 
   if (own.capacity !== undefined || own.refill !== undefined) {
     throw new TypeError("Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.");
@@ -86,7 +86,8 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   const written: readonly LimitOptions[] = Array.isArray(own.limits) ? own.limits : [];
   const [first, ...others] = written.map((each, i) => {
     const limit = checkOptions(each, LIMIT_OPTIONS, "an object with `capacity` and `refill`", undefined, "limit");
-    return makeLimit(limit, checkName("limit.name", limit.name === undefined ? String(i + 1) : limit.name));
+    const limitName = checkName("limit.name", limit.name === undefined ? String(i + 1) : limit.name);
+    return makeLimitOf(`${name}", limit "${limitName}`, limit, limitName);
   });
   if (first === undefined) throw new TypeError(expected("policy.limits", "a list of at least one limit", own.limits));
   const names = [first, ...others].map((limit) => limit.name);
@@ -94,6 +95,16 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
     throw new RangeError(`Expected the limits of policy "${name}" to have different names, got ${names.join(", ")}. Give each a \`name\`.`);
   }
   return makePolicy(name, [first, ...others]);
+}
+
+// An app has many policies, so the error names the wrong one.
+function makeLimitOf(owner: string | undefined, limit: LimitOptions, name: string): Limit {
+  try {
+    return makeLimit(limit, name);
+  } catch (error) {
+    if (owner === undefined) throw error;
+    throw Object.assign(error as Error, { message: `Policy "${owner}": ${(error as Error).message}` });
+  }
 }
 
 /** Whether two policies have the same name, and the same names and numbers of limits in the same order. */

@@ -56,6 +56,11 @@ describe("L9 · limits and policies", () => {
     [{ refill }, TypeError, "Expected `capacity` to be a positive integer, got undefined"],
     [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), got undefined"],
     [{ capacity: 5, refill: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), got 5"],
+    [{ capacity: 5, refill: { tokens: 5, everyMs: 1_000, per: 1 } }, TypeError, "Unknown option `per` of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)"],
+    [{ capacity: 5, refill: { tokens: 5, per: "minute" } }, TypeError, "Unknown option `per` of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)"],
+    [{ name: "bulk", capacity: NaN, refill }, RangeError, 'Policy "bulk": Expected `capacity` to be a positive integer, got NaN'],
+    [{ name: "bulk", capacity: 5, refill: perSecond(0.5) }, RangeError, 'Policy "bulk": Expected `refill.tokens` to be a positive integer, got 0.5. For one token every two seconds write { tokens: 1, everyMs: 2000 }.'],
+    [{ name: "api", limits: [{ capacity: 5, refill }, { name: "day", capacity: "9", refill }] }, TypeError, 'Policy "api", limit "day": Expected `capacity` to be a positive integer, got "9"'],
     [{ capacity: 5, refill: perSecond }, TypeError, "Expected `refill` to be an object such as perSecond(5), got a function"],
     [
       { capacity: 104_249_992, refill: { tokens: 1, everyMs: 86_400_000 } },
@@ -80,7 +85,7 @@ describe("L9 · limits and policies", () => {
     [{ limits: { capacity: 5, refill } }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got an object"],
     [{ limits: null }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got null"],
     [{ limits: [null] }, TypeError, "Expected `limit` to be an object with `capacity` and `refill`, got null"],
-    [{ limits: [{ capacity: 0, refill }] }, RangeError, "Expected `capacity` to be a positive integer, got 0"],
+    [{ limits: [{ capacity: 0, refill }] }, RangeError, 'Policy "default", limit "1": Expected `capacity` to be a positive integer, got 0'],
     [{ limits: [{ name: "", capacity: 5, refill }] }, RangeError, `Expected \`limit.name\` to be ${plainName}, got ""`],
     [
       { limits: [{ capacity: 5, refill }], capacity: 5 },

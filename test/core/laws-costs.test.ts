@@ -52,7 +52,7 @@ describe("L19 · a cost for each limit", () => {
 
   test("L19 · a limit's own cost is a whole number of at most its capacity", () => {
     const policy = (cost: unknown) => ({ limits: [{ name: "tokens", capacity: 30, refill: { tokens: 1, everyMs: 1_000 }, cost: cost as number }] });
-    expect(() => definePolicy(policy(31))).toThrow(new RangeError("Expected `cost` to be at most the capacity, 30, got 31. Lower it, or raise `capacity`."));
+    expect(() => definePolicy(policy(31))).toThrow(new RangeError('Policy "default", limit "tokens": Expected `cost` to be at most the capacity, 30, got 31. Lower it, or raise `capacity`.'));
     for (const cost of [-1, 0.5, NaN, Infinity, "2", null]) expect(() => definePolicy(policy(cost))).toThrow("Expected `cost` to be a whole number of at least 0, got ");
     for (const cost of [0, 1, 30, undefined]) expect(definePolicy(policy(cost)).ownCosts).toBe(cost ?? 1);
     expect(() => definePolicy({ capacity: 3, refill: { tokens: 1, everyMs: 1 }, cost: 2 } as object as ManyLimitsPolicy)).toThrow("Unknown option `cost`");
