@@ -93,6 +93,39 @@ describe("SLUICE_COUNTED_TWICE", () => {
   });
 });
 
+describe("SLUICE_UNNAMED_POLICIES", () => {
+  const unnamed = { capacity: 5, refill: perSecond(1) };
+  const key = (): Key => ["user", "ann"];
+
+  test("when two policies without a name limit one request, once", async () => {
+    const { createGate, given } = await freshSluice();
+    const gates = [createGate({ policy: unnamed, key }, reader), createGate({ policy: { ...unnamed, capacity: 9 }, key }, reader)];
+    for (let i = 0; i < 2; i++) {
+      const request = asked();
+      for (const gate of gates) void gate(request);
+    }
+    expect(given).toMatchObject([
+      {
+        code: "SLUICE_UNNAMED_POLICIES",
+        message: 'Two policies without a name limit one request, so both appear as "default" in its header fields: give each a `name`, such as "api" and "login"',
+      },
+    ]);
+  });
+
+  test("not when one has a name, for two requests, or for one gate twice", async () => {
+    const { createGate, codes } = await freshSluice();
+    const [first, second, named] = [unnamed, unnamed, policy].map((each) => createGate({ policy: each, key }, reader));
+    void first?.(asked());
+    void second?.(asked());
+    const request = asked();
+    void first?.(request);
+    void named?.(request);
+    expect(codes()).toEqual([]);
+    void first?.(request);
+    expect(codes()).toEqual(["SLUICE_COUNTED_TWICE"]);
+  });
+});
+
 test("a gate's first 1 000 requests are checked, and 250 of every 16 000", async () => {
   const found = ["SLUICE_COUNTED_TWICE"];
   // Both sights of the request must be among those that are checked.

@@ -2,6 +2,7 @@ import { encodeKey, UNIDENTIFIED, type Key } from "../../core/key.js";
 import { processWide } from "../../platform.js";
 import { isQuiet, warnOnce } from "../../warnings/warnings.js";
 import { checkPolicyName } from "../policy-names.js";
+import { checkUnnamed } from "./unnamed.js";
 
 // Checking costs as much as deciding, so only the first 1,000 requests of a gate are checked.
 const FIRST = 1_000;
@@ -18,8 +19,8 @@ const MOST_NAMES = 1_000;
 export type RequestCheck = (request: unknown, key: Key, policy: string) => void;
 
 /**
- * Makes the check of one gate. It warns when two gates on one store count a request for the same key. It also warns
- * when a key is a list that the client sent.
+ * Makes the check of one gate. It warns when two gates on one store count a request for the same key, and when two
+ * policies without a name limit a request. It also warns when a key is a list that the client sent.
  */
 export function createRequestCheck(store: object): RequestCheck | undefined {
   const ledger = ledgerOf(store);
@@ -30,6 +31,7 @@ export function createRequestCheck(store: object): RequestCheck | undefined {
     if (first > 0) first--;
     else if (!isTurn) return;
     checkPolicyName(store, policy);
+    checkUnnamed(store, request, policy);
     if (!isQuiet("SLUICE_COUNTED_TWICE") && wasCounted(ledger, request, key, policy)) {
       warnOnce("SLUICE_COUNTED_TWICE", `A request was counted twice for one key under policy "${policy}": two rate limits see it`);
     }
