@@ -10,7 +10,8 @@ const MOST_PROCESSES = 1_000_000;
 /** Returns the options with their defaults. Throws a TypeError or RangeError that names the wrong option. */
 export function guardSettingsOf(options: GuardOptions): GuardSettings {
   checkGuardSetup(options, GUARD_OPTIONS);
-  const { timeoutMs: givenTimeoutMs, breaker = {}, sharedBy = 2 } = ownMembers(options);
+  const { timeoutMs: givenTimeoutMs, breaker = {}, sharedBy: givenSharedBy } = ownMembers(options);
+  const sharedBy = givenSharedBy === undefined ? 2 : givenSharedBy;
   const timeoutMs = givenTimeoutMs === undefined ? 100 : givenTimeoutMs;
   if (timeoutMs !== Infinity) positiveInteger("timeoutMs", timeoutMs);
   const { failures = 5, probeEveryMs = 1_000 } = ownMembers(breaker === false ? {} : breaker);
@@ -19,7 +20,7 @@ export function guardSettingsOf(options: GuardOptions): GuardSettings {
   if (positiveInteger("sharedBy", sharedBy) > MOST_PROCESSES) {
     throw new RangeError(expected("sharedBy", `at most ${MOST_PROCESSES}`, sharedBy));
   }
-  return { timeoutMs, givenTimeoutMs, sharedBy, breaker: breaker && { failures, probeEveryMs } };
+  return { timeoutMs, givenTimeoutMs, sharedBy, isDefaultShare: givenSharedBy === undefined, breaker: breaker && { failures, probeEveryMs } };
 }
 
 /** Returns the options of the guard among those of a store. */

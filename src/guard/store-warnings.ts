@@ -3,18 +3,22 @@ import type { GuardSettings, OnStoreError } from "../port/guard-options.js";
 import { lineOf } from "../warnings/line-of.js";
 import { warn } from "../warnings/warnings.js";
 
+const DEFAULT_SHARE = ", the default: set it to the number of your processes";
+
 /** Gives the process warnings about one store. */
 export class StoreWarnings {
   readonly hints: StoreHints;
   readonly #sharedBy: number;
+  readonly #isDefaultShare: boolean;
   /** The values of `onStoreError` of the limiters over the store. */
   readonly #choices = new Set<OnStoreError>();
   #name = "The store";
   /** Whether the first outage was told. */
   #isTold = false;
 
-  constructor({ timeoutMs, sharedBy }: GuardSettings) {
+  constructor({ timeoutMs, sharedBy, isDefaultShare }: GuardSettings) {
     this.#sharedBy = sharedBy;
+    this.#isDefaultShare = isDefaultShare;
     this.hints = createStoreHints(timeoutMs, () => this.#name);
   }
 
@@ -30,7 +34,7 @@ export class StoreWarnings {
     this.#isTold = true;
     const share = this.#sharedBy === 1 ? "each limit in full" : `1/${this.#sharedBy} of each limit`;
     const meanwhile: Record<OnStoreError, string> = {
-      local: `this process grants ${share} by itself (\`sharedBy: ${this.#sharedBy}\`)`,
+      local: `this process grants ${share} by itself (\`sharedBy: ${this.#sharedBy}\`${this.#isDefaultShare ? DEFAULT_SHARE : ""})`,
       allow: "every request is allowed",
       unavailable: "every request is refused",
     };

@@ -46,4 +46,6 @@ export interface GuardSettings {
   /** False: every call asks the store. */
   readonly breaker: false | { readonly failures: number; readonly probeEveryMs: number };
   readonly sharedBy: number;
+  /** Whether the option `sharedBy` was left out. */
+  readonly isDefaultShare: boolean;
 }

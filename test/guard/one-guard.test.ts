@@ -98,7 +98,7 @@ describe("SLUICE_STORE_UNAVAILABLE", () => {
     await fail(new UnsteadyStore(clock), create, "unavailable", "local", "unavailable");
     expect(given.map(({ message }) => message)).toEqual([expect.stringContaining(
       'Until it answers, with `onStoreError: "unavailable"` every request is refused, ' +
-        'with `onStoreError: "local"` this process grants 1/2 of each limit by itself (`sharedBy: 2`). Pass',
+        'with `onStoreError: "local"` this process grants 1/2 of each limit by itself (`sharedBy: 2`, the default: set it to the number of your processes). Pass',
     )]);
   });
 

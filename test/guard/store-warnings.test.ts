@@ -30,7 +30,7 @@ async function open(guarded: GuardOptions = {}, options: Partial<LimiterOptions<
 
 describe("SLUICE_STORE_UNAVAILABLE", () => {
   test.each([
-    ["local", "this process grants 1/2 of each limit by itself (`sharedBy: 2`)"],
+    ["local", "this process grants 1/2 of each limit by itself (`sharedBy: 2`, the default: set it to the number of your processes)"],
     ["allow", "every request is allowed"],
     ["unavailable", "every request is refused"],
   ] as const)('says what the limiter does meanwhile: "%s"', async (onStoreError, meanwhile) => {

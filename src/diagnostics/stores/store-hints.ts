@@ -1,6 +1,7 @@
 import { monotonicClock } from "../../core/clock.js";
 import { lineOf } from "../../warnings/line-of.js";
 import { warnOnce } from "../../warnings/warnings.js";
+import { checkStoreFailure } from "./store-failure.js";
 
 // One late answer, or the answers of one pause of the server, say nothing about the timeout.
 const MANY_LATE = 5;
@@ -25,6 +26,7 @@ export function createStoreHints(timeoutMs: number, nameOf: () => string): Store
 
   return {
     failed(error) {
+      checkStoreFailure(nameOf(), error);
       if (!isBug(error)) return false;
       const { name, stack } = error as Error;
       warnOnce(

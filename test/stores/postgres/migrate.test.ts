@@ -1,10 +1,11 @@
 // How the table and the function come to be, and who may do what.
 import { readFileSync } from "node:fs";
 import pg from "pg";
-import { definePolicy, perHour, type Policy } from "sluice";
+import { createLimiter, definePolicy, perHour, type Policy } from "sluice";
 import { postgresSchema, PostgresStore, type PostgresClient } from "sluice/postgres";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { describeWith, postgresUrl } from "../../helpers/services.js";
+import { hearWarnings } from "../../helpers/warned.js";
 
 const ROLE = "sluice_app";
 const SCHEMA = "sluice_Schema";
@@ -130,4 +131,14 @@ describeWith("postgres", "migrate", () => {
     if (there !== "nothing") await pool.query(olderSchema);
     await expect(new PostgresStore(pool, { table }).consume(ten, "a", 1)).rejects.toThrow('function sluice_Schema.Limits_decide');
   });
+
+  test.each([["one limit", ten, /^SLUICE_POSTGRES_MIGRATE Expected the function .* Run `migrate\(\)` or the SQL/], ["two limits", two, /^SLUICE_POSTGRES_MIGRATE The store of policy ".*" has no table or function in Postgres, so each call fails: run `migrate\(\)`/]] as const)(
+    "before it has run, the first call under %s warns with the cure, once", async (_, policy, message) => {
+      const warnings = hearWarnings();
+      const limiter = createLimiter({ policy, store: new PostgresStore(pool, { table, timeoutMs: 5_000 }) });
+      for (let i = 0; i < 2; i++) expect((await limiter.consume("a")).degraded).toBe(true);
+      expect(warnings).toEqual([expect.stringMatching(message)]);
+      vi.restoreAllMocks();
+    },
+  );
 });

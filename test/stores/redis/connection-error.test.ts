@@ -1,6 +1,7 @@
 // A Redis that no one runs: its clients queue the calls, and only the clients know why. The error of a timeout names it.
 import { Cluster, Redis } from "ioredis";
 import { createClient } from "redis";
+import { createClient as createClient6 } from "redis6";
 import { createLimiter } from "sluice";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { afterEach, expect, test, vi } from "vitest";
@@ -87,4 +88,13 @@ describeWith("redis-server", "a client that is connected", () => {
       await server.stop();
     }
   });
+});
+
+test.each([["redis 5", createClient], ["redis 6", createClient6]])("%s without `connect()` is a warning at the first call, with the cure", async (_, create) => {
+  const warnings = hearWarnings();
+  const limiter = createLimiter({ policy, store: new RedisStore(create({ socket: { ...NOWHERE } }).on("error", quiet) as RedisClient) });
+  await limiter.consume("ann");
+  expect(warnings).toEqual([
+    'SLUICE_REDIS_CONNECT The store of policy "away" has a client that is not connected: write `await client.connect()` before the first request, and close the client after the last',
+  ]);
 });
