@@ -13,7 +13,7 @@ export interface CountdownOptions {
 }
 
 /**
- * Counts down the wait of a {@link RateLimitedError}, for a screen. Calls `onSecond` with the whole seconds left,
+ * Counts down the wait of a {@link RateLimitedError}, or the one that `onWait` reports, for a screen. Calls `onSecond` with the whole seconds left,
  * rounded up: at once, then at each change. Resolves after the call with 0.
  *
  * - The wall clock decides, so the number is right after a phone slept. It never counts up.

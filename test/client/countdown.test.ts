@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { countdown, RateLimitedError } from "sluice/client";
+import { limited, talk, URL_A } from "./fake-server.js";
 import { FakeTime, settle } from "./fake-time.js";
 
 const request = { method: "POST", url: "https://api.example.com/login/code", serverCode: null, serverMessage: null, policies: [], response: null };
@@ -20,6 +21,15 @@ test("56 · the wait of a sensitive call is on the error for a screen to count d
   await clock.advance(1_000);
   await clock.run(countdown(refused(3_000), (seconds) => void told.push(seconds), { time: clock.options }));
   expect(told).toEqual([2, 1, 0]);
+});
+
+test("takes what `onWait` gets, as it is", async () => {
+  const clock = time();
+  const told: number[] = [];
+  const { fetch } = talk([limited({ "Retry-After": "3" })], { onWait: (wait) => countdown(wait, (seconds) => void told.push(seconds), { time: clock.options }) }, clock);
+  await clock.run(fetch(URL_A));
+  await settle();
+  expect(told).toEqual([3, 2, 1, 0]);
 });
 
 test.each([[null], [0], [-5]])("with a wait of %s it is 0 at once", async (waitMs) => {

@@ -40,10 +40,10 @@ export function useRateLimit(send: Send): { readonly state: SendState; readonly 
 /** Sends, then counts down a known wait. Resolves with any other error, and with null after an abort. */
 async function attempt(send: Send, signal: AbortSignal, show: (state: SendState) => void): Promise<unknown> {
   let counting = new AbortController();
-  const onWait = ({ until }: WaitInfo): void => {
+  const onWait = (wait: WaitInfo): void => {
     counting.abort(); // a queue may report a longer wait
     counting = new AbortController();
-    countdown({ retryAt: until }, (seconds) => show({ phase: "sending", seconds }), { signal: counting.signal }).catch(() => undefined);
+    countdown(wait, (seconds) => show({ phase: "sending", seconds }), { signal: counting.signal }).catch(() => undefined);
   };
   try {
     try {

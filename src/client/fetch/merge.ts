@@ -57,7 +57,7 @@ export function createMerger(): Merger {
     }
     const { wait } = shared;
     // The rest of a wait that began before this call joined.
-    const leftMs = Number(wait?.until) - time.wallNow();
+    const leftMs = Number(wait?.retryAt) - time.wallNow();
     if (leftMs > 0) onWait({ ...(wait as WaitInfo), waitMs: leftMs });
     // After a write, a newer request may be pending under this key. That one stays.
     return joinRequest(shared, signal, onWait, () => pending.get(mergeKey) === shared && pending.delete(mergeKey));

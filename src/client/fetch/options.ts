@@ -140,8 +140,8 @@ export interface WaitInfo {
   readonly attempts: number;
   /** Milliseconds until the next request, jitter included. For a queued call: at least so long. */
   readonly waitMs: number;
-  /** The end of the wait by the wall clock. */
-  readonly until: Date;
+  /** The end of the wait by the wall clock, as in a `RateLimitedError`. So `countdown` takes this object, too. */
+  readonly retryAt: Date;
 }
 
 /** The clocks, timer and random numbers of a client. */

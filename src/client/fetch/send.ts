@@ -22,7 +22,7 @@ export async function sendWithRetries(
   let status: number | null = null;
   let attempts = 0;
   let response: Response | null = null;
-  const tell = (reason: WaitInfo["reason"], waitMs: number): void => onWait({ method, url, reason, status, attempts, waitMs, until: endOf(waitMs) });
+  const tell = (reason: WaitInfo["reason"], waitMs: number): void => onWait({ method, url, reason, status, attempts, waitMs, retryAt: endOf(waitMs) });
   const call: ClientCall & TrafficCall = { ...given, signal, onQueued: (waitMs) => tell("queued", waitMs) };
   try {
     for (;;) {

@@ -18,9 +18,9 @@ test("each wait before a retry is told, with its reason, its end and its jitter"
   await time.run(fetch(`${URL_A}?page=1`));
   const same = { method: "GET", url: `${URL_A}?page=1` };
   expect(told).toEqual([
-    { ...same, reason: "limited", status: 429, attempts: 1, waitMs: 1_050, until: new Date(start + 1_050) },
-    { ...same, reason: "unavailable", status: 503, attempts: 2, waitMs: 2_100, until: new Date(start + 3_150) },
-    { ...same, reason: "network_error", status: null, attempts: 3, waitMs: 2_050, until: new Date(start + 5_200) },
+    { ...same, reason: "limited", status: 429, attempts: 1, waitMs: 1_050, retryAt: new Date(start + 1_050) },
+    { ...same, reason: "unavailable", status: 503, attempts: 2, waitMs: 2_100, retryAt: new Date(start + 3_150) },
+    { ...same, reason: "network_error", status: null, attempts: 3, waitMs: 2_050, retryAt: new Date(start + 5_200) },
   ]);
   expect(time.sleeps).toEqual([1_050, 2_100, 2_050]);
 });
@@ -49,7 +49,7 @@ describe("merged calls", () => {
     await time.run(Promise.all(calls));
     expect(sent).toHaveLength(2);
     expect([a, b, late].map(({ told }) => told.map(({ waitMs }) => waitMs))).toEqual([[10_000], [10_000], [6_000]]);
-    expect(late.told[0]?.until).toEqual(a.told[0]?.until);
+    expect(late.told[0]?.retryAt).toEqual(a.told[0]?.retryAt);
   });
 
   test("that join after a wait are not told of it", async () => {
@@ -105,7 +105,7 @@ describe("a traffic", () => {
     const start = time.wallNow();
     const second = fetch(URL_A, { onWait });
     await time.advance(0);
-    expect(told).toEqual([{ method: "GET", url: URL_A, reason: "queued", status: null, attempts: 0, waitMs: 10_000, until: new Date(start + 10_000) }]);
+    expect(told).toEqual([{ method: "GET", url: URL_A, reason: "queued", status: null, attempts: 0, waitMs: 10_000, retryAt: new Date(start + 10_000) }]);
     await time.run(Promise.all([first, second]));
     expect(told.length).toBeGreaterThan(0);
   });
@@ -117,7 +117,7 @@ describe("a traffic", () => {
     await time.advance(1_000);
     const second = fetch(URL_A, { onWait });
     await time.run(Promise.all([first, second]));
-    const ends = told.map(({ until }) => until.getTime() - (time.wallNow() - time.now()));
+    const ends = told.map(({ retryAt }) => retryAt.getTime() - (time.wallNow() - time.now()));
     expect(ends[0]).toBe(5_000);
     expect(ends[1]).toBeGreaterThanOrEqual(25_000);
     expect(ends).toEqual(ends.toSorted((a, b) => a - b));
