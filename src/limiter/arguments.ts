@@ -24,6 +24,18 @@ export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy | Unl
   return typeof asked === "object" ? choiceIn(asked, ["cost", "policy"], fallback, "cost", "a number, or an object with `cost` or `policy`") : fallback;
 }
 
+/**
+ * Throws a TypeError unless `asked` has a policy. The limiter has charged others than its own, and by its own numbers
+ * `peek` would show what no caller has.
+ */
+export function checkPolicyIn(asked: unknown): void {
+  if (Object.hasOwn(Object(asked) as object, "policy") && (asked as ConsumeOptions).policy !== undefined) return;
+  throw new TypeError(
+    "Expected `peek` to get a policy, because calls of this limiter have named theirs, got none. " +
+      "Write peek(key, { policy }) with the policy of this caller",
+  );
+}
+
 /** Returns the policy in the options of any other verb, like {@link policyOf}. */
 export function chosenPolicy(options: unknown, fallback: Policy): Policy | Unlimited {
   return options === undefined ? fallback : choiceIn(options, ["policy"], fallback, "options", "an object with `policy`");

@@ -7,7 +7,7 @@ import { definePolicy, type Policy } from "../core/policy.js";
 import { markNew } from "../port/charged.js";
 import type { GuardSetup, Store, SyncStore } from "../port/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";
-import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
+import { checkPolicyIn, costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
 import { attachInternals, internalsOf, unguarded, type Act, type Acts, type Decider, type PlainInternals } from "./internals.js";
 import type { PlainLimiter } from "./limiter.js";
 import { thenOne } from "./now-or-later.js";
@@ -54,7 +54,7 @@ export function createDecider<S extends Store>(options: LimiterOptions<S>): Deci
 
   const { shadow = false } = own;
   const isShadow = createShadow(shadow);
-  const base = { sync: store.sync, policy, store, guarded, observer, isShadow };
+  const base = { sync: store.sync, policy, store, guarded, observer, isShadow, tiers: { wereCharged: false } };
   const consume = createConsume(base, shadow !== false, () => limiter);
   const limiter = {
     policy,
@@ -76,14 +76,17 @@ export function defaultStore(): MemoryStore {
 
 type Base = Omit<PlainInternals, "acts" | "requests">;
 
-function createConsume({ policy: own, store, guarded, observer, isShadow }: Base, mayShadow: boolean, limiterOf: () => Decider) {
+function createConsume({ policy: own, store, guarded, observer, isShadow, tiers }: Base, mayShadow: boolean, limiterOf: () => Decider) {
   // Calls our memory store directly, which saves one call per decision.
   const memory = store instanceof MemoryStore ? store : null;
 
   return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
     const policy = policyOf(asked, own);
     const encoded = encodeKey(key);
-    if (policy !== own && isUnlimited(policy)) return withoutLimit({ store, policy: own });
+    if (policy !== own) {
+      if (isUnlimited(policy)) return withoutLimit({ store, policy: own });
+      tiers.wereCharged = true;
+    }
     const cost = costOf(asked, policy as Policy);
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
@@ -103,10 +106,11 @@ function createConsume({ policy: own, store, guarded, observer, isShadow }: Base
   }
 }
 
-function createPeek({ policy: own, store, guarded, isShadow }: Base): Pick<Acts, "peek"> {
+function createPeek({ policy: own, store, guarded, isShadow, tiers }: Base): Pick<Acts, "peek"> {
   return {
     peek(key, asked): Act<Decision> {
       requireMethod(store, "peek");
+      if (tiers.wereCharged) checkPolicyIn(asked);
       const [policy, encoded] = [policyOf(asked as ConsumeArgument, own), encodeKey(key as Key)];
       if (isUnlimited(policy)) return () => withoutLimit({ store, policy: own });
       const cost = costOf(asked as ConsumeArgument, policy);

@@ -75,6 +75,8 @@ export interface PlainInternals extends Internals {
   readonly acts: Acts;
   /** The limiter's policy. */
   readonly policy: Policy;
+  /** Whether a call has charged another policy than the limiter's. */
+  readonly tiers: { wereCharged: boolean };
   readonly store: Store;
   /** The store with its guard, or without one when the store has none. */
   readonly guarded: GuardedStore;

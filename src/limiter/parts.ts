@@ -62,7 +62,9 @@ function onePart(limiter: PlainLimiter, { sync, acts, observer }: PlainInternals
 
 /** Takes one charge, without telling the observer. */
 export function askFor({ limiter, policy, encoded, cost, shadow }: LimiterCharge): Decision | Promise<Decision> {
-  const decided = plainInternalsOf(limiter).guarded.consume(policy, encoded, cost);
+  const { guarded, tiers } = plainInternalsOf(limiter);
+  if (policy !== limiter.policy) tiers.wereCharged = true;
+  const decided = guarded.consume(policy, encoded, cost);
   return shadow ? thenOne(decided, inShadow) : decided;
 }
 

@@ -111,10 +111,10 @@ describe("to a web-standard server", () => {
 
 test("each message says what was expected, what came, and the cure", () => {
   const request = Object.assign(Object.create({ headers: {} }), { app: () => undefined }) as never;
-  expect(() => forNode.rateLimit(options)(request, ...([answerOf(), () => undefined] as never))).toThrow(
+  expect(() => call(forNode.rateLimit(options), request, answerOf(), () => undefined)).toThrow(
     new TypeError('Expected `listener` to be a function of the request and the response, got an object. Express called it: import { rateLimit } from "sluice/express"'),
   );
-  expect(() => forExpress.rateLimit(request, ...([answerOf(), () => undefined] as never))).toThrow(
+  expect(() => call(forExpress.rateLimit, request, answerOf(), () => undefined)).toThrow(
     new TypeError('Expected `rateLimit` to be called with options, got a call of Express. Write `rateLimit({ policy, key })`, from "sluice/express"'),
   );
   expect(() => ofNoEntry(options as never)).toThrow(
@@ -125,6 +125,7 @@ test("each message says what was expected, what came, and the cure", () => {
   );
 });
 
+const call = (made: unknown, ...args: readonly unknown[]): unknown => (made as (...given: readonly unknown[]) => unknown)(...args);
 const answerOf = () => ({ setHeader: () => undefined });
 
 test("Fastify's plugin that is called like middleware says to register it", () => {
@@ -136,7 +137,7 @@ test("Fastify's plugin that is called like middleware says to register it", () =
 test("middleware that is registered with Fastify says to register the plugin", async () => {
   const app = fastify();
   for (const { rateLimit } of [forExpress, forHono, forNode, forWeb]) {
-    expect(() => rateLimit(app as never)).toThrow(
+    expect(() => call(rateLimit, app)).toThrow(
       new TypeError('Expected `rateLimit` to be called with options, got a call of Fastify. Write `await app.register(rateLimit, { policy, key })`, from "sluice/fastify"'),
     );
   }

@@ -1,6 +1,7 @@
 // Tiers: numbers chosen for each request under one policy name. However they are changed about, nobody gains by it.
 import fc from "fast-check";
-import { combine, createLimiter, definePolicy, MemoryStore, perSecond, type Decision, type LimitOptions, type Policy } from "sluice";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, unlimited, type Decision, type LimitOptions, type Policy } from "sluice";
+import { createGate } from "sluice/http";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 
@@ -109,5 +110,53 @@ describe("L14 · tiers under one name", () => {
       left.push(decision.decisions.tenant?.remaining as number);
     }
     expect(left).toEqual([26, 22, 22, 18]);
+  });
+});
+
+describe("`peek` after a call that named its policy", () => {
+  const free = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
+  const paid = definePolicy({ name: "api", capacity: 50, refill: perSecond(10) });
+  const error = new TypeError(
+    "Expected `peek` to get a policy, because calls of this limiter have named theirs, got none. Write peek(key, { policy }) with the policy of this caller",
+  );
+  const frozen = () => new MemoryStore({ clock: () => 0 });
+
+  test("throws without a policy, where it would show other numbers than the caller's", () => {
+    const limiter = createLimiter({ policy: free, store: frozen() });
+    for (let i = 0; i < 6; i++) limiter.consume("ann", { policy: paid });
+    for (const asked of [undefined, 1, {}, { cost: 1 }, { policy: undefined }]) expect(() => limiter.peek("ann", asked)).toThrow(error);
+    expect(limiter.peek("ann", { policy: paid }).remaining).toBe(44);
+    expect(limiter.peek("bob", { policy: free }).remaining).toBe(5);
+  });
+
+  test("throws where a gate or a waiter named it, and rejects over an asynchronous limiter", async () => {
+    const limiter = createLimiter({ policy: free, store: frozen() });
+    const gate = createGate<string>({ limiter, key: (user) => user, policy: () => paid }, { method: () => "GET", header: () => null });
+    void gate("ann");
+    expect(() => limiter.peek("ann")).toThrow(error);
+    const other = createLimiter({ policy: free, store: frozen() });
+    const waiter = createWaiter(other);
+    await waiter.consume("ann", { policy: paid });
+    await expect(waiter.peek("ann")).rejects.toThrow(error);
+    expect(() => other.peek("ann")).toThrow(error);
+  });
+
+  test("throws over a combination, one of whose members is charged by another policy", () => {
+    const user = createLimiter({ policy: free, store: frozen() });
+    const both = combine({ user, tenant: createLimiter({ policy: { ...paid, name: "tenant" }, store: frozen() }) });
+    const keys = { user: "ann", tenant: "acme" };
+    expect(both.peek(keys).allowed).toBe(true);
+    both.consume(keys, { policy: { user: paid } });
+    expect(() => both.peek(keys)).toThrow(error);
+    expect(both.peek(keys, { policy: { user: paid } }).decisions.user?.remaining).toBe(49);
+  });
+
+  test("answers without a policy while all calls charge the limiter's own, or none", () => {
+    const limiter = createLimiter({ policy: free, store: frozen() });
+    limiter.consume("ann");
+    limiter.consume("ann", { policy: free });
+    limiter.consume("ann", { policy: unlimited });
+    limiter.peek("ann", { policy: paid });
+    expect(limiter.peek("ann").remaining).toBe(3);
   });
 });

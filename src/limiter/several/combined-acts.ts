@@ -3,7 +3,7 @@ import { costAt } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy } from "../../port/charged.js";
-import { checkConsumed, tokensOf } from "../arguments.js";
+import { checkConsumed, checkPolicyIn, tokensOf } from "../arguments.js";
 import type { Charges } from "../charge.js";
 import type { Act, Acts } from "../internals.js";
 import { startAll } from "../now-or-later.js";
@@ -20,6 +20,7 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
     peek(keys, asked) {
       const charges = self().charges(keys, asked);
       const claims = claimsOf(charges);
+      if (claims.some(({ charge }) => plainInternalsOf(charge.limiter).tiers.wereCharged)) checkPolicyIn(asked);
       const peeks = claims.map(({ charge }) => plainInternalsOf(charge.limiter).acts.peek(charge.key, charge.asked));
       return () => startAll(peeks, (decisions) => self().decisionOf(partsOfClaims(charges.length, claims, decisions), charges));
     },
