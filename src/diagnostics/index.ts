@@ -5,6 +5,7 @@
  */
 export { checkDecision as checkAnswer } from "../port/store.js";
 export { checkGuardSetup, checkNoTimeout } from "./stores/guard-options.js";
+export { createDecisionLog, type DecisionLog } from "./decision-log.js";
 export { checkLimiter } from "./limiters.js";
 export { checkLimiterSetup } from "./limiter-options.js";
 export { createStoreHints, hintOneSlot, type StoreHints } from "./stores/store-hints.js";

@@ -24,6 +24,7 @@ export function checkOverlay(): void {}
 export function checkGateSetup(): void {}
 export const cureForStyle: typeof diagnostics.cureForStyle = () => "";
 export const cureForCall: typeof diagnostics.cureForCall = () => "";
+export const createDecisionLog: typeof diagnostics.createDecisionLog = () => null;
 export function createRequestCheck(): undefined {}
 export function createAddressCheck(): undefined {}
 export function createIdentityCheck(): undefined {}

@@ -1,4 +1,4 @@
-import { checkLimiter, checkLimiterSetup, checkStore } from "#diagnostics";
+import { checkLimiter, checkLimiterSetup, checkStore, createDecisionLog } from "#diagnostics";
 import { ownMembers } from "../core/check.js";
 import { monotonicClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
@@ -54,7 +54,7 @@ export function createDecider<S extends Store>(options: LimiterOptions<S>): Deci
 
   const { shadow = false } = own;
   const isShadow = createShadow(shadow);
-  const base = { sync: store.sync, policy, store, guarded, observer, isShadow, tiers: { wereCharged: false } };
+  const base = { sync: store.sync, policy, store, guarded, observer, isShadow, tiers: { wereCharged: false }, log: createDecisionLog() };
   const consume = createConsume(base, shadow !== false, () => limiter);
   const limiter = {
     policy,
@@ -76,7 +76,7 @@ export function defaultStore(): MemoryStore {
 
 type Base = Omit<PlainInternals, "acts" | "requests">;
 
-function createConsume({ policy: own, store, guarded, observer, isShadow, tiers }: Base, mayShadow: boolean, limiterOf: () => Decider) {
+function createConsume({ policy: own, store, guarded, observer, isShadow, tiers, log }: Base, mayShadow: boolean, limiterOf: () => Decider) {
   // Calls our memory store directly, which saves one call per decision.
   const memory = store instanceof MemoryStore ? store : null;
 
@@ -91,13 +91,14 @@ function createConsume({ policy: own, store, guarded, observer, isShadow, tiers 
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
     const decided = memory === null ? guarded.consume(policy as Policy, encoded, cost) : markNew(memory.consume(policy as Policy, encoded, cost), memory);
-    return listens || mayShadow ? finish(key, decided, listens, sentAt) : decided;
+    return listens || mayShadow || log !== null ? finish(key, decided, listens, sentAt) : decided;
   };
 
   // A separate function, because a function that makes a closure allocates for it on every call.
   function finish(key: Key, decided: Decision | Promise<Decision>, listens: boolean, sentAt: number): Decision | Promise<Decision> {
     const report = (taken: Decision, durationMs?: number): Decision => {
       const decision = !taken.allowed && mayShadow && isShadow(key) ? inShadow(taken) : taken;
+      log?.(key, decision);
       if (listens) observer?.decided(limiterOf(), decision, durationMs);
       return decision;
     };

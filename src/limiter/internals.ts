@@ -1,4 +1,4 @@
-import { checkAnswer } from "#diagnostics";
+import { checkAnswer, type DecisionLog } from "#diagnostics";
 import { expected } from "../core/check.js";
 import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
@@ -77,6 +77,8 @@ export interface PlainInternals extends Internals {
   readonly policy: Policy;
   /** Whether a call has charged another policy than the limiter's. */
   readonly tiers: { wereCharged: boolean };
+  /** Prints decisions, if `NODE_DEBUG` asks for it. */
+  readonly log: DecisionLog | null;
   readonly store: Store;
   /** The store with its guard, or without one when the store has none. */
   readonly guarded: GuardedStore;

@@ -43,7 +43,7 @@ export function plainInternalsOf(limiter: Limiter): PlainInternals {
   return internalsOf(limiter) as PlainInternals;
 }
 
-function onePart(limiter: PlainLimiter, { sync, acts, observer }: PlainInternals): LimiterParts {
+function onePart(limiter: PlainLimiter, { sync, acts, observer, log }: PlainInternals): LimiterParts {
   return {
     sync,
     acts,
@@ -51,6 +51,7 @@ function onePart(limiter: PlainLimiter, { sync, acts, observer }: PlainInternals
     charges: (key, asked) => [chargeOf(limiter, key as Key, asked as ConsumeArgument)],
     ask: ([charge]) => (charge ? askFor(charge) : withoutLimit(limiter)),
     tell: ([charge], decision, durationMs) => {
+      if (charge) log?.(charge.key, decision);
       if (charge && observer?.listens()) observer.decided(limiter, decision, durationMs);
     },
     giveBack: ([charge], decision) => (charge ? giveBack(charge, decision) : undefined),

@@ -1,3 +1,4 @@
+import { createDecisionLog } from "#diagnostics";
 import type { Decision } from "../../core/decision.js";
 import { chargedBy, markCharged } from "../../port/charged.js";
 import type { Charges, LimiterCharge } from "../charge.js";
@@ -17,6 +18,7 @@ export interface CombinedCharge {
 
 /** Makes `ask`, `tell` and `giveBack` of a combination. */
 export function createAsk(self: () => LimiterParts): Pick<LimiterParts, "ask" | "tell" | "giveBack"> {
+  const log = createDecisionLog();
   return {
     ask(charges) {
       const claims = claimsOf(charges);
@@ -25,7 +27,11 @@ export function createAsk(self: () => LimiterParts): Pick<LimiterParts, "ask" | 
         return decision.allowed ? markCharged(decision, { by: self(), claims, decisions } satisfies CombinedCharge) : decision;
       });
     },
-    tell: (charges, decision, durationMs) => tellObservers(charges, self().partsOf(decision), durationMs),
+    tell(charges, decision, durationMs) {
+      const parts = self().partsOf(decision);
+      if (log !== null) charges.forEach((charge, i) => charge && parts[i] && log(charge.key, parts[i]));
+      tellObservers(charges, parts, durationMs);
+    },
     giveBack(_charges, decision) {
       const { claims, decisions } = chargedBy(decision) as CombinedCharge;
       markCharged(decision, null);
