@@ -60,7 +60,7 @@ export interface ExpressRateLimit {
 export const rateLimit: ExpressRateLimit = withDefaults(makeExpressMiddleware) as unknown as ExpressRateLimit;
 
 function makeExpressMiddleware(options: ExpressRateLimitOptions): ExpressMiddleware {
-  const gate = createGate<Request>(options, nodeReader);
+  const gate = createGate<Request>(options, { ...nodeReader, adapter: "express" });
 
   return function rateLimit(request, response, next) {
     if (typeof next !== "function" || typeof response.setHeader !== "function") {

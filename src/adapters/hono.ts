@@ -59,6 +59,7 @@ export const rateLimit: HonoRateLimit = withDefaults(makeHonoMiddleware) as unkn
 
 function makeHonoMiddleware(options: HonoRateLimitOptions): MiddlewareHandler {
   const gate = createGate<Context>(options, {
+    adapter: "hono",
     method: (c) => c.req.method,
     header: (c, name) => c.req.header(name),
     onDisconnect: (c, listener) => onSignalAbort(c.req.raw.signal, listener),

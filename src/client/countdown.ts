@@ -13,8 +13,8 @@ export interface CountdownOptions {
 }
 
 /**
- * Counts down the wait of a {@link RateLimitedError}, or the one that `onWait` reports, for a screen. Calls `onSecond` with the whole seconds left,
- * rounded up: at once, then at each change. Resolves after the call with 0.
+ * Counts down the wait of a {@link RateLimitedError}, or the one that `onWait` reports, for a screen. Calls `onSecond`
+ * with the whole seconds left, rounded up: at once, then at each change. Resolves after the call with 0.
  *
  * - The wall clock decides, so the number is right after a phone slept. It never counts up.
  * - Without a wait (`retryAt` is null) the first call is the one with 0.

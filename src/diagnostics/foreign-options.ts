@@ -4,7 +4,7 @@ import { DOCS } from "../warnings/docs.js";
  * Options of other packages, and the replacement in sluice. `gate` options belong to a middleware, the others to a
  * policy or limiter.
  */
-interface Replacement {
+export interface Replacement {
   /** The packages that have these options. */
   readonly of: readonly string[];
   /** The options, separated by spaces. */
@@ -20,8 +20,8 @@ const HONO = "hono-rate-limiter";
 const NEST = "@nestjs/throttler";
 const SLOW = "express-slow-down";
 
-/** The guide for each package. An option of several packages gets the guide of each. */
-const GUIDES: Readonly<Record<string, string>> = {
+/** The guide for each package. */
+export const GUIDES: Readonly<Record<string, string>> = {
   [EXPRESS]: `${DOCS}/moving/from-express-rate-limit.md`,
   [FLEXIBLE]: `${DOCS}/moving/from-rate-limiter-flexible.md`,
   [FASTIFY]: `${DOCS}/moving/from-fastify-rate-limit.md`,
@@ -31,14 +31,14 @@ const GUIDES: Readonly<Record<string, string>> = {
 };
 
 const NONE_TEXT = "there is no such option";
-const POLICY_TEXT = "`policy: { capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 every 15 minutes";
+export const POLICY_TEXT = "`policy: { capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 every 15 minutes";
 const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";
 const ANSWER_TEXT = '`respond: ({ problem }) => ({ ...problem, message: "Slow down" })` for another object, or `respond` with the arguments of a handler for any other answer';
 const FALLBACK_TEXT = '`onStoreError: "local"`, the default, `"allow"` or `"unavailable"`';
 const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";
 const WAIT_TEXT = "`limiter: createWaiter(limiter, { maxWaitMs: 2_000 })` holds a request until its tokens are there; the refill sets the pace";
 
-const FOREIGN: readonly Replacement[] = [
+export const FOREIGN: readonly Replacement[] = [
   { of: [EXPRESS, HONO], names: "windowMs", here: POLICY_TEXT },
   { of: [EXPRESS, HONO, NEST], names: "limit", here: POLICY_TEXT },
   { of: [EXPRESS, FASTIFY], names: "max", here: POLICY_TEXT },
@@ -106,21 +106,13 @@ const FOREIGN: readonly Replacement[] = [
 ];
 
 /**
- * Returns the text that follows an unknown option. It names the replacement for another library's option, the right
- * place of a misplaced one, or the nearest known name. Undefined when there is no advice.
+ * Returns the text that follows an unknown option: the right place of a misplaced one, or the nearest known name.
+ * Undefined when there is no advice.
  */
 export function replacementOf(name: string, known: readonly string[]): string | undefined {
   if (["capacity", "refill", "limits", "name"].includes(name)) return ". It belongs in `policy: { … }`";
   if (name === "clock") return ". It belongs to the store, as in `new MemoryStore({ clock })`";
   if (["breaker", "sharedBy"].includes(name)) return `. It is an option of the store, such as \`new RedisStore(client, { ${name} })\``;
-  const foreign = FOREIGN.find(({ names }) => names.split(" ").includes(name));
-  if (foreign === undefined) return nearest(name, known);
-  const { of, here, gate = false } = foreign;
-  const place = gate && !known.includes("key") ? "in the options of a middleware, " : "";
-  return ` (of ${of.join(", ")}). Here: ${place}${here}. See ${of.map((name) => GUIDES[name]).join(", ")}`;
-}
-
-function nearest(name: string, known: readonly string[]): string | undefined {
   const meant = [1, 2].flatMap((edits) => known.filter((each) => isNear(name.toLowerCase(), each.toLowerCase(), edits)))[0];
   return meant === undefined ? undefined : `. Did you mean \`${meant}\`?`;
 }

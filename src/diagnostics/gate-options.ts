@@ -1,6 +1,8 @@
 import { checkOptions, expected, wholeNumber } from "../core/check.js";
+import { POLICY_OPTIONS } from "../core/policy.js";
 import { replacementOf } from "./foreign-options.js";
 import { checkBehavior } from "./limiter-options.js";
+import { checkForeign } from "./moving.js";
 
 /** The options of a gate before any check. A member may be any value. */
 type Unchecked = Readonly<Record<string, unknown>>;
@@ -11,11 +13,15 @@ const KEY_CURE = 'Write `key: (request) => ["user", request.user?.id]`, or `addr
 
 /**
  * Throws a TypeError or RangeError for the first option of a gate that is unknown, of a wrong type, or in conflict with
- * another. `limiterOptions` are the names of the options that a gate passes to createLimiter.
+ * another. `limiterOptions` are the names of the options that a gate passes to createLimiter. `adapter` is the one that
+ * makes the gate.
  */
-export function checkGateSetup(given: unknown, limiterOptions: readonly string[]): void {
-  const options = checkOptions(given, [...limiterOptions, ...OTHERS, ...GATE_FUNCTIONS], "an object with a `policy` and a `key`", replacementOf) as Unchecked;
+export function checkGateSetup(given: unknown, limiterOptions: readonly string[], adapter?: string): void {
+  const known = [...limiterOptions, ...OTHERS, ...GATE_FUNCTIONS];
+  checkForeign(given, known, adapter);
+  const options = checkOptions(given, known, "an object with a `policy` and a `key`", replacementOf) as Unchecked;
   const { limiter, policy, key, cost } = options;
+  if (typeof policy === "object") checkForeign(policy, POLICY_OPTIONS, adapter);
   if (limiter !== undefined) checkGivenLimiter(limiter, policy, limiterOptions.filter((name) => options[name] !== undefined));
   if (typeof key !== "function") throw new TypeError(`${expected("key", "a function of the request", key)}. ${KEY_CURE}`);
   // The limiter checks an object, because it has the names of the limits.

@@ -5,14 +5,14 @@
  */
 export { checkDecision as checkAnswer } from "../port/store.js";
 export { checkGuardSetup, checkNoTimeout } from "./stores/guard-options.js";
-export { createDecisionLog, type DecisionLog } from "./decision-log.js";
+export { createDecisionLog, type DecisionLog } from "./requests/decision-log.js";
 export { checkLimiter } from "./limiters.js";
 export { checkLimiterSetup } from "./limiter-options.js";
 export { createStoreHints, hintOneSlot, type StoreHints } from "./stores/store-hints.js";
 export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
 export { checkPolicyName } from "./policy-names.js";
 export { checkOverlay } from "./overlays.js";
-export { checkCall, cureForCall } from "./frameworks.js";
+export { checkCall, cureForCall } from "./requests/frameworks.js";
 export { checkGateSetup } from "./gate-options.js";
 export { cureForStyle } from "./header-styles.js";
 export { createAddressCheck } from "./requests/addresses.js";

@@ -1,6 +1,7 @@
 import { checkOptions, expected } from "../core/check.js";
 import { checkPolicyOptions } from "./policies.js";
 import { replacementOf } from "./foreign-options.js";
+import { checkForeign } from "./moving.js";
 
 /** The options of a limiter before any check. A member may be any value. */
 interface LimiterBehavior {
@@ -14,6 +15,7 @@ interface LimiterBehavior {
  * `observe`.
  */
 export function checkLimiterSetup(given: unknown, names: readonly string[]): void {
+  checkForeign(given, names);
   checkBehavior(checkOptions(given, names, "an object with a `policy`", replacementOf) as LimiterBehavior);
 }
 

@@ -47,7 +47,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   given: GateOptions<Request, Rest, K> & AnyRespond,
   reader: RequestReader<Request>,
 ): Gate<Request, Rest> {
-  const options = checkGateOptions<Request, Rest>(given);
+  const options = checkGateOptions<Request, Rest>(given, reader.adapter);
   const { unidentified = "share", functionTimeoutMs, cost: fixedCost } = options;
   const run = <T>(name: string, fn: (request: Request, ...rest: Rest) => T | Promise<T>) => contain(name, fn, functionTimeoutMs);
   const skip = options.skip && run<unknown>("skip", options.skip);

@@ -1,5 +1,7 @@
 /** How a gate reads a framework's request. */
 export interface RequestReader<Request> {
+  /** The name of the adapter's entry, such as `"express"`. An error about an option then links the right guide. */
+  readonly adapter?: string;
   /** The method, in capitals. */
   method(request: Request): string;
   /** The value of a header field, by its lower-case name; null or undefined when the field is absent. */

@@ -57,8 +57,8 @@ export interface Limiter<K = Key, D extends Decision = Decision, Sync extends bo
    * Returns the decision that `consume` would make now. Takes nothing.
    *
    * Name the policy of the caller when calls name theirs, as with a `policy` function of `rateLimit`:
-   * `peek(key, { policy })`. By the limiter's own numbers, the answer would be wrong. So `peek` without a policy throws a
-   * TypeError once this process has charged another policy than the limiter's.
+   * `peek(key, { policy })`. By the limiter's own numbers, the answer would be wrong. So `peek` without a policy throws
+   * a TypeError once this process has charged another policy than the limiter's.
    *
    * Throws a TypeError when the store has no `peek`, and the store's error when it fails.
    */

@@ -75,6 +75,7 @@ interface HookLimits {
 }
 
 const fastifyReader = {
+  adapter: "fastify",
   method: (request: FastifyRequest) => request.method,
   header: (request: FastifyRequest, name: string) => request.headers[name],
   onDisconnect: ({ raw }: FastifyRequest, listener: () => void) => onClose(raw, listener),

@@ -1,6 +1,6 @@
-import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
-import { builtin } from "../platform.js";
+import type { Decision } from "../../core/decision.js";
+import { encodeKey, type Key } from "../../core/key.js";
+import { builtin } from "../../platform.js";
 
 /** Prints a decision about `key`. */
 export type DecisionLog = (key: Key, decision: Decision) => void;

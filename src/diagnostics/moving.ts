@@ -1,0 +1,85 @@
+import { FOREIGN, GUIDES, POLICY_TEXT, type Replacement } from "./foreign-options.js";
+
+/** The package that an adapter most likely replaces. */
+const REPLACED: Readonly<Record<string, string>> = {
+  express: "express-rate-limit", fastify: "@fastify/rate-limit", hono: "hono-rate-limiter",
+};
+
+/** The numbers of a package where the caller wrote none. */
+const DEFAULTS: Readonly<Record<string, { readonly count: number; readonly windowMs: number }>> = {
+  "express-rate-limit": { count: 5, windowMs: 60_000 },
+  "hono-rate-limiter": { count: 5, windowMs: 60_000 },
+  "@fastify/rate-limit": { count: 1_000, windowMs: 60_000 },
+  "rate-limiter-flexible": { count: 4, windowMs: 1_000 },
+};
+
+type OldOptions = Readonly<Record<string, unknown>>;
+
+/**
+ * Throws a TypeError that names all options of other packages at once, with what to write instead, in the caller's own
+ * numbers. `known` are the options of sluice here, and `adapter` is the one in use.
+ */
+export function checkForeign(given: unknown, known: readonly string[], adapter?: string): void {
+  if (typeof given !== "object" || given === null) return;
+  const found = Object.keys(given).flatMap((name) => {
+    const replacement = known.includes(name) ? undefined : FOREIGN.find(({ names }) => names.split(" ").includes(name));
+    return replacement === undefined ? [] : [{ name, replacement }];
+  });
+  if (found.length === 0) return;
+  const origin = originOf(found.map(({ replacement }) => replacement), REPLACED[adapter ?? ""]);
+  const byText = new Map<string, string[]>();
+  for (const { name, replacement } of found) {
+    const text = textOfReplacement(replacement, known, policyText(given as OldOptions, origin));
+    byText.set(text, [...(byText.get(text) ?? []), `\`${name}\``]);
+  }
+  const here = [...byText].map(([text, names]) => (byText.size === 1 ? text : `for ${joined(names)}, ${text}`)).join("; ");
+  const names = joined(found.map(({ name }) => `\`${name}\``));
+  throw new TypeError(`Unknown option${found.length > 1 ? "s" : ""} ${names} (of ${origin}). Here: ${here}. See ${GUIDES[origin]}`);
+}
+
+/** The package that has the most of these options; of several, the one that the adapter replaces. */
+function originOf(replacements: readonly Replacement[], replaced: string | undefined): string {
+  const all = [...new Set(replacements.flatMap(({ of }) => of))];
+  const countOf = (origin: string): number => replacements.filter(({ of }) => of.includes(origin)).length + (origin === replaced ? 0.5 : 0);
+  return all.reduce((best, each) => (countOf(each) > countOf(best) ? each : best));
+}
+
+function textOfReplacement({ here, gate = false }: Replacement, known: readonly string[], policy: string): string {
+  if (here === POLICY_TEXT) return policy;
+  return gate && !known.includes("key") ? `in the options of a middleware, ${here}` : here;
+}
+
+function policyText(given: OldOptions, origin: string): string {
+  const { count: usual, windowMs: usualMs } = DEFAULTS[origin] ?? {};
+  const count = [given["limit"], given["max"], given["points"], usual].find((each) => each !== undefined);
+  const seconds = given["duration"];
+  const windowMs = [given["windowMs"], given["ttl"], msOf(given["timeWindow"]), typeof seconds === "number" ? seconds * 1_000 : undefined, usualMs]
+    .find((each) => each !== undefined);
+  if (!isPositive(count) || !isPositive(windowMs)) return POLICY_TEXT;
+  return `\`policy: { capacity: ${digits(count)}, refill: ${refillText(count, windowMs)} }\``;
+}
+
+const isPositive = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
+
+const PER: ReadonlyArray<readonly [ms: number, name: string, unit: RegExp]> = [
+  [1_000, "perSecond", /^s(?:ec(?:ond)?)?s?$/], [60_000, "perMinute", /^m(?:in(?:ute)?)?s?$/],
+  [3_600_000, "perHour", /^h(?:(?:ou)?r)?s?$/], [86_400_000, "perDay", /^d(?:ay)?s?$/],
+];
+
+function refillText(tokens: number, everyMs: number): string {
+  const per = PER.find(([ms]) => ms === everyMs);
+  return per === undefined ? `{ tokens: ${digits(tokens)}, everyMs: ${digits(everyMs)} }` : `${per[1]}(${digits(tokens)})`;
+}
+
+/** Milliseconds of a window as @fastify/rate-limit takes it: a number, or a text such as "15 minutes". */
+function msOf(window: unknown): unknown {
+  if (typeof window !== "string") return window;
+  const [, number, unit = ""] = /^(\d+) ?(\w+)$/.exec(window.toLowerCase()) ?? [];
+  const ms = PER.find(([, , units]) => units.test(unit))?.[0];
+  return ms === undefined ? window : Number(number) * ms;
+}
+
+/** A number as it is written in code: 900_000. */
+const digits = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, "_");
+
+const joined = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " and $1");
