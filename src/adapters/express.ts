@@ -6,7 +6,7 @@ import type { NextFunction, Request, Response } from "express";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { misplaced } from "../http/misplaced.js";
-import type { GateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
+import type { LimiterGateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { applyToNode, nodeReader, refuseOnNode } from "./node/response.js";
 import { asError } from "../http/user-functions.js";
@@ -15,10 +15,13 @@ import type { Verdict } from "../http/verdict.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
 /** The options of {@link rateLimit}. Their functions get Express's request. `K` is the type of the limiter's keys. */
-export type ExpressRateLimitOptions<K = Key> = GateOptions<Request, [], K> & ExpressRespond;
+export type ExpressRateLimitOptions<K = Key> = PolicyRateLimitOptions | LimiterRateLimitOptions<K>;
 
 /** The options with a policy, for a `rateLimit` of your own. */
-export type PolicyRateLimitOptions = PolicyGateOptions<Request> & ExpressRespond;
+export interface PolicyRateLimitOptions extends PolicyGateOptions<Request>, ExpressRespond {}
+
+/** The options with a limiter. */
+export interface LimiterRateLimitOptions<K = Key> extends LimiterGateOptions<Request, [], K>, ExpressRespond {}
 
 /** The options that answer a refused request. */
 export type ExpressRespond = RespondOption<[request: Request, response: Response]>;

@@ -7,7 +7,7 @@ import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
 import { misplaced } from "../http/misplaced.js";
-import type { GateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
+import type { LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { recordOf } from "../http/headers/field-record.js";
 import { boundUnreadBody } from "./node/unread-body.js";
@@ -18,24 +18,27 @@ import type { Pass, Refuse } from "../http/verdict.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/response/decisions.js";
 
 /** The options of {@link rateLimit}. Their functions get Hono's context. `K` is the type of the limiter's keys. */
-export type HonoRateLimitOptions<E extends Env = Env, K = Key> = GateOptions<Context<E>, [], K> & HonoRespond<E>;
+export type HonoRateLimitOptions<E extends Env = Env, K = Key> = PolicyRateLimitOptions<E> | LimiterRateLimitOptions<E, K>;
 
 /** The options with a policy, for a `rateLimit` of your own. */
-export type PolicyRateLimitOptions<E extends Env = Env> = PolicyGateOptions<Context<E>> & HonoRespond<E>;
+export interface PolicyRateLimitOptions<E extends Env = Env> extends PolicyGateOptions<Context<E>>, HonoRespond<E> {}
+
+/** The options with a limiter. */
+export interface LimiterRateLimitOptions<E extends Env = Env, K = Key> extends LimiterGateOptions<Context<E>, [], K>, HonoRespond<E> {}
 
 /** The options that answer a refused request. */
 export type HonoRespond<E extends Env = Env> = RespondOption<[c: Context<E>], WebAnswer | Promise<WebAnswer>>;
 
 /** The type of {@link rateLimit} with the defaults of {@link HonoRateLimit.with}. */
 export interface HonoRateLimitWith<Defaults, E extends Env> {
-  <K = Key>(options: OverDefaults<Defaults, Context<E>, [], K> & HonoRespond<E>): MiddlewareHandler<E>;
+  <K = Key>(options: OverDefaults<Defaults, Context<E>, [], K> & HonoRespond<E>, none?: never): MiddlewareHandler<E>;
   /** Returns a `rateLimit` with more defaults. */
   with<const More extends Partial<PolicyRateLimitOptions<E>>>(more: More): HonoRateLimitWith<Defaults & More, E>;
 }
 
-/** The type of {@link rateLimit}. */
+/** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
 export interface HonoRateLimit {
-  <E extends Env = Env, K = Key>(options: HonoRateLimitOptions<E, K>): MiddlewareHandler<E>;
+  <E extends Env = Env, K = Key>(options: HonoRateLimitOptions<E, K>, none?: never): MiddlewareHandler<E>;
   /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
   with<E extends Env = Env, const Defaults extends Partial<PolicyRateLimitOptions<E>> = Partial<PolicyRateLimitOptions<E>>>(
     defaults: Defaults,

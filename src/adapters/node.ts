@@ -7,7 +7,7 @@ import { expected, ownMembers } from "../core/check.js";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { misplaced } from "../http/misplaced.js";
-import type { GateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
+import type { LimiterGateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { errorRefusal } from "../http/response/refusal.js";
 import { applyToNode, nodeReader, refuseOnNode, type NodeRequest, type NodeResponse } from "./node/response.js";
@@ -24,11 +24,15 @@ export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/
  * limiter's keys.
  */
 export type NodeRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse, K = Key> =
-  GateOptions<Req, [], K> & NodeRespond<Req, Res>;
+  PolicyRateLimitOptions<Req, Res> | LimiterRateLimitOptions<Req, Res, K>;
 
 /** The options with a policy, for a `rateLimit` of your own. */
-export type PolicyRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse> =
-  PolicyGateOptions<Req> & NodeRespond<Req, Res>;
+export interface PolicyRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse>
+  extends PolicyGateOptions<Req>, NodeRespond<Req, Res> {}
+
+/** The options with a limiter. */
+export interface LimiterRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse, K = Key>
+  extends LimiterGateOptions<Req, [], K>, NodeRespond<Req, Res> {}
 
 /** The options of this adapter alone. */
 export interface NodeRespond<Req, Res> extends RespondOption<[request: Req, response: Res]> {
@@ -50,15 +54,17 @@ export type LimitedListener<Req, Res> = (listener: Listener<Req, Res>, none?: ne
 export interface NodeRateLimitWith<Defaults> {
   <K = Key>(
     options: OverDefaults<Defaults, IncomingMessage, [], K> & NodeRespond<IncomingMessage, ServerResponse>,
+    none?: never,
   ): LimitedListener<IncomingMessage, ServerResponse>;
   /** Returns a `rateLimit` with more defaults. */
   with<const More extends Partial<PolicyRateLimitOptions>>(more: More): NodeRateLimitWith<Defaults & More>;
 }
 
-/** The type of {@link rateLimit}. */
+/** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
 export interface NodeRateLimit {
   <Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse, K = Key>(
     options: NodeRateLimitOptions<Req, Res, K>,
+    none?: never,
   ): LimitedListener<Req, Res>;
   /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
   with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): NodeRateLimitWith<Defaults>;

@@ -6,7 +6,7 @@ import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
 import { misplaced } from "../http/misplaced.js";
-import type { GateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
+import type { LimiterGateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import type { Pass, Refuse, Verdict } from "../http/verdict.js";
 import { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
@@ -21,11 +21,15 @@ export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "../http/
  * Worker. `K` is the type of the limiter's keys.
  */
 export type WebRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = [], K = Key> =
-  GateOptions<Req, Rest, K> & WebRespond<Req, Rest>;
+  PolicyRateLimitOptions<Req, Rest> | LimiterRateLimitOptions<Req, Rest, K>;
 
 /** The options with a policy, for a `rateLimit` of your own. */
-export type PolicyRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []> =
-  PolicyGateOptions<Req, Rest> & WebRespond<Req, Rest>;
+export interface PolicyRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []>
+  extends PolicyGateOptions<Req, Rest>, WebRespond<Req, Rest> {}
+
+/** The options with a limiter. */
+export interface LimiterRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = [], K = Key>
+  extends LimiterGateOptions<Req, Rest, K>, WebRespond<Req, Rest> {}
 
 /** The options that answer a refused request. */
 export type WebRespond<Req extends Request = Request, Rest extends readonly unknown[] = []> =
@@ -43,15 +47,16 @@ export type Limited<Req extends Request, Rest extends readonly unknown[]> =
 
 /** The type of {@link rateLimit} with the defaults of {@link WebRateLimit.with}. */
 export interface WebRateLimitWith<Defaults> {
-  <K = Key>(options: OverDefaults<Defaults, Request, [], K> & WebRespond<Request, []>): Limited<Request, []>;
+  <K = Key>(options: OverDefaults<Defaults, Request, [], K> & WebRespond<Request, []>, none?: never): Limited<Request, []>;
   /** Returns a `rateLimit` with more defaults. */
   with<const More extends Partial<PolicyRateLimitOptions>>(more: More): WebRateLimitWith<Defaults & More>;
 }
 
-/** The type of {@link rateLimit}. */
+/** The type of {@link rateLimit}. With the parameter `none`, `app.use(rateLimit)` without a call does not compile. */
 export interface WebRateLimit {
   <Req extends Request = Request, Rest extends readonly unknown[] = [], K = Key>(
     options: WebRateLimitOptions<Req, Rest, K>,
+    none?: never,
   ): Limited<Req, Rest>;
   /** Returns a `rateLimit` with defaults. Options of its calls replace them. */
   with<const Defaults extends Partial<PolicyRateLimitOptions>>(defaults: Defaults): WebRateLimitWith<Defaults>;

@@ -1,7 +1,7 @@
 import { checkOptions, expected } from "./check.js";
 import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type Refill } from "./limit.js";
 
-/** A policy as a user writes it: one limit, or several limits that a caller must satisfy together. */
+/** A policy as a user writes it: one limit, or several limits to satisfy together. A {@link Policy} is one, too. */
 export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;
 
 /** A policy of one limit, written inline. */
@@ -73,7 +73,7 @@ export function isPolicy(value: unknown): value is Policy {
  *   ],
  * });
  */
-export function definePolicy(options: PolicyOptions | Policy): Policy {
+export function definePolicy(options: PolicyOptions): Policy {
   if (isPolicy(options)) return options;
   const own = checkOptions(options, POLICY_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy");
   const name = checkName("policy.name", own.name === undefined ? "default" : own.name);

@@ -6,13 +6,21 @@ import type { Unlimited } from "../limiter/unlimited.js";
  * or empty part. A part may be a list, because Node returns a list for a header field that was sent several times. Its
  * values are joined by commas.
  *
- * A `string[]` does not compile as a key. A query string can hold such a list, and the client would choose every part
- * of the key. Write `["client", String(value)]`.
+ * A value that is a text or a list, such as one of a query string, does not compile as a key: with a list, the client
+ * would choose every part of the key. Write `["client", String(value)]`. See {@link MaybeKeyList}.
  */
 export type MaybeKey = Key | null | undefined | readonly [MaybeKeyPart, ...MaybeKeyPart[]];
 
 /** A part of a {@link MaybeKey}. A missing or empty part makes the caller unidentified. */
 export type MaybeKeyPart = KeyPart | readonly string[] | null | undefined;
+
+/**
+ * What `(request) => ["user", request.ip]` returns when it is a constant of its own, where TypeScript sees a list and
+ * not a tuple. It compiles as the key if the function returns nothing but lists. Do not return a list that the client
+ * sent: a warning, `SLUICE_KEY_IS_LIST`, tells of one.
+ */
+export type MaybeKeyList<K> = K extends Key ? readonly MaybeKeyPart[] | null | undefined
+  : { readonly [Name in keyof K]: MaybeKeyList<Exclude<K[Name], Unlimited>> | Unlimited } | null | undefined;
 
 /** The keys of a limiter, any of which may be missing. `unlimited` leaves a member of a combination out. */
 export type MaybeKeyOf<K> = K extends Key ? MaybeKey : { readonly [Name in keyof K]: MaybeKeyOf<Exclude<K[Name], Unlimited>> | Unlimited } | null | undefined;

@@ -3,7 +3,7 @@
  * a response. For authors of adapters, and for header styles other than the default.
  * @module sluice/http
  */
-export { type AnyKey, type CombinedKey, type MaybeKey, type MaybeKeyOf, type MaybeKeyPart } from "./caller.js";
+export { type AnyKey, type CombinedKey, type MaybeKey, type MaybeKeyList, type MaybeKeyOf, type MaybeKeyPart } from "./caller.js";
 export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "./response/decisions.js";
 export { createGate, type Gate } from "./gate.js";
 export { type FieldList, type HeaderFamily } from "./headers/field.js";

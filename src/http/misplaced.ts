@@ -10,7 +10,7 @@ export function misplaced(name: string, what: string, args: readonly unknown[]):
 }
 
 /** Appears in the compile error of a call of {@link rateLimit}. */
-export type InEntryOfFramework = 'import rateLimit from "sluice/express", "sluice/fastify", "sluice/hono", "sluice/node" or "sluice/web"';
+export type InEntryOfFramework = "import rateLimit from sluice/express, sluice/fastify, sluice/hono, sluice/node or sluice/web";
 
 /**
  * Is in the entry of your framework: `sluice/express`, `sluice/fastify`, `sluice/hono`, `sluice/node` or `sluice/web`.

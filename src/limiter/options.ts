@@ -1,15 +1,18 @@
 import { expected } from "../core/check.js";
 import type { Key } from "../core/key.js";
 import type { OnStoreError } from "../port/guard-options.js";
-import type { Policy, PolicyOptions } from "../core/policy.js";
+import type { PolicyOptions } from "../core/policy.js";
 import type { Store } from "../port/store.js";
 import type { MemoryStore } from "../stores/memory/memory.js";
 import type { Observer } from "./events.js";
 
 /** The options of {@link createLimiter}. */
 export interface LimiterOptions<S extends Store = MemoryStore> {
-  /** The limits of each key, such as `{ name: "interactive", capacity: 30, refill: perSecond(5) }`. */
-  readonly policy: PolicyOptions | Policy;
+  /**
+   * The limits of each key, such as `{ name: "interactive", capacity: 30, refill: perSecond(5) }`, or a policy of
+   * `definePolicy`.
+   */
+  readonly policy: PolicyOptions;
   /** The store that keeps the buckets. Default: a new {@link MemoryStore} for this limiter. */
   readonly store?: S | undefined;
   /** The response to callers when the store fails. Default `"local"`. No effect on a store without a guard. */

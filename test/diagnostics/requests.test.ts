@@ -221,6 +221,13 @@ describe("SLUICE_KEY_IS_LIST", () => {
     expect(await codesFor(["user", "42"], { [from]: { client: ["user", "42"] } })).toEqual(["SLUICE_KEY_IS_LIST"]);
   });
 
+  test("when the list comes from the URL of a web-standard server, or of Hono", async () => {
+    const url = "http://localhost/?page=1&client[]=user&client[]=42";
+    expect(await codesFor(["user", "42"], new Request(url))).toEqual(["SLUICE_KEY_IS_LIST"]);
+    expect(await codesFor(["user", "42"], { req: { url } })).toEqual(["SLUICE_KEY_IS_LIST"]);
+    expect(await codesFor(["user", "42"], { url: "/?client=user&other=42" })).toEqual([]);
+  });
+
   test("not for a tuple with a written part, nor for a request that cannot be read", async () => {
     expect(await codesFor(["client", "42"], { query: { client: ["user", "42"], other: "42" } })).toEqual([]);
     expect(await codesFor("user", { query: { client: ["user"] } })).toEqual([]);

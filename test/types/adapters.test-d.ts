@@ -6,7 +6,7 @@ import { expectTypeOf } from "expect-type";
 import express, { type Request as ExpressRequest, type RequestHandler } from "express";
 import { fastify, type FastifyRequest } from "fastify";
 import { Hono, type Context } from "hono";
-import { createLimiter, createObserver, definePolicy, perSecond, rateLimit as ofNoEntry, unlimited, type Decision } from "sluice";
+import { combine, createLimiter, createObserver, definePolicy, perSecond, rateLimit as ofNoEntry, unlimited, type Decision } from "sluice";
 import * as forExpress from "sluice/express";
 import * as forFastify from "sluice/fastify";
 import * as forHono from "sluice/hono";
@@ -43,7 +43,7 @@ forExpress.rateLimit({ policy, key: (request) => ["device", request.get("x-devic
 forWeb.rateLimit({ policy, key: async (request) => request.headers.get("x-user") });
 forNode.rateLimit({ policy, key: () => undefined });
 
-// A list from a header or a query string is not a key: its sender would choose all parts. Beside a written part it is one.
+// A text or a list from a header or a query string is not a key: its sender would choose all parts. Beside a written part it is one.
 
 forNode.rateLimit({ policy, key: (request) => ["client", request.headers["x-client"]] });
 forExpress.rateLimit({ policy, key: (request) => ["client", request.get("x-client")] });
@@ -51,10 +51,21 @@ forExpress.rateLimit({ policy, key: (request) => ["client", request.get("x-clien
 forNode.rateLimit({ policy, key: (request) => request.headers["x-client"] });
 // @ts-expect-error
 forExpress.rateLimit({ policy, key: (request) => request.query["client"] as string | string[] | undefined });
+
+// A function that several limits share needs no `as const`: TypeScript sees a list there. So a list of the client compiles, too, and is a warning.
+
+const sharedByExpress = (request: ExpressRequest) => ["user", request.ip];
+forExpress.rateLimit({ policy, key: sharedByExpress });
+const sharedByFastify = (request: FastifyRequest) => ["user", request.ip];
+void fastify().register(forFastify.rateLimit, { policy, key: sharedByFastify });
+forWeb.rateLimit({ policy, key: async (request) => new URL(request.url).searchParams.getAll("client") });
+const perUser = combine({ user: createLimiter({ policy }), tenant: createLimiter({ policy: { ...policy, name: "tenant" } }) });
+const sharedKeys = (request: ExpressRequest) => ({ user: ["user", request.ip], tenant: ["tenant", request.ip] });
+forExpress.rateLimit({ limiter: perUser, key: sharedKeys });
 // @ts-expect-error
-forWeb.rateLimit({ policy, key: (request) => new URL(request.url).searchParams.getAll("client") });
+forExpress.rateLimit({ limiter: perUser, key: sharedByExpress });
 // @ts-expect-error
-forHono.rateLimit({ policy, key: (c) => c.req.queries("client") });
+forExpress.rateLimit({ policy, key: (request) => [request.ip, { not: "a part" }] });
 
 // Every function may answer later.
 

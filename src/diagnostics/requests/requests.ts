@@ -62,9 +62,17 @@ function wasCounted({ keys }: Ledger, request: unknown, key: Key, policy: string
 // Frameworks keep the client's input under these names. Some parse it again at each access, so the contents are
 // compared.
 function isListOf(request: unknown, key: readonly unknown[]): boolean {
-  const { query, params, body, headers } = Object(request) as Readonly<Record<string, unknown>>;
-  const sent = [query, params, body, headers].flatMap((from) => Object.values(Object(from) as object) as unknown[]);
+  const { query, params, body, headers, url, req } = Object(request) as Readonly<Record<string, unknown>>;
+  const address = url ?? (Object(req) as { readonly url?: unknown }).url; // Hono's context has the request in `req`
+  const sent = [query, params, body, headers, searchOf(address)].flatMap((from) => Object.values(Object(from) as object) as unknown[]);
   return sent.some((list) => Array.isArray(list) && list.length === key.length && list.every((part, i) => String(part) === key[i]));
+}
+
+/** The lists of a query string, by name, as `searchParams.getAll` of web-standard servers returns them. */
+function searchOf(url: unknown): Readonly<Record<string, readonly string[]>> {
+  if (typeof url !== "string" || !url.includes("?")) return {};
+  const search = new URLSearchParams(url.slice(url.indexOf("?")));
+  return Object.fromEntries([...search.keys()].map((name) => [name, search.getAll(name)]));
 }
 
 function ledgerOf(store: object): Ledger {

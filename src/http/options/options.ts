@@ -5,7 +5,7 @@ import type { Store } from "../../port/store.js";
 import type { CostOf, Limiter, PolicyOf } from "../../limiter/limiter.js";
 import type { LimiterOptions } from "../../limiter/options.js";
 import type { Unlimited } from "../../limiter/unlimited.js";
-import type { MaybeKeyOf } from "../caller.js";
+import type { MaybeKeyList, MaybeKeyOf } from "../caller.js";
 import type { HeaderStyle } from "../headers/writer.js";
 import type { Refusal, UnidentifiedRefusal } from "../response/own-answer.js";
 import type { Problem } from "../response/problem.js";
@@ -16,6 +16,8 @@ import type { Outcome } from "../response/work.js";
  * handler, such as the bindings of a Worker. `key`, `policy`, `cost` and `skip` get them after the request. `K` is the
  * type of the limiter's keys.
  */
+// Type aliases below, and not interfaces: both members of this union then have the same properties, and an editor shows
+// their documentation.
 export type GateOptions<Request, Rest extends readonly unknown[] = [], K = Key> = PolicyGateOptions<Request, Rest> | LimiterGateOptions<Request, Rest, K>;
 
 /** The options with `policy`. The gate makes a limiter from them. */
@@ -38,7 +40,7 @@ export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> exten
    * The limits of each key, as an object such as `{ capacity: 100, refill: perMinute(100) }`. Or a function that
    * returns, for each request, a policy made by `definePolicy`, or `unlimited`. It may return a promise.
    */
-  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Policy | Unlimited | Promise<Policy | Unlimited>);
+  readonly policy: PolicyOptions | ((request: Request, ...rest: Rest) => Policy | Unlimited | Promise<Policy | Unlimited>);
   /** The store that keeps the buckets. Default: a new memory store for this gate. */
   readonly store?: Store | undefined;
   readonly limiter?: undefined;
@@ -63,7 +65,7 @@ export type BelongsToLimiter = "belongs to the limiter: pass it to createLimiter
 type LimiterMembers = { readonly [Name in "store" | keyof Behavior]?: BelongsToLimiter | undefined };
 
 /** The key of a request, and its cost. */
-export interface ChargeOptions<Request, Rest extends readonly unknown[] = [], K = Key> {
+export type ChargeOptions<Request, Rest extends readonly unknown[] = [], K = Key> = {
   /**
    * Returns the caller's key: a signed-in user or a device, as a string or a tuple such as `["user", 42]`. For a
    * combination: keys by the names of its members, where `unlimited` leaves a member out. May return a promise.
@@ -72,7 +74,9 @@ export interface ChargeOptions<Request, Rest extends readonly unknown[] = [], K 
    * When it throws or rejects, the request fails with the framework's error. Do not use a list from a query string as
    * the key, because the client chooses all its parts. Write `["client", String(value)]`.
    */
-  readonly key: (request: Request, ...rest: Rest) => NoInfer<MaybeKeyOf<K> | Promise<MaybeKeyOf<K>>>;
+  readonly key:
+    | ((request: Request, ...rest: Rest) => NoInfer<MaybeKeyOf<K> | Promise<MaybeKeyOf<K>>>)
+    | ((request: Request, ...rest: Rest) => NoInfer<MaybeKeyList<K> | Promise<MaybeKeyList<K>>>);
   /**
    * The tokens that a request takes: a whole number for every limit, or an object with the names of limits, such as
    * `{ tokens: 2_000 }`. Or a function that returns them, or a promise of them. A limit that is not in the object takes
@@ -89,10 +93,10 @@ export interface ChargeOptions<Request, Rest extends readonly unknown[] = [], K 
    * failure in the process becomes a process warning. What a handler says with `reportCost` wins.
    */
   readonly actualCost?: ((outcome: Outcome, request: Request) => CostOf<K> | undefined | Promise<CostOf<K> | undefined>) | undefined;
-}
+};
 
 /** The options that can be used with `policy` and with `limiter`. */
-export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
+export type SharedOptions<Request, Rest extends readonly unknown[] = []> = {
   /**
    * Returns true for requests without a limit. They cost nothing and get no header fields. May return a promise. CORS
    * preflights need no `skip`: a plain one costs its caller nothing.
@@ -113,10 +117,10 @@ export interface SharedOptions<Request, Rest extends readonly unknown[] = []> {
    * After it the function counts as failed. A positive integer or Infinity. Default 5000.
    */
   readonly functionTimeoutMs?: number | undefined;
-}
+};
 
 /** The options of an adapter that answer a refused request. `Args` lists the arguments of the framework's handlers. */
-export interface RespondOption<Args extends unknown[], Answer = unknown> {
+export type RespondOption<Args extends unknown[], Answer = unknown> = {
   /**
    * Answers a request that the limit refused (429, 400, 503) instead of the problem document: with a page, a redirect,
    * another status. An object literal is sent as JSON with the status of the refusal:
@@ -135,7 +139,7 @@ export interface RespondOption<Args extends unknown[], Answer = unknown> {
    * a combination this holds for each member: `"skip"` leaves that member out, the others refuse the request.
    */
   readonly unidentified?: "share" | "refuse" | "skip" | ((refusal: UnidentifiedRefusal, ...args: Args) => Answer) | undefined;
-}
+};
 
 /** What `respond` may return on Hono and web: a Response, or an object literal, which is sent as JSON. */
 export type WebAnswer = Response | Problem | Readonly<Record<string, unknown>>;

@@ -90,7 +90,7 @@ describeWith("redis-server", "a client that is connected", () => {
   });
 });
 
-test.each([["redis 5", createClient], ["redis 6", createClient6]])("%s without `connect()` is a warning at the first call, with the cure", async (_, create) => {
+test.each([["redis 5", createClient], ["redis 6", createClient6 as unknown as typeof createClient]])("%s without `connect()` is a warning at the first call, with the cure", async (_, create) => {
   const warnings = hearWarnings();
   const limiter = createLimiter({ policy, store: new RedisStore(create({ socket: { ...NOWHERE } }).on("error", quiet) as RedisClient) });
   await limiter.consume("ann");

@@ -1,0 +1,49 @@
+// What people see while they write: documentation on hover, completions, and the first lines of an error.
+import { describe, expect, test } from "vitest";
+import { Editor } from "./helpers/editor.js";
+
+const editor = new Editor();
+const slow = { timeout: 120_000 };
+
+/** A file that calls `rateLimit` of an entry with these options. */
+const calling = (entry: string, options: string): string => `import { perSecond } from "sluice";
+import { rateLimit } from "sluice/${entry}";
+const policy = { name: "api", capacity: 30, refill: perSecond(5) };
+rateLimit({ ${options} });
+`;
+
+describe.each(["express", "node", "hono", "web"])("in sluice/%s", (entry) => {
+  test("hovering over an option shows its documentation", slow, () => {
+    const options: [written: string, documentation: string][] = [
+      ['policy, k|ey: () => "ann"', "Returns the caller's key"],
+      ['policy, key: () => "ann", unid|entified: "refuse"', "How callers without a key are treated"],
+      ['policy, key: () => "ann", res|pond: () => new Response()', "Answers a request that the limit refused"],
+      ['policy, key: () => "ann", sk|ip: () => false', "Returns true for requests without a limit"],
+      ['policy, key: () => "ann", onSto|reError: "local"', "The response to callers when the store fails"],
+    ];
+    for (const [written, documentation] of options) expect(editor.hover(calling(entry, written))).toContain(documentation);
+  });
+
+  test("completions inside `policy` are what a user writes", slow, () => {
+    const names = editor.completions(calling(entry, 'policy: { | }, key: () => "ann"')).map(({ name }) => name);
+    expect(names).toEqual(["capacity", "limits", "name", "refill"]);
+  });
+
+  test("the error for a missing key names the options and the key, and no internal type", slow, () => {
+    const [error] = editor.errors(calling(entry, "policy"));
+    expect(error).toMatch(/ parameter of type '\w+RateLimitOptions<.*Key>'/);
+    expect(error).toMatch(/\bkey\b/);
+    expect(error).not.toMatch(/ChargeOptions|OwnLimiter|GivenLimiter|SharedOptions|RespondOption/);
+  });
+});
+
+test("`rateLimit` of `sluice` is offered last, and as deprecated", slow, () => {
+  const offered = editor.completions("rateLim|").filter(({ name }) => name === "rateLimit");
+  expect(offered.map(({ source }) => source)).toEqual(expect.arrayContaining(["sluice/express", "sluice/fastify", "sluice/hono", "sluice/node", "sluice/web"]));
+  expect(offered.at(-1)).toMatchObject({ source: "sluice", kindModifiers: expect.stringContaining("deprecated") as string });
+});
+
+test("the error of a call of `rateLimit` of `sluice` names the entries", slow, () => {
+  const text = 'import { perSecond, rateLimit } from "sluice";\nrateLimit({ policy: { capacity: 5, refill: perSecond(1) }, key: () => "ann" });\n';
+  expect(editor.errors(text).join("\n")).toContain('import rateLimit from sluice/express, sluice/fastify');
+});
