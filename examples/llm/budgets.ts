@@ -22,7 +22,7 @@ export interface ModelLimits {
 /** The requests and tokens per minute. A caller that was idle for a minute has all of them at once. */
 export const minute = (requests: number, tokens: number): Limits => ({
   requests: { capacity: requests, refill: perMinute(requests) },
-  tokens: { capacity: tokens, refill: perMinute(tokens) },
+  tokens: { capacity: tokens, refill: perMinute(tokens), unit: "tokens" },
 });
 
 /** A small model with a large budget, and a large model with a small one. Put your provider's numbers here. */

@@ -71,6 +71,15 @@ function integerFrom(least: number, what: string, name: string, value: unknown, 
   return value;
 }
 
+/** Returns `name`, which needs no quotes in a structured field (RFC 9651, section 3.3) or in a store's key. */
+export function checkName(what: string, name: unknown): string {
+  if (typeof name !== "string") throw new TypeError(expected(what, "a string", name));
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(name)) {
+    throw new RangeError(expected(what, "1 to 64 letters, digits, `_`, `-` or `.`, starting with a letter or digit", name));
+  }
+  return name;
+}
+
 // The known name with the longest common beginning, of at least three letters; otherwise all names.
 function suggestion(name: string, names: readonly string[]): string {
   for (let beginning = name.toLowerCase(); beginning.length > 2; beginning = beginning.slice(0, -1)) {

@@ -1,4 +1,4 @@
-import { checkOptions, expected, ownMembers, positiveInteger, wholeNumber } from "./check.js";
+import { checkName, checkOptions, expected, ownMembers, positiveInteger, wholeNumber } from "./check.js";
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {
@@ -21,6 +21,8 @@ export interface LimitOptions {
    * only named costs draw on. Default 1.
    */
   readonly cost?: number | undefined;
+  /** What the tokens count, for header fields: `"content-bytes"`, `"tokens"`. Default `"requests"`. */
+  readonly unit?: string | undefined;
 }
 
 /**
@@ -38,6 +40,8 @@ export interface Limit {
   readonly refill: Refill;
   /** Whole tokens that a request costs unless it says otherwise. */
   readonly cost: number;
+  /** What the tokens count, as the user wrote it. Absent for requests. */
+  readonly unit?: string;
   /** `p` of the arithmetic: units that refill each millisecond. */
   readonly unitsPerMs: number;
   /** `q` of the arithmetic: units in one token. */
@@ -65,7 +69,7 @@ export const perHour = (tokens: number): Refill => ({ tokens, everyMs: 3_600_000
 export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000 });
 
 /** The names of all {@link LimitOptions}. */
-export const LIMIT_OPTIONS = ["name", "capacity", "refill", "cost"] as const satisfies readonly (keyof LimitOptions)[];
+export const LIMIT_OPTIONS = ["name", "capacity", "refill", "cost", "unit"] as const satisfies readonly (keyof LimitOptions)[];
 
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
@@ -92,7 +96,8 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const fullMs = Math.ceil(size / unitsPerMs);
   const cost = own.cost === undefined ? 1 : wholeNumber("cost", own.cost);
   if (cost > capacity) throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
-  const written = { name, capacity, refill: Object.freeze({ tokens, everyMs }) };
+  const unit = own.unit === undefined ? {} : { unit: checkName("unit", own.unit) };
+  const written = { name, capacity, refill: Object.freeze({ tokens, everyMs }), ...unit };
   const computed = { unitsPerMs, unitsPerToken, size, fullMs };
   return own.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed);
 }

@@ -1,4 +1,4 @@
-import { checkOptions, expected } from "./check.js";
+import { checkName, checkOptions, expected } from "./check.js";
 import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type Refill } from "./limit.js";
 
 /** A policy as a user writes it: one limit, or several limits to satisfy together. A {@link Policy} is one, too. */
@@ -15,6 +15,8 @@ export interface SingleLimitPolicy {
   readonly capacity: number;
   /** The sustained rate, such as `perSecond(5)`: whole `tokens` refill every `everyMs` milliseconds, evenly. */
   readonly refill: Refill;
+  /** What the tokens count, as in {@link LimitOptions}. Default `"requests"`. */
+  readonly unit?: string | undefined;
   readonly limits?: undefined;
 }
 
@@ -26,6 +28,7 @@ export interface ManyLimitsPolicy {
   readonly limits: readonly LimitOptions[];
   readonly capacity?: undefined;
   readonly refill?: undefined;
+  readonly unit?: undefined;
 }
 
 /**
@@ -44,7 +47,7 @@ export interface Policy {
 }
 
 /** The names of all {@link PolicyOptions}. */
-export const POLICY_OPTIONS: readonly string[] = ["name", "capacity", "refill", "limits"];
+export const POLICY_OPTIONS: readonly string[] = ["name", "capacity", "refill", "unit", "limits"];
 
 /** Makes a policy of checked limits. */
 export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): Policy {
@@ -80,7 +83,7 @@ export function definePolicy(options: PolicyOptions): Policy {
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
   if (own.limits === undefined) return makePolicy(name, [makeLimitOf(own.name, own, name)]);
 
-  if (own.capacity !== undefined || own.refill !== undefined) {
+  if (own.capacity !== undefined || own.refill !== undefined || own.unit !== undefined) {
     throw new TypeError("Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.");
   }
   const written: readonly LimitOptions[] = Array.isArray(own.limits) ? own.limits : [];
@@ -115,15 +118,6 @@ export function samePolicy(a: Policy, b: Policy): boolean {
 }
 
 const COUNTED = ["name", "capacity", "unitsPerMs", "unitsPerToken"] as const;
-
-// Names appear in structured header fields (RFC 9651, section 3.3) and in stores' keys: no character may need quoting.
-function checkName(what: string, name: unknown): string {
-  if (typeof name !== "string") throw new TypeError(expected(what, "a string", name));
-  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(name)) {
-    throw new RangeError(expected(what, "1 to 64 letters, digits, `_`, `-` or `.`, starting with a letter or digit", name));
-  }
-  return name;
-}
 
 /** The name of a bucket: the policy's name, which contains no space, and the encoded key. */
 export function bucketId({ name }: Policy, key: string): string {

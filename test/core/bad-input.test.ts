@@ -93,6 +93,18 @@ describe("L9 · limits and policies", () => {
       "Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.",
     ],
     [
+      { limits: [{ capacity: 5, refill }], unit: "tokens" },
+      TypeError,
+      "Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.",
+    ],
+    [{ capacity: 5, refill, unit: 5 }, TypeError, "Expected `unit` to be a string, got 5"],
+    [{ limits: [{ capacity: 5, refill, unit: null }] }, TypeError, "Expected `unit` to be a string, got null"],
+    ...["", "a b", 'a"', "a\n", "x".repeat(65)].map((unit): Row => [
+      { capacity: 5, refill, unit },
+      RangeError,
+      `Expected \`unit\` to be ${plainName}, got ${JSON.stringify(unit.length > 40 ? `${unit.slice(0, 40)}…` : unit)}`,
+    ]),
+    [
       { name: "api", limits: [{ name: "a", capacity: 5, refill }, { name: "a", capacity: 9, refill }] },
       RangeError,
       'Expected the limits of policy "api" to have different names, got a, a. Give each a `name`.',
@@ -257,8 +269,8 @@ describe("L9 · costs, keys and clocks", () => {
     ...[
       () => new TokenBucket({ capacity: 5, refill, stor: 1 } as never),
       () => definePolicy({ capacity: 5, refill, stor: 1 } as never),
-    ].map((make): Row => [make, TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `limits`"]),
-    [() => definePolicy({ limits: [{ capacity: 5, refill, stor: 1 }] } as never), TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `cost`"],
+    ].map((make): Row => [make, TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `unit`, `limits`"]),
+    [() => definePolicy({ limits: [{ capacity: 5, refill, stor: 1 }] } as never), TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `cost`, `unit`"],
     [() => limiter.consume("alice", { stor: 1 } as never), TypeError, "Unknown option `stor`. Known options: `cost`, `policy`"],
     [() => new MemoryStore({ maxKeys: 1e9 + 1 }), RangeError, "Expected `maxKeys` to be at most 1000000000, got 1000000001"],
     [() => new MemoryStore(null as never), TypeError, "Expected `options` to be an object, got null"],

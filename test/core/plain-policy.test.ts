@@ -15,6 +15,7 @@ const written: fc.Arbitrary<PolicyOptions> = fc.oneof(
   limits,
   fc.tuple(name, limits).map(([own, limit]) => ({ ...limit, name: own })),
   fc.tuple(name, name, limits).map(([own, other, limit]) => ({ name: own, limits: [{ ...limit, name: other }] })),
+  fc.tuple(name, limits).map(([unit, limit]) => ({ ...limit, unit })),
   policies,
 );
 const ways: fc.Arbitrary<(value: object) => unknown> = fc.constantFrom(structuredClone, (value) => JSON.parse(JSON.stringify(value)) as unknown);
@@ -46,6 +47,7 @@ describe("a copy of a policy", () => {
     expect(structuredClone(definePolicy(limit))).toStrictEqual({ name: "default", limits: [{ name: "default", ...limit }] });
     expect(structuredClone(definePolicy({ name: "api", limits: [limit, { name: "day", ...limit }] })))
       .toStrictEqual({ name: "api", limits: [{ name: "1", ...limit }, { name: "day", ...limit }] });
+    expect(structuredClone(definePolicy({ ...limit, unit: "tokens" })).limits).toStrictEqual([{ name: "default", ...limit, unit: "tokens" }]);
     expect(Object.getPrototypeOf(definePolicy(limit))).toBe(Object.prototype);
   });
 

@@ -96,7 +96,7 @@ describe("an answer", () => {
     const response = await world.ask({ as: "red/ann", prompt: "write 20", maxTokens: 500 });
     expect(left("red/ann")).toEqual([59, 29_498, 99, 49_498]);
     expect(response.headers.get("ratelimit-policy")).toBe(
-      '"team-small:requests";q=100;w=60, "team-small:tokens";q=50000;w=60, "user-small:requests";q=60;w=60, "user-small:tokens";q=30000;w=60',
+      '"team-small:requests";q=100;w=60, "user-small:requests";q=60;w=60',
     );
     expect(response.headers.get("ratelimit")).toBe(
       '"team-small:requests";r=99;t=1, "team-small:tokens";r=49498;t=1, "user-small:requests";r=59;t=1, "user-small:tokens";r=29498;t=1',

@@ -114,6 +114,33 @@ test("23 · several limits are several members, each under the policy's name and
   ]);
 });
 
+test("23 · a limit says a registered unit with `qu`, and none for requests, the default", () => {
+  const limits = ["requests", "content-bytes", "concurrent-requests"].map((unit) => ({ name: unit, unit, capacity: 5, refill: perSecond(1) }));
+  const answer = open({ policy: { name: "api", limits } }).ask();
+  const members = parseList(answer.field("RateLimit-Policy") ?? "") as Item[];
+  expect(members.map(([name, params]) => [name, ...params])).toEqual([
+    ["api:requests", ["q", 5], ["w", 5]],
+    ["api:content-bytes", ["q", 5], ["qu", "content-bytes"], ["w", 5]],
+    ["api:concurrent-requests", ["q", 5], ["qu", "concurrent-requests"], ["w", 5]],
+  ]);
+  expect(open({ policy: { name: "files", capacity: 5, refill: perSecond(1), unit: "content-bytes" } }).ask().field("RateLimit-Policy"))
+    .toBe('"files";q=5;qu="content-bytes";w=5');
+});
+
+test("23 · a limit with another unit has no item in RateLimit-Policy, and keeps its item in RateLimit", () => {
+  const tokens = { name: "tokens", unit: "tokens", capacity: 6, refill: perSecond(1) };
+  const both = open({ policy: { name: "chat", limits: [{ name: "requests", capacity: 3, refill: perSecond(1) }, tokens] } }).ask();
+  expect(both.field("RateLimit-Policy")).toBe('"chat:requests";q=3;w=3');
+  expect((parseList(both.field("RateLimit") ?? "") as Item[]).map(([name]) => name)).toEqual(["chat:requests", "chat:tokens"]);
+
+  // The fields that say no unit stay, and a List without members is not sent.
+  const alone = open({ policy: tokens }).ask();
+  expect([alone.names, alone.field("RateLimit-Limit")]).toEqual([["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "ratelimit"], "6"]);
+  expect(alone.field("RateLimit")).toMatch(/^"tokens";r=5;t=\d+$/);
+  // The older drafts count quota units, not requests.
+  for (const style of [draft6, draft7]) expect(open({ policy: tokens, headers: [style] }).ask().field("RateLimit-Policy")).toBe("6;w=6");
+});
+
 test("23 · the older drafts' fields parse too: Integers with w, and draft-7's Dictionary", () => {
   fc.assert(
     fc.property(histories, fc.constantFrom(draft6, draft7), ({ policy, steps }, style) => {

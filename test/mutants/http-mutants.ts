@@ -124,6 +124,16 @@ export const httpMutants: readonly Mutant[] = [
     replace: "const names = policy.limits.map(({ name }) => labelOf(policy, name));",
   },
   {
+    item: "23", test: FIELDS,
+    find: '`;qu="${unit}"`',
+    replace: '`;qu=${unit}`',
+  },
+  {
+    item: "23", test: FIELDS,
+    find: "return qu === undefined ? null :",
+    replace: "return qu === undefined ? `\"${labelOf(policy, name)}\";q=${capacity}` :",
+  },
+  {
     item: "24", test: FIELDS,
     find: "value(facts) : value;",
     replace: "value(facts) : `${value};left=${shown.remaining}`;",
@@ -135,8 +145,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "26", test: PROMISE,
-    find: 'Math.ceil(limit.fullMs / 1_000)',
-    replace: 'Math.floor(limit.fullMs / 1_000)',
+    find: 'Math.ceil(fullMs / 1_000)',
+    replace: 'Math.floor(fullMs / 1_000)',
   },
   {
     item: "27", test: REFUSAL,

@@ -9,10 +9,19 @@ export const triple = headerFamily([
   { name: "RateLimit-Reset", under: () => ({ resetSeconds }) => String(resetSeconds) },
 ]);
 
-/** `RateLimit-Policy` as in draft-ietf-httpapi-ratelimit-headers-11. */
+/** `qu` of the registered units (draft 11, section 10.5). Requests are the default. */
+const REGISTERED = new Map([["requests", ""], ...["content-bytes", "concurrent-requests"].map((unit) => [unit, `;qu="${unit}"`] as const)]);
+
+/**
+ * `RateLimit-Policy` as in draft-ietf-httpapi-ratelimit-headers-11. A limit with a unit that is not registered has no
+ * item: without `qu` its tokens would read as requests.
+ */
 const POLICY_FIELD: Field = {
   name: "RateLimit-Policy",
-  under: (policy) => policyValue(policy, (limit) => `"${labelOf(policy, limit.name)}";q=${limit.capacity}`),
+  under: (policy) => policyValue(policy, ({ name, capacity, unit = "requests" }) => {
+    const qu = REGISTERED.get(unit);
+    return qu === undefined ? null : `"${labelOf(policy, name)}";q=${capacity}${qu}`;
+  }),
 };
 
 /** `RateLimit-Policy` and `RateLimit` as in draft-ietf-httpapi-ratelimit-headers-11. */
