@@ -26,7 +26,7 @@ const FIELDS = [
   ["RateLimit-Remaining", "999999"],
   ["RateLimit-Reset", "1"],
   ["RateLimit-Policy", '"default";q=1000000;w=3600'],
-  ["RateLimit", '"default";r=999999;t=1'],
+  ["RateLimit", '"default";r=999999;t=3600'],
 ];
 const byHand = { "five by hand": FIELDS, "three by hand": FIELDS.slice(0, 3) }[side] ?? [];
 

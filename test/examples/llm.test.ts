@@ -99,7 +99,7 @@ describe("an answer", () => {
       '"team-small:requests";q=100;w=60, "user-small:requests";q=60;w=60',
     );
     expect(response.headers.get("ratelimit")).toBe(
-      '"team-small:requests";r=99;t=1, "team-small:tokens";r=49498;t=1, "user-small:requests";r=59;t=1, "user-small:tokens";r=29498;t=1',
+      '"team-small:requests";r=99;t=60, "team-small:tokens";r=49498;t=60, "user-small:requests";r=59;t=59, "user-small:tokens";r=29498;t=59',
     );
     // The tokens bind: they are enough for 58 more such requests.
     expect(["limit", "remaining"].map((name) => response.headers.get(`ratelimit-${name}`))).toEqual(["30000", "29498"]);

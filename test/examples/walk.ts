@@ -41,7 +41,7 @@ export function walk(all: readonly Walked[]): void {
         "ratelimit-remaining": "9",
         "ratelimit-reset": "1",
         "ratelimit-policy": '"interactive";q=10;w=5',
-        ratelimit: '"interactive";r=9;t=1',
+        ratelimit: '"interactive";r=9;t=5',
       });
       expect(reply.headers).not.toHaveProperty("retry-after");
       expect(reply.headers["content-type"]).toMatch(/^application\/json/);

@@ -129,7 +129,7 @@ const TWO = definePolicy({
 
 test("35 · with several limits, one that refuses means that none is charged", () => {
   const gate = open({ policy: TWO });
-  expect(gate.ask({ cost: 5 }).field("RateLimit")).toBe('"api:burst";r=0;t=1, "api:day";r=2;t=60');
+  expect(gate.ask({ cost: 5 }).field("RateLimit")).toBe('"api:burst";r=0;t=1, "api:day";r=2;t=120');
   for (let i = 0; i < 5; i++) expect(gate.ask().status).toBe(429);
   gate.clock.advance(2_000);
   expect(gate.ask({ cost: 2 }).field("RateLimit")).toBe('"api:burst";r=0;t=1, "api:day";r=0;t=58');
@@ -196,8 +196,8 @@ test("42 · by default nothing stands for the caller: no pk, and no answer echoe
 test("42 · nothing stands for callers without an identity, and partitionKey is not asked for them", () => {
   const asked: Key[] = [];
   const gate = open({ headers: ["triple", draft11({ partitionKey: (key) => (asked.push(key), new Uint8Array([1])) })] });
-  expect(gate.ask({ user: null }).field("RateLimit")).toBe('"small";r=2;t=1');
-  expect(gate.ask({ user: "bob" }).field("RateLimit")).toBe('"small";r=2;t=1;pk=:AQ==:');
+  expect(gate.ask({ user: null }).field("RateLimit")).toBe('"small";r=2;t=2');
+  expect(gate.ask({ user: "bob" }).field("RateLimit")).toBe('"small";r=2;t=2;pk=:AQ==:');
   expect(asked).toEqual(["bob"]);
 });
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { parseDictionary, parseList, type Item } from "structured-headers";
 import { expect, test } from "vitest";
 import { draft6, draft7, toHttpDate, vendorHeaders, xRateLimit, type HeaderStyle } from "sluice/http";
-import { definePolicy, perSecond } from "sluice";
+import { definePolicy, perDay, perSecond } from "sluice";
 import { histories } from "./arbitrary.js";
 import { exhaust, open, SMALL, type Answer, type Opened } from "./asking.js";
 
@@ -106,11 +106,11 @@ test("23 · several limits are several members, each under the policy's name and
   const gate = open({ policy: TWO });
   const answer = gate.ask();
   expect(answer.field("RateLimit-Policy")).toBe('"api:burst";q=5;w=3, "api:day";q=8;w=480');
-  expect(answer.field("RateLimit")).toBe('"api:burst";r=4;t=1, "api:day";r=7;t=60');
+  expect(answer.field("RateLimit")).toBe('"api:burst";r=4;t=3, "api:day";r=7;t=420');
   const members = parseList(answer.field("RateLimit") ?? "") as Item[];
   expect(members.map(([name, params]) => [name, ...params])).toEqual([
-    ["api:burst", ["r", 4], ["t", 1]],
-    ["api:day", ["r", 7], ["t", 60]],
+    ["api:burst", ["r", 4], ["t", 3]],
+    ["api:day", ["r", 7], ["t", 420]],
   ]);
 });
 
@@ -193,7 +193,7 @@ test("25 · names that would need quoting in a header field are refused when the
   }
 });
 
-test("28 · a full bucket has Reset 0 and no t; any other t >= 1, and t <= Reset while something remains", () => {
+test("28 · a full bucket has Reset 0 and no t; any other has t >= 1, which is Reset when nothing remains", () => {
   const full = open().ask({ cost: 0 });
   expect([full.field("RateLimit-Reset"), full.field("RateLimit")]).toEqual(["0", '"small";r=3']);
   fc.assert(
@@ -205,18 +205,44 @@ test("28 · a full bucket has Reset 0 and no t; any other t >= 1, and t <= Reset
         const t = /;t=(\d+)$/.exec(answer.field("RateLimit") ?? "")?.[1];
         if (decision.resetMs === 0) return expect([reset, t]).toEqual([0, undefined]);
         expect(Number(t)).toBeGreaterThanOrEqual(1);
-        if (answer.number("RateLimit-Remaining") > 0) expect(Number(t)).toBeLessThanOrEqual(reset);
-        else expect(Number(t)).toBe(reset);
+        if (answer.number("RateLimit-Remaining") === 0) expect(Number(t)).toBe(reset);
       });
     }),
   );
 });
 
-test("28 · t tells the next token and Reset when all are back; with none left, both tell the next token", () => {
+test("28 · while something remains, r over t is at most the rate, and t no longer than that and the next token need", () => {
+  fc.assert(
+    fc.property(histories, ({ policy, steps }) => {
+      const [{ refill, capacity }] = policy.limits;
+      walk(open({ policy }), steps, (answer) => {
+        const [, r, t] = /;r=(\d+);t=(\d+)$/.exec(answer.field("RateLimit") ?? "")?.map(Number) ?? [];
+        if (answer.status !== 200 || r === undefined || t === undefined) return;
+        // In whole numbers: r / t seconds <= tokens / everyMs.
+        expect(BigInt(r) * BigInt(refill.everyMs) <= BigInt(t) * 1_000n * BigInt(refill.tokens)).toBe(true);
+        const w = Number(/w=(\d+)$/.exec(answer.field("RateLimit-Policy") ?? "")?.[1]);
+        const { decision } = answer.verdict as { decision: { nextTokenMs: number } };
+        expect(t === Math.ceil(decision.nextTokenMs / 1_000) || (t - 1) * capacity < r * w).toBe(true);
+      });
+    }),
+  );
+});
+
+test("28 · with several limits, each t goes by its own rate", () => {
+  const limits = [{ name: "burst", capacity: 20, refill: perSecond(10) }, { name: "day", capacity: 5_000, refill: perDay(5_000) }];
+  const gate = open({ policy: { name: "api", limits } });
+  expect(gate.ask().field("RateLimit")).toBe('"api:burst";r=19;t=2, "api:day";r=4999;t=86383');
+  // A full bucket has no t. The wait for the next token of an empty one is longer than 0 / rate.
+  expect(gate.ask({ cost: 0 }).field("RateLimit")).toBe('"api:burst";r=19;t=2, "api:day";r=4999;t=86383');
+  gate.clock.advance(100);
+  expect(gate.ask({ cost: 0 }).field("RateLimit")).toBe('"api:burst";r=20, "api:day";r=4999;t=86383');
+});
+
+test("28 · t tells the next token once that comes later than the rate needs, and Reset when all are back", () => {
   const gate = open({ policy: { name: "p", capacity: 10, refill: { tokens: 2, everyMs: 5_000 } } });
   const said = [7, 2, 1].map((cost) => gate.ask({ cost })).map((answer) => [answer.field("RateLimit"), answer.field("RateLimit-Reset")]);
   expect(said).toEqual([
-    ['"p";r=3;t=3', "18"],
+    ['"p";r=3;t=8', "18"],
     ['"p";r=1;t=3', "23"],
     ['"p";r=0;t=3', "3"],
   ]);

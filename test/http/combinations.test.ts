@@ -111,7 +111,7 @@ describe("`unlimited`", () => {
   ])("%s leaves out its member, which shows no fields", async (_, options) => {
     const { ask, lefts } = open(options);
     const { field, status } = await ask();
-    expect([status, field("RateLimit-Policy"), field("RateLimit"), field("RateLimit-Limit")]).toEqual([200, TENANT_ONLY, '"tenant";r=3;t=5', "4"]);
+    expect([status, field("RateLimit-Policy"), field("RateLimit"), field("RateLimit-Limit")]).toEqual([200, TENANT_ONLY, '"tenant";r=3;t=15', "4"]);
     expect(lefts()).toEqual([3, 3]);
   });
 
@@ -270,7 +270,7 @@ describe("the response", () => {
   test("lists every limit; fields with one value are those of the limit that binds", async () => {
     const answer = await open().ask();
     expect(listed(answer, "RateLimit-Policy")).toEqual(['"tenant";q=4;w=20', '"user";q=3;w=3']);
-    expect(listed(answer, "RateLimit")).toEqual(['"tenant";r=3;t=5', '"user";r=2;t=1']);
+    expect(listed(answer, "RateLimit")).toEqual(['"tenant";r=3;t=15', '"user";r=2;t=2']);
     expect(["Limit", "Remaining", "Reset"].map((name) => answer.field(`RateLimit-${name}`))).toEqual(["3", "2", "1"]);
   });
 
@@ -293,7 +293,7 @@ describe("the response", () => {
   test("16, 42 · has a partition key for each member, made before anything is charged", async () => {
     const headers = (make: (key: unknown) => Uint8Array) => ({ headers: ["triple", draft11({ partitionKey: make })] });
     const answer = await open(headers((key) => new TextEncoder().encode(String(key)))).ask();
-    expect(listed(answer, "RateLimit")).toEqual([`"tenant";r=3;t=5;pk=:${btoa("acme")}:`, `"user";r=2;t=1;pk=:${btoa("ann")}:`]);
+    expect(listed(answer, "RateLimit")).toEqual([`"tenant";r=3;t=15;pk=:${btoa("acme")}:`, `"user";r=2;t=2;pk=:${btoa("ann")}:`]);
     const { ask, lefts } = open(headers((key) => new Uint8Array(key === "ann" ? 1 : 129)));
     await expect(ask()).rejects.toThrow("Expected `partitionKey()` to have at most 128 bytes, got 129. Shorten it with a hash");
     expect(lefts()).toEqual([3, 4]);
@@ -426,7 +426,7 @@ test("a combination within a combination has keys, costs and policies by the nam
     key: (asked: Asked) => ({ account: keysOf(asked), whole: "all" }), cost: () => ({ account: { tenant: 2 } }), unidentified: "refuse",
   });
   const { field, verdict } = await ask();
-  expect(field("RateLimit")?.split(", ").toSorted()).toEqual(['"tenant";r=2;t=5', '"user";r=2;t=1', '"whole";r=8;t=1']);
+  expect(field("RateLimit")?.split(", ").toSorted()).toEqual(['"tenant";r=2;t=10', '"user";r=2;t=2', '"whole";r=8;t=8']);
   expect((verdict as Pass).decision).toMatchObject({ decisions: { account: { decisions: { user: { remaining: 2 }, tenant: { remaining: 2 } } }, whole: { remaining: 8 } } });
   expect((await ask({ tenant: null })).status).toBe(401);
 });

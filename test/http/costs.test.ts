@@ -31,7 +31,7 @@ test("22, L19 · every limit is shown, and the triple is that in which fewest su
   const first = ask({ tokens: 2_000 });
   expect([first.status, triple(first)]).toEqual([200, [30_000, 28_000, 4]]);
   expect(first.field("RateLimit-Policy")).toBe('"chat:requests";q=60;w=60, "chat:tokens";q=30000;w=60');
-  expect(first.field("RateLimit")).toBe('"chat:requests";r=59;t=1, "chat:tokens";r=28000;t=1');
+  expect(first.field("RateLimit")).toBe('"chat:requests";r=59;t=59, "chat:tokens";r=28000;t=56');
   // Without a cost of its own, this request draws on no token.
   expect(triple(ask())).toEqual([60, 58, 2]);
 });
@@ -61,7 +61,7 @@ test("L9, L19 · a fixed cost by names is checked when the gate is made, one of 
   expect(() => gateOf({ cost: { token: 1 } })).toThrow("Unknown limit `token` in `cost`");
   expect(() => gateOf().ask({ token: 1 })).toThrow("Unknown limit `token` in `cost`");
   expect(() => gateOf().ask({ tokens: 0.5 })).toThrow(RangeError);
-  expect(gateOf({ cost: { tokens: 30_000 } }).ask().field("RateLimit")).toBe('"chat:requests";r=59;t=1, "chat:tokens";r=0;t=1');
+  expect(gateOf({ cost: { tokens: 30_000 } }).ask().field("RateLimit")).toBe('"chat:requests";r=59;t=59, "chat:tokens";r=0;t=1');
 });
 
 test("L2 · a blocked caller is told the end of the block, at any cost", () => {

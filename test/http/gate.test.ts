@@ -141,7 +141,7 @@ describe("actualCost", () => {
     const policy = definePolicy({ name: "chat", limits: [{ name: "requests", capacity: 9, refill: perSecond(1) }, { name: "tokens", capacity: 90, refill: perSecond(1) }] });
     const gate = open({ policy, cost: { tokens: 50 } as never, actualCost: async ({ aborted }) => ({ tokens: aborted ? 20 : 40 }) });
     await end(gate.ask(), { status: 499, aborted: true });
-    expect(gate.ask({}).field("RateLimit")).toBe('"chat:requests";r=7;t=1, "chat:tokens";r=20;t=1');
+    expect(gate.ask({}).field("RateLimit")).toBe('"chat:requests";r=7;t=7, "chat:tokens";r=20;t=20');
   });
 
   test("of a refusal is never asked, and without the option there is nothing to settle", async () => {

@@ -155,8 +155,18 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "28", test: FIELDS,
-    find: 'Math.ceil(reading.nextTokenMs / 1_000)',
-    replace: 'Math.floor(reading.nextTokenMs / 1_000)',
+    find: 'Math.ceil(nextTokenMs / 1_000)',
+    replace: 'Math.floor(nextTokenMs / 1_000)',
+  },
+  {
+    item: "28", test: FIELDS,
+    find: "Math.ceil((remaining * windowSeconds(limit)) / limit.capacity)",
+    replace: "1",
+  },
+  {
+    item: "28", test: FIELDS,
+    find: "spreadSeconds(reading, policy.limits[i] ?? policy.limits[0])",
+    replace: "spreadSeconds(reading, policy.limits[0])",
   },
   {
     item: "29", test: FIELDS,

@@ -8,7 +8,10 @@ export interface RateLimit {
   readonly limit: number | null;
   /** The remaining tokens or requests: a whole number, at least 0. It is advice: a 429 may still come. */
   readonly remaining: number;
-  /** Milliseconds from receipt until more is available: at least 0, possibly Infinity. Null when not stated. */
+  /**
+   * Milliseconds from receipt until more is available, or in which `remaining` may be used up: at least 0, possibly
+   * Infinity. Null when not stated.
+   */
   readonly resetMs: number | null;
   /** Milliseconds in which `limit` may be used up. Null when not stated. */
   readonly windowMs: number | null;

@@ -1,6 +1,7 @@
 import type { Reading } from "../../core/decision.js";
+import type { Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { headerFamily, labelOf, policyValue, type Field, type FieldValue } from "./field.js";
+import { headerFamily, labelOf, policyValue, windowSeconds, type Field, type FieldValue } from "./field.js";
 
 /** `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, as in the drafts up to 06. */
 export const triple = headerFamily([
@@ -31,8 +32,7 @@ export const draft11Fields = headerFamily([
 ]);
 
 /**
- * The value of `RateLimit`, with one item for each limit. `t` is the time until the next token, 0 when the bucket is
- * full.
+ * The value of `RateLimit`, with one item for each limit. Its `t` is left out when the bucket is full.
  */
 function limitItems(policy: Policy): FieldValue {
   const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);
@@ -45,8 +45,15 @@ function limitItems(policy: Policy): FieldValue {
     let text = "";
     for (let i = 0; i < readings.length; i++) {
       const reading = readings[i] as Reading;
-      text += `${text && ", "}${item(i, reading, Math.ceil(reading.nextTokenMs / 1_000))}${partition}`;
+      text += `${text && ", "}${item(i, reading, spreadSeconds(reading, policy.limits[i] ?? policy.limits[0]))}${partition}`;
     }
     return text;
   };
+}
+
+// Section 8.5: a client may use `r` within `t`. So `t` is the time until the next token, or the longer one in which the
+// limit refills `r`: then `r / t` never exceeds the rate.
+function spreadSeconds({ remaining, nextTokenMs }: Reading, limit: Limit): number {
+  if (nextTokenMs === 0) return 0;
+  return Math.max(Math.ceil(nextTokenMs / 1_000), Math.ceil((remaining * windowSeconds(limit)) / limit.capacity));
 }

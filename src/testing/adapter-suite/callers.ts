@@ -164,7 +164,7 @@ export const callerCases: readonly AdapterCase[] = [
       assertEqual(checkProblem(refused, "rate_limited")["violated-policies"], ["suite:burst"], "violated-policies");
       assertEqual(refused.field("RateLimit-Policy"), '"suite:burst";q=2;w=2, "suite:day";q=5;w=300', "RateLimit-Policy");
       server.clock.advance(1_000);
-      assertEqual((await server.get("/ok")).field("RateLimit"), '"suite:burst";r=0;t=1, "suite:day";r=2;t=59', "RateLimit");
+      assertEqual((await server.get("/ok")).field("RateLimit"), '"suite:burst";r=0;t=1, "suite:day";r=2;t=120', "RateLimit");
     },
   },
   {

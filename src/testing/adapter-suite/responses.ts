@@ -207,7 +207,7 @@ function fieldsOn(name: string, path: string, status: number, needs?: AdapterCas
 function checkHandlerField({ status, fields, field }: WireResponse): void {
   assertEqual(status, 200, "the status");
   assertEqual(fields.filter(([name]) => name === "ratelimit-remaining"), [["ratelimit-remaining", "777"]], "RateLimit-Remaining");
-  assertEqual([field("RateLimit-Limit"), field("RateLimit")], ["3", '"suite";r=2;t=1'], "RateLimit-Limit and RateLimit");
+  assertEqual([field("RateLimit-Limit"), field("RateLimit")], ["3", '"suite";r=2;t=2'], "RateLimit-Limit and RateLimit");
 }
 
 function checkExposed(response: WireResponse, names: readonly string[]): void {

@@ -102,9 +102,9 @@ describe("the fields of stacked gates", () => {
   test("add up as lists; those with one value are those of the gate that binds", () => {
     const [a, b, c] = [limit("a", 5), limit("b", 3), limit("c", 4)];
     const request = {};
-    expect(told(a(request))).toEqual(["5", "4", "1", '"a";q=5;w=5', '"a";r=4;t=1']);
-    expect(told(b(request))).toEqual(["3", "2", "1", '"a";q=5;w=5, "b";q=3;w=3', '"a";r=4;t=1, "b";r=2;t=1']);
-    expect(told(c(request))).toEqual(["3", "2", "1", POLICIES, '"a";r=4;t=1, "b";r=2;t=1, "c";r=3;t=1']);
+    expect(told(a(request))).toEqual(["5", "4", "1", '"a";q=5;w=5', '"a";r=4;t=4']);
+    expect(told(b(request))).toEqual(["3", "2", "1", '"a";q=5;w=5, "b";q=3;w=3', '"a";r=4;t=4, "b";r=2;t=2']);
+    expect(told(c(request))).toEqual(["3", "2", "1", POLICIES, '"a";r=4;t=4, "b";r=2;t=2, "c";r=3;t=3']);
   });
 
   test("2, 9 · a refusal has its own wait, and no `t` of an earlier gate comes before it", () => {
@@ -124,13 +124,13 @@ describe("the fields of stacked gates", () => {
     limit("a", 5)(request);
     expect(limit("b", 1, { shadow: true } as AnyOptions)(request).names).toEqual([]);
     expect(limit("d", 1, { store: brokenStore(true), onStoreError: "allow" })(request).names).toEqual([]);
-    expect(told(limit("c", 9)(request))).toEqual(["5", "4", "1", '"a";q=5;w=5, "c";q=9;w=9', '"a";r=4;t=1, "c";r=8;t=1']);
+    expect(told(limit("c", 9)(request))).toEqual(["5", "4", "1", '"a";q=5;w=5, "c";q=9;w=9', '"a";r=4;t=4, "c";r=8;t=8']);
     expect(named(request)).toEqual([["a", true], ["b", true], ["d", true], ["c", true]]);
   });
 
   test.each<[what: string, first: readonly HeaderStyle[], second: readonly HeaderStyle[], wanted: unknown]>([
     ["draft 7 behind draft 11 replaces it", ["draft-11"], [draft7], [undefined, undefined, undefined, "9;w=9", "limit=9, remaining=8, reset=1"]],
-    ["draft 11 behind the triple stays alone", ["triple"], ["draft-11"], [undefined, undefined, undefined, '"second";q=9;w=9', '"second";r=8;t=1']],
+    ["draft 11 behind the triple stays alone", ["triple"], ["draft-11"], [undefined, undefined, undefined, '"second";q=9;w=9', '"second";r=8;t=8']],
     ["other names are not replaced", ["triple"], [vendorHeaders({ limit: "X-Limit" })], [undefined, undefined, undefined, undefined, undefined]],
   ])("%s", (_, first, second, wanted) => {
     const request = {};
@@ -142,6 +142,6 @@ describe("the fields of stacked gates", () => {
     const request = {};
     limit("a", 5, { headers: ["draft-11"] })(request);
     limit("b", 3, { headers: ["triple"] })(request);
-    expect(told(limit("c", 4)(request))).toEqual(["3", "2", "1", '"a";q=5;w=5, "c";q=4;w=4', '"a";r=4;t=1, "c";r=3;t=1']);
+    expect(told(limit("c", 4)(request))).toEqual(["3", "2", "1", '"a";q=5;w=5, "c";q=4;w=4', '"a";r=4;t=4, "c";r=3;t=3']);
   });
 });

@@ -58,7 +58,7 @@ describe("reportCost", () => {
     const answer = gate.ask(request);
     reportCost(request, { tokens: 20 });
     await end(answer);
-    expect(gate.ask().field("RateLimit")).toBe('"chat:requests";r=7;t=1, "chat:tokens";r=20;t=1');
+    expect(gate.ask().field("RateLimit")).toBe('"chat:requests";r=7;t=7, "chat:tokens";r=20;t=20');
   });
 
   test.each<[what: string, cost: unknown, message: string]>([
