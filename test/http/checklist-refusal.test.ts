@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createGate, draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type Refusal } from "sluice/http";
-import { definePolicy, perSecond, type Decision, type Store } from "sluice";
+import { combine, createLimiter, definePolicy, MemoryStore, perSecond, type Decision, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { histories } from "./arbitrary.js";
-import { brokenStore, exhaust, open, openLater, reader, SMALL, type Ask } from "./asking.js";
+import { answerOf, brokenStore, exhaust, open, openLater, reader, SMALL, type Answer, type Ask } from "./asking.js";
 
 const TWO = definePolicy({
   name: "api",
@@ -100,7 +100,7 @@ test("10 · the body says the same status and the same wait as the head", async 
   expect([down.status, down.body["status"], down.body["retry_after"], down.field("Retry-After")]).toEqual([503, 503, 1, "1"]);
 });
 
-test("11 · type names the registered kind, and violated-policies exactly the limits that refuse", () => {
+test("11 · type names the kind that the draft requested, and violated-policies exactly the limits that refuse", () => {
   const quota = "https://iana.org/assignments/http-problem-types#quota-exceeded";
   const one = open({ policy: TWO });
   const byDay = exhaust(one);
@@ -111,6 +111,52 @@ test("11 · type names the registered kind, and violated-policies exactly the li
   both.ask({ cost: 3 });
   expect(both.ask({ cost: 3 }).body["violated-policies"]).toEqual(["api:burst", "api:day"]);
   expect(both.ask({ cost: 2 }).body["violated-policies"]).toEqual(["api:day"]);
+});
+
+test("11 · a blocked caller's type is abnormal-usage-detected, and the rest of the answer is that of a 429", async () => {
+  const store = new MemoryStore({ clock: () => 0 });
+  const user = createLimiter({ policy: { name: "user", capacity: 3, refill: perSecond(1) }, store });
+  const tenant = createLimiter({ policy: { name: "tenant", capacity: 3, refill: perSecond(1) }, store });
+  const both = createGate({ limiter: combine({ user, tenant }), key: () => ({ user: "ann", tenant: "acme" }) }, reader);
+  const typeOf = (answer: Answer): unknown => answer.body["type"];
+  const quota = "https://iana.org/assignments/http-problem-types#quota-exceeded";
+  user.consume("ann", 3);
+  const limited = answerOf(await both({}));
+  user.block("ann", 5_000);
+  const blocked = answerOf(await both({}));
+  expect(blocked.body).toEqual({
+    ...limited.body,
+    type: "https://iana.org/assignments/http-problem-types#abnormal-usage-detected",
+    detail: "Too many requests. Try again in 5 seconds.",
+    message: "Too many requests. Try again in 5 seconds.",
+    retry_after: 5,
+  });
+  expect([blocked.status, blocked.field("Retry-After"), blocked.field("RateLimit")]).toEqual([429, "5", '"tenant";r=3, "user";r=0;t=5']);
+  expect(blocked.number("Content-Length")).toBe((blocked.verdict as { body: string }).body.length);
+  // The wait that is told decides: here that of the limit of the tenant.
+  user.block("ann", 0);
+  tenant.block("acme", 1_000);
+  user.consume("ann", 0);
+  user.debit("ann", 10);
+  expect([typeOf(limited), typeOf(answerOf(await both({})))]).toEqual([quota, quota]);
+  // No wait lets a cost above the capacity through.
+  expect(open({ store, policy: tenant.policy }).ask({ user: "acme", cost: 4 }).status).toBe(400);
+});
+
+test("11 · a 503 names the limits of which nothing is known, or which refused in this process", async () => {
+  const temporary = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+  const down = { store: brokenStore(true), policy: TWO };
+  const unknown = open({ ...down, onStoreError: "unavailable" }).ask();
+  expect([unknown.status, unknown.body["type"], unknown.body["violated-policies"]]).toEqual([503, temporary, ["api:burst", "api:day"]]);
+  // The local share is half: two requests, and one a day.
+  const local = exhaust(open(down));
+  expect([local.status, local.body["type"], local.body["violated-policies"]]).toEqual([503, temporary, ["api:day"]]);
+  expect(local.number("Content-Length")).toBe((local.verdict as { body: string }).body.length);
+
+  const tenant = createLimiter({ policy: { name: "tenant", capacity: 3, refill: perSecond(1) }, store: new MemoryStore() });
+  const api = createLimiter({ ...down, onStoreError: "unavailable" });
+  const both = createGate({ limiter: combine({ tenant, api }), key: () => ({ tenant: "acme", api: "ann" }) }, reader);
+  expect(answerOf(await both({})).body["violated-policies"]).toEqual(["api:burst", "api:day"]);
 });
 
 test("13 · for any Accept, a 429 is the same JSON", () => {
@@ -204,7 +250,7 @@ test("40 · a store that fails is never a 429: 503 or through, as chosen, and no
       code: "temporarily_unavailable",
       retry_after: 1,
     });
-    expect(closed.body).not.toHaveProperty("violated-policies");
+    expect(closed.body["violated-policies"]).toEqual(["small"]);
 
     const through = await openLater({ store, onStoreError: "allow", onDecision }).ask();
     expect([through.status, through.names]).toEqual([200, []]);

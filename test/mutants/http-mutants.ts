@@ -60,8 +60,18 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "11", test: REFUSAL,
-    find: "readings(decision).forEach(({ retryAfterMs }, i) => {",
-    replace: "readings(decision).forEach(({ remaining }, i) => { const retryAfterMs = Number(remaining === 0);",
+    find: "reading.retryAfterMs > 0",
+    replace: "reading.remaining === 0",
+  },
+  {
+    item: "11", test: REFUSAL,
+    find: '(decision.reason === "store_unavailable" ? all[0] : undefined)',
+    replace: "undefined",
+  },
+  {
+    item: "11", test: REFUSAL,
+    find: "decision.blocked === true ? ABNORMAL_USAGE",
+    replace: "decision.blocked === null ? ABNORMAL_USAGE",
   },
   {
     item: "12", test: WIRE,

@@ -6,7 +6,7 @@ import type { CheckedOptions } from "../options/check-options.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
 import type { Refuse } from "../verdict.js";
 import { PROBLEM_TYPE, toRefusal } from "./own-answer.js";
-import { problemText } from "./problem.js";
+import { ABNORMAL_USAGE, problemText } from "./problem.js";
 
 /** Makes the responses to refused requests. `crossOrigin` says whether the request has an `Origin`. */
 export interface Refusals {
@@ -28,6 +28,8 @@ interface Document {
   readonly detail: string;
   /** Further members of the document, as JSON after a comma. */
   readonly more?: string;
+  /** A type in place of the status's own. */
+  readonly type?: string | undefined;
   readonly fields?: FieldList;
   readonly decision?: Decision | null;
 }
@@ -56,9 +58,10 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(options
     const again = `Try again in ${seconds} second${seconds === 1 ? "" : "s"}.`;
     const wait = ["retry-after", writer.retryAfter(decision.retryAfterMs)];
     // JSON has no NaN or Infinity, and a custom store may return them.
-    const more = `,"retry_after":${Number.isFinite(seconds) ? seconds : null}`;
+    const more = `,"retry_after":${Number.isFinite(seconds) ? seconds : null},"violated-policies":[${violatedOf(judged)}]`;
     if (decision.reason === "store_unavailable") return { status: 503, detail: `The service is temporarily unavailable. ${again}`, more, fields: wait, decision };
-    return { status: 429, detail: `Too many requests. ${again}`, more: `${more},"violated-policies":[${violatedOf(judged)}]`, fields: [...fields, ...wait], decision };
+    const type = decision.blocked === true ? ABNORMAL_USAGE : undefined;
+    return { status: 429, detail: `Too many requests. ${again}`, more, type, fields: [...fields, ...wait], decision };
   }
 
   function refuse(document: Document, crossOrigin: boolean, name: string, answer: unknown): Refuse {
@@ -76,10 +79,12 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(options
 function violatedOf(judged: readonly Part[]): string {
   const violated = new Set<string>();
   for (const { policy, decision } of judged) {
-    // Looked up by position, because a custom store may give its limits any names.
-    readings(decision).forEach(({ retryAfterMs }, i) => {
-      const limit = policy.limits[i];
-      if (limit !== undefined && retryAfterMs > 0) violated.add(`"${labelOf(policy, limit.name)}"`);
+    const all = readings(decision);
+    policy.limits.forEach(({ name }, i) => {
+      // Looked up by position, because a custom store may give its limits any names. Nothing is known of the limits of a
+      // store that failed, and its decision has one reading for all of them.
+      const reading = all[i] ?? (decision.reason === "store_unavailable" ? all[0] : undefined);
+      if (reading !== undefined && reading.retryAfterMs > 0) violated.add(`"${labelOf(policy, name)}"`);
     });
   }
   return [...violated].join();
@@ -95,8 +100,8 @@ export function disconnectedRefusal(): Refuse {
   return refusalOf({ status: 499, detail: "The client disconnected before its turn." });
 }
 
-function refusalOf({ status, detail, more, fields: told = NONE, decision = null }: Document, expose = NONE): Refuse {
-  const body = problemText(status, detail, more);
+function refusalOf({ status, detail, more, type, fields: told = NONE, decision = null }: Document, expose = NONE): Refuse {
+  const body = problemText(status, detail, more, type);
   const fields = [...told, "cache-control", "no-store", "content-type", PROBLEM_TYPE, "content-length", String(body.length)];
   return { outcome: "refuse", status, fields, expose, body, decision, respond: null };
 }
