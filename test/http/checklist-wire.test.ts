@@ -1,6 +1,6 @@
-/** Checklist of the HTTP contract, items 12, 14, 17 to 20, 37, 39 and 41: what only bytes on a socket can show. */
+/** Checklist of the HTTP contract, items 12, 14, 17 to 21, 37, 39 and 41: what only bytes on a socket can show. */
 import { once } from "node:events";
-import { Agent, request as httpRequest } from "node:http";
+import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect as connectHttp2, constants, createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
@@ -123,6 +123,18 @@ test("20 · no field comes after the body, in a stream's trailers", async () => 
   const { body, field } = await send(port);
   expect([field("Transfer-Encoding"), field("RateLimit-Remaining"), field("Trailer")]).toEqual(["chunked", "2", undefined]);
   expect(body).toBe("3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
+});
+
+test("21 · a redirect that `respond` or `unidentified` sends has no Retry-After and no field of a limit", async () => {
+  const seeOther = (_: unknown, __: unknown, response: ServerResponse): unknown => response.writeHead(303, { Location: "/slow-down", "X-Own": "1" }).end();
+  const options = { respond: seeOther, unidentified: seeOther, key: (request: IncomingMessage) => request.headers["x-user"]?.toString() };
+  const port = await serve((_, response) => response.end(), options);
+  for (let i = 0; i < 3; i++) expect((await send(port, "GET", { "x-user": "ann" })).field("RateLimit-Remaining")).toBe(String(2 - i));
+  for (const user of [{ "x-user": "ann" }, undefined]) {
+    const { status, field, names } = await send(port, "GET", user);
+    expect([status, field("Location"), field("X-Own"), field("Cache-Control")]).toEqual([303, "/slow-down", "1", "no-store"]);
+    expect(names.filter((name) => /^(ratelimit|retry-after|www-authenticate)/i.test(name))).toEqual([]);
+  }
 });
 
 test("37 · names are added to Access-Control-Expose-Headers, each once, and never a star", async () => {

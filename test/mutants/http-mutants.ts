@@ -124,6 +124,11 @@ export const httpMutants: readonly Mutant[] = [
     replace: ': { outcome: "pass", fields: [...fields, "Retry-After", "0"], ',
   },
   {
+    item: "21", test: WIRE,
+    find: "return status >= 300 && status < 400;",
+    replace: "return status === 300;",
+  },
+  {
     item: "22", test: FIELDS,
     find: 'if (spelling.has(name.toLowerCase())) throw',
     replace: 'if (spelling.has(name)) throw',

@@ -2,8 +2,10 @@ import { withoutContent, type FieldList } from "../../http/headers/field.js";
 import { isPromise } from "../../http/is-promise.js";
 import type { Refuse, Responder } from "../../http/verdict.js";
 import { toJson } from "../../http/response/own-answer.js";
+import { fieldsSoFar } from "../../http/response/decisions.js";
 import { refuseOnNode } from "../node/response.js";
 import { exposeOnReply, type FieldReply } from "./reply-fields.js";
+import { removeFromRedirect } from "../../http/response/redirect.js";
 import { takeResponse } from "../../http/response/sendable.js";
 import { watchRespond } from "../node/watch-respond.js";
 import { boundUnreadBody } from "../node/unread-body.js";
@@ -15,6 +17,7 @@ interface SendingReply extends FieldReply {
   code(status: number): unknown;
   header(name: string, value: unknown): unknown;
   getHeaders(): object;
+  removeHeader(name: string): unknown;
   send(payload?: unknown): unknown;
 }
 
@@ -45,7 +48,12 @@ function respondOnReply(reply: SendingReply, verdict: Refuse, respond: Responder
   reply.raw.statusCode = verdict.status;
   const { send } = reply;
   // Fastify sends a Response after its `onSend` hooks. An exception would then go to the error handler.
-  const checked = (payload?: unknown): unknown => send.call(reply, isWebResponse(payload) ? takeResponse(payload) : payload);
+  const checked = (payload?: unknown): unknown => {
+    const sent = isWebResponse(payload) ? takeResponse(payload) : payload;
+    const { status } = isWebResponse(sent) ? (sent as Response) : { status: reply.raw.statusCode };
+    removeFromRedirect(status, [...fieldsSoFar(reply.request), ...verdict.fields], reply);
+    return send.call(reply, sent);
+  };
   Object.assign(reply, { send: checked });
   watchRespond(reply.raw, verdict, respond, earlier, () => {
     const answer = respond.call(reply.request, reply);

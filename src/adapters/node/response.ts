@@ -5,10 +5,11 @@ import type { Pass, Refuse, Responder } from "../../http/verdict.js";
 import type { Work } from "../../http/response/work.js";
 import { isPromise } from "../../http/is-promise.js";
 import { toJson } from "../../http/response/own-answer.js";
+import { fieldsSoFar } from "../../http/response/decisions.js";
 import { EXPOSE, exposing } from "../../http/response/cors.js";
 import { onClose, type Connected } from "./disconnect.js";
 import { recordOf } from "../../http/headers/field-record.js";
-import { watchRespond } from "./watch-respond.js";
+import { bareRedirect, watchRespond } from "./watch-respond.js";
 import { boundUnreadBody } from "./unread-body.js";
 
 /** The part of Node's HTTP/1 and HTTP/2 requests that a gate reads. */
@@ -107,6 +108,7 @@ function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Respond
   const earlier = response.getHeaders();
   setFields(response, withoutContent(verdict.fields));
   response.statusCode = verdict.status;
+  bareRedirect(response, [...fieldsSoFar(request), ...verdict.fields]);
   watchRespond(response, verdict, respond, earlier, (fail) => {
     // Express's `render` and `sendFile` report failures through `next`. A call of the real `next` without an error
     // would run the handler.

@@ -1,7 +1,9 @@
 import { show } from "../../core/check.js";
 import { isPromise } from "../../http/is-promise.js";
 import { reportFailure, settleWithin } from "../../http/user-functions.js";
+import type { FieldList } from "../../http/headers/field.js";
 import type { Refuse, Responder } from "../../http/verdict.js";
+import { removeFromRedirect } from "../../http/response/redirect.js";
 import { recordOf } from "../../http/headers/field-record.js";
 
 /** The part of Node's responses that shows their progress and sends the standard document. */
@@ -98,6 +100,15 @@ export function watchRespond(
   function isOver(): boolean {
     return response.writableEnded || response.destroyed === true || response.stream?.destroyed === true;
   }
+}
+
+/** Makes a response send a redirect without the fields of limits, `told`. */
+export function bareRedirect(response: Pick<EndingResponse, "headersSent" | "writeHead" | "removeHeader"> & { getHeader(name: string): unknown }, told: FieldList): void {
+  const { writeHead } = response;
+  response.writeHead = (status, ...rest) => {
+    if (!response.headersSent) removeFromRedirect(status, told, response);
+    return writeHead.call(response, status, ...rest);
+  };
 }
 
 /** Makes a response ignore all later writes. */

@@ -3,6 +3,7 @@ import type { RequestReader } from "../../http/reader.js";
 import { useOrElse } from "../../http/user-functions.js";
 import type { Pass, Refuse, Responder } from "../../http/verdict.js";
 import { toJson } from "../../http/response/own-answer.js";
+import { bareRedirects, isRedirect } from "../../http/response/redirect.js";
 import { takeResponse } from "../../http/response/sendable.js";
 import { EXPOSE, exposing } from "../../http/response/cors.js";
 
@@ -17,10 +18,10 @@ export const webReader: RequestReader<Request> = {
  * Returns the response with the fields of an allowed request. Fields that the handler set stay.
  *
  * Returns the same response, or a copy when its headers are immutable (a redirect, or a response of `fetch`). A
- * response with status 101 is returned unchanged.
+ * response with status 101, or a redirect of `respond`, is returned unchanged.
  */
 export function applyToResponse(response: Response, verdict: Pass): Response {
-  if (response.status === 101) return response;
+  if (response.status === 101 || (isRedirect(response.status) && bareRedirects().has(response))) return response;
   try {
     applyToHeaders(response.headers, verdict);
     return response;
@@ -96,10 +97,13 @@ export function respondOnWeb(
     // Clients keep the later of two cookies with one name. Hono's responses already have the earlier cookies.
     const cookies = new Set([...earlier.getSetCookie(), ...made.headers.getSetCookie()]);
     for (const cookie of cookies) headers.append("set-cookie", cookie);
+    const { status } = made;
     const cacheControl = made.headers.get("cache-control") ?? "no-store";
-    refusalHeaders({ ...verdict, fields: withoutContent(verdict.fields) }, headers);
+    if (!isRedirect(status)) refusalHeaders({ ...verdict, fields: withoutContent(verdict.fields) }, headers);
     headers.set("cache-control", cacheControl);
-    return new Response(method === "HEAD" ? null : made.body, { status: made.status, statusText: made.statusText, headers });
+    const answer = new Response(method === "HEAD" ? null : made.body, { status, statusText: made.statusText, headers });
+    if (isRedirect(status)) bareRedirects().add(answer);
+    return answer;
   }
 }
 

@@ -1,7 +1,7 @@
 import { expected } from "../../core/check.js";
 import { bindsMore, type Decision } from "../../core/decision.js";
 import { Itself, processWide } from "../../platform.js";
-import type { FieldList } from "../headers/field.js";
+import { NONE, type FieldList } from "../headers/field.js";
 import type { Work } from "./work.js";
 import { stackFields, unionOfFields } from "../headers/stacked-fields.js";
 
@@ -79,6 +79,11 @@ function beforeGate(last: Decided, gate: object): Decided | null {
   if (!last.decision.allowed) return null;
   for (let each: Decided | null = last; each !== null; each = each.earlier) if (each.gate === gate) return each.earlier;
   return last;
+}
+
+/** The fields of the limits that have decided about a request so far. */
+export function fieldsSoFar(request: object): FieldList {
+  return decisionField().read(request)?.fields ?? NONE;
 }
 
 function lastOf(request: object): Decided | null {

@@ -85,6 +85,7 @@ export const jsonAnswerCases: readonly AdapterCase[] = [
       const redirect = await server.get("/ok", {});
       assertEqual([redirect.status, redirect.field("Location"), redirect.field("Cache-Control")], [303, LOGIN_ANSWER.body, "no-store"], "the status, Location and Cache-Control");
       checkNoFields(redirect);
+      assertEqual(redirect.field("WWW-Authenticate"), null, "WWW-Authenticate of a redirect");
       assertEqual(seen, [[401, "unidentified", null, null, 401, "/ok"]], "what `unidentified` got");
       assertEqual(server.entered, [], "the requests that reached the handler");
       for (let i = 0; i < 3; i++) checkFields(await server.get("/ok"), 200, { remaining: 2 - i });

@@ -1,7 +1,7 @@
 import type { Refusal } from "../../../http/index.js";
 import { assert, assertEqual } from "../../assert.js";
 import { FAULT_TIMEOUT_MS, faultOr, FAULTS, STORE_KINDS } from "../faults/faults.js";
-import { checkProblem, checkRefusal, DEFAULT_FIELDS } from "../response-checks.js";
+import { checkNoFields, checkProblem, checkRefusal, DEFAULT_FIELDS } from "../response-checks.js";
 import type { AdapterCase } from "../server.js";
 import type { SuiteAnswer } from "../setup.js";
 import type { WireResponse } from "../wire.js";
@@ -32,7 +32,7 @@ const UNSENDABLE: Readonly<Record<string, () => Response | Promise<Response>>> =
 /** Cases about responses of `respond` in place of the problem document (law L17). */
 export const ownAnswerCases: readonly AdapterCase[] = [
   ownAnswer("`respond` sends a page, with the fields of the limit", () => SLOW_DOWN),
-  ownAnswer("`respond` sends a redirect", () => ({ status: 302, fields: { Location: ELSEWHERE }, body: ELSEWHERE })),
+  ownAnswer("`respond` sends a redirect, without the fields of the limit", () => ({ status: 302, fields: { Location: ELSEWHERE }, body: ELSEWHERE })),
   ownAnswer("`respond` sends another status and a Cache-Control of its own", () => ({ status: 200, fields: { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "private" }, body: "{}" })),
   ownAnswer("`respond` may answer later", async () => (await new Promise((resolve) => setTimeout(resolve, 1)), SLOW_DOWN)),
   {
@@ -154,12 +154,12 @@ function ownAnswer(name: string, answer: () => SuiteAnswer | Promise<SuiteAnswer
       const { status, fields, body } = await answer();
       await server.get("/ok");
       const response = await server.get("/ok");
-      checkLimit(response, status);
+      checkAnswer(response, status);
       assertEqual(response.field("Cache-Control"), fields["Cache-Control"] ?? "no-store", "Cache-Control");
       for (const [field, value] of Object.entries(fields)) assertEqual(response.field(field), value, field);
       assertEqual(response.body, body, "the body");
       const head = await server.request("/ok", { method: "HEAD" });
-      checkLimit(head, status);
+      checkAnswer(head, status);
       assertEqual(head.body, "", "the body for a HEAD");
       assertEqual(server.entered, ["/ok"], "the requests that reached the handler");
       server.clock.advance(3_000);
@@ -170,6 +170,13 @@ function ownAnswer(name: string, answer: () => SuiteAnswer | Promise<SuiteAnswer
 
 function withStatus(response: Response, status: number): Response {
   return Object.defineProperty(response, "status", { value: status });
+}
+
+// Clients wait for `Retry-After` before they follow a redirect (RFC 9110, section 10.2.3).
+function checkAnswer(response: WireResponse, status: number): void {
+  if (status < 300 || status > 399) return checkLimit(response, status);
+  assertEqual([response.status, response.field("Retry-After")], [status, null], "the status and Retry-After of a redirect");
+  checkNoFields(response);
 }
 
 function checkLimit(response: WireResponse, status: number): void {

@@ -1,0 +1,32 @@
+import { processWide } from "../../platform.js";
+import type { FieldList } from "../headers/field.js";
+
+/** The part of a response, or of Fastify's reply, from which fields are removed. */
+interface RemovableFields {
+  getHeader(name: string): unknown;
+  removeHeader(name: string): unknown;
+}
+
+/**
+ * Whether a response is a redirect. That of `respond` or `unidentified` has no field of a limit: clients wait for
+ * `Retry-After` before they follow it (RFC 9110, section 10.2.3), and may do so for an `r` of 0.
+ */
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
+}
+
+/**
+ * Removes the fields of limits, `told`, from a redirect. Fields of the same name that other code has set stay, and so
+ * does `Cache-Control`.
+ */
+export function removeFromRedirect(status: number, told: FieldList, response: RemovableFields): void {
+  if (!isRedirect(status)) return;
+  told.forEach((name, i) => {
+    if (i % 2 === 0 && name !== "cache-control" && response.getHeader(name) === told[i + 1]) response.removeHeader(name);
+  });
+}
+
+/** The web-standard redirects without fields, which other limits on the route leave as they are. */
+export function bareRedirects(): WeakSet<Response> {
+  return processWide("redirects", () => new WeakSet<Response>());
+}
