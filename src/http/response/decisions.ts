@@ -83,7 +83,8 @@ function beforeGate(last: Decided, gate: object): Decided | null {
 
 /** The fields of the limits that have decided about a request so far. */
 export function fieldsSoFar(request: object): FieldList {
-  return decisionField().read(request)?.fields ?? NONE;
+  field ??= processWide("decided", createDecisionField);
+  return field.read(request)?.fields ?? NONE;
 }
 
 function lastOf(request: object): Decided | null {
