@@ -48,7 +48,7 @@ createFetch({
   merge: false,
   retryBudget: { tokens: 20 },
   traffic: createTraffic(),
-  onWait: ({ attempts, waitMs, status, url, method, retryAt, reason }) => void [attempts.toFixed(), waitMs.toFixed(), status?.toFixed(), until.getTime(), reason, url.trim(), method.trim()],
+  onWait: ({ attempts, waitMs, status, url, method, retryAt, reason }) => void [attempts.toFixed(), waitMs.toFixed(), status?.toFixed(), retryAt.getTime(), reason, url.trim(), method.trim()],
   time: {
     now: () => performance.now(),
     wallNow: Date.now,

@@ -76,7 +76,7 @@ export type ChargeOptions<Request, Rest extends readonly unknown[] = [], K = Key
    */
   readonly key:
     | ((request: Request, ...rest: Rest) => NoInfer<MaybeKeyOf<K> | Promise<MaybeKeyOf<K>>>)
-    | ((request: Request, ...rest: Rest) => NoInfer<MaybeKeyList<K> | Promise<MaybeKeyList<K>>>);
+    | ((request: Request, ...rest: Rest) => NoInfer<MaybeKeyList<K> | Promise<MaybeKeyOf<K> | MaybeKeyList<K>>>);
   /**
    * The tokens that a request takes: a whole number for every limit, or an object with the names of limits, such as
    * `{ tokens: 2_000 }`. Or a function that returns them, or a promise of them. A limit that is not in the object takes
