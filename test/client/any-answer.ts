@@ -95,7 +95,7 @@ const names = fc.constantFrom('"a"', '"b"', "a", "b", "100", '"two words"');
 const goodMember = fc
   .tuple(names, fc.constantFrom("r", "a"), fc.constantFrom("0", "0", "1", "5"), fc.constantFrom("", ";t=0", ";t=30", "; w=3", ";t=123456789012345", ";t=1234567890123456"))
   .map(([name, key, left, reset]) => `${name};${key}=${left}${reset}`);
-const param = fc.tuple(fc.constantFrom("r", "r", "t", "t", "a", "w", "q", "x"), fc.constantFrom("0", "0", "1", "5", "60", "100", "-1", "1.5", '"1"', "tok", "?1"));
+const param = fc.tuple(fc.constantFrom("r", "r", "t", "t", "a", "w", "q", "c", "c", "x"), fc.constantFrom("0", "0", "1", "5", "60", "100", "-1", "1.5", '"1"', "tok", "?1"));
 const anyMember = fc.tuple(names, fc.array(param, { maxLength: 4 })).map(([name, params]) => name + params.map(([key, value]) => `;${key}=${value}`).join(""));
 const lists = fc.array(fc.oneof({ weight: 4, arbitrary: goodMember }, anyMember), { minLength: 1, maxLength: 3 }).map((each) => each.join(", "));
 const entry = fc.tuple(fc.constantFrom("limit", "remaining", "reset", "remaining", "reset", "x"), fc.constantFrom("0", "0", "100", "5", "1786795260", "-1", "1.5", "tok", "0;y=1"));

@@ -47,8 +47,13 @@ export const clientMutants: readonly Mutant[] = [
   },
   {
     item: "60", test: FIELDS,
-    find: "w, t = w }",
-    replace: "w: t }",
+    find: "cost === null ? told : { ...told, cost }",
+    replace: "told",
+  },
+  {
+    item: "60", test: FIELDS,
+    find: "w, t = w, c }",
+    replace: "w: t, c }",
   },
   {
     item: "59", test: "refusal-body",

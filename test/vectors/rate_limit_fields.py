@@ -82,6 +82,7 @@ class RateLimit(NamedTuple):
     remaining: int
     reset_ms: float | None
     window_ms: int | None
+    cost: int | None = None
 
 
 def scaled(value: Item, scale: int = 1) -> int | None:
@@ -98,7 +99,7 @@ def named_limits(members: Sequence[Member], policies: Sequence[Member]) -> list[
         if not isinstance(name, str) or remaining is None or (has_reset and reset_ms is None):
             return []
         policy = by_name.get(name, {})
-        limits.append(RateLimit(name, scaled(policy.get("q")), remaining, reset_ms, scaled(policy.get("w"), 1_000) or None))
+        limits.append(RateLimit(name, scaled(policy.get("q")), remaining, reset_ms, scaled(policy.get("w"), 1_000) or None, scaled(params.get("c"))))
     return limits
 
 

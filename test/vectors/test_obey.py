@@ -26,8 +26,8 @@ def wait(vector: Vector) -> Vector | None:
 
 def rate_limit(vector: Vector) -> list[Vector] | None:
     limits = parse_rate_limit(vector["headers"], vector["now"])
-    names = ("policy", "limit", "remaining", "resetMs", "windowMs")
-    return None if limits is None else [dict(zip(names, limit)) for limit in limits]
+    names = ("policy", "limit", "remaining", "resetMs", "windowMs", "cost")
+    return None if limits is None else [{name: value for name, value in zip(names, limit) if name != "cost" or value is not None} for limit in limits]
 
 
 def body(vector: Vector) -> Vector:

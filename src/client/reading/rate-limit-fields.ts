@@ -18,8 +18,8 @@ type LimitFamily = readonly [source: "ratelimit" | "ratelimit-reset" | "vendor",
  * A malformed field counts as absent. A response from a cache (`Age` above 0) reports no limits. `now` is in
  * milliseconds since 1970. A reset instant is compared with the response's `Date`, or with `now` if there is none.
  *
- * Source: draft-ietf-httpapi-ratelimit-headers-11, section 7. The parameters `a` and `w`, proposed for its successor,
- * are accepted.
+ * Source: draft-ietf-httpapi-ratelimit-headers-11, section 7. The parameters `a`, `w` and `c`, proposed for its
+ * successor, are accepted.
  * @example
  * parseRateLimit(new Headers({ RateLimit: '"default";r=0;t=3' }), Date.now());
  * // [{ policy: "default", limit: null, remaining: 0, resetMs: 3000, windowMs: null }]
@@ -73,12 +73,15 @@ function namedLimits(members: readonly Member[], policies: readonly Member[]): R
   // A search through all policies for each member would take quadratic time.
   const byName = new Map(policies.map(({ value, params }) => [value, params]));
   for (const { value: policy, params } of members) {
-    const { a, r = a, w, t = w } = params;
+    const { a, r = a, w, t = w, c } = params;
     const remaining = scaledInteger(r);
     const resetMs = scaledInteger(t, 1_000);
     if (typeof policy !== "string" || remaining === null || (t !== undefined && resetMs === null)) return [];
     const { q, w: window } = byName.get(policy) ?? {};
-    limits.push({ policy, limit: scaledInteger(q), remaining, resetMs, windowMs: scaledInteger(window, 1_000) || null });
+    const cost = scaledInteger(c);
+    const told = { policy, limit: scaledInteger(q), remaining, resetMs, windowMs: scaledInteger(window, 1_000) || null };
+    // A malformed `c` counts as absent: in draft 11 it is an unknown parameter.
+    limits.push(cost === null ? told : { ...told, cost });
   }
   return limits;
 }

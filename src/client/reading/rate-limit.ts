@@ -15,6 +15,8 @@ export interface RateLimit {
   readonly resetMs: number | null;
   /** Milliseconds in which `limit` may be used up. Null when not stated. */
   readonly windowMs: number | null;
+  /** The tokens that this request took: a whole number, at least 0. Absent when not stated. */
+  readonly cost?: number | undefined;
 }
 
 /**

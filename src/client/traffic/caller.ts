@@ -2,7 +2,7 @@ import type { Timing, TrafficCall, TrafficResponse } from "../fetch/options.js";
 import { getOrCreate } from "./lru.js";
 import type { LaterCalls } from "./pace.js";
 import {
-  createThrottle, endProbe, pauseThrottle, pauseWait, recordLimit, recordResponse, recordSent, uncountRefused, type Throttle,
+  createThrottle, endProbe, pauseThrottle, pauseWait, recordLimit, recordResponse, recordSent, uncountRefused, type Draw, type Throttle,
 } from "./throttle.js";
 
 // Beyond these, the least recently used are forgotten and learned again.
@@ -26,16 +26,22 @@ export interface Caller {
 /** The calls that draw on the same policies. */
 export interface Route {
   readonly name: string;
-  /** The names of the throttles that hold the route's calls back, as far as responses named them. */
-  readonly throttleNames: Map<string, string>;
+  /** The throttles that hold the route's calls back, as far as responses named them. */
+  readonly draws: Map<string, NamedDraw>;
+}
+
+/** What a call of a route takes of one throttle: what the last response said, or 1. */
+interface NamedDraw {
+  readonly name: string;
+  cost: number;
 }
 
 interface PendingCall {
   /** The caller's calls are numbered from 1 in the order in which they are sent. */
   readonly number: number;
   readonly route: Route;
-  /** For each throttle known when the call was sent, its number of responses at that time. */
-  readonly responses: ReadonlyMap<Throttle, number>;
+  /** For each throttle known when the call was sent, its `responded` at that time. */
+  readonly responded: ReadonlyMap<Throttle, number>;
 }
 
 /** Creates a caller without any response. */
@@ -45,26 +51,31 @@ export function createCaller(): Caller {
 
 /** Returns the caller's route of this name. */
 export function routeOf(caller: Caller, name: string): Route {
-  return getOrCreate(caller.routes, name, MAX_ROUTES, () => ({ name, throttleNames: new Map() }));
+  return getOrCreate(caller.routes, name, MAX_ROUTES, () => ({ name, draws: new Map() }));
 }
 
-/** Returns the throttles that hold the route's calls back. */
-export function throttlesOf(caller: Caller, route: Route): Throttle[] {
-  return [...route.throttleNames.keys()].map((name) => getOrCreate(caller.throttles, name, MAX_THROTTLES, createThrottle));
+/** Returns what a call of the route takes of each throttle. */
+export function drawsOf(caller: Caller, route: Route): Draw[] {
+  return [...route.draws.values()].map((draw) => drawOf(draw, getOrCreate(caller.throttles, draw.name, MAX_THROTTLES, createThrottle)));
+}
+
+// A call that costs more than the pace holds, nine tenths of the limit, would otherwise wait for ever.
+function drawOf({ cost }: NamedDraw, throttle: Throttle): Draw {
+  return { throttle, cost: Math.min(cost, throttle.pace?.limit.capacity ?? Number.MAX_SAFE_INTEGER) };
 }
 
 /** Milliseconds for which the server refuses all calls of the route. */
 export function routePause(caller: Caller, route: Route, now: number): number {
-  return Math.max(0, ...throttlesOf(caller, route).map((throttle) => pauseWait(throttle, now)));
+  return Math.max(0, ...drawsOf(caller, route).map(({ throttle }) => pauseWait(throttle, now)));
 }
 
 /** Records that a call is sent. */
 export function recordCall(caller: Caller, route: Route, call: TrafficCall, now: number): void {
-  const throttles = throttlesOf(caller, route);
+  const draws = drawsOf(caller, route);
   const number = ++caller.sent;
-  caller.pending.set(call, { number, route, responses: new Map(throttles.map((throttle) => [throttle, throttle.responses])) });
+  caller.pending.set(call, { number, route, responded: new Map(draws.map(({ throttle }) => [throttle, throttle.responded])) });
   if (caller.pending.size > MAX_PENDING) caller.pending.delete(caller.pending.keys().next().value as TrafficCall);
-  for (const throttle of throttles) recordSent(throttle, number, now);
+  for (const draw of draws) recordSent(draw, number, now);
 }
 
 /** The facts that {@link observeResponse} needs besides the response. */
@@ -81,7 +92,7 @@ export function observeResponse(caller: Caller, call: TrafficCall, response: Tra
   const pending = caller.pending.get(call);
   caller.pending.delete(call);
   if (pending === undefined) return false;
-  for (const throttle of pending.responses.keys()) endProbe(throttle, pending.number, response !== null, context.timing.now());
+  for (const throttle of pending.responded.keys()) endProbe(throttle, pending.number, response !== null, context.timing.now());
   if (response !== null) updateThrottles(caller, pending, response, context);
   return true;
 }
@@ -92,33 +103,36 @@ function updateThrottles(caller: Caller, pending: PendingCall, response: Traffic
   const isRefused = response.isRefusal;
   const limits = response.limits ?? [];
   const pause = (throttle: Throttle, waitMs: number): void => pauseThrottle(throttle, waitMs, caller.sent, now, timing.random);
-  if (isRefused) for (const throttle of throttlesOf(caller, route)) uncountRefused(throttle, now);
+  if (isRefused) for (const draw of drawsOf(caller, route)) uncountRefused(draw, now);
   for (const told of limits) {
     const name = told.policy ?? route.name;
-    const throttle = linkThrottle(caller, route, name);
+    const throttle = linkThrottle(caller, route, name, told.cost ?? 1);
     if (!pace || !recordLimit(throttle, told, number, countLater(caller, pending, throttle, name), now)) continue;
     if (!isRefused && told.remaining === 0 && told.resetMs) pause(throttle, told.resetMs);
   }
-  for (const throttle of throttlesOf(caller, route)) recordResponse(throttle, number, isRefused, hasQueue, now);
+  for (const draw of drawsOf(caller, route)) recordResponse(draw, number, isRefused, hasQueue, now);
   if (!isRefused) return;
   const exhausted = limits.filter(({ remaining }) => remaining === 0).map(({ policy }) => policy ?? route.name);
   const refusing = [response.policies, exhausted, [route.name]].find((names) => names.length > 0) ?? [];
   for (const name of refusing) pause(linkThrottle(caller, route, name), response.waitMs ?? 0);
 }
 
-/** Counts the calls that the server may have counted on a throttle after the pending call. */
-function countLater(caller: Caller, { number, responses }: PendingCall, throttle: Throttle, name: string): LaterCalls {
+/** Counts the tokens that the server may have counted on a throttle after the pending call. */
+function countLater(caller: Caller, { number, responded }: PendingCall, throttle: Throttle, name: string): LaterCalls {
   let [likely, others] = [0, 0];
   for (const other of caller.pending.values()) {
-    if (!other.route.throttleNames.has(name)) continue;
-    others++;
-    if (other.number > number) likely++;
+    const draw = other.route.draws.get(name);
+    if (draw === undefined) continue;
+    const { cost } = drawOf(draw, throttle);
+    others += cost;
+    if (other.number > number) likely += cost;
   }
-  return { likely, atMost: others + throttle.responses - (responses.get(throttle) ?? throttle.responses) };
+  return { likely, atMost: others + throttle.responded - (responded.get(throttle) ?? throttle.responded) };
 }
 
-/** Returns the throttle of this name, and records that it holds the route's calls back. */
-function linkThrottle(caller: Caller, route: Route, name: string): Throttle {
-  getOrCreate(route.throttleNames, name, MAX_POLICIES_PER_ROUTE, () => name);
+/** Returns the throttle of this name, and records that it holds the route's calls back, and their cost if stated. */
+function linkThrottle(caller: Caller, route: Route, name: string, cost?: number): Throttle {
+  const draw = getOrCreate(route.draws, name, MAX_POLICIES_PER_ROUTE, () => ({ name, cost: 1 }));
+  draw.cost = cost ?? draw.cost;
   return getOrCreate(caller.throttles, name, MAX_THROTTLES, createThrottle);
 }

@@ -8,11 +8,11 @@ export interface Pace {
   readonly bucket: Bucket;
 }
 
-/** The calls that the server may have counted after the call that it responds to. */
+/** The tokens of calls that the server may have counted after the call that it responds to. */
 export interface LaterCalls {
-  /** Calls that were sent later. The server has most likely counted them by the time they respond. */
+  /** Of calls that were sent later. The server has most likely counted them by the time they respond. */
   readonly likely: number;
-  /** All calls that were pending at the same time: requests and responses overtake each other. */
+  /** Of all calls that were pending at the same time: requests and responses overtake each other. */
   readonly atMost: number;
 }
 
@@ -37,14 +37,14 @@ export function updatePace(before: Pace | null, told: RateLimit, { likely, atMos
   return { limit, bucket };
 }
 
-/** Milliseconds until `calls` more calls may have been sent. 0 when they may be sent now. */
-export function paceWait({ limit, bucket }: Pace, calls: number, now: number): number {
-  return waitFor(calls, spentAt(bucket, limit, Math.floor(now)), limit);
+/** Milliseconds until calls of `tokens` more may have been sent. 0 when they may be sent now. */
+export function paceWait({ limit, bucket }: Pace, tokens: number, now: number): number {
+  return waitFor(tokens, spentAt(bucket, limit, Math.floor(now)), limit);
 }
 
-/** Counts `calls` as sent. A negative number takes them back. */
-export function countSent({ limit, bucket }: Pace, calls: number, now: number): void {
-  charge(bucket, limit, Math.floor(now), calls * limit.unitsPerToken);
+/** Counts `tokens` as sent. A negative number takes them back. */
+export function countSent({ limit, bucket }: Pace, tokens: number, now: number): void {
+  charge(bucket, limit, Math.floor(now), tokens * limit.unitsPerToken);
 }
 
 const reserveOf = ({ limit }: RateLimit): number => Math.floor((limit ?? 0) / 10);

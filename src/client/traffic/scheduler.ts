@@ -1,7 +1,7 @@
 import type { Timing, TrafficCall, TrafficResponse } from "../fetch/options.js";
-import { createCaller, observeResponse, recordCall, throttlesOf, type Caller } from "./caller.js";
+import { createCaller, drawsOf, observeResponse, recordCall, type Caller } from "./caller.js";
 import { countAhead, createCallQueue, enqueue, setTimer, type CallQueue, type QueuedCall, type RouteQueue } from "./queue.js";
-import { leastWait, throttleWait, type Throttle } from "./throttle.js";
+import { leastWait, throttleWait, type Draw, type Throttle } from "./throttle.js";
 
 // The deadlines of all queued calls are checked at most this often, however fast responses arrive.
 const DROP_INTERVAL_MS = 100;
@@ -54,9 +54,9 @@ function checkNew(scheduler: Scheduler, queued: QueuedCall, routeQueue: RouteQue
   const ahead = new Map<Throttle, number>();
   for (const other of queue.routes) {
     const before = countAhead(other, queued.position);
-    for (const throttle of throttlesOf(caller, other.route)) ahead.set(throttle, (ahead.get(throttle) ?? 0) + before);
+    for (const { throttle, cost } of drawsOf(caller, other.route)) ahead.set(throttle, (ahead.get(throttle) ?? 0) + before * cost);
   }
-  dropIfTooLong(queued, throttlesOf(caller, queued.route), ahead, now);
+  dropIfTooLong(queued, drawsOf(caller, queued.route), ahead, now);
 }
 
 /** Sends all calls that may be sent, drops calls that would wait too long, and sets the timer for the next check. */
@@ -82,14 +82,14 @@ function sendReady({ caller, queue }: Scheduler, now: number): void {
 /** Drops all calls that would wait too long. */
 function dropLate({ caller, queue }: Scheduler, now: number): void {
   const ahead = new Map<Throttle, number>();
-  const throttles = new Map([...queue.routes].map(({ route }) => [route, throttlesOf(caller, route)]));
+  const draws = new Map([...queue.routes].map(({ route }) => [route, drawsOf(caller, route)]));
   const queued = [...queue.routes].flatMap(({ calls }) => calls).sort((a, b) => a.position - b.position);
   let soonest = Infinity;
   for (const each of queued) {
-    const own = throttles.get(each.route) as Throttle[];
+    const own = draws.get(each.route) as Draw[];
     if (dropIfTooLong(each, own, ahead, now)) continue;
     soonest = Math.min(soonest, each.deadline);
-    for (const throttle of own) ahead.set(throttle, (ahead.get(throttle) ?? 0) + 1);
+    for (const { throttle, cost } of own) ahead.set(throttle, (ahead.get(throttle) ?? 0) + cost);
   }
   queue.lastDropAt = now;
   queue.nextDropAt = Math.max(soonest, now + DROP_INTERVAL_MS);
@@ -99,12 +99,12 @@ function dropLate({ caller, queue }: Scheduler, now: number): void {
  * Settles a call that would wait too long behind the calls ahead of it on each throttle, and returns true. Tells
  * another call of its wait.
  */
-function dropIfTooLong(queued: QueuedCall, throttles: Throttle[], ahead: ReadonlyMap<Throttle, number>, now: number): boolean {
+function dropIfTooLong(queued: QueuedCall, draws: Draw[], ahead: ReadonlyMap<Throttle, number>, now: number): boolean {
   const { call, deadline, settle } = queued;
-  const waitMs = Math.max(0, ...throttles.map((throttle) => leastWait(throttle, ahead.get(throttle) ?? 0, now)));
+  const waitMs = Math.max(0, ...draws.map((draw) => leastWait(draw, ahead.get(draw.throttle) ?? 0, now)));
   const isTooLong = waitMs > call.maxWaitMs || now + waitMs >= deadline;
   if (isTooLong) settle(Math.max(1, Math.ceil(waitMs)));
-  else tellWait(queued, Math.max(waitMs, ...throttles.map((throttle) => throttleWait(throttle, queued.isRetry, now))), now);
+  else tellWait(queued, Math.max(waitMs, ...draws.map((draw) => throttleWait(draw, queued.isRetry, now))), now);
   return isTooLong;
 }
 
@@ -117,5 +117,5 @@ function tellWait(queued: QueuedCall, waitMs: number, now: number): void {
 
 /** Milliseconds until the first call of a route may be sent. */
 function routeQueueWait(caller: Caller, { route, isRetry }: RouteQueue, now: number): number {
-  return Math.max(0, ...throttlesOf(caller, route).map((throttle) => throttleWait(throttle, isRetry, now)));
+  return Math.max(0, ...drawsOf(caller, route).map((draw) => throttleWait(draw, isRetry, now)));
 }

@@ -30,8 +30,8 @@ export interface Throttle {
   lastBeforePause: number;
   /** The number of the newest call whose response reported this limit. */
   newestReported: number;
-  /** The number of responses so far. */
-  responses: number;
+  /** The tokens of all calls that have responded so far. */
+  responded: number;
   pace: Pace | null;
   /** When a call is sent as a probe, regardless of the pause and the pace. */
   probeAt: number;
@@ -42,7 +42,7 @@ export interface Throttle {
 /** Creates a throttle that holds no call back. */
 export function createThrottle(): Throttle {
   const pause = { pausedUntil: 0, resumeAt: 0, jitter: 0, slots: Infinity, nextSlotAt: 0, lastBeforePause: 0 };
-  return { ...pause, newestReported: 0, responses: 0, pace: null, probeAt: Infinity, probe: 0 };
+  return { ...pause, newestReported: 0, responded: 0, pace: null, probeAt: Infinity, probe: 0 };
 }
 
 /**
@@ -59,21 +59,28 @@ export function pauseThrottle(throttle: Throttle, waitMs: number, lastSent: numb
   throttle.probeAt = now + PROBE_AFTER_MS;
 }
 
+/** A throttle, and the tokens that a call takes of its limit. */
+export interface Draw {
+  readonly throttle: Throttle;
+  /** At most what the pace can hold. */
+  readonly cost: number;
+}
+
 /**
  * Milliseconds until the next call may be sent. 0 when it may be sent now.
  *
  * A retry has waited with a jitter of its own, so the throttle adds none. The later of two random times would be late
  * for most calls and would spread them less.
  */
-export function throttleWait(throttle: Throttle, isRetry: boolean, now: number): number {
+export function throttleWait({ throttle, cost }: Draw, isRetry: boolean, now: number): number {
   const slotMs = throttle.slots >= 1 ? 0 : throttle.nextSlotAt - now;
-  const waitMs = Math.max((isRetry ? throttle.pausedUntil : throttle.resumeAt) - now, slotMs, reportedWait(throttle, 1, now));
+  const waitMs = Math.max((isRetry ? throttle.pausedUntil : throttle.resumeAt) - now, slotMs, reportedWait(throttle, cost, now));
   return Math.min(waitMs, Math.max(0, throttle.probeAt - now));
 }
 
-/** The least wait of a call with `ahead` calls before it, in milliseconds, without jitter. */
-export function leastWait(throttle: Throttle, ahead: number, now: number): number {
-  return now >= throttle.probeAt ? 0 : reportedWait(throttle, ahead + 1, now);
+/** The least wait of a call behind calls of `ahead` tokens, in milliseconds, without jitter. */
+export function leastWait({ throttle, cost }: Draw, ahead: number, now: number): number {
+  return now >= throttle.probeAt ? 0 : reportedWait(throttle, ahead + cost, now);
 }
 
 /** Milliseconds that are left of the pause, without the pace. */
@@ -82,17 +89,17 @@ export function pauseWait(throttle: Throttle, now: number): number {
 }
 
 // By what the server reported last, even if that is absurd.
-function reportedWait(throttle: Throttle, calls: number, now: number): number {
-  return Math.max(0, throttle.pausedUntil - now, throttle.pace === null ? 0 : paceWait(throttle.pace, calls, now));
+function reportedWait(throttle: Throttle, tokens: number, now: number): number {
+  return Math.max(0, throttle.pausedUntil - now, throttle.pace === null ? 0 : paceWait(throttle.pace, tokens, now));
 }
 
 /** Records that call `number` is sent. */
-export function recordSent(throttle: Throttle, number: number, now: number): void {
-  if (now >= throttle.probeAt && reportedWait(throttle, 1, now) > 0) throttle.probe = number;
+export function recordSent({ throttle, cost }: Draw, number: number, now: number): void {
+  if (now >= throttle.probeAt && reportedWait(throttle, cost, now) > 0) throttle.probe = number;
   throttle.probeAt = now + PROBE_AFTER_MS;
   throttle.slots = Math.max(0, throttle.slots - 1);
   throttle.nextSlotAt = now + SLOT_TIMEOUT_MS;
-  if (throttle.pace !== null) countSent(throttle.pace, 1, now);
+  if (throttle.pace !== null) countSent(throttle.pace, cost, now);
 }
 
 /**
@@ -106,17 +113,17 @@ export function endProbe(throttle: Throttle, number: number, hasResponse: boolea
   else throttle.probeAt = now;
 }
 
-/** Returns the token of a refused call to the pace: a refusal costs nothing. */
-export function uncountRefused(throttle: Throttle, now: number): void {
-  if (throttle.pace !== null) countSent(throttle.pace, -1, now);
+/** Returns the tokens of a refused call to the pace: a refusal costs nothing. */
+export function uncountRefused({ throttle, cost }: Draw, now: number): void {
+  if (throttle.pace !== null) countSent(throttle.pace, -cost, now);
 }
 
 /**
  * Records the response to call `number`. A response that is no refusal opens more slots, or all slots when no call is
  * queued. A response to a call from before the pause opens none.
  */
-export function recordResponse(throttle: Throttle, number: number, isRefused: boolean, hasQueue: boolean, now: number): void {
-  throttle.responses++;
+export function recordResponse({ throttle, cost }: Draw, number: number, isRefused: boolean, hasQueue: boolean, now: number): void {
+  throttle.responded += cost;
   throttle.probeAt = now + PROBE_AFTER_MS;
   if (!isRefused && number > throttle.lastBeforePause) throttle.slots = hasQueue ? throttle.slots + SLOTS_PER_SUCCESS : Infinity;
 }

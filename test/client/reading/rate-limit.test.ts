@@ -122,6 +122,13 @@ test("60 · every limit of a policy is read, with its own name", () => {
   ]);
 });
 
+test("60 · the cost of the request is read where a server states it, and only a whole number", () => {
+  const costs = (text: string) => parseRateLimit({ RateLimit: text }, NOW)?.map(({ cost }) => cost);
+  expect(costs('"a";r=1;t=1;c=3, "b";a=1;w=1;c=0, "d";r=1')).toEqual([3, 0, undefined]);
+  expect(costs('"a";r=1;c=-1, "b";r=1;c=1.5, "d";r=1;c="2", "e";r=1;c=2;c=4')).toEqual([undefined, undefined, undefined, 4]);
+  expect(parseRateLimit({ RateLimit: '"a";r=1' }, NOW)).toStrictEqual([{ policy: "a", limit: null, remaining: 1, resetMs: null, windowMs: null }]);
+});
+
 test("60 · the longest fields of our own fit: 24 limits of the longest names and numbers", () => {
   const long = (head: number): string => String(head).padStart(64, "n");
   const limits = Array.from({ length: 24 }, (_, i) => ({ name: long(i), capacity: 1e15 - 1, refill: { tokens: 1e15 - 1, everyMs: 1 } }));

@@ -4,7 +4,7 @@ import { parseRateLimit } from "sluice/client";
 import { draft6, draft7 } from "sluice/http";
 import { rateLimit } from "sluice/web";
 import { describe, expect, test } from "vitest";
-import { Desk, reporting } from "./traffic-desk.js";
+import { Desk, refused, reporting } from "./traffic-desk.js";
 
 /** Schedules `count` calls at once and returns when each was sent. None gets a response. */
 async function instants(desk: Desk, count: number): Promise<number[]> {
@@ -89,6 +89,58 @@ describe("pace", () => {
     expect(await instants(desk, 1)).toEqual([1_000]);
   });
 
+  test("a call counts as what the last response to its route said that it cost", async () => {
+    const desk = new Desk();
+    await desk.round(reporting({ limit: 100, remaining: 50, windowMs: 100_000, cost: 10 }));
+    // 40 are free besides the reserve. Then each call waits for ten tokens.
+    expect(await instants(desk, 6)).toEqual([0, 0, 0, 0, 10_000, 20_000]);
+  });
+
+  test("each route has its own cost, 1 until a response states another", async () => {
+    const desk = new Desk();
+    const told = { limit: 100, windowMs: 100_000 };
+    await desk.round(reporting({ ...told, remaining: 40, cost: 15 }), { path: "/dear" });
+    await desk.round(reporting({ ...told, remaining: 40 }), { path: "/cheap" });
+    for (const path of ["/dear", "/cheap", "/dear", "/cheap"]) void desk.schedule(desk.call({ path, maxWaitMs: 1e9 }));
+    await desk.time.advance(0);
+    // 30 are free besides the reserve, and 13 are left after these.
+    expect(desk.sent.slice(2)).toEqual(["/dear", "/cheap", "/cheap"]);
+    await desk.time.advance(1_999);
+    expect(desk.sent).toHaveLength(5);
+    await desk.time.advance(1);
+    expect(desk.sent.slice(5)).toEqual(["/dear"]);
+
+    await desk.time.advance(100_000);
+    await desk.round(reporting({ ...told, remaining: 12 }), { path: "/dear" });
+    for (let i = 0; i < 2; i++) expect(await desk.schedule(desk.call({ path: "/dear", maxWaitMs: 0 }))).toBe(0);
+  });
+
+  test("pending calls, refused calls and queued calls count with their cost", async () => {
+    const told = { limit: 100, windowMs: 100_000, cost: 10 };
+    const desk = new Desk();
+    await desk.round(reporting({ ...told, remaining: 99 }));
+    const calls = Array.from({ length: 4 }, () => desk.call());
+    for (const call of calls) await desk.schedule(call);
+    desk.observe(calls[0]!, reporting({ ...told, remaining: 60 }));
+    // Three calls are pending: 30 of the 60 are theirs.
+    const now = { maxWaitMs: 0 };
+    for (const waitMs of [0, 0, 0, 10_000]) expect(await desk.schedule(desk.call(now))).toBe(waitMs);
+    // A refused call costs nothing.
+    desk.observe(calls[1]!, refused(0, "other"));
+    expect(await desk.schedule(desk.call(now))).toBe(0);
+    void desk.schedule(desk.call({ maxWaitMs: 1e9 }));
+    expect(await desk.schedule(desk.call(now))).toBe(20_000);
+  });
+
+  test("a cost above nine tenths of the limit is sent when these are there, and a cost of 0 at once", async () => {
+    const desk = new Desk();
+    await desk.round(reporting({ limit: 10, remaining: 0, windowMs: 10_000, cost: 10 }));
+    expect(await instants(desk, 2)).toEqual([9_000, 18_000]);
+    const free = new Desk();
+    await free.round(reporting({ limit: 10, remaining: 1, windowMs: 10_000, cost: 0 }));
+    expect(await instants(free, 9)).toEqual(Array(9).fill(0));
+  });
+
   test("`pace: false` sends every call until one is refused", async () => {
     const desk = new Desk({ pace: false });
     await desk.round(reporting({ limit: 10, remaining: 0, resetMs: 10_000, windowMs: 10_000 }));
@@ -97,7 +149,7 @@ describe("pace", () => {
 
   test("absurd numbers set no pace, or one, and never fail", async () => {
     const number = fc.oneof(fc.constantFrom(0, 1, 9e15, 1e300, Infinity), fc.nat(), fc.double({ min: 0, noNaN: true }));
-    const told = fc.record({ limit: fc.option(number), remaining: number, resetMs: fc.option(number), windowMs: fc.option(number) });
+    const told = fc.record({ limit: fc.option(number), remaining: number, resetMs: fc.option(number), windowMs: fc.option(number), cost: number });
     await fc.assert(
       fc.asyncProperty(fc.array(told, { maxLength: 4 }), async (answers) => {
         const desk = new Desk();
@@ -133,6 +185,33 @@ describe("pace", () => {
         }
       }),
       { numRuns: 25 },
+    );
+  });
+
+  test("calls that cost more, to a server that says what they cost, are never refused either", async () => {
+    const costs = fc.record({ "/a": fc.integer({ min: 0, max: 9 }), "/b": fc.integer({ min: 1, max: 30 }) });
+    const rates = fc.integer({ min: 1, max: 50 }).map(perSecond);
+    const steps = fc.array(fc.record({ path: fc.constantFrom("/a" as const, "/b" as const), pauseMs: fc.integer({ min: 0, max: 3_000 }) }), { minLength: 5, maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(costs, rates, steps, async (costOf, refill, list) => {
+        const desk = new Desk();
+        const server = rateLimit({
+          policy: definePolicy({ capacity: 60, refill }), store: new MemoryStore({ clock: desk.time.now }), headers: ["draft-11"], key: () => "me",
+          cost: (request) => costOf[new URL(request.url).pathname as "/a"],
+        })(() => new Response());
+        // The first call of each route is the first that states its cost.
+        for (const { path, pauseMs } of [{ path: "/a" as const, pauseMs: 0 }, { path: "/b" as const, pauseMs: 0 }, ...list]) {
+          await desk.time.advance(pauseMs);
+          const call = desk.call({ path, maxWaitMs: 1e9 });
+          await desk.time.run(desk.schedule(call));
+          const response = await server(new Request(`https://x.test${path}`));
+          expect(response.status).toBe(200);
+          const headers = new Headers(response.headers);
+          headers.set("RateLimit", `${headers.get("RateLimit")};c=${costOf[path]}`);
+          desk.observe(call, { status: 200, isRefusal: false, waitMs: null, limits: parseRateLimit(headers, 0), policies: [] });
+        }
+      }),
+      { numRuns: 50 },
     );
   });
 });
