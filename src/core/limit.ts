@@ -110,7 +110,8 @@ export function withComputed<Written extends object, Computed extends object>(wr
   return Object.freeze(written) as Written & Computed;
 }
 
-function greatestCommonDivisor(a: number, b: number): number {
+/** The largest number that divides both, above 0, without rest. */
+export function greatestCommonDivisor(a: number, b: number): number {
   while (b !== 0) [a, b] = [b, a % b];
   return a;
 }

@@ -1,4 +1,4 @@
-import { costAt, type Costs, type Limit, type LimitOptions } from "../core/limit.js";
+import { costAt, greatestCommonDivisor, type Costs, type Limit, type LimitOptions } from "../core/limit.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 
 const MOST = 9_007_199_254_740_991n;
@@ -17,27 +17,15 @@ export function shareOf(policy: Policy, sharedBy: number, costs: Costs): Policy 
 
 function shareOfLimit({ name, capacity, unitsPerMs, unitsPerToken }: Limit, sharedBy: number, cost: number): LimitOptions {
   const share = Math.floor(capacity / sharedBy);
-  let tokens = BigInt(unitsPerMs);
-  let everyMs = BigInt(unitsPerToken) * BigInt(sharedBy);
-  const divisor = commonDivisorOf(tokens, everyMs);
-  tokens /= divisor;
-  everyMs /= divisor;
+  // `unitsPerMs` and `unitsPerToken` have no common divisor.
+  const divisor = greatestCommonDivisor(unitsPerMs, sharedBy);
+  const everyMs = BigInt(unitsPerToken) * BigInt(sharedBy / divisor);
   // Uses the limit's own capacity, not the cost's: all policies of one bucket must count in the same units.
-  const longest = MOST / BigInt(capacity);
-  const over = [ceilDiv(tokens, MOST), ceilDiv(everyMs, longest)].reduce((a, b) => (b > a ? b : a));
-  tokens /= over;
-  return {
-    name,
-    capacity: Math.max(1, share, cost),
-    refill: { tokens: tokens === 0n ? 1 : Number(tokens), everyMs: Number(ceilDiv(everyMs, over)) },
-  };
+  const over = ceilDiv(everyMs, MOST / BigInt(capacity));
+  const tokens = Number(BigInt(unitsPerMs / divisor) / over);
+  return { name, capacity: Math.max(1, share, cost), refill: { tokens: Math.max(1, tokens), everyMs: Number(ceilDiv(everyMs, over)) } };
 }
 
 function ceilDiv(a: bigint, b: bigint): bigint {
   return (a + b - 1n) / b;
-}
-
-function commonDivisorOf(a: bigint, b: bigint): bigint {
-  while (b !== 0n) [a, b] = [b, a % b];
-  return a;
 }
