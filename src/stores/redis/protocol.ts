@@ -107,56 +107,44 @@ function differInKeyOnly(a: StoreRequest, b: StoreRequest): boolean {
  * fails only this request. Throws a StoreError with `"ERR_STORE_REPLY"` for a reply that is not the script's.
  */
 export function readReply(reply: unknown, requests: readonly StoreRequest[]): Array<Snapshot[] | Error> {
-  const reader = new ReplyReader(Array.isArray(reply) ? reply : []);
-  const results = requests.map((request) => reader.read(request));
-  reader.end();
+  const entries: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  const now = wholeOf(entries[0]);
+  const results: Array<Snapshot[] | Error> = [];
+  let next = 1;
+  for (const request of requests) {
+    const { limits } = (request.parts[0] as StorePart).policy;
+    const entry = entries[next];
+    // Most requests have one limit, and none of the rare cases below. Without closures and lists they cost half as
+    // much.
+    const isPlain = request.parts.length === 1 && limits.length === 1 && typeof entry === "number";
+    results.push(isPlain ? [snapshotOf(now, wholeOf(entry), limits[0])] : readParts(request, now, entries, next));
+    for (const { policy } of request.parts) next += policy.limits.length;
+  }
+  checkLength(entries, next);
   return results;
 }
 
-class ReplyReader {
-  readonly #entries: readonly unknown[];
-  readonly #now: number;
-  #next = 1;
-
-  constructor(entries: readonly unknown[]) {
-    this.#entries = entries;
-    this.#now = wholeOf(entries[0]);
-  }
-
-  /** Throws unless all entries were read. */
-  end(): void {
-    checkLength(this.#entries, this.#next);
-  }
-
-  read({ what, parts }: StoreRequest): Snapshot[] | Error {
-    const [first] = parts;
-    const only = parts.length === 1 && first?.policy.limits.length === 1 ? this.#entries[this.#next] : null;
-    // Most requests have one limit, and none of the rare cases below. Without closures and lists they cost half as
-    // much.
-    if (first !== undefined && typeof only === "number") return [this.#readOne(first.policy.limits[0] as Limit)];
-    let foreign: string | null = null;
-    const snapshots = parts.map((part) => {
-      let fits = true;
-      let blockMs = 0;
-      const buckets = part.policy.limits.map(({ unitsPerMs, unitsPerToken }): Bucket => {
-        const entry = this.#entries[this.#next++];
-        if (entry === null) foreign = part.name;
-        const isList = Array.isArray(entry);
-        const number = entry === null ? -1 : wholeOf(isList ? entry[0] : entry);
-        if (isList && entry.length > 2) blockMs = wholeOf(entry[2]);
-        // For a refused part the entry is -1 minus the units spent.
-        fits = number >= 0;
-        return { spent: fits ? number : -1 - number, at: isList ? this.#now + wholeOf(entry[1]) : this.#now, unitsPerMs, unitsPerToken };
-      });
-      return new Snapshot(this.#now, buckets, fits, blockMs);
+/** Reads the snapshots of a request's parts from the entries at `from`. */
+function readParts({ what, parts }: StoreRequest, now: number, entries: readonly unknown[], from: number): Snapshot[] | Error {
+  let next = from;
+  let foreign: string | null = null;
+  const snapshots = parts.map((part) => {
+    let fits = true;
+    let blockMs = 0;
+    const buckets = part.policy.limits.map(({ unitsPerMs, unitsPerToken }): Bucket => {
+      const entry = entries[next++];
+      if (entry === null) foreign = part.name;
+      const isList = Array.isArray(entry);
+      const number = entry === null ? -1 : wholeOf(isList ? entry[0] : entry);
+      if (isList && entry.length > 2) blockMs = wholeOf(entry[2]);
+      // For a refused part the entry is -1 minus the units spent.
+      fits = number >= 0;
+      return { spent: fits ? number : -1 - number, at: isList ? now + wholeOf(entry[1]) : now, unitsPerMs, unitsPerToken };
     });
-    // A delete may remove another program's value.
-    return foreign === null || what === "d" ? snapshots : foreignValue(foreign);
-  }
-
-  #readOne(limit: Limit): Snapshot {
-    return snapshotOf(this.#now, wholeOf(this.#entries[this.#next++]), limit);
-  }
+    return new Snapshot(now, buckets, fits, blockMs);
+  });
+  // A delete may remove another program's value.
+  return foreign === null || what === "d" ? snapshots : foreignValue(foreign);
 }
 
 /** Returns the snapshot in one number of a reply, for a key with one limit. */
