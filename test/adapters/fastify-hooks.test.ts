@@ -6,6 +6,7 @@ import { combine, createLimiter, createWaiter } from "sluice";
 import { rateLimit, type FastifyRateLimitHook, type FastifyRateLimitOptions } from "sluice/fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { oneToken } from "./setup.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const versions = [
   { name: "Fastify 4", framework: fastify4 as unknown as typeof fastify },
@@ -110,6 +111,7 @@ describe.each(versions)("$name", ({ framework }) => {
   });
 
   test("a route has a hook of its own, and so has the rest", async () => {
+    expectWarnings("SLUICE_UNIDENTIFIED");
     const app = make();
     await app.register(rateLimit, { ...options(), policy: two });
     const account = { policy: { ...two, name: "login", capacity: 1 }, key: accountOf };
