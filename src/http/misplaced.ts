@@ -19,6 +19,5 @@ export type InEntryOfFramework = "import rateLimit from sluice/express, sluice/f
  * @deprecated Import `rateLimit` from `sluice/express`, `sluice/fastify`, `sluice/hono`, `sluice/node` or `sluice/web`.
  */
 export function rateLimit(_options: InEntryOfFramework): never {
-  const entries = ["express", "fastify", "hono", "node"].map((name) => `"sluice/${name}"`).join(", ");
-  throw new TypeError(`Expected \`rateLimit\` to come from the entry of a framework, got the one of "sluice". Import it from ${entries} or "sluice/web"`);
+  throw new TypeError("Expected `rateLimit` from the entry of a framework, got that of sluice. Import it from sluice/express, /fastify, /hono, /node or /web");
 }

@@ -30,10 +30,7 @@ export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy | Unl
  */
 export function checkPolicyIn(asked: unknown): void {
   if (Object.hasOwn(Object(asked) as object, "policy") && (asked as ConsumeOptions).policy !== undefined) return;
-  throw new TypeError(
-    "Expected `peek` to get a policy, because calls of this limiter have named theirs, got none. " +
-      "Write peek(key, { policy }) with the policy of this caller",
-  );
+  throw new TypeError("Expected `policy` in `peek`, because calls of this limiter name theirs, got none. Write peek(key, { policy })");
 }
 
 /** Returns the policy in the options of any other verb, like {@link policyOf}. */

@@ -118,10 +118,7 @@ test("each message says what was expected, what came, and the cure", () => {
     new TypeError('Expected `rateLimit` to be called with options, got a call of Express. Write `rateLimit({ policy, key })`, from "sluice/express"'),
   );
   expect(() => ofNoEntry(options as never)).toThrow(
-    new TypeError(
-      'Expected `rateLimit` to come from the entry of a framework, got the one of "sluice". ' +
-        'Import it from "sluice/express", "sluice/fastify", "sluice/hono", "sluice/node" or "sluice/web"',
-    ),
+    new TypeError("Expected `rateLimit` from the entry of a framework, got that of sluice. Import it from sluice/express, /fastify, /hono, /node or /web"),
   );
 });
 

@@ -117,7 +117,7 @@ describe("`peek` after a call that named its policy", () => {
   const free = definePolicy({ name: "api", capacity: 5, refill: perSecond(1) });
   const paid = definePolicy({ name: "api", capacity: 50, refill: perSecond(10) });
   const error = new TypeError(
-    "Expected `peek` to get a policy, because calls of this limiter have named theirs, got none. Write peek(key, { policy }) with the policy of this caller",
+    "Expected `policy` in `peek`, because calls of this limiter name theirs, got none. Write peek(key, { policy })",
   );
   const frozen = () => new MemoryStore({ clock: () => 0 });
 
