@@ -132,8 +132,8 @@ export interface GuardedStore {
   /** The longest time in milliseconds that one call may take. */
   readonly timeoutMs: number;
   /**
-   * The store's decision, or the one made in its place, marked as charged if it was allowed. At once from a synchronous store, and for a refusal that the
-   * store recalls. Fails only for misuse, such as a clock that is not finite.
+   * The store's decision, or the one made in its place, marked as charged if it was allowed. At once from a synchronous
+   * store, and for a refusal that the store recalls. Fails only for misuse, such as a clock that is not finite.
    */
   consume(policy: Policy, key: string, costs: Costs): Decision | Promise<Decision>;
   /** The decision of the store's `peek`, which must be there. Fails as the store does. */

@@ -21,7 +21,8 @@ const program = `
     createGate({ policy: { ...policy, name: "other" }, key: () => "192.0.2.7" }, webReader)(proxied);
     createLimiter({ policy, observe: createObserver(() => { throw new Error("x"); }) }).consume("ann");
     const broken = { sync: true, clock: () => 0, guard: guard({ breaker: { failures: 1 } }), consume() { throw new TypeError("a bug"); } };
-    createLimiter({ policy: { ...policy, name: "broken" }, store: broken }).consume("ann");
+    const outOfOrder = createLimiter({ policy: { ...policy, name: "broken" }, store: broken });
+    for (const key of ["ann", "bob"]) outOfOrder.consume(key);
     const foreign = thrown(() => createLimiter({ policy, windowMs: 1 }));
     const style = thrown(() => createGate({ policy, key: () => "ann", headers: ["draft-7"] }, webReader));
     console.log(JSON.stringify({ warnings: warnings.sort(), foreign: foreign?.includes("express-rate-limit") ?? false, unknown: foreign?.startsWith("Unknown option \`windowMs\`") ?? false, cure: style.includes("draft7") }));

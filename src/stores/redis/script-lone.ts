@@ -1,6 +1,6 @@
 /**
- * The Lua script for a lone decision by the server's clock: one key, one limit, a cost above 0. It costs the server two thirds as much as the
- * script of `script.ts`. It has half of the arguments, no runs, and a reply without a table.
+ * The Lua script for a lone decision by the server's clock: one key, one limit, a cost above 0. It costs the server two
+ * thirds as much as the script of `script.ts`. It has half of the arguments, no runs, and a reply without a table.
  *
  * KEYS: the key.
  *
