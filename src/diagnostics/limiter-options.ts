@@ -22,7 +22,9 @@ export function checkLimiterSetup(given: unknown, names: readonly string[]): voi
 /** Throws a TypeError for an option of another library inside the policy, and for a wrong `shadow` or `observe`. */
 export function checkBehavior({ policy, shadow, observe }: LimiterBehavior): void {
   checkPolicyOptions(policy);
-  if (!["undefined", "boolean", "function"].includes(typeof shadow)) throw new TypeError(expected("shadow", "true, false or a function of the key", shadow));
+  if (!["undefined", "boolean", "function"].includes(typeof shadow)) {
+    throw new TypeError(expected("shadow", "true, false or a function of the key", shadow));
+  }
   if (observe !== undefined && typeof (Object(observe) as { readonly listens?: unknown }).listens !== "function") {
     throw new TypeError(expected("observe", "made by createObserver(listener)", observe));
   }
