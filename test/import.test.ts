@@ -45,20 +45,22 @@ async function callsAtImport(source: string): Promise<string[]> {
   return [...new Set(called)];
 }
 
-// Frozen values and their brands; `Object.assign` and `Object.keys` add `with` to an adapter's function. Nothing that takes time.
-const HTTP = ["Object.freeze", "Symbol.for", "Object.create"];
-const ADAPTER = [...HTTP, "Object.assign", "Object.keys"];
+// Frozen values and their brands; `Object.assign` adds `with` to an adapter's function. Nothing that takes time.
+// `Object.defineProperty` puts the brand on the key of unidentified callers.
+const CORE = ["Object.freeze", "Symbol.for", "Object.defineProperty"];
+const HTTP = [...CORE, "Object.create", "Array.prototype.map"];
+const ADAPTER = [...HTTP, "Object.assign"];
 const known: Readonly<Record<string, readonly string[]>> = {
-  ".": ["Object.freeze", "Symbol.for"],
-  "./store": ["Object.freeze"],
-  "./durable-object": ["Object.freeze"],
+  ".": CORE,
+  "./store": CORE,
+  "./durable-object": CORE,
   "./node": ADAPTER,
   "./express": ADAPTER,
   "./fastify": [...HTTP, "Object.assign"],
   "./hono": ADAPTER,
   "./web": ADAPTER.filter((call) => call !== "Object.create"),
-  "./redis": ["Object.freeze", "Promise.resolve"],
-  "./postgres": ["Object.freeze", "Promise.resolve"],
+  "./redis": [...CORE, "Promise.resolve"],
+  "./postgres": [...CORE, "Promise.resolve"],
   "./http": [...HTTP, "Object.assign"],
 };
 

@@ -26,9 +26,10 @@ export function checkOverlay(defaults: object, options: object): void {
 // Whether it is a combination, or a waiter over one. It leaves a key of a wrong kind as it is.
 function hasKeysByName(limiter: unknown): boolean {
   const internals = (Object(limiter) as Record<symbol, Mapping | undefined>)[Symbol.for("sluice.limiter")];
-  return internals?.mapKey("key", () => null) === "key";
+  return internals?.mapKey?.("key", () => null) === "key";
 }
 
 interface Mapping {
-  mapKey(key: unknown, change: () => unknown): unknown;
+  /** A limiter of one policy has none. */
+  readonly mapKey?: (key: unknown, change: () => unknown) => unknown;
 }

@@ -10,7 +10,7 @@ import { xRateLimit } from "sluice/http";
 import * as forNode from "sluice/node";
 import * as forWeb from "sluice/web";
 import { definePolicy, MemoryStore, perSecond } from "sluice";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "./rows/listen.js";
 
@@ -24,6 +24,12 @@ const inner = () => of("inner", 1);
 type Ask = (user?: string) => Promise<Response>;
 
 const asks = (port: number): Ask => (user) => fetch(`http://127.0.0.1:${port}/`, { redirect: "manual", ...(user && { headers: { user } }) });
+
+async function serve(server: Server): Promise<Ask> {
+  const { port, close } = await listen(server);
+  onTestFinished(async () => void (await close()));
+  return asks(port);
+}
 
 async function fastifyOf(framework: typeof fastify, answer: (reply: { redirect(url: string): unknown }) => unknown): Promise<Ask> {
   const app = framework();
@@ -46,7 +52,7 @@ const servers: Readonly<Record<string, () => Promise<Ask>>> = {
       ...inner(), key: ({ headers }) => headers["user"]?.toString(), respond: (_, __, response) => response.redirect(LOGIN), unidentified: (_, __, response) => response.redirect(LOGIN),
     }));
     app.get("/", (_, response) => void response.send("ok"));
-    return asks((await listen(createServer(app))).port);
+    return serve(createServer(app));
   },
   async Node() {
     const redirect = (_: unknown, __: unknown, response: forNode.NodeResponse): void => {
@@ -54,7 +60,7 @@ const servers: Readonly<Record<string, () => Promise<Ask>>> = {
       response.end("");
     };
     const limited = forNode.rateLimit({ ...inner(), key: ({ headers }) => headers["user"]?.toString(), respond: redirect, unidentified: redirect });
-    return asks((await listen(createServer(forNode.rateLimit(outer())(limited((_, response) => response.end("ok")))))).port);
+    return serve(createServer(forNode.rateLimit(outer())(limited((_, response) => response.end("ok")))));
   },
   "Fastify 5": () => fastifyOf(fastify, (reply) => reply.redirect(LOGIN)),
   "Fastify 4": () => fastifyOf(fastify4 as unknown as typeof fastify, (reply) => reply.redirect(LOGIN)),

@@ -98,7 +98,7 @@ describe("L9 · limits and policies", () => {
       "Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.",
     ],
     [{ capacity: 5, refill, unit: 5 }, TypeError, "Expected `unit` to be a string, got 5"],
-    [{ limits: [{ capacity: 5, refill, unit: null }] }, TypeError, "Expected `unit` to be a string, got null"],
+    [{ limits: [{ capacity: 5, refill, unit: null }] }, TypeError, 'Policy "default", limit "1": Expected `unit` to be a string, got null'],
     ...["", "a b", 'a"', "a\n", "x".repeat(65)].map((unit): Row => [
       { capacity: 5, refill, unit },
       RangeError,

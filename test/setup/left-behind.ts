@@ -18,6 +18,7 @@ interface Pool {
 export function leaveNothingBehind(): void {
   const globals = membersOf(globalThis);
   const before = leftovers();
+  const busy = underWay();
   const timers = rememberTimers();
   afterAll(async () => {
     vi.restoreAllMocks();
@@ -26,8 +27,8 @@ export function leaveNothingBehind(): void {
     await endFetch();
     for (const timer of timers) clearRealTimeout(timer);
     restoreGlobals(globals);
-    await settle();
-    const left = [...underWay(), ...[...leftovers()].filter((each) => !before.has(each))];
+    await settle(busy);
+    const left = [...newIn(underWay(), busy), ...[...leftovers()].filter((each) => !before.has(each))];
     if (left.length === 0) return;
     throw new Error(`Expected ${expect.getState().testPath} to leave nothing for the next file, got ${left.join(", ")}. End it in the test`);
   }, 2 * SETTLES_MS);
@@ -86,10 +87,20 @@ function underWay(): string[] {
   return process.getActiveResourcesInfo().filter((name) => name !== "MessagePort" && name !== "Timeout");
 }
 
+/** What `after` has more often than `before`: a file does not answer for the one before it. */
+function newIn(after: readonly string[], before: readonly string[]): string[] {
+  const known = [...before];
+  return after.filter((name) => {
+    const i = known.indexOf(name);
+    if (i >= 0) known.splice(i, 1);
+    return i < 0;
+  });
+}
+
 /** Waits for servers, sockets and processes that were told to end. */
-async function settle(): Promise<void> {
+async function settle(busy: readonly string[]): Promise<void> {
   const end = performance.now() + SETTLES_MS;
-  while (underWay().length > 0 && performance.now() < end) await new Promise((resolve) => setRealTimeout(resolve, 5));
+  while (newIn(underWay(), busy).length > 0 && performance.now() < end) await new Promise((resolve) => setRealTimeout(resolve, 5));
 }
 
 /** What a file could leave in the process: listeners, members of all objects, variables. */
