@@ -5,7 +5,6 @@ import { toJson } from "../../http/response/own-answer.js";
 import { fieldsSoFar } from "../../http/response/decisions.js";
 import { refuseOnNode } from "../node/response.js";
 import { exposeOnReply, type FieldReply } from "./reply-fields.js";
-import { removeFromRedirect } from "../../http/response/redirect.js";
 import { takeResponse } from "../../http/response/sendable.js";
 import { watchRespond } from "../node/watch-respond.js";
 import { boundUnreadBody } from "../node/unread-body.js";
@@ -17,7 +16,6 @@ interface SendingReply extends FieldReply {
   code(status: number): unknown;
   header(name: string, value: unknown): unknown;
   getHeaders(): object;
-  removeHeader(name: string): unknown;
   send(payload?: unknown): unknown;
 }
 
@@ -48,14 +46,9 @@ function respondOnReply(reply: SendingReply, verdict: Refuse, respond: Responder
   reply.raw.statusCode = verdict.status;
   const { send } = reply;
   // Fastify sends a Response after its `onSend` hooks. An exception would then go to the error handler.
-  const checked = (payload?: unknown): unknown => {
-    const sent = isWebResponse(payload) ? takeResponse(payload) : payload;
-    const { status } = isWebResponse(sent) ? (sent as Response) : { status: reply.raw.statusCode };
-    removeFromRedirect(status, [...fieldsSoFar(reply.request), ...verdict.fields], reply);
-    return send.call(reply, sent);
-  };
+  const checked = (payload?: unknown): unknown => send.call(reply, isWebResponse(payload) ? takeResponse(payload) : payload);
   Object.assign(reply, { send: checked });
-  watchRespond(reply.raw, verdict, respond, earlier, () => {
+  watchRespond(reply.raw, verdict, fieldsSoFar(reply.request), earlier, () => {
     const answer = respond.call(reply.request, reply);
     // A reply has `then`: it is a promise of its end.
     return isPromise(answer) && (answer as unknown) !== reply ? answer.then(sendResult) : sendResult(answer);

@@ -9,7 +9,7 @@ import { fieldsSoFar } from "../../http/response/decisions.js";
 import { EXPOSE, exposing } from "../../http/response/cors.js";
 import { onClose, type Connected } from "./disconnect.js";
 import { recordOf } from "../../http/headers/field-record.js";
-import { bareRedirect, watchRespond } from "./watch-respond.js";
+import { watchRespond } from "./watch-respond.js";
 import { boundUnreadBody } from "./unread-body.js";
 
 /** The part of Node's HTTP/1 and HTTP/2 requests that a gate reads. */
@@ -108,8 +108,7 @@ function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Respond
   const earlier = response.getHeaders();
   setFields(response, withoutContent(verdict.fields));
   response.statusCode = verdict.status;
-  bareRedirect(response, [...fieldsSoFar(request), ...verdict.fields]);
-  watchRespond(response, verdict, respond, earlier, (fail) => {
+  watchRespond(response, verdict, fieldsSoFar(request), earlier, (fail) => {
     // Express's `render` and `sendFile` report failures through `next`. A call of the real `next` without an error
     // would run the handler.
     if ("next" in request) request.next = (error: unknown) => fail(error ?? new Error("Expected `respond` to send a response, got a call of `next`"));

@@ -3,7 +3,7 @@ import { isPromise } from "../../http/is-promise.js";
 import { reportFailure, settleWithin } from "../../http/user-functions.js";
 import type { FieldList } from "../../http/headers/field.js";
 import type { Refuse, Responder } from "../../http/verdict.js";
-import { removeFromRedirect } from "../../http/response/redirect.js";
+import { bareRedirect } from "../../http/response/redirect.js";
 import { recordOf } from "../../http/headers/field-record.js";
 
 /** The part of Node's responses that shows their progress and sends the standard document. */
@@ -13,6 +13,7 @@ interface EndingResponse {
   readonly writableEnded: boolean;
   readonly destroyed?: boolean | undefined;
   readonly stream?: { readonly destroyed?: boolean | undefined } | undefined;
+  getHeader(name: string): unknown;
   getHeaders(): Readonly<Record<string, unknown>>;
   removeHeader(name: string): unknown;
   setHeader(name: string, value: string): unknown;
@@ -27,19 +28,25 @@ interface EndingResponse {
  * Calls the `respond` option and watches whether it ends the response. `call` gets a function that reports a failure.
  *
  * Sends the standard document with the `earlier` fields when the option fails or sends nothing before its timeout. A
- * response that has begun but not ended is closed, because no other code can complete it.
+ * response that has begun but not ended is closed, because no other code can complete it. A redirect loses the fields
+ * of limits: those of the refusal, and `told`, those of the limits so far.
  */
 export function watchRespond(
   response: EndingResponse,
-  { status, fields, body }: Refuse,
-  { name, timeoutMs }: Responder,
+  { status, fields, body, respond }: Refuse,
+  told: FieldList,
   earlier: object,
   call: (fail: (error: unknown) => void) => unknown,
 ): void {
+  const { name, timeoutMs } = respond as Responder;
   let hasFailed = false;
   const { writeHead, write, end } = response;
   Object.assign(response, {
-    writeHead: (sent: number, ...rest: unknown[]) => (isUnsendable(sent) ? response : writeHead.call(response, sent, ...rest)),
+    writeHead(sent: number, ...rest: unknown[]) {
+      if (isUnsendable(sent)) return response;
+      bareRedirect(sent, [...told, ...fields], response, rest.at(-1));
+      return writeHead.call(response, sent, ...rest);
+    },
     write: (...rest: unknown[]) => isUnsendable(response.statusCode) || write?.apply(response, rest),
     end(...rest: unknown[]) {
       if (isUnsendable(response.statusCode)) return response;
@@ -100,15 +107,6 @@ export function watchRespond(
   function isOver(): boolean {
     return response.writableEnded || response.destroyed === true || response.stream?.destroyed === true;
   }
-}
-
-/** Makes a response send a redirect without the fields of limits, `told`. */
-export function bareRedirect(response: Pick<EndingResponse, "headersSent" | "writeHead" | "removeHeader"> & { getHeader(name: string): unknown }, told: FieldList): void {
-  const { writeHead } = response;
-  response.writeHead = (status, ...rest) => {
-    if (!response.headersSent) removeFromRedirect(status, told, response);
-    return writeHead.call(response, status, ...rest);
-  };
 }
 
 /** Makes a response ignore all later writes. */

@@ -10,8 +10,8 @@ export const triple = headerFamily([
   { name: "RateLimit-Reset", under: () => ({ resetSeconds }) => String(resetSeconds) },
 ]);
 
-/** `qu` of the registered units (draft 11, section 10.5). Requests are the default. */
-const REGISTERED = new Map([["requests", ""], ...["content-bytes", "concurrent-requests"].map((unit) => [unit, `;qu="${unit}"`] as const)]);
+// Draft 11, section 10.5. The third, requests, is the default.
+const REGISTERED = ["content-bytes", "concurrent-requests"];
 
 /**
  * `RateLimit-Policy` as in draft-ietf-httpapi-ratelimit-headers-11. A limit with a unit that is not registered has no
@@ -20,8 +20,9 @@ const REGISTERED = new Map([["requests", ""], ...["content-bytes", "concurrent-r
 const POLICY_FIELD: Field = {
   name: "RateLimit-Policy",
   under: (policy) => policyValue(policy, ({ name, capacity, unit = "requests" }) => {
-    const qu = REGISTERED.get(unit);
-    return qu === undefined ? null : `"${labelOf(policy, name)}";q=${capacity}${qu}`;
+    const quota = `"${labelOf(policy, name)}";q=${capacity}`;
+    if (unit === "requests") return quota;
+    return REGISTERED.includes(unit) && `${quota};qu="${unit}"`;
   }),
 };
 

@@ -86,15 +86,12 @@ export function labelOf(policy: Policy, limitName: string): string {
  * The value of `RateLimit-Policy`: the quota of each limit, and as `w` the seconds in which an empty bucket fills.
  *
  * `w` is rounded up, so quota / w never exceeds the true rate. It is at least 1, the smallest value that the drafts
- * allow. `quota` returns null for a limit without an item.
+ * allow. `quota` returns false for a limit without an item.
  */
-export function policyValue(policy: Policy, quota: (limit: Limit) => string | null): string | FieldValue {
-  const items = policy.limits.flatMap((limit) => {
-    const item = quota(limit);
-    return item === null ? [] : `${item};w=${windowSeconds(limit)}`;
-  });
+export function policyValue(policy: Policy, quota: (limit: Limit) => string | false): string | FieldValue {
+  const items = policy.limits.map((limit) => quota(limit) && `${quota(limit)};w=${windowSeconds(limit)}`);
   // A List without members is not sent (RFC 9651, section 3.1).
-  return items.length === 0 ? () => null : items.join(", ");
+  return items.filter(Boolean).join(", ") || (() => null);
 }
 
 /** `w`: the seconds in which an empty bucket fills, rounded up. */

@@ -1,7 +1,7 @@
 import { processWide } from "../../platform.js";
 import type { FieldList } from "../headers/field.js";
 
-/** The part of a response, or of Fastify's reply, from which fields are removed. */
+/** The part of a Node response from which fields are removed. */
 interface RemovableFields {
   getHeader(name: string): unknown;
   removeHeader(name: string): unknown;
@@ -16,13 +16,16 @@ export function isRedirect(status: number): boolean {
 }
 
 /**
- * Removes the fields of limits, `told`, from a redirect. Fields of the same name that other code has set stay, and so
- * does `Cache-Control`.
+ * Removes the fields of limits, `told`, from a redirect: from `response`, and from `given`, the fields of its head.
+ * Values that other code has set stay, and so does `Cache-Control`.
  */
-export function removeFromRedirect(status: number, told: FieldList, response: RemovableFields): void {
+export function bareRedirect(status: number, told: FieldList, response: RemovableFields, given: unknown): void {
   if (!isRedirect(status)) return;
+  const head = Object(given) as Record<string, unknown>;
   told.forEach((name, i) => {
-    if (i % 2 === 0 && name !== "cache-control" && response.getHeader(name) === told[i + 1]) response.removeHeader(name);
+    if (i % 2 || name === "cache-control") return;
+    if (response.getHeader(name) === told[i + 1]) response.removeHeader(name);
+    if (head[name] === told[i + 1]) delete head[name];
   });
 }
 
