@@ -48,7 +48,7 @@ async function callsAtImport(source: string): Promise<string[]> {
 // Frozen values and their brands; `Object.assign` adds `with` to an adapter's function. Nothing that takes time.
 // `Object.defineProperty` puts the brand on the key of unidentified callers.
 const CORE = ["Object.freeze", "Symbol.for", "Object.defineProperty"];
-const HTTP = [...CORE, "Object.create", "Array.prototype.map"];
+const HTTP = [...CORE, "Object.create"];
 const ADAPTER = [...HTTP, "Object.assign"];
 const known: Readonly<Record<string, readonly string[]>> = {
   ".": CORE,
