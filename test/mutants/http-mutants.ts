@@ -140,13 +140,13 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "23", test: FIELDS,
-    find: '`;qu="${unit}"`',
-    replace: '`;qu=${unit}`',
+    find: ';qu="${unit}"`',
+    replace: ";qu=${unit}`",
   },
   {
     item: "23", test: FIELDS,
-    find: "return qu === undefined ? null :",
-    replace: "return qu === undefined ? `\"${labelOf(policy, name)}\";q=${capacity}` :",
+    find: "return REGISTERED.includes(unit) &&",
+    replace: "return !REGISTERED.includes(unit) ? quota :",
   },
   {
     item: "24", test: FIELDS,
