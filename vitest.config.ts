@@ -49,7 +49,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/package/**", ...services],
-          setupFiles: ["test/setup.ts"],
+          setupFiles: ["test/setup.ts", "test/setup/unit.ts"],
           // Files share what they import: that halves the time of many small files. State of a file's own must not outlive it.
           isolate: false,
           testTimeout: 20_000,
