@@ -68,7 +68,9 @@ describe("nothing bleeds", () => {
     expect(outside).toEqual([]);
     const others = frameworks.filter((name) => specifier !== `sluice/${name}`);
     const text = result.outputFiles[0]?.text ?? "";
-    expect(text.match(new RegExp(`\\b(${others.join("|")})\\b`, "i"))?.[0]).toBeUndefined();
+    // `rateLimit` of the root says which entry to import it from.
+    const ours = specifier === "sluice" ? text.replaceAll(/\/(express|fastify|hono)\b/g, "") : text;
+    expect(ours.match(new RegExp(`\\b(${others.join("|")})\\b`, "i"))?.[0]).toBeUndefined();
   });
 
   test("built-ins are loaded late and by their full name, by sluice/testing alone", async () => {
