@@ -24,6 +24,8 @@ export async function freshSluice() {
 /** Returns the warnings from now on to the end of the test, each as its code and its message. */
 export function hearWarnings(): string[] {
   const given: string[] = [];
+  // The library gives most warnings once in a process.
+  Reflect.deleteProperty(globalThis, Symbol.for("sluice.1.quiet"));
   const spy = vi.spyOn(process, "emitWarning").mockImplementation((warning: unknown, options?: unknown) => void given.push(lineOf(warning, options)));
   onTestFinished(() => spy.mockRestore());
   return given;

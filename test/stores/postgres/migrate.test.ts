@@ -132,7 +132,7 @@ describeWith("postgres", "migrate", () => {
     await expect(new PostgresStore(pool, { table }).consume(ten, "a", 1)).rejects.toThrow('function sluice_Schema.Limits_decide');
   });
 
-  test.each([["one limit", ten, /^SLUICE_POSTGRES_MIGRATE Expected the function .* Run `migrate\(\)` or the SQL/], ["two limits", two, /^SLUICE_POSTGRES_MIGRATE The store of policy ".*" has no table or function in Postgres, so each call fails: run `migrate\(\)`/]] as const)(
+  test.each([["one limit", ten, /^SLUICE_POSTGRES_MIGRATE: Expected the function .* Run `migrate\(\)` or the SQL/], ["two limits", two, /^SLUICE_POSTGRES_MIGRATE: The store of policy ".*" has no table or function in Postgres, so each call fails: run `migrate\(\)`/]] as const)(
     "before it has run, the first call under %s warns with the cure, once", async (_, policy, message) => {
       const warnings = hearWarnings();
       const limiter = createLimiter({ policy, store: new PostgresStore(pool, { table, timeoutMs: 5_000 }) });

@@ -95,6 +95,6 @@ test.each([["redis 5", createClient], ["redis 6", createClient6 as unknown as ty
   const limiter = createLimiter({ policy, store: new RedisStore(create({ socket: { ...NOWHERE } }).on("error", quiet) as RedisClient) });
   await limiter.consume("ann");
   expect(warnings).toEqual([
-    'SLUICE_REDIS_CONNECT The store of policy "away" has a client that is not connected: write `await client.connect()` before the first request, and close the client after the last',
+    'SLUICE_REDIS_CONNECT: The store of policy "away" has a client that is not connected: write `await client.connect()` before the first request, and close the client after the last',
   ]);
 });
