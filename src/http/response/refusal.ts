@@ -81,8 +81,8 @@ function violatedOf(judged: readonly Part[]): string {
   for (const { policy, decision } of judged) {
     const all = readings(decision);
     policy.limits.forEach(({ name }, i) => {
-      // Looked up by position, because a custom store may give its limits any names. Nothing is known of the limits of a
-      // store that failed, and its decision has one reading for all of them.
+      // Looked up by position, because a custom store may give its limits any names. Nothing is known of the limits of
+      // a store that failed, and its decision has one reading for all of them.
       const reading = all[i] ?? (decision.reason === "store_unavailable" ? all[0] : undefined);
       if (reading !== undefined && reading.retryAfterMs > 0) violated.add(`"${labelOf(policy, name)}"`);
     });
