@@ -7,6 +7,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   core: [],
   port: ["core", "platform"], // what a store is, what its guard is told, and what charged a decision
   platform: [], // one file: the globals that a platform may lack, and the flag of law L15
+  calendar: ["core"], // quotas: the periods of days, weeks and months. Loaded by those who import `daily`, `weekly` or `monthly`
   guard: ["core", "port", "platform", "warnings", "diagnostics"],
   "stores/shared": ["core", "port", "platform"],
   "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls
@@ -32,7 +33,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/vendors", "client/fetch"],
   testing: ["core", "port", "guard", "http", "limiter", "stores/memory"],
-  index: ["core", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "warnings"],
+  index: ["core", "calendar", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "warnings"],
   store: ["core", "port", "guard", "stores/shared", "stores/cas", "stores/sql"],
 };
 

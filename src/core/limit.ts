@@ -8,14 +8,75 @@ export interface Refill {
   readonly everyMs: number;
 }
 
-/** The numbers of one token bucket, as a user writes them. */
-export interface LimitOptions {
+/** All tokens in one millisecond: `p` of a record whose tokens come back together, after its date. */
+export const AT_ONCE: number = Number.MAX_SAFE_INTEGER;
+
+/** When a quota starts again. Made by `daily`, `weekly` or `monthly`. A copy, such as from JSON, lacks its calendar. */
+export interface Renewal {
+  readonly every: "day" | "week" | "month";
+  /** The day of the week, or of the month. */
+  readonly day?: string | number | undefined;
+  /** The local time, such as `"06:00"`. */
+  readonly at: string;
+  /** The IANA time zone, such as `"Europe/Berlin"`. */
+  readonly zone: string;
+  /** @internal */
+  readonly rule: QuotaRule;
+}
+
+/**
+ * The arithmetic of a quota. Its tokens are dated: `at` of a record is the last millisecond of their period. Then all
+ * of them come back. A value that carries its own code: policies of rates alone load none of it.
+ */
+export interface QuotaRule {
+  /** Names the calendar: quotas of one name have the same periods. */
+  readonly calendar: string;
+  /** The longest period, in milliseconds. A record further ahead is impossible. */
+  readonly fullMs: number;
+  /** The length of a period without changes of the clock, in seconds: the longest one of months. */
+  readonly windowSeconds: number;
+  /** Milliseconds from `now` to the record's date, after `units` more are taken. */
+  lagAt(record: DatedUnits, now: number, units: number): number;
+  /** The part of `units` that a record takes. What a decision at `from` took is given back to its own period only. */
+  unitsFor(record: DatedUnits, now: number, units: number, from: number | undefined): number;
+  /** First millisecond of the period before that of `now`; last of that period, of the period of `now`, of the next. */
+  datesNear(now: number): readonly number[];
+  /** The last millisecond of the period of `now`. */
+  dateOf(now: number): number;
+  /** Throws a TypeError for a store that would not count this quota. */
+  checkStore(store: object, policy: string): void;
+}
+
+/** The members of a bucket that a {@link QuotaRule} reads. */
+export interface DatedUnits {
+  readonly spent: number;
+  readonly at: number;
+  readonly unitsPerMs: number;
+}
+
+/** The numbers of one token bucket, as a user writes them: a rate with `refill`, or a quota with `renews`. */
+export type LimitOptions = RateOptions | QuotaOptions;
+
+/** A rate: its tokens refill evenly. */
+export interface RateOptions extends LimitNumbers {
+  /** The sustained rate, such as `perSecond(5)`. */
+  readonly refill: Refill;
+  readonly renews?: undefined;
+}
+
+/** A quota: all its tokens come back at a date. */
+export interface QuotaOptions extends LimitNumbers {
+  /** When the quota starts again, such as `monthly({ zone: "Europe/Berlin" })`. */
+  readonly renews: Renewal;
+  readonly refill?: undefined;
+}
+
+/** The numbers that rates and quotas have. */
+export interface LimitNumbers {
   /** Names the limit within its policy: 1 to 64 letters, digits and `_ - .`. Default: its position, `"1"`, `"2"`, … */
   readonly name?: string | undefined;
   /** Whole tokens that the bucket can hold: the largest burst. At least 1. */
   readonly capacity: number;
-  /** The sustained rate, such as `perSecond(5)`. */
-  readonly refill: Refill;
   /**
    * Whole tokens of this limit that a request costs unless it says otherwise. At most the capacity; 0 for a limit that
    * only named costs draw on. Default 1.
@@ -29,22 +90,40 @@ export interface LimitOptions {
  * A token is `unitsPerToken` units and every millisecond refills `unitsPerMs`: `refill` in lowest terms. A copy holds
  * what the user wrote: it lacks these and the other computed numbers.
  */
-export interface Limit {
+export type Limit = Rate | Quota;
+
+/** A checked rate. */
+export interface Rate extends CheckedNumbers {
+  /** The sustained rate, as the user wrote it. */
+  readonly refill: Refill;
+  readonly renews?: undefined;
+  readonly rule?: undefined;
+}
+
+/** A checked quota: all of its units come back in the millisecond after a date. */
+export interface Quota extends CheckedNumbers {
+  /** When the quota starts again, as the user wrote it. */
+  readonly renews: Renewal;
+  readonly refill?: undefined;
+  /** The arithmetic of its dates. */
+  readonly rule: QuotaRule;
+}
+
+/** The numbers of a checked limit. */
+export interface CheckedNumbers {
   /** Unique within its policy. */
   readonly name: string;
   /** Whole tokens that the bucket can hold. */
   readonly capacity: number;
-  /** The sustained rate, as the user wrote it. */
-  readonly refill: Refill;
   /** Whole tokens that a request costs unless it says otherwise. */
   readonly cost: number;
-  /** `p` of the arithmetic: units that refill each millisecond. */
+  /** `p` of the arithmetic: units that refill each millisecond. 2^53 - 1 for a quota. */
   readonly unitsPerMs: number;
-  /** `q` of the arithmetic: units in one token. */
+  /** `q` of the arithmetic: units in one token. 1 for a quota. */
   readonly unitsPerToken: number;
   /** `capacity * unitsPerToken`: the bucket's size in units, at most 2^53 - 1. */
   readonly size: number;
-  /** Milliseconds from empty to full, rounded up. */
+  /** Milliseconds from empty to full, rounded up. The longest period of a quota. */
   readonly fullMs: number;
 }
 
@@ -77,7 +156,10 @@ export const perHour = (tokens: number): Refill => ({ tokens, everyMs: 3_600_000
 export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000 });
 
 /** The names of all {@link LimitOptions}. */
-export const LIMIT_OPTIONS = ["name", "capacity", "refill", "cost"] as const satisfies readonly (keyof LimitOptions)[];
+export const LIMIT_OPTIONS = ["name", "capacity", "refill", "renews", "cost"] as const satisfies readonly (keyof LimitOptions)[];
+
+const AT_A_DATE: Refill = { tokens: AT_ONCE, everyMs: 1 };
+
 
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
@@ -88,8 +170,13 @@ export const LIMIT_OPTIONS = ["name", "capacity", "refill", "cost"] as const sat
 export function makeLimit(options: LimitOptions, name: string): Limit {
   // Modules call it when they are loaded. Code loaded before them may have polluted `Object.prototype` (CWE-1321).
   const own = ownMembers(options);
-  const { refill } = own;
+  const { renews } = own;
   const capacity = positiveInteger("capacity", own.capacity);
+  if ((own.refill === undefined) === (renews === undefined)) {
+    throw new TypeError(`Expected limit "${name}" to have one of \`refill\` and \`renews\`, got ${renews === undefined ? "none" : "both"}. Write \`refill: perMinute(60)\` for a rate, \`renews: monthly()\` for a quota`);
+  }
+  const rule = renews === undefined ? undefined : ruleOf(renews);
+  const refill = rule === undefined ? own.refill : AT_A_DATE;
   if (typeof refill !== "object" || refill === null) {
     throw new TypeError(expected("refill", "an object such as perSecond(5)", refill));
   }
@@ -104,12 +191,18 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     const most = Math.floor(Number.MAX_SAFE_INTEGER / unitsPerToken);
     throw new RangeError(`${expected("capacity", `at most ${most} at this refill`, capacity)}. Lower it, or shorten \`refill.everyMs\`.`);
   }
-  const fullMs = Math.ceil(size / unitsPerMs);
+  const fullMs = rule?.fullMs ?? Math.ceil(size / unitsPerMs);
   const cost = own.cost === undefined ? 1 : wholeNumber("cost", own.cost);
   if (cost > capacity) throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
-  const written = { name, capacity, refill: Object.freeze({ tokens, everyMs }) };
-  const computed = { unitsPerMs, unitsPerToken, size, fullMs };
-  return own.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed);
+  const written = { name, capacity, ...(rule === undefined ? { refill: Object.freeze({ tokens, everyMs }) } : { renews }) };
+  const computed = { unitsPerMs, unitsPerToken, size, fullMs, rule };
+  return (own.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed)) as Limit;
+}
+
+function ruleOf(renews: unknown): QuotaRule {
+  // An own member, because code may have added one to `Object.prototype`.
+  if (Object.hasOwn(Object(renews) as object, "rule")) return (renews as Renewal).rule;
+  throw new TypeError(`${expected("renews", "made by daily, weekly or monthly", renews)}. Pass a copy to them, as in monthly(copy)`);
 }
 
 /** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */

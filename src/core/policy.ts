@@ -1,11 +1,25 @@
 import { checkOptions, expected } from "./check.js";
-import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type Refill } from "./limit.js";
+import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type Refill, type Renewal } from "./limit.js";
 
 /** A policy as a user writes it: one limit, or several limits that a caller must satisfy together. */
-export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;
+export type PolicyOptions = SingleLimitPolicy | SingleQuotaPolicy | ManyLimitsPolicy;
 
 /** A policy of one limit, written inline. */
-export interface SingleLimitPolicy {
+export interface SingleLimitPolicy extends InlineLimit {
+  /** The sustained rate, such as `perSecond(5)`: whole `tokens` refill every `everyMs` milliseconds, evenly. */
+  readonly refill: Refill;
+  readonly renews?: undefined;
+}
+
+/** A policy of one quota, written inline. */
+export interface SingleQuotaPolicy extends InlineLimit {
+  /** When the quota starts again, such as `monthly({ zone: "Europe/Berlin" })`. */
+  readonly renews: Renewal;
+  readonly refill?: undefined;
+}
+
+/** What a policy of one limit has in any case. */
+export interface InlineLimit {
   /**
    * Part of every bucket's identity and of the headers: 1 to 64 letters, digits and `_ - .`, starting with a letter.
    * Default `"default"`. Give each policy on one store its own name.
@@ -13,8 +27,6 @@ export interface SingleLimitPolicy {
   readonly name?: string | undefined;
   /** Whole tokens that the bucket can hold: the largest burst. At least 1. */
   readonly capacity: number;
-  /** The sustained rate, such as `perSecond(5)`: whole `tokens` refill every `everyMs` milliseconds, evenly. */
-  readonly refill: Refill;
   readonly limits?: undefined;
 }
 
@@ -26,6 +38,7 @@ export interface ManyLimitsPolicy {
   readonly limits: readonly LimitOptions[];
   readonly capacity?: undefined;
   readonly refill?: undefined;
+  readonly renews?: undefined;
 }
 
 /**
@@ -44,7 +57,7 @@ export interface Policy {
 }
 
 /** The names of all {@link PolicyOptions}. */
-export const POLICY_OPTIONS: readonly string[] = ["name", "capacity", "refill", "limits"];
+export const POLICY_OPTIONS: readonly string[] = ["name", "capacity", "refill", "renews", "limits"];
 
 /** Makes a policy of checked limits. */
 export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): Policy {
@@ -80,7 +93,7 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
   if (own.limits === undefined) return makePolicy(name, [makeLimit(own, name)]);
 
-  if (own.capacity !== undefined || own.refill !== undefined) {
+  if (own.capacity !== undefined || own.refill !== undefined || own.renews !== undefined) {
     throw new TypeError("Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.");
   }
   const written: readonly LimitOptions[] = Array.isArray(own.limits) ? own.limits : [];
@@ -96,11 +109,11 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   return makePolicy(name, [first, ...others]);
 }
 
-/** Whether two policies have the same name, and the same names and numbers of limits in the same order. */
+/** Whether two policies have the same name, and the same names, numbers and periods of limits in the same order. */
 export function samePolicy(a: Policy, b: Policy): boolean {
   if (a === b) return true;
   if (a.name !== b.name || a.limits.length !== b.limits.length) return false;
-  return a.limits.every((limit, i) => COUNTED.every((field) => limit[field] === b.limits[i]?.[field]));
+  return a.limits.every((limit, i) => COUNTED.every((field) => limit[field] === b.limits[i]?.[field]) && limit.rule?.calendar === b.limits[i]?.rule?.calendar);
 }
 
 const COUNTED = ["name", "capacity", "unitsPerMs", "unitsPerToken"] as const;

@@ -1,11 +1,12 @@
 import { runInNewContext } from "node:vm";
-import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, run, TokenBucket, type Cost, type Key, type PolicyOptions } from "sluice";
+import { combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, perSecond, run, TokenBucket, type Cost, type Key, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 
 // What a user who does not use TypeScript can write. Every refusal names the part, says what was expected and what came.
 
 const refill = perSecond(5);
+const CURE = ". Write `refill: perMinute(60)` for a rate, `renews: monthly()` for a quota";
 const largest = Number.MAX_SAFE_INTEGER;
 
 const plainName = "1 to 64 letters, digits, `_`, `-` or `.`, starting with a letter or digit";
@@ -55,7 +56,10 @@ describe("L9 · limits and policies", () => {
     ]),
     ...positive("refill.everyMs").map(([given, ...rest]): Row => [{ capacity: 5, refill: { tokens: 1, everyMs: given } }, ...rest]),
     [{ refill }, TypeError, "Expected `capacity` to be a positive integer, got undefined"],
-    [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), got undefined"],
+    [{ capacity: 5 }, TypeError, `Expected limit "default" to have one of \`refill\` and \`renews\`, got none${CURE}`],
+    [{ capacity: 5, refill, renews: daily() }, TypeError, `Expected limit "default" to have one of \`refill\` and \`renews\`, got both${CURE}`],
+    [{ capacity: 5, renews: refill }, TypeError, "Expected `renews` to be made by daily, weekly or monthly, got an object. Pass a copy to them, as in monthly(copy)"],
+    [{ capacity: 5, renews: null }, TypeError, "Expected `renews` to be made by daily, weekly or monthly, got null. Pass a copy to them, as in monthly(copy)"],
     [{ capacity: 5, refill: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), got 5"],
     [{ capacity: 5, refill: perSecond }, TypeError, "Expected `refill` to be an object such as perSecond(5), got a function"],
     [
@@ -255,8 +259,8 @@ describe("L9 · costs, keys and clocks", () => {
     ...[
       () => new TokenBucket({ capacity: 5, refill, stor: 1 } as never),
       () => definePolicy({ capacity: 5, refill, stor: 1 } as never),
-    ].map((make): Row => [make, TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `limits`"]),
-    [() => definePolicy({ limits: [{ capacity: 5, refill, stor: 1 }] } as never), TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `cost`"],
+    ].map((make): Row => [make, TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `renews`, `limits`"]),
+    [() => definePolicy({ limits: [{ capacity: 5, refill, stor: 1 }] } as never), TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `renews`, `cost`"],
     [() => limiter.consume("alice", { stor: 1 } as never), TypeError, "Unknown option `stor`. Known options: `cost`, `policy`"],
     [() => new MemoryStore({ maxKeys: 1e9 + 1 }), RangeError, "Expected `maxKeys` to be at most 1000000000, got 1000000001"],
     [() => new MemoryStore(null as never), TypeError, "Expected `options` to be an object, got null"],

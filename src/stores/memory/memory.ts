@@ -118,10 +118,10 @@ export class MemoryStore implements SyncStore {
     return this.#peek(policy, key, costs, readClock(this.clock));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs): boolean {
+  adjust(policy: Policy, key: string, changes: Costs, from?: number): boolean {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
-    const done = adjust(entry.buckets, policy, changes, now);
+    const done = adjust(entry.buckets, policy, changes, now, from);
     if (done) this.#save(entry, now);
     return done;
   }

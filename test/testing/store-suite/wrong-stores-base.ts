@@ -4,7 +4,7 @@ import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../.
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
 import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
-import { definePolicy, type AsyncStore, type Charge, type Costs, type Policy } from "../../../src/index.js";
+import { definePolicy, type AsyncStore, type Charge, type Costs, type Policy, type RateOptions } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard, type Guard } from "sluice/store";
 
@@ -236,5 +236,5 @@ const SERVER_CLOCK: Clock = () => dateNow();
 /** A policy of one limit of `policy`, with the same name. */
 export function onlyLimit(policy: Policy, place: number): Policy {
   const { name, capacity, refill } = policy.limits[place] as Policy["limits"][number];
-  return definePolicy({ name: policy.name, limits: [{ name, capacity, refill }] });
+  return definePolicy({ name: policy.name, limits: [{ name, capacity, refill } as RateOptions] });
 }
