@@ -20,7 +20,7 @@ export {
 } from "./core/limit.js";
 export { daily, monthly, weekly, type DailyOptions, type MonthlyOptions, type Weekday, type WeeklyOptions } from "./calendar/renewals.js";
 export { definePolicy, type InlineLimit, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleLimitPolicy, type SingleQuotaPolicy } from "./core/policy.js";
-export { type AsyncStore, type Charge, type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore } from "./port/store.js";
+export { type AsyncStore, type Charge, type LimitKind, type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore } from "./port/store.js";
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";
 export { StoreUnavailableError, type StoreUnavailableCode } from "./guard/errors.js";
 export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores/memory/memory.js";

@@ -16,7 +16,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "stores/sql": ["core", "port", "guard", "stores/shared", "diagnostics"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
   "stores/lease": ["core", "port", "platform", "guard"], // wraps any shared store, by its port alone
-  "stores/durable-object": ["core", "port", "guard", "stores/shared"],
+  "stores/durable-object": ["core", "calendar", "port", "guard", "stores/shared"],
   warnings: ["core", "platform"],
   diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
   limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
@@ -32,7 +32,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "client/fetch": ["core", "platform", "http/retry-after", "client/reading"],
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/vendors", "client/fetch"],
-  testing: ["core", "port", "guard", "http", "limiter", "stores/memory"],
+  testing: ["core", "calendar", "port", "guard", "http", "limiter", "stores/memory"],
   index: ["core", "calendar", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "warnings"],
   store: ["core", "port", "guard", "stores/shared", "stores/cas", "stores/sql"],
 };

@@ -13,9 +13,9 @@ export interface Schedule {
 /** The first and the last millisecond of a period. */
 export type Period = readonly [first: number, last: number];
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 // The last instant of a `Date`, and a period less on both sides.
-const LAST_DATE = 8.64e15 - 40 * 24 * HOUR;
+const LAST_DATE = 8.64e15 - 40 * 24 * HOUR_MS;
 
 /**
  * Returns a function that finds the period of an instant, in milliseconds since 1970. It keeps the last two periods.
@@ -55,7 +55,7 @@ export function periodsOf({ every, day, atMs, zone }: Schedule): (now: number) =
 /** The first instant at which the zone's clock shows `local` or a later time. */
 function firstInstant(local: number, showLocal: (instant: number) => number): number {
   // Clocks are at most 12 hours behind UTC and 14 ahead of it.
-  const [before, after] = [local - 15 * HOUR, local + 13 * HOUR].map((t) => showLocal(t) - t) as [number, number];
+  const [before, after] = [local - 15 * HOUR_MS, local + 13 * HOUR_MS].map((t) => showLocal(t) - t) as [number, number];
   for (const offset of [before, after]) if (showLocal(local - offset) === local) return local - offset;
   // The clock skips the time, so the period begins when it is set.
   let [low, high] = [local - after, local - before];

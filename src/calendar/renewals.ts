@@ -1,5 +1,6 @@
 import { checkOptions, expected } from "../core/check.js";
 import type { Renewal } from "../core/limit.js";
+import type { Policy } from "../core/policy.js";
 import { periodsOf, type Schedule } from "./periods.js";
 import { quotaRule } from "./rule.js";
 
@@ -33,7 +34,7 @@ export interface MonthlyOptions extends Omit<DailyOptions, "every"> {
 }
 
 const WEEKDAYS: readonly unknown[] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-const DAY = 86_400;
+const DAY_SECONDS = 86_400;
 
 /**
  * A quota that renews every day. All its tokens come back at that instant, also when the day has 23 or 25 hours.
@@ -73,8 +74,8 @@ function renewal(every: Schedule["every"], days: number, options: object, firstD
   const written = Object.freeze({ every, ...(day === undefined ? {} : { day }), at, zone }) as Omit<Renewal, "rule">;
   const schedule = { every, day: numberOf(every, day), atMs: timeOf(at), zone: checkZone(zone) };
   // Two hours more, for the clock of Troll in Antarctica: the largest step of a daylight saving time.
-  const fullMs = (days * DAY + 7_200) * 1_000;
-  const rule = quotaRule({ calendar: Object.values(written).join(" "), fullMs, windowSeconds: days * DAY }, periodsOf(schedule));
+  const fullMs = (days * DAY_SECONDS + 7_200) * 1_000;
+  const rule = quotaRule({ calendar: Object.values(written).join(" "), fullMs, windowSeconds: days * DAY_SECONDS }, periodsOf(schedule));
   return Object.freeze(Object.defineProperty({ ...written }, "rule", { value: rule })) as Renewal;
 }
 
@@ -99,4 +100,15 @@ function checkZone(zone: unknown): string {
     // Not a zone that this platform knows.
   }
   throw new RangeError(expected("zone", 'a time zone such as "Europe/Berlin"', zone));
+}
+
+/** Returns a copy of a policy, such as one from JSON, with the calendars that its quotas had. */
+export function withCalendars(policy: Policy): Policy {
+  const limits = policy.limits.map((limit) => (limit.renews === undefined ? limit : { ...limit, renews: copied(limit.renews) }));
+  return { ...policy, limits } as unknown as Policy;
+}
+
+function copied(written: Renewal): Renewal {
+  const make = { day: daily, week: weekly, month: monthly }[written.every] as (options: object) => Renewal;
+  return make(written);
 }

@@ -1,5 +1,6 @@
 import { monotonicClock } from "../core/clock.js";
-import { AT_ONCE, type DatedUnits, type QuotaRule } from "../core/limit.js";
+import { ALL_UNITS, DATE_NUMBERS, type DatedUnits, type QuotaRule } from "../core/limit.js";
+import { QUOTA_LUA } from "./lua.js";
 import type { Period } from "./periods.js";
 
 /** The lengths of a period, and the name of its calendar. */
@@ -11,7 +12,7 @@ export function quotaRule(facts: RuleFacts, periodAt: (now: number) => Period): 
   const dateOf = (now: number): number => periodAt(now)[1];
   // A record of a rate, of a period that is over or of one too far ahead has no date.
   const ownDate = ({ spent, at, unitsPerMs }: DatedUnits, now: number): number =>
-    spent > 0 && unitsPerMs === AT_ONCE && at >= now && at - now <= fullMs ? at : -Infinity;
+    spent > 0 && unitsPerMs === ALL_UNITS && at >= now && at - now <= fullMs ? at : -Infinity;
   let near: readonly number[] = [0, -1, -1, -1];
 
   return {
@@ -30,8 +31,22 @@ export function quotaRule(facts: RuleFacts, periodAt: (now: number) => Period): 
       }
       return near;
     },
+    numbersOf: (limits, now, from) => limits.flatMap(({ rule }) => (rule === undefined ? NO_DATES : [from === undefined ? 0 : rule.dateOf(from), rule.fullMs, ...rule.datesNear(now)])),
+    clockFault(now) {
+      const here = Date.now();
+      const [first, , , last] = this.datesNear(here) as [number, number, number, number];
+      if (now >= first && now <= last) return undefined;
+      return `Expected the clocks of this process and the store to be within a period, got ${dateText(here)} here and ${dateText(now)} there. Set them; no tokens were taken`;
+    },
+    lua: QUOTA_LUA,
     checkStore: checkQuotaStore,
   };
+}
+
+const NO_DATES: readonly number[] = Array.from({ length: DATE_NUMBERS }, () => 0);
+
+function dateText(ms: number): string {
+  return Math.abs(ms) < 8.64e15 ? new Date(ms).toISOString() : String(ms);
 }
 
 /** Throws a TypeError for a store that does not count quotas, or whose clock has no dates. */

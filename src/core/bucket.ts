@@ -1,5 +1,5 @@
 import { notDefined } from "./check.js";
-import { AT_ONCE, type Limit } from "./limit.js";
+import { ALL_UNITS, type Limit } from "./limit.js";
 
 /**
  * The record of one token bucket: the units that were spent and have not refilled yet.
@@ -48,7 +48,7 @@ export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
 export function lagAt(bucket: Bucket, limit: Limit, now: number, taken = 0): number {
   if (limit.rule !== undefined) return limit.rule.lagAt(bucket, now, taken);
   const { at, spent, unitsPerMs } = bucket;
-  return at <= now || spent === 0 || unitsPerMs === AT_ONCE || isImpossible(bucket, limit, now) ? 0 : at - now;
+  return at <= now || spent === 0 || unitsPerMs === ALL_UNITS || isImpossible(bucket, limit, now) ? 0 : at - now;
 }
 
 /** Milliseconds until `cost` tokens fit beside `spent` units: 0 when they fit now. `cost` is at most the capacity. */

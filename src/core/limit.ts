@@ -9,7 +9,7 @@ export interface Refill {
 }
 
 /** All tokens in one millisecond: `p` of a record whose tokens come back together, after its date. */
-export const AT_ONCE: number = Number.MAX_SAFE_INTEGER;
+export const ALL_UNITS: number = Number.MAX_SAFE_INTEGER;
 
 /** When a quota starts again. Made by `daily`, `weekly` or `monthly`. A copy, such as from JSON, lacks its calendar. */
 export interface Renewal {
@@ -41,11 +41,23 @@ export interface QuotaRule {
   unitsFor(record: DatedUnits, now: number, units: number, from: number | undefined): number;
   /** First millisecond of the period before that of `now`; last of that period, of the period of `now`, of the next. */
   datesNear(now: number): readonly number[];
+  /**
+   * What a server needs to choose the period by its own clock: {@link DATE_NUMBERS} for each limit. They are the date of
+   * the tokens of a decision made at `from`, or 0; `fullMs`; and {@link datesNear}. All 0 for a rate.
+   */
+  numbersOf(limits: readonly Limit[], now: number, from: number | undefined): readonly number[];
+  /** What is wrong with this process's clock if a server's shows `now`. Undefined when it is right to a period. */
+  clockFault(now: number): string | undefined;
+  /** The part of the script for Redis. */
+  readonly lua: string;
   /** The last millisecond of the period of `now`. */
   dateOf(now: number): number;
   /** Throws a TypeError for a store that would not count this quota. */
   checkStore(store: object, policy: string): void;
 }
+
+/** How many numbers {@link QuotaRule.numbersOf} returns for a limit. */
+export const DATE_NUMBERS = 6;
 
 /** The members of a bucket that a {@link QuotaRule} reads. */
 export interface DatedUnits {
@@ -158,7 +170,7 @@ export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000
 /** The names of all {@link LimitOptions}. */
 export const LIMIT_OPTIONS = ["name", "capacity", "refill", "renews", "cost"] as const satisfies readonly (keyof LimitOptions)[];
 
-const AT_A_DATE: Refill = { tokens: AT_ONCE, everyMs: 1 };
+const AT_A_DATE: Refill = { tokens: ALL_UNITS, everyMs: 1 };
 
 
 /**

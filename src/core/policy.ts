@@ -1,5 +1,5 @@
 import { checkOptions, expected } from "./check.js";
-import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type Refill, type Renewal } from "./limit.js";
+import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type QuotaRule, type Refill, type Renewal } from "./limit.js";
 
 /** A policy as a user writes it: one limit, or several limits that a caller must satisfy together. */
 export type PolicyOptions = SingleLimitPolicy | SingleQuotaPolicy | ManyLimitsPolicy;
@@ -54,6 +54,8 @@ export interface Policy {
   readonly maxCost: number;
   /** The default cost of a request: the `cost` of each limit. */
   readonly ownCosts: Costs;
+  /** The arithmetic of its first quota. Undefined for a policy of rates alone. */
+  readonly quota?: QuotaRule | undefined;
 }
 
 /** The names of all {@link PolicyOptions}. */
@@ -63,7 +65,7 @@ export const POLICY_OPTIONS: readonly string[] = ["name", "capacity", "refill", 
 export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): Policy {
   const maxCost = Math.min(...limits.map((limit) => limit.capacity));
   const ownCosts = simplest(Object.freeze(limits.map(({ cost }) => cost)));
-  return withComputed({ name, limits: Object.freeze(limits) }, { maxCost, ownCosts, [Symbol.for("sluice.policy")]: true });
+  return withComputed({ name, limits: Object.freeze(limits) }, { maxCost, ownCosts, quota: limits.find(({ rule }) => rule)?.rule, [Symbol.for("sluice.policy")]: true });
 }
 
 /** Whether {@link definePolicy} made `value`, here or in another copy of this package. */

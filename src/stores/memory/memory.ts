@@ -64,6 +64,7 @@ interface StoredPolicy {
 export class MemoryStore implements SyncStore {
   readonly sync = true;
   readonly clock: Clock;
+  readonly kinds = ["rate", "quota"] as const;
 
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
   /** The fingerprint of the last key. */
