@@ -156,7 +156,7 @@ BEGIN
   -- With one limit, and no other in the row, the row is written at once; the rest below comes to the same, in more steps.
   IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND found_spent[1] + tokens[1] > 0 AND (kept.names IS NULL OR kept.names = limits) THEN
     s := found_spent[1] + tokens[1] * per_token[1];
-    l := now_ms + greatest(found_lag[1], due_lag[1]);
+    l := now_ms + CASE WHEN tokens[1] > 0 THEN greatest(found_lag[1], due_lag[1]) ELSE found_lag[1] END;
     full_at := ((l + (s + per_ms[1] - 1) / per_ms[1] + 1048575) / 1048576) * 1048576;
     UPDATE ${table} SET spent = ARRAY[s], at = ARRAY[l], p = per_ms, q = per_token, sweep_after = full_at WHERE bucket = buckets[1];
     IF NOT FOUND THEN
