@@ -6,7 +6,7 @@ import type { OnStoreError } from "../port/guard-options.js";
 import type { AsyncStore, Store } from "../port/store.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
-import { StoreUnavailableError } from "./errors.js";
+import { isClockError, StoreUnavailableError } from "./errors.js";
 import type { Fallback } from "./fallback.js";
 import type { ServerClock } from "./server-clock.js";
 import type { StoreWarnings } from "./store-warnings.js";
@@ -89,7 +89,11 @@ abstract class Call<T> implements Deadline, BreakerCall {
   }
 
   reject(error: unknown): void {
-    if (this.setup.deadlines.end(this)) this.#fail(error);
+    if (!this.setup.deadlines.end(this)) return;
+    if (!isClockError(error)) return this.#fail(error);
+    // The store works; this process's clock does not.
+    this.setup.breaker.succeeded(this);
+    this.failed(error);
   }
 
   expire(): void {

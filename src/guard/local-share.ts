@@ -2,11 +2,14 @@ import { costAt, type Costs, type Limit, type LimitOptions } from "../core/limit
 import { definePolicy, type Policy } from "../core/policy.js";
 
 const MOST = 9_007_199_254_740_991n;
+// The part of a quota's share that one moment of an outage can take.
+const QUOTA_PARTS = 32;
 
 /**
  * The policy of one of `sharedBy` processes by itself: 1 / `sharedBy` of every limit.
  *
- * A capacity is rounded down, but is at least 1 and at least its cost. A cost above the share is allowed when the
+ * A quota becomes a rate: a 32nd of its share at once, and the share within a period. So an outage of a minute grants no
+ * second month. A capacity is rounded down, but is at least 1 and at least its cost. A cost above the share is allowed when the
  * bucket is full, and then all of it must refill. The rate is exact while whole units can express it. Beyond that it is
  * rounded down, but never to zero.
  */
@@ -15,10 +18,10 @@ export function shareOf(policy: Policy, sharedBy: number, costs: Costs): Policy 
   return definePolicy({ name: policy.name, limits });
 }
 
-function shareOfLimit({ name, capacity, unitsPerMs, unitsPerToken }: Limit, sharedBy: number, cost: number): LimitOptions {
-  const share = Math.floor(capacity / sharedBy);
-  let tokens = BigInt(unitsPerMs);
-  let everyMs = BigInt(unitsPerToken) * BigInt(sharedBy);
+function shareOfLimit({ name, capacity, unitsPerMs, unitsPerToken, rule }: Limit, sharedBy: number, cost: number): LimitOptions {
+  const share = Math.floor(capacity / sharedBy / (rule === undefined ? 1 : QUOTA_PARTS));
+  let tokens = BigInt(rule === undefined ? unitsPerMs : capacity);
+  let everyMs = BigInt(rule === undefined ? unitsPerToken : rule.windowSeconds * 1_000) * BigInt(sharedBy);
   const divisor = commonDivisorOf(tokens, everyMs);
   tokens /= divisor;
   everyMs /= divisor;

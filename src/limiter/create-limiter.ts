@@ -3,7 +3,8 @@ import { ownMembers } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
-import { definePolicy, type Policy } from "../core/policy.js";
+import type { LimitOptions } from "../core/limit.js";
+import { definePolicy, type ManyLimitsPolicy, type Policy } from "../core/policy.js";
 import { isUnlimited, withoutLimit } from "./unlimited.js";
 import { markCharged, markNew } from "../port/charged.js";
 import type { GuardSetup, Store, SyncStore } from "../port/store.js";
@@ -34,10 +35,11 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   checkLimiterSetup(options, LIMITER_OPTIONS);
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
-  const store: Store = own.store === undefined ? defaultStore() : own.store;
+  const store: Store = own.store === undefined ? defaultStore(policy) : own.store;
   checkStore(store);
   const observer = own.observe ?? null;
   checkLimiter(policy, store);
+  policy.quota?.checkStore(store, policy.name);
   const setup: GuardSetup = { onStoreError: checkOnStoreError(own.onStoreError), policy, observer, makeLocal: (clock) => new MemoryStore({ clock }) };
   const guarded = store.guard?.protect(store, setup) ?? unguarded(store as SyncStore);
 
@@ -82,9 +84,11 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   return limiter as PlainLimiter<S>;
 }
 
-/** The store of a limiter without the option `store`. */
-export function defaultStore(): MemoryStore {
-  return new MemoryStore();
+/** The store of a limiter without the option `store`. Its clock has dates if the written policy has a quota. */
+export function defaultStore(policy: unknown): MemoryStore {
+  const { renews, limits } = Object(policy) as Partial<ManyLimitsPolicy>;
+  const hasQuota = renews !== undefined || (Array.isArray(limits) && limits.some((limit) => (Object(limit) as Partial<LimitOptions>).renews !== undefined));
+  return new MemoryStore(hasQuota ? { clock: Date.now } : {});
 }
 
 type Base = Pick<PlainInternals, "sync" | "policy" | "store" | "guarded" | "observer" | "isShadow">;
@@ -97,7 +101,10 @@ function createConsume({ policy: own, store, guarded, observer, isShadow }: Base
   return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
     const policy = policyOf(asked, own);
     const encoded = encodeKey(key);
-    if (policy !== own && isUnlimited(policy)) return unlimitedBy({ store, policy: own });
+    if (policy !== own) {
+      if (isUnlimited(policy)) return unlimitedBy({ store, policy: own });
+      policy.quota?.checkStore(store, policy.name);
+    }
     const cost = costOf(asked, policy as Policy);
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
@@ -125,6 +132,7 @@ function actsOf(base: Base): Acts {
       requireMethod(store, "peek");
       const [policy, encoded] = [policyOf(asked as ConsumeArgument, own), encodeKey(key as Key)];
       if (isUnlimited(policy)) return () => unlimitedBy(base);
+      policy.quota?.checkStore(store, policy.name);
       const cost = costOf(asked as ConsumeArgument, policy);
       return () => thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
     },

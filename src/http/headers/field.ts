@@ -86,8 +86,8 @@ export function labelOf(policy: Policy, limitName: string): string {
  * The value of `RateLimit-Policy`: the quota of each limit, and as `w` the seconds in which an empty bucket fills.
  *
  * `w` is rounded up, so quota / w never exceeds the true rate. It is at least 1, the smallest value that the drafts
- * allow.
+ * allow. For a quota, `w` is the length of a day, a week or the longest month.
  */
 export function policyValue(policy: Policy, quota: (limit: Limit) => string): string {
-  return policy.limits.map((limit) => `${quota(limit)};w=${Math.max(1, Math.ceil(limit.fullMs / 1_000))}`).join(", ");
+  return policy.limits.map((limit) => `${quota(limit)};w=${limit.rule?.windowSeconds ?? Math.max(1, Math.ceil(limit.fullMs / 1_000))}`).join(", ");
 }
