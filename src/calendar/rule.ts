@@ -51,6 +51,7 @@ function dateText(ms: number): string {
 
 /** Throws a TypeError for a store that does not count quotas, or whose clock has no dates. */
 function checkQuotaStore(given: object, policy: string): void {
+  if (!("clock" in given)) throw new TypeError("Expected `refill`, got `renews`. A TokenBucket is a rate; for a quota use createLimiter");
   const store = given as { readonly kinds?: readonly string[]; readonly clock?: { readonly name?: string } };
   if (!Array.isArray(store.kinds) || !store.kinds.includes("quota")) {
     throw new TypeError(`Expected a store with \`kinds\` that include "quota" for policy "${policy}", got ${store.kinds ? "others" : "none"}. See the guide to stores, or use \`refill\``);

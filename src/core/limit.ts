@@ -52,7 +52,7 @@ export interface QuotaRule {
   readonly lua: string;
   /** The last millisecond of the period of `now`. */
   dateOf(now: number): number;
-  /** Throws a TypeError for a store that would not count this quota. */
+  /** Throws a TypeError for a store that would not count this quota, and for a bucket, which is a rate. */
   checkStore(store: object, policy: string): void;
 }
 
@@ -170,8 +170,6 @@ export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000
 /** The names of all {@link LimitOptions}. */
 export const LIMIT_OPTIONS = ["name", "capacity", "refill", "renews", "cost"] as const satisfies readonly (keyof LimitOptions)[];
 
-const AT_A_DATE: Refill = { tokens: ALL_UNITS, everyMs: 1 };
-
 
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
@@ -182,15 +180,16 @@ const AT_A_DATE: Refill = { tokens: ALL_UNITS, everyMs: 1 };
 export function makeLimit(options: LimitOptions, name: string): Limit {
   // Modules call it when they are loaded. Code loaded before them may have polluted `Object.prototype` (CWE-1321).
   const own = ownMembers(options);
-  const { renews } = own;
+  const { refill: rate, renews } = own;
   const capacity = positiveInteger("capacity", own.capacity);
-  if ((own.refill === undefined) === (renews === undefined)) {
-    throw new TypeError(`Expected limit "${name}" to have one of \`refill\` and \`renews\`, got ${renews === undefined ? "none" : "both"}. Write \`refill: perMinute(60)\` for a rate, \`renews: monthly()\` for a quota`);
-  }
-  const rule = renews === undefined ? undefined : ruleOf(renews);
-  const refill = rule === undefined ? own.refill : AT_A_DATE;
+  if (rate !== undefined && renews !== undefined) throw new TypeError("Expected one of `refill` and `renews`, got both");
+  const quota = Object(renews) as Partial<Renewal>;
+  // An own member, because code may have added one to `Object.prototype`.
+  const rule = Object.hasOwn(quota, "rule") ? quota.rule : undefined;
+  const refill = rule === undefined ? rate : { tokens: ALL_UNITS, everyMs: 1 };
   if (typeof refill !== "object" || refill === null) {
-    throw new TypeError(expected("refill", "an object such as perSecond(5)", refill));
+    if (renews !== undefined) throw new TypeError(expected("renews", "made by a call such as monthly() or monthly(copy)", renews));
+    throw new TypeError(expected("refill", "an object such as perSecond(5), or `renews` such as monthly()", rate));
   }
   const tokens = positiveInteger("refill.tokens", refill.tokens, ". For one token every two seconds write { tokens: 1, everyMs: 2000 }.");
   const everyMs = positiveInteger("refill.everyMs", refill.everyMs);
@@ -206,15 +205,9 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const fullMs = rule?.fullMs ?? Math.ceil(size / unitsPerMs);
   const cost = own.cost === undefined ? 1 : wholeNumber("cost", own.cost);
   if (cost > capacity) throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
-  const written = { name, capacity, ...(rule === undefined ? { refill: Object.freeze({ tokens, everyMs }) } : { renews }) };
+  const written = { name, capacity, ...(rule ? { renews } : { refill: Object.freeze({ tokens, everyMs }) }) };
   const computed = { unitsPerMs, unitsPerToken, size, fullMs, rule };
   return (own.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed)) as Limit;
-}
-
-function ruleOf(renews: unknown): QuotaRule {
-  // An own member, because code may have added one to `Object.prototype`.
-  if (Object.hasOwn(Object(renews) as object, "rule")) return (renews as Renewal).rule;
-  throw new TypeError(`${expected("renews", "made by daily, weekly or monthly", renews)}. Pass a copy to them, as in monthly(copy)`);
 }
 
 /** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */

@@ -30,7 +30,7 @@ export class TokenBucket {
     const { clock = monotonicClock, ...limit } = ownMembers(options);
     checkClock(clock);
     this.#policy = definePolicy(typeof options === "object" && options !== null ? limit : options);
-    if (this.#policy.quota !== undefined) throw new TypeError("Expected `refill`, got `renews`. For a quota use createLimiter");
+    this.#policy.quota?.checkStore(this, "");
     this.#clock = clock;
     this.#buckets = this.#policy.limits.map(fullBucket);
   }

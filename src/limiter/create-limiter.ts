@@ -3,8 +3,7 @@ import { ownMembers } from "../core/check.js";
 import { monotonicClock, readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
-import type { LimitOptions } from "../core/limit.js";
-import { definePolicy, type ManyLimitsPolicy, type Policy } from "../core/policy.js";
+import { definePolicy, type Policy } from "../core/policy.js";
 import { isUnlimited, withoutLimit } from "./unlimited.js";
 import { markCharged, markNew } from "../port/charged.js";
 import type { GuardSetup, Store, SyncStore } from "../port/store.js";
@@ -35,7 +34,7 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   checkLimiterSetup(options, LIMITER_OPTIONS);
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
-  const store: Store = own.store === undefined ? defaultStore(policy) : own.store;
+  const store: Store = own.store === undefined ? defaultStore(policy.quota !== undefined) : own.store;
   checkStore(store);
   const observer = own.observe ?? null;
   checkLimiter(policy, store);
@@ -84,10 +83,8 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   return limiter as PlainLimiter<S>;
 }
 
-/** The store of a limiter without the option `store`. Its clock has dates if the written policy has a quota. */
-export function defaultStore(policy: unknown): MemoryStore {
-  const { renews, limits } = Object(policy) as Partial<ManyLimitsPolicy>;
-  const hasQuota = renews !== undefined || (Array.isArray(limits) && limits.some((limit) => (Object(limit) as Partial<LimitOptions>).renews !== undefined));
+/** The store of a limiter without the option `store`. A quota needs a clock of dates. */
+export function defaultStore(hasQuota: boolean): MemoryStore {
   return new MemoryStore(hasQuota ? { clock: Date.now } : {});
 }
 

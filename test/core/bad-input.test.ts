@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 // What a user who does not use TypeScript can write. Every refusal names the part, says what was expected and what came.
 
 const refill = perSecond(5);
-const CURE = ". Write `refill: perMinute(60)` for a rate, `renews: monthly()` for a quota";
 const largest = Number.MAX_SAFE_INTEGER;
 
 const plainName = "1 to 64 letters, digits, `_`, `-` or `.`, starting with a letter or digit";
@@ -56,12 +55,12 @@ describe("L9 · limits and policies", () => {
     ]),
     ...positive("refill.everyMs").map(([given, ...rest]): Row => [{ capacity: 5, refill: { tokens: 1, everyMs: given } }, ...rest]),
     [{ refill }, TypeError, "Expected `capacity` to be a positive integer, got undefined"],
-    [{ capacity: 5 }, TypeError, `Expected limit "default" to have one of \`refill\` and \`renews\`, got none${CURE}`],
-    [{ capacity: 5, refill, renews: daily() }, TypeError, `Expected limit "default" to have one of \`refill\` and \`renews\`, got both${CURE}`],
-    [{ capacity: 5, renews: refill }, TypeError, "Expected `renews` to be made by daily, weekly or monthly, got an object. Pass a copy to them, as in monthly(copy)"],
-    [{ capacity: 5, renews: null }, TypeError, "Expected `renews` to be made by daily, weekly or monthly, got null. Pass a copy to them, as in monthly(copy)"],
-    [{ capacity: 5, refill: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), got 5"],
-    [{ capacity: 5, refill: perSecond }, TypeError, "Expected `refill` to be an object such as perSecond(5), got a function"],
+    [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews` such as monthly(), got undefined"],
+    [{ capacity: 5, refill, renews: daily() }, TypeError, "Expected one of `refill` and `renews`, got both"],
+    [{ capacity: 5, renews: refill }, TypeError, "Expected `renews` to be made by a call such as monthly() or monthly(copy), got an object"],
+    [{ capacity: 5, renews: null }, TypeError, "Expected `renews` to be made by a call such as monthly() or monthly(copy), got null"],
+    [{ capacity: 5, refill: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews` such as monthly(), got 5"],
+    [{ capacity: 5, refill: perSecond }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews` such as monthly(), got a function"],
     [
       { capacity: 104_249_992, refill: { tokens: 1, everyMs: 86_400_000 } },
       RangeError,

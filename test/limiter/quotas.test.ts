@@ -97,7 +97,7 @@ describe("L20 · a limiter with a quota", () => {
       () => createLimiter({ policy: month, store: new LaterStore(Date.now, ["rate"]) }),
       'Expected a store with `kinds` that include "quota" for policy "api", got others. See the guide to stores, or use `refill`',
     ],
-    ["a bucket", () => new TokenBucket({ capacity: 5, renews: daily() } as never), "Expected `refill`, got `renews`. For a quota use createLimiter"],
+    ["a bucket", () => new TokenBucket({ capacity: 5, renews: daily() } as never), "Expected `refill`, got `renews`. A TokenBucket is a rate; for a quota use createLimiter"],
   ])("refuses %s", (_what, make, message) => {
     expect(make).toThrow(new TypeError(message));
   });

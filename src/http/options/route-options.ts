@@ -8,7 +8,7 @@ import { LIMITER_OPTIONS } from "../../limiter/options.js";
  */
 export function shareStore<Options extends { readonly store?: unknown; readonly limiter?: unknown; readonly policy?: unknown }>(options: Options): Options {
   const own = ownMembers(options);
-  return own.limiter !== undefined || own.store !== undefined ? own : { ...own, store: defaultStore(own.policy) };
+  return own.limiter !== undefined || own.store !== undefined ? own : { ...own, store: defaultStore(JSON.stringify(own.policy)?.includes('"renews":') === true) };
 }
 
 /**
