@@ -1,7 +1,7 @@
 import { expected } from "../core/check.js";
 
 /** When the periods of a quota begin. */
-export interface Schedule {
+export interface PeriodStart {
   readonly every: "day" | "week" | "month";
   /** The day of the week (0 is Sunday), or of the month. The last day of a month that is shorter. */
   readonly day: number;
@@ -24,7 +24,7 @@ const LAST_DATE = 8.64e15 - 40 * 24 * HOUR_MS;
  * the end of an hour that daylight saving skips, and at the first of two equal times. A day that a zone skipped has no
  * period. Exact since 1970, and while a zone changes its clock at most once in 28 hours.
  */
-export function periodsOf({ every, day, atMs, zone }: Schedule): (now: number) => Period {
+export function periodsOf({ every, day, atMs, zone }: PeriodStart): (now: number) => Period {
   const showLocal = clockOf(zone);
   let known: Period = [0, -1];
   let older = known;

@@ -1,7 +1,7 @@
 import { checkOptions, expected } from "../core/check.js";
 import type { Renewal } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
-import { periodsOf, type Schedule } from "./periods.js";
+import { periodsOf, type PeriodStart } from "./periods.js";
 import { quotaRule } from "./rule.js";
 
 /** The options of {@link daily}. */
@@ -66,7 +66,7 @@ export function monthly(options: MonthlyOptions = {}): Renewal {
   return renewal("month", 31, options, 1);
 }
 
-function renewal(every: Schedule["every"], days: number, options: object, firstDay: string | number | undefined): Renewal {
+function renewal(every: PeriodStart["every"], days: number, options: object, firstDay: string | number | undefined): Renewal {
   const names = ["at", "zone", "every", ...(firstDay === undefined ? [] : ["day"])];
   const given: Record<string, unknown> = { ...checkOptions(options, names) };
   const { at = "00:00", zone = "UTC", day = firstDay } = given;
@@ -79,7 +79,7 @@ function renewal(every: Schedule["every"], days: number, options: object, firstD
   return Object.freeze(Object.defineProperty({ ...written }, "rule", { value: rule })) as Renewal;
 }
 
-function numberOf(every: Schedule["every"], day: unknown): number {
+function numberOf(every: PeriodStart["every"], day: unknown): number {
   if (every === "day") return 0;
   const isMonth = every === "month";
   const isKnown = isMonth ? Number.isInteger(day) && (day as number) >= 1 && (day as number) <= 31 : WEEKDAYS.includes(day);

@@ -42,8 +42,8 @@ export interface QuotaRule {
   /** First millisecond of the period before that of `now`; last of that period, of the period of `now`, of the next. */
   datesNear(now: number): readonly number[];
   /**
-   * What a server needs to choose the period by its own clock: {@link DATE_NUMBERS} for each limit. They are the date of
-   * the tokens of a decision made at `from`, or 0; `fullMs`; and {@link datesNear}. All 0 for a rate.
+   * What a server needs to choose the period by its own clock: {@link DATE_NUMBERS} for each limit. They are the date
+   * of the tokens of a decision made at `from`, or 0; `fullMs`; and {@link datesNear}. All 0 for a rate.
    */
   numbersOf(limits: readonly Limit[], now: number, from: number | undefined): readonly number[];
   /** What is wrong with this process's clock if a server's shows `now`. Undefined when it is right to a period. */

@@ -8,10 +8,10 @@ const QUOTA_PARTS = 32;
 /**
  * The policy of one of `sharedBy` processes by itself: 1 / `sharedBy` of every limit.
  *
- * A quota becomes a rate: a 32nd of its share at once, and the share within a period. So an outage of a minute grants no
- * second month. A capacity is rounded down, but is at least 1 and at least its cost. A cost above the share is allowed when the
- * bucket is full, and then all of it must refill. The rate is exact while whole units can express it. Beyond that it is
- * rounded down, but never to zero.
+ * A quota becomes a rate: a 32nd of its share at once, and the share within a period. So an outage of a minute grants
+ * no second month. A capacity is rounded down, but is at least 1 and at least its cost. A cost above the share is
+ * allowed when the bucket is full, and then all of it must refill. The rate is exact while whole units can express it.
+ * Beyond that it is rounded down, but never to zero.
  */
 export function shareOf(policy: Policy, sharedBy: number, costs: Costs): Policy {
   const limits = policy.limits.map((limit, i) => shareOfLimit(limit, sharedBy, costAt(costs, i)));

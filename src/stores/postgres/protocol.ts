@@ -40,12 +40,12 @@ export function writeValues(what: Operation, parts: readonly StorePart[], now: n
     limits.map(({ unitsPerMs }) => unitsPerMs),
     limits.map(({ unitsPerToken }) => unitsPerToken),
     limits.map(({ fullMs }) => fullMs),
-    DATED.includes(what) ? datesOf(parts, now ?? Date.now()) : [],
+    DATED_OPERATIONS.includes(what) ? datesOf(parts, now ?? Date.now()) : [],
     now,
   ];
 }
 
-const DATED = "cspa";
+const DATED_OPERATIONS = "cspa";
 
 // The numbers by which the server chooses the period of each quota.
 function datesOf(parts: readonly StorePart[], now: number): readonly number[] {

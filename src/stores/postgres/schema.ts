@@ -15,8 +15,8 @@ export interface PostgresSchemaOptions {
 /**
  * Returns the SQL that creates the table and the functions of a {@link PostgresStore}, for your own migration tool.
  *
- * `table` is the store's option of that name. Running the SQL again changes nothing: a table that is there stays
- * logged or unlogged. Throws a RangeError for a name that the store would refuse too.
+ * `table` is the store's option of that name. Running the SQL again changes nothing: a table that is there stays logged
+ * or unlogged. Throws a RangeError for a name that the store would refuse too.
  * @example
  * await pool.query(postgresSchema("sluice", { logged: true })); // a quota survives a crash
  */

@@ -88,7 +88,7 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): S
         }
       }
       // A list becomes its numbers with commas between.
-      runs.push(index, String(DATED.includes(first.what) ? withDates(policy, tokens, now, from) : tokens));
+      runs.push(index, String(DATED_REQUESTS.includes(first.what) ? withDates(policy, tokens, now, from) : tokens));
     }
   }
   args[1] = String(args.length + 1);
@@ -96,7 +96,7 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): S
   return { keys, args };
 }
 
-const DATED = "cpa";
+const DATED_REQUESTS = "cpa";
 
 // With the numbers by which the server chooses the period of a quota.
 function withDates({ quota, limits }: Policy, tokens: Costs, now: string, from: number | undefined): Costs {

@@ -28,8 +28,8 @@ const SAMPLE = 1_024;
 /**
  * Decides which requests share a call. On one node, and under a hash tag, all of them do.
  *
- * On a cluster, consumes and peeks of one node share a call, if the node runs {@link crossSlotWith}. A key that was
- * not on that node is sent again through the client, in a separate call. The client follows slots that move. All other
+ * On a cluster, consumes and peeks of one node share a call, if the node runs {@link crossSlotWith}. A key that was not
+ * on that node is sent again through the client, in a separate call. The client follows slots that move. All other
  * requests share a call with the requests of their slot.
  */
 export class RequestRouter {

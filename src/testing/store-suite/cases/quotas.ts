@@ -8,7 +8,7 @@ import { LARGEST, randomBlock, randomChanges, randomCosts, randomLimit, randomMo
 import type { StoreCall } from "../states.js";
 import type { StoreCase, Trial } from "../trial.js";
 
-const DAY_MS = 86_400_000;
+const ONE_DAY_MS = 86_400_000;
 const ZONES = ["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Auckland"];
 
 function randomRenewal({ random }: Trial): Renewal {
@@ -51,7 +51,7 @@ async function playQuotas(trial: Trial, { ticks, versions, back, methods, concur
     // Also to the last millisecond of a period, and to the first of the next one.
     const { rule } = limit;
     if (rule !== undefined && random.next() < 0.4) trial.move(rule.dateOf(trial.now) - trial.now + random.between(0, 1));
-    else trial.move(Math.max(-400 * DAY_MS, Math.min(400 * DAY_MS, randomMove(random, limit, back))));
+    else trial.move(Math.max(-400 * ONE_DAY_MS, Math.min(400 * ONE_DAY_MS, randomMove(random, limit, back))));
     instants = [...instants, trial.now].slice(-4);
     const calls = callers.flatMap(({ key, policies }) =>
       Array.from({ length: concurrent }, (): StoreCall => {
@@ -66,7 +66,7 @@ async function playQuotas(trial: Trial, { ticks, versions, back, methods, concur
   }
 }
 
-const DATED = "A record of a quota is timed and not dated: it has its instant, instead of the last millisecond of its period.";
+const NOT_DATED = "A record of a quota is timed and not dated: it has its instant, instead of the last millisecond of its period.";
 
 function checkKinds({ kinds }: Store): void {
   assert(
@@ -87,7 +87,7 @@ export const quotaCases: readonly StoreCase[] = [
   },
   {
     name: "L20 · a quota grants its capacity in each period, refuses until its end, and then grants it again",
-    cause: DATED,
+    cause: NOT_DATED,
     needs: ["quotas"],
     async run(trial) {
       await trial.openStores("identical");
@@ -139,7 +139,7 @@ export const quotaCases: readonly StoreCase[] = [
   },
   {
     name: "L6, L20 · quotas and rates on one key are the core's under any clock, with settlements of any age",
-    cause: DATED,
+    cause: NOT_DATED,
     needs: ["quotas", "adjust", "peek"],
     run: (trial) => playQuotas(trial, { ticks: 36, versions: 3, back: true, methods: ["consume", "consume", "consume", "peek", "settle", "settle", "adjust"], concurrent: 2 }),
   },
@@ -160,7 +160,7 @@ export const quotaCases: readonly StoreCase[] = [
       // A client may learn of its servers with the first call.
       await trial.prepareTogether();
       for (let tick = 0; tick < 30; tick++) {
-        trial.move(random.pick([0, 1, 60_000, DAY_MS / 3, DAY_MS]));
+        trial.move(random.pick([0, 1, 60_000, ONE_DAY_MS / 3, ONE_DAY_MS]));
         const charges = callers.filter(() => random.next() < 0.7).map(({ key, policies }) => ({ policy: random.pick(policies), key, cost: 1 }));
         if (charges.length === 0 || !trial.takesTogether(charges)) continue;
         const decisions = await trial.consumeTogether(charges);
