@@ -102,7 +102,7 @@ describe("L20 · a limiter with a quota", () => {
     expect(make).toThrow(new TypeError(message));
   });
 
-  test("refuses a quota that a function returned at its first use: alone, in a combination and in a waiter", async () => {
+  test("L20 · refuses a quota that a function returned at its first use: alone, in a combination and in a waiter", async () => {
     const limiter = createLimiter({ policy: { name: "api", capacity: 5, refill: perMinute(5) } });
     const quota = definePolicy({ name: "api", capacity: 5, renews: daily() });
     expect(() => limiter.consume("ann", { policy: quota })).toThrow("got monotonicClock");
