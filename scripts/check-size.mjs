@@ -28,6 +28,7 @@ const budgets = {
   "createFetch only": 6_100, // 6,000, 50 for Workers, and 50 for redirect loops and hooks that throw
   "createWaiter beside createLimiter": 5_650,
   "TokenBucket only": 3_150,
+  "quotas beside createLimiter": 2_100, // with the part of the script for Redis
   "parseRetryAfter only": 750,
 };
 
@@ -66,5 +67,6 @@ judge("rateLimit of express only", await weigh('export { rateLimit } from "./dis
 judge("createLimiter and RedisStore", await weigh('export { createLimiter } from "./dist/index.js"; export { RedisStore } from "./dist/redis.js"'));
 judge("createFetch only", await weigh('export { createFetch } from "./dist/client.js"'));
 judge("createWaiter beside createLimiter", (await weigh('export { createLimiter, createWaiter } from "./dist/index.js"')) - limiter);
+judge("quotas beside createLimiter", (await weigh('export { createLimiter, daily, weekly, monthly } from "./dist/index.js"')) - limiter);
 judge("TokenBucket only", await weigh('export { TokenBucket, perSecond } from "./dist/index.js"'));
 judge("parseRetryAfter only", await weigh('export { parseRetryAfter } from "./dist/client.js"'));

@@ -94,13 +94,13 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
     const key: Key | null = policy.name === "login-code" && phone !== null ? ["phone", phone] : identify(request.headers);
     if (key === null) return { level: null };
     const { capacity, resetMs, degraded } = await limiter.peek(key, { cost: 0, policy });
-    const [{ refill }] = policy.limits;
-    return { level: degraded ? null : Math.max(0, capacity - (resetMs * refill.tokens) / refill.everyMs), degraded };
+    const [{ unitsPerMs, unitsPerToken }] = policy.limits;
+    return { level: degraded ? null : Math.max(0, capacity - (resetMs * unitsPerMs) / unitsPerToken), degraded };
   }
 }
 
 function factsOf(policies: readonly Policy[], canFail: boolean): Facts {
-  const numbers = policies.map(({ name, limits: [{ capacity, refill }] }) => ({ name, capacity, ...refill }));
+  const numbers = policies.map(({ name, limits: [{ capacity, refill }] }) => ({ name, capacity, tokens: refill?.tokens ?? 0, everyMs: refill?.everyMs ?? 0 }));
   return { users: [...DEMO_USERS], policies: numbers, canFail };
 }
 

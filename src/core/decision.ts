@@ -1,4 +1,4 @@
-import { charge, isStale, lagAt, spentAt, waitFor, type Bucket } from "./bucket.js";
+import { charge, isStale, lagAt, remainingOf, spentAt, waitFor, type Bucket } from "./bucket.js";
 import { costAt, type Costs, type Limit } from "./limit.js";
 import type { Policy } from "./policy.js";
 
@@ -82,12 +82,13 @@ export function peek(buckets: readonly Bucket[], policy: Policy, costs: Costs, n
 
 /**
  * Changes every bucket by so many tokens. Above 0 they are taken, even if they are not there; below 0 they are given
- * back, up to full. Returns false, and changes nothing, when more than 2^53 - 1 units of a limit would be spent.
+ * back, up to full: those of a decision made at `from` only to its period. Returns false, and changes nothing, when
+ * more than 2^53 - 1 units of a limit would be spent.
  */
-export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number): boolean {
+export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number, from?: number): boolean {
   // A product beyond 2^53 is rounded, but it then exceeds anything that can be spent.
   const tooMuch = policy.limits.some((limit, i) => spentAt(buckets[i] as Bucket, limit, now) + costAt(changes, i) * limit.unitsPerToken > Number.MAX_SAFE_INTEGER);
-  if (!tooMuch) for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(changes, i), now);
+  if (!tooMuch) for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(changes, i), now, from);
   return !tooMuch;
 }
 
@@ -119,9 +120,9 @@ export function readings(decision: Decision): readonly Reading[] {
   return decision.limits ?? [decision];
 }
 
-function chargeAt(buckets: readonly Bucket[], policy: Policy, i: number, tokens: number, now: number): void {
+function chargeAt(buckets: readonly Bucket[], policy: Policy, i: number, tokens: number, now: number, from?: number): void {
   const limit = policy.limits[i] as Limit;
-  charge(buckets[i] as Bucket, limit, now, tokens * limit.unitsPerToken);
+  charge(buckets[i] as Bucket, limit, now, tokens * limit.unitsPerToken, from);
 }
 
 function decide(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, take: boolean): Decision {
@@ -150,10 +151,11 @@ function waitOf(limit: Limit, cost: number, spent: number): number {
 function answer(bucket: Bucket, policy: Policy, position: number, cost: number, now: number, take: boolean): Decision {
   const limit = policy.limits[position] as Limit;
   const before = spentAt(bucket, limit, now);
-  const lag = lagAt(bucket, limit, now);
   const wait = waitOf(limit, cost, before);
-  const spent = take && wait === 0 ? before + cost * limit.unitsPerToken : before;
-  const remaining = Math.max(0, Math.floor((limit.size - spent) / limit.unitsPerToken));
+  const taken = take && wait === 0 ? cost : 0;
+  const spent = before + taken * limit.unitsPerToken;
+  const lag = lagAt(bucket, limit, now, taken);
+  const remaining = remainingOf(spent, limit);
   // One literal, so that all decisions have one shape. The compiler cannot see that `allowed` and `reason` agree.
   return {
     allowed: wait === 0,

@@ -8,14 +8,87 @@ export interface Refill {
   readonly everyMs: number;
 }
 
-/** The numbers of one token bucket, as a user writes them. */
-export interface LimitOptions {
+/** All tokens in one millisecond: `p` of a record whose tokens come back together, after its date. */
+export const ALL_UNITS: number = Number.MAX_SAFE_INTEGER;
+
+/** When a quota starts again. Made by `daily`, `weekly` or `monthly`. A copy, such as from JSON, lacks its calendar. */
+export interface Renewal {
+  readonly every: "day" | "week" | "month";
+  /** The day of the week, or of the month. */
+  readonly day?: string | number | undefined;
+  /** The local time, such as `"06:00"`. */
+  readonly at: string;
+  /** The IANA time zone, such as `"Europe/Berlin"`. */
+  readonly zone: string;
+  /** @internal */
+  readonly rule: QuotaRule;
+}
+
+/**
+ * The arithmetic of a quota. Its tokens are dated: `at` of a record is the last millisecond of their period. Then all
+ * of them come back. A value that carries its own code: policies of rates alone load none of it.
+ */
+export interface QuotaRule {
+  /** Names the calendar: quotas of one name have the same periods. */
+  readonly calendar: string;
+  /** The longest period, in milliseconds. A record further ahead is impossible. */
+  readonly fullMs: number;
+  /** The length of a period without changes of the clock, in seconds: the longest one of months. */
+  readonly windowSeconds: number;
+  /** Milliseconds from `now` to the record's date, after `units` more are taken. */
+  lagAt(record: DatedUnits, now: number, units: number): number;
+  /** The part of `units` that a record takes. What a decision at `from` took is given back to its own period only. */
+  unitsFor(record: DatedUnits, now: number, units: number, from: number | undefined): number;
+  /** First millisecond of the period before that of `now`; last of that period, of the period of `now`, of the next. */
+  datesNear(now: number): readonly number[];
+  /**
+   * What a server needs to choose the period by its own clock: {@link DATE_NUMBERS} for each limit. They are the date
+   * of the tokens of a decision made at `from`, or 0; `fullMs`; and {@link datesNear}. All 0 for a rate.
+   */
+  numbersOf(limits: readonly Limit[], now: number, from: number | undefined): readonly number[];
+  /** What is wrong with this process's clock if a server's shows `now`. Undefined when it is right to a period. */
+  clockFault(now: number): string | undefined;
+  /** The part of the script for Redis. */
+  readonly lua: string;
+  /** The last millisecond of the period of `now`. */
+  dateOf(now: number): number;
+  /** Throws a TypeError for a store that would not count this quota, and for a bucket, which is a rate. */
+  checkStore(store: object, policy: string): void;
+}
+
+/** How many numbers {@link QuotaRule.numbersOf} returns for a limit. */
+export const DATE_NUMBERS = 6;
+
+/** The members of a bucket that a {@link QuotaRule} reads. */
+export interface DatedUnits {
+  readonly spent: number;
+  readonly at: number;
+  readonly unitsPerMs: number;
+}
+
+/** The numbers of one token bucket, as a user writes them: a rate with `refill`, or a quota with `renews`. */
+export type LimitOptions = RateOptions | QuotaOptions;
+
+/** A rate: its tokens refill evenly. */
+export interface RateOptions extends LimitNumbers {
+  /** The sustained rate, such as `perSecond(5)`. */
+  readonly refill: Refill;
+  readonly renews?: undefined;
+}
+
+/** A quota: all its tokens come back at a date. */
+export interface QuotaOptions extends LimitNumbers {
+  /** When the quota starts again, such as `monthly({ zone: "Europe/Berlin" })`. */
+  readonly renews: Renewal;
+  readonly refill?: undefined;
+}
+
+/** The numbers that rates and quotas have. */
+export interface LimitNumbers {
   /** Names the limit within its policy: 1 to 64 letters, digits and `_ - .`. Default: its position, `"1"`, `"2"`, … */
   readonly name?: string | undefined;
   /** Whole tokens that the bucket can hold: the largest burst. At least 1. */
   readonly capacity: number;
-  /** The sustained rate, such as `perSecond(5)`. */
-  readonly refill: Refill;
   /**
    * Whole tokens of this limit that a request costs unless it says otherwise. At most the capacity; 0 for a limit that
    * only named costs draw on. Default 1.
@@ -31,24 +104,42 @@ export interface LimitOptions {
  * A token is `unitsPerToken` units and every millisecond refills `unitsPerMs`: `refill` in lowest terms. A copy holds
  * what the user wrote: it lacks these and the other computed numbers.
  */
-export interface Limit {
+export type Limit = Rate | Quota;
+
+/** A checked rate. */
+export interface Rate extends CheckedNumbers {
+  /** The sustained rate, as the user wrote it. */
+  readonly refill: Refill;
+  readonly renews?: undefined;
+  readonly rule?: undefined;
+}
+
+/** A checked quota: all of its units come back in the millisecond after a date. */
+export interface Quota extends CheckedNumbers {
+  /** When the quota starts again, as the user wrote it. */
+  readonly renews: Renewal;
+  readonly refill?: undefined;
+  /** The arithmetic of its dates. */
+  readonly rule: QuotaRule;
+}
+
+/** The numbers of a checked limit. */
+export interface CheckedNumbers {
   /** Unique within its policy. */
   readonly name: string;
   /** Whole tokens that the bucket can hold. */
   readonly capacity: number;
-  /** The sustained rate, as the user wrote it. */
-  readonly refill: Refill;
   /** Whole tokens that a request costs unless it says otherwise. */
   readonly cost: number;
   /** What the tokens count, as the user wrote it. Absent for requests. */
   readonly unit?: string;
-  /** `p` of the arithmetic: units that refill each millisecond. */
+  /** `p` of the arithmetic: units that refill each millisecond. 2^53 - 1 for a quota. */
   readonly unitsPerMs: number;
-  /** `q` of the arithmetic: units in one token. */
+  /** `q` of the arithmetic: units in one token. 1 for a quota. */
   readonly unitsPerToken: number;
   /** `capacity * unitsPerToken`: the bucket's size in units, at most 2^53 - 1. */
   readonly size: number;
-  /** Milliseconds from empty to full, rounded up. */
+  /** Milliseconds from empty to full, rounded up. The longest period of a quota. */
   readonly fullMs: number;
 }
 
@@ -69,7 +160,7 @@ export const perHour = (tokens: number): Refill => ({ tokens, everyMs: 3_600_000
 export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000 });
 
 /** The names of all {@link LimitOptions}. */
-export const LIMIT_OPTIONS = ["name", "capacity", "refill", "cost", "unit"] as const satisfies readonly (keyof LimitOptions)[];
+export const LIMIT_OPTIONS = ["name", "capacity", "refill", "renews", "cost", "unit"] as const satisfies readonly (keyof LimitOptions)[];
 
 /**
  * Checks a limit's numbers and prepares them for the arithmetic.
@@ -80,8 +171,17 @@ export const LIMIT_OPTIONS = ["name", "capacity", "refill", "cost", "unit"] as c
 export function makeLimit(options: LimitOptions, name: string): Limit {
   // Modules call it when they are loaded. Code loaded before them may have polluted `Object.prototype` (CWE-1321).
   const own = ownMembers(options);
+  const { refill: rate, renews } = own;
   const capacity = positiveInteger("capacity", own.capacity);
-  const refill = checkOptions(own.refill, ["tokens", "everyMs"], "an object such as perSecond(5)", explainRefill, "refill");
+  if (rate !== undefined && renews !== undefined) throw new TypeError("Expected one of `refill` and `renews`, got both");
+  const quota = Object(renews) as Partial<Renewal>;
+  // An own member, because code may have added one to `Object.prototype`.
+  const rule = Object.hasOwn(quota, "rule") ? quota.rule : undefined;
+  if (rule === undefined && renews !== undefined) {
+    throw new TypeError(expected("renews", "made by a call such as monthly() or monthly(copy)", renews));
+  }
+  const shape = "an object such as perSecond(5), or `renews` such as monthly()";
+  const refill = rule === undefined ? checkOptions(rate as Refill, ["tokens", "everyMs"], shape, explainRefill, "refill") : { tokens: ALL_UNITS, everyMs: 1 };
   const tokens = positiveInteger("refill.tokens", refill.tokens, ". For one token every two seconds write { tokens: 1, everyMs: 2000 }.");
   const everyMs = positiveInteger("refill.everyMs", refill.everyMs);
 
@@ -93,13 +193,13 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     const most = Math.floor(Number.MAX_SAFE_INTEGER / unitsPerToken);
     throw new RangeError(`${expected("capacity", `at most ${most} at this refill`, capacity)}. Lower it, or shorten \`refill.everyMs\`.`);
   }
-  const fullMs = Math.ceil(size / unitsPerMs);
+  const fullMs = rule?.fullMs ?? Math.ceil(size / unitsPerMs);
   const cost = own.cost === undefined ? 1 : wholeNumber("cost", own.cost);
   if (cost > capacity) throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
   const unit = own.unit === undefined ? {} : { unit: checkName("unit", own.unit) };
-  const written = { name, capacity, refill: Object.freeze({ tokens, everyMs }), ...unit };
-  const computed = { unitsPerMs, unitsPerToken, size, fullMs };
-  return own.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed);
+  const written = { name, capacity, ...(rule ? { renews } : { refill: Object.freeze({ tokens, everyMs }) }), ...unit };
+  const computed = { unitsPerMs, unitsPerToken, size, fullMs, rule };
+  return (own.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed)) as Limit;
 }
 
 const explainRefill = (): string => " of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)";

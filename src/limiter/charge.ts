@@ -28,6 +28,7 @@ export function chargeOf(limiter: PlainLimiter, key: Key, asked: ConsumeArgument
   const policy = policyOf(asked, limiter.policy);
   const encoded = encodeKey(key);
   if (isUnlimited(policy)) return null;
+  policy.quota?.checkStore(limiter.store, policy.name);
   const cost = costOf(asked, policy);
   // A copy, because the caller may change its key before the charge is made. A gate knows its own UNIDENTIFIED, which
   // is encoded as "(", by identity.

@@ -45,10 +45,11 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
 export function createDecider<S extends Store>(options: LimiterOptions<S>): Decider {
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
-  const store: Store = own.store === undefined ? defaultStore() : own.store;
+  const store: Store = own.store === undefined ? defaultStore(policy.quota !== undefined) : own.store;
   checkStore(store);
   const observer = own.observe ?? null;
   checkLimiter(policy, store);
+  policy.quota?.checkStore(store, policy.name);
   const setup: GuardSetup = { onStoreError: checkOnStoreError(own.onStoreError), policy, observer, makeLocal: (clock) => new MemoryStore({ clock }) };
   const guarded = store.guard?.protect(store, setup) ?? unguarded(store as SyncStore);
 
@@ -69,9 +70,9 @@ export function createDecider<S extends Store>(options: LimiterOptions<S>): Deci
   return limiter;
 }
 
-/** The store of a limiter without the option `store`. */
-export function defaultStore(): MemoryStore {
-  return new MemoryStore();
+/** The store of a limiter without the option `store`. A quota needs a clock of dates. */
+export function defaultStore(hasQuota: boolean): MemoryStore {
+  return new MemoryStore(hasQuota ? { clock: Date.now } : {});
 }
 
 type Base = Omit<PlainInternals, "acts" | "requests">;
@@ -85,6 +86,7 @@ function createConsume({ policy: own, store, guarded, observer, isShadow, tiers,
     const encoded = encodeKey(key);
     if (policy !== own) {
       if (isUnlimited(policy)) return withoutLimit({ store, policy: own });
+      policy.quota?.checkStore(store, policy.name);
       tiers.wereCharged = true;
     }
     const cost = costOf(asked, policy as Policy);
@@ -114,6 +116,7 @@ function createPeek({ policy: own, store, guarded, isShadow, tiers }: Base): Pic
       if (tiers.wereCharged) checkPolicyIn(asked);
       const [policy, encoded] = [policyOf(asked as ConsumeArgument, own), encodeKey(key as Key)];
       if (isUnlimited(policy)) return () => withoutLimit({ store, policy: own });
+      policy.quota?.checkStore(store, policy.name);
       const cost = costOf(asked as ConsumeArgument, policy);
       return () => thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
     },

@@ -214,7 +214,7 @@ test("28 · a full bucket has Reset 0 and no t; any other has t >= 1, which is R
 test("28 · while something remains, r over t is at most the rate, and t no longer than that and the next token need", () => {
   fc.assert(
     fc.property(histories, ({ policy, steps }) => {
-      const [{ refill, capacity }] = policy.limits;
+      const [{ refill = perSecond(1), capacity }] = policy.limits;
       walk(open({ policy }), steps, (answer) => {
         const [, r, t] = /;r=(\d+);t=(\d+)$/.exec(answer.field("RateLimit") ?? "")?.map(Number) ?? [];
         if (answer.status !== 200 || r === undefined || t === undefined) return;

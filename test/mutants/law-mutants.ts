@@ -7,6 +7,7 @@ const SETTLE = "settle";
 const FAILING = "together-failing";
 const COSTS = "laws-costs";
 const FINES = "fines";
+const QUOTA = "laws-quota";
 
 /** The mistakes against the laws, law by law. */
 export const lawMutants: readonly Mutant[] = [
@@ -17,8 +18,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: SETTLE,
-    find: "const left = ageMs > 0 ? Math.ceil(units / unitsPerToken) :",
-    replace: "const left = ageMs > 0 ? cost :",
+    find: "const left = ageMs > 0 && rule === undefined ? Math.ceil(units / unitsPerToken) :",
+    replace: "const left = ageMs > 0 && rule === undefined ? cost :",
   },
   {
     item: "L2", test: PROMISE,
@@ -32,8 +33,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L2", test: "laws-waiting",
-    find: "(resetMs - 1) * unitsPerMs + 1 -",
-    replace: "resetMs * unitsPerMs + 1 -",
+    find: "? (resetMs - 1) * unitsPerMs + 1 :",
+    replace: "? resetMs * unitsPerMs + 1 :",
   },
   {
     item: "L3", test: PROMISE,
@@ -102,8 +103,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L1", test: "refund",
-    find: "const left = ageMs > 0 ? Math.ceil(units / unitsPerToken) :",
-    replace: "const left = ageMs > 0 ? (resetMs > ageMs ? cost : 0) :",
+    find: "const left = ageMs > 0 && rule === undefined ? Math.ceil(units / unitsPerToken) :",
+    replace: "const left = ageMs > 0 && rule === undefined ? (resetMs > ageMs ? cost : 0) :",
   },
   {
     item: "L1", test: "combine-settle",
@@ -534,5 +535,50 @@ export const lawMutants: readonly Mutant[] = [
     item: "L18", test: "adapters/node",
     find: "if (policy === undefined || policy === null) throw noPolicy(policy);",
     replace: "if (policy === null) throw noPolicy(policy);",
+  },
+  {
+    item: "L20", test: QUOTA,
+    find: "ownDate(record, now) !== dateOf(from) ? 0 : units",
+    replace: "now > dateOf(from) ? 0 : units",
+  },
+  {
+    item: "L20", test: QUOTA,
+    find: "own >= now ? own : Math.max(own, dateOf(now))) - now",
+    replace: "own >= now ? own : now) - now",
+  },
+  {
+    item: "L20", test: QUOTA,
+    find: "units <= 0 && own >= now ? own : Math.max(own, dateOf(now))",
+    replace: "own >= now ? own : dateOf(now)",
+  },
+  {
+    item: "L20", test: QUOTA,
+    find: "unitsPerMs === ALL_UNITS && at >= now && at - now <= fullMs ? at",
+    replace: "at >= now && at - now <= fullMs ? at",
+  },
+  {
+    item: "L20", test: QUOTA,
+    find: "at <= now || spent === 0 || unitsPerMs === ALL_UNITS || isImpossible",
+    replace: "at <= now || spent === 0 || isImpossible",
+  },
+  {
+    item: "L20", test: "calendar",
+    find: "Math.min(day, last));",
+    replace: "day);",
+  },
+  {
+    item: "L20", test: "calendar",
+    find: "for (const offset of [before, after])",
+    replace: "for (const offset of [after, before])",
+  },
+  {
+    item: "L20", test: "calendar",
+    find: "const begins = [-1, 0, 1, 2].map(",
+    replace: "const begins = [0, 1].map(",
+  },
+  {
+    item: "L20", test: "quotas",
+    find: "policy.quota?.checkStore(limiter.store, policy.name);",
+    replace: "",
   },
 ];

@@ -53,8 +53,8 @@ function limitItems(policy: Policy): FieldValue {
 }
 
 // Section 8.5: a client may use `r` within `t`. So `t` is the time until the next token, or the longer one in which the
-// limit refills `r`: then `r / t` never exceeds the rate.
+// limit refills `r`: then `r / t` never exceeds the rate. A quota has no rate.
 function spreadSeconds({ remaining, nextTokenMs }: Reading, limit: Limit): number {
-  if (nextTokenMs === 0) return 0;
+  if (nextTokenMs === 0 || limit.rule !== undefined) return Math.ceil(nextTokenMs / 1_000);
   return Math.max(Math.ceil(nextTokenMs / 1_000), Math.ceil((remaining * windowSeconds(limit)) / limit.capacity));
 }

@@ -7,9 +7,9 @@ import { LIMITER_OPTIONS } from "../../limiter/options.js";
  * Returns the options with a default store, which all gates made of them share. Options with a `store` or a `limiter`
  * stay as they are.
  */
-export function shareStore<Options extends { readonly store?: unknown; readonly limiter?: unknown }>(options: Options): Options {
+export function shareStore<Options extends { readonly store?: unknown; readonly limiter?: unknown; readonly policy?: unknown }>(options: Options): Options {
   const own = ownMembers(options);
-  return own.limiter !== undefined || own.store !== undefined ? own : { ...own, store: defaultStore() };
+  return own.limiter !== undefined || own.store !== undefined ? own : { ...own, store: defaultStore(JSON.stringify(own.policy)?.includes('"renews":') === true) };
 }
 
 /**

@@ -145,6 +145,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
   return {
     sync: false,
     clock: store.clock,
+    ...(store.kinds && { kinds: store.kinds }),
     consume,
     guard: {
       // The guard of the store: it and its leased form have one timeout, one circuit breaker and one local share.

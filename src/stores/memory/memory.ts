@@ -64,6 +64,7 @@ interface StoredPolicy {
 export class MemoryStore implements SyncStore {
   readonly sync = true;
   readonly clock: Clock;
+  readonly kinds = ["rate", "quota"] as const;
 
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
   /** The fingerprint of the last key. */
@@ -112,10 +113,10 @@ export class MemoryStore implements SyncStore {
     return this.#peek(policy, key, costs, readClock(this.clock));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs): boolean {
+  adjust(policy: Policy, key: string, changes: Costs, from?: number): boolean {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
-    const done = adjust(entry.buckets, policy, changes, now);
+    const done = adjust(entry.buckets, policy, changes, now, from);
     if (done) this.#save(entry, now);
     return done;
   }

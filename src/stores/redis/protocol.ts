@@ -1,12 +1,12 @@
 import type { Bucket } from "../../core/bucket.js";
-import { sameCosts, type Costs, type Limit } from "../../core/limit.js";
+import { costAt, sameCosts, type Costs, type Limit } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
 import type { BatchItem, SendBatch } from "./batch.js";
 import type { RunScript } from "./client.js";
-import { Snapshot, type StorePart } from "../shared/snapshot.js";
+import { clockFault, Snapshot, type StorePart } from "../shared/snapshot.js";
 
 /** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
 export interface StoreRequest {
@@ -24,12 +24,15 @@ export class RedisPart implements StorePart {
   /** The result of `shortKey` for the caller's key. */
   readonly key: string;
   readonly tokens: Costs;
+  /** The instant of the decision whose tokens are given back. */
+  readonly from: number | undefined;
 
-  constructor(prefix: string, policy: Policy, key: string, tokens: Costs) {
+  constructor(prefix: string, policy: Policy, key: string, tokens: Costs, from?: number) {
     this.prefix = prefix;
     this.policy = policy;
     this.key = key;
     this.tokens = tokens;
+    this.from = from;
   }
 
   get name(): string {
@@ -74,7 +77,7 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): S
       i++;
     } while (i < requests.length && differInKeyOnly(first, requests[i] as StoreRequest));
     runs.push(first.what, String(i - start), String(first.parts.length));
-    for (const { policy, tokens } of first.parts) {
+    for (const { policy, tokens, from } of first.parts) {
       let index = indexes.get(policy);
       if (index === undefined) {
         index = String(args.length + 1);
@@ -85,7 +88,7 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): S
         }
       }
       // A list becomes its numbers with commas between.
-      runs.push(index, String(tokens));
+      runs.push(index, String(DATED_REQUESTS.includes(first.what) ? withDates(policy, tokens, now, from) : tokens));
     }
   }
   args[1] = String(args.length + 1);
@@ -93,11 +96,18 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): S
   return { keys, args };
 }
 
+const DATED_REQUESTS = "cpa";
+
+// With the numbers by which the server chooses the period of a quota.
+function withDates({ quota, limits }: Policy, tokens: Costs, now: string, from: number | undefined): Costs {
+  return quota === undefined ? tokens : [...limits.map((_, i) => costAt(tokens, i)), ...quota.numbersOf(limits, now === "" ? Date.now() : Number(now), from)];
+}
+
 function differInKeyOnly(a: StoreRequest, b: StoreRequest): boolean {
   if (a.what !== b.what || a.parts.length !== b.parts.length) return false;
   for (let i = 0; i < a.parts.length; i++) {
     const [one, other] = [a.parts[i] as StorePart, b.parts[i] as StorePart];
-    if (one.policy !== other.policy || !sameCosts(one.tokens, other.tokens)) return false;
+    if (one.policy !== other.policy || one.from !== other.from || !sameCosts(one.tokens, other.tokens)) return false;
   }
   return true;
 }
@@ -144,7 +154,8 @@ function readParts({ what, parts }: StoreRequest, now: number, entries: readonly
     return new Snapshot(now, buckets, fits, blockMs);
   });
   // A delete may remove another program's value.
-  return foreign === null || what === "d" ? snapshots : foreignValue(foreign);
+  if (foreign === null || what === "d") return snapshots;
+  return clockFault(parts, now) ?? foreignValue(foreign);
 }
 
 /** Returns the snapshot in one number of a reply, for a key with one limit. */

@@ -24,7 +24,7 @@ import { DenyCache, type CallStart } from "../shared/deny-cache.js";
 import { LoneCalls } from "./lone.js";
 import type { RedisStoreOptions } from "./options.js";
 import { readReply, RedisPart, writeRequests, type BatchedRequest, type RequestResult, type SendRequests, type StoreRequest } from "./protocol.js";
-import { SCRIPT } from "./script.js";
+import { scriptWith } from "./script.js";
 import { LONE_SCRIPT } from "./script-lone.js";
 import { hasHashTag } from "./slot.js";
 import type { Snapshot } from "../shared/snapshot.js";
@@ -50,11 +50,15 @@ const LARGEST_BATCH = 128;
 export class RedisStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
+  readonly kinds = ["rate", "quota"] as const;
   readonly guard: Guard;
 
   readonly #prefixOf: (key: string) => string;
   readonly #now: () => string;
-  readonly #run: RunScript;
+  #run: RunScript;
+  /** The part of the script that knows quotas, from the first quota on. */
+  #hooks = "";
+  readonly #runnerWith: (hooks: string) => RunScript;
   readonly #runLone: RunScript;
   readonly #lone = new LoneCalls();
   readonly #denials: DenyCache;
@@ -81,7 +85,8 @@ export class RedisStore implements AsyncStore {
    */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
     checkRedisSetup(client, options);
-    this.#run = scriptRunner(client, SCRIPT);
+    this.#runnerWith = (hooks) => scriptRunner(client, scriptWith(hooks));
+    this.#run = this.#runnerWith("");
     this.#runLone = scriptRunner(client, LONE_SCRIPT);
     const own = ownMembers(options);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
@@ -94,7 +99,7 @@ export class RedisStore implements AsyncStore {
     this.#prefixOf = spread === undefined ? () => `${prefix}:` : spreadPrefix(`${prefix}:`, spread, keyPrefix);
     // Requests that share no work (law L15) cannot share a call.
     const largest = batch && sharesWork() ? LARGEST_BATCH : 1;
-    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined } : null;
+    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined, hooks: () => this.#hooks } : null;
     this.#router = new RequestRouter((requests, run) => this.#send(requests, run), largest, setup);
     if (setup !== null) this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
@@ -112,8 +117,8 @@ export class RedisStore implements AsyncStore {
     return this.#ask("p", [this.#part(policy, key, costs)]);
   }
 
-  adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
-    return this.#change("a", policy, key, changes);
+  adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
+    return this.#change("a", policy, key, changes, at);
   }
 
   block(policy: Policy, key: string, forMs: number): Promise<void> {
@@ -161,8 +166,8 @@ export class RedisStore implements AsyncStore {
 
   // The remembered refusal is dropped twice: a call may be refused and remembered before the server makes the change.
   // It is also dropped after a failed call, because the server may have made the change.
-  async #change<A extends RequestResult>(what: "a" | "x" | "d", policy: Policy, key: string, tokens: Costs): Promise<A> {
-    const part = this.#part(policy, key, tokens);
+  async #change<A extends RequestResult>(what: "a" | "x" | "d", policy: Policy, key: string, tokens: Costs, at?: number): Promise<A> {
+    const part = this.#part(policy, key, tokens, at);
     this.#denials.drop(policy, part.key);
     try {
       return await this.#ask<A>(what, [part]);
@@ -231,8 +236,9 @@ export class RedisStore implements AsyncStore {
     return decision;
   }
 
-  #part(policy: Policy, key: string, tokens: Costs): RedisPart {
-    return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens);
+  #part(policy: Policy, key: string, tokens: Costs, at?: number): RedisPart {
+    if (policy.quota !== undefined && this.#hooks === "") this.#run = this.#runnerWith((this.#hooks = policy.quota.lua));
+    return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens, at);
   }
 }
 

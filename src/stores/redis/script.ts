@@ -1,7 +1,7 @@
-import { LONG_WAY } from "./script-long.js";
+import { longWay } from "./script-long.js";
 
 /**
- * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts`.
+ * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts`. `hooks` changes its long way.
  *
  * One call carries any number of requests, and decides them in order. A request has one part, or several parts that are
  * charged all or none. Lua's numbers are doubles like those of JavaScript, so both give the same results to the last
@@ -24,6 +24,7 @@ import { LONG_WAY } from "./script-long.js";
  *       x: the ms to block for; 0 ends a block
  *       d: 0
  *       if the limits have different numbers, all of them in the policy's order, with commas between: "1,2000"
+ *       for a policy with a quota always all of them, then six numbers for each limit: `numbersOf` in `core/limit.ts`
  *
  * Reply: the time in ms, then one entry for each part and each limit of its policy
  *   if the part fits, the units spent before this request
@@ -55,7 +56,7 @@ import { LONG_WAY } from "./script-long.js";
  * The script decides these without creating a table or a function, which would be most of the cost of a single call.
  * All other requests take the long way (`script-long.ts`), with the same results.
  */
-export const SCRIPT = /* lua */ `
+export const scriptWith = (hooks = ""): string => /* lua */ `
 local KEYS, ARGV = KEYS, ARGV
 local call, get, tonumber = redis.call, redis.pcall, tonumber
 local pack, unpack, sub, format = struct.pack, struct.unpack, string.sub, string.format
@@ -126,7 +127,7 @@ while run < last do
       reply[length] = answer
     else
       if not long then
-        ${LONG_WAY}
+        ${longWay(hooks)}
       end
       length = long(run, done, length)
     end

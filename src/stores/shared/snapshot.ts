@@ -10,6 +10,17 @@ export interface StorePart {
   readonly policy: Policy;
   readonly name: string;
   readonly tokens: Costs;
+  /** The instant of the decision whose tokens `adjust` gives back. */
+  readonly from?: number | undefined;
+}
+
+/** The error for parts that a server could not decide at `now`, if the cause is this process's clock. */
+export function clockFault(parts: readonly StorePart[], now: number): StoreError | undefined {
+  for (const { policy } of parts) {
+    const fault = policy.quota?.clockFault(now);
+    if (fault !== undefined) return new StoreError("ERR_STORE_CLOCK", fault);
+  }
+  return undefined;
 }
 
 /**

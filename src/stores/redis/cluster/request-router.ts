@@ -4,7 +4,7 @@ import { Batcher, HANDED_ON } from "../batch.js";
 import { scriptRunner, type RedisClient, type RunScript } from "../client.js";
 import type { BatchedRequest, RedisPart, RequestResult, SendRequests } from "../protocol.js";
 import { slotOf } from "../slot.js";
-import { CROSS_SLOT_SCRIPT, isRefusedWhole, isUnsupported } from "./cross-slot.js";
+import { crossSlotWith, isRefusedWhole, isUnsupported } from "./cross-slot.js";
 import { nodeFinder, type NodeClient } from "./node-clients.js";
 
 /** How a store's keys are spread over a cluster. */
@@ -14,6 +14,8 @@ export interface ClusterSetup {
   readonly keyPrefix: string;
   /** Whether calls to one node may carry keys of several slots. */
   readonly byNode: boolean;
+  /** The changes of the script's long way. */
+  readonly hooks: () => string;
 }
 
 type RequestBatcher = Batcher<BatchedRequest, RequestResult>;
@@ -26,8 +28,8 @@ const SAMPLE = 1_024;
 /**
  * Decides which requests share a call. On one node, and under a hash tag, all of them do.
  *
- * On a cluster, consumes and peeks of one node share a call, if the node runs {@link CROSS_SLOT_SCRIPT}. A key that was
- * not on that node is sent again through the client, in a separate call. The client follows slots that move. All other
+ * On a cluster, consumes and peeks of one node share a call, if the node runs {@link crossSlotWith}. A key that was not
+ * on that node is sent again through the client, in a separate call. The client follows slots that move. All other
  * requests share a call with the requests of their slot.
  */
 export class RequestRouter {
@@ -93,9 +95,14 @@ export class RequestRouter {
   #batcherOfNode(node: NodeClient): RequestBatcher {
     let batcher = this.#byNode.get(node);
     if (batcher === undefined) {
-      const run = scriptRunner(node, CROSS_SLOT_SCRIPT);
-      const prefix = (this.#cluster as ClusterSetup).keyPrefix;
-      const runThere: RunScript = (keys, args) => run([], [...args, ...keys.map((key) => prefix + key), String(keys.length)]);
+      const { keyPrefix: prefix, hooks } = this.#cluster as ClusterSetup;
+      // Another script from the first quota on.
+      let known: string | undefined;
+      let run: RunScript;
+      const runThere: RunScript = (keys, args) => {
+        if (known !== hooks()) run = scriptRunner(node, crossSlotWith((known = hooks())));
+        return run([], [...args, ...keys.map((key) => prefix + key), String(keys.length)]);
+      };
       batcher = new Batcher((requests) => this.#sendToNode(runThere, requests), this.#largest, MAX_IN_FLIGHT);
       this.#byNode.set(node, batcher);
     }
