@@ -11,10 +11,12 @@ export interface Demand {
 
 /** Requests within `leaseMs` from which a key is hot: fewer save no call that is worth tokens taken ahead. */
 export const HOT_REQUESTS = 4;
+// A key stays hot with fewer, or chance would end its lease again and again.
+const STILL_HOT_REQUESTS = 2;
 
 // Demand grows from one lease to the next, and varies by about its root. A few tokens too many are kept. A few too
 // little cost a call.
-const HEADROOM = 1.25;
+export const HEADROOM = 1.25;
 
 /** The demand for a key that has just become hot, without the request under way. */
 export function firstDemand(cost: number, steady: number): Demand {
@@ -32,14 +34,13 @@ export function countRequest(demand: Demand, cost: number, steady: number, lease
   return {
     since: steady, requests: 1, tokens: cost,
     lately: needed > lately ? needed : (lately + needed) / 2,
-    isHot: requests * part >= HOT_REQUESTS,
+    isHot: requests * part >= (isHot ? STILL_HOT_REQUESTS : HOT_REQUESTS),
   };
 }
 
-/** Tokens to have ahead: as many as were needed lately, a quarter more, and their root for chance. */
-export function wantedAhead(demand: Demand): number {
-  const needed = neededLately(demand);
-  return demand.isHot ? Math.ceil(needed * HEADROOM + Math.sqrt(needed)) : 0;
+/** Tokens to have ahead where `needed` are needed: a quarter more, and their root for chance. */
+export function withHeadroom(needed: number): number {
+  return Math.ceil(needed * HEADROOM + Math.sqrt(needed));
 }
 
 /** Tokens that `leaseMs` needed lately. */

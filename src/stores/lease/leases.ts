@@ -2,7 +2,7 @@ import type { Decision } from "../../core/decision.js";
 import { bucketId, samePolicy, type Policy } from "../../core/policy.js";
 import { HOT_REQUESTS } from "./demand.js";
 import { beginLease, step, type LeaseEffect, type LeaseEvent, type LeaseState } from "./key-lease.js";
-import { refillOf, type LeaseInstant, type LeaseTerms } from "./terms.js";
+import { refillOf, type LeaseInstant } from "./terms.js";
 
 // Together these bound the memory to a few megabytes.
 const MOST_LEASES = 10_000;
@@ -17,10 +17,10 @@ export class KeyLease {
   /** The call that is under way. Resolves to nothing of use; rejects as the store does. */
   flight: Promise<unknown> | null = null;
 
-  constructor(terms: LeaseTerms, key: string, cost: number, now: LeaseInstant) {
-    this.policy = terms.policy;
+  constructor(key: string, state: LeaseState) {
+    this.policy = state.terms.policy;
     this.key = key;
-    this.state = beginLease(terms, cost, now);
+    this.state = state;
   }
 
   /** The decision on a request, if it needs no call. Null when it does: nothing has changed then. */
@@ -77,7 +77,7 @@ export class Leases {
     if (lease !== undefined) return lease;
     // Numbers that alternate end the other lease at once, before it holds tokens that would lapse.
     const isOther = this.#leases.get(policy.name)?.has(key) === true;
-    return isOther || this.#isHot(policy, key, now) ? this.#begin(terms, key, cost, now) : undefined;
+    return isOther || this.#isHot(policy, key, now) ? this.#begin(key, beginLease(terms, cost, now, isOther)) : undefined;
   }
 
   /** Makes a lease the last to be forgotten. */
@@ -108,10 +108,10 @@ export class Leases {
     return count >= HOT_REQUESTS;
   }
 
-  #begin(terms: LeaseTerms, key: string, cost: number, now: LeaseInstant): KeyLease {
-    const { policy } = terms;
+  #begin(key: string, state: LeaseState): KeyLease {
+    const { policy } = state.terms;
     this.drop(policy, key); // of other numbers
-    const lease = new KeyLease(terms, key, cost, now);
+    const lease = new KeyLease(key, state);
     const keys = this.#leases.get(policy.name) ?? new Map<string, KeyLease>();
     this.#leases.set(policy.name, keys.set(key, lease));
     this.#renewedFirst.add(lease);

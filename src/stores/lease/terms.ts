@@ -30,6 +30,8 @@ export function refillOf({ limit, leaseMs }: LeaseTerms): number {
 /** The tokens that one call asks for. */
 export interface Take {
   readonly ask: number;
+  /** Tokens that the process needs until the next call is due, if demand stays as it is. */
+  readonly needed: number;
   /** Whether the process wants more than it asks for. */
   readonly isShort: boolean;
   readonly sent: LeaseInstant;
