@@ -11,8 +11,15 @@ export type KeyPart = string | number | bigint;
  */
 export type Key = string | readonly [KeyPart, ...KeyPart[]];
 
+const BRAND = Symbol.for("sluice.unidentified");
+
 /** The key of all callers that could not be identified. They share one bucket, which no other key can reach. */
-export const UNIDENTIFIED: Key = Object.freeze([""] as const);
+export const UNIDENTIFIED: Key = Object.freeze(Object.defineProperty([""] as const, BRAND, { value: true }));
+
+/** Whether `key` is {@link UNIDENTIFIED}, of this copy of the package or of another. */
+export function isUnidentified(key: Key): boolean {
+  return typeof key === "object" && BRAND in key;
+}
 
 /**
  * Encodes a key as a string. Different keys have different strings.
@@ -25,14 +32,16 @@ export function encodeKey(key: Key): string {
     // An encoded tuple starts with "(" and a digit. Doubling the bracket keeps strings apart without scanning them.
     return key.charCodeAt(0) === 40 ? `(${key}` : key;
   }
-  if (key === UNIDENTIFIED) return "(";
   if (!Array.isArray(key) || key.length === 0) {
     throw new TypeError(expected("key", 'a non-empty string or a tuple such as ["user", 42]', key));
   }
   let encoded = "(";
   for (const part of key as readonly unknown[]) {
     const text = typeof part === "string" ? part : Number.isSafeInteger(part) || typeof part === "bigint" ? String(part) : "";
-    if (text === "") throw new TypeError(`Expected every part of \`key\` to be a non-empty string or an integer, got ${show(part)}`);
+    if (text === "") {
+      if (isUnidentified(key)) return "(";
+      throw new TypeError(`Expected every part of \`key\` to be a non-empty string or an integer, got ${show(part)}`);
+    }
     encoded += `${text.length}:${text}`;
   }
   return encoded;

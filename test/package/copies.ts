@@ -65,6 +65,19 @@ export const PROGRAMS: readonly CopiesProgram[] = [
     expected: [[8, 6, 6, null, 5], [8, 6, 6, null, 5]],
   },
   {
+    title: "each knows the other's callers without a key",
+    program: `return Promise.all(both(async (one, other) => {
+      const request = new Request("http://localhost/");
+      const [user, tenant] = ["user", "tenant"].map((name) => other.createLimiter({ policy: { name, capacity: 9, refill } }));
+      const keyless = await one.createGate({ limiter: user, key: () => null }, one.webReader)(request);
+      const limiter = other.combine({ user, tenant });
+      const gates = ["share", "refuse", "skip"].map((unidentified) => one.createGate({ limiter, key: () => ({ user: null, tenant: "acme" }), unidentified }, one.webReader));
+      const verdicts = await Promise.all(gates.map((gate) => gate(request)));
+      return [keyless.decision.remaining, ...verdicts.map(({ outcome, decision }) => decision?.remaining ?? outcome)];
+    }));`,
+    expected: [[8, 7, "refuse", 7], [8, 7, "refuse", 7]],
+  },
+  {
     title: "`instanceof` knows the other's errors, by class and by base",
     program: `return both((one, other) => {
       const errors = [
