@@ -87,6 +87,12 @@ const FOREIGN: readonly Replacement[] = [
   { of: [EXPRESS], names: "legacyHeaders", here: X_FIELDS_TEXT, gate: true },
   { of: [FASTIFY], names: "addHeaders addHeadersOnExceeding", here: X_FIELDS_TEXT, gate: true },
   { of: [NEST], names: "setHeaders", here: X_FIELDS_TEXT, gate: true },
+  {
+    of: [EXPRESS],
+    names: "retryAfter",
+    here: `${NONE_TEXT}; the value is always the exact wait. \`headers: ["triple", "draft-11", retryAfterDate]\` sends it as a date`,
+    gate: true,
+  },
   { of: [EXPRESS, HONO], names: "message statusCode handler", here: ANSWER_TEXT, gate: true },
   { of: [FASTIFY], names: "errorResponseBuilder", here: ANSWER_TEXT, gate: true },
   { of: [NEST], names: "errorMessage", here: ANSWER_TEXT, gate: true },

@@ -53,6 +53,7 @@ describe("an option of another library", () => {
     ["maxQueueSize", "`maxWaitersPerKey` of `createWaiter`"],
     ["whiteList", "skip: (request) => boolean"],
     ["hook", 'hook: "preHandler"'],
+    ["retryAfter", 'headers: ["triple", "draft-11", retryAfterDate]'],
   ])("%s of a gate gets the text that replaces it", (name, here) => {
     const message = ofGate({ [name]: 1 });
     expect(message).toMatch(new RegExp(`^Unknown option \`${name}\` \\(of [a-z@/, -]+\\)\\. Here: `));
