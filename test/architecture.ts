@@ -182,3 +182,19 @@ function visit(node: ts.Node, see: (node: ts.Node) => void): void {
   see(node);
   ts.forEachChild(node, (child) => visit(child, see));
 }
+
+/** The names that a file exports, values and types. `export *` is an error: its names are elsewhere. */
+export function exportedNames(path: string, text: string): string[] {
+  const file = parse(path, text);
+  return file.statements.flatMap((statement) => {
+    if (ts.isExportDeclaration(statement)) {
+      const { exportClause } = statement;
+      if (exportClause === undefined || !ts.isNamedExports(exportClause)) throw new Error(`Expected named exports, got ${statement.getText(file)}`);
+      return exportClause.elements.map(({ name }) => name.text);
+    }
+    const isExported = ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+    if (!isExported) return [];
+    if (ts.isVariableStatement(statement)) return statement.declarationList.declarations.map(({ name }) => name.getText(file));
+    return [(statement as ts.DeclarationStatement).name?.getText(file) ?? "default"];
+  });
+}

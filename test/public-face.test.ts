@@ -1,0 +1,101 @@
+// The public face: its entries, and the names that were lost on purpose. Each lost name has one word that replaces it.
+import { readFileSync } from "node:fs";
+import express from "express";
+import { fastify } from "fastify";
+import { combine, createLimiter, createWaiter, MemoryStore, perSecond, TokenBucket } from "sluice";
+import * as forExpress from "sluice/express";
+import * as forFastify from "sluice/fastify";
+import * as forHono from "sluice/hono";
+import { createGate } from "sluice/http";
+import * as forNode from "sluice/node";
+import { guard } from "sluice/store";
+import * as forWeb from "sluice/web";
+import { describe, expect, onTestFinished, test } from "vitest";
+import entries from "../entries.json" with { type: "json" };
+import { exportedNames } from "./architecture.js";
+
+const policy = { name: "api", capacity: 5, refill: perSecond(1) };
+const key = () => "ann";
+
+describe("entries", () => {
+  test("there are fifteen", () => {
+    const names = [
+      ".", "./store", "./express", "./fastify", "./hono", "./node", "./web", "./redis", "./postgres", "./lease",
+      "./durable-object", "./http", "./client", "./client/traffic", "./testing",
+    ];
+    expect(names).toHaveLength(15);
+    expect(Object.keys(entries).sort()).toEqual(names.sort());
+  });
+
+  // The store port has `adjust`. Its arithmetic over records is for store authors.
+  const ofAuthors = ["./store adjustRecords"];
+  const lost = /^(?:createReservations?|Reservations?|WaitError|adjust\w*|draftPr166|refundWhen)$/i;
+  test.each(Object.entries(entries))("%s exports no lost name", (entry, file) => {
+    const names = exportedNames(file, readFileSync(file, "utf8"));
+    expect(names.length).toBeGreaterThan(1);
+    expect(names.filter((name) => lost.test(name)).map((name) => `${entry} ${name}`).filter((name) => !ofAuthors.includes(name))).toEqual([]);
+  });
+
+  test("a planted one is named", () => {
+    const planted = 'export class WaitError {}\nexport { a as createReservations, type B } from "./b.js";\nexport const c = 1, d = 2;\nexport type E = 1;';
+    expect(exportedNames("x.ts", planted)).toEqual(["WaitError", "createReservations", "B", "c", "d", "E"]);
+  });
+});
+
+describe("options", () => {
+  const ofLimiters = ["storeTimeoutMs", "breaker", "localShare", "processes", "clock"];
+  const ofGates = [
+    ...ofLimiters, "charges", "wait", "refundWhen", "body", "preflights", "retryAfter", "partitionKey", "wallClock",
+  ];
+
+  /** Makes what takes the options. It may reject later. */
+  const takers: Readonly<Record<string, (options: object) => unknown>> = {
+    createLimiter: (options) => createLimiter({ policy, ...options }),
+    createGate: (options) => createGate({ policy, key, ...options }, forWeb.webReader),
+    "rateLimit of sluice/express": (options) => express().use(forExpress.rateLimit({ policy, key, ...options })),
+    "rateLimit of sluice/fastify": async (options) => {
+      const app = fastify();
+      onTestFinished(() => app.close());
+      await app.register(forFastify.rateLimit, { policy, key, ...options });
+    },
+    "rateLimit of sluice/hono": (options) => forHono.rateLimit({ policy, key, ...options }),
+    "rateLimit of sluice/node": (options) => forNode.rateLimit({ policy, key, ...options }),
+    "rateLimit of sluice/web": (options) => forWeb.rateLimit({ policy, key, ...options }),
+    guard: (options) => guard(options),
+  };
+
+  /** The lost options that `take` accepts. */
+  async function accepted(take: (options: object) => unknown, names: readonly string[]): Promise<string[]> {
+    const found = [];
+    for (const name of names) {
+      const error: unknown = await Promise.resolve().then(() => take({ [name]: 1 })).then(() => null, (reason: unknown) => reason);
+      if (!String(error).includes(`Unknown option \`${name}\``)) found.push(name);
+    }
+    return found;
+  }
+
+  test.each(Object.keys(takers))("%s takes no lost option", async (name) => {
+    const take = takers[name] as (options: object) => unknown;
+    await take({});
+    const lost = { createLimiter: ofLimiters, guard: ["storeTimeoutMs", "localShare", "processes"] }[name] ?? ofGates;
+    expect(await accepted(take, lost)).toEqual([]);
+  });
+
+  test("one that is taken is named", async () => {
+    expect(await accepted(takers["createGate"] as (options: object) => unknown, ["cost", "wait"])).toEqual(["cost"]);
+  });
+
+  test.each(["unlimited", "blocked"])('the tier "%s" is refused', (tier) => {
+    const limiter = createLimiter({ policy });
+    expect(() => limiter.consume("ann", { policy: tier as never })).toThrow(TypeError);
+    const gate = createGate({ policy: () => tier as never, key }, forWeb.webReader);
+    expect(() => gate(new Request("http://localhost/"))).toThrow(TypeError);
+  });
+});
+
+test("no limiter and no bucket has `adjust`", () => {
+  const limiter = createLimiter({ policy });
+  const all = [limiter, combine({ limiter }), createWaiter(limiter), new TokenBucket(policy)];
+  expect(all.filter((each) => "adjust" in each)).toEqual([]);
+  expect("adjust" in new MemoryStore()).toBe(true);
+});
