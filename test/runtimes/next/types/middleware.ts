@@ -8,7 +8,7 @@ const policy = { name: "api", capacity: 2, refill: perSecond(2) };
 const limited = rateLimit({
   policy,
   key: (request: NextRequest, event: NextFetchEvent) => (event.sourcePage === "" ? null : ["user", request.cookies.get("user")?.value]),
-  refundWhen: ({ status }) => status >= 500,
+  actualCost: ({ status }) => (status >= 500 ? 0 : undefined),
 });
 
 export const middleware = limited((request, event) => {
