@@ -1,6 +1,7 @@
 // docs/runtimes.md shows the last run of `npm run check:runtimes`. No page names a runtime that it does not have.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { chooseJobs } from "./runtimes/choose-jobs.mjs";
 import { readOutput } from "./runtimes/report.mjs";
@@ -70,4 +71,15 @@ test("a name that no runtime has is an error, and lists the runtimes", () => {
   expect(chooseJobs(jobs, ["bun"])).toHaveLength(2);
   expect(chooseJobs(jobs, [])).toHaveLength(3);
   expect(() => chooseJobs(jobs, ["bun", "dino"])).toThrow('Expected a part of one of Node 20, Bun, got "dino"');
+});
+
+test("a page and a Worker can load their program: it imports no module of Node before it is asked to", async () => {
+  const { metafile } = await build({
+    entryPoints: ["test/runtimes/portable.ts"],
+    alias: { vitest: "./test/runtimes/runner.ts", "#diagnostics": "./src/diagnostics/index.ts" },
+    bundle: true, write: false, metafile: true, format: "esm", platform: "neutral", mainFields: ["module", "main"],
+    external: ["node:*"], ignoreAnnotations: true, logLevel: "error",
+  });
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+  expect(imports.filter(({ kind }) => kind === "import-statement")).toEqual([]);
 });
