@@ -90,6 +90,8 @@ async function installPackage() {
   await run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", RUNTIMES], ".");
   const [tarball] = readdirSync(RUNTIMES).filter((name) => name.endsWith(".tgz"));
   writeFileSync(join(PROJECT, "package.json"), '{ "private": true, "type": "module" }\n');
+  // Bun reads the `paths` of the nearest tsconfig.json. Those of this repository lead to the sources.
+  writeFileSync(join(PROJECT, "tsconfig.json"), "{}\n");
   await run("npm", ["install", "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--offline", join(RUNTIMES, tarball)], PROJECT);
 }
 
