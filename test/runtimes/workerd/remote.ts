@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { Redis } from "@upstash/redis/cloudflare";
 import { createLimiter, definePolicy, perDay, type AsyncStore, type Policy } from "sluice";
 import { casStore, guard } from "sluice/store";
-import { PostgresStore } from "sluice/postgres";
+import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
 import { rateLimit } from "sluice/web";
 import type { BucketsStub, CellStub, Namespace } from "./cells.js";
@@ -62,7 +62,7 @@ export async function atBuckets(request: Request) {
   return { allowed, remaining, limit, limits: limits?.map((each) => each.limit) ?? null };
 }
 
-const redis = new RedisStore(new Redis({ url: UPSTASH_URL, token: UPSTASH_TOKEN, retry: false }), { denyCacheMs: 50 });
+const redis = new RedisStore(new Redis({ url: UPSTASH_URL, token: UPSTASH_TOKEN, retry: false }), { denyCacheMs: 50, ...PATIENT });
 const upstash = createLimiter({ policy: { name: "redis", ...FIFTY }, store: redis, ...EXACT });
 
 /** Redis by way of its REST protocol; several calls in one request when asked. */
@@ -72,13 +72,14 @@ export async function atUpstash(request: Request) {
   return decisions.map(({ allowed, remaining, reason }) => ({ allowed, remaining, reason }));
 }
 
-const postgres = new PostgresStore({
+const overHttp: PostgresClient = {
   async query(text, values) {
     const response = await fetch(POSTGRES_URL as string, { method: "POST", body: JSON.stringify({ text, values }) });
     if (!response.ok) throw new Error(await response.text());
     return (await response.json()) as { rows: unknown[] };
   },
-});
+};
+const postgres = new PostgresStore(overHttp, PATIENT);
 const sql = createLimiter({ policy: { name: "postgres", ...FIFTY }, store: postgres, ...EXACT });
 
 /** Postgres by way of HTTP. */

@@ -67,7 +67,8 @@ async function started(entry, names, optionsOf, use) {
     await miniflare.ready;
     return await use(miniflare, printed);
   } catch (error) {
-    throw new Error(`${error.message}\n${printed().slice(-2_000)}`, { cause: error });
+    // `fetch` says the reason in the cause alone.
+    throw new Error(`${error.message} ${error.cause?.message ?? ""}\n${printed().slice(-2_000)}`, { cause: error });
   } finally {
     await miniflare.dispose().catch(() => undefined); // fails where the Worker did not start
   }
