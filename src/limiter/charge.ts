@@ -1,6 +1,6 @@
 import { costAt, type Costs } from "../core/limit.js";
 import { mapCosts } from "../core/cost.js";
-import { encodeKey, isUnidentified, type Key } from "../core/key.js";
+import { encodeKey, type Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import { isUnlimited } from "./unlimited.js";
 import { costOf, policyOf, type ConsumeArgument } from "./arguments.js";
@@ -29,9 +29,9 @@ export function chargeOf(limiter: PlainLimiter, key: Key, asked: ConsumeArgument
   const encoded = encodeKey(key);
   if (isUnlimited(policy)) return null;
   const cost = costOf(asked, policy);
-  // A copy, because the caller may change its key before the charge is made. The gate compares UNIDENTIFIED by
-  // identity, so it is not copied.
-  const own = typeof key === "string" || isUnidentified(key) ? key : ([...key] as Key & unknown[]);
+  // A copy, because the caller may change its key before the charge is made. A gate knows its own UNIDENTIFIED, which
+  // is encoded as "(", by identity.
+  const own = typeof key === "string" || encoded === "(" ? key : ([...key] as Key & unknown[]);
   return { limiter, key: own, policy, cost, asked: askedOf(policy, cost), encoded, shadow: limiter.shadow(own) };
 }
 
