@@ -23,9 +23,16 @@ export function createAddressCheck<Request>(reader: HeaderReader<Request>): (req
       const address = part.replace(/^::\/\d\d$/, "::1");
       if (!ADDRESS.test(address)) continue;
       if (isProxyAddress(address, request, reader)) {
-        warnOnce("SLUICE_KEY_IS_ADDRESS", `A key under policy "${policy}" is the address of a proxy, which all callers behind it share: configure the proxies that your framework trusts`);
+        warnOnce(
+          "SLUICE_KEY_IS_ADDRESS",
+          `A key under policy "${policy}" is the address of a proxy, which all callers behind it share: ` +
+            `configure the proxies that your framework trusts`,
+        );
       } else if (!HAS_NO_HOST.test(address)) {
-        warnOnce("SLUICE_KEY_IS_ADDRESS", `A key under policy "${policy}" is a whole IPv6 address, of which one caller has 2^64: use addressKey from "sluice"`);
+        warnOnce(
+          "SLUICE_KEY_IS_ADDRESS",
+          `A key under policy "${policy}" is a whole IPv6 address, of which one caller has 2^64: use addressKey from "sluice"`,
+        );
       }
     }
   };

@@ -10,7 +10,9 @@ export function checkLimiterSetup(given: unknown, names: readonly string[]): voi
   const own = checkOptions(given, names, "an object with a `policy`", replacementOf) as Readonly<Record<string, unknown>>;
   const { policy, shadow, observe } = own;
   checkPolicyOptions(policy);
-  if (!["undefined", "boolean", "function"].includes(typeof shadow)) throw new TypeError(expected("shadow", "true, false or a function of the key", shadow));
+  if (!["undefined", "boolean", "function"].includes(typeof shadow)) {
+    throw new TypeError(expected("shadow", "true, false or a function of the key", shadow));
+  }
   if (observe !== undefined && typeof (Object(observe) as { readonly listens?: unknown }).listens !== "function") {
     throw new TypeError(expected("observe", "made by createObserver(listener)", observe));
   }

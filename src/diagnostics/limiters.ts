@@ -21,12 +21,18 @@ export function checkLimiter(policy: Policy, store: Store): void {
   // Tests make hundreds of limiters, with clocks of their own.
   if (store.clock !== "server" && store.clock !== monotonicClock) return;
   if (isOneOfMany(policy)) {
-    warnOnce("SLUICE_LIMITER_PER_REQUEST", `${MANY} limiters of policy "${policy.name}" were made within a minute. Make one and reuse it`);
+    warnOnce(
+      "SLUICE_LIMITER_PER_REQUEST",
+      `${MANY} limiters of policy "${policy.name}" were made within a minute. Make one and reuse it`,
+    );
   }
   checkPolicyName(store, policy.name);
   // A synchronous store without a guard is in this process's memory.
   if (store.sync && store.guard === undefined && isClusterWorker()) {
-    warnOnce("SLUICE_MEMORY_IN_CLUSTER", `Each worker of this cluster counts policy "${policy.name}" separately, in its memory. Use a store that all workers share`);
+    warnOnce(
+      "SLUICE_MEMORY_IN_CLUSTER",
+      `Each worker of this cluster counts policy "${policy.name}" separately, in its memory. Use a store that all workers share`,
+    );
   }
 }
 

@@ -12,5 +12,10 @@ export function checkPolicyName(store: object, name: string): void {
   namesOf.set(store, names.add(name));
   if (names.size < MANY_NAMES) return;
   namesOf.delete(store);
-  warnOnce("SLUICE_POLICY_NAMES", `One store has ${MANY_NAMES} policy names, such as "${name}": put the tenant into the key instead, as in ["tenant", id, "user", id], and keep one name for all policies of one purpose`);
+  warnOnce(
+    "SLUICE_POLICY_NAMES",
+    `One store has ${MANY_NAMES} policy names, such as "${name}": ` +
+      `put the tenant into the key instead, as in ["tenant", id, "user", id], and keep one name for all policies of ` +
+      `one purpose`,
+  );
 }

@@ -31,10 +31,17 @@ export function createRequestCheck(store: object): RequestCheck {
     else if (!isTurn) return;
     checkPolicyName(store, policy);
     if (!isQuiet("SLUICE_COUNTED_TWICE") && wasCounted(ledger, request, key, policy)) {
-      warnOnce("SLUICE_COUNTED_TWICE", `A request was counted twice for one key under policy "${policy}": two rate limits see it`);
+      warnOnce(
+        "SLUICE_COUNTED_TWICE",
+        `A request was counted twice for one key under policy "${policy}": two rate limits see it`,
+      );
     }
     if (typeof key !== "string" && key !== UNIDENTIFIED && !isQuiet("SLUICE_KEY_IS_LIST") && isListOf(request, key)) {
-      warnOnce("SLUICE_KEY_IS_LIST", `A key under policy "${policy}" is a list that the caller sent, so a caller can name the bucket of another. Write \`["client", String(value)]\``);
+      warnOnce(
+        "SLUICE_KEY_IS_LIST",
+        `A key under policy "${policy}" is a list that the caller sent, so a caller can name the bucket of another. ` +
+          `Write \`["client", String(value)]\``,
+      );
     }
   };
 }
@@ -62,7 +69,9 @@ function wasCounted({ keys }: Ledger, request: unknown, key: Key, policy: string
 function isListOf(request: unknown, key: readonly unknown[]): boolean {
   const { query, params, body, headers } = Object(request) as Readonly<Record<string, unknown>>;
   const sent = [query, params, body, headers].flatMap((from) => Object.values(Object(from) as object) as unknown[]);
-  return sent.some((list) => Array.isArray(list) && list.length === key.length && list.every((part, i) => String(part) === key[i]));
+  return sent.some(
+    (list) => Array.isArray(list) && list.length === key.length && list.every((part, i) => String(part) === key[i]),
+  );
 }
 
 function ledgerOf(store: object): Ledger {

@@ -3,7 +3,9 @@ import { show } from "../../core/check.js";
 /** Throws a TypeError with the cure when every call of `client` would fail. Sends no query. */
 export function checkPostgresClient(client: unknown): void {
   const [got, cure] = postgresFault(client) ?? [];
-  if (got !== undefined) throw new TypeError(`Expected \`client\` to be an object with \`query(text, values)\`, got ${got}. ${cure}.`);
+  if (got !== undefined) {
+    throw new TypeError(`Expected \`client\` to be an object with \`query(text, values)\`, got ${got}. ${cure}.`);
+  }
 }
 
 interface PostgresMembers {
@@ -25,7 +27,10 @@ function postgresFault(client: unknown): readonly [got: string, cure: string] | 
   const of = (client ?? {}) as PostgresMembers;
   if (typeof of.then === "function") return ["a promise", "Write `await` before it"];
   if (typeof of.unsafe === "function") {
-    return ["the function of `postgres`", "Wrap it: `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }`"];
+    return [
+      "the function of `postgres`",
+      "Wrap it: `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }`",
+    ];
   }
   if (typeof client === "function") return ["a function", POOL];
   if (typeof of.$client?.query === "function") return ["a Drizzle database", "Pass `db.$client`"];

@@ -4,7 +4,9 @@ import { show } from "../../core/check.js";
 export function checkRedisClient(client: unknown): void {
   const [got, cure] = redisFault(client) ?? [];
   if (got !== undefined) {
-    throw new TypeError(`Expected \`client\` to be a client of ioredis, iovalkey, node-redis or @upstash/redis, got ${got}. ${cure}.`);
+    throw new TypeError(
+      `Expected \`client\` to be a client of ioredis, iovalkey, node-redis or @upstash/redis, got ${got}. ${cure}.`,
+    );
   }
 }
 
@@ -43,7 +45,10 @@ function redisFault(client: unknown): readonly [got: string, cure: string] | und
   if (of.client?.hasCredentials === false) return ["an Upstash client without a URL", "Set UPSTASH_REDIS_REST_URL or `url`"];
   if (typeof of.eval === "function" && (typeof of.evalsha === "function" || typeof of.evalSha === "function")) return undefined;
   const got = show(client);
-  return [typeof client === "object" && client !== null ? `${got} without \`eval\` and \`evalsha\`` : got, "Pass a client, such as `new Redis(options)`"];
+  return [
+    typeof client === "object" && client !== null ? `${got} without \`eval\` and \`evalsha\`` : got,
+    "Pass a client, such as `new Redis(options)`",
+  ];
 }
 
 const CALLBACKS = ["a client with callbacks", "Use redis 5 or later, which returns promises"] as const;

@@ -9,13 +9,18 @@ export function checkStore(store: Store): void {
     throw new TypeError(expected("store", "an object with `sync` and `consume`", store));
   }
   if (typeof store.guard?.protect !== "function" && (store.guard !== undefined || !store.sync)) {
-    throw new TypeError(`${expected("store.guard", "made by `guard` of sluice/store", store.guard)}. Write \`readonly guard = guard()\` in the store`);
+    throw new TypeError(
+      `${expected("store.guard", "made by `guard` of sluice/store", store.guard)}. ` +
+        "Write `readonly guard = guard()` in the store",
+    );
   }
 }
 
 /** Throws a TypeError for a client that cannot work, and for an option that is unknown or of a wrong type. */
 export function checkRedisSetup(client: unknown, options: object): void {
-  const { prefix, batch, cluster } = checkOptions(options, ["prefix", "denyCacheMs", "batch", "cluster", "spread", "clock", ...GUARDED]) as UncheckedFlags;
+  const { prefix, batch, cluster } = checkOptions(options, [
+    "prefix", "denyCacheMs", "batch", "cluster", "spread", "clock", ...GUARDED,
+  ]) as UncheckedFlags;
   checkRedisClient(client);
   checkFlags({ batch, cluster });
   if (prefix !== undefined && typeof prefix !== "string") throw new TypeError(expected("prefix", "a string", prefix));
