@@ -43,7 +43,8 @@ export async function explainFailure(likelyCause: string, run: () => Promise<voi
     const message =
       error instanceof AssertionError
         ? `${error.message}\nLikely cause: ${error.likelyCause ?? likelyCause}`
-        : `Expected no exception, got ${String(error)}\nLikely cause: The code under test or its setup failed. \`cause\` has the stack.`;
+        : `Expected no exception, got ${String(error)}\nLikely cause: The code under test or its setup failed. ` +
+          `\`cause\` has the stack.`;
     throw new AssertionError(message, { cause: error });
   }
 }

@@ -28,8 +28,8 @@ import type { AdapterSuiteOptions } from "./setup.js";
 export function adapterSuite(options: AdapterSuiteOptions): void {
   const { test, lacks = {} } = options;
   const cases: readonly AdapterCase[] = [
-    ...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...costCases, ...outcomeCases, ...reportCases, ...outageCases,
-    ...functionCases, ...responseHookCases, ...ownAnswerCases, ...jsonAnswerCases,
+    ...refusalCases, ...responseCases, ...connectionCases, ...bodyCases, ...callerCases, ...costCases, ...outcomeCases,
+    ...reportCases, ...outageCases, ...functionCases, ...responseHookCases, ...ownAnswerCases, ...jsonAnswerCases,
   ];
   for (const one of cases) {
     const reason = (one.needs && lacks[one.needs]) ?? (one.needs === "responses" ? lacks.respond : undefined);

@@ -26,7 +26,9 @@ export const bodyCases: readonly AdapterCase[] = [
         assert(refused !== undefined, "Expected a complete 429 before the connection closed, got nothing");
         checkRefusal(refused, { capacity: 1, window: 1, retryAfter: 1 });
       }
-      for (const bytes of taken) assert(bytes() < UPLOAD / 2, `Expected at most ${UPLOAD / 2} bytes of ${UPLOAD} to be taken, got ${bytes()}`);
+      for (const bytes of taken) {
+        assert(bytes() < UPLOAD / 2, `Expected at most ${UPLOAD / 2} bytes of ${UPLOAD} to be taken, got ${bytes()}`);
+      }
       assertEqual(server.entered, ["/ok"], "the requests that reached the body parser");
     },
   },
@@ -42,7 +44,10 @@ export const bodyCases: readonly AdapterCase[] = [
       await connection.until("violated-policies");
       connection.write("x".repeat(100_000) + formatRequest("/ok", { headers: { "X-User": "bob", Connection: "close" } }));
       const [refused, next] = parseResponses(await connection.rest(), ["POST", "GET"]);
-      assert(refused !== undefined && next !== undefined, `Expected 2 responses on the connection, got ${refused === undefined ? 0 : 1}`);
+      assert(
+        refused !== undefined && next !== undefined,
+        `Expected 2 responses on the connection, got ${refused === undefined ? 0 : 1}`,
+      );
       checkRefusal(refused, { capacity: 1, window: 1, retryAfter: 1 });
       checkFields(next, 200, { capacity: 1, window: 1, remaining: 0 });
     },

@@ -28,7 +28,10 @@ export const callerCases: readonly AdapterCase[] = [
     cause: "The adapter joins the parts of a key. Pass the `key` option through unchanged.",
     async run(start) {
       const server = await start({ key: (request) => ["u", request.header("x-a"), request.header("x-b")] });
-      const pairs = [["a:b", "c"], ["a", "b:c"], ["a:b:c", ":"], ["a,b", "c"], ["a", "b,c"], ['a"', '"b'], ["{a}", "b"], ["1:a", "2:bb"], ["1:a2:b", "b"]];
+      const pairs = [
+        ["a:b", "c"], ["a", "b:c"], ["a:b:c", ":"], ["a,b", "c"], ["a", "b,c"], ['a"', '"b'], ["{a}", "b"],
+        ["1:a", "2:bb"], ["1:a2:b", "b"],
+      ];
       for (const [a = "", b = ""] of pairs) {
         checkFields(await server.get("/ok", { "X-A": a, "X-B": b }), 200, { remaining: 2 });
       }
@@ -40,7 +43,10 @@ export const callerCases: readonly AdapterCase[] = [
     cause: "The adapter trims, normalizes or decodes the key.",
     async run(start) {
       const server = await start({ key: (request) => decodeURIComponent(request.header("x-user") ?? "") });
-      for (const name of ["é", "e\u0301", "É", "用户", "用戶", "\u{1F984}", "\u{1F984}\u{1F984}", "a b", "\0", "a\r\nb", "constructor", "__proto__"]) {
+      for (const name of [
+        "é", "e\u0301", "É", "用户", "用戶", "\u{1F984}", "\u{1F984}\u{1F984}", "a b", "\0", "a\r\nb", "constructor",
+        "__proto__",
+      ]) {
         const headers = { "X-User": encodeURIComponent(name) };
         checkFields(await server.get("/ok", headers), 200, { remaining: 2 });
         checkFields(await server.get("/ok", headers), 200, { remaining: 1 });
@@ -71,7 +77,11 @@ export const callerCases: readonly AdapterCase[] = [
       assertEqual(response.field("Retry-After"), null, "Retry-After");
       checkNoFields(response);
       checkProblem(response, "unidentified");
-      assertEqual((await server.request("/ok", { method: "HEAD", headers: { "X-User": "" } })).status, 401, "the status for a HEAD");
+      assertEqual(
+        (await server.request("/ok", { method: "HEAD", headers: { "X-User": "" } })).status,
+        401,
+        "the status for a HEAD",
+      );
       assertEqual(server.entered, [], "the requests that reached the handler");
       checkFields(await server.get("/ok"), 200, { remaining: 2 });
     },
@@ -142,7 +152,8 @@ export const callerCases: readonly AdapterCase[] = [
       const free = definePolicy({ name: "suite", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } });
       const paid = definePolicy({ name: "suite", capacity: 9, refill: { tokens: 1, everyMs: 1_000 } });
       const server = await start({ policy: (request) => (request.header("x-tier") === "paid" ? paid : free) });
-      const pay = (user: string): Promise<WireResponse> => server.request("/ok", { headers: { "X-User": user, "X-Tier": "paid" } });
+      const pay = (user: string): Promise<WireResponse> =>
+        server.request("/ok", { headers: { "X-User": user, "X-Tier": "paid" } });
       for (let i = 0; i < 2; i++) checkFields(await server.get("/ok"), 200, { capacity: 2, window: 2, remaining: 1 - i });
       checkRefusal(await server.get("/ok"), { capacity: 2, window: 2, retryAfter: 1 });
       checkFields(await pay("bob"), 200, { capacity: 9, window: 9, remaining: 8 });
@@ -160,7 +171,11 @@ export const callerCases: readonly AdapterCase[] = [
       const server = await start({ policy: { name: "suite", limits } });
       for (let i = 0; i < 2; i++) await server.get("/ok");
       const refused = await server.get("/ok");
-      assertEqual([refused.status, refused.field("Retry-After"), refused.field("RateLimit")], [429, "1", '"suite:burst";r=0;t=1'], "the refusal");
+      assertEqual(
+        [refused.status, refused.field("Retry-After"), refused.field("RateLimit")],
+        [429, "1", '"suite:burst";r=0;t=1'],
+        "the refusal",
+      );
       assertEqual(checkProblem(refused, "rate_limited")["violated-policies"], ["suite:burst"], "violated-policies");
       assertEqual(refused.field("RateLimit-Policy"), '"suite:burst";q=2;w=2, "suite:day";q=5;w=300', "RateLimit-Policy");
       server.clock.advance(1_000);
@@ -174,13 +189,19 @@ export const callerCases: readonly AdapterCase[] = [
       const server = await start({ ...userAndTenant() });
       const first = await askBoth(server, "ann");
       assertEqual(told(first), [200, "2", "1", null], "the status and fields of the first request");
-      assertEqual(first.field("RateLimit-Policy")?.split(", ").sort(), ['"tenant";q=3;w=6', '"user";q=2;w=2'], "RateLimit-Policy");
+      assertEqual(
+        first.field("RateLimit-Policy")?.split(", ").sort(), ['"tenant";q=3;w=6', '"user";q=2;w=2'], "RateLimit-Policy",
+      );
       await askBoth(server, "ann");
       const refused = await askBoth(server, "ann");
       assertEqual(told(refused), [429, "2", "0", "1"], "the status and fields when the user's bucket is empty");
       assertEqual(checkProblem(refused, "rate_limited")["violated-policies"], ["user"], "violated-policies");
       assertEqual(told(await askBoth(server, "bob")), [200, "3", "0", null], "the status and fields of the tenant's last token");
-      assertEqual(told(await askBoth(server, "eve")), [429, "3", "0", "2"], "the status and fields when the tenant's bucket is empty");
+      assertEqual(
+        told(await askBoth(server, "eve")),
+        [429, "3", "0", "2"],
+        "the status and fields when the tenant's bucket is empty",
+      );
       assertEqual(server.entered.length, 3, "the number of requests that reached the handler");
     },
   },
@@ -195,7 +216,11 @@ export const callerCases: readonly AdapterCase[] = [
       assertEqual((await askBoth(skipping, "")).field("RateLimit-Policy"), '"tenant";q=3;w=6', "RateLimit-Policy without a user");
       checkNoFields(await skipping.get("/ok", {}));
       const sharing = await start({ ...userAndTenant(), key: (request) => ({ user: userKey(request), tenant: unlimited }) });
-      assertEqual((await askBoth(sharing, "ann")).field("RateLimit-Policy"), '"user";q=2;w=2', "RateLimit-Policy of a member alone");
+      assertEqual(
+        (await askBoth(sharing, "ann")).field("RateLimit-Policy"),
+        '"user";q=2;w=2',
+        "RateLimit-Policy of a member alone",
+      );
     },
   },
 ];
@@ -204,7 +229,10 @@ function userAndTenant(): Pick<CaseOptions, "limiter" | "key"> {
   const store = new MemoryStore({ clock: new ManualClock(1_000_000).now });
   const user = createLimiter({ policy: { name: "user", capacity: 2, refill: { tokens: 1, everyMs: 1_000 } }, store });
   const tenant = createLimiter({ policy: { name: "tenant", capacity: 3, refill: { tokens: 1, everyMs: 2_000 } }, store });
-  return { limiter: combine({ user, tenant }), key: (request) => ({ user: userKey(request), tenant: ["tenant", request.header("x-tenant")] }) };
+  return {
+    limiter: combine({ user, tenant }),
+    key: (request) => ({ user: userKey(request), tenant: ["tenant", request.header("x-tenant")] }),
+  };
 }
 
 function askBoth(server: Awaited<ReturnType<StartServer>>, user: string): Promise<WireResponse> {

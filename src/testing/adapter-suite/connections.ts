@@ -34,7 +34,9 @@ export const connectionCases: readonly AdapterCase[] = [
       const responses = await Promise.all(Array.from({ length: 20 }, () => server.get("/ok")));
       const allowed = responses.filter(({ status }) => status === 200).map(({ field }) => field("RateLimit-Remaining"));
       assertEqual(allowed.sort(), ["0", "1", "2", "3", "4"], "RateLimit-Remaining of the allowed requests");
-      for (const response of responses.filter(({ status }) => status !== 200)) checkRefusal(response, { capacity: 5, window: 5, retryAfter: 1 });
+      for (const response of responses.filter(({ status }) => status !== 200)) {
+        checkRefusal(response, { capacity: 5, window: 5, retryAfter: 1 });
+      }
       assertEqual(server.entered.length, 5, "the number of requests that reached the handler");
     },
   },
@@ -61,7 +63,11 @@ export const connectionCases: readonly AdapterCase[] = [
       const server = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });
       await server.get("/ok");
       const connection = await server.connect();
-      connection.write(jsonHead(LARGE_BODY) + "x".repeat(LARGE_BODY) + formatRequest("/ok", { headers: { "X-User": "bob", Connection: "close" } }));
+      connection.write(
+        jsonHead(LARGE_BODY) +
+          "x".repeat(LARGE_BODY) +
+          formatRequest("/ok", { headers: { "X-User": "bob", Connection: "close" } }),
+      );
       const [refused, next] = parseResponses(await connection.rest(), ["POST", "GET"]);
       assert(refused !== undefined, "Expected a 429 although the body was not read, got no response");
       checkRefusal(refused, { capacity: 1, window: 1, retryAfter: 1 });
@@ -106,5 +112,7 @@ export const connectionCases: readonly AdapterCase[] = [
 const LARGE_BODY = 4_000_000;
 
 function jsonHead(length: number): string {
-  return formatRequest("/json", { method: "POST", headers: { "X-User": "ann", "Content-Type": "application/json", "Content-Length": String(length) } });
+  return formatRequest("/json", {
+    method: "POST", headers: { "X-User": "ann", "Content-Type": "application/json", "Content-Length": String(length) },
+  });
 }

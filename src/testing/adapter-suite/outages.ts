@@ -22,7 +22,10 @@ export const outageCases: readonly AdapterCase[] = [
         const server = await start({ store, onStoreError: "unavailable" });
         const response = await server.get("/ok");
         assertEqual(response.status, 503, "the status");
-        assert(/^[1-9]\d*$/.test(response.field("Retry-After") ?? ""), `Expected Retry-After to be whole seconds from 1, got ${response.field("Retry-After")}`);
+        assert(
+          /^[1-9]\d*$/.test(response.field("Retry-After") ?? ""),
+          `Expected Retry-After to be whole seconds from 1, got ${response.field("Retry-After")}`,
+        );
         checkNoFields(response);
         checkProblem(response, "temporarily_unavailable");
         assertEqual(server.entered, [], "the requests that reached the handler");
@@ -53,7 +56,11 @@ export const outageCases: readonly AdapterCase[] = [
         // The local share is half: of 3 tokens at 1 a second, 1 token at 1 per 2 seconds.
         assertEqual((await server.get("/ok")).status, 200, "the status within the local share");
         const response = await server.get("/ok");
-        assertEqual([response.status, response.field("Retry-After")], [503, "2"], "the status and Retry-After beyond the local share");
+        assertEqual(
+          [response.status, response.field("Retry-After")],
+          [503, "2"],
+          "the status and Retry-After beyond the local share",
+        );
         checkNoFields(response);
         checkProblem(response, "temporarily_unavailable");
         assertEqual((await server.get("/ok", { "X-User": "bob" })).status, 200, "the status of another caller");

@@ -2,7 +2,9 @@ import { assert, AssertionError, assertEqual } from "../assert.js";
 import type { WireResponse } from "./wire.js";
 
 /** The names of the RateLimit fields that an adapter sends by default. */
-export const DEFAULT_FIELDS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy", "RateLimit"] as const;
+export const DEFAULT_FIELDS = [
+  "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy", "RateLimit",
+] as const;
 
 /** The numbers that the RateLimit fields of a response must state. */
 export interface ExpectedFields {
@@ -30,7 +32,10 @@ export function checkFields(response: WireResponse, status: number, wanted: Expe
   const seconds = response.field("RateLimit-Reset") ?? "";
   assert(/^\d+$/.test(seconds), `Expected RateLimit-Reset to be whole seconds, got "${seconds}"`);
   if (reset !== undefined) assertEqual(seconds, String(reset), "RateLimit-Reset");
-  assert((t === undefined) === (seconds === "0"), `Expected t in RateLimit unless the bucket is full, got ${response.field("RateLimit")}`);
+  assert(
+    (t === undefined) === (seconds === "0"),
+    `Expected t in RateLimit unless the bucket is full, got ${response.field("RateLimit")}`,
+  );
   if (status === 429) assertEqual(t, seconds, "t of RateLimit");
   else assert(Number(t ?? 0) <= Number(seconds), `Expected t of RateLimit to be at most ${seconds}, got ${t}`);
   if (status !== 429) assertEqual(response.field("Retry-After"), null, "Retry-After on a response that is not a 429");
@@ -54,12 +59,17 @@ export function checkProblem(response: WireResponse, code: string): Record<strin
   const type = response.field("Content-Type");
   assert(/^application\/(problem\+)?json\b/.test(type ?? ""), `Expected Content-Type of a refusal to be JSON, got ${type}`);
   // Another case requires the Content-Length, because some frameworks do not send it.
-  if (response.field("Transfer-Encoding") === null) assertEqual(response.field("Content-Length"), String(response.body.length), "Content-Length");
+  if (response.field("Transfer-Encoding") === null) {
+    assertEqual(response.field("Content-Length"), String(response.body.length), "Content-Length");
+  }
   const problem = parseJson(response) as Record<string, unknown>;
   assertEqual(problem["status"], response.status, "status in the body");
   assertEqual(problem["code"], code, "code in the body");
   const { message } = problem;
-  assert(typeof message === "string" && message !== "", `Expected message in the body to be a non-empty string, got ${JSON.stringify(message)}`);
+  assert(
+    typeof message === "string" && message !== "",
+    `Expected message in the body to be a non-empty string, got ${JSON.stringify(message)}`,
+  );
   return problem;
 }
 

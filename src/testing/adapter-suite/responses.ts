@@ -133,7 +133,11 @@ export const responseCases: readonly AdapterCase[] = [
       const server = await start();
       checkExposed(await server.request("/ok", { headers: ORIGIN }), DEFAULT_FIELDS);
       checkExposed(await server.request("/missing", { headers: ORIGIN }), DEFAULT_FIELDS);
-      assertEqual((await server.get("/ok")).field("Access-Control-Expose-Headers"), null, "Access-Control-Expose-Headers without an Origin");
+      assertEqual(
+        (await server.get("/ok")).field("Access-Control-Expose-Headers"),
+        null,
+        "Access-Control-Expose-Headers without an Origin",
+      );
     },
   },
   {
@@ -142,7 +146,11 @@ export const responseCases: readonly AdapterCase[] = [
     async run(start) {
       const server = await start({ unidentified: "refuse", cost: () => 9 });
       checkExposed(await server.request("/ok", { headers: ORIGIN }), DEFAULT_FIELDS);
-      assertEqual((await server.get("/cors", ORIGIN)).field("Access-Control-Allow-Origin"), "*", "Access-Control-Allow-Origin on a 401");
+      assertEqual(
+        (await server.get("/cors", ORIGIN)).field("Access-Control-Allow-Origin"),
+        "*",
+        "Access-Control-Allow-Origin on a 401",
+      );
     },
   },
   {
@@ -150,7 +158,8 @@ export const responseCases: readonly AdapterCase[] = [
     cause: "The adapter passes a wrong method or wrong headers to the gate, so it does not recognize preflights.",
     async run(start) {
       const server = await start();
-      const preflight = async (): Promise<WireResponse> => requestOnce(await server.connect(), "/ok", { method: "OPTIONS", headers: PREFLIGHT });
+      const preflight = async (): Promise<WireResponse> =>
+        requestOnce(await server.connect(), "/ok", { method: "OPTIONS", headers: PREFLIGHT });
       for (let i = 0; i < 5; i++) {
         const { status } = await preflight();
         assert(status !== 429, `Expected a preflight to pass, got ${status}`);

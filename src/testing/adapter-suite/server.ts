@@ -65,10 +65,14 @@ const DEFAULT_POLICY = { name: "suite", capacity: 3, refill: { tokens: 1, everyM
 export const BULK_POLICY = { name: "bulk", capacity: 2, refill: { tokens: 1, everyMs: 10_000 } } as const;
 
 /** The default `key`: the user in `X-User`. */
-export const userKey = (request: SuiteRequest): readonly [string, string | null | undefined] => ["user", request.header("x-user")];
+export const userKey = (request: SuiteRequest): readonly [string, string | null | undefined] => [
+  "user", request.header("x-user"),
+];
 
 /** Starts servers for one case, runs the case, then stops them. */
-export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuiteOptions, { cause, run }: AdapterCase): Promise<void> {
+export async function runAdapterCase(
+  { serve, deadlineMs = 5_000 }: AdapterSuiteOptions, { cause, run }: AdapterCase,
+): Promise<void> {
   const stops: Array<() => unknown> = [];
   const start: StartServer = async ({ answer = null, answerUnidentified = null, reports = () => {}, ...options } = {}) => {
     const clock = new ManualClock(1_000_000);
@@ -94,7 +98,9 @@ export async function runAdapterCase({ serve, deadlineMs = 5_000 }: AdapterSuite
       release,
       get: async (path, headers = { "X-User": "ann" }) => requestOnce(await openConnection(port, deadlineMs), path, { headers }),
       request: async (path, request) =>
-        requestOnce(await openConnection(port, deadlineMs), path, { ...request, headers: { "X-User": "ann", ...request.headers } }),
+        requestOnce(await openConnection(port, deadlineMs), path, {
+          ...request, headers: { "X-User": "ann", ...request.headers },
+        }),
       connect: () => openConnection(port, deadlineMs),
       eventually: (holds, what) => eventually(holds, what, deadlineMs),
     };

@@ -51,7 +51,8 @@ export interface AdapterSetup {
    *
    * Call it once, and do not catch its errors. If it returns nothing, return without sending.
    */
-  readonly answer: ((refusal: Refusal, request: SuiteRequest) => SuiteAnswer | undefined | Promise<SuiteAnswer | undefined>) | null;
+  readonly answer:
+    ((refusal: Refusal, request: SuiteRequest) => SuiteAnswer | undefined | Promise<SuiteAnswer | undefined>) | null;
   /** The same for the `unidentified` option of that limiter. Null in most setups: then leave `unidentified` out. */
   readonly answerUnidentified:
     | ((refusal: UnidentifiedRefusal, request: SuiteRequest) => SuiteAnswer | undefined | Promise<SuiteAnswer | undefined>)

@@ -69,9 +69,13 @@ export class CallWatch {
   #fail(method: string, unreachable: boolean): AssertionError {
     const { deadlineMs } = this.#patience;
     this.#patience.deadlineMs = Math.min(deadlineMs, IMPATIENT_MS);
-    const counts = [...new Set(this.#waiting)].map((name) => `${this.#waiting.filter((one) => one === name).length} of \`${name}\``);
+    const counts = [...new Set(this.#waiting)].map(
+      (name) => `${this.#waiting.filter((one) => one === name).length} of \`${name}\``,
+    );
     const others = this.#waiting.length > 1 ? `. Waiting are ${this.#waiting.length} calls: ${counts.join(", ")}` : "";
-    return new AssertionError(`Expected \`${method}\` to answer within ${deadlineMs} ms, got nothing${others}`, { likelyCause: silenceCause(method, this.#waiting.length, unreachable) });
+    return new AssertionError(`Expected \`${method}\` to answer within ${deadlineMs} ms, got nothing${others}`, {
+      likelyCause: silenceCause(method, this.#waiting.length, unreachable),
+    });
   }
 }
 
@@ -79,6 +83,8 @@ function silenceCause(method: string, waiting: number, unreachable: boolean): st
   if (method === "factory") return "The factory waits for a server that does not answer. Give its connection a timeout.";
   if (unreachable) return "The store waits for a connection without end. Give its client a timeout.";
   if (method === "close") return "`close` waits for a call, a connection or a timer that does not end.";
-  if (waiting > 1) return "The calls wait for each other (a deadlock). Take all locks in one fixed order, and release them also after an error.";
+  if (waiting > 1) {
+    return "The calls wait for each other (a deadlock). Take all locks in one fixed order, and release them also after an error.";
+  }
   return `\`${method}\` never settles its promise, or a lock is taken twice or was not released by an earlier call.`;
 }

@@ -37,7 +37,9 @@ interface WrongAnswer extends AnsweredCall {
 }
 
 /** Returns the mistake that explains a wrong answer: the first situation in which the answer would be right. */
-export function likelyCause(wrong: WrongAnswer, tracked: TrackedKey, others: Iterable<readonly [owner: string, TrackedKey]>): string | undefined {
+export function likelyCause(
+  wrong: WrongAnswer, tracked: TrackedKey, others: Iterable<readonly [owner: string, TrackedKey]>,
+): string | undefined {
   // An adjustment has only two possible answers, so a situation in which one is right proves nothing.
   if (typeof wrong.answer === "boolean") return undefined;
   for (const { state, cause, call = wrong.call, now = wrong.now } of suspicions(wrong, tracked, others)) {
@@ -47,30 +49,70 @@ export function likelyCause(wrong: WrongAnswer, tracked: TrackedKey, others: Ite
   return undefined;
 }
 
-function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past, policies }: TrackedKey, others: Iterable<readonly [string, TrackedKey]>): Generator<Suspicion> {
+function* suspicions(
+  { call, answer, now, beside }: WrongAnswer,
+  { states, past, policies }: TrackedKey,
+  others: Iterable<readonly [string, TrackedKey]>,
+): Generator<Suspicion> {
   const { limits } = call.policy;
   for (const state of states) {
-    if (beside > 0) yield { state, cause: `This is the answer without the ${beside} concurrent calls: two calls read one record before either wrote it. Read, decide and write in one atomic step.` };
+    if (beside > 0) {
+      yield {
+        state,
+        cause:
+          `This is the answer without the ${beside} concurrent calls: ` +
+          `two calls read one record before either wrote it. Read, decide and write in one atomic step.`,
+      };
+    }
     const stale = limits.filter((limit) => state.has(limit.name) && isStale(state.get(limit.name) as Bucket, limit, now));
     if (stale.length > 0) {
-      yield { state: without(state, stale), cause: "This is the answer of a bucket that new numbers of the policy made full. Convert its record to the new numbers." };
-      yield { state: reinterpreted(state, stale), cause: "This is the answer of a record in old numbers that was read as if it were in the new ones. Convert it first." };
+      yield {
+        state: without(state, stale),
+        cause: "This is the answer of a bucket that new numbers of the policy made full. Convert its record to the new numbers.",
+      };
+      yield {
+        state: reinterpreted(state, stale),
+        cause: "This is the answer of a record in old numbers that was read as if it were in the new ones. Convert it first.",
+      };
     }
     if (typeof call.tokens !== "number") {
-      yield { state, call: { ...call, tokens: costAt(call.tokens, 0) }, cause: "This is the answer with the first cost for every limit. Use the cost of each limit, in the policy's order." };
+      yield {
+        state, call: { ...call, tokens: costAt(call.tokens, 0) },
+        cause: "This is the answer with the first cost for every limit. Use the cost of each limit, in the policy's order.",
+      };
     }
     const rest = [...state].filter(([name]) => name !== BLOCK);
     if (rest.length < state.size) {
-      yield { state: new Map(rest), cause: "This is the answer without the block. Keep the block beside the buckets until it ends, under any numbers of the policy, and refuse a cost of 0 as well." };
+      yield {
+        state: new Map(rest),
+        cause:
+          "This is the answer without the block. Keep the block beside the buckets until it ends, under any numbers " +
+          "of the policy, and refuse a cost of 0 as well.",
+      };
     }
     for (const [block, wasEnded] of blocksOf(past)) {
       const isOver = wasEnded || !state.has(BLOCK);
-      const cause = isOver ? "This is the answer of a block that is over. `reset` and `block` with 0 end a block, and the clock does." : "This is the answer of one of several blocks. Keep the later of the two ends.";
+      const cause = isOver
+        ? "This is the answer of a block that is over. `reset` and `block` with 0 end a block, and the clock does."
+        : "This is the answer of one of several blocks. Keep the later of the two ends.";
       yield { state: new Map([...rest, [BLOCK, block]]), cause };
     }
     for (const most of wasAdjusted(past) ? [1, 2] : []) {
-      const cut = [...state].map(([name, bucket]) => [name, cutTo(most, bucket, limits.find((limit) => limit.name === name))] as const);
-      yield { state: new Map(cut), cause: `This is the answer of a debt that ends at ${most === 1 ? "the capacity" : "twice the capacity"}. \`adjust\` takes exactly the given number.` };
+      const cut = [...state].map(
+        ([name, bucket]) =>
+          [
+            name,
+            cutTo(
+              most, bucket, limits.find((limit) => limit.name === name),
+            ),
+          ] as const,
+      );
+      yield {
+        state: new Map(cut),
+        cause:
+          `This is the answer of a debt that ends at ${most === 1 ? "the capacity" : "twice the capacity"}. ` +
+          `\`adjust\` takes exactly the given number.`,
+      };
     }
     const last = past.at(-1);
     if (last !== undefined && isConversion(last)) yield lostChange(last, now);
@@ -78,15 +120,30 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
     for (const limit of limits) {
       for (const full of [[limit], limits.filter((other) => other !== limit)]) {
         const names = full.map(({ name }) => `\`${name}\``).join(", ");
-        yield { state: without(state, full), cause: `This is the answer of a bucket with a full limit ${names}. Store all limits, and keep them until the slowest is full.` };
+        yield {
+          state: without(state, full),
+          cause:
+            `This is the answer of a bucket with a full limit ${names}. ` +
+            `Store all limits, and keep them until the slowest is full.`,
+        };
       }
     }
     const at = (answer as { at?: unknown } | null)?.at;
     if (typeof at === "number" && at !== now) {
-      yield { state, now: at, cause: `This is the right answer ${Math.abs(at - now)} ms ${at > now ? "later" : "earlier"}: the store read another clock, or rounded the time in another way than down.` };
+      yield {
+        state, now: at,
+        cause:
+          `This is the right answer ${Math.abs(at - now)} ms ${at > now ? "later" : "earlier"}: ` +
+          `the store read another clock, or rounded the time in another way than down.`,
+      };
     }
     for (const policy of policies) {
-      if (policy !== call.policy) yield { state, call: { ...call, policy }, cause: "This is the answer under other numbers of the policy, from an earlier call. Use the policy of the call." };
+      if (policy !== call.policy) {
+        yield {
+          state, call: { ...call, policy },
+          cause: "This is the answer under other numbers of the policy, from an earlier call. Use the policy of the call.",
+        };
+      }
     }
   }
   for (const change of [...past].reverse()) yield lostChange(change, now);
@@ -98,13 +155,19 @@ function* suspicions({ call, answer, now, beside }: WrongAnswer, { states, past,
 }
 
 function lostChange({ state, changedBy, changedAt }: PastState, now: number): Suspicion {
-  return { state, cause: `This is the answer without ${describeChange(changedBy)}, ${now - changedAt} ms before: that change was lost, or another write replaced it.` };
+  return {
+    state,
+    cause:
+      `This is the answer without ${describeChange(changedBy)}, ${now - changedAt} ms before: ` +
+      `that change was lost, or another write replaced it.`,
+  };
 }
 
 function fullBucketCause(last: PastState | undefined, state: PossibleState, now: number): string {
   const changedAt = last?.changedAt ?? now;
   const ttlMs = now - changedAt + lifetimeMs(state, now);
-  return `This is the answer of a full bucket: was the record forgotten, or not written? It was written ${now - changedAt} ms ago and must be kept for ${ttlMs} ms (the right \`ttlMs\`).`;
+  return `This is the answer of a full bucket: was the record forgotten, or not written? It was written ` +
+    `${now - changedAt} ms ago and must be kept for ${ttlMs} ms (the right \`ttlMs\`).`;
 }
 
 /** The blocks of earlier calls, each as if it were the only one, and whether a later call ended it. */
@@ -135,7 +198,9 @@ function without(state: PossibleState, limits: readonly Limit[]): PossibleState 
 }
 
 function reinterpreted(state: PossibleState, limits: readonly Limit[]): PossibleState {
-  const read = limits.map(({ name, unitsPerMs, unitsPerToken }) => [name, { ...(state.get(name) as Bucket), unitsPerMs, unitsPerToken }] as const);
+  const read = limits.map(
+    ({ name, unitsPerMs, unitsPerToken }) => [name, { ...(state.get(name) as Bucket), unitsPerMs, unitsPerToken }] as const,
+  );
   return new Map([...state, ...read]);
 }
 

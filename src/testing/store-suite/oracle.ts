@@ -4,7 +4,9 @@ import { sameCosts } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
 import { likelyCause, type TrackedKey } from "./cause.js";
-import { apply, differences, quoteKey, sameState, stateText, type AnsweredCall, type PossibleState, type StoreCall } from "./states.js";
+import {
+  apply, differences, quoteKey, sameState, stateText, type AnsweredCall, type PossibleState, type StoreCall,
+} from "./states.js";
 
 /** An answer that no order of the calls explains, and the decision that the core expects instead. */
 export interface Contradiction {
@@ -30,7 +32,9 @@ export class Oracle {
   tick(now: number): void {
     for (const tracked of this.#keys.values()) {
       for (const name of new Set(tracked.states.flatMap((state) => [...state.keys()]))) {
-        const full = tracked.states.filter((state) => state.has(name) && mayForget(name, state.get(name) as Bucket, tracked.policies, now));
+        const full = tracked.states.filter(
+          (state) => state.has(name) && mayForget(name, state.get(name) as Bucket, tracked.policies, now),
+        );
         if (full.length > 0) tracked.states = distinct([...tracked.states, ...full.map((state) => withoutFull(state, name))]);
       }
     }

@@ -65,13 +65,18 @@ function randomCost(random: Random, { capacity }: Limit): number {
 
 /** Returns a cost for `policy`. Half of the time, each limit has a different cost. */
 export function randomCosts(random: Random, { limits }: Policy): Costs {
-  return random.next() < 0.5 ? randomCost(random, random.pick(limits)) : simplest(limits.map((limit) => randomCost(random, limit)));
+  return random.next() < 0.5
+    ? randomCost(random, random.pick(limits))
+    : simplest(limits.map((limit) => randomCost(random, limit)));
 }
 
 /** Returns a change of `adjust`: tokens to take or give back, sometimes more than the capacity or than can be taken. */
 export function randomChanges(random: Random, { limits }: Policy, sign: 1 | -1 | null): Costs {
   return simplest(limits.map((limit) => {
-    const tokens = random.next() < 0.95 ? Math.min(random.between(0, random.pick([1, 1, 3]) * limit.capacity), Math.floor(LARGEST / 4)) : randomCost(random, limit);
+    const tokens =
+      random.next() < 0.95
+        ? Math.min(random.between(0, random.pick([1, 1, 3]) * limit.capacity), Math.floor(LARGEST / 4))
+        : randomCost(random, limit);
     return (sign ?? random.pick([1, -1, 0])) * tokens + 0;
   }));
 }

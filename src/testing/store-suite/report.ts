@@ -11,7 +11,12 @@ export function describeAnswered({ call, answer }: AnsweredCall, atMs: number): 
 }
 
 /** The message about a wrong answer. `lines` are those of `calls`. */
-export function describeContradiction(calls: readonly AnsweredCall[], lines: readonly string[], { wrong, wanted }: Contradiction, history: readonly string[]): string {
+export function describeContradiction(
+  calls: readonly AnsweredCall[],
+  lines: readonly string[],
+  { wrong, wanted }: Contradiction,
+  history: readonly string[],
+): string {
   const order = calls.length > 1 ? ` in some order of ${calls.length} concurrent calls` : "";
   const at = calls.indexOf(wrong);
   const shown = [`>${lines[at]?.slice(1)}`, ...lines.filter((_line, i) => i !== at)].slice(0, SHOWN_CALLS);
@@ -19,10 +24,10 @@ export function describeContradiction(calls: readonly AnsweredCall[], lines: rea
   const limits = policy.limits.slice(0, SHOWN_LIMITS).map(({ name, capacity, refill }) => ({ name, capacity, refill }));
   const more = policy.limits.length - limits.length;
   return [
-    `Expected \`${describeCall(wrong.call)}\` to get the core's decision${order}, got ${differences(wrong.answer, wanted).join(", ")}`,
+    `Expected \`${describeCall(wrong.call)}\` to get the core's decision${order}, got ` +
+      `${differences(wrong.answer, wanted).join(", ")}`,
     `  key ${quoteKey(key)}, policy "${policy.name}" ${JSON.stringify(limits)}${more > 0 ? ` and ${more} more limits` : ""}`,
-    ...history,
-    ...shown,
+    ...history, ...shown,
     ...(calls.length > shown.length ? [`  and ${calls.length - shown.length} more concurrent calls`] : []),
   ].join("\n");
 }

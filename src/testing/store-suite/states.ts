@@ -27,12 +27,20 @@ export type PossibleState = ReadonlyMap<string, Bucket>;
 type StoreAnswer = Decision | boolean | undefined;
 
 /** The core's answer to `call` in `state`, and the state afterwards. */
-export function apply(state: PossibleState, { method, policy, tokens }: StoreCall, now: number): { answer: StoreAnswer; state: PossibleState } {
+export function apply(
+  state: PossibleState, { method, policy, tokens }: StoreCall, now: number,
+): { answer: StoreAnswer; state: PossibleState } {
   if (method === "reset") return { answer: undefined, state: new Map() };
   const records = new Map(state);
   if (method === "peek") return { answer: peekRecords(records, policy, tokens, now), state };
-  if (method === "block") return { answer: blockRecords(records, tokens as number, now), state: records } as { answer: undefined; state: PossibleState };
-  const answer = method === "consume" ? consumeRecords(records, policy, tokens, now).decision : adjustRecords(records, policy, tokens, now);
+  if (method === "block") {
+    return { answer: blockRecords(records, tokens as number, now), state: records } as {
+      answer: undefined;
+      state: PossibleState;
+    };
+  }
+  const answer =
+    method === "consume" ? consumeRecords(records, policy, tokens, now).decision : adjustRecords(records, policy, tokens, now);
   return { answer, state: records };
 }
 
@@ -45,7 +53,9 @@ const texts = new WeakMap<PossibleState, string>();
 export function stateText(state: PossibleState): string {
   let text = texts.get(state);
   if (text === undefined) {
-    const records = [...state].map(([name, { spent, at, unitsPerMs, unitsPerToken }]) => `${name} ${spent} ${at} ${unitsPerMs} ${unitsPerToken}`);
+    const records = [...state].map(
+      ([name, { spent, at, unitsPerMs, unitsPerToken }]) => `${name} ${spent} ${at} ${unitsPerMs} ${unitsPerToken}`,
+    );
     texts.set(state, (text = records.sort().join()));
   }
   return text;

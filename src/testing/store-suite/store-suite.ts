@@ -41,8 +41,9 @@ export function storeSuite(options: StoreSuiteOptions): void {
   const { test, lacks = {}, deadlineMs = 4_000 } = options;
   const patience: Patience = { deadlineMs };
   const cases: readonly StoreCase[] = [
-    ...clockCases, ...guardCases, ...ownClockCases, ...lawCases, ...snapshotCases, ...raceCases, ...underWayCases, ...scheduleCases,
-    ...optionalMethodCases, ...blockCases, ...togetherCases, ...edgeCases, ...boundCases, ...keyCases, ...hookCases,
+    ...clockCases, ...guardCases, ...ownClockCases, ...lawCases, ...snapshotCases, ...raceCases, ...underWayCases,
+    ...scheduleCases, ...optionalMethodCases, ...blockCases, ...togetherCases, ...edgeCases, ...boundCases, ...keyCases,
+    ...hookCases,
   ];
   for (const one of cases) {
     const reason = skipReason(one, lacks);

@@ -40,7 +40,9 @@ export async function chargeAndCompare(trial: Trial, charges: readonly Charge[])
   const answers: readonly Decision[] = await trial.consumeTogether(charges);
   const all = answers.every(({ allowed }) => allowed);
   const method = all ? "consume" : "peek";
-  trial.compare(charges.map(({ policy, key, cost }, i) => ({ call: { ...consumeCall(policy, key, cost), method }, answer: answers[i] })));
+  trial.compare(
+    charges.map(({ policy, key, cost }, i) => ({ call: { ...consumeCall(policy, key, cost), method }, answer: answers[i] })),
+  );
   // After a refusal, each record still converts to the new numbers, as it does for a cost that can never fit.
   if (!all) for (const { policy, key } of charges) trial.oracle.assume(consumeCall(policy, key, policy.maxCost + 1), trial.now);
   return all;

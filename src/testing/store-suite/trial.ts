@@ -25,7 +25,9 @@ export interface StoreCase {
   run(trial: Trial): Promise<void>;
 }
 
-const AT_ONCE = "`takesTogether` answers later, or with another value. `combine` takes all but false for a yes. Answer at once, from what this process knows.";
+const AT_ONCE =
+  "`takesTogether` answers later, or with another value. `combine` takes all but false for a yes. " +
+  "Answer at once, from what this process knows.";
 // A day in 2025. The tests hold for any start.
 const START = 1_750_000_000_000;
 const SHOWN_HISTORY = 12;
@@ -66,9 +68,12 @@ export class Trial {
   /** Makes a store with the factory. Returns it with the numbers that the factory gives. */
   async openWithHooks(setup: StoreSetup): Promise<StoreHooks> {
     const made = await this.#watch.within(this.#options.factory(setup), "factory");
-    const hooks: Partial<StoreHooks> = "store" in Object(made) && !("consume" in Object(made)) ? (made as StoreHooks) : { store: made as Store };
+    const hooks: Partial<StoreHooks> =
+      "store" in Object(made) && !("consume" in Object(made)) ? (made as StoreHooks) : { store: made as Store };
     const { store } = hooks;
-    if (typeof store !== "object" || store === null) throw new AssertionError(`Expected the factory to return a store or { store }, got ${String(store)}`);
+    if (typeof store !== "object" || store === null) {
+      throw new AssertionError(`Expected the factory to return a store or { store }, got ${String(store)}`);
+    }
     const watched = this.#watch.watch(store, setup);
     this.#opened.push(watched);
     return { ...hooks, store: watched };
@@ -141,7 +146,9 @@ export class Trial {
       const problem = this.oracle.explain(calls, now);
       if (problem !== null) {
         const text = [describeContradiction(calls, lines, problem, history), `  (seed ${this.#options.seed ?? 1})`].join("\n");
-        throw new AssertionError(this.#withoutNamespace(text), { likelyCause: problem.cause && this.#withoutNamespace(problem.cause) });
+        throw new AssertionError(this.#withoutNamespace(text), {
+          likelyCause: problem.cause && this.#withoutNamespace(problem.cause),
+        });
       }
       this.#history.set(name, [...history, ...lines].slice(-SHOWN_HISTORY));
     }
@@ -191,7 +198,9 @@ export class Trial {
       if (takesTogether === undefined) return true;
       const answer: unknown = takesTogether(charges);
       const got = typeof (answer as PromiseLike<unknown> | null)?.then === "function" ? "a promise" : String(answer);
-      if (typeof answer !== "boolean") throw new AssertionError(`Expected \`takesTogether\` to answer true or false, got ${got}`, { likelyCause: AT_ONCE });
+      if (typeof answer !== "boolean") {
+        throw new AssertionError(`Expected \`takesTogether\` to answer true or false, got ${got}`, { likelyCause: AT_ONCE });
+      }
       return answer;
     });
   }
@@ -203,7 +212,9 @@ export class Trial {
     try {
       known = store.recall(call.policy, call.key, call.tokens);
     } catch (error) {
-      throw new AssertionError(`Expected \`recall\` to return null or a refusal, got an exception: ${String(error)}`, { cause: error });
+      throw new AssertionError(`Expected \`recall\` to return null or a refusal, got an exception: ${String(error)}`, {
+        cause: error,
+      });
     }
     if (known === null) return;
     assert(!known.allowed, "Expected `recall` to return null or a refusal, got an allowed decision");

@@ -7,7 +7,9 @@ import type { SuiteAnswer } from "../setup.js";
 import type { WireResponse } from "../wire.js";
 import { TOKEN_OF_3_S } from "./own-answers.js";
 
-const LOGIN_ANSWER: SuiteAnswer = { status: 303, fields: { Location: "https://example.com/login" }, body: "https://example.com/login" };
+const LOGIN_ANSWER: SuiteAnswer = {
+  status: 303, fields: { Location: "https://example.com/login" }, body: "https://example.com/login",
+};
 const answerOf = (returns: unknown): SuiteAnswer => ({ status: 0, fields: {}, body: "", returns });
 
 const circularAnswer: Record<string, unknown> = {};
@@ -43,10 +45,18 @@ export const jsonAnswerCases: readonly AdapterCase[] = [
         checkJson(response);
         assertEqual(checkProblem(response, "rate_limited")["docs"], "\u00c3\u00a9", "the bytes of `docs`"); // \u00e9 in UTF-8
         const tooHigh = await server.request("/ok", { headers: { "X-Cost": "2" } });
-        assertEqual([tooHigh.status, tooHigh.field("Retry-After")], [400, null], "the status and Retry-After of a cost above the capacity");
+        assertEqual(
+          [tooHigh.status, tooHigh.field("Retry-After")],
+          [400, null],
+          "the status and Retry-After of a cost above the capacity",
+        );
         checkJson(tooHigh);
         const head = await server.request("/ok", { method: "HEAD" });
-        assertEqual([head.status, head.field("Retry-After"), head.body], [429, "3", ""], "the status, Retry-After and body for a HEAD");
+        assertEqual(
+          [head.status, head.field("Retry-After"), head.body],
+          [429, "3", ""],
+          "the status, Retry-After and body for a HEAD",
+        );
         assertEqual(server.entered, ["/ok"], "the requests that reached the handler");
       }
     },
@@ -67,7 +77,9 @@ export const jsonAnswerCases: readonly AdapterCase[] = [
       await server.get("/ok");
       for (const what of Object.keys(NOT_JSON)) {
         for (const later of ["yes", "no"]) {
-          checkRefusal(await server.request("/ok", { headers: { "X-Object": what, "X-Later": later } }), { capacity: 1, window: 3, retryAfter: 3 });
+          checkRefusal(await server.request("/ok", { headers: { "X-Object": what, "X-Later": later } }), {
+            capacity: 1, window: 3, retryAfter: 3,
+          });
         }
       }
       assertEqual(server.entered, ["/ok"], "the requests that reached the handler");
@@ -83,7 +95,11 @@ export const jsonAnswerCases: readonly AdapterCase[] = [
         void seen.push([status, code, retryAfter, decision, problem.status, path]);
       const server = await start({ answerUnidentified: (refusal, { path }) => (see(refusal, path), LOGIN_ANSWER) });
       const redirect = await server.get("/ok", {});
-      assertEqual([redirect.status, redirect.field("Location"), redirect.field("Cache-Control")], [303, LOGIN_ANSWER.body, "no-store"], "the status, Location and Cache-Control");
+      assertEqual(
+        [redirect.status, redirect.field("Location"), redirect.field("Cache-Control")],
+        [303, LOGIN_ANSWER.body, "no-store"],
+        "the status, Location and Cache-Control",
+      );
       checkNoFields(redirect);
       assertEqual(seen, [[401, "unidentified", null, null, 401, "/ok"]], "what `unidentified` got");
       assertEqual(server.entered, [], "the requests that reached the handler");
@@ -110,7 +126,12 @@ export const jsonAnswerCases: readonly AdapterCase[] = [
     needs: "respond",
     async run(start) {
       const unreadable = Object.entries(NOT_JSON).map(([what, make]) => [`returns ${what}`, () => answerOf(make())] as const);
-      const faults = { ...FAULTS, ...Object.fromEntries(unreadable), "sends nothing": () => undefined, "sends nothing later": async () => undefined };
+      const faults = {
+        ...FAULTS,
+        ...Object.fromEntries(unreadable),
+        "sends nothing": () => undefined,
+        "sends nothing later": async () => undefined,
+      };
       const server = await start({
         ...storeOf(),
         functionTimeoutMs: FAULT_TIMEOUT_MS,
@@ -129,6 +150,9 @@ export const jsonAnswerCases: readonly AdapterCase[] = [
 ];
 
 function checkJson(response: WireResponse): void {
-  assert(/^application\/json\b/.test(response.field("Content-Type") ?? ""), `Expected Content-Type: application/json, got ${response.field("Content-Type")}`);
+  assert(
+    /^application\/json\b/.test(response.field("Content-Type") ?? ""),
+    `Expected Content-Type: application/json, got ${response.field("Content-Type")}`,
+  );
   assertEqual(typeof parseJson(response), "object", "the type of the body");
 }

@@ -40,10 +40,44 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
   });
 
   return [
-    gateFunction("key", userKey, { "returns a number": () => 42, "returns an object": () => ({}), "returns NaN in a tuple": () => ["user", Number.NaN] }, "ann"),
-    gateFunction("cost", () => 1, { "returns NaN": () => Number.NaN, "returns text": () => "2", "returns an object": () => ({ cost: 0 }), "answers text later": async () => "2" }, 1),
-    gateFunction("policy", () => POLICY, { "returns nothing": () => undefined, "returns null": () => null, "returns a plain object": () => ({ name: "suite", limits: POLICY.limits }) }, POLICY),
-    gateFunction("skip", () => false, { "returns text": () => "false", "returns an object": () => ({}), "returns a function": () => () => false, "answers text later": async () => "no" }, false),
+    gateFunction(
+      "key",
+      userKey,
+      { "returns a number": () => 42, "returns an object": () => ({}), "returns NaN in a tuple": () => ["user", Number.NaN] },
+      "ann",
+    ),
+    gateFunction(
+      "cost",
+      () => 1,
+      {
+        "returns NaN": () => Number.NaN,
+        "returns text": () => "2",
+        "returns an object": () => ({ cost: 0 }),
+        "answers text later": async () => "2",
+      },
+      1,
+    ),
+    gateFunction(
+      "policy",
+      () => POLICY,
+      {
+        "returns nothing": () => undefined,
+        "returns null": () => null,
+        "returns a plain object": () => ({ name: "suite", limits: POLICY.limits }),
+      },
+      POLICY,
+    ),
+    gateFunction(
+      "skip",
+      () => false,
+      {
+        "returns text": () => "false",
+        "returns an object": () => ({}),
+        "returns a function": () => () => false,
+        "answers text later": async () => "no",
+      },
+      false,
+    ),
     {
       name: `a \`partitionKey\` function that fails ends the request with the framework's 500 and costs nothing, with ${kind}`,
       cause: "The adapter calls the handler after an error, or the error ends the process. Pass the error to the framework.",
@@ -51,7 +85,8 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
         const { "never settles": _, ...throwing } = FAULTS;
         const faults = { ...throwing, "returns text": () => "ann", "returns 129 bytes": () => new Uint8Array(129) };
         let fault: string | null = null;
-        const partitionKey = (): Uint8Array => (fault === null ? new Uint8Array(128) : (faults as typeof FAULTS)[fault]?.()) as Uint8Array;
+        const partitionKey = (): Uint8Array =>
+          (fault === null ? new Uint8Array(128) : (faults as typeof FAULTS)[fault]?.()) as Uint8Array;
         const server = await start({ ...storeOf(), headers: ["triple", draft11({ partitionKey })] });
         for (fault of Object.keys(faults)) {
           const response = await server.get("/ok");
@@ -67,7 +102,11 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
       name: `an \`onDecision\` function that fails changes no response, with ${kind}`,
       cause: "The adapter waits for `onDecision`, or its error ends the process.",
       async run(start) {
-        const server = await start({ ...storeOf(), policy: ONE_TOKEN, onDecision: (_decision, request) => faultOr(FAULTS, request, () => undefined) });
+        const server = await start({
+          ...storeOf(),
+          policy: ONE_TOKEN,
+          onDecision: (_decision, request) => faultOr(FAULTS, request, () => undefined),
+        });
         for (const fault of Object.keys(FAULTS)) {
           const headers = { "X-User": fault, "X-Fault": fault };
           checkFields(await server.request("/ok", { headers }), 200, { capacity: 1, window: 1, remaining: 0 });
@@ -80,7 +119,12 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
       cause: "The adapter waits for the end of the work, or its error ends the process.",
       async run(start) {
         let asked = 0;
-        const faults = { ...FAULTS, "returns text": () => "0", "returns NaN": () => Number.NaN, "returns a name that no limit has": async () => ({ other: 0 }) };
+        const faults = {
+          ...FAULTS,
+          "returns text": () => "0",
+          "returns NaN": () => Number.NaN,
+          "returns a name that no limit has": async () => ({ other: 0 }),
+        };
         const server = await start({
           ...storeOf(),
           policy: ONE_TOKEN,
@@ -116,7 +160,10 @@ const casesByStore: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf
           connection.drop();
           release();
           const { status } = await server.get("/ok");
-          assert([200, 400].includes(status), `Expected the server to answer after a disconnect during \`${pending}\`, got ${status}`);
+          assert(
+            [200, 400].includes(status),
+            `Expected the server to answer after a disconnect during \`${pending}\`, got ${status}`,
+          );
         }
       },
     },

@@ -14,7 +14,9 @@ const THROWN: readonly (readonly [name: string, value: unknown])[] = [["an Error
 export const responseHookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([kind, storeOf]) =>
   (["setHeader", "writeHead"] as const).map((method) => ({
     name: `a hook on \`${method}\` that throws does not run the handler or end the process, with ${kind}`,
-    cause: "The adapter does not catch an error that a response throws, or calls the handler. Pass the error to the framework as an Error.",
+    cause:
+      "The adapter does not catch an error that a response throws, or calls the handler. " +
+      "Pass the error to the framework as an Error.",
     needs: "rawHead" as const,
     async run(start) {
       const server = await start(storeOf());
@@ -52,7 +54,9 @@ export const responseHookCases: readonly AdapterCase[] = STORE_KINDS.flatMap(([k
  * Makes `method` throw for requests with `X-Hook`, as middleware of the server could. setHeader throws for each
  * RateLimit field, writeHead once.
  */
-async function withHook(method: "setHeader" | "writeHead", thrown: unknown, onThrow: () => void, run: () => Promise<void>): Promise<void> {
+async function withHook(
+  method: "setHeader" | "writeHead", thrown: unknown, onThrow: () => void, run: () => Promise<void>,
+): Promise<void> {
   // Hooked on the prototype, because Bun does not publish its requests on Node's diagnostics channel.
   const { prototype } = (await import("node:http")).ServerResponse as { readonly prototype: HookedResponse };
   const own = Object.getOwnPropertyDescriptor(prototype, method);
@@ -77,4 +81,7 @@ async function withHook(method: "setHeader" | "writeHead", thrown: unknown, onTh
 }
 
 /** The part of a response's prototype that is hooked. */
-type HookedResponse = { readonly req: IncomingMessage } & Record<"setHeader" | "writeHead", (this: HookedResponse, ...args: unknown[]) => unknown>;
+type HookedResponse = { readonly req: IncomingMessage } & Record<
+  "setHeader" | "writeHead",
+  (this: HookedResponse, ...args: unknown[]) => unknown
+>;

@@ -53,7 +53,11 @@ export const costCases: readonly AdapterCase[] = [
       const seen: Array<[Decision["reason"], string]> = [];
       const server = await start({ onDecision: ({ reason }, { path }) => void seen.push([reason, path]) });
       for (let i = 0; i < 4; i++) await server.get("/ok");
-      assertEqual(seen, [[null, "/ok"], [null, "/ok"], [null, "/ok"], ["limited", "/ok"]], "the reasons and paths that `onDecision` got");
+      assertEqual(
+        seen,
+        [[null, "/ok"], [null, "/ok"], [null, "/ok"], ["limited", "/ok"]],
+        "the reasons and paths that `onDecision` got",
+      );
     },
   },
   {

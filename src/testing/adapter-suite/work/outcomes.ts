@@ -19,7 +19,11 @@ export const outcomeCases: readonly AdapterCase[] = [
     async run(start) {
       for (const store of [{}, { store: slowMemoryStore(new ManualClock().now) }]) {
         const outcomes: Outcome[] = [];
-        const server = await start({ ...store, policy: POLICY_OF_10, actualCost: (outcome) => (outcomes.push(outcome), outcome.status === 404 ? 0 : undefined) });
+        const server = await start({
+          ...store,
+          policy: POLICY_OF_10,
+          actualCost: (outcome) => (outcomes.push(outcome), outcome.status === 404 ? 0 : undefined),
+        });
         checkFields(await server.get("/ok"), 200, { ...FIELDS_OF_10, remaining: 9 });
         checkFields(await server.get("/ok"), 200, { ...FIELDS_OF_10, remaining: 8 });
         checkFields(await server.get("/missing"), 404, { ...FIELDS_OF_10, remaining: 7 });
@@ -38,7 +42,11 @@ export const outcomeCases: readonly AdapterCase[] = [
     async run(start) {
       let ended = 0;
       const actualCost = (_outcome: Outcome, { path }: SuiteRequest): number => (path === "/chunks" ? 6 : 1);
-      const server = await start({ policy: POLICY_OF_10, cost: costOfCase, actualCost: async (outcome, request) => ((ended += 1), actualCost(outcome, request)) });
+      const server = await start({
+        policy: POLICY_OF_10,
+        cost: costOfCase,
+        actualCost: async (outcome, request) => ((ended += 1), actualCost(outcome, request)),
+      });
       checkFields(await server.get("/ok"), 200, { ...FIELDS_OF_10, remaining: 7 });
       await server.eventually(() => ended === 1, "an outcome");
       checkFields(await server.get("/chunks"), 200, { ...FIELDS_OF_10, remaining: 6 });
@@ -74,7 +82,9 @@ export const outcomeCases: readonly AdapterCase[] = [
     async run(start) {
       const statuses: number[] = [];
       const server = await start({ policy: POLICY_OF_10, actualCost: ({ status }) => void statuses.push(status) });
-      for (const [path, method, status] of [["/empty", "GET", 204], ["/same", "GET", 304], ["/ok", "HEAD", 200], ["/chunks", "HEAD", 200]] as const) {
+      for (const [path, method, status] of [
+        ["/empty", "GET", 204], ["/same", "GET", 304], ["/ok", "HEAD", 200], ["/chunks", "HEAD", 200],
+      ] as const) {
         const before = statuses.length;
         checkFields(await server.request(path, { method }), status, { ...FIELDS_OF_10, remaining: 9 - before });
         await server.eventually(() => statuses.length === before + 1, `the outcome of ${method} ${path}`);
@@ -125,7 +135,11 @@ export const outcomeCases: readonly AdapterCase[] = [
       for (let i = 0; i < 2; i++) await server.get("/ok", { "X-User": "bob" });
       server.release();
       await server.eventually(() => outcomes.length === 3, "three outcomes");
-      assertEqual(outcomes.filter(({ aborted, status }) => aborted || status !== 200), [CLIENT_LEFT], "the outcomes that are not 200");
+      assertEqual(
+        outcomes.filter(({ aborted, status }) => aborted || status !== 200),
+        [CLIENT_LEFT],
+        "the outcomes that are not 200",
+      );
       checkFields(await server.get("/ok"), 200, { remaining: 2 });
     }),
   },

@@ -21,7 +21,12 @@ export const reportCases: readonly AdapterCase[] = [
     needs: "outcomes",
     async run(start) {
       for (const actualCost of [undefined, () => 0]) {
-        const server = await start({ policy: POLICY_OF_10, cost: costOfCase, actualCost, reports: (report) => (report(9), report(5)) });
+        const server = await start({
+          policy: POLICY_OF_10,
+          cost: costOfCase,
+          actualCost,
+          reports: (report) => (report(9), report(5)),
+        });
         checkFields(await server.get("/report"), 200, { ...FIELDS_OF_10, remaining: 7 });
         await checkLeft(server, 5);
       }
@@ -78,7 +83,10 @@ export const reportCases: readonly AdapterCase[] = [
       });
       const { status } = await server.get("/report");
       assertEqual(status, 200, "the status");
-      assert(thrown instanceof TypeError && /requests.*tokens/.test(thrown.message), `Expected a TypeError with the names of the limits, got ${String(thrown)}`);
+      assert(
+        thrown instanceof TypeError && /requests.*tokens/.test(thrown.message),
+        `Expected a TypeError with the names of the limits, got ${String(thrown)}`,
+      );
       let told: string | null = null;
       for (let tries = 0; told !== '"suite:requests";r=9;t=1, "suite:tokens";r=8;t=1' && tries < 200; tries++) {
         told = (await server.request("/ok", { headers: { "X-Cost": "0" } })).field("RateLimit");

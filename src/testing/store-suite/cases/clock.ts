@@ -37,7 +37,10 @@ export const clockCases: readonly StoreCase[] = [
     cause: "Expiry or the decision reads the process's or the server's clock. Send the given time with each call.",
     async run(trial) {
       await trial.openStores("mixed");
-      assert(trial.store().clock === trial.clock.now, "Expected `clock` of the store to be the function that it was given, got another value");
+      assert(
+        trial.store().clock === trial.clock.now,
+        "Expected `clock` of the store to be the function that it was given, got another value",
+      );
       const policy = trial.policy("p", { capacity: 1_000, refill: { tokens: 1_000, everyMs: 1 } });
       await trial.consume(policy, "caller", 1_000); // full again after 1 ms, but the given clock does not move
       await waitMs(30);
@@ -58,7 +61,10 @@ export const clockCases: readonly StoreCase[] = [
     async run(trial) {
       const { clock } = await trial.open({});
       if (clock === "server") return;
-      assert(!trial.has("serverClock"), `Expected \`clock\` of a store with the trait \`serverClock\` to be "server", got ${String(clock)}`);
+      assert(
+        !trial.has("serverClock"),
+        `Expected \`clock\` of a store with the trait \`serverClock\` to be "server", got ${String(clock)}`,
+      );
       assert(typeof clock === "function", `Expected \`clock\` to be a function or "server", got ${String(clock)}`);
       const first = clock();
       assert(Number.isFinite(first), `Expected \`clock\` to return milliseconds, got ${first}`);
@@ -93,8 +99,12 @@ export const clockCases: readonly StoreCase[] = [
     async run(trial) {
       const store = await trial.open({ unreachable: true });
       const policy = trial.policy("p", { capacity: 3, refill: { tokens: 1, everyMs: 1_000 } });
-      for (let i = 0; i < 3; i++) await checkFails(trial, store, () => store.consume(policy, "caller", 1), "`consume` without the server");
-      for (const [name, call] of optionalCalls(store, policy)) await checkFails(trial, store, call, `\`${name}\` without the server`);
+      for (let i = 0; i < 3; i++) {
+        await checkFails(trial, store, () => store.consume(policy, "caller", 1), "`consume` without the server");
+      }
+      for (const [name, call] of optionalCalls(store, policy)) {
+        await checkFails(trial, store, call, `\`${name}\` without the server`);
+      }
     },
   },
 ];
@@ -102,7 +112,9 @@ export const clockCases: readonly StoreCase[] = [
 const OPTIONAL_KEYS = ["optional", "other optional"];
 
 /** Returns one call for each optional method that the store has. Without `keys`, it has none for `consumeTogether`. */
-function optionalCalls(store: Store, policy: Policy, keys: readonly string[] | null = OPTIONAL_KEYS): [name: string, call: () => unknown][] {
+function optionalCalls(
+  store: Store, policy: Policy, keys: readonly string[] | null = OPTIONAL_KEYS,
+): [name: string, call: () => unknown][] {
   const calls: Readonly<Record<string, () => unknown>> = {
     peek: () => store.peek?.(policy, "optional", 1),
     adjust: () => store.adjust?.(policy, "optional", 1),

@@ -29,10 +29,17 @@ export const hookCases: readonly StoreCase[] = [
       const hooks = await trial.openWithHooks({ clock: trial.clock.now, empty: true });
       if (hooks.writes === undefined) return;
       const one = trial.policy("one", { capacity: 3, refill: { tokens: 1, everyMs: 1_000 } });
-      const two = trial.policy("two", { name: "a", capacity: 9, refill: { tokens: 1, everyMs: 1_000 } }, { name: "b", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } });
+      const two = trial.policy(
+        "two",
+        { name: "a", capacity: 9, refill: { tokens: 1, everyMs: 1_000 } },
+        { name: "b", capacity: 3, refill: { tokens: 1, everyMs: 1_000 } },
+      );
       const before = await hooks.writes();
       for (const policy of [one, two]) await hooks.store.consume(policy, "caller", 3);
-      assert((await hooks.writes()) > before, "Expected `writes` to count two charges, got the same number as before. It must count the writes of this store.");
+      assert(
+        (await hooks.writes()) > before,
+        "Expected `writes` to count two charges, got the same number as before. It must count the writes of this store.",
+      );
       for (const ms of [0, 400]) {
         trial.move(ms);
         for (const policy of [one, two]) await checkWritesNothing(trial, hooks, policy);
@@ -50,7 +57,11 @@ export const hookCases: readonly StoreCase[] = [
       for (const alphabet of Object.keys(ALPHABETS)) {
         for (const length of [1_000, Math.max(...EDGES.keys)]) {
           const long = await bytesOfKeys(trial, hooks, alphabet, length);
-          assert(long <= MOST_TIMES * short, `Expected a key of ${length} characters (${alphabet}) to cost at most ${MOST_TIMES} times the ${short} bytes of a key of ${SHORT}, got ${long}`);
+          assert(
+            long <= MOST_TIMES * short,
+            `Expected a key of ${length} characters (${alphabet}) to cost at most ${MOST_TIMES} times the ${short} ` +
+              `bytes of a key of ${SHORT}, got ${long}`,
+          );
         }
       }
     },
@@ -58,7 +69,8 @@ export const hookCases: readonly StoreCase[] = [
 ];
 
 async function checkWritesNothing(trial: Trial, { store, writes }: StoreHooks, policy: Policy): Promise<void> {
-  const keys = trial.has("consumeTogether") ? await keysTogether(trial, ["caller", "other"].map((key) => ({ policy, key }))) : null;
+  const wanted = ["caller", "other"].map((key) => ({ policy, key }));
+  const keys = trial.has("consumeTogether") ? await keysTogether(trial, wanted) : null;
   const calls: Readonly<Record<string, () => unknown>> = {
     "a refused consume": () => store.consume(policy, "caller", 2),
     "a consume above the capacity": () => store.consume(policy, "caller", 20),

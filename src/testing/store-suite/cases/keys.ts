@@ -11,13 +11,14 @@ import type { StoreCase, Trial } from "../trial.js";
 
 /** Keys that the limiter encodes. No two of them may share a bucket. */
 const CALLER_KEYS: readonly Key[] = [
-  UNIDENTIFIED, "(", "((", "(((",
-  ["a"], ["a", "b"], ["b", "a"], ["ab"], ["a", "b", "c"], ["a:b", "c"], ["a", "b:c"], ["1", "a"], ["1:a"], ["a", "1:b"],
-  "(1:a", "(1:a1:b", "1:a", "1:a1:b", "a:b", "(2:ab", "((1:a",
-  [42], ["4", "2"], ["042"], "42", ["user", 42], ["user:42"], "user:42", [-1], ["(", "("], ["(1:a"], [" "], ["\0"], ["\ud83d"], ["\ude00"],
+  UNIDENTIFIED, "(", "((", "(((", ["a"], ["a", "b"], ["b", "a"], ["ab"], ["a", "b", "c"], ["a:b", "c"], ["a", "b:c"],
+  ["1", "a"], ["1:a"], ["a", "1:b"], "(1:a", "(1:a1:b", "1:a", "1:a1:b", "a:b", "(2:ab", "((1:a", [42], ["4", "2"],
+  ["042"], "42", ["user", 42], ["user:42"], "user:42", [-1], ["(", "("], ["(1:a"], [" "], ["\0"], ["\ud83d"],
+  ["\ude00"],
 ];
 
-const APART = "The key is trimmed, normalized, decoded, cut, joined with a separator, or written in an encoding that loses characters.";
+const APART =
+  "The key is trimmed, normalized, decoded, cut, joined with a separator, or written in an encoding that loses characters.";
 const SHORT_HASH = "The key is replaced by a short hash. Take 128 bits or more of a cryptographic hash.";
 const NAME_IS_CUT = `The name of a policy or a limit is cut. It can have ${EDGES.name} letters, digits, and \`_ - .\`.`;
 const NUMBERS = { capacity: 1_000, refill: { tokens: 1, everyMs: 60_000 } };
@@ -96,7 +97,9 @@ export const keyCases: readonly StoreCase[] = [
   },
   {
     name: "keys · a key that looks like the digest of a long key is another key",
-    cause: "A digest replaces a long key, and a short key can equal it. Mark the digest with a character that no stored name begins with.",
+    cause:
+      "A digest replaces a long key, and a short key can equal it. " +
+      "Mark the digest with a character that no stored name begins with.",
     async run(trial) {
       await trial.openStores("mixed");
       const policy = trial.policy("p", NUMBERS);
@@ -125,7 +128,10 @@ export const keyCases: readonly StoreCase[] = [
       await trial.openStores("mixed");
       const names = ["p", "q", "P", "p-a", "p_a", "p.a", "p1", "pa"];
       const tails = ["b", "a-b", "a_b", "a.b", "ab", "1b", "a:b", "a b", "a", "-a", ".a", "_a"];
-      await checkApart(trial, tails.flatMap((key) => names.map((name) => ({ policy: trial.policy(name, { name: "only", ...NUMBERS }), key }))));
+      await checkApart(
+        trial,
+        tails.flatMap((key) => names.map((name) => ({ policy: trial.policy(name, { name: "only", ...NUMBERS }), key }))),
+      );
     },
   },
   {
@@ -144,7 +150,9 @@ export const keyCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("mixed");
       // The limits of the second version have other names than those of the first. No two policies share a bucket.
-      const policies = ["a", "b", "c"].flatMap((end) => [0, EDGES.limits].map((first) => edgePolicy(trial, end, edgeLimits(EDGES.limits, first))));
+      const policies = ["a", "b", "c"].flatMap((end) =>
+        [0, EDGES.limits].map((first) => edgePolicy(trial, end, edgeLimits(EDGES.limits, first))),
+      );
       const costs = Array.from({ length: EDGES.limits }, (_, i) => i);
       await because(NAME_IS_CUT, async () => {
         for (const add of [1, 3, 2]) {
@@ -194,7 +202,9 @@ export const keyCases: readonly StoreCase[] = [
 /** Calls 2,000 keys once. With so many keys, two of them share any hash of 16 bits. */
 async function callManyKeys(trial: Trial, policy: Policy): Promise<void> {
   for (let i = 0; i < 2_000; i += 200) {
-    await trial.callAll(...Array.from({ length: 200 }, (_, j): StoreCall => ({ method: "consume", policy, key: `user ${i + j}`, tokens: 1 })));
+    await trial.callAll(
+      ...Array.from({ length: 200 }, (_, j): StoreCall => ({ method: "consume", policy, key: `user ${i + j}`, tokens: 1 })),
+    );
   }
 }
 

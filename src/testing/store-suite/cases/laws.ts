@@ -8,7 +8,9 @@ import type { StoreCase, Trial } from "../trial.js";
 const WAITED = "`peek` still refuses at the instant when the wait ends. Compare as `consume` does.";
 
 /** Calls `run` for one limit after another, each time with another policy name. */
-async function forEachLimit(trial: Trial, limits: readonly LimitOptions[], run: (limit: LimitOptions, name: string) => Promise<void>): Promise<void> {
+async function forEachLimit(
+  trial: Trial, limits: readonly LimitOptions[], run: (limit: LimitOptions, name: string) => Promise<void>,
+): Promise<void> {
   for (const [i, limit] of limits.entries()) await run(limit, `p${i}`);
 }
 
@@ -56,7 +58,10 @@ export const lawCases: readonly StoreCase[] = [
           await callOthers(trial, policy, 60); // a store that cleans up during other calls does it now
           if (resetMs > 1) {
             const { allowed } = await trial.consume(policy, "caller", limit.capacity);
-            assert(!allowed, `Expected a refusal 1 ms before the bucket is full, ${resetMs - 1} ms after a cost of ${cost}, got allowed`);
+            assert(
+              !allowed,
+              `Expected a refusal 1 ms before the bucket is full, ${resetMs - 1} ms after a cost of ${cost}, got allowed`,
+            );
           }
           trial.move(1);
           const full = await trial.consume(policy, "caller", limit.capacity);
@@ -73,7 +78,10 @@ export const lawCases: readonly StoreCase[] = [
       await trial.openStores("mixed");
       const short = { capacity: 5, refill: { tokens: 5, everyMs: 1_000 } };
       const long = { capacity: 10, refill: { tokens: 10, everyMs: 86_400_000 } };
-      for (const [name, ...limits] of [["ab", { name: "a", ...short }, { name: "b", ...long }], ["ba", { name: "a", ...long }, { name: "b", ...short }]] as const) {
+      for (const [name, ...limits] of [
+        ["ab", { name: "a", ...short }, { name: "b", ...long }],
+        ["ba", { name: "a", ...long }, { name: "b", ...short }],
+      ] as const) {
         const policy = trial.policy(name, ...limits);
         await trial.consume(policy, "caller", 4);
         for (const ms of [999, 2, 60_000, 3_600_000, 7_200_000]) {
@@ -114,7 +122,10 @@ export const lawCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("mixed");
       const refill = { tokens: 1, everyMs: 1_000 };
-      const policies = [trial.policy("p", { name: "only", capacity: 9, refill }), trial.policy("p", { name: "only", capacity: 2, refill })] as const;
+      const policies = [
+        trial.policy("p", { name: "only", capacity: 9, refill }),
+        trial.policy("p", { name: "only", capacity: 2, refill }),
+      ] as const;
       for (const key of ["new", "caller"]) {
         for (const cost of key === "new" ? [0, 9] : [4, 0, 5, 0, 1]) await trial.consume(policies[0], key, cost);
         for (const policy of [policies[1], policies[0]]) {
@@ -145,8 +156,9 @@ export const lawCases: readonly StoreCase[] = [
 /** One case for each limit: all of them in one would take a slow store too long. */
 function waitCase(limit: LimitOptions): StoreCase {
   const { tokens, everyMs } = limit.refill;
+  const numbers = `${limit.capacity} tokens, ${tokens} in ${everyMs} ms`;
   return {
-    name: `L2 · the wait of a refusal is exact: refused before that instant, allowed at it (${limit.capacity} tokens, ${tokens} in ${everyMs} ms)`,
+    name: `L2 · the wait of a refusal is exact: refused before that instant, allowed at it (${numbers})`,
     cause: "Waits are rounded, or tokens are counted as floating-point numbers. Count in the limit's whole units.",
     async run(trial) {
       await trial.openStores("mixed");
@@ -166,7 +178,9 @@ function waitCase(limit: LimitOptions): StoreCase {
         trial.move(retryAfterMs - 1 - early);
         if (retryAfterMs > 1) await trial.consume(policy, "caller", cost);
         trial.move(1);
-        if (trial.store(0).peek) await because(WAITED, () => trial.callAll({ method: "peek", policy, key: "caller", tokens: cost }));
+        if (trial.store(0).peek) {
+          await because(WAITED, () => trial.callAll({ method: "peek", policy, key: "caller", tokens: cost }));
+        }
         const { allowed } = await trial.consume(policy, "caller", cost);
         assert(allowed, `Expected a cost of ${cost} to be allowed after exactly ${retryAfterMs} ms, got refused`);
       }
@@ -177,5 +191,7 @@ function waitCase(limit: LimitOptions): StoreCase {
 /** Consumes from `count` other keys at this instant, through every store. */
 async function callOthers(trial: Trial, policy: Policy, count: number): Promise<void> {
   const turn = trial.now;
-  await trial.callAll(...Array.from({ length: count }, (_, i) => ({ method: "consume", policy, key: `other ${i} ${turn}`, tokens: 1 }) as const));
+  await trial.callAll(
+    ...Array.from({ length: count }, (_, i) => ({ method: "consume", policy, key: `other ${i} ${turn}`, tokens: 1 }) as const),
+  );
 }

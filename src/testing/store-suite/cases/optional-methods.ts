@@ -3,7 +3,9 @@ import { assert, AssertionError, because } from "../../assert.js";
 import type { StoreCall } from "../states.js";
 import type { StoreCase } from "../trial.js";
 
-const ENDED = "`peek` still refuses at the instant when the block ends. A block of 1,000 ms refuses for the last time after 999 ms, in every method.";
+const ENDED =
+  "`peek` still refuses at the instant when the block ends. " +
+  "A block of 1,000 ms refuses for the last time after 999 ms, in every method.";
 const OPTIONAL_METHODS = ["peek", "adjust", "block", "reset", "consumeTogether", "close"] as const;
 
 /** Cases about the optional methods of the port. The random schedules test peek, adjust, block and reset as well. */
@@ -17,27 +19,34 @@ export const optionalMethodCases: readonly StoreCase[] = [
       for (const method of OPTIONAL_METHODS) {
         const has = typeof store[method] === "function";
         const wanted = has ? "not to be in `lacks`" : "to be in `lacks`, with a reason";
-        assert(has === trial.has(method), `Expected \`${method}\` ${wanted}, got a store ${has ? "with" : "without"} that method`);
+        assert(
+          has === trial.has(method),
+          `Expected \`${method}\` ${wanted}, got a store ${has ? "with" : "without"} that method`,
+        );
       }
     },
   },
-  ...([["adjust", "refund", -3], ["adjust", "debit", 3], ["reset", "reset", 0], ["block", "block", 7_000]] as const).map(([tested, name, tokens]): StoreCase => ({
+  ...(
+    [["adjust", "refund", -3], ["adjust", "debit", 3], ["reset", "reset", 0], ["block", "block", 7_000]] as const
+  ).map(([tested, name, tokens]): StoreCase => ({
     name: `${name} · takes effect at once, even for a key that was just refused`,
     cause: `The store answers a refusal from memory. \`${tested}\` must clear that memory.`,
     needs: [tested],
     async run(trial) {
       await trial.openStores("mixed");
       const policy = trial.policy("p", { capacity: 5, refill: { tokens: 1, everyMs: 1_000 } });
-      await Promise.all([0, 1, 2, 3].map(async (turn) => {
-        const call = (method: StoreCall["method"], amount: number): Promise<unknown> =>
-          trial.callThrough(method === tested ? turn >> 1 : turn, { method, policy, key: `caller ${turn}`, tokens: amount });
-        await call("consume", 5);
-        for (let round = 0; round < 3; round++) {
-          await call("consume", 3);
-          await call(tested, tokens);
-          await call("consume", 3);
-        }
-      }));
+      await Promise.all(
+        [0, 1, 2, 3].map(async (turn) => {
+          const call = (method: StoreCall["method"], amount: number): Promise<unknown> =>
+            trial.callThrough(method === tested ? turn >> 1 : turn, { method, policy, key: `caller ${turn}`, tokens: amount });
+          await call("consume", 5);
+          for (let round = 0; round < 3; round++) {
+            await call("consume", 3);
+            await call(tested, tokens);
+            await call("consume", 3);
+          }
+        }),
+      );
     },
   })),
   {
@@ -62,7 +71,9 @@ export const optionalMethodCases: readonly StoreCase[] = [
   },
   {
     name: "refund · gives back more than one capacity to a key that owes it",
-    cause: "`adjust` gives back at most the capacity. Give back exactly the given number, up to full: after a debit, spent can be more than the capacity.",
+    cause:
+      "`adjust` gives back at most the capacity. Give back exactly the given number, up to full: " +
+      "after a debit, spent can be more than the capacity.",
     needs: ["adjust"],
     async run(trial) {
       await trial.openStores("mixed");

@@ -29,7 +29,10 @@ export const ownClockCases: readonly StoreCase[] = [
           return other.consume(policy, "caller", 1);
         });
         assert(!allowed, `Expected a refusal although the process's clock is wrong by ${skewMs / HOUR} hours, got allowed`);
-        assert(retryAfterMs > HOUR - 60_000 && retryAfterMs <= HOUR, `Expected a wait of 59 to 60 minutes by the server's clock, got ${retryAfterMs} ms`);
+        assert(
+          retryAfterMs > HOUR - 60_000 && retryAfterMs <= HOUR,
+          `Expected a wait of 59 to 60 minutes by the server's clock, got ${retryAfterMs} ms`,
+        );
       }
     },
   },
@@ -40,7 +43,9 @@ export const ownClockCases: readonly StoreCase[] = [
       const store = await trial.open({});
       // 1100 ms is not a whole number of seconds, because many servers expire keys in whole seconds. A clock of whole
       // seconds is early only for a call just before a tick, so the calls start at 4 points within one second.
-      const policies = [1_100, 1_000].map((everyMs) => trial.policy(`p${everyMs}`, { capacity: 1, refill: { tokens: 1, everyMs } }));
+      const policies = [1_100, 1_000].map((everyMs) =>
+        trial.policy(`p${everyMs}`, { capacity: 1, refill: { tokens: 1, everyMs } }),
+      );
       await Promise.all(
         [0, 230, 480, 730].map(async (afterMs) => {
           await waitMs(afterMs);
@@ -67,7 +72,10 @@ export const ownClockCases: readonly StoreCase[] = [
       const { allowed } = await consume();
       // On a slow machine, the second token may have come back. Then the case proves nothing.
       const tookMs = performance.now() - sentAt;
-      assert(!allowed || tookMs >= 1_397, `Expected one token ${Math.round(tookMs)} ms after two were taken, got two: the bucket was forgotten early`);
+      assert(
+        !allowed || tookMs >= 1_397,
+        `Expected one token ${Math.round(tookMs)} ms after two were taken, got two: the bucket was forgotten early`,
+      );
     },
   },
   {
@@ -88,7 +96,10 @@ export const ownClockCases: readonly StoreCase[] = [
         const answer = await callStore(other, call(method, tokens));
         if (method === "peek") {
           const { at } = answer as Decision;
-          assert(Math.abs(at - last.at) < 1_000, `Expected \`at\` of a peek some milliseconds after \`at\` of the consume before, got ${at - last.at} ms`);
+          assert(
+            Math.abs(at - last.at) < 1_000,
+            `Expected \`at\` of a peek some milliseconds after \`at\` of the consume before, got ${at - last.at} ms`,
+          );
           trial.compareAtItsTime(call(method, tokens), answer as Decision);
         } else trial.oracle.assume(call(method, tokens), last.at);
         last = await store.consume(policy, "caller", 3);
@@ -98,7 +109,10 @@ export const ownClockCases: readonly StoreCase[] = [
       await callStore(other, call("block", 10_000));
       const { at, retryAfterMs } = await store.consume(policy, "caller", 1);
       const startedAt = at + retryAfterMs - 10_000;
-      assert(Math.abs(startedAt - last.at) < 1_000, `Expected a block of 10 s to begin some milliseconds after \`at\` of the consume before, got ${startedAt - last.at} ms`);
+      assert(
+        Math.abs(startedAt - last.at) < 1_000,
+        `Expected a block of 10 s to begin some milliseconds after \`at\` of the consume before, got ${startedAt - last.at} ms`,
+      );
     },
   },
   {
@@ -155,13 +169,16 @@ export const ownClockCases: readonly StoreCase[] = [
         await other.block?.(policy, "blocked", 1);
         const { allowed, retryAfterMs } = await other.consume(changed, "blocked", 0);
         const right = !allowed && retryAfterMs > HOUR - 60_000 && retryAfterMs <= HOUR;
-        assert(right, `Expected a key that is blocked for an hour to be refused for 59 to 60 minutes, got ${allowed ? "allowed" : `refused for ${retryAfterMs} ms`}`);
+        const got = allowed ? "allowed" : `refused for ${retryAfterMs} ms`;
+        assert(right, `Expected a key that is blocked for an hour to be refused for 59 to 60 minutes, got ${got}`);
       }
       if (store.reset !== undefined) {
         await store.reset(policy, "caller");
         await expectNext(store, 10, true, 0);
       }
-      const burst = Array.from({ length: 30 }, (_, i) => Promise.resolve((i % 2 === 0 ? store : other).consume(policy, "burst", 1)));
+      const burst = Array.from({ length: 30 }, (_, i) =>
+        Promise.resolve((i % 2 === 0 ? store : other).consume(policy, "burst", 1)),
+      );
       const granted = (await Promise.all(burst)).filter(({ allowed }) => allowed).length;
       assert(granted === 10, `Expected 10 of 30 concurrent calls to be allowed, got ${granted}`);
     },

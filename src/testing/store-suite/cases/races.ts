@@ -24,7 +24,10 @@ export const raceCases: readonly StoreCase[] = [
         const call: StoreCall = { method: "consume", policy, key: `caller ${round}`, tokens: 1 };
         const decisions = (await trial.callAll(...Array<StoreCall>(capacity + 9).fill(call))) as Decision[];
         const granted = decisions.filter(({ allowed }) => allowed).length;
-        assert(granted === capacity, `Expected ${capacity} of ${decisions.length} concurrent calls to be allowed, got ${granted}`);
+        assert(
+          granted === capacity,
+          `Expected ${capacity} of ${decisions.length} concurrent calls to be allowed, got ${granted}`,
+        );
       }
     },
   },
@@ -34,7 +37,9 @@ export const raceCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("identical");
       const policy = trial.policy("p", { capacity: 3, refill: { tokens: 1, everyMs: 1_000 } });
-      await trial.callAll(...Array.from({ length: 100 }, (_, i): StoreCall => ({ method: "consume", policy, key: `caller ${i % 20}`, tokens: 1 })));
+      await trial.callAll(
+        ...Array.from({ length: 100 }, (_, i): StoreCall => ({ method: "consume", policy, key: `caller ${i % 20}`, tokens: 1 })),
+      );
     },
   },
   {
@@ -58,10 +63,18 @@ export const raceCases: readonly StoreCase[] = [
     cause: "Two calls read the same record before either writes, and the last write wins.",
     async run(trial) {
       await trial.openStores("mixed");
-      const policy = trial.policy("p", { name: "a", capacity: 11, refill: { tokens: 7, everyMs: 1_000 } }, { name: "b", capacity: 17, refill: { tokens: 5, everyMs: 1_000 } });
+      const policy = trial.policy(
+        "p",
+        { name: "a", capacity: 11, refill: { tokens: 7, everyMs: 1_000 } },
+        { name: "b", capacity: 17, refill: { tokens: 5, everyMs: 1_000 } },
+      );
       for (let tick = 0; tick < 25; tick++) {
         trial.move(trial.random.between(0, 1_500));
-        await trial.callAll(...Array.from({ length: 5 }, (): StoreCall => ({ method: "consume", policy, key: "caller", tokens: trial.random.between(0, 6) })));
+        await trial.callAll(
+          ...Array.from({ length: 5 }, (): StoreCall => ({
+            method: "consume", policy, key: "caller", tokens: trial.random.between(0, 6),
+          })),
+        );
       }
     },
   },
@@ -90,7 +103,11 @@ export const raceCases: readonly StoreCase[] = [
       ];
       for (let round = 0; round < 20; round++) {
         trial.move(trial.random.between(0, 900));
-        await trial.callAll(...Array.from({ length: 5 }, (): StoreCall => ({ method: "consume", policy: trial.random.pick(versions), key: "caller", tokens: trial.random.between(1, 3) })));
+        await trial.callAll(
+          ...Array.from({ length: 5 }, (): StoreCall => ({
+            method: "consume", policy: trial.random.pick(versions), key: "caller", tokens: trial.random.between(1, 3),
+          })),
+        );
       }
     },
   },
@@ -139,7 +156,10 @@ function checkBound(grants: readonly Grant[], { size, unitsPerMs, unitsPerToken 
     for (const last of grants.slice(i)) {
       units += last.cost * unitsPerToken;
       const most = size + unitsPerMs * (last.at - first.at);
-      assert(units <= most, `Expected at most ${most / unitsPerToken} tokens within ${last.at - first.at} ms, got ${units / unitsPerToken}`);
+      assert(
+        units <= most,
+        `Expected at most ${most / unitsPerToken} tokens within ${last.at - first.at} ms, got ${units / unitsPerToken}`,
+      );
     }
   }
 }

@@ -35,7 +35,10 @@ async function play(trial: Trial, { ticks, callers, back = false, methods, concu
         if (method === "refund") return { method: "adjust", policy, key, tokens: randomChanges(random, policy, -1) };
         if (method === "debit") return { method: "adjust", policy, key, tokens: randomChanges(random, policy, 1) };
         if (method === "adjust") return { method, policy, key, tokens: randomChanges(random, policy, null) };
-        return { method, policy, key, tokens: method === "block" ? randomBlock(random, policy.limits[0]) : randomCosts(random, policy) };
+        return {
+          method, policy, key,
+          tokens: method === "block" ? randomBlock(random, policy.limits[0]) : randomCosts(random, policy),
+        };
       }),
     );
     await trial.callAll(...calls);
@@ -77,9 +80,14 @@ function manyLimits(trial: Trial, name: string, names: readonly string[]): Polic
   return trial.policy(name, ...names.map((limit) => ({ name: limit, ...randomLimit(trial.random) })));
 }
 
-type ScheduleOptions = Omit<Schedule, "callers"> & { readonly callers: (trial: Trial) => ScheduledCaller[]; readonly cause: string };
+type ScheduleOptions = Omit<Schedule, "callers"> & {
+  readonly callers: (trial: Trial) => ScheduledCaller[];
+  readonly cause: string;
+};
 
-function scheduleCase(name: string, { callers, cause, ...schedule }: ScheduleOptions, ...needs: readonly StoreTrait[]): StoreCase {
+function scheduleCase(
+  name: string, { callers, cause, ...schedule }: ScheduleOptions, ...needs: readonly StoreTrait[]
+): StoreCase {
   return {
     name,
     cause,
@@ -91,7 +99,8 @@ function scheduleCase(name: string, { callers, cause, ...schedule }: ScheduleOpt
   };
 }
 
-const INEXACT = "The arithmetic is not the core's: floating-point tokens, rounded numbers, or numbers that lose digits in storage.";
+const INEXACT =
+  "The arithmetic is not the core's: floating-point tokens, rounded numbers, or numbers that lose digits in storage.";
 const RACE = "A method reads a record and writes it later. Read, change and write in one atomic step.";
 
 /** Random histories. */
@@ -108,7 +117,8 @@ export const scheduleCases: readonly StoreCase[] = [
     ticks: 25, callers: severalLimits, methods: ["consume"],
   }),
   scheduleCase("L19 · each limit of a policy is judged and charged by its own cost", {
-    cause: "One cost is used for all limits, a list of costs is cut, or it is read in another order than that of the policy's limits.",
+    cause:
+      "One cost is used for all limits, a list of costs is cut, or it is read in another order than that of the policy's limits.",
     ticks: 30, callers: severalLimits, methods: ["consume"],
   }),
   scheduleCase("L14 · spent tokens still count while limits change, appear and disappear", {
@@ -134,15 +144,23 @@ export const scheduleCases: readonly StoreCase[] = [
     cause: "`reset` deletes the records of today's limits only. Delete all that is stored under the policy's name and the key.",
     ticks: 20, callers: changingLimits, methods: ["consume", "consume", "consume", "reset"],
   }, "reset"),
-  scheduleCase("L8 · concurrent consume, peek, refund and reset are exact under any clock", {
-    cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "consume", "peek", "refund", "reset"], concurrent: 3,
-  }, "peek", "adjust", "reset"),
+  scheduleCase(
+    "L8 · concurrent consume, peek, refund and reset are exact under any clock",
+    {
+      cause: RACE, ticks: 24, callers: severalLimits, back: true,
+      methods: ["consume", "consume", "consume", "peek", "refund", "reset"], concurrent: 3,
+    },
+    "peek",
+    "adjust",
+    "reset",
+  ),
   scheduleCase("debit · takes exactly the given number of tokens, even if they are missing", {
     cause: "A debit is refused or cut although the tokens fit into 2^53 - 1 units, or taken although they do not.",
     ticks: 30, callers: changingLimits, methods: ["consume", "consume", "debit", "refund"],
   }, "adjust"),
   scheduleCase("adjust · changes each limit by its own tokens, all in one step", {
-    cause: "One number is applied to all limits, a list of changes is cut, or some limits are changed although another cannot be.",
+    cause:
+      "One number is applied to all limits, a list of changes is cut, or some limits are changed although another cannot be.",
     ticks: 30, callers: severalLimits, back: true, methods: ["consume", "adjust"], concurrent: 2,
   }, "adjust"),
   scheduleCase("block · refuses everything until it ends, through new numbers, refunds and debits", {
@@ -153,7 +171,15 @@ export const scheduleCases: readonly StoreCase[] = [
     cause: "`reset` deletes the records of the limits only. Delete the block as well.",
     ticks: 30, callers: severalLimits, methods: ["consume", "block", "reset"],
   }, "block", "reset"),
-  scheduleCase("L8 · concurrent calls of all methods are exact under any clock", {
-    cause: RACE, ticks: 24, callers: severalLimits, back: true, methods: ["consume", "consume", "adjust", "peek", "block", "reset"], concurrent: 3,
-  }, "adjust", "block", "peek", "reset"),
+  scheduleCase(
+    "L8 · concurrent calls of all methods are exact under any clock",
+    {
+      cause: RACE, ticks: 24, callers: severalLimits, back: true,
+      methods: ["consume", "consume", "adjust", "peek", "block", "reset"], concurrent: 3,
+    },
+    "adjust",
+    "block",
+    "peek",
+    "reset",
+  ),
 ];

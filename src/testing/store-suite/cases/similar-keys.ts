@@ -6,13 +6,20 @@ const ALL_BYTES = String.fromCharCode(...Array.from({ length: 256 }, (_, code) =
 
 /** Keys that stores have confused, by the kind of confusion. */
 export const SIMILAR_KEYS: Readonly<Record<string, readonly string[]>> = {
-  "spaces and line ends": ["a", "a ", " a", "a  ", "a\t", "a\n", "a\r\n", "\na", " ", "  ", "a b", "a  b", "a\u00a0b", "a\u200bb"],
+  "spaces and line ends": [
+    "a", "a ", " a", "a  ", "a\t", "a\n", "a\r\n", "\na", " ", "  ", "a b", "a  b", "a\u00a0b", "a\u200bb",
+  ],
   "upper and lower case": ["ann", "Ann", "ANN", "straße", "STRASSE", "strasse", "ı", "i", "I", "İ"],
-  separators: ["a:b", "a::b", "a/b", "a.b", "a,b", "a|b", "a;b", "a#b", "../a", "a\\b", "(1:a", "((", "{a}b", "{a}c", "{}", "a}", "a{"],
-  "quotes and patterns": ["a", "ab", "abc", "b", "%", "_", "*", ".*", "^a", "a.", "'", '"', "`", "a%", "a_", "a*", "a?", "[a]", "%61", "&amp;", "&", "\\", "\\\\", "\\0", "$1", "'; DROP TABLE sluice; --"],
+  separators: [
+    "a:b", "a::b", "a/b", "a.b", "a,b", "a|b", "a;b", "a#b", "../a", "a\\b", "(1:a", "((", "{a}b", "{a}c", "{}", "a}", "a{",
+  ],
+  "quotes and patterns": [
+    "a", "ab", "abc", "b", "%", "_", "*", ".*", "^a", "a.", "'", '"', "`", "a%", "a_", "a*", "a?", "[a]", "%61", "&amp;",
+    "&", "\\", "\\\\", "\\0", "$1", "'; DROP TABLE sluice; --",
+  ],
   "parts of URLs": [
-    "a", "b", "a+b", "a b", "a%20b", "a%2Bb", "a%2bb", "a%252Bb", "ab", "a%62", "a/b", "a//b", "a/./b", "a/../b", "a%2Fb", "/a", "a/", "./a",
-    "a?", "a?b", "a#", "a#b", "a&b", "a=b", "a;b", "a:b@c", "%", "%zz", "%E2%82%AC", "€",
+    "a", "b", "a+b", "a b", "a%20b", "a%2Bb", "a%2bb", "a%252Bb", "ab", "a%62", "a/b", "a//b", "a/./b", "a/../b", "a%2Fb",
+    "/a", "a/", "./a", "a?", "a?b", "a#", "a#b", "a&b", "a=b", "a;b", "a:b@c", "%", "%zz", "%E2%82%AC", "€",
   ],
   // Two of each line have one hash. The first lines: CRC-32, CRC-32C, Java's, djb2, djb2a, sdbm, FNV-1a, FNV-1,
   // MurmurHash3, xxHash32. The others: 32 bits of MD5, SHA-1, SHA-256 and SHA-512.
@@ -26,12 +33,23 @@ export const SIMILAR_KEYS: Readonly<Record<string, readonly string[]>> = {
   "unicode that looks alike": ["é", "e\u0301", "ﬁ", "fi", "Å", "\u212b", "a\u0308", "ä", "\ufeffa", "\u202ea"],
   emoji: ["😀", "😁", "👩‍💻", "👩💻", "👍", "👍🏽", "🇩🇪", "🇪🇩"],
   "lone surrogates": ["\ud83d", "\ude00", "\ud83e", "\ud83d\ud83d", "\ufffd", "\ufffd\ufffd", "a\ud800", "a\udc00", "\ufffdd83d"],
-  "NUL and other bytes": ["\0", "\0\0", "a\0", "a\0b", "a\0c", "\x01", "\x7f", "\x80", "ÿ", ALL_BYTES, ALL_BYTES.slice(1), `${ALL_BYTES}\0`],
-  "1 KiB": [`${KIBIBYTE}a`, `${KIBIBYTE}b`, `a${KIBIBYTE}`, `b${KIBIBYTE}`, KIBIBYTE, `${KIBIBYTE} `, "€".repeat(341), `${"€".repeat(340)}x`],
+  "NUL and other bytes": [
+    "\0", "\0\0", "a\0", "a\0b", "a\0c", "\x01", "\x7f", "\x80", "ÿ", ALL_BYTES, ALL_BYTES.slice(1), `${ALL_BYTES}\0`,
+  ],
+  "1 KiB": [
+    `${KIBIBYTE}a`, `${KIBIBYTE}b`, `a${KIBIBYTE}`, `b${KIBIBYTE}`, KIBIBYTE, `${KIBIBYTE} `, "€".repeat(341),
+    `${"€".repeat(340)}x`,
+  ],
   "4 KiB": [`${FOUR_KIBIBYTES}a`, `${FOUR_KIBIBYTES}b`, `a${FOUR_KIBIBYTES}`, `b${FOUR_KIBIBYTES}`, FOUR_KIBIBYTES],
   "texts of any length": [
-    ...EDGES.keys.flatMap((length) => ["a", "b"].flatMap((one) => [`${"k".repeat(length)}${one}`, `${"k".repeat(length / 2)}${one}${"k".repeat(length / 2)}`])),
-    ..."ab".split("").flatMap((one) => [`${"{".repeat(14_999)}${one}`, `${"€".repeat(4_999)}${one}`, `${"\ud800".repeat(999)}${one}`]),
+    ...EDGES.keys.flatMap((length) =>
+      ["a", "b"].flatMap((one) => [
+        `${"k".repeat(length)}${one}`, `${"k".repeat(length / 2)}${one}${"k".repeat(length / 2)}`,
+      ]),
+    ),
+    ..."ab".split("").flatMap((one) => [
+      `${"{".repeat(14_999)}${one}`, `${"€".repeat(4_999)}${one}`, `${"\ud800".repeat(999)}${one}`,
+    ]),
   ],
 };
 
@@ -46,7 +64,9 @@ export async function digestsOf(policy: string, key: string): Promise<string[]> 
   for (const text of [key, `${policy} ${key}`, JSON.stringify([policy, key])]) {
     for (const algorithm of ["SHA-1", "SHA-256", "SHA-512"]) {
       const bytes = new Uint8Array(await subtle.digest(algorithm, new TextEncoder().encode(text)));
-      for (const length of [16, 32, bytes.length]) for (const written of encodings(bytes.subarray(0, length))) digests.add(written).add(`#${written}`);
+      for (const length of [16, 32, bytes.length]) {
+        for (const written of encodings(bytes.subarray(0, length))) digests.add(written).add(`#${written}`);
+      }
     }
   }
   return [...digests];

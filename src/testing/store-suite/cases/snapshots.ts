@@ -13,8 +13,13 @@ export const snapshotCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("mixed");
       const one = trial.policy("one", { capacity: 4, refill: { tokens: 1, everyMs: 1_000 } });
-      const two = trial.policy("two", { name: "a", capacity: 4, refill: { tokens: 1, everyMs: 900 } }, { name: "b", capacity: 6, refill: { tokens: 2, everyMs: 1_000 } });
-      const keys = trial.has("consumeTogether") ? await keysTogether(trial, [one, two].map((policy) => ({ policy, key: "together" }))) : null;
+      const two = trial.policy(
+        "two",
+        { name: "a", capacity: 4, refill: { tokens: 1, everyMs: 900 } },
+        { name: "b", capacity: 6, refill: { tokens: 2, everyMs: 1_000 } },
+      );
+      const wanted = [one, two].map((policy) => ({ policy, key: "together" }));
+      const keys = trial.has("consumeTogether") ? await keysTogether(trial, wanted) : null;
       const taken: Array<{ decision: Decision; copy: Decision }> = [];
       const keep = (decision: Decision): void => void taken.push({ decision, copy: copyOf(decision) });
       for (let i = 0; i < 16; i++) {
@@ -23,7 +28,9 @@ export const snapshotCases: readonly StoreCase[] = [
         const cost = i % 4 === 0 ? 9 : 0; // 9 is refused
         const [seen, charged] = await Promise.all([
           trial.has("peek") ? trial.callAll({ method: "peek", policy, key: "caller", tokens: i % 5 }) : [],
-          keys === null ? [] : trial.consumeTogether([one, two].map((each, k) => ({ policy: each, key: keys[k] as string, cost }))),
+          keys === null
+            ? []
+            : trial.consumeTogether([one, two].map((each, k) => ({ policy: each, key: keys[k] as string, cost }))),
         ]);
         for (const decision of [...seen, ...charged]) keep(decision as Decision);
         trial.move(i % 5 === 0 ? 700 : 0);
@@ -56,7 +63,14 @@ function checkPlain(value: object, what: string): void {
   assert(isPlainData(value), `Expected ${what} to be a plain object, got ${describeKind(value)}`);
   for (const [name, { get, value: held, enumerable }] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
     if (Array.isArray(value) && name === "length") continue;
-    const got = get !== undefined ? "a getter" : typeof held === "function" ? "a function" : enumerable !== true ? "a hidden property" : null;
+    const got =
+      get !== undefined
+        ? "a getter"
+        : typeof held === "function"
+          ? "a function"
+          : enumerable !== true
+            ? "a hidden property"
+            : null;
     assert(got === null, `Expected \`${name}\` of ${what} to be plain data, got ${got}`);
     if (typeof held === "object" && held !== null) checkPlain(held, `\`${name}\` of ${what}`);
   }

@@ -7,19 +7,26 @@ const STARTS = 8;
 const MOST_TURNS = 10_000;
 
 /** Cases about calls that start while another call on the same bucket is in flight. */
-export const underWayCases: readonly StoreCase[] = ([["reset", "reset", 0], ["adjust", "refund", -4], ["adjust", "debit", 4], ["block", "block", 10_000]] as const).map(([method, name, tokens]) => ({
+export const underWayCases: readonly StoreCase[] = (
+  [["reset", "reset", 0], ["adjust", "refund", -4], ["adjust", "debit", 4], ["block", "block", 10_000]] as const
+).map(([method, name, tokens]) => ({
   name: `${name} · during a consume, takes effect before or after it`,
-  cause: `\`${method}\` writes between the reading and the writing of a consume. Take the same lock, or write only if nothing changed.`,
+  cause:
+    `\`${method}\` writes between the reading and the writing of a consume. ` +
+    `Take the same lock, or write only if nothing changed.`,
   needs: [method],
   async run(trial) {
     await trial.openStores("mixed");
     const policy = trial.policy("p", { capacity: 20, refill: { tokens: 1, everyMs: 60_000 } });
     const turns = await turnsOf(trial.store(0), { method: "consume", policy, key: "measured", tokens: 1 });
     const keys = Array.from({ length: 2 * STARTS }, (_, i) => `caller ${i}`);
-    const consumeAll = (cost: number): Promise<unknown> => trial.callAll(...keys.map((key): StoreCall => ({ method: "consume", policy, key, tokens: cost })));
+    const consumeAll = (cost: number): Promise<unknown> =>
+      trial.callAll(...keys.map((key): StoreCall => ({ method: "consume", policy, key, tokens: cost })));
     await consumeAll(7);
     for (const [i, key] of keys.entries()) {
-      const pair: [StoreCall, StoreCall] = [{ method: "consume", policy, key, tokens: 2 }, { method, policy, key, tokens }];
+      const pair: [StoreCall, StoreCall] = [
+        { method: "consume", policy, key, tokens: 2 }, { method, policy, key, tokens },
+      ];
       await callDuring(trial, i % 2 === 0 ? pair : [pair[1], pair[0]], Math.floor((Math.floor(i / 2) * turns) / STARTS));
     }
     await consumeAll(1);

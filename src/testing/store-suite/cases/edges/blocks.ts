@@ -11,7 +11,9 @@ const BLOCK_MS = 3_600_000;
 export const blockCases: readonly StoreCase[] = [
   ...[0, 12, 20].map((spent, turn): StoreCase => ({
     name: `block · with 0 it ends a block at once, and the limits keep what was spent (${spent} of 20)`,
-    cause: "`block` with 0 leaves the block, or the memory of a refusal, or it changes the limits. Delete the record of the block, and nothing else.",
+    cause:
+      "`block` with 0 leaves the block, or the memory of a refusal, or it changes the limits. " +
+      "Delete the record of the block, and nothing else.",
     needs: ["block"],
     async run(trial) {
       await trial.openStores("mixed");
@@ -103,12 +105,15 @@ export const blockCases: readonly StoreCase[] = [
   },
   ...["one limit", "two limits"].map((limits, i): StoreCase => ({
     name: `block · a decision that a block refuses says \`blocked: true\`, and no other does (${limits})`,
-    cause: "The store makes the refusal itself and leaves the mark out, or marks other decisions. Take the decision from `consumeRecords` and `peekRecords`, or keep their `blocked`.",
+    cause:
+      "The store makes the refusal itself and leaves the mark out, or marks other decisions. " +
+      "Take the decision from `consumeRecords` and `peekRecords`, or keep their `blocked`.",
     needs: ["block"],
     async run(trial) {
       await trial.openStores("mixed");
       const limit = { capacity: 3, refill: { tokens: 1, everyMs: 1_000 } };
-      const policy = i === 0 ? trial.policy("one", limit) : trial.policy("two", { ...limit, name: "a", capacity: 9 }, { ...limit, name: "b" });
+      const policy =
+        i === 0 ? trial.policy("one", limit) : trial.policy("two", { ...limit, name: "a", capacity: 9 }, { ...limit, name: "b" });
       for (const cost of [3, 1, 10]) await checkMarks(trial, policy, cost, false);
       await trial.callAll({ method: "block", policy, key: "caller", tokens: 5_000 });
       for (const cost of [0, 1, 10]) await checkMarks(trial, policy, cost, true);

@@ -7,7 +7,10 @@ import type { StoreCase } from "../../trial.js";
 /** Cases about `consumeTogether`. They take the keys that a store with `takesTogether` can take in one step. */
 export const togetherCases: readonly StoreCase[] = [
   togetherCase("L10 · consumeTogether takes all charges or none", [0, 0, 300, 1_000, 2_500]),
-  togetherCase("L6 · consumeTogether takes all or none while the clock steps back or jumps ahead", [0, 300, -400, -2_000, 1_500, 90_000, -90_000]),
+  togetherCase(
+    "L6 · consumeTogether takes all or none while the clock steps back or jumps ahead",
+    [0, 300, -400, -2_000, 1_500, 90_000, -90_000],
+  ),
   togetherCase("L14 · consumeTogether takes all or none while limits change, appear and disappear", [0, 300, 1_000, 2_500], true),
   {
     name: "L14 · refused charges of one call convert all records to the new numbers of their policies",
@@ -18,7 +21,10 @@ export const togetherCases: readonly StoreCase[] = [
       const slow = trial.policy("tier", { capacity: 20, refill: { tokens: 1, everyMs: 1_000 } });
       const fast = trial.policy("tier", { capacity: 20, refill: { tokens: 7, everyMs: 1_000 } });
       const never = trial.policy("full", { capacity: 1, refill: { tokens: 1, everyMs: 60_000 } });
-      const keys = await keysTogether(trial, [{ policy: never, key: "full" }, ...["would be refused", "would be allowed"].map((key) => ({ policy: slow, key }))]);
+      const keys = await keysTogether(trial, [
+        { policy: never, key: "full" },
+        ...["would be refused", "would be allowed"].map((key) => ({ policy: slow, key })),
+      ]);
       if (keys === null) return;
       const [full, ...tiers] = keys as [string, string, string];
       await trial.consume(never, full, 1);
@@ -39,11 +45,16 @@ export const togetherCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("mixed");
       const numbers = { name: "only", capacity: 9, refill: { tokens: 1, everyMs: 1_000 } };
-      const policies = [trial.policy("p", numbers), trial.policy("p", { ...numbers, refill: { tokens: 3, everyMs: 1_000 } })] as const;
+      const policies = [
+        trial.policy("p", numbers), trial.policy("p", { ...numbers, refill: { tokens: 3, everyMs: 1_000 } }),
+      ] as const;
       for (const [turn, costs] of [[1, 1], [0, 0], [2, 1]].entries()) {
-        const keys = await keysTogether(trial, ["blocked", "free"].map((name) => ({ policy: policies[0], key: `${name} ${turn}` })));
+        const keys = await keysTogether(
+          trial, ["blocked", "free"].map((name) => ({ policy: policies[0], key: `${name} ${turn}` })),
+        );
         if (keys === null) return;
-        const charges = (version: 0 | 1): Charge[] => keys.map((key, i) => ({ policy: policies[version], key, cost: costs[i] as number }));
+        const charges = (version: 0 | 1): Charge[] =>
+          keys.map((key, i) => ({ policy: policies[version], key, cost: costs[i] as number }));
         await chargeAndCompare(trial, charges(0));
         await trial.callAll({ method: "block", policy: policies[0], key: keys[0] as string, tokens: 2_000 });
         for (const ms of [0, 1_400, 599, 1]) {
@@ -76,7 +87,10 @@ export const togetherCases: readonly StoreCase[] = [
         ]);
         const pairs = answers.filter((decisions) => decisions.every(({ allowed }) => allowed)).length;
         const alone = single.filter(({ allowed }) => allowed).length;
-        assert(pairs + alone === 9, `Expected 9 of 24 pairs and 6 single charges to be allowed together, got ${pairs} and ${alone}`);
+        assert(
+          pairs + alone === 9,
+          `Expected 9 of 24 pairs and 6 single charges to be allowed together, got ${pairs} and ${alone}`,
+        );
         for (let i = 0; i < 9; i++) trial.oracle.assume(consumeCall(policy, a, 1), trial.now);
         for (let i = 0; i < pairs; i++) trial.oracle.assume(consumeCall(policy, b, 1), trial.now);
         trial.move(2_000);
@@ -100,12 +114,22 @@ function togetherCase(name: string, moves: readonly number[], changing = false):
         trial.policy("user", { name: "only", capacity: 8, refill: { tokens: 3, everyMs: 700 } }),
       ];
       const tenant = [
-        trial.policy("tenant", { name: "a", capacity: 15, refill: { tokens: 2, everyMs: 1_000 } }, { name: "b", capacity: 40, refill: { tokens: 1, everyMs: 700 } }),
-        trial.policy("tenant", { name: "b", capacity: 30, refill: { tokens: 2, everyMs: 900 } }, { name: "c", capacity: 20, refill: { tokens: 5, everyMs: 3_000 } }),
+        trial.policy(
+          "tenant",
+          { name: "a", capacity: 15, refill: { tokens: 2, everyMs: 1_000 } },
+          { name: "b", capacity: 40, refill: { tokens: 1, everyMs: 700 } },
+        ),
+        trial.policy(
+          "tenant",
+          { name: "b", capacity: 30, refill: { tokens: 2, everyMs: 900 } },
+          { name: "c", capacity: 20, refill: { tokens: 5, everyMs: 3_000 } },
+        ),
       ];
       const one = (versions: readonly Policy[]): Policy => (changing ? random.pick(versions) : (versions[0] as Policy));
       const wanted = (tenantKey: string): NamedBucket[] =>
-        ["user 0", "user 1", "device", tenantKey].map((name, i) => ({ policy: (i < 3 ? user[0] : tenant[0]) as Policy, key: `${name} of ${tenantKey}` }));
+        ["user 0", "user 1", "device", tenantKey].map((name, i) => ({
+          policy: (i < 3 ? user[0] : tenant[0]) as Policy, key: `${name} of ${tenantKey}`,
+        }));
       const found = await Promise.all(["one", "two", "three"].map((name) => keysTogether(trial, wanted(name))));
       const keys = found.filter((list): list is [string, string, string, string] => list !== null);
       for (let round = 0; round < 24; round++) {
