@@ -14,7 +14,9 @@ export async function sendAttempt(call: ClientCall, number: number): Promise<Res
   const timer = new AbortController();
   const timeout = async (): Promise<never> => {
     await call.time.sleep(attemptTimeoutMs, timer.signal);
-    const late = new SluiceError("ERR_ATTEMPT_TIMEOUT", `No response to ${call.method} ${call.url} within ${attemptTimeoutMs} ms`);
+    const late = new SluiceError(
+      "ERR_ATTEMPT_TIMEOUT", `No response to ${call.method} ${call.url} within ${attemptTimeoutMs} ms`,
+    );
     // The name that code around a `fetch` looks for.
     throw Object.assign(late, { name: "TimeoutError" });
   };

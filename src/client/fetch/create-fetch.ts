@@ -40,7 +40,10 @@ export function createFetch(options: ClientOptions = {}): ClientFetch {
   return async (input, init) => {
     // A request that is cancelled there never counts its call down.
     if (pending >= maxPending && sharesWork()) {
-      throw new SluiceError("ERR_TOO_MANY_CALLS", `Expected at most ${maxPending} pending calls, got one more. Await some, or raise \`maxPending\``);
+      throw new SluiceError(
+        "ERR_TOO_MANY_CALLS",
+        `Expected at most ${maxPending} pending calls, got one more. Await some, or raise \`maxPending\``,
+      );
     }
     pending++;
     try {

@@ -9,7 +9,9 @@ export type CallResult = Response | RateLimitedFacts;
 type OnWait = (wait: WaitInfo) => void;
 
 /** Sends a call, or joins it to a pending request with the same `mergeKey`. */
-export type Merger = (call: ClientCall, send: (signal: AbortSignal | null, onWait: OnWait) => Promise<CallResult>) => Promise<CallResult>;
+export type Merger = (
+  call: ClientCall, send: (signal: AbortSignal | null, onWait: OnWait) => Promise<CallResult>,
+) => Promise<CallResult>;
 
 /** A pending request and the calls that share it. */
 interface SharedRequest {
@@ -35,18 +37,25 @@ export function createMerger(): Merger {
   return async (call, send) => {
     const { mergeKey, signal, time } = call;
     // oxlint-disable-next-line no-console -- a failing screen must not fail the call, and must not be silent
-    const onWait = (wait: WaitInfo): void => void Promise.resolve(wait).then((each) => signal?.aborted || call.onWait(each)).catch(console.error);
+    const onWait = (wait: WaitInfo): void =>
+      void Promise.resolve(wait)
+        .then((each) => signal?.aborted || call.onWait(each))
+        .catch(console.error);
     throwIfAborted(signal);
     if (mergeKey === null) {
       if (isReadMethod(call.method)) return send(signal, onWait);
       // A read after a write must not get a response from before the write.
       const endSharing = (): void =>
-        pending.forEach(({ call: other }, key) => other.origin === call.origin && other.identity === call.identity && pending.delete(key));
+        pending.forEach(
+          ({ call: other }, key) => other.origin === call.origin && other.identity === call.identity && pending.delete(key),
+        );
       endSharing();
       return send(signal, onWait).finally(endSharing);
     }
     const known = pending.get(mergeKey);
-    const shared: SharedRequest = known ?? { call, stop: new AbortController(), active: 0, waiting: new Map(), wait: null, result: null };
+    const shared: SharedRequest = known ?? {
+      call, stop: new AbortController(), active: 0, waiting: new Map(), wait: null, result: null,
+    };
     if (!known) {
       pending.set(mergeKey, shared);
       // `send` may report a wait before it returns.
@@ -64,7 +73,9 @@ export function createMerger(): Merger {
   };
 }
 
-function joinRequest(shared: SharedRequest, signal: AbortSignal | null, onWait: OnWait, close: () => unknown): Promise<CallResult> {
+function joinRequest(
+  shared: SharedRequest, signal: AbortSignal | null, onWait: OnWait, close: () => unknown,
+): Promise<CallResult> {
   shared.active++;
   const { waiting } = shared;
   return new Promise((resolve, reject) => {

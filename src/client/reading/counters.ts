@@ -10,7 +10,10 @@ export function parseCounter(field: (name: string) => string, sent: number): Rat
   const remaining = field("remaining");
   if (!/^\d{1,15}(\.\d+)?$/.test(remaining)) return null;
   // Reddit sends a fraction.
-  return { policy: null, limit: null, remaining: Math.floor(Number(remaining)), resetMs: parseReset(field("reset"), sent), windowMs: null };
+  return {
+    policy: null, limit: null, remaining: Math.floor(Number(remaining)), resetMs: parseReset(field("reset"), sent),
+    windowMs: null,
+  };
 }
 
 /** Parses `RateLimit-Remaining` and `-Reset`, or else `X-RateLimit-Remaining` and `-Reset`. Null without them. */

@@ -38,14 +38,17 @@ export function firstFamily(families: Iterable<LimitFamily>): RateLimit[] | null
  * The limits of each family of fields, strongest first. Reads a family only when the caller asks for it. The fields
  * that `readVendors` reads are stronger than `X-RateLimit-*`.
  */
-export function* limitFamilies(headers: HeaderSource, now: number, readVendors: LimitsParser = () => null): Generator<LimitFamily> {
+export function* limitFamilies(
+  headers: HeaderSource, now: number, readVendors: LimitsParser = () => null,
+): Generator<LimitFamily> {
   if (isCached(headers)) return;
   const policies = parseList(headerOf(headers, "ratelimit-policy")) ?? [];
   const text = headerOf(headers, "ratelimit");
   const members = parseList(text);
   const sent = sentAt(headers, now);
   yield ["ratelimit", members ? namedLimits(members, policies) : dictionaryLimits(parseDictionary(text) ?? [], policies, sent)];
-  const read = (prefix: string, known?: readonly Member[]): RateLimit[] => sizedCounter((name) => headerOf(headers, prefix + name), sent, known);
+  const read = (prefix: string, known?: readonly Member[]): RateLimit[] =>
+    sizedCounter((name) => headerOf(headers, prefix + name), sent, known);
   yield ["ratelimit-reset", read("ratelimit-", policies)];
   yield ["vendor", readVendors(headers, now) ?? []];
   yield ["vendor", read("x-ratelimit-")];
@@ -58,7 +61,8 @@ export function sizedCounter(field: (name: string) => string, sent: number, poli
   const limits = parseList(field("limit")) ?? [];
   const limit = scaledInteger(limits[0]?.value);
   // Drafts 03 to 07 name a policy by its number of requests: 100;w=60.
-  const policy = limit === null ? undefined : [...policies, ...limits].find(({ value, params }) => value === limit && "w" in params);
+  const policy =
+    limit === null ? undefined : [...policies, ...limits].find(({ value, params }) => value === limit && "w" in params);
   return [{ ...counter, limit, windowMs: scaledInteger(policy?.params["w"], 1_000) || null }];
 }
 

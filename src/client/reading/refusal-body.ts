@@ -40,7 +40,9 @@ export async function parseRefusal(response: Response): Promise<RefusalBody> {
   const { error, "violated-policies": policies } = body;
   const inner = Object(error) as typeof body;
   const prose = typeof error === "string" && /[^\w.:-]/.test(error) && error;
-  const messages = [body["message"], body["detail"], inner["message"], prose, body["title"]].map((text) => withoutControls(text).trim());
+  const messages = [body["message"], body["detail"], inner["message"], prose, body["title"]].map((text) =>
+    withoutControls(text).trim(),
+  );
   return {
     value,
     waitMs: secondsToMs(body["retry_after"]) ?? secondsToMs(inner["retry_after"]),

@@ -77,7 +77,9 @@ export interface ObserveContext {
 }
 
 /** Updates the throttles from a response, or from null without one. Returns false for an unknown call. */
-export function observeResponse(caller: Caller, call: TrafficCall, response: TrafficResponse | null, context: ObserveContext): boolean {
+export function observeResponse(
+  caller: Caller, call: TrafficCall, response: TrafficResponse | null, context: ObserveContext,
+): boolean {
   const pending = caller.pending.get(call);
   caller.pending.delete(call);
   if (pending === undefined) return false;
@@ -86,7 +88,9 @@ export function observeResponse(caller: Caller, call: TrafficCall, response: Tra
   return true;
 }
 
-function updateThrottles(caller: Caller, pending: PendingCall, response: TrafficResponse, { timing, pace, hasQueue }: ObserveContext): void {
+function updateThrottles(
+  caller: Caller, pending: PendingCall, response: TrafficResponse, { timing, pace, hasQueue }: ObserveContext,
+): void {
   const { number, route } = pending;
   const now = timing.now();
   const isRefused = response.isRefusal;

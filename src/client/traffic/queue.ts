@@ -81,7 +81,9 @@ export function enqueue(
       remove();
       reject(abortReason(signal as AbortSignal));
     };
-    const queued: QueuedCall = { ...waiting, deadline: timing.now() + call.maxWaitMs + MAX_QUEUE_JITTER_MS, toldUntil: -Infinity, settle };
+    const queued: QueuedCall = {
+      ...waiting, deadline: timing.now() + call.maxWaitMs + MAX_QUEUE_JITTER_MS, toldUntil: -Infinity, settle,
+    };
     calls.splice(countAhead(routeQueue, position), 0, queued);
     signal?.addEventListener("abort", abort, { once: true });
     onQueued(queued, routeQueue);

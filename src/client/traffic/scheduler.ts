@@ -71,9 +71,12 @@ function checkQueue(scheduler: Scheduler, timing: Timing): void {
 
 /** Sends calls, oldest first, while the first call of any route may be sent. */
 function sendReady({ caller, queue }: Scheduler, now: number): void {
-  const isReady = (routeQueue: RouteQueue): boolean => routeQueue.calls.length > 0 && routeQueueWait(caller, routeQueue, now) === 0;
+  const isReady = (routeQueue: RouteQueue): boolean =>
+    routeQueue.calls.length > 0 && routeQueueWait(caller, routeQueue, now) === 0;
   for (let ready = [...queue.routes].filter(isReady); ready.length > 0; ready = ready.filter(isReady)) {
-    const { call, route, settle } = ready.map(({ calls }) => calls[0] as QueuedCall).reduce((a, b) => (b.position < a.position ? b : a));
+    const { call, route, settle } = ready
+      .map(({ calls }) => calls[0] as QueuedCall)
+      .reduce((a, b) => (b.position < a.position ? b : a));
     recordCall(caller, route, call, now);
     settle(0);
   }

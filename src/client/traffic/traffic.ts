@@ -82,7 +82,9 @@ export function createTraffic(options: TrafficOptions = {}): Traffic {
       const known = routeOf(caller, route(call));
       // A queue of one call where requests share no timers (law L15).
       const queue = isShared ? scheduler.queue : createCallQueue();
-      if (!call.sensitive) return scheduleCall({ caller, queue }, { call, route: known, isRetry, position: ticket.position }, timing);
+      if (!call.sensitive) {
+        return scheduleCall({ caller, queue }, { call, route: known, isRetry, position: ticket.position }, timing);
+      }
       const waitMs = routePause(caller, known, timing.now());
       if (waitMs === 0) recordCall(caller, known, call, timing.now());
       return waitMs;

@@ -26,7 +26,9 @@ function geminiRefusal(response: Response, body: unknown): ReturnType<RefusalHoo
   if (status !== 429 && status !== 503) return undefined;
   // A stream reports its error in a list of one.
   const details = listMember(memberOf(Array.isArray(body) ? body[0] : body, "error"), "details");
-  const quotas = details.flatMap((detail) => listMember(detail, "violations")).map((violation) => textMember(violation, "quotaId"));
+  const quotas = details
+    .flatMap((detail) => listMember(detail, "violations"))
+    .map((violation) => textMember(violation, "quotaId"));
   const [delay = ""] = details.filter(isRetryInfo).map((detail) => textMember(detail, "retryDelay"));
   const waitMs = delay.endsWith("s") ? decimal(delay.slice(0, -1), 3) : null;
   const isDaily = status === 429 && quotas.some((quota) => quota.includes("PerDay"));

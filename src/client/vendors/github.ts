@@ -22,7 +22,9 @@ const UNTOLD_WAIT_MS = 60_000;
  * const fetch = createFetch({ vendor: github });
  * const issues = await fetch("https://api.github.com/repos/nodejs/node/issues");
  */
-export const github: { readonly refusal: RefusalHook; readonly limits: LimitsParser } = { refusal: githubRefusal, limits: parseVendorLimits };
+export const github: { readonly refusal: RefusalHook; readonly limits: LimitsParser } = {
+  refusal: githubRefusal, limits: parseVendorLimits,
+};
 
 function githubRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
   const { status, headers } = response;
@@ -30,5 +32,7 @@ function githubRefusal(response: Response, body: unknown): ReturnType<RefusalHoo
   // Only whether there is a wait: the client itself counts it from its own clock.
   if (parseWait(headers, 0) !== null) return { waitMs: null };
   // Older versions of GitHub Enterprise Server speak of an abuse detection mechanism.
-  return status === 429 || /rate limit|abuse detection/i.test(textMember(body, "message")) ? { waitMs: UNTOLD_WAIT_MS } : undefined;
+  return status === 429 || /rate limit|abuse detection/i.test(textMember(body, "message"))
+    ? { waitMs: UNTOLD_WAIT_MS }
+    : undefined;
 }

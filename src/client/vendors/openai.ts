@@ -17,7 +17,9 @@ import { parseVendorLimits } from "./vendor-limits.js";
  * const fetch = createFetch({ vendor: openai, giveUp: "return" });
  * const models = await fetch("https://api.openai.com/v1/models");
  */
-export const openai: { readonly refusal: RefusalHook; readonly limits: LimitsParser } = { refusal: openaiRefusal, limits: parseVendorLimits };
+export const openai: { readonly refusal: RefusalHook; readonly limits: LimitsParser } = {
+  refusal: openaiRefusal, limits: parseVendorLimits,
+};
 
 function openaiRefusal(response: Response, body: unknown): ReturnType<RefusalHook> {
   const { status, headers } = response;

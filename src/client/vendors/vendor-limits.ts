@@ -55,7 +55,10 @@ export function parseVendorLimits(headers: HeaderSource, now: number): RateLimit
 
 function readVendors(headers: HeaderSource, now: number): RateLimit[] {
   const sent = sentAt(headers, now);
-  return [...COUNTER_NAMES.flatMap((names) => namedCounters(headers, sent, names)), ...shopifyLimits(headers), ...hubspotLimits(headers)];
+  return [
+    ...COUNTER_NAMES.flatMap((names) => namedCounters(headers, sent, names)), ...shopifyLimits(headers),
+    ...hubspotLimits(headers),
+  ];
 }
 
 function namedCounters(headers: HeaderSource, sent: number, [before, after, policy]: CounterNames): RateLimit[] {

@@ -17,7 +17,9 @@ export function parseVendorReset(text: string, sent: number): number | null {
   if (resetMs !== null || text === "") return resetMs;
   let ms = 0;
   // Sticky: stops at the first character that does not fit, so the time is linear.
-  const rest = text.replace(/(\d+(?:\.\d+)?)(ms|[smh])/gy, (_, count: string, unit: string) => ((ms += +count * (UNIT_MS[unit] as number)), ""));
+  const rest = text.replace(
+    /(\d+(?:\.\d+)?)(ms|[smh])/gy, (_, count: string, unit: string) => ((ms += +count * (UNIT_MS[unit] as number)), ""),
+  );
   if (rest === "") return Math.ceil(ms);
   const at = Date.parse(DATE_TEXT.exec(text)?.[0] ?? "");
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil(at - sent));

@@ -24,7 +24,9 @@ export function isA(type: "function" | "boolean" | "string", byDefault?: unknown
 
 /** Accepts whole numbers of at least `least`. */
 export function wholeFrom(least: number, byDefault?: number): Check {
-  return accept(`a whole number of at least ${least}`, (value) => Number.isInteger(value) && (value as number) >= least, byDefault);
+  return accept(
+    `a whole number of at least ${least}`, (value) => Number.isInteger(value) && (value as number) >= least, byDefault,
+  );
 }
 
 /** Accepts numbers of at least `least`, and Infinity. */
@@ -34,7 +36,9 @@ export function numberFrom(least: number, byDefault: number): Check {
 
 /** Accepts arrays whose elements are all of one type. */
 export function arrayOf(type: "string" | "number", byDefault: readonly unknown[]): Check {
-  return accept(`an array of ${type}s`, (value) => Array.isArray(value) && value.every((each) => typeof each === type), byDefault);
+  return accept(
+    `an array of ${type}s`, (value) => Array.isArray(value) && value.every((each) => typeof each === type), byDefault,
+  );
 }
 
 /**
