@@ -48,7 +48,9 @@ type AskForGrant = (queued: QueuedDecision, costs: Costs) => Promise<Snapshot | 
  * Decisions of a statement in progress are not in `turn.items`. If the statement is lost, the queue rejects the others:
  * most of their callers have given up, and a charge now would only cost them tokens.
  */
-export async function decideBatch(turn: QueueTurn<QueuedDecision>, denials: DenyCache, ask: AskForTokens, askForGrant: AskForGrant): Promise<void> {
+export async function decideBatch(
+  turn: QueueTurn<QueuedDecision>, denials: DenyCache, ask: AskForTokens, askForGrant: AskForGrant,
+): Promise<void> {
   const first = turn.items[0] as QueuedDecision;
   const { policy, key } = first;
   let sent: readonly QueuedDecision[] = [];
@@ -66,7 +68,8 @@ export async function decideBatch(turn: QueueTurn<QueuedDecision>, denials: Deny
     // Earlier work in the queue may have remembered a denial.
     turn.items = unanswered(turn.items, (costs) => denials.recall(policy, key, costs));
     if (turn.items.length > 0) {
-      const { count, sum } = firstWithin(policy.limits.map(({ capacity }) => capacity), turn.items);
+      const capacities = policy.limits.map(({ capacity }) => capacity);
+      const { count, sum } = firstWithin(capacities, turn.items);
       const asked = askForGrant(first, sum);
       if (asked !== null) {
         takeFirst(count);

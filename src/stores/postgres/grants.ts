@@ -127,7 +127,9 @@ export class Grants {
     try {
       const { name, capacity, unitsPerMs, unitsPerToken } = limit;
       const [names, tokens] = [batch.map((each) => each.name), batch.map((each) => each.tokens)];
-      const rows = await this.#statements.rows(this.#statement, [names, tokens, name, capacity, unitsPerMs, unitsPerToken, this.#readNow()]);
+      const rows = await this.#statements.rows(this.#statement, [
+        names, tokens, name, capacity, unitsPerMs, unitsPerToken, this.#readNow(),
+      ]);
       return snapshotsOf(rows as readonly Granted[], policy, batch);
     } catch (error) {
       if (MISSING.has(sqlStateOf(error))) this.#warnMissing(error);
@@ -145,10 +147,14 @@ export class Grants {
     this.#missingUntil = monotonicClock() + MISSING_FOR_MS;
     const { grant, decide } = tableNames(this.#table);
     const state = sqlStateOf(error);
-    const cure = state === FORBIDDEN ? "Let this role execute it, and read and write the table" : "Run `migrate()` or the SQL of `postgresSchema`";
+    const cure =
+      state === FORBIDDEN
+        ? "Let this role execute it, and read and write the table"
+        : "Run `migrate()` or the SQL of `postgresSchema`";
     warnOnce(
       "SLUICE_POSTGRES_MIGRATE",
-      `Expected the function ${grant} in Postgres, got SQLSTATE ${state}. ${cure}. Until then decisions are slower, and fail if ${decide} is missing, too.`,
+      `Expected the function ${grant} in Postgres, got SQLSTATE ${state}. ${cure}. ` +
+        `Until then decisions are slower, and fail if ${decide} is missing, too.`,
     );
   }
 }

@@ -6,7 +6,8 @@ import { tableNames } from "./table-names.js";
 /** Creates the table and the functions, or updates the functions. Needs no right to create when all is up to date. */
 export async function migrateTable(client: PostgresClient, table: string): Promise<void> {
   const { table: quoted, decide, grant } = tableNames(table);
-  const signature = (name: string, parameters: typeof PARAMETERS | typeof GRANT_PARAMETERS): string => `${name}(${parameters.map(([, type]) => type).join(", ")})`;
+  const signature = (name: string, parameters: typeof PARAMETERS | typeof GRANT_PARAMETERS): string =>
+    `${name}(${parameters.map(([, type]) => type).join(", ")})`;
   const { rows } = await client.query(
     `SELECT to_regclass($1::text) IS NOT NULL
       AND (SELECT prosrc FROM pg_proc WHERE oid = to_regprocedure($2::text)) = $3::text

@@ -143,7 +143,10 @@ export class PostgresStore implements AsyncStore {
   async block(policy: Policy, key: string, forMs: number): Promise<void> {
     const { blockMs } = await this.#change("b", policy, key, forMs);
     if (forMs > 0 || blockMs === 0) return;
-    throw new StoreError("ERR_STORE_REPLY", `Expected the block to end, got one with ${blockMs} ms left. Run \`migrate()\` to update the function.`);
+    throw new StoreError(
+      "ERR_STORE_REPLY",
+      `Expected the block to end, got one with ${blockMs} ms left. Run \`migrate()\` to update the function.`,
+    );
   }
 
   async reset(policy: Policy, key: string): Promise<void> {
@@ -173,7 +176,8 @@ export class PostgresStore implements AsyncStore {
   // A decision that certainly needs the other function is not asked for here: a statement would be wasted.
   #askForGrant(turn: QueueTurn<QueuedDecision>, policy: Policy, key: string, costs: Costs): Promise<Snapshot | null> | null {
     const tokens = costAt(costs, 0);
-    if (this.#grants === null || policy.limits.length > 1 || tokens < 1 || tokens > policy.maxCost || this.#denials.has(policy, key)) return null;
+    if (this.#grants === null || policy.limits.length > 1 || this.#denials.has(policy, key)) return null;
+    if (tokens < 1 || tokens > policy.maxCost) return null;
     const name = rowName(policy, key);
     return name.length > LONGEST_PLAIN_NAME ? null : this.#grants.ask({ turn, policy, name, tokens });
   }

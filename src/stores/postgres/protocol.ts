@@ -62,7 +62,9 @@ export function makePart(policy: Policy, key: string, tokens: Costs): StorePart 
 export function readRows(rows: readonly unknown[], parts: readonly StorePart[]): Snapshot[] {
   const expectedRows = parts.reduce((sum, { policy }) => sum + policy.limits.length, 0);
   if (rows.length !== expectedRows) {
-    throw new StoreError("ERR_STORE_REPLY", `Expected ${expectedRows} rows, got ${rows.length}. Run \`migrate()\` to update the function.`);
+    throw new StoreError(
+      "ERR_STORE_REPLY", `Expected ${expectedRows} rows, got ${rows.length}. Run \`migrate()\` to update the function.`,
+    );
   }
   let next = 0;
   return parts.map(({ policy, name }) => {
@@ -79,5 +81,8 @@ export function readRows(rows: readonly unknown[], parts: readonly StorePart[]):
 
 function foreignRow(name: string): StoreError {
   const row = JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
-  return new StoreError("ERR_STORE_FOREIGN_VALUE", `Expected the row of ${row} to hold a bucket, got values that sluice never writes. Reset that key.`);
+  return new StoreError(
+    "ERR_STORE_FOREIGN_VALUE",
+    `Expected the row of ${row} to hold a bucket, got values that sluice never writes. Reset that key.`,
+  );
 }

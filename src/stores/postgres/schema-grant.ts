@@ -35,7 +35,8 @@ DECLARE
   inserted int;
 BEGIN
   -- Under a snapshot that is older than the locks, others' charges would not be seen. The other function says so.
-  IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') OR 1 > ANY (tokens) OR capacity < ANY (tokens) THEN
+  IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')
+    OR 1 > ANY (tokens) OR capacity < ANY (tokens) THEN
     RETURN;
   END IF;
 
@@ -44,7 +45,8 @@ BEGIN
   IF cardinality(buckets) = 1 THEN
     PERFORM pg_advisory_xact_lock(hashtextextended('${table} ' || buckets[1], 0));
     now_ms := ${NOW};
-    RETURN QUERY UPDATE ${table} AS b SET ${chargeSql("tokens[1]")} WHERE b.bucket = buckets[1] AND ${fitsSql("tokens[1]")} RETURNING ${ANSWER};
+    RETURN QUERY UPDATE ${table} AS b SET ${chargeSql("tokens[1]")}
+      WHERE b.bucket = buckets[1] AND ${fitsSql("tokens[1]")} RETURNING ${ANSWER};
   ELSE
     PERFORM pg_advisory_xact_lock(h)
       FROM (SELECT DISTINCT hashtextextended('${table} ' || b, 0) AS h FROM unnest(buckets) AS b ORDER BY h) AS hashes;
@@ -57,7 +59,8 @@ BEGIN
 
   -- A bucket without a row is full. One that has a row was charged above, or is not granted.
   RETURN QUERY INSERT INTO ${table} AS b
-    SELECT name, ARRAY[limit_name], ARRAY[cost * per_token], ARRAY[now_ms], ARRAY[per_ms], ARRAY[per_token], ${fullAfter("cost * per_token")}
+    SELECT name, ARRAY[limit_name], ARRAY[cost * per_token], ARRAY[now_ms], ARRAY[per_ms], ARRAY[per_token],
+        ${fullAfter("cost * per_token")}
       FROM unnest(buckets, tokens) AS asked(name, cost)
     ON CONFLICT DO NOTHING RETURNING ${ANSWER};
   GET DIAGNOSTICS inserted = ROW_COUNT;
@@ -65,7 +68,8 @@ BEGIN
   -- As in the other function: new rows pay for those that are full.
   IF random() * 32 < inserted THEN
     DELETE FROM ${table} WHERE bucket = ANY (ARRAY(
-      SELECT bucket FROM ${table} WHERE sweep_after < now_ms ORDER BY sweep_after LIMIT 100 + 3 * inserted FOR UPDATE SKIP LOCKED));
+      SELECT bucket FROM ${table} WHERE sweep_after < now_ms ORDER BY sweep_after LIMIT 100 + 3 * inserted
+      FOR UPDATE SKIP LOCKED));
   END IF;
 END `;
 
@@ -78,8 +82,10 @@ const SPENT_NOW = "greatest(0, b.spent[1] - per_ms * least(now_ms - b.at[1], (b.
 
 const fullAfter = (spent: string): string => `((now_ms + (${spent} + per_ms - 1) / per_ms + 1048575) / 1048576) * 1048576`;
 
-const chargeSql = (cost: string): string =>
-  `spent = ARRAY[${SPENT_NOW} + ${cost} * per_token], at = ARRAY[now_ms], sweep_after = ${fullAfter(`${SPENT_NOW} + ${cost} * per_token`)}`;
+const chargeSql = (cost: string): string => {
+  const spent = `${SPENT_NOW} + ${cost} * per_token`;
+  return `spent = ARRAY[${spent}], at = ARRAY[now_ms], sweep_after = ${fullAfter(spent)}`;
+};
 
 // The bounds come first: they exclude numbers that this package never writes, before the arithmetic uses them.
 const fitsSql = (cost: string): string => `b.names = ARRAY[limit_name] AND b.p = ARRAY[per_ms] AND b.q = ARRAY[per_token]

@@ -120,7 +120,8 @@ BEGIN
     block_ms := 0;
     IF kept.names <> limits AND NOT foreign_row AND '!' = ANY (kept.names) AND (what <> 'b' OR tokens[1] > 0) THEN
       place := array_position(kept.names, '!');
-      block_ms := greatest(0, kept.spent[place] + CASE WHEN kept.at[place] - now_ms <= kept.spent[place] THEN kept.at[place] - now_ms ELSE 0 END);
+      block_ms := greatest(0, kept.spent[place] +
+        CASE WHEN kept.at[place] - now_ms <= kept.spent[place] THEN kept.at[place] - now_ms ELSE 0 END);
       IF block_ms > 0 AND kept.at[place] - now_ms > kept.spent[place] THEN stale_blocks := stale_blocks || i; END IF;
     END IF;
     WHILE part[k] = i LOOP
@@ -136,7 +137,8 @@ BEGIN
           stale[k] := stale[k] OR (lag = 0 AND s > 0);
         END IF;
         -- The elapsed time is capped before it is multiplied, so that years idle do not overflow.
-        s := greatest(0, s - kept.p[place] * least(greatest(0, now_ms - kept.at[place]), (s + kept.p[place] - 1) / kept.p[place]));
+        s := greatest(0, s - kept.p[place] *
+          least(greatest(0, now_ms - kept.at[place]), (s + kept.p[place] - 1) / kept.p[place]));
         IF kept.q[place] <> per_token[k] THEN
           s := least(most, div(s::numeric * per_token[k] + kept.q[place] - 1, kept.q[place]))::bigint; -- rounded up
         END IF;
@@ -170,11 +172,13 @@ BEGIN
   END IF;
 
   -- With one limit, and no other in the row, the row is written at once; the rest below comes to the same, in more steps.
-  IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND found_spent[1] + tokens[1] > 0 AND (kept.names IS NULL OR kept.names = limits) THEN
+  IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND found_spent[1] + tokens[1] > 0
+    AND (kept.names IS NULL OR kept.names = limits) THEN
     s := found_spent[1] + tokens[1] * per_token[1];
     l := now_ms + found_lag[1];
     full_at := ((l + (s + per_ms[1] - 1) / per_ms[1] + 1048575) / 1048576) * 1048576;
-    UPDATE ${table} SET spent = ARRAY[s], at = ARRAY[l], p = per_ms, q = per_token, sweep_after = full_at WHERE bucket = buckets[1];
+    UPDATE ${table} SET spent = ARRAY[s], at = ARRAY[l], p = per_ms, q = per_token, sweep_after = full_at
+      WHERE bucket = buckets[1];
     IF NOT FOUND THEN
       INSERT INTO ${table} VALUES (buckets[1], limits, ARRAY[s], ARRAY[l], per_ms, per_token, full_at);
       inserted := 1;
@@ -191,7 +195,8 @@ BEGIN
         changed := true;
         place := coalesce(array_position(kept.names, limits[k]), cardinality(kept.names) + 1, 1);
         kept.names[place] := limits[k];
-        kept.spent[place] := CASE WHEN NOT all_fit THEN found_spent[k] WHEN what = 'c' THEN found_spent[k] + tokens[k] * per_token[k]
+        kept.spent[place] := CASE WHEN NOT all_fit THEN found_spent[k]
+          WHEN what = 'c' THEN found_spent[k] + tokens[k] * per_token[k]
           ELSE greatest(0, found_spent[k] + tokens[k]::numeric * per_token[k])::bigint END;
         kept.at[place] := now_ms + found_lag[k];
         kept.p[place] := per_ms[k];
@@ -223,8 +228,8 @@ BEGIN
         WHERE u.s > 0 AND u.t + (u.s + u.p - 1) / u.p > now_ms;
     END IF;
     kept.sweep_after := ((full_at + 1048575) / 1048576) * 1048576;
-    UPDATE ${table} SET names = kept.names, spent = kept.spent, at = kept.at, p = kept.p, q = kept.q, sweep_after = kept.sweep_after
-      WHERE bucket = buckets[i];
+    UPDATE ${table} SET names = kept.names, spent = kept.spent, at = kept.at, p = kept.p, q = kept.q,
+      sweep_after = kept.sweep_after WHERE bucket = buckets[i];
     IF NOT FOUND THEN
       kept.bucket := buckets[i];
       INSERT INTO ${table} VALUES (kept.*);
@@ -236,6 +241,7 @@ BEGIN
   -- each. Last of all, since from here on nothing waits for a lock.
   IF random() * 32 < inserted THEN
     DELETE FROM ${table} WHERE bucket = ANY (ARRAY(
-      SELECT bucket FROM ${table} WHERE sweep_after < now_ms ORDER BY sweep_after LIMIT 100 + 3 * inserted FOR UPDATE SKIP LOCKED));
+      SELECT bucket FROM ${table} WHERE sweep_after < now_ms ORDER BY sweep_after LIMIT 100 + 3 * inserted
+      FOR UPDATE SKIP LOCKED));
   END IF;
 END `;

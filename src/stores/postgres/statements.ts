@@ -49,7 +49,8 @@ export class Statements {
         this.#isNaming = false;
         warnOnce(
           "SLUICE_POSTGRES_PREPARE",
-          `Expected connections to keep prepared statements, got SQLSTATE ${sqlStateOf(error)}. PostgresStore now sends statements without names, which is slower. ` +
+          `Expected connections to keep prepared statements, got SQLSTATE ${sqlStateOf(error)}. ` +
+            "PostgresStore now sends statements without names, which is slower. " +
             "Pass `prepare: false`, or use a pooler that supports prepared statements.",
         );
       }
@@ -80,6 +81,9 @@ export function isRefusedByServer(error: unknown): boolean {
  * `{ name, text, values }`. Others may ignore the name, or take the object for a text.
  */
 function takesNames(client: unknown): boolean {
-  const { totalCount, connectionParameters } = client as { readonly totalCount?: unknown; readonly connectionParameters?: unknown };
+  const { totalCount, connectionParameters } = client as {
+    readonly totalCount?: unknown;
+    readonly connectionParameters?: unknown;
+  };
   return typeof totalCount === "number" || (typeof connectionParameters === "object" && connectionParameters !== null);
 }
