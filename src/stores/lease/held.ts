@@ -48,7 +48,9 @@ export function afterGrant(held: HeldTokens, { leaseMs }: LeaseTerms, cost: numb
  * than is spent, and none needs to know the others. If less is spent than can be left, some was given back, or the
  * bucket was reset or lost: the part that may be kept shrinks as much.
  */
-export function keepable(held: HeldTokens, { limit, leaseMs }: LeaseTerms, now: LeaseInstant, ageMs: number, spent = Infinity): number {
+export function keepable(
+  held: HeldTokens, { limit, leaseMs }: LeaseTerms, now: LeaseInstant, ageMs: number, spent = Infinity,
+): number {
   if (held.spentMost === 0 || !isWithin(2 * leaseMs, held.sent, now)) return 0;
   const left = Math.min(held.spentLeast - Math.max(0, ageMs) * limit.unitsPerMs, spent);
   const part = Math.floor(held.taken * (left / held.spentMost));
@@ -74,7 +76,9 @@ export function keptBy(held: HeldTokens, terms: LeaseTerms, { take: { ask }, ans
 }
 
 /** What is held after a call that keeps `kept` tokens. */
-export function afterTake(held: HeldTokens, { limit, leaseMs }: LeaseTerms, { take, answer, now }: Answered, kept: number): HeldTokens {
+export function afterTake(
+  held: HeldTokens, { limit, leaseMs }: LeaseTerms, { take, answer, now }: Answered, kept: number,
+): HeldTokens {
   const { ask, sent } = take;
   const keptSent = keptAt(held, leaseMs, now) > 0 ? held.keptSent : held.sent;
   const [spentLeast, spentMost] = [leastSpent(answer, limit), mostSpent(answer, limit)];

@@ -57,14 +57,21 @@ export interface LeaseOptions {
  * process.once("SIGTERM", () => void store.close?.()); // gives back the unused tokens
  */
 export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
-  const { leaseMs, clock = monotonicClock, wallClock = Date.now } = checkOptions(options, ["leaseMs", "clock", "wallClock"], "an object with `leaseMs`");
+  const {
+    leaseMs, clock = monotonicClock, wallClock = Date.now,
+  } = checkOptions(options, ["leaseMs", "clock", "wallClock"], "an object with `leaseMs`");
   positiveInteger("leaseMs", leaseMs);
   for (const each of [clock, wallClock]) checkClock(each);
   if (typeof store?.consume !== "function" || store.sync !== false) {
-    throw new TypeError(`${expected("store", "a shared store", store)}. A store that answers at once needs no leases: use it as it is.`);
+    throw new TypeError(
+      `${expected("store", "a shared store", store)}. A store that answers at once needs no leases: use it as it is.`,
+    );
   }
   if (typeof store.guard?.protect !== "function") {
-    throw new TypeError(`${expected("store.guard", "made by `guard` of sluice/store", store.guard)}. Write \`readonly guard = guard()\` in the store.`);
+    throw new TypeError(
+      `${expected("store.guard", "made by `guard` of sluice/store", store.guard)}. ` +
+        "Write `readonly guard = guard()` in the store.",
+    );
   }
   if (!sharesWork()) return store;
   const now = (): LeaseInstant => ({ steady: readClock(clock), wall: readClock(wallClock) });
@@ -152,13 +159,17 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
         return {
           ...guarded,
           // A lease needs no promise and no circuit breaker. A spy or proxy that replaces `consume` is still called.
-          consume: (policy, key, costs) => (given.consume === consume ? decideHere(policy, key, costs) : null) ?? guarded.consume(policy, key, costs),
+          consume: (policy, key, costs) =>
+            (given.consume === consume ? decideHere(policy, key, costs) : null) ?? guarded.consume(policy, key, costs),
           // The time that the guard learns from a decision of a lease is behind the server's.
-          ageOf: (decision) => Math.max(...[guarded.ageOf(decision), serverClock.ageOf(decision)].filter((ms) => !Number.isNaN(ms)), 0),
+          ageOf: (decision) =>
+            Math.max(...[guarded.ageOf(decision), serverClock.ageOf(decision)].filter((ms) => !Number.isNaN(ms)), 0),
         };
       },
     },
-    ...(store.recall && { recall: (policy, key, costs) => (isHeld(policy, key) ? null : (store.recall?.(policy, key, costs) ?? null)) }),
+    ...(store.recall && {
+      recall: (policy, key, costs) => (isHeld(policy, key) ? null : (store.recall?.(policy, key, costs) ?? null)),
+    }),
     ...(store.peek && {
       async peek(policy, key, costs) {
         const lease = isLeasable(policy, costs) ? leases.find(policy, key) : undefined;
@@ -176,7 +187,9 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
         return isDone;
       },
     }),
-    ...(store.consumeTogether && { consumeTogether: async (charges) => store.consumeTogether?.(charges) as Promise<readonly Decision[]> }),
+    ...(store.consumeTogether && {
+      consumeTogether: async (charges) => store.consumeTogether?.(charges) as Promise<readonly Decision[]>,
+    }),
     ...(store.takesTogether && { takesTogether: (charges) => store.takesTogether?.(charges) as boolean }),
     ...(store.block && {
       async block(policy, key, forMs) {

@@ -32,7 +32,10 @@ const LATER = 0.5;
 
 /** Nothing is known. */
 export function unknownSupply(steady: number): Supply {
-  return { left: -1, leftAt: steady, emptyUntil: -Infinity, isBlocked: false, share: Infinity, caution: 0, isResting: false, callFrom: -Infinity };
+  return {
+    left: -1, leftAt: steady, emptyUntil: -Infinity, isBlocked: false, share: Infinity, caution: 0, isResting: false,
+    callFrom: -Infinity,
+  };
 }
 
 /** The most tokens that the store can have at `steady`, unless some were given back. */
@@ -61,7 +64,13 @@ export function isDry(supply: Supply, terms: LeaseTerms, cost: number, unused: n
  * The refusal of this process. `bucket` is the store's by its last answer. In a rest no token is there before the next
  * call.
  */
-export function refusal({ leftAt, emptyUntil, isBlocked, callFrom, isResting }: Supply, { policy }: LeaseTerms, bucket: Bucket, cost: number, steady: number): Refused {
+export function refusal(
+  { leftAt, emptyUntil, isBlocked, callFrom, isResting }: Supply,
+  { policy }: LeaseTerms,
+  bucket: Bucket,
+  cost: number,
+  steady: number,
+): Refused {
   const decision = peek([bucket], policy, cost, bucket.at + Math.max(0, steady - leftAt));
   // Unused tokens that lapsed are still in `bucket`, and so is what refilled since.
   const isUntilCall = isResting || decision.allowed;
