@@ -155,7 +155,8 @@ class CasStore<Version> implements AsyncStore {
     }
     throw new StoreError(
       "ERR_STORE_CONTENTION",
-      `Expected to write the bucket within ${this.#attempts} attempts, got a write of another process during each. Raise \`attempts\`.`,
+      `Expected to write the bucket within ${this.#attempts} attempts, got a write of another process during each. ` +
+        `Raise \`attempts\`.`,
     );
   }
 

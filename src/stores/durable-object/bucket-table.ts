@@ -80,7 +80,12 @@ export class BucketTable {
 
   /** Whether the object stores tables of its own beside the buckets. */
   get isAlone(): boolean {
-    return this.#rows("SELECT name FROM sqlite_master WHERE name <> 'sluice_buckets' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'").length === 0;
+    return (
+      this.#rows(
+        "SELECT name FROM sqlite_master WHERE name <> 'sluice_buckets' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND " +
+          "name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+      ).length === 0
+    );
   }
 
   /** The storage was emptied. */
@@ -90,7 +95,8 @@ export class BucketTable {
 
   #find(part: BucketPart): Found {
     const [row] = this.#exists ? this.#rows("SELECT records FROM sluice_buckets WHERE name = ?", part.name) : [];
-    const records: Records = row === undefined ? new Map() : decodeRecords((row as { readonly records: string }).records, part.name);
+    const records: Records =
+      row === undefined ? new Map() : decodeRecords((row as { readonly records: string }).records, part.name);
     return { part, policy: this.#policyOf(part.policy), records };
   }
 
@@ -102,7 +108,11 @@ export class BucketTable {
       return 0;
     }
     // Without a row id a write is one row, and not two, which is what it costs.
-    if (!this.#exists) this.#rows("CREATE TABLE sluice_buckets (name TEXT PRIMARY KEY, records TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID");
+    if (!this.#exists) {
+      this.#rows(
+        "CREATE TABLE sluice_buckets (name TEXT PRIMARY KEY, records TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID",
+      );
+    }
     this.#exists = true;
     this.#rows("INSERT OR REPLACE INTO sluice_buckets (name, records, until) VALUES (?, ?, ?)", name, value, from + ttlMs);
     return ttlMs;

@@ -65,11 +65,16 @@ export class DurableObjectStore implements AsyncStore {
   constructor(namespace: BucketNamespace, options: DurableObjectStoreOptions = {}) {
     const { idFromName, get } = Object(namespace) as Partial<BucketNamespace>;
     if (typeof idFromName !== "function" || typeof get !== "function") {
-      throw new TypeError(`${expected("namespace", "a binding such as env.BUCKETS", namespace)}. Bind the class under \`durable_objects\` in wrangler.jsonc`);
+      throw new TypeError(
+        `${expected("namespace", "a binding such as env.BUCKETS", namespace)}. ` +
+          `Bind the class under \`durable_objects\` in wrangler.jsonc`,
+      );
     }
     const own = checkOptions(options, ["object", "clock", ...GUARD_OPTIONS]);
     const { object, clock } = own;
-    if (object !== undefined && (typeof object !== "string" || object === "")) throw new TypeError(expected("object", "a non-empty string", object));
+    if (object !== undefined && (typeof object !== "string" || object === "")) {
+      throw new TypeError(expected("object", "a non-empty string", object));
+    }
     if (clock !== undefined) checkClock(clock);
     this.clock = clock ?? "server";
     this.guard = guard(guardOptionsOf(own));

@@ -41,7 +41,9 @@ const LONGEST_ALARM_MS = 30 * 86_400_000;
  * @example
  * export class Buckets extends withBuckets(DurableObject) {}
  */
-export function withBuckets<Base extends DurableObjectClass>(base: Base): new (...args: ConstructorParameters<Base>) => InstanceType<Base> & BucketMethods {
+export function withBuckets<Base extends DurableObjectClass>(
+  base: Base,
+): new (...args: ConstructorParameters<Base>) => InstanceType<Base> & BucketMethods {
   if (typeof base !== "function") throw new TypeError(expected("base", "the class DurableObject of cloudflare:workers", base));
   const Parent = base as unknown as new (state: ObjectState, env: unknown) => object;
 

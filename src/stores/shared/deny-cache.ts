@@ -80,7 +80,9 @@ export class DenyCache {
     const denial = this.#find(policy, key);
     if (denial === undefined) return null;
     const { newer } = denial;
-    return this.#decide(denial, policy, costs) ?? (newer !== null && this.#now() - newer.askedAt < this.#forMs ? newer.answer : null);
+    return (
+      this.#decide(denial, policy, costs) ?? (newer !== null && this.#now() - newer.askedAt < this.#forMs ? newer.answer : null)
+    );
   }
 
   /**

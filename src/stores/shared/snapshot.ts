@@ -56,7 +56,8 @@ export class Snapshot {
     if (decision.allowed !== this.fits) {
       throw new StoreError(
         "ERR_STORE_REPLY",
-        "Expected the server and the core to decide alike, got different decisions. Check that no proxy or client option changes replies.",
+        "Expected the server and the core to decide alike, got different decisions. " +
+          "Check that no proxy or client option changes replies.",
       );
     }
     return decision;

@@ -98,9 +98,13 @@ export function checkDatabase<Tx>(database: AnySqlDatabase<Tx>): AnySqlDatabase<
   if (sync !== undefined && typeof sync !== "boolean") throw new TypeError(expected("sync", "true or false", sync));
   if (clock !== undefined && clock !== "server") checkClock(clock);
   if (sync === true) checkNoTimeout(given.timeoutMs);
-  for (const name of REQUIRED) if (typeof given[name] !== "function") throw new TypeError(expected(name, "a function", given[name]));
+  for (const name of REQUIRED) {
+    if (typeof given[name] !== "function") throw new TypeError(expected(name, "a function", given[name]));
+  }
   for (const name of OPTIONAL) {
-    if (given[name] !== undefined && typeof given[name] !== "function") throw new TypeError(expected(name, "a function", given[name]));
+    if (given[name] !== undefined && typeof given[name] !== "function") {
+      throw new TypeError(expected(name, "a function", given[name]));
+    }
   }
   return given;
 }
@@ -119,5 +123,8 @@ export function checkRow(answer: unknown, method: string): SqlRow {
 export function serverTime({ now }: SqlRow): number {
   const time = typeof now === "number" ? Math.floor(now) : NaN;
   if (Number.isSafeInteger(time)) return time;
-  throw new TypeError(`${expected("now", "a number of milliseconds beside `value`", now)}. Select the server's time with each row, or leave out \`clock: "server"\`.`);
+  throw new TypeError(
+    `${expected("now", "a number of milliseconds beside `value`", now)}. ` +
+      'Select the server\'s time with each row, or leave out `clock: "server"`.',
+  );
 }

@@ -12,7 +12,9 @@ import { decodeRecords, encodeRecords } from "../shared/records.js";
 import { adjustStep, blockStep, consumeStep, resetStep, Rounds, type Job, type Step } from "../shared/rounds.js";
 import { StoreError } from "../shared/store-error.js";
 import { consumeRecordsTogether } from "../shared/together.js";
-import { checkDatabase, checkRow, serverTime, type AnySqlDatabase, type SqlDatabase, type SqlRow, type SyncSqlDatabase } from "./database.js";
+import {
+  checkDatabase, checkRow, serverTime, type AnySqlDatabase, type SqlDatabase, type SqlRow, type SyncSqlDatabase,
+} from "./database.js";
 import { runLater, runNow, type Steps } from "./steps.js";
 
 export type { SqlDatabase, SqlRow, SyncSqlDatabase } from "./database.js";
@@ -153,7 +155,8 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     }
     throw new StoreError(
       "ERR_STORE_CONTENTION",
-      `Expected to change the bucket within ${ATTEMPTS} transactions, got a conflict with another process in each. Lock the row in \`read\`.`,
+      `Expected to change the bucket within ${ATTEMPTS} transactions, got a conflict with another process in each. ` +
+        `Lock the row in \`read\`.`,
     );
   }
 
@@ -196,7 +199,10 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     };
     yield ["transaction", this.#database.transaction(run as (tx: Tx) => Promise<void>)];
     if (done !== null) return (done as { readonly answer: T }).answer;
-    throw new TypeError("Expected `transaction` to call `run` and to wait for its end, got an end before it. Write `await run(tx)`, and pass on what it rejects with.");
+    throw new TypeError(
+      "Expected `transaction` to call `run` and to wait for its end, got an end before it. " +
+        "Write `await run(tx)`, and pass on what it rejects with.",
+    );
   }
 
   #timeOf(row: SqlRow): number {

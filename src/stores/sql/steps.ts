@@ -28,5 +28,7 @@ export async function runLater<T>(steps: Steps<T>): Promise<T> {
 function checkNow(method: string, answer: unknown): unknown {
   if (typeof (answer as PromiseLike<unknown> | null | undefined)?.then !== "function") return answer;
   Promise.resolve(answer).catch(() => undefined); // its rejection would end the process
-  throw new TypeError(`Expected \`${method}\` to answer at once, got a promise. Leave out \`sync: true\` for a client that answers later.`);
+  throw new TypeError(
+    `Expected \`${method}\` to answer at once, got a promise. Leave out \`sync: true\` for a client that answers later.`,
+  );
 }
