@@ -16,7 +16,9 @@ export { type BreakerOptions, type GuardOptions, type OnStoreError } from "./por
 export { type Key, type KeyPart } from "./core/key.js";
 export { perDay, perHour, perMinute, perSecond, type Limit, type LimitOptions, type Refill } from "./core/limit.js";
 export { definePolicy, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleLimitPolicy } from "./core/policy.js";
-export { type AsyncStore, type Charge, type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore } from "./port/store.js";
+export {
+  type AsyncStore, type Charge, type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore,
+} from "./port/store.js";
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";
 export { StoreUnavailableError, type StoreUnavailableCode } from "./guard/errors.js";
 export { MemoryStore, type MemoryStats, type MemoryStoreOptions } from "./stores/memory/memory.js";
@@ -25,11 +27,15 @@ export { unlimited, type Unlimited } from "./limiter/unlimited.js";
 export { createLimiter } from "./limiter/create-limiter.js";
 export { type DecisionEvent, type LimiterEvent, type Observer, type StoreEvent } from "./limiter/events.js";
 export { granted, RefusedError } from "./limiter/verbs/granted.js";
-export { type ConsumeOptions, type CostOf, type Limiter, type PlainLimiter, type PolicyChoice, type PolicyOf } from "./limiter/limiter.js";
+export {
+  type ConsumeOptions, type CostOf, type Limiter, type PlainLimiter, type PolicyChoice, type PolicyOf,
+} from "./limiter/limiter.js";
 export { createObserver } from "./limiter/observer.js";
 export { type LimiterOptions } from "./limiter/options.js";
 export { run, type RunOptions } from "./limiter/verbs/run.js";
-export { type AnyLimiter, type CombinedDecision, type DecisionOf, type KeyOf, type KeysOf, type Members, type SyncOf } from "./limiter/several/combination.js";
+export {
+  type AnyLimiter, type CombinedDecision, type DecisionOf, type KeyOf, type KeysOf, type Members, type SyncOf,
+} from "./limiter/several/combination.js";
 export { combine } from "./limiter/several/combine.js";
 export { createWaiter, type Waiter, type WaiterOptions, type WaitOptions } from "./limiter/waiting/create-waiter.js";
 export { addressKey, type AddressKey, type AddressKeyOptions } from "./http/address-key.js";

@@ -182,7 +182,9 @@ export function checkDecision(answer: unknown, method: string): Decision {
   if (isDecision(answer)) return answer;
   Promise.resolve(answer).catch(() => undefined); // its rejection would end the process
   const got = typeof answer === "object" && answer !== null ? membersOf(answer) : show(answer);
-  throw new TypeError(`Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeRecords\` of sluice/store returns.`);
+  throw new TypeError(
+    `Expected \`store.${method}()\` to return a decision, got ${got}. Return what \`consumeRecords\` of sluice/store returns.`,
+  );
 }
 
 function isDecision(answer: unknown): answer is Decision {
@@ -190,8 +192,12 @@ function isDecision(answer: unknown): answer is Decision {
   if (typeof answer !== "object" || answer === null || !Object.hasOwn(answer, "allowed")) return false;
   const { allowed, reason, policy, at, limits } = answer as Decision;
   return (
-    allowed === (reason === null) && (allowed || REASONS.includes(reason)) && typeof policy === "string" &&
-    Number.isFinite(at) && isReading(answer as Decision) && (reason === "cost_above_capacity" || (answer as Decision).retryAfterMs <= MOST_WAIT_MS) &&
+    allowed === (reason === null) &&
+    (allowed || REASONS.includes(reason)) &&
+    typeof policy === "string" &&
+    Number.isFinite(at) &&
+    isReading(answer as Decision) &&
+    (reason === "cost_above_capacity" || (answer as Decision).retryAfterMs <= MOST_WAIT_MS) &&
     // An inherited one may come from `Object.prototype`, too.
     (!Object.hasOwn(answer, "blocked") || isMark((answer as Refused).blocked, allowed)) &&
     (limits === null || (Array.isArray(limits) && limits.length > 0 && limits.every((each) => isReading(Object(each)))))
@@ -205,7 +211,13 @@ const REASONS: readonly unknown[] = ["limited", "cost_above_capacity", "store_un
 
 function isReading({ limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Reading): boolean {
   return (
-    typeof limit === "string" && isAmount(cost) && Number.isSafeInteger(capacity) && Number.isSafeInteger(remaining) && isAmount(remaining) && isAmount(retryAfterMs) && isAmount(nextTokenMs) &&
+    typeof limit === "string" &&
+    isAmount(cost) &&
+    Number.isSafeInteger(capacity) &&
+    Number.isSafeInteger(remaining) &&
+    isAmount(remaining) &&
+    isAmount(retryAfterMs) &&
+    isAmount(nextTokenMs) &&
     isAmount(resetMs)
   );
 }
@@ -218,7 +230,10 @@ function isMark(blocked: unknown, allowed: boolean): boolean {
   return blocked === undefined || (blocked === true && !allowed);
 }
 
-const SHOWN = ["allowed", "reason", "policy", "limit", "cost", "capacity", "remaining", "retryAfterMs", "nextTokenMs", "resetMs", "at", "limits", "blocked"];
+const SHOWN = [
+  "allowed", "reason", "policy", "limit", "cost", "capacity", "remaining", "retryAfterMs", "nextTokenMs", "resetMs",
+  "at", "limits", "blocked",
+];
 
 // Only a decision's own members: others may hold the caller's key.
 function membersOf(answer: object): string {
