@@ -110,7 +110,8 @@ function refuseOnHono<E extends Env>(c: Context<E>, verdict: Refuse): Response |
   if (respond === null) return finish(c, standardResponse(c, verdict, earlier));
   // Hono's responses copy this header, and `respond` can replace it.
   c.header("cache-control", "no-store");
-  const response = respondOnWeb(verdict, respond, c.req.method, [c], () => standardResponse(c, verdict, earlier), earlier);
+  const call = { method: c.req.method, args: [c], earlier };
+  const response = respondOnWeb(verdict, respond, call, () => standardResponse(c, verdict, earlier));
   return isPromise(response) ? response.then((later) => finish(c, later)) : finish(c, response);
 }
 

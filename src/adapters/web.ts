@@ -110,7 +110,8 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
 
 function refuseOnWeb(verdict: Refuse, args: readonly [Request, ...(readonly unknown[])]): Response | Promise<Response> {
   const standard = (): Response => refusalResponse(verdict, args[0]);
-  return verdict.respond === null ? standard() : respondOnWeb(verdict, verdict.respond, args[0].method, args, standard);
+  if (verdict.respond === null) return standard();
+  return respondOnWeb(verdict, verdict.respond, { method: args[0].method, args }, standard);
 }
 
 /** The context of a Worker's request, and the event of Next.js's middleware. */
