@@ -15,7 +15,9 @@ export type MaybeKey = Key | null | undefined | readonly [MaybeKeyPart, ...Maybe
 export type MaybeKeyPart = KeyPart | readonly string[] | null | undefined;
 
 /** The keys of a limiter, any of which may be missing. `unlimited` leaves a member of a combination out. */
-export type MaybeKeyOf<K> = K extends Key ? MaybeKey : { readonly [Name in keyof K]: MaybeKeyOf<Exclude<K[Name], Unlimited>> | Unlimited } | null | undefined;
+export type MaybeKeyOf<K> = K extends Key
+  ? MaybeKey
+  : { readonly [Name in keyof K]: MaybeKeyOf<Exclude<K[Name], Unlimited>> | Unlimited } | null | undefined;
 
 /** The keys of any limiter: of one policy, or by the names of a combination. */
 export type AnyKey = Key | CombinedKey;

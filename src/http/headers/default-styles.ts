@@ -18,7 +18,10 @@ const POLICY_FIELD: Field = {
 /** `RateLimit-Policy` and `RateLimit` as in draft-ietf-httpapi-ratelimit-headers-11. */
 export const draft11Fields = headerFamily([
   POLICY_FIELD,
-  { name: "RateLimit", under: (policy) => limitItems(policy, (name, { remaining }, t) => `${name};r=${remaining}${t === 0 ? "" : `;t=${t}`}`) },
+  {
+    name: "RateLimit",
+    under: (policy) => limitItems(policy, (name, { remaining }, t) => `${name};r=${remaining}${t === 0 ? "" : `;t=${t}`}`),
+  },
 ]);
 
 /**
@@ -28,11 +31,15 @@ export const draft11Fields = headerFamily([
 function limitItems(policy: Policy, makeItem: (name: string, reading: Reading, seconds: number) => string): FieldValue {
   const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);
   // Looked up by position, because a custom store may give its limits names that are unsafe in a header field.
-  const item = (i: number, reading: Reading, seconds: number): string => makeItem((names[i] ?? names[0]) as string, reading, seconds);
+  const item = (i: number, reading: Reading, seconds: number): string =>
+    makeItem((names[i] ?? names[0]) as string, reading, seconds);
   return ({ readings, refusedBy, resetSeconds, partition }) => {
     // Section 6: `t` must not be before Retry-After. So a refusal shows the longest wait only, as the `t` of that
     // limit.
-    if (refusedBy !== null) return item(readings.findIndex(({ limit }) => limit === refusedBy.limit), refusedBy, resetSeconds) + partition;
+    if (refusedBy !== null) {
+      const place = readings.findIndex(({ limit }) => limit === refusedBy.limit);
+      return item(place, refusedBy, resetSeconds) + partition;
+    }
     let text = "";
     for (let i = 0; i < readings.length; i++) {
       const reading = readings[i] as Reading;

@@ -101,7 +101,8 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
     for (const { fullMs, capacity } of policy.limits) {
       if (fullMs > LONGEST_WAIT_MS) {
         throw new RangeError(
-          `Expected policy "${policy.name}" to refill within 2147483647 seconds, the longest Retry-After that clients read, got ${fullMs} ms`,
+          `Expected policy "${policy.name}" to refill within 2147483647 seconds, ` +
+            `the longest Retry-After that clients read, got ${fullMs} ms`,
         );
       }
       if (capacity > LARGEST_INTEGER) {
@@ -124,8 +125,9 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
 }
 
 // A style that is a function inherits from Object.prototype, where an attacker may have added a member (CWE-1321).
-function ownOf<Name extends "check" | "partitionKey" | "retryAfter">(families: readonly HeaderFamily[], name: Name): NonNullable<HeaderFamily[Name]>[] {
-  return families.flatMap((family) => (Object.hasOwn(family, name) ? (family[name] ?? []) : [])) as NonNullable<HeaderFamily[Name]>[];
+function ownOf<Name extends "check" | "partitionKey" | "retryAfter">(families: readonly HeaderFamily[], name: Name) {
+  type Own = NonNullable<HeaderFamily[Name]>;
+  return families.flatMap((family) => (Object.hasOwn(family, name) ? (family[name] ?? []) : [])) as Own[];
 }
 
 function familyOf(style: unknown): HeaderFamily {

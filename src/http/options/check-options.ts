@@ -25,7 +25,8 @@ export interface CheckedOptions<Request, Rest extends readonly unknown[]>
  */
 export function checkGateOptions<Request, Rest extends readonly unknown[]>(given: object): CheckedOptions<Request, Rest> {
   checkGateSetup(given, LIMITER_OPTIONS);
-  const options = ownMembers(given) as Omit<CheckedOptions<Request, Rest>, "functionTimeoutMs"> & Pick<GateOptions<Request>, "functionTimeoutMs">;
+  const options = ownMembers(given) as Omit<CheckedOptions<Request, Rest>, "functionTimeoutMs"> &
+    Pick<GateOptions<Request>, "functionTimeoutMs">;
   const { functionTimeoutMs = 5_000, unidentified } = options;
   if (typeof unidentified !== "function") checkChoice("unidentified", ["share", "refuse", "skip"], unidentified);
   if (functionTimeoutMs !== Infinity) positiveInteger("functionTimeoutMs", functionTimeoutMs);

@@ -15,7 +15,8 @@ import type { Outcome } from "../response/work.js";
  * handler, such as the bindings of a Worker. `key`, `policy`, `cost` and `skip` get them after the request. `K` is the
  * type of the limiter's keys.
  */
-export type GateOptions<Request, Rest extends readonly unknown[] = [], K = Key> = PolicyGateOptions<Request, Rest> | LimiterGateOptions<Request, Rest, K>;
+export type GateOptions<Request, Rest extends readonly unknown[] = [], K = Key> =
+  PolicyGateOptions<Request, Rest> | LimiterGateOptions<Request, Rest, K>;
 
 /** The options with `policy`. The gate makes a limiter from them. */
 export type PolicyGateOptions<Request, Rest extends readonly unknown[] = []> =
@@ -37,7 +38,8 @@ export interface OwnLimiter<Request, Rest extends readonly unknown[] = []> exten
    * The limits of each key, as an object such as `{ capacity: 100, refill: perMinute(100) }`. Or a function that
    * returns, for each request, a policy made by `definePolicy`, or `unlimited`. It may return a promise.
    */
-  readonly policy: PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Policy | Unlimited | Promise<Policy | Unlimited>);
+  readonly policy:
+    PolicyOptions | Policy | ((request: Request, ...rest: Rest) => Policy | Unlimited | Promise<Policy | Unlimited>);
   /** The store that keeps the buckets. Default: a new memory store for this gate. */
   readonly store?: Store | undefined;
   readonly limiter?: undefined;
@@ -87,7 +89,8 @@ export interface ChargeOptions<Request, Rest extends readonly unknown[] = [], K 
    * that left: `outcome.status` is then 499. No response waits for it. A failure leaves the charge, and the first
    * failure in the process becomes a process warning. What a handler says with `reportCost` wins.
    */
-  readonly actualCost?: ((outcome: Outcome, request: Request) => CostOf<K> | undefined | Promise<CostOf<K> | undefined>) | undefined;
+  readonly actualCost?:
+    ((outcome: Outcome, request: Request) => CostOf<K> | undefined | Promise<CostOf<K> | undefined>) | undefined;
 }
 
 /** The options that can be used with `policy` and with `limiter`. */

@@ -4,7 +4,9 @@ import type { ChargeOptions, GivenLimiter, OwnLimiter, SharedOptions } from "./o
 import { overlayOptions } from "./route-options.js";
 
 /** `Options`, all of them optional if `Defaults` has a value for `Name`. */
-type Given<Defaults, Name, Options> = Name extends keyof Defaults ? { readonly [Option in keyof Options]?: Options[Option] | undefined } : Options;
+type Given<Defaults, Name, Options> = Name extends keyof Defaults
+  ? { readonly [Option in keyof Options]?: Options[Option] | undefined }
+  : Options;
 
 /**
  * The options of a call on top of `Defaults`. `policy` or `limiter`, and `key`, are optional only if a default exists.
@@ -12,7 +14,9 @@ type Given<Defaults, Name, Options> = Name extends keyof Defaults ? { readonly [
 export type OverDefaults<Defaults, Request, Rest extends readonly unknown[], K> = SharedOptions<Request, Rest> &
   (
     | (Given<Defaults, "key", ChargeOptions<Request, Rest, Key>> & Given<Defaults, "policy", OwnLimiter<Request, Rest>>)
-    | (Given<Defaults, "key", ChargeOptions<Request, Rest, K>> & GivenLimiter<Request, Rest, K> & ([K] extends [Key] ? unknown : OwnKey))
+    | (Given<Defaults, "key", ChargeOptions<Request, Rest, K>> &
+        GivenLimiter<Request, Rest, K> &
+        ([K] extends [Key] ? unknown : OwnKey))
   );
 
 /** A default key is of one limiter, so a combination needs a key of its own. */
@@ -24,8 +28,12 @@ interface OwnKey {
  * Returns `make` with the method `with`, which returns the same function with defaults. Options of a call replace the
  * defaults.
  */
-export function withDefaults<Make extends (options: never) => unknown>(make: Make, defaults: object = {}): Make & { with(more: object): unknown } {
+export function withDefaults<Make extends (options: never) => unknown>(
+  make: Make, defaults: object = {},
+): Make & { with(more: object): unknown } {
   const over = (options: object): unknown => make(overlayOptions(defaults, Object(options) as object) as never);
   const own = (more: object): unknown => withDefaults(make, overlayOptions(defaults, ownMembers(Object(more) as object)));
-  return Object.assign(Object.keys(defaults).length === 0 ? (options: object) => make(options as never) : over, { with: own }) as unknown as Make & { with(more: object): unknown };
+  return Object.assign(Object.keys(defaults).length === 0 ? (options: object) => make(options as never) : over, {
+    with: own,
+  }) as unknown as Make & { with(more: object): unknown };
 }

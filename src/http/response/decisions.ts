@@ -56,7 +56,9 @@ const decisionField = () => (fieldOfThisCopy ??= processWide("decided", createDe
  * When a gate gets the same request again, its earlier decision is replaced. A request never has two decisions of one
  * gate.
  */
-export function rememberDecision(request: unknown, gate: object, work: Work | null, decision: Decision, own: FieldList): FieldList {
+export function rememberDecision(
+  request: unknown, gate: object, work: Work | null, decision: Decision, own: FieldList,
+): FieldList {
   if (typeof request !== "object" || request === null) return own;
   const field = decisionField();
   const last = field.read(request);

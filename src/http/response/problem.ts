@@ -24,7 +24,8 @@ export interface Problem {
 // Registered by draft-ietf-httpapi-ratelimit-headers-11, section 5.
 const TYPES = "https://iana.org/assignments/http-problem-types";
 
-const PROBLEM_START = `{"type":"${TYPES}#quota-exceeded","title":"Too Many Requests","status":429,"detail":"Too many requests. Try again in `;
+const PROBLEM_START =
+  `{"type":"${TYPES}#quota-exceeded","title":"Too Many Requests","status":429,"detail":"Too many requests. Try again in `;
 const PROBLEM_MIDDLE = '.","code":"rate_limited","message":"Too many requests. Try again in ';
 
 /**
@@ -36,7 +37,8 @@ export function tooManyRequests(seconds: number, violated: readonly string[]): s
   // Names of limits need no escapes: definePolicy allows letters, digits and `_ - .`. A custom store may name none.
   const names = violated.length === 0 ? "" : `"${violated.join('","')}"`;
   // JSON has no NaN or Infinity, and a custom store may return them.
-  return `${PROBLEM_START}${wait}${PROBLEM_MIDDLE}${wait}.","retry_after":${Number.isFinite(seconds) ? seconds : null},"violated-policies":[${names}]}`;
+  const number = Number.isFinite(seconds) ? seconds : null;
+  return `${PROBLEM_START}${wait}${PROBLEM_MIDDLE}${wait}.","retry_after":${number},"violated-policies":[${names}]}`;
 }
 
 /** The document of a 400: `cost` is above the policy's smallest `capacity`, so waiting does not help. */

@@ -7,7 +7,9 @@ import type { CheckedOptions } from "../options/check-options.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
 import type { Refuse, Responder } from "../verdict.js";
 import { PROBLEM_TYPE, toRefusal } from "./own-answer.js";
-import { costTooHigh, disconnectedClient, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller } from "./problem.js";
+import {
+  costTooHigh, disconnectedClient, internalError, storeUnavailable, tooManyRequests, unidentifiedCaller,
+} from "./problem.js";
 
 /** Makes the responses to refused requests. `crossOrigin` says whether the request has an `Origin`. */
 export interface Refusals {
@@ -37,7 +39,9 @@ interface Document {
 type Respond = (refusal: unknown, ...args: readonly unknown[]) => unknown;
 
 /** Makes refusals that the given options answer, with the wait in the form of the header styles. */
-export function createRefusals<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>, writer: HeaderWriter): Refusals {
+export function createRefusals<Request, Rest extends readonly unknown[]>(
+  options: CheckedOptions<Request, Rest>, writer: HeaderWriter,
+): Refusals {
   const { functionTimeoutMs: timeoutMs, unidentified } = options;
   const respond = options.respond as Respond | undefined;
   const respondTo401 = typeof unidentified === "function" ? (unidentified as Respond) : undefined;
@@ -50,21 +54,30 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(options
     },
     forMissingKey(crossOrigin) {
       // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
-      const document = { status: 401, text: JSON.stringify(unidentifiedCaller()), decision: null, fields: ["www-authenticate", "Bearer"] };
-      return refuse(document, crossOrigin, respondTo401 === undefined ? null : responderOf("unidentified", respondTo401, document));
+      const document = {
+        status: 401, text: JSON.stringify(unidentifiedCaller()), decision: null, fields: ["www-authenticate", "Bearer"],
+      };
+      return refuse(
+        document, crossOrigin, respondTo401 === undefined ? null : responderOf("unidentified", respondTo401, document),
+      );
     },
     // A client that has disconnected gets no response.
-    forDisconnected: () => refuse({ status: 499, text: JSON.stringify(disconnectedClient()), decision: null, fields: NONE }, false, null),
+    forDisconnected: () =>
+      refuse({ status: 499, text: JSON.stringify(disconnectedClient()), decision: null, fields: NONE }, false, null),
   };
 
   function documentOf(judged: readonly Part[], decision: Refused, fields: FieldList): Document {
     if (decision.reason === "cost_above_capacity") {
-      const { cost, capacity } = readings(decision).reduce((a, b) => (b.cost > b.capacity && b.capacity < a.capacity ? b : a), decision);
+      const { cost, capacity } = readings(decision).reduce(
+        (a, b) => (b.cost > b.capacity && b.capacity < a.capacity ? b : a), decision,
+      );
       return { status: 400, text: JSON.stringify(costTooHigh(cost, capacity)), decision, fields };
     }
     const seconds = toRetryAfter(decision.retryAfterMs);
     const wait = ["retry-after", writer.retryAfter(decision.retryAfterMs)];
-    if (decision.reason === "store_unavailable") return { status: 503, text: JSON.stringify(storeUnavailable(seconds)), decision, fields: wait };
+    if (decision.reason === "store_unavailable") {
+      return { status: 503, text: JSON.stringify(storeUnavailable(seconds)), decision, fields: wait };
+    }
     return { status: 429, text: tooManyRequests(seconds, violatedOf(judged)), decision, fields: [...fields, ...wait] };
   }
 
@@ -97,7 +110,9 @@ export function errorRefusal(): Refuse {
   return refusalOf({ status: 500, text: JSON.stringify(internalError()), decision: null, fields: NONE }, NONE, null);
 }
 
-function refusalOf({ status, text, decision, fields: told }: Document, expose: readonly string[], respond: Responder | null): Refuse {
+function refusalOf(
+  { status, text, decision, fields: told }: Document, expose: readonly string[], respond: Responder | null,
+): Refuse {
   const fields = [...told, "cache-control", "no-store", "content-type", PROBLEM_TYPE, "content-length", String(text.length)];
   return { outcome: "refuse", status: status as Refuse["status"], fields, expose, body: text, decision, respond };
 }
