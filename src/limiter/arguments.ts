@@ -33,7 +33,9 @@ export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy | Unl
 /** Returns the policy in the options of any other verb, like {@link policyOf}. */
 export function chosenPolicy(options: unknown, fallback: Policy): Policy | Unlimited {
   if (options === undefined) return fallback;
-  if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object with `policy`", options));
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(expected("options", "an object with `policy`", options));
+  }
   checkNames(options, ["policy"]);
   return choiceIn(options, fallback);
 }
@@ -55,7 +57,9 @@ export function checkConsumed(decision: unknown): void {
   if (typeof given.allowed === "boolean") return;
   const isPromise = typeof given.then === "function";
   const cure = isPromise ? "Write `await` before `consume`" : "To give tokens back without one, write credit(key, tokens)";
-  throw new TypeError(`Expected \`decision\` to be a decision of \`consume\`, got ${isPromise ? "a promise" : show(decision)}. ${cure}`);
+  throw new TypeError(
+    `Expected \`decision\` to be a decision of \`consume\`, got ${isPromise ? "a promise" : show(decision)}. ${cure}`,
+  );
 }
 
 /**
@@ -67,7 +71,8 @@ export function tokensOf(policy: Policy, tokens: unknown, name: string, others: 
   if (typeof tokens !== "number" || tokens === 0 || policy.limits.length === 1) return parsed;
   const names = policy.limits.map((limit) => limit.name);
   throw new TypeError(
-    `${expected(name, "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${names.length} limits: write { ${names.join(" or ")}: ${tokens} }`,
+    `${expected(name, "an object with the names of limits", tokens)}. ` +
+      `Policy "${policy.name}" has ${names.length} limits: write { ${names.join(" or ")}: ${tokens} }`,
   );
 }
 
@@ -85,7 +90,9 @@ export function throwOrReject<T>({ sync }: { readonly sync: boolean }, make: () 
 }
 
 /** Returns an optional method of the store. Throws a TypeError when the store lacks it. */
-export function requireMethod<M extends "peek" | "adjust" | "block" | "reset">(store: Store, name: M): NonNullable<StoreMethods<boolean>[M]> {
+export function requireMethod<M extends "peek" | "adjust" | "block" | "reset">(
+  store: Store, name: M,
+): NonNullable<StoreMethods<boolean>[M]> {
   const method = store[name];
   if (method === undefined) throw new TypeError(`Expected the store to have \`${name}\`, got one without it`);
   return method as NonNullable<StoreMethods<boolean>[M]>;

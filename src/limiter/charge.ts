@@ -44,5 +44,8 @@ export function sumOfCharges(charge: LimiterCharge, other: LimiterCharge): Limit
 
 /** The options of `consume` for checked costs: a copy, because the caller may change its own. */
 function askedOf(policy: Policy, cost: Costs): ConsumeOptions {
-  return { cost: typeof cost === "number" ? cost : Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i)])), policy };
+  return {
+    cost: typeof cost === "number" ? cost : Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i)])),
+    policy,
+  };
 }

@@ -38,7 +38,12 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   checkStore(store);
   const observer = own.observe ?? null;
   checkLimiter(policy, store);
-  const setup: GuardSetup = { onStoreError: checkOnStoreError(own.onStoreError), policy, observer, makeLocal: (clock) => new MemoryStore({ clock }) };
+  const setup: GuardSetup = {
+    onStoreError: checkOnStoreError(own.onStoreError),
+    policy,
+    observer,
+    makeLocal: (clock) => new MemoryStore({ clock }),
+  };
   const guarded = store.guard?.protect(store, setup) ?? unguarded(store as SyncStore);
 
   const { shadow = false } = own;
@@ -64,7 +69,8 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
     },
     giveBack: ([charge], decision) =>
       charge ? thenOne(settleQuietly(charge.key, decision, 0, { policy: charge.policy })(), () => undefined) : undefined,
-    decideWithout: ({ policy: named, encoded, cost }, error) => markCharged(guarded.decideWithout(named, encoded, cost, error), store),
+    decideWithout: ({ policy: named, encoded, cost }, error) =>
+      markCharged(guarded.decideWithout(named, encoded, cost, error), store),
   };
   const consume = createConsume(base, shadow !== false, () => limiter);
   const limiter: PlainLimiter = {
@@ -89,7 +95,9 @@ export function defaultStore(): MemoryStore {
 
 type Base = Pick<PlainInternals, "sync" | "policy" | "store" | "guarded" | "observer" | "isShadow">;
 
-function createConsume({ policy: own, store, guarded, observer, isShadow }: Base, mayShadow: boolean, limiterOf: () => PlainLimiter) {
+function createConsume(
+  { policy: own, store, guarded, observer, isShadow }: Base, mayShadow: boolean, limiterOf: () => PlainLimiter,
+) {
   // Calls our memory store directly, which saves one call per decision. Each of its decisions is a new object.
   const isMemory = store instanceof MemoryStore;
   const decider = isMemory ? store : guarded;
@@ -107,7 +115,9 @@ function createConsume({ policy: own, store, guarded, observer, isShadow }: Base
   };
 
   // A separate function, because a function that makes a closure allocates for it on every call.
-  function finish(key: Key, decided: Decision | Promise<Decision>, listens: boolean, sentAt: number): Decision | Promise<Decision> {
+  function finish(
+    key: Key, decided: Decision | Promise<Decision>, listens: boolean, sentAt: number,
+  ): Decision | Promise<Decision> {
     const report = (taken: Decision, durationMs?: number): Decision => {
       const decision = !taken.allowed && mayShadow && isShadow(key) ? inShadow(taken) : markCharged(taken, store);
       if (listens) observer?.decided(limiterOf(), decision, durationMs);
@@ -126,7 +136,8 @@ function actsOf(base: Base): Acts {
       const [policy, encoded] = [policyOf(asked as ConsumeArgument, own), encodeKey(key as Key)];
       if (isUnlimited(policy)) return () => unlimitedBy(base);
       const cost = costOf(asked as ConsumeArgument, policy);
-      return () => thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
+      return () =>
+        thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
     },
     settle: createSettle(base),
     ...createGrantsAndFines(base),

@@ -55,7 +55,9 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
     });
   }
 
-  function onEach(keys: unknown, options: unknown, prepare: (acts: Acts, name: string, key: unknown, chosen: unknown) => Act<void>): Act<void> {
+  function onEach(
+    keys: unknown, options: unknown, prepare: (acts: Acts, name: string, key: unknown, chosen: unknown) => Act<void>,
+  ): Act<void> {
     checked(keys, options);
     const [keyOf, policyOf] = [read.keys(keys), read.policies(options)];
     const acts = members.map(({ name, internals }) => {
@@ -80,6 +82,8 @@ function settlementOf({ charge, parts, own }: Claim, decision: Decision, actuals
     const actual = actuals[parts[i] as number];
     return tokensOf(policy, actual === undefined ? {} : actual, "actual", cost);
   });
-  const sum = policy.limits.map(({ name }, i) => [name, used.reduce<number>((total, each) => Math.min(Number.MAX_SAFE_INTEGER, total + costAt(each, i)), 0)]);
+  const sum = policy.limits.map(({ name }, i) => [
+    name, used.reduce<number>((total, each) => Math.min(Number.MAX_SAFE_INTEGER, total + costAt(each, i)), 0),
+  ]);
   return plainInternalsOf(limiter).acts.settle(key, decision, Object.fromEntries(sum), { policy });
 }

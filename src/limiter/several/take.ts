@@ -37,7 +37,9 @@ export function createTake(self: () => Internals): Pick<Internals, "ask" | "tell
     giveBack(_charges, decision) {
       const { claims, decisions } = chargedBy(decision) as CombinedCharge;
       markCharged(decision, null);
-      const returns = claims.map(({ charge }, i) => () => plainInternalsOf(charge.limiter).giveBack([charge], decisions[i] as Decision));
+      const giveBack = ({ charge }: Claim, i: number) =>
+        plainInternalsOf(charge.limiter).giveBack([charge], decisions[i] as Decision);
+      const returns = claims.map((claim, i) => () => giveBack(claim, i));
       return startAll<void, void>(returns, () => undefined);
     },
   };

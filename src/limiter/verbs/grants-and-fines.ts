@@ -13,13 +13,17 @@ import { tellReturned } from "./returned.js";
 const doNothing: Act<void> = () => undefined;
 
 /** Makes the verbs of a limiter that a person or another program calls, apart from requests. */
-export function createGrantsAndFines({ store, policy: own, guarded }: Pick<PlainInternals, "store" | "policy" | "guarded">): Pick<Acts, "debit" | "credit" | "block" | "reset"> {
+export function createGrantsAndFines({
+  store, policy: own, guarded,
+}: Pick<PlainInternals, "store" | "policy" | "guarded">): Pick<Acts, "debit" | "credit" | "block" | "reset"> {
   return {
     debit: (key, tokens, options) => change(key, tokens, options, 1),
     credit: (key, tokens, options) => change(key, tokens, options, -1),
     block(key, forMs, options) {
       const block = requireMethod(store, "block");
-      if (wholeNumber("forMs", forMs) > LONGEST_BLOCK_MS) throw new RangeError(expected("forMs", `at most ${LONGEST_BLOCK_MS}`, forMs));
+      if (wholeNumber("forMs", forMs) > LONGEST_BLOCK_MS) {
+        throw new RangeError(expected("forMs", `at most ${LONGEST_BLOCK_MS}`, forMs));
+      }
       return onBucket(key, options, forMs === 0, (policy, encoded) => block.call(store, policy, encoded, forMs as number));
     },
     reset(key, options) {
@@ -34,12 +38,21 @@ export function createGrantsAndFines({ store, policy: own, guarded }: Pick<Plain
     if (isUnlimited(chosen)) return onBucket(key, options, false, doNothing);
     if (typeof tokens === "number") positiveInteger("tokens", tokens);
     const changes = mapCosts(chosen, tokensOf(chosen, tokens, "tokens"), (each) => (sign > 0 ? each : 0 - each));
-    const tooMuch = (): RangeError => new RangeError(`${expected("tokens", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);
+    const tooMuch = (): RangeError =>
+      new RangeError(`${expected("tokens", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);
     // Checked here too, so that a combination takes doNothing from the members before this one.
-    if (chosen.limits.some(({ unitsPerToken }, i) => costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) throw tooMuch();
-    return onBucket(key, options, sign < 0, (policy, encoded) => adjust.call(store, policy, encoded, changes), (done) => {
-      if (!done) throw tooMuch();
-    });
+    if (chosen.limits.some(({ unitsPerToken }, i) => costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) {
+      throw tooMuch();
+    }
+    return onBucket(
+      key,
+      options,
+      sign < 0,
+      (policy, encoded) => adjust.call(store, policy, encoded, changes),
+      (done) => {
+        if (!done) throw tooMuch();
+      },
+    );
   }
 
   function onBucket<T>(
@@ -54,9 +67,12 @@ export function createGrantsAndFines({ store, policy: own, guarded }: Pick<Plain
     if (isUnlimited(policy)) return doNothing;
     const bucket = bucketId(policy, encoded);
     return () =>
-      thenOne(guarded.call([bucket], () => send(policy, encoded)), (answer) => {
-        check(answer);
-        if (givesBack) tellReturned(store, bucket);
-      });
+      thenOne(
+        guarded.call([bucket], () => send(policy, encoded)),
+        (answer) => {
+          check(answer);
+          if (givesBack) tellReturned(store, bucket);
+        },
+      );
   }
 }

@@ -19,7 +19,9 @@ const settleNothing: Act<boolean> = () => false;
  * Makes the verb `settle` of a limiter. It checks its arguments, and returns what is left to do. `tell` is called when
  * the tokens of a bucket may have come back.
  */
-export function createSettle({ store, policy: own, guarded }: Pick<PlainInternals, "store" | "policy" | "guarded">, tell = tellReturned) {
+export function createSettle(
+  { store, policy: own, guarded }: Pick<PlainInternals, "store" | "policy" | "guarded">, tell = tellReturned,
+) {
   return (key: unknown, decision: Decision, actual: unknown, options: unknown): Act<boolean> => {
     const policy = chosenPolicy(options, own);
     const encoded = encodeKey(key as Key);
@@ -43,7 +45,9 @@ export function createSettle({ store, policy: own, guarded }: Pick<PlainInternal
       const changes = correction(decision, charged, taken, used, guarded.ageOf(decision));
       // An exact guess needs no call, and so says settleNothing about the store.
       if (changes === 0) return true;
-      return told(guarded.call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, decision.at), notAsked));
+      return told(
+        guarded.call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, decision.at), notAsked),
+      );
     }
 
     // Null when `onStoreError: "allow"` let the call through: then there is settleNothing to settle.
