@@ -50,7 +50,9 @@ export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
 export type RequestResult = Decision | readonly Decision[] | boolean | undefined;
 
 /** Sends requests in one call: by `run`, or through the client to the slot of the first key. */
-export type SendRequests = (requests: readonly BatchedRequest[], run?: RunScript) => ReturnType<SendBatch<BatchedRequest, RequestResult>>;
+export type SendRequests = (
+  requests: readonly BatchedRequest[], run?: RunScript,
+) => ReturnType<SendBatch<BatchedRequest, RequestResult>>;
 
 /** The keys and arguments of a script. */
 export interface ScriptCall {
@@ -146,7 +148,10 @@ class ReplyReader {
         if (isList && entry.length > 2) blockMs = wholeOf(entry[2]);
         // For a refused part the entry is -1 minus the units spent.
         fits = number >= 0;
-        return { spent: fits ? number : -1 - number, at: isList ? this.#now + wholeOf(entry[1]) : this.#now, unitsPerMs, unitsPerToken };
+        return {
+          spent: fits ? number : -1 - number, at: isList ? this.#now + wholeOf(entry[1]) : this.#now, unitsPerMs,
+          unitsPerToken,
+        };
       });
       return new Snapshot(this.#now, buckets, fits, blockMs);
     });
@@ -175,7 +180,9 @@ function foreignValue(name: string): StoreError {
 
 /** Throws a StoreError with `"ERR_STORE_REPLY"` unless a reply has `wanted` entries. */
 export function checkLength({ length }: readonly unknown[], wanted: number): void {
-  if (length !== wanted) throw new StoreError("ERR_STORE_REPLY", `Expected ${wanted} entries in the reply, got ${length}. ${CHECK_CLIENT}`);
+  if (length !== wanted) {
+    throw new StoreError("ERR_STORE_REPLY", `Expected ${wanted} entries in the reply, got ${length}. ${CHECK_CLIENT}`);
+  }
 }
 
 /**
@@ -184,7 +191,9 @@ export function checkLength({ length }: readonly unknown[], wanted: number): voi
  */
 export function wholeOf(entry: unknown): number {
   const number = typeof entry === "string" ? Number(entry) : entry;
-  if (!Number.isInteger(number)) throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the reply, got ${typeof entry}. ${CHECK_CLIENT}`);
+  if (!Number.isInteger(number)) {
+    throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the reply, got ${typeof entry}. ${CHECK_CLIENT}`);
+  }
   return number as number;
 }
 

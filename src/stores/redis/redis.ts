@@ -23,7 +23,8 @@ import { RequestRouter } from "./cluster/request-router.js";
 import { DenyCache, type CallStart } from "../shared/deny-cache.js";
 import { LoneCalls } from "./lone.js";
 import type { RedisStoreOptions } from "./options.js";
-import { readReply, RedisPart, writeRequests, type BatchedRequest, type RequestResult, type SendRequests, type StoreRequest } from "./protocol.js";
+import { readReply, RedisPart, writeRequests } from "./protocol.js";
+import type { BatchedRequest, RequestResult, SendRequests, StoreRequest } from "./protocol.js";
 import { SCRIPT } from "./script.js";
 import { LONE_SCRIPT } from "./script-lone.js";
 import { hasHashTag } from "./slot.js";
@@ -96,7 +97,9 @@ export class RedisStore implements AsyncStore {
     const largest = batch && sharesWork() ? LARGEST_BATCH : 1;
     const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined } : null;
     this.#router = new RequestRouter((requests, run) => this.#send(requests, run), largest, setup);
-    if (setup !== null) this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
+    if (setup !== null) {
+      this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
+    }
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
   }
 
@@ -199,7 +202,10 @@ export class RedisStore implements AsyncStore {
     const { keys, args } = writeRequests(requests, now);
     const start = this.#denials.startCall();
     return run(keys, args).then(
-      (reply) => readReply(reply, requests).map((each, i) => (each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start))),
+      (reply) =>
+        readReply(reply, requests).map((each, i) =>
+          each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start),
+        ),
       (error: unknown) => (requests.length > 1 && isTryAgain(error) ? this.#sendApart(requests) : failWithoutCommand(error)),
     );
   }
@@ -222,7 +228,9 @@ export class RedisStore implements AsyncStore {
     }
   }
 
-  #decide(what: StoreRequest["what"], { policy, key, tokens }: RedisPart, snapshot: Snapshot, all: boolean, start: CallStart): Decision {
+  #decide(
+    what: StoreRequest["what"], { policy, key, tokens }: RedisPart, snapshot: Snapshot, all: boolean, start: CallStart,
+  ): Decision {
     if (what === "p") return snapshot.peek(policy, tokens);
     const decision = all ? snapshot.consume(policy, tokens) : snapshot.peek(policy, tokens);
     if (!decision.allowed) this.#denials.remember(policy, key, snapshot, start);

@@ -38,7 +38,8 @@ if value then
   -- An error is a table, which has no length.
   if #value ~= 42 + #name or string.byte(value, -1) ~= 0 then return end
   local version, ends, before, at, ownP, ownQ, own = struct.unpack('<Bddddds', value)
-  if version ~= 1 or ends % 1 ~= 0 or before <= 0 or before >= 9007199254740944 or before % 1 ~= 0 or at > now or at % 1 ~= 0 then return end
+  if version ~= 1 or ends % 1 ~= 0 or before <= 0 or before >= 9007199254740944 or before % 1 ~= 0
+    or at > now or at % 1 ~= 0 then return end
   if ownP ~= p or ownQ ~= q or own ~= name then return end
   expires, spent = ends, before - p * (now - at)
   if spent < 0 then spent = 0 end

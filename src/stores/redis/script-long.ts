@@ -47,7 +47,8 @@ end
 local function read(part, key)
   local limits = part.limits
   part.ours, part.expires = true, 0        -- whether the value is ours or none; when it expires, or 0
-  part.spent, part.lag = {}, {}            -- for each limit: units spent now, in its own units; ms that the record is ahead of the clock
+  -- For each limit: units spent now, in its own units; ms that the record is ahead of the clock.
+  part.spent, part.lag = {}, {}
   part.stale = false                       -- the limits whose records are in other numbers or too far ahead, or false
   part.others, part.othersMs = '', 0       -- records of other limits, as they are; ms until they are full
   part.block, part.blockMs = '', 0         -- the record of a block, as it is; what it has left

@@ -99,7 +99,8 @@ while run < last do
       -- An error is a table, which has no length.
       elseif #value == whole and sub(value, 26) == ending then
         local version, ends, before, at = unpack('<Bddd', value)
-        if version == VERSION and ends % 1 == 0 and before > 0 and before < PLAIN and before % 1 == 0 and at <= now and at % 1 == 0 then
+        if version == VERSION and ends % 1 == 0 and before > 0 and before < PLAIN and before % 1 == 0
+          and at <= now and at % 1 == 0 then
           expires, spent = ends, before - p * (now - at)
           if spent < 0 then spent = 0 end
         end

@@ -71,7 +71,9 @@ export class RequestRouter {
   #addTogether(request: BatchedRequest): void {
     const batcher = this.#batcherOfAll(request.parts);
     if (batcher !== undefined) batcher.add(request);
-    else if (this.#findNode === null || request.parts.every((part) => this.#findNode?.(this.#slotOf(part)))) request.pending.reject(apart());
+    else if (this.#findNode === null || request.parts.every((part) => this.#findNode?.(this.#slotOf(part)))) {
+      request.pending.reject(apart());
+    }
     else void this.#addAfterPeeks(request);
   }
 
@@ -120,7 +122,9 @@ export class RequestRouter {
     }
     const missed = results.filter(isMissing).length;
     this.#learn(requests.length, missed);
-    return missed === 0 ? results : results.map((result, i) => (isMissing(result) ? this.#askAgain(requests[i] as BatchedRequest, null) : result));
+    return missed === 0
+      ? results
+      : results.map((result, i) => (isMissing(result) ? this.#askAgain(requests[i] as BatchedRequest, null) : result));
   }
 
   // Sent in a separate call, because a call with two keys of a moving slot may fail. Also used after a refusal of the
@@ -130,7 +134,9 @@ export class RequestRouter {
     const { parts, pending } = request;
     if (parts.length === 1) {
       const fail = (reason: unknown): void => pending.reject(reason);
-      this.#send([{ ...request, wasLone: true }]).then(([result]) => (result instanceof Error ? fail(result) : result === HANDED_ON || pending.resolve(result)), fail);
+      this.#send([{ ...request, wasLone: true }]).then(
+        ([result]) => (result instanceof Error ? fail(result) : result === HANDED_ON || pending.resolve(result)), fail,
+      );
     } else if (error === null && !request.wasApart) void this.#addAfterPeeks(request);
     else pending.reject(error === null || this.#findNode === null ? apart() : error);
     return HANDED_ON;
@@ -140,7 +146,9 @@ export class RequestRouter {
   // value from a key on another node.
   async #addAfterPeeks(request: BatchedRequest): Promise<void> {
     const peek = (part: RedisPart): Promise<unknown> =>
-      new Promise((resolve, reject) => this.#batcherOfSlot(this.#slotOf(part)).add({ what: "p", parts: [part], size: 1, pending: { resolve, reject } }));
+      new Promise((resolve, reject) =>
+        this.#batcherOfSlot(this.#slotOf(part)).add({ what: "p", parts: [part], size: 1, pending: { resolve, reject } }),
+      );
     try {
       await Promise.all(request.parts.map(peek));
       const batcher = this.#batcherOfAll(request.parts);
@@ -165,7 +173,9 @@ export class RequestRouter {
     this.#findNode = null;
     warnOnce(
       "SLUICE_REDIS_SLOTS",
-      `This Redis Cluster cannot take several slots in one call: ${reason}. Each slot now gets a separate call, which costs up to six times the CPU time with many callers. Use Redis 7 or Valkey, or set \`spread\``,
+      `This Redis Cluster cannot take several slots in one call: ${reason}. ` +
+        `Each slot now gets a separate call, which costs up to six times the CPU time with many callers. ` +
+        `Use Redis 7 or Valkey, or set \`spread\``,
     );
   }
 }
@@ -178,6 +188,7 @@ function isMissing(result: unknown): boolean {
 function apart(): StoreError {
   return new StoreError(
     "ERR_STORE_APART",
-    'Expected the buckets of `charges` on one node of the cluster, got several nodes. Give the store a `prefix` with a hash tag, such as "{sluice}", or charge one after another.',
+    "Expected the buckets of `charges` on one node of the cluster, got several nodes. " +
+      'Give the store a `prefix` with a hash tag, such as "{sluice}", or charge one after another.',
   );
 }
