@@ -86,7 +86,9 @@ export function peek(buckets: readonly Bucket[], policy: Policy, costs: Costs, n
  */
 export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number): boolean {
   // A product beyond 2^53 is rounded, but it then exceeds anything that can be spent.
-  const tooMuch = policy.limits.some((limit, i) => spentAt(buckets[i] as Bucket, limit, now) + costAt(changes, i) * limit.unitsPerToken > Number.MAX_SAFE_INTEGER);
+  const tooMuch = policy.limits.some(
+    (limit, i) => spentAt(buckets[i] as Bucket, limit, now) + costAt(changes, i) * limit.unitsPerToken > Number.MAX_SAFE_INTEGER,
+  );
   if (!tooMuch) for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(changes, i), now);
   return !tooMuch;
 }
@@ -106,9 +108,14 @@ export function whileBlocked(decision: Decision, blockMs: number): Decision {
   const blocked = <R extends Reading>(reading: R): R => {
     const { remaining, retryAfterMs, nextTokenMs, resetMs } = reading;
     const waits = [retryAfterMs, remaining > 0 ? 0 : nextTokenMs, resetMs].map((ms) => Math.max(ms, blockMs));
-    return { ...reading, remaining: 0, retryAfterMs: waits[0] as number, nextTokenMs: waits[1] as number, resetMs: waits[2] as number };
+    return {
+      ...reading, remaining: 0, retryAfterMs: waits[0] as number, nextTokenMs: waits[1] as number,
+      resetMs: waits[2] as number,
+    };
   };
-  const refused = { ...blocked(decision), allowed: false, blocked: true, reason: isImpossible ? "cost_above_capacity" : "limited" } as const;
+  const refused = {
+    ...blocked(decision), allowed: false, blocked: true, reason: isImpossible ? "cost_above_capacity" : "limited",
+  } as const;
   if (decision.limits === null) return refused;
   const limits = decision.limits.map(blocked);
   return { ...refused, ...limits.reduce((a, b) => (bindsMore(b, a) ? b : a)), limits };

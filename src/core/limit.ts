@@ -93,7 +93,9 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   if (typeof refill !== "object" || refill === null) {
     throw new TypeError(expected("refill", "an object such as perSecond(5)", refill));
   }
-  const tokens = positiveInteger("refill.tokens", refill.tokens, ". For one token every two seconds write { tokens: 1, everyMs: 2000 }.");
+  const tokens = positiveInteger(
+    "refill.tokens", refill.tokens, ". For one token every two seconds write { tokens: 1, everyMs: 2000 }.",
+  );
   const everyMs = positiveInteger("refill.everyMs", refill.everyMs);
 
   const divisor = greatestCommonDivisor(tokens, everyMs);
@@ -102,18 +104,24 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
   const size = capacity * unitsPerToken;
   if (size > Number.MAX_SAFE_INTEGER) {
     const most = Math.floor(Number.MAX_SAFE_INTEGER / unitsPerToken);
-    throw new RangeError(`${expected("capacity", `at most ${most} at this refill`, capacity)}. Lower it, or shorten \`refill.everyMs\`.`);
+    throw new RangeError(
+      `${expected("capacity", `at most ${most} at this refill`, capacity)}. Lower it, or shorten \`refill.everyMs\`.`,
+    );
   }
   const fullMs = Math.ceil(size / unitsPerMs);
   const cost = own.cost === undefined ? 1 : wholeNumber("cost", own.cost);
-  if (cost > capacity) throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
+  if (cost > capacity) {
+    throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
+  }
   const written = { name, capacity, refill: Object.freeze({ tokens, everyMs }) };
   const computed = { unitsPerMs, unitsPerToken, size, fullMs };
   return own.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed);
 }
 
 /** Adds members that copies by `structuredClone`, JSON or RPC leave out, and freezes the object. */
-export function withComputed<Written extends object, Computed extends object>(written: Written, computed: Computed): Readonly<Written & Computed> {
+export function withComputed<Written extends object, Computed extends object>(
+  written: Written, computed: Computed,
+): Readonly<Written & Computed> {
   for (const name of Reflect.ownKeys(computed)) Object.defineProperty(written, name, { value: computed[name as keyof Computed] });
   return Object.freeze(written) as Written & Computed;
 }

@@ -1,5 +1,7 @@
 import { checkOptions, expected } from "./check.js";
-import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type Refill } from "./limit.js";
+import {
+  LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type Refill,
+} from "./limit.js";
 
 /** A policy as a user writes it: one limit, or several limits that a caller must satisfy together. */
 export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;
@@ -75,13 +77,17 @@ export function isPolicy(value: unknown): value is Policy {
  */
 export function definePolicy(options: PolicyOptions | Policy): Policy {
   if (isPolicy(options)) return options;
-  const own = checkOptions(options, POLICY_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy");
+  const own = checkOptions(
+    options, POLICY_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy",
+  );
   const name = checkName("policy.name", own.name === undefined ? "default" : own.name);
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
   if (own.limits === undefined) return makePolicy(name, [makeLimit(own, name)]);
 
   if (own.capacity !== undefined || own.refill !== undefined) {
-    throw new TypeError("Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.");
+    throw new TypeError(
+      "Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.",
+    );
   }
   const written: readonly LimitOptions[] = Array.isArray(own.limits) ? own.limits : [];
   const [first, ...others] = written.map((each, i) => {
@@ -91,7 +97,9 @@ export function definePolicy(options: PolicyOptions | Policy): Policy {
   if (first === undefined) throw new TypeError(expected("policy.limits", "a list of at least one limit", own.limits));
   const names = [first, ...others].map((limit) => limit.name);
   if (new Set(names).size !== names.length) {
-    throw new RangeError(`Expected the limits of policy "${name}" to have different names, got ${names.join(", ")}. Give each a \`name\`.`);
+    throw new RangeError(
+      `Expected the limits of policy "${name}" to have different names, got ${names.join(", ")}. Give each a \`name\`.`,
+    );
   }
   return makePolicy(name, [first, ...others]);
 }

@@ -56,7 +56,8 @@ export class StoreWarnings {
     const { name, stack } = error as Error;
     warnOnce(
       "SLUICE_STORE_BUG",
-      `${this.#name} failed with a ${name}: ${lineOf(error)}. This is a bug of the store or its client, not an outage. Meanwhile \`onStoreError\` decides.`,
+      `${this.#name} failed with a ${name}: ${lineOf(error)}. ` +
+        `This is a bug of the store or its client, not an outage. Meanwhile \`onStoreError\` decides.`,
       stack,
     );
   }

@@ -86,7 +86,9 @@ export class MemoryStore implements SyncStore {
   constructor(options: MemoryStoreOptions = {}) {
     const { maxKeys = 1_000_000, clock = monotonicClock } = checkOptions(options, ["maxKeys", "clock"]);
     checkClock(clock);
-    if (positiveInteger("maxKeys", maxKeys) > MOST_KEYS) throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
+    if (positiveInteger("maxKeys", maxKeys) > MOST_KEYS) {
+      throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
+    }
     this.clock = clock;
     this.#table = new MemoryTable(maxKeys);
   }
@@ -94,7 +96,8 @@ export class MemoryStore implements SyncStore {
   consume(policy: Policy, key: string, costs: Costs): Decision {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
-    const decision = this.#blockMs(now) > 0 ? this.#refuse(entry, policy, costs, now) : consume(entry.buckets, policy, costs, now);
+    const decision =
+      this.#blockMs(now) > 0 ? this.#refuse(entry, policy, costs, now) : consume(entry.buckets, policy, costs, now);
     this.#save(entry, now);
     return decision;
   }
@@ -187,7 +190,9 @@ export class MemoryStore implements SyncStore {
     this.#bucketKey.low = this.#key.low ^ entry.salt.low;
     // Both 0 marks an empty slot.
     if ((this.#bucketKey.high | this.#bucketKey.low) === 0) this.#bucketKey.low = 1;
-    for (let i = 0; i < entry.limits.length; i++) this.#table.get(this.#bucketKey, entry.limits[i] as StoredLimit, entry.buckets[i] as Bucket);
+    for (let i = 0; i < entry.limits.length; i++) {
+      this.#table.get(this.#bucketKey, entry.limits[i] as StoredLimit, entry.buckets[i] as Bucket);
+    }
     return entry;
   }
 
