@@ -174,6 +174,24 @@ export function linesOfCode(text: string): number {
   return lines.size;
 }
 
+/** The numbers of the lines that are longer than 130 characters. A regular expression cannot be wrapped. */
+export function longLines(text: string): number[] {
+  const isLong = (line: string): boolean => line.length > 130 && !/^\s*\/\S.*\/[a-z]*[,;]?$/.test(line);
+  return text.split("\n").flatMap((line, i) => (isLong(line) ? [i + 1] : []));
+}
+
+/** The functions with more than five positional parameters, as `line: count`. A rest and the type of `this` are none. */
+export function crowdedFunctions(path: string, text: string): string[] {
+  const file = parse(path, text);
+  const found: string[] = [];
+  visit(file, (node) => {
+    if (!ts.isFunctionLike(node)) return;
+    const { length } = node.parameters.filter(({ name, dotDotDotToken }) => !dotDotDotToken && name.getText(file) !== "this");
+    if (length > 5) found.push(`${file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1}: ${length}`);
+  });
+  return found;
+}
+
 function parse(path: string, text: string): ts.SourceFile {
   return ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
 }
