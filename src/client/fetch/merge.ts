@@ -36,11 +36,11 @@ export function createMerger(): Merger {
   const pending = new Map<string, SharedRequest>();
   return async (call, send) => {
     const { mergeKey, signal, time } = call;
-    // oxlint-disable-next-line no-console -- a failing screen must not fail the call, and must not be silent
-    const onWait = (wait: WaitInfo): void =>
-      void Promise.resolve(wait)
-        .then((each) => signal?.aborted || call.onWait(each))
-        .catch(console.error);
+    const onWait = (wait: WaitInfo): void => {
+      const told = Promise.resolve(wait).then((each) => signal?.aborted || call.onWait(each));
+      // oxlint-disable-next-line no-console -- a failing screen must not fail the call, and must not be silent
+      told.catch(console.error);
+    };
     throwIfAborted(signal);
     if (mergeKey === null) {
       if (isReadMethod(call.method)) return send(signal, onWait);
