@@ -45,21 +45,22 @@ async function callsAtImport(source: string): Promise<string[]> {
   return [...new Set(called)];
 }
 
-// Frozen values and their brands; `Object.assign` and `Object.keys` add `with` to an adapter's function. Nothing that takes time.
-const HTTP = ["Object.freeze", "Symbol.for", "Object.create"];
-const ADAPTER = [...HTTP, "Object.assign", "Object.keys"];
+// Frozen values and their brands; `Object.keys` is for the `with` of an adapter's function. Nothing that takes time.
+const CORE = ["Object.assign", "Object.freeze", "Symbol.for"];
+const HTTP = [...CORE, "Object.create"];
+const ADAPTER = [...HTTP, "Object.keys"];
 const known: Readonly<Record<string, readonly string[]>> = {
-  ".": ["Object.freeze", "Symbol.for"],
-  "./store": ["Object.freeze"],
-  "./durable-object": ["Object.freeze"],
+  ".": CORE,
+  "./store": CORE,
+  "./durable-object": CORE,
   "./node": ADAPTER,
   "./express": ADAPTER,
-  "./fastify": [...HTTP, "Object.assign"],
+  "./fastify": HTTP,
   "./hono": ADAPTER,
   "./web": ADAPTER.filter((call) => call !== "Object.create"),
-  "./redis": ["Object.freeze", "Promise.resolve"],
-  "./postgres": ["Object.freeze", "Promise.resolve"],
-  "./http": [...HTTP, "Object.assign"],
+  "./redis": [...CORE, "Promise.resolve"],
+  "./postgres": [...CORE, "Promise.resolve"],
+  "./http": HTTP,
 };
 
 // Suites for tests are never loaded in production.

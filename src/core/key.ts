@@ -12,9 +12,7 @@ export type KeyPart = string | number | bigint;
 export type Key = string | readonly [KeyPart, ...KeyPart[]];
 
 /** The key of all callers that could not be identified. They share one bucket, which no other key can reach. */
-export const UNIDENTIFIED: Key = Object.freeze(
-  Object.defineProperty([""] as const, Symbol.for("sluice.unidentified"), { value: true }),
-);
+export const UNIDENTIFIED: Key = Object.freeze<Key>(Object.assign<Key, object>([""], { [Symbol.for("sluice.unidentified")]: true }));
 
 /**
  * Encodes a key as a string. Different keys have different strings.
