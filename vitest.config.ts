@@ -27,6 +27,9 @@ const services = [
   "test/testing/store-suite/*.test.ts",
 ];
 
+/** Files about each framework. The unit project runs them over the usual rows, and `services` over the older majors. */
+const rows = ["test/adapters/rows.test.ts", "test/client/fetch/outage.test.ts"];
+
 export default defineConfig({
   resolve: { alias },
   plugins: [luaInTests()], // the scripts as they are published
@@ -52,7 +55,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "services", include: services, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
+        test: { name: "services", include: [...services, ...rows], env: { SLUICE_ROWS: "rare" }, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
       },
       // The recipes of examples/hosts, with packages of their own: `npm run check:hosts` installs them first.
       {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import entries from "../entries.json" with { type: "json" };
-import { ambientNames, circlesOf, drawArrows, linesOfCode, roomArrows, wrongArrows } from "./architecture.js";
+import { ambientNames, circlesOf, drawArrows, linesOfCode, wrongArrows } from "./architecture.js";
 
 const files = readdirSync("src", { recursive: true, encoding: "utf8" })
   .map((file) => `src/${file.replaceAll("\\", "/")}`)
@@ -15,10 +15,8 @@ const arrows = drawArrows(sources);
 const inRoom = (room: string): string[] => files.filter((file) => file.startsWith(`src/${room}/`));
 const linesIn = (file: string): number => (sources.get(file)?.match(/\n/g) ?? []).length;
 
-
 describe("arrows", () => {
   test("only the drawn ones exist", () => {
-    console.log(roomArrows(arrows).join("\n"));
     expect(wrongArrows(arrows)).toEqual([]);
   });
 
@@ -77,7 +75,6 @@ describe("the core", () => {
 
   test("is read in one sitting: under 1 000 lines", () => {
     const lines = inRoom("core").reduce((sum, file) => sum + linesIn(file), 0);
-    console.log(`src/core: ${lines} lines`);
     expect(lines).toBeLessThan(1_000);
   });
 });

@@ -70,17 +70,6 @@ export function wrongArrows(arrows: readonly Arrow[]): string[] {
   return arrows.filter((arrow) => !allowed(arrow)).map(({ from, to, how }) => `${from} -> ${to} (${how})`);
 }
 
-/** The rooms' arrows for people: `http -> core (5 imports)`. */
-export function roomArrows(arrows: readonly Arrow[]): string[] {
-  const counts = new Map<string, number>();
-  for (const { from, to, how } of arrows) {
-    if (roomOf(from) === roomOf(to)) continue;
-    const name = `${roomOf(from)} -> ${roomOf(to)}${to.startsWith("src/") ? "" : ` (outside, ${how})`}`;
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return [...counts].map(([name, count]) => `${name} (${count} ${count === 1 ? "import" : "imports"})`).sort();
-}
-
 /**
  * Circles of files, each by its files in order: none of them can be understood before the others. Types count, too.
  *

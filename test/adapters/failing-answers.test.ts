@@ -8,6 +8,7 @@ import * as forNode from "sluice/node";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "./rows/listen.js";
 import { oneToken } from "./setup.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 type Respond = NonNullable<forFastify.FastifyRateLimitOptions["respond"]>;
 type OnSend = "none" | "holds" | "throws" | "hangs";
@@ -58,6 +59,7 @@ describe.each([
   });
 
   test("L17 · an object that cannot be JSON and is returned leaves the standard document", async () => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     for (const respond of [() => circular, async () => circular, () => ({ toJSON() {} })]) {
       expect(await refused(respond)).toEqual(standard);
       expect(await refused(respond, { ownHandler: true })).toEqual(standard);
@@ -65,6 +67,7 @@ describe.each([
   });
 
   test("L17 · an object sent as text throws in `respond`, and leaves the standard document", async () => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const respond: Respond = (_refusal, _request, reply) => reply.type("text/html").send({ a: 1 });
     expect(await refused(respond)).toEqual(standard);
     expect(await refused(respond, { ownHandler: true })).toEqual(standard);
@@ -89,6 +92,7 @@ describe.each([
     }],
     ["silence after `hijack`", (_refusal, _request, reply) => void reply.hijack()],
   ])("L17 · %s leaves the standard document, once", async (_, respond, onSend = "none") => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     expect(await refused(respond, { onSend })).toEqual(standard);
     expect(await refused(respond, { onSend, ownHandler: true })).toEqual(standard);
   });
@@ -103,6 +107,7 @@ describe.each([
   });
 
   test("the reason phrase of a failed `respond` is gone", async () => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const app = framework();
     const respond: Respond = (_refusal, _request, reply) => {
       reply.raw.statusMessage = "Slow down pls";
@@ -148,6 +153,7 @@ describe("Node", () => {
     }],
     ["took too long", (_refusal, _request, response) => void response.write("begun")],
   ])("L17 · a response that had begun and %s throws nothing later", async (_, respond) => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const { arrived, own } = await refused(respond);
     expect(arrived).toBeNull();
     expect(useLate(own)).not.toThrow();
@@ -160,6 +166,7 @@ describe("Node", () => {
   });
 
   test("the reason phrase of a failed `respond` is gone, and that of another one stays", async () => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const failed = await refused((_refusal, _request, response) => {
       response.statusMessage = "Slow down pls";
       throw new Error("after all");

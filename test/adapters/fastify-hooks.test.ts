@@ -5,6 +5,7 @@ import { fastify as fastify4 } from "fastify4";
 import { rateLimit, type FastifyRateLimitHook, type FastifyRateLimitOptions } from "sluice/fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { oneToken } from "./setup.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const versions = [
   { name: "Fastify 4", framework: fastify4 as unknown as typeof fastify },
@@ -69,6 +70,7 @@ describe.each(versions)("$name", ({ framework }) => {
   });
 
   test("a route has a hook of its own, and so has the rest", async () => {
+    expectWarnings("SLUICE_UNIDENTIFIED");
     const app = make();
     await app.register(rateLimit, { ...options(), policy: two });
     const account = { policy: { ...two, name: "login", capacity: 1 }, key: accountOf };

@@ -7,6 +7,8 @@ import { fastify as fastify4 } from "fastify4";
 import { rateLimit } from "sluice/fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { oneToken } from "./setup.js";
+import { hearWarnings } from "../helpers/warned.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const versions = [
   { name: "Fastify 4", framework: fastify4 as unknown as typeof fastify },
@@ -51,9 +53,12 @@ describe.each(versions)("$name", ({ framework }) => {
     expect(await overHttp1(port)).toMatchObject({ body: "ok", status: 200, headers: { ...own, ...changed } });
   });
 
-  test.each(Object.entries(heads))("the head has the fields over HTTP/2: %s", async (_, [handler, changed]) => {
+  test.each(Object.entries(heads))("the head has the fields over HTTP/2: %s", async (name, [handler, changed]) => {
+    // Node warns once in a process that HTTP/2 has no messages.
+    const warnings = name === "writeHead with a message" ? hearWarnings() : [];
     const { port } = await listen(true, handler);
     expect(await overHttp2(port)).toMatchObject({ body: "ok", status: 200, headers: { ...own, ...changed } });
+    expect(warnings.filter((line) => !line.startsWith("UnsupportedWarning: Status message"))).toEqual([]);
   });
 
   // Bun's writeHead calls setHeader for each field.
@@ -63,6 +68,7 @@ describe.each(versions)("$name", ({ framework }) => {
     ["with the limit and undefined", true, undefined],
   ];
   test.each(hooks)("L17 · a hook on `setHeader` that throws, where writeHead calls it, ends in the error page of Fastify %s", async (_, isLimited, thrown) => {
+    if (isLimited) expectWarnings("SLUICE_FUNCTION_FAILED");
     const app = framework();
     onTestFinished(() => void app.close());
     app.addHook("onRequest", (_request, reply, next) => {

@@ -5,6 +5,7 @@ import { createLimiter, perSecond } from "sluice";
 import { vendorHeaders, type Outcome } from "sluice/http";
 import { rateLimit } from "sluice/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { hearWarnings } from "../helpers/warned.js";
 import { send } from "../http/wire.js";
 import { listen } from "./rows/listen.js";
 import { oneToken, told } from "./setup.js";
@@ -26,8 +27,7 @@ describe("a wrapped listener", () => {
   });
 
   test("answers 500 with a warning when the key fails, thrown or rejected, and the server lives on", async () => {
-    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
-    onTestFinished(() => warn.mockRestore());
+    const warnings = hearWarnings();
     const failure = new Error("failed");
     const fail = (): never => {
       throw failure;
@@ -37,7 +37,7 @@ describe("a wrapped listener", () => {
       await rateLimit({ ...oneToken(), key })(() => expect.unreachable())(request(), answer);
       expect([answer.statusCode, answer.getHeader("RateLimit-Remaining"), answer.writableEnded]).toEqual([500, undefined, true]);
     }
-    expect(warn.mock.calls).toEqual([[failure], [failure]]);
+    expect(warnings).toEqual([String(failure), String(failure)]);
   });
 
   test("L18 · a policy that is undefined or null fails, and is neither the limiter's own nor no limit", async () => {
@@ -66,8 +66,7 @@ describe("a wrapped listener", () => {
   });
 
   test("gives onError what is thrown while a refusal is sent, and else answers 500", async () => {
-    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
-    onTestFinished(() => warn.mockRestore());
+    const warnings = hearWarnings();
     const failure = new Error("hooked");
     const hooked = (): ServerResponse => {
       const answer = response();
@@ -85,7 +84,7 @@ describe("a wrapped listener", () => {
       expect([answer.statusCode, answer.writableEnded]).toEqual([500, true]);
     }
     expect(seen).toEqual([failure, failure]);
-    expect(warn.mock.calls).toEqual([[failure], [failure]]);
+    expect(warnings).toEqual([String(failure), String(failure)]);
   });
 
   test("sends a refusal's field even when its name is __proto__", async () => {

@@ -16,6 +16,7 @@ import * as forWeb from "sluice/web";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { listen } from "./rows/listen.js";
 import { oneToken, told } from "./setup.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const limits = () => ({ ...oneToken(), key: () => "ann", functionTimeoutMs: 20 });
 const url = ({ port }: { port: number }) => `http://127.0.0.1:${port}/`;
@@ -86,6 +87,7 @@ describe.each([
     }],
     ["a promise that never settles", () => new Promise(() => {})],
   ])("L17 · %s leaves the standard document, and opens no gate", async (_, respond) => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const entered: string[] = [];
     const response = await refused(await serve(respond, entered));
     expect(["location", "content-encoding", "set-cookie", "x-before"].map((name) => response.headers.get(name))).toEqual([null, null, null, "yes"]);
@@ -94,6 +96,7 @@ describe.each([
   });
 
   test("L17 · a response that comes too late changes nothing and throws nothing", async () => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     let late: ExpressResponse | undefined;
     const response = await refused(await serve((_refusal, _request, own) => void (late = own)));
     await expectStandard(response);
@@ -108,6 +111,7 @@ describe.each([
     }],
     ["never ends", (_refusal, _request, own) => void own.status(200).write("begun")],
   ])("L17 · a response that has begun and %s is closed", async (_, respond) => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const response = await refused(await serve(respond)).catch(() => null);
     await expect(response === null ? Promise.reject(new Error("closed")) : response.text()).rejects.toThrow();
   });
@@ -168,6 +172,7 @@ describe.each([
     }],
     ["a promise that never settles", () => new Promise(() => {})],
   ])("L17 · %s leaves the standard document", async (_, respond) => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const { statusCode, headers, json } = await serve(respond);
     expect([statusCode, (json() as { code: string }).code]).toEqual([429, "rate_limited"]);
     expect(["ratelimit-remaining", "retry-after", "x-before", "location", "content-encoding"].map((name) => headers[name])).toEqual(["0", "1", "yes", undefined, undefined]);
@@ -250,6 +255,7 @@ describe("Hono", () => {
     ["a promise that never settles", () => new Promise(() => {})],
     ["a response that was used before", async () => (await page.text().catch(() => ""), page)],
   ])("L17 · %s leaves the standard document", async (_, respond) => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const response = await serve(respond);
     expect(["location", "x-before"].map((name) => response.headers.get(name))).toEqual([null, "yes"]);
     await expectStandard(response);
@@ -306,6 +312,7 @@ describe("Node", () => {
   });
 
   test("HTTP/2: sends what `respond` sends, and the standard document when it fails", async () => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const respond = vi.fn<(refusal: Refusal, request: Http2ServerRequest, response: Http2ServerResponse) => unknown>();
     respond.mockImplementationOnce((_refusal, _request, response) => response.end("slow down"));
     respond.mockImplementation((_refusal, _request, response) => {

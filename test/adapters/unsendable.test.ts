@@ -16,6 +16,7 @@ import * as forWeb from "sluice/web";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "./rows/listen.js";
 import { oneToken } from "./setup.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 // @hono/node-server replaces the class.
 const { Response } = globalThis;
@@ -74,6 +75,7 @@ describe.each<[name: string, open: (respond: (response: ServerResponse) => unkno
     ["by `statusCode` and write", (response, status) => ((response.statusCode = status), response.write("x"), response.end("y"))],
   ];
   test.each(send)("L17 · a status that is none, or a 1xx, sent %s, leaves the standard document", async (__, respond) => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     for (const status of [0, 99, 101, 103, 199, 1_000]) {
       expect(await (await refusing(open((response) => respond(response, status))))()).toEqual(standard);
       // An exception in a callback would end the process.
@@ -82,6 +84,7 @@ describe.each<[name: string, open: (respond: (response: ServerResponse) => unkno
   });
 
   test.each(send)("L17 · nothing follows that document when the status was sent %s", async (__, respond) => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     expect(await bytesAfterHead(open((response) => respond(response, 101)))).toMatch(/^\{"type":[^\n]*"code":"rate_limited"[^\n]*\}$/);
   });
 
@@ -121,6 +124,7 @@ describe.each([
     ["a network error", () => Response.error()],
     ["a 101", (_refusal, _request, reply) => reply.code(101).send("x")],
   ])("L17 · a Response that cannot be sent, %s, leaves the standard document", async (__, respond) => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     expect(await ask(await open(respond))).toEqual(standard);
   });
 
@@ -138,6 +142,7 @@ describe("Hono on @hono/node-server", () => {
   };
 
   test("L17 · one Response for all requests is sent once, to callers one after another and at once", async () => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const own = [420, "1", "no-store", "slow down"];
     const one = new Response("slow down", { status: 420 });
     const ask = await open(() => one);
@@ -157,6 +162,7 @@ describe("Hono on @hono/node-server", () => {
   });
 
   test("L17 · an object that has the members of a Response, with a status that is none, leaves the standard document", async () => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     for (const status of [0, 99, 101, 199, 600, Number.NaN]) {
       expect(await (await open(() => Object.assign(Object.create({}) as object, { status, headers: new Headers(), body: null }) as globalThis.Response))()).toEqual(standard);
     }
@@ -164,6 +170,7 @@ describe("Hono on @hono/node-server", () => {
 });
 
 test("L17 · web: a Response that two requests get before either is sent is sent once", async () => {
+  expectWarnings("SLUICE_FUNCTION_FAILED");
   const one = new Response("slow down", { status: 420 });
   const limited = forWeb.rateLimit({ ...limits(), respond: () => one })(() => new Response("ok"));
   const [, ...responses] = await Promise.all(Array.from({ length: 4 }, async () => limited(new Request("http://localhost/"))));

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fencesOf, ROOT } from "../helpers/docs-read.js";
 import { ran } from "../helpers/docs-run.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 type Fetches = { readonly fetch: (request: Request) => Response | Promise<Response> };
 
@@ -80,6 +81,7 @@ describe.each(programs)("%s", (_, code) => {
   });
 
   test("L18 · a caller that is not signed in gets 401, with any made-up header", async () => {
+    expectWarnings("SLUICE_UNIDENTIFIED");
     for (let i = 0; i < 20; i++) {
       const response = await ask({ ...madeUp(i), ...(i % 2 === 0 ? dan : {}) });
       expect(response.status).toBe(401);

@@ -2,17 +2,14 @@ import { combine, createLimiter, MemoryStore, perSecond, type AsyncStore, type D
 import { createGate } from "sluice/http";
 import { webReader } from "sluice/web";
 import { guard } from "sluice/store";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
+import { expectWarnings } from "../setup/warnings.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(1) };
 const clock = () => 0;
 const good = new MemoryStore({ clock }).consume(createLimiter({ policy }).policy, "x", 1);
 const two = createLimiter({ policy: { name: "api", limits: [{ capacity: 5, refill: perSecond(1) }, { capacity: 9, refill: perSecond(1) }] }, store: new MemoryStore({ clock }) }).consume("x");
 const { allowed: _, ...without } = good;
-
-// The warning of the bug is another test's matter.
-beforeEach(() => void vi.spyOn(process, "emitWarning").mockReturnValue());
-afterEach(() => void vi.restoreAllMocks());
 
 const garbage: [what: string, answer: unknown][] = [
   ["an empty object", {}],
@@ -59,6 +56,7 @@ const message = (method: string): RegExp => new RegExp(`^Expected \`store\\.${me
 
 describe("L11 · refused is not broken: what is no decision", () => {
   test.each(garbage)("L11 · %s is a failure of the store, and never a refusal", async (_what, answer) => {
+    expectWarnings("SLUICE_STORE_BUG");
     for (const [onStoreError, allowed, reason] of [["allow", true, null], ["unavailable", false, "store_unavailable"]] as [OnStoreError, boolean, string | null][]) {
       for (const store of [later(answer), now(answer)]) {
         const limiter = createLimiter({ policy, store, onStoreError });
@@ -77,6 +75,7 @@ describe("L11 · refused is not broken: what is no decision", () => {
   });
 
   test("L11 · is answered with 503 by a gate", async () => {
+    expectWarnings("SLUICE_STORE_BUG");
     for (const store of [later({}), now({})]) {
       const gate = createGate<Request>({ policy, store, key: () => "ann", onStoreError: "unavailable" }, webReader);
       expect(await gate(new Request("http://localhost/"))).toMatchObject({ outcome: "refuse", status: 503 });
@@ -84,6 +83,7 @@ describe("L11 · refused is not broken: what is no decision", () => {
   });
 
   test.each<[what: string, answer: unknown]>([["no list", {}], ["too few", [good]], ["garbage in the list", [good, {}]], ["nothing", undefined]])("L11 · %s from consumeTogether is a failure, too", async (_what, answer) => {
+    expectWarnings("SLUICE_STORE_BUG");
     const make = async (store: SyncStore | AsyncStore): Promise<Decision> => {
       const [user, tenant] = ["user", "tenant"].map((name) => createLimiter({ policy: { ...policy, name }, store, onStoreError: "unavailable" })) as [PlainLimiter, PlainLimiter];
       return combine({ user, tenant }).consume({ user: "ann", tenant: "acme" });
@@ -95,6 +95,7 @@ describe("L11 · refused is not broken: what is no decision", () => {
   });
 
   test("L11 · says what came, and no key", async () => {
+    expectWarnings("SLUICE_STORE_BUG");
     const { error } = await createLimiter({ policy, store: later({ ...good, remaining: Number.NaN, key: "ann@example.org" }) }).consume("ann");
     expect((error as Error).message).toBe(
       'Expected `store.consume()` to return a decision, got { allowed: true, reason: null, policy: "api", limit: "api", cost: 1, capacity: 10, ' +

@@ -5,6 +5,7 @@ import { createLimiter, perHour } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createDeadlines, type Deadline } from "../../src/guard/deadlines.js";
 import { UnsteadyStore, type Health } from "../helpers/unsteady-store.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 // A timer for all calls, and one for each where requests share none (law L15).
 describe.each(["Node", "Cloudflare Workers"])("L12 · a loop that stalled is not a dead store, on %s", (name) => {
@@ -98,6 +99,7 @@ describe.each(["Node", "Cloudflare Workers"])("L12 · a loop that stalled is not
   });
 
   test("L12 · a loop that stalls all the time still ends every call", async () => {
+    expectWarnings("SLUICE_STORE_UNAVAILABLE");
     const { limiter } = open("hangs");
     const waits: number[] = [];
     for (let i = 0; i < 200; i++) {

@@ -2,6 +2,7 @@ import { createLimiter, definePolicy, MemoryStore, perSecond } from "sluice";
 import type { AsyncStore, Decision, OnStoreError, SyncStore } from "sluice";
 import { guard } from "sluice/store";
 import { describe, expect, test } from "vitest";
+import { expectWarnings } from "../setup/warnings.js";
 
 const policy = {
   name: "api",
@@ -84,6 +85,7 @@ describe("L11 · refused is not broken", () => {
   });
 
   test("L11 · refused is not broken: a store in this process may fail with any error, also a TypeError", () => {
+    expectWarnings("SLUICE_STORE_BUG");
     const closed = new TypeError("The database connection is not open");
     const store: SyncStore = {
       sync: true, guard: guard(),

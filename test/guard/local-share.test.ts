@@ -7,6 +7,7 @@ import { describe, expect, test, vi } from "vitest";
 import { shareOf } from "../../src/guard/local-share.js";
 import { limits } from "../helpers/arbitraries.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const policy = { name: "api", capacity: 10, refill: perSecond(2) };
 
@@ -185,6 +186,7 @@ const moves = fc.array(
 describe("what an outage lets through", () => {
   // The formula of docs/guides/outages.md, in units of a millionth of a token and a millisecond so that nothing is rounded.
   test("local: in no window more than the share's capacity, or its largest cost, and the share's rate; on top of what the store gave", async () => {
+    expectWarnings("SLUICE_STORE_UNAVAILABLE");
     await fc.assert(
       fc.asyncProperty(moves, fc.constantFrom(1, 2, 4, 10), async (history, sharedBy) => {
         const { clock, store, limiter } = open({ sharedBy, breaker: false });
@@ -205,6 +207,7 @@ describe("what an outage lets through", () => {
   });
 
   test("unavailable: nothing; allow: everything that fits the policy at all", async () => {
+    expectWarnings("SLUICE_STORE_UNAVAILABLE");
     await fc.assert(
       fc.asyncProperty(moves, async (history) => {
         const [closed, open_] = [open({}, { onStoreError: "unavailable" }), open({}, { onStoreError: "allow" })];

@@ -1,13 +1,19 @@
-// A process gives each warning once. Here each test gets a fresh copy of sluice that has given none.
-import { vi } from "vitest";
+// What sluice warns of. Each test gets the warnings that it causes, however many were given before.
+import { onTestFinished, vi } from "vitest";
+import { lineOf } from "../setup/warnings.js";
 
-/** Returns sluice without given or silenced warnings, and the codes that it warns of from now on. */
+/** Returns a fresh copy of sluice, with no warning silenced, and the codes that it warns of from now on. */
 export async function freshSluice() {
   vi.resetModules();
   // The state that all copies of the package in a process share.
-  for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
-    if (symbol.description?.startsWith("sluice.")) delete (globalThis as unknown as Record<symbol, unknown>)[symbol];
-  }
+  const shared = globalThis as unknown as Record<symbol, unknown>;
+  const symbols = Object.getOwnPropertySymbols(globalThis).filter(({ description }) => description?.startsWith("sluice."));
+  const before = Object.fromEntries(symbols.map((symbol) => [symbol, shared[symbol]]));
+  for (const symbol of symbols) delete shared[symbol];
+  onTestFinished(() => {
+    Object.assign(globalThis, before);
+    vi.resetModules(); // the copy of this test keeps its own state
+  });
   const given: { message: string; code: string; detail: string }[] = [];
   vi.spyOn(process, "emitWarning").mockImplementation(((message: string, options: { code: string; detail: string }) => {
     given.push({ message, code: options.code, detail: options.detail });
@@ -15,12 +21,10 @@ export async function freshSluice() {
   return { ...(await import("sluice")), ...(await import("sluice/http")), given, codes: () => given.map(({ code }) => code) };
 }
 
-/** Forgets which warnings the process has given. Returns the messages of those from now on, each with its code before it. */
+/** Returns the warnings from now on to the end of the test, each as its code and its message. */
 export function hearWarnings(): string[] {
-  delete (globalThis as unknown as Record<symbol, unknown>)[Symbol.for("sluice.1.quiet")];
   const given: string[] = [];
-  vi.spyOn(process, "emitWarning").mockImplementation(((message: string, { code }: { code: string }) => {
-    given.push(`${code} ${message}`);
-  }) as typeof process.emitWarning);
+  const spy = vi.spyOn(process, "emitWarning").mockImplementation((warning: unknown, options?: unknown) => void given.push(lineOf(warning, options)));
+  onTestFinished(() => spy.mockRestore());
   return given;
 }

@@ -8,6 +8,7 @@ import { definePolicy, MemoryStore, perSecond, type AsyncStore, type Key, type S
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { answerOf, exhaust, open, openLater, SMALL, type Ask } from "./asking.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 /** The memory store behind promises, as a store over a network is. */
 function laterStore(clock: ManualClock): AsyncStore {
@@ -57,6 +58,7 @@ test("33 · nothing of a request is read but its method and two header fields of
 });
 
 test("33 · callers without an identity share one bucket that no key can name, or are refused, or skipped, as chosen", () => {
+  expectWarnings("SLUICE_UNIDENTIFIED");
   const missing = [null, undefined, "", [] as unknown as MaybeKey, ["device", undefined], ["device", null], ["device", ""], [undefined]] satisfies MaybeKey[];
   const gate = open();
   for (const user of missing.slice(0, 3)) expect(gate.ask({ user }).status).toBe(200);

@@ -3,6 +3,7 @@ import { createGate, decisionOf, decisionsOf, draft11, type GateOptions, type Pa
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { answerOf, brokenStore, end, reader, type Answer } from "./asking.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 /** A request of a user for a tenant. A member that is absent has its default, "ann" and "acme". */
 interface Asked {
@@ -137,6 +138,7 @@ describe("a caller without one of the keys", () => {
   const nobody = { user: null };
 
   test('shares a bucket with "share"', async () => {
+    expectWarnings("SLUICE_UNIDENTIFIED");
     const { ask, left } = open();
     for (let i = 0; i < 3; i++) expect((await ask(nobody)).status).toBe(200);
     expect([(await ask(nobody)).status, left(TENANT, "acme")]).toEqual([429, 1]);
@@ -412,6 +414,7 @@ describe("38 · a preflight", () => {
   });
 
   test("is plain when its `key` fails, and fails with it beyond the lane", async () => {
+    expectWarnings("SLUICE_PREFLIGHTS");
     const { ask } = open({ key: (): never => { throw new Error("no session"); } });
     for (let i = 0; i < 100; i++) expect((await ask(plain)).verdict.outcome).toBe("skip");
     await expect(ask(plain)).rejects.toThrow("no session");

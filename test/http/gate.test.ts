@@ -5,6 +5,7 @@ import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { shareStore } from "../../src/http/options/route-options.js";
 import { answerOf, end, exhaust, open, openLater, reader, SMALL, type AnyOptions, type Ask, type Opened } from "./asking.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const later = async <T>(value: T): Promise<T> => value;
 
@@ -160,12 +161,14 @@ describe("actualCost", () => {
     ["returns true", () => true],
     ["returns null", () => null],
   ])("that %s leaves the tokens spent and ends nothing", async (_, actualCost) => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const gate = open({ actualCost: actualCost as () => number });
     await end(gate.ask());
     expect(left(gate)).toBe("2");
   });
 
   test("settles under the policy that was picked, and survives a store that cannot settle", async () => {
+    expectWarnings("SLUICE_FUNCTION_FAILED");
     const large = definePolicy({ name: "large", capacity: 30, refill: perSecond(1) });
     const gate = open({ policy: ({ user }) => (user === "ann" ? SMALL : large), actualCost: () => 0 });
     await end(gate.ask({ user: "bob", cost: 30 }));

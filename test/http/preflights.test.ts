@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { perSecond, MemoryStore } from "sluice";
 import { freshSluice } from "../helpers/warned.js";
 import { exhaust, open, openLater, reader, type Ask } from "./asking.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -62,6 +63,7 @@ describe("L18 · what only looks like a preflight is an ordinary request", () =>
     ["another method than OPTIONS", { ...PLAIN, method: "GET" }],
   ];
   test.each(ordinary)("%s", async (_, ask) => {
+    if (ask.user === null) expectWarnings("SLUICE_UNIDENTIFIED");
     for (const key of [({ user }: Ask) => user, async ({ user }: Ask) => user]) {
       const gate = openLater({ key });
       for (let i = 0; i < 3; i++) expect((await gate.ask(ask)).field("RateLimit-Remaining")).toBe(String(2 - i));
@@ -70,6 +72,7 @@ describe("L18 · what only looks like a preflight is an ordinary request", () =>
   });
 
   test("its key is charged, and a failing `key` fails it once the bucket is empty", async () => {
+    expectWarnings("SLUICE_PREFLIGHTS");
     const key = ({ user }: Ask): string => (user as unknown as { id: string }).id;
     const gate = open({ key });
     for (let i = 0; i < LANE; i++) expect(gate.ask(PLAIN).verdict).toEqual(skip);
@@ -96,6 +99,7 @@ describe("L18 · beyond the lane a plain one is an ordinary request, with a warn
   });
 
   test("an empty bucket of preflights refuses no other request, and an empty budget no preflight", () => {
+    expectWarnings("SLUICE_PREFLIGHTS", "SLUICE_UNIDENTIFIED");
     const gate = open();
     for (let i = 0; i < LANE + 5; i++) gate.ask(PLAIN);
     expect(gate.ask({ user: "bob" }).status).toBe(200);

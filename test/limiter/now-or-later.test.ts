@@ -1,15 +1,9 @@
-// Several calls at once, of which some answer now and some later. A test ends by looking for rejections without a handler.
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+// Several calls at once, of which some answer now and some later.
+import { describe, expect, test, vi } from "vitest";
 import { orElse, startAll, thenAll, thenOne } from "../../src/limiter/now-or-later.js";
+import { expectNoUnhandled } from "../helpers/unhandled.js";
 
-const unhandled = vi.fn();
-beforeEach(() => void process.on("unhandledRejection", unhandled.mockClear()));
-afterEach(async () => {
-  // Node reports a rejection without a handler after the microtasks of a turn.
-  await new Promise(setImmediate);
-  process.off("unhandledRejection", unhandled);
-  expect(unhandled).not.toHaveBeenCalled();
-});
+expectNoUnhandled();
 
 const gone = new Error("gone");
 const fail = (): never => {

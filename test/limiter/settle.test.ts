@@ -6,6 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import { limits, onwardSteps, refillMs, resolve, starts } from "../helpers/arbitraries.js";
 import { LaterStore } from "../helpers/stores.js";
 import { UnsteadyStore } from "../helpers/unsteady-store.js";
+import { expectWarnings } from "../setup/warnings.js";
 
 const policy = { name: "llm", capacity: 10, refill: perSecond(2) };
 
@@ -212,6 +213,7 @@ describe("while the store is away", () => {
   });
 
   test("a store that is not asked any more can be asked to settle later, and only then", async () => {
+    expectWarnings("SLUICE_STORE_UNAVAILABLE");
     vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
     try {
       const { limiter, store, consume } = away();
@@ -230,6 +232,7 @@ describe("while the store is away", () => {
   });
 
   test("an exact estimate asks nothing of the store, and so finds out nothing about it", async () => {
+    expectWarnings("SLUICE_STORE_UNAVAILABLE");
     const { limiter, store, consume } = away({ probeEveryMs: 3_600_000 });
     const fails = store.consume;
     store.consume = consume;

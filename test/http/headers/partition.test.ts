@@ -2,16 +2,14 @@ import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSec
 import { createGate, createHeaderWriter, draft11, type GateOptions } from "sluice/http";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { expectNoUnhandled } from "../../helpers/unhandled.js";
 import { answerOf, reader, type Ask } from "../asking.js";
 
 const USER = definePolicy({ name: "user", capacity: 4, refill: perSecond(1) });
 const TENANT = definePolicy({ name: "tenant", capacity: 9, refill: perSecond(1) });
 
-const unhandled: unknown[] = [];
-const note = (error: unknown): void => void unhandled.push(error);
-process.on("unhandledRejection", note);
-afterEach(() => expect(unhandled.splice(0)).toEqual([]));
+expectNoUnhandled();
 
 type Make = (key: Key) => unknown;
 

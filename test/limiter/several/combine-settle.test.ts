@@ -4,6 +4,7 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
 import { LaterStore } from "../../helpers/stores.js";
 import { outage, UnsteadyStore } from "../../helpers/unsteady-store.js";
+import { expectWarnings } from "../../setup/warnings.js";
 
 const chat = definePolicy({ name: "chat", limits: [{ name: "requests", capacity: 60, refill: perMinute(60) }, { name: "tokens", capacity: 30_000, refill: perMinute(30_000) }] });
 const keys = { user: "ann", team: "red" };
@@ -153,6 +154,7 @@ describe("a settlement of several of which one fails", () => {
   });
 
   test("can be settled again where the store was not asked, and there alone", async () => {
+    expectWarnings("SLUICE_STORE_UNAVAILABLE");
     vi.useFakeTimers({ toFake: ["performance", "setTimeout", "setImmediate"] });
     try {
       const [first, second] = [new UnsteadyStore(() => 0, { breaker: { failures: 1 } }), new UnsteadyStore(() => 0, { breaker: false })];

@@ -3,17 +3,11 @@
 import { spawnSync } from "node:child_process";
 import { combine, createLimiter, MemoryStore, perSecond, type AsyncStore, type Store, type SyncStore } from "sluice";
 import { guard } from "sluice/store";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { bundledCode } from "../../helpers/bundled.js";
+import { expectNoUnhandled } from "../../helpers/unhandled.js";
 
-const unhandled = vi.fn();
-beforeEach(() => void process.on("unhandledRejection", unhandled.mockClear()));
-afterEach(async () => {
-  // Node reports a rejection without a handler after the microtasks of a turn.
-  await new Promise(setImmediate);
-  process.off("unhandledRejection", unhandled);
-  expect(unhandled).not.toHaveBeenCalled();
-});
+expectNoUnhandled();
 
 /** A memory store, whose other verbs than `consume` fail while it is `down`. Counts their calls. */
 interface Failing {

@@ -2,6 +2,7 @@ import { combine, createLimiter, createObserver, createWaiter, definePolicy, Mem
 import { guard } from "sluice/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore, SlowStore } from "../../helpers/stores.js";
+import { expectWarnings } from "../../setup/warnings.js";
 
 const policy = { name: "mail", capacity: 3, refill: perSecond(2) };
 
@@ -414,6 +415,7 @@ describe("a store that fails", () => {
   });
 
   test("with a local share is followed at the share's pace, without a needless call", async () => {
+    expectWarnings("SLUICE_STORE_UNAVAILABLE");
     const asked = vi.fn(away().consume);
     const waiter = createWaiter(createLimiter({ policy: { capacity: 4, refill: perSecond(2) }, store: { ...away(), consume: asked } }));
     const { wait, outcomes } = diary(waiter);

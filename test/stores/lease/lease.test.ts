@@ -4,6 +4,7 @@ import type { AsyncStore, Charge } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ModelStore, settled } from "./model-store.js";
+import { expectWarnings } from "../../setup/warnings.js";
 
 const LEASE_MS = 100;
 const policy = definePolicy({ name: "hot", capacity: 10_000, refill: perSecond(100) });
@@ -174,6 +175,7 @@ describe("when the store fails", () => {
   });
 
   test("what a lease holds is granted while the store is down, also when the circuit breaker is open", async () => {
+    expectWarnings("SLUICE_STORE_UNAVAILABLE");
     shared = new ModelStore(clock, { breaker: { failures: 1 } });
     const store = await holding();
     const limiter = createLimiter({ policy, store, onStoreError: "unavailable" });

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expectSame } from "../../core/subjects.js";
 import { bundledCode } from "../../helpers/bundled.js";
+import { expectWarnings } from "../../setup/warnings.js";
 
 const policy = definePolicy({ capacity: 10, refill: perSecond(2) });
 
@@ -131,6 +132,7 @@ describe("L13 · memory is bounded", () => {
   });
 
   test("L13 · bounded: the cap is of the whole store, over all limits of all policies", () => {
+    expectWarnings("SLUICE_POLICY_NAMES");
     const { store } = storeOf(3);
     const both = definePolicy({ name: "both", limits: [{ capacity: 5, refill: perSecond(1) }, { capacity: 5, refill: perHour(1) }] });
     for (let i = 0; i < 10; i++) store.consume(both, `key-${i}`, 1);
@@ -157,6 +159,7 @@ describe("L13 · memory is bounded", () => {
   });
 
   test("L16 · policy names cost nothing once their buckets are full again", () => {
+    expectWarnings("SLUICE_POLICY_NAMES");
     const { store, clock, take } = storeOf();
     for (let i = 0; i < 10_000; i++) store.consume(definePolicy({ name: `tenant-${i}`, capacity: 10, refill: perSecond(2) }), "alice", 1);
     expect(store.stats().buckets).toBe(10_000);

@@ -44,7 +44,7 @@ test.each(Object.keys(clients))("the timeout of %s has the client's own error as
     const { error, warnings } = await fail(client);
     expect(error).toMatchObject({ code: "ERR_STORE_TIMEOUT", cause: { code: "ECONNREFUSED" } });
     expect(warnings).toEqual([
-      expect.stringContaining('SLUICE_STORE_UNAVAILABLE The store of policy "away" is unavailable: The store did not answer within 60 ms: connect ECONNREFUSED 127.0.0.1:1. Until'),
+      expect.stringContaining('SLUICE_STORE_UNAVAILABLE: The store of policy "away" is unavailable: The store did not answer within 60 ms: connect ECONNREFUSED 127.0.0.1:1. Until'),
     ]);
   } finally {
     close();
@@ -56,7 +56,7 @@ test("a cluster of which no node answers is named, too", async () => {
   cluster.on("error", quiet);
   try {
     const { warnings } = await fail(cluster);
-    expect(warnings).toEqual([expect.stringMatching(/^SLUICE_STORE_UNAVAILABLE .* is unavailable: .*(ECONNREFUSED|Connection is closed|Failed to refresh slots cache)/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^SLUICE_STORE_UNAVAILABLE: .* is unavailable: .*(ECONNREFUSED|Connection is closed|Failed to refresh slots cache)/)]);
   } finally {
     cluster.disconnect();
   }

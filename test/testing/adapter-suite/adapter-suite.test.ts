@@ -3,7 +3,7 @@ import type { Limiter } from "sluice";
 import { createGate, fieldRecord, type Outcome, type Pass, type Refuse, type Verdict } from "sluice/http";
 import { applyToNode, nodeReader, rateLimit, refuseOnNode } from "sluice/node";
 import { adapterSuite, type AdapterTrait } from "sluice/testing";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi, type MockInstance } from "vitest";
 import { serveNode, type NodeAdapter } from "../../adapters/rows/node.js";
 
 describe("a wrong adapter fails the case that names its mistake", () => {
@@ -183,6 +183,11 @@ describe("a wrong adapter fails the case that names its mistake", () => {
       "18 · a head that was sent",
     ],
   ];
+
+  // They run at the same time, so a warning belongs to none of them.
+  let warnings: MockInstance<typeof process.emitWarning>;
+  beforeAll(() => void (warnings = vi.spyOn(process, "emitWarning").mockReturnValue()));
+  afterAll(() => warnings.mockRestore());
 
   test.concurrent.each(wrong)("an adapter that %s", async (_mistake, adapter, failing) => {
     await expect(runCase(failing, rateLimit, 5_000)).resolves.toBeUndefined();

@@ -123,7 +123,7 @@ describeWith("redis-server", "Redis Cluster", () => {
     await store.peek(policy, "connects", 1);
     const asked = await Promise.all(keys(20).flatMap((key) => Array.from({ length: 60 }, () => store.consume(policy, key, 1))));
     keys(20).forEach((_, i) => expect(asked.slice(i * 60, (i + 1) * 60).filter(({ allowed }) => allowed)).toHaveLength(40));
-    expect(warnings).toEqual([expect.stringMatching(/^SLUICE_REDIS_SLOTS This Redis Cluster cannot take several slots in one call: NOPERM/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^SLUICE_REDIS_SLOTS: This Redis Cluster cannot take several slots in one call: NOPERM/)]);
     const apart = keys(9).map((key) => ({ policy, key, cost: 1 }));
     await expect(store.consumeTogether(apart)).rejects.toMatchObject({ code: "ERR_STORE_APART", message: expect.stringContaining("hash tag") as string });
   });

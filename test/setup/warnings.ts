@@ -1,0 +1,39 @@
+// A green run prints no warning: a test names the warnings that it causes, or hears them, or it fails.
+import { afterAll, afterEach, beforeEach } from "vitest";
+import { getCurrentTest } from "vitest/suite";
+
+/** A warning as one line: its code or its name, and its text. */
+export function lineOf(warning: unknown, options: unknown): string {
+  const { code, type } = (typeof options === "string" ? { type: options } : Object(options)) as { code?: string; type?: string };
+  return warning instanceof Error ? String(warning) : `${code ?? type ?? "Warning"}: ${String(warning)}`;
+}
+
+/** Says that this test causes warnings that begin so, such as a code or "Error: gone", and no others. */
+export function expectWarnings(...beginnings: readonly string[]): void {
+  Object.assign(getCurrentTest()?.meta ?? {}, { warnings: beginnings });
+}
+
+/** Fails each test of this file that causes other warnings of the process or of the console than those it expects. */
+export function failOnWarnings(): void {
+  const lines: string[] = [];
+  const { emitWarning } = process;
+  const { warn, error } = console;
+  const keep = (...texts: unknown[]): void => void lines.push(texts.join(" ").replace(/^\[(\w+)\]/, "$1:"));
+  process.emitWarning = (warning: unknown, options?: unknown) => keep(lineOf(warning, options));
+  Object.assign(console, { warn: keep, error: keep });
+  // The library gives most warnings once in a process. Here each test gets its own, in any order of the tests.
+  beforeEach(() => void Reflect.deleteProperty(globalThis, Symbol.for("sluice.1.quiet")));
+  afterEach(({ task }) => check(lines.splice(0), (task.meta as { warnings?: readonly string[] }).warnings));
+  afterAll(() => {
+    Object.assign(process, { emitWarning });
+    Object.assign(console, { warn, error });
+    check(lines.splice(0));
+  });
+}
+
+function check(lines: readonly string[], expected: readonly string[] = []): void {
+  const other = lines.find((line) => !expected.some((beginning) => line.startsWith(beginning)));
+  if (other !== undefined) throw new Error(`Expected ${expected.join(", ") || "no warning"}, got "${other}". Name it with \`expectWarnings\``);
+  const missing = expected.find((beginning) => !lines.some((line) => line.startsWith(beginning)));
+  if (missing !== undefined) throw new Error(`Expected a warning ${missing}, got none`);
+}
