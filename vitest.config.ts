@@ -18,6 +18,7 @@ const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SE
 const services = [
   "test/docs-compile.test.ts",
   "test/adapters/browser.test.ts",
+  "test/adapters/contract/contract-older.test.ts",
   "test/stores/{redis,postgres}/**/*.test.ts",
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
@@ -26,9 +27,6 @@ const services = [
   "test/stores/lease/lease-*.test.ts",
   "test/testing/store-suite/*.test.ts",
 ];
-
-/** Files about each framework. The unit project runs them over the usual rows, and `services` over the older majors. */
-const rows = ["test/adapters/rows.test.ts", "test/client/fetch/outage.test.ts"];
 
 export default defineConfig({
   resolve: { alias },
@@ -55,7 +53,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "services", include: [...services, ...rows], env: { SLUICE_ROWS: "rare" }, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
+        test: { name: "services", include: services, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
       },
       // The recipes of examples/hosts, with packages of their own: `npm run check:hosts` installs them first.
       {

@@ -1,6 +1,5 @@
 // A green run prints no warning: a test names the warnings that it causes, or hears them, or it fails.
-import { afterAll, afterEach, beforeEach } from "vitest";
-import { getCurrentTest } from "vitest/suite";
+import { afterAll, afterEach, beforeEach, TestRunner } from "vitest";
 
 /** A warning as one line: its code or its name, and its text. */
 export function lineOf(warning: unknown, options: unknown): string {
@@ -10,7 +9,7 @@ export function lineOf(warning: unknown, options: unknown): string {
 
 /** Says that this test causes warnings that begin so, such as a code or "Error: gone", and no others. */
 export function expectWarnings(...beginnings: readonly string[]): void {
-  Object.assign(getCurrentTest()?.meta ?? {}, { warnings: beginnings });
+  Object.assign(TestRunner.getCurrentTest()?.meta ?? {}, { warnings: beginnings });
 }
 
 /** Fails each test of this file that causes other warnings of the process or of the console than those it expects. */

@@ -1,0 +1,5 @@
+import { proveRow } from "./contract.js";
+
+proveRow("Express 4");
+proveRow("Fastify 4");
+proveRow("Fastify in preHandler");

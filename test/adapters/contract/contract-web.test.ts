@@ -1,0 +1,3 @@
+import { proveRow } from "./contract.js";
+
+proveRow("web");
