@@ -14,17 +14,21 @@ alias.push({ find: /^#diagnostics$/, replacement: fileURLToPath(new URL("src/dia
 const seed = process.env["FC_SEED"] ?? "20261101";
 const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SEED to draw other cases)`) };
 
-/** Tests that talk to Redis, Postgres or NATS or drive a browser, and the longest proofs: a project of their own, so that `npm test` stays quick. */
+/** Tests of servers, browsers and older majors, and the longest proofs: a project of their own, so that `npm test` stays quick. */
 const services = [
   "test/docs-compile.test.ts",
+  "test/core/pollution.test.ts",
+  "test/client/obey.test.ts",
+  "test/client/traffic/simulation.test.ts",
   "test/adapters/browser.test.ts",
   "test/adapters/contract/contract-older.test.ts",
   "test/stores/{redis,postgres}/**/*.test.ts",
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
   "test/guard/slow-server.test.ts",
-  "test/examples/{stores,custom-store,outage,llm-processes,live-page}.test.ts",
-  "test/stores/lease/lease-*.test.ts",
+  "test/examples/{stores,custom-store,outage,llm-processes,live-page,settings-process}.test.ts",
+  "test/stores/lease/{lease-*,flood}.test.ts",
+  "test/stores/memory/many-keys.test.ts",
   "test/testing/store-suite/*.test.ts",
 ];
 

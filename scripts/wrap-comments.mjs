@@ -161,17 +161,25 @@ function filesIn(path) {
   return readdirSync(path, { recursive: true }).filter((name) => name.endsWith(".ts")).map((name) => join(path, name)).sort();
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const check = process.argv.includes("--check");
-  const paths = process.argv.slice(2).filter((word) => word !== "--check");
-  const told = (paths.length > 0 ? paths : ["src"]).flatMap(filesIn).flatMap((file) => {
+/**
+ * Fills the comments of files and of the files in folders. Returns a line for each file that changed. With `isCheck` it
+ * writes nothing, and returns a line for each mistake.
+ */
+export function wrapFiles(paths, isCheck) {
+  return paths.flatMap(filesIn).flatMap((file) => {
     const text = readFileSync(file, "utf8");
     const wrapped = wrapComments(text);
-    if (wrapped !== text && !check) writeFileSync(file, wrapped);
-    if (wrapped !== text) return [check ? `${file}: its comments are not filled, run \`npm run format\`` : file];
-    const long = check ? longComments(text) : [];
+    if (wrapped !== text && !isCheck) writeFileSync(file, wrapped);
+    if (wrapped !== text) return [isCheck ? `${file}: its comments are not filled, run \`npm run format\`` : file];
+    const long = isCheck ? longComments(text) : [];
     return long.map((line) => `${file}:${line}: its comment passes column ${LAST_COLUMN}, shorten or split it`);
   });
-  for (const line of told) console.log(line);
-  if (check && told.length > 0) process.exitCode = 1;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const isCheck = process.argv.includes("--check");
+  const paths = process.argv.slice(2).filter((word) => word !== "--check");
+  const lines = wrapFiles(paths.length > 0 ? paths : ["src"], isCheck);
+  for (const line of lines) console.log(line);
+  if (isCheck && lines.length > 0) process.exitCode = 1;
 }

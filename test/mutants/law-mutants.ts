@@ -286,7 +286,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "const queue = scheduler.queue;",
   },
   {
-    item: "L16", test: "memory",
+    item: "L16", test: "many-keys",
     find: "if (--this.#untilSweep < 0) this.#sweep(now);",
     replace: "",
   },

@@ -1,9 +1,9 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { longComments, wrapComments } from "../../scripts/wrap-comments.mjs";
+import { longComments, wrapComments, wrapFiles } from "../../scripts/wrap-comments.mjs";
 
 /** Wraps at 40 columns, and checks that a second time changes nothing. */
 function wrap(...lines: string[]): string[] {
@@ -145,13 +145,12 @@ test("the command writes what changes; with --check it names it and fails", () =
   const [wide, narrow] = [join(folder, "wide.ts"), join(folder, "narrow.ts")];
   writeFileSync(wide, `// ${"word ".repeat(40).trim()}\n`);
   writeFileSync(narrow, "// word\n");
-  const checked = spawnSync(process.execPath, ["scripts/wrap-comments.mjs", "--check", folder], { encoding: "utf8" });
-  expect([checked.status, checked.stdout]).toEqual([1, `${wide}: its comments are not filled, run \`npm run format\`\n`]);
-  expect(execFileSync(process.execPath, ["scripts/wrap-comments.mjs", folder], { encoding: "utf8" })).toBe(`${wide}\n`);
+  const { status, stdout } = spawnSync(process.execPath, ["scripts/wrap-comments.mjs", "--check", folder], { encoding: "utf8" });
+  expect([status, stdout]).toEqual([1, `${wide}: its comments are not filled, run \`npm run format\`\n`]);
+  expect(wrapFiles([folder], false)).toEqual([wide]);
   expect(readFileSync(wide, "utf8").split("\n").map((line) => line.length)).toEqual([117, 87, 0]);
-  expect(spawnSync(process.execPath, ["scripts/wrap-comments.mjs", "--check", folder]).status).toBe(0);
+  expect(wrapFiles([folder], true)).toEqual([]);
   writeFileSync(narrow, `f();\n// - ${"word ".repeat(26)}\n`);
-  expect(execFileSync(process.execPath, ["scripts/wrap-comments.mjs", folder], { encoding: "utf8" })).toBe(`${narrow}\n`); // a blank at the end
-  const long = spawnSync(process.execPath, ["scripts/wrap-comments.mjs", "--check", folder], { encoding: "utf8" });
-  expect([long.status, long.stdout]).toEqual([1, `${narrow}:2: its comment passes column 130, shorten or split it\n`]);
+  expect(wrapFiles([folder], false)).toEqual([narrow]); // a blank at the end
+  expect(wrapFiles([folder], true)).toEqual([`${narrow}:2: its comment passes column 130, shorten or split it`]);
 });

@@ -199,16 +199,14 @@ test("60 · no text makes any parser throw", () => {
   const text = fc.tuple(fc.array(piece, { maxLength: 6 }), piece, fc.constantFrom(0, 1, 70, 5_000)).map(([head, one, times]) => head.join("") + one.repeat(times));
   const names = ["age", "date", "retry-after", "retry-after-ms", "ratelimit", "ratelimit-policy", "ratelimit-limit", "ratelimit-reset", "x-ratelimit-limit", "x-ratelimit-reset"];
   fc.assert(
-    fc.property(text, (value) => {
-      for (const name of names) {
-        const headers = { "ratelimit-remaining": "0", "x-ratelimit-remaining": "0", [name]: value };
-        parseRateLimit(headers, NOW);
-        parseWait(headers, NOW);
-      }
+    fc.property(text, fc.constantFrom(...names), (value, name) => {
+      const headers = { "ratelimit-remaining": "0", "x-ratelimit-remaining": "0", [name]: value };
+      parseRateLimit(headers, NOW);
+      parseWait(headers, NOW);
       expect([parseReset(value, NOW) ?? 0, parseHttpDate(value, NOW) ?? 0]).not.toContain(Number.NaN);
       parseList(value);
       parseDictionary(value);
     }),
-    { numRuns: 100 },
+    { numRuns: 300 },
   );
 });
