@@ -98,6 +98,11 @@ test("every code of an error is explained", () => {
   expect([...codes].filter((code) => !explained.includes(`\`${code}\``))).toEqual([]);
 });
 
+test("every table has a head, without which it is shown as text", () => {
+  const headless = pages().flatMap((page) => [...readFileSync(join(ROOT, page), "utf8").matchAll(/\n\n(\|.*)\n(?!\| *:?---)/g)].map(([, row]) => `${page}: ${row}`));
+  expect(headless).toEqual([]);
+});
+
 describe("the threat model", () => {
   const page = readFileSync(join(ROOT, "docs/security.md"), "utf8");
   const rows = [...page.matchAll(/^\| (?!attack |kept |---)(.+?) \| (.+) \| (.+) \|$/gm)].map(([, attack = "", , proof = ""]) => ({ attack, proof }));
