@@ -18,7 +18,7 @@ const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SE
 const services = [
   "test/docs-compile.test.ts",
   "test/core/pollution.test.ts",
-  "test/client/obey.test.ts",
+  "test/client/{obey,fetch/outage}.test.ts",
   "test/client/traffic/simulation.test.ts",
   "test/adapters/browser.test.ts",
   "test/adapters/contract/contract-older.test.ts",
@@ -26,10 +26,10 @@ const services = [
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
   "test/guard/slow-server.test.ts",
-  "test/examples/{stores,custom-store,outage,llm-processes,live-page,settings-process}.test.ts",
+  "test/examples/{stores,custom-store,outage,llm-processes,live-page,mobile-client,settings-process}.test.ts",
   "test/stores/lease/{lease-*,flood}.test.ts",
   "test/stores/memory/many-keys.test.ts",
-  "test/testing/store-suite/*.test.ts",
+  "test/testing/{adapter,store}-suite/*.test.ts",
 ];
 
 export default defineConfig({
