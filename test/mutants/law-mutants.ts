@@ -348,7 +348,7 @@ export const lawMutants: readonly Mutant[] = [
   {
     item: "L17", test: "gate",
     find: "learnLater({ ...UNKNOWN, cost: { value: cost } }, ",
-    replace: "learnLater(UNKNOWN, ",
+    replace: "learnLater({ ...UNKNOWN, cost: { value: 1 } }, ",
   },
   {
     item: "L18", test: "gate",
