@@ -3,12 +3,9 @@ import { neverFits, parseCost, type Cost } from "../core/cost.js";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import { isPolicy, type Policy } from "../core/policy.js";
-import type { Charges, LimiterCharge } from "../limiter/charge.js";
-import { internalsOf } from "../limiter/internals.js";
+import type { LimiterCharge } from "../limiter/charge.js";
+import { internalsOf, type Requests, type Taken } from "../limiter/internals.js";
 import type { Limiter, PlainLimiter } from "../limiter/limiter.js";
-import { isOnePolicy } from "./gate-limiter.js";
-import { perPolicy } from "./headers/per-policy.js";
-import { isPromise } from "./is-promise.js";
 import type { CheckedOptions } from "./options/check-options.js";
 import type { RequestReader } from "./reader.js";
 import { SKIP, type Verdict } from "./verdict.js";
@@ -27,29 +24,24 @@ export function createCharge<Request, Rest extends readonly unknown[]>(
   limiter: Limiter<unknown>,
   verdicts: Verdicts<Request>,
 ): ChargeRequest<Request> {
-  const checkPolicy = perPolicy(verdicts.checkPolicy);
+  const { requests } = internalsOf(limiter);
   const fixed = typeof options.cost === "function" ? undefined : options.cost;
-  const costs = isOnePolicy(limiter) ? [fixed] : internalsOf(limiter).spread("cost", fixed);
-  if (typeof options.policy !== "function" || !isOnePolicy(limiter)) {
+  const costs = requests === null ? [fixed] : requests.costs(fixed);
+  if (typeof options.policy !== "function" || requests !== null) {
     limiter.parts.forEach(({ policy }, i) => checkFixed(policy, costs[i] as Cost | undefined));
   }
-  if (isOnePolicy(limiter)) return chargeOne(limiter as PlainLimiter, verdicts, checkPolicy);
-  return chargeParts(limiter, reader, verdicts, checkPolicy);
+  return requests === null ? chargeOne(limiter as PlainLimiter, verdicts) : chargeParts(limiter, requests, reader, verdicts);
 
   function checkFixed(policy: Policy, cost: Cost | undefined): void {
-    checkPolicy(policy);
+    verdicts.checkPolicy(policy);
     if (!neverFits(policy, parseCost(policy, cost))) return;
     throw new RangeError(expected("cost", `at most the capacity, ${policy.maxCost}`, cost));
   }
 }
 
-function chargeOne<Request>(
-  limiter: PlainLimiter,
-  verdicts: Verdicts<Request>,
-  checkPolicy: (policy: Policy) => void,
-): ChargeRequest<Request> {
+function chargeOne<Request>(limiter: PlainLimiter, verdicts: Verdicts<Request>): ChargeRequest<Request> {
   const { policy: own } = limiter;
-  const { partitionOf } = verdicts;
+  const { checkPolicy, partitionOf } = verdicts;
   return (request, key, cost, chosen) => {
     if (chosen !== undefined || cost === null) checkChosen(chosen, cost);
     const caller = key as Key;
@@ -77,50 +69,24 @@ function chargeOne<Request>(
 
 function chargeParts<Request>(
   limiter: Limiter<unknown>,
+  requests: Requests,
   reader: RequestReader<Request>,
-  verdicts: Verdicts<Request>,
-  checkPolicy: (policy: Policy) => void,
+  { checkPolicy, partitionOf, onDecisions, onDisconnected }: Verdicts<Request>,
 ): ChargeRequest<Request> {
-  const { charges: chargesOf, take, partsOf } = internalsOf(limiter);
-  const { partitionOf } = verdicts;
-  return (request, key, cost, chosen) => {
-    const asked = { ...(cost === undefined ? {} : { cost }), ...(chosen === undefined ? {} : { policy: chosen }) };
-    const charges = chargesOf(key, asked);
-    if (charges.every((charge) => charge === null)) return SKIP;
-    for (const charge of charges) if (charge !== null) checkPolicy(charge.policy);
-    const partitions = charges.map(partitionOfCharge);
-    const decided = limiter.waits ? hold(request, charges) : take(charges);
-    return isPromise(decided) ? decided.then(finish) : finish(decided);
+  return (request, key, cost, policy) => {
+    const asked = { ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }) };
+    const taken = requests.take(key, asked, prepare, (leave) => reader.onDisconnect?.(request, leave));
+    return taken instanceof Promise ? taken.then(finish) : finish(taken);
 
-    function finish(decision: Decision | null): Verdict | Promise<Verdict> {
-      if (decision === null) return verdicts.onDisconnected(request);
-      const parts = partsOf(decision);
-      const judged = charges.flatMap((charge, i) => (charge === null || !parts[i] ? [] : judge(charge, parts[i], partitions[i])));
-      return verdicts.onDecisions(request, judged, { limiter, key, policy: chosen, decision });
+    function finish(all: Taken<Omit<Judged, "decision">>): Verdict {
+      if (all === "unlimited") return SKIP;
+      return all === "disconnected" ? onDisconnected(request) : onDecisions(request, all.parts, { limiter, key, policy, decision: all.decision });
     }
   };
 
-  // In shadow mode no field is sent.
-  function partitionOfCharge(charge: LimiterCharge | null): Uint8Array | undefined {
-    if (partitionOf === null || charge === null || charge.limiter.shadow(charge.key)) return undefined;
-    return partitionOf(charge.key);
-  }
-
-  function judge({ limiter: part, key, policy }: LimiterCharge, decision: Decision, partition: Uint8Array | undefined): Judged {
-    return { limiter: part, key, policy, decision, partition };
-  }
-
-  /** Waits for the tokens. Resolves to null when the client disconnected. */
-  async function hold(request: Request, charges: Charges): Promise<Decision | null> {
-    const disconnected = new AbortController();
-    const release = reader.onDisconnect?.(request, () => disconnected.abort());
-    try {
-      return await take(charges, disconnected.signal);
-    } catch (error) {
-      if (!disconnected.signal.aborted) throw error;
-      return null;
-    } finally {
-      release?.();
-    }
+  function prepare({ limiter: part, key, policy, shadow }: LimiterCharge): Omit<Judged, "decision"> {
+    checkPolicy(policy);
+    // In shadow mode no field is sent.
+    return { limiter: part, key, policy, partition: partitionOf === null || shadow ? undefined : partitionOf(key) };
   }
 }

@@ -2,27 +2,13 @@ import { makeLimit, perSecond } from "../core/limit.js";
 import { makePolicy } from "../core/policy.js";
 import type { Store } from "../port/store.js";
 import { createLimiter } from "../limiter/create-limiter.js";
-import { internalsOf, type Internals } from "../limiter/internals.js";
 import type { Limiter, PlainLimiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../limiter/options.js";
 import type { CheckedOptions } from "./options/check-options.js";
 
-/** The limiter of a gate. */
-export interface GateLimiter {
-  readonly limiter: Limiter<unknown>;
-  /** Changes the keys of a combination. Null for a limiter with one key. */
-  readonly mapKey: Internals["mapKey"] | null;
-}
-
 /** Returns the limiter of the options, or makes one. */
-export function limiterOfGate<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): GateLimiter {
-  const limiter = (options.limiter ?? makeLimiter(options)) as Limiter<unknown>;
-  return { limiter, mapKey: isOnePolicy(limiter) ? null : internalsOf(limiter).mapKey };
-}
-
-/** Whether the limiter has one policy and answers without waiting. */
-export function isOnePolicy(limiter: Limiter<never>): boolean {
-  return !limiter.waits && Object.hasOwn(limiter, "policy");
+export function limiterOfGate<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): Limiter<unknown> {
+  return (options.limiter ?? makeLimiter(options)) as Limiter<unknown>;
 }
 
 function makeLimiter<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): PlainLimiter {

@@ -22,19 +22,13 @@ import { createVerdicts } from "./verdicts.js";
  */
 export type Gate<Request, Rest extends readonly unknown[] = []> = (request: Request, rest?: Rest) => Verdict | Promise<Verdict>;
 
-/** The answers of functions of the options that are not called again. */
-type Known = { readonly [Name in "skip" | "key" | "cost" | "policy"]: { readonly value: unknown } | undefined };
-
 type CheckedFunction<Request, Rest extends readonly unknown[]> = (request: Request, ...rest: Rest) => unknown;
 
-// All members are its own: one that an attacker adds to Object.prototype is no answer.
-const UNKNOWN: Known = { skip: undefined, key: undefined, cost: undefined, policy: undefined };
-const NOT_SKIPPED: Known = { ...UNKNOWN, skip: { value: false } };
 const UNLIMITED_CURE = "Write `skip`, or `policy: () => unlimited`";
 const PLAN_CURE = "Return a policy for a plan that you do not know, too";
 
-/** The key of a preflight whose `key` function failed. */
-const FAILED = Symbol("failed");
+/** The key of a request whose `key` function was not called, or failed. */
+const UNKNOWN = Symbol("unknown");
 
 /**
  * Makes a gate: the middleware without a framework. `reader` reads the framework's request.
@@ -62,55 +56,50 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   const costOf = typeof fixedCost === "function" ? run<unknown>("cost", fixedCost as CheckedFunction<Request, Rest>) : null;
   const policyOf =
     typeof options.policy === "function" ? run<unknown>("policy", options.policy as CheckedFunction<Request, Rest>) : null;
-  const { limiter, mapKey } = limiterOfGate(options);
-  const [plain] = limiter.parts as readonly [PlainLimiter];
+  const limiter = limiterOfGate(options);
+  const { requests } = internalsOf(limiter);
+  const [first] = limiter.parts as readonly [PlainLimiter];
   const verdicts = createVerdicts(options, reader, limiter);
   const charge = createCharge(options, reader, limiter, verdicts);
   const preflights = createPreflights(reader, limiter);
-  return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : decide(request, rest, UNKNOWN));
+  const callerBy = requests === null ? callerToCharge : requests.callersBy(callerToCharge);
+  return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : begin(request, rest, UNKNOWN));
 
-  // When a function answers later, its half of the procedure begins again with what is known by then. So a request
-  // without promises makes no promise and no closure, and each function is called once.
-  function decide(request: Request, rest: Rest | undefined, known: Known): Verdict | Promise<Verdict> {
-    if (skip !== undefined) {
-      const skips = known.skip === undefined ? skip(request, rest) : known.skip.value;
-      if (isPromise(skips)) return decideLater(request, rest, learnLater(known, "skip", skips));
-      if (isSkip(skips)) return SKIP;
-    }
-    const key = known.key === undefined ? keyOf(request, rest) : known.key.value;
-    if (isPromise(key)) return decideLater(request, rest, learnLater(NOT_SKIPPED, "key", key));
+  // Each step ends with the next one: at once, or when a function of the options has answered. Only then `bind` makes a
+  // function, so a request without promises makes no promise and no closure.
+  function begin(request: Request, rest: Rest | undefined, knownKey: unknown): Verdict | Promise<Verdict> {
+    if (skip === undefined) return identify(request, rest, knownKey, false);
+    const skips = skip(request, rest);
+    return isPromise(skips) ? skips.then(identify.bind(null, request, rest, knownKey)) : identify(request, rest, knownKey, skips);
+  }
+
+  function identify(request: Request, rest: Rest | undefined, knownKey: unknown, skips: unknown): Verdict | Promise<Verdict> {
+    if (isSkip(skips)) return SKIP;
+    const key = knownKey === UNKNOWN ? keyOf(request, rest) : knownKey;
+    return isPromise(key) ? key.then(price.bind(null, request, rest)) : price(request, rest, key);
+  }
+
+  function price(request: Request, rest: Rest | undefined, key: unknown): Verdict | Promise<Verdict> {
     if (key === unlimited) throw new TypeError(`${expected("key()", "a key", key)}. ${UNLIMITED_CURE}`);
-    const caller = mapKey === null ? callerToCharge(key, plain) : mapKey(key, callerToCharge);
+    const caller = callerBy(key, first);
     if (caller === unlimited) return SKIP;
-    if (mapKey === null ? caller === null : isRefused(caller)) return verdicts.onUnidentified(request);
-    return price(request, rest, caller, UNKNOWN);
+    if (caller === null) return verdicts.onUnidentified(request);
+    if (costOf === null) return pickPolicy(request, rest, caller, fixedCost);
+    const cost = costOf(request, rest);
+    return isPromise(cost) ? cost.then(pickPolicy.bind(null, request, rest, caller)) : pickPolicy(request, rest, caller, cost);
   }
 
-  function price(request: Request, rest: Rest | undefined, caller: unknown, known: Known): Verdict | Promise<Verdict> {
-    let cost: unknown = fixedCost;
-    if (costOf !== null) {
-      cost = known.cost === undefined ? costOf(request, rest) : known.cost.value;
-      if (isPromise(cost)) return priceLater(request, rest, caller, learnLater(UNKNOWN, "cost", cost));
-      if (typeof cost !== "object" || cost === null) wholeNumber("cost()", cost);
-    }
-    let policy: unknown;
-    if (policyOf !== null) {
-      policy = known.policy === undefined ? policyOf(request, rest) : known.policy.value;
-      if (isPromise(policy)) {
-        return priceLater(request, rest, caller, learnLater({ ...UNKNOWN, cost: { value: cost } }, "policy", policy));
-      }
-      if (isUnlimited(policy)) return SKIP;
-      if (policy === undefined || policy === null) throw noPolicy(policy);
-    }
+  function pickPolicy(request: Request, rest: Rest | undefined, caller: unknown, cost: unknown): Verdict | Promise<Verdict> {
+    if (costOf !== null && (typeof cost !== "object" || cost === null)) wholeNumber("cost()", cost);
+    if (policyOf === null) return charge(request, caller, cost, undefined);
+    const policy = policyOf(request, rest);
+    return isPromise(policy) ? policy.then(chargeUnder.bind(null, request, caller, cost)) : chargeUnder(request, caller, cost, policy);
+  }
+
+  function chargeUnder(request: Request, caller: unknown, cost: unknown, policy: unknown): Verdict | Promise<Verdict> {
+    if (isUnlimited(policy)) return SKIP;
+    if (policy === undefined || policy === null) throw noPolicy(policy);
     return charge(request, caller, cost, policy);
-  }
-
-  function decideLater(request: Request, rest: Rest | undefined, known: Promise<Known>): Promise<Verdict> {
-    return known.then((all) => decide(request, rest, all));
-  }
-
-  function priceLater(request: Request, rest: Rest | undefined, caller: unknown, known: Promise<Known>): Promise<Verdict> {
-    return known.then((all) => price(request, rest, caller, all));
   }
 
   // Null for a caller without a key who is refused, `unlimited` for one without a limit. In shadow mode nobody is
@@ -122,31 +111,23 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
     return unidentified === "skip" || part.shadow(caller) ? unlimited : null;
   }
 
-  // Throws for keys of a wrong form, so that a wrong name is not mistaken for a missing key.
-  function isRefused(keys: unknown): boolean {
-    let refused = false;
-    const shared = mapKey?.(keys, (each) => ((refused ||= each === null), each ?? UNIDENTIFIED));
-    if (refused) internalsOf(limiter).charges(shared, undefined);
-    return refused;
-  }
-
   // A plain preflight costs its caller nothing. With a key, or beyond the bucket, it is an ordinary request.
   function onPreflight(request: Request, rest: Rest | undefined): Verdict | Promise<Verdict> {
     const key = keyOfPreflight(() => keyOf(request, rest));
-    return isPromise(key) ? key.then((value) => admit(request, rest, value)) : admit(request, rest, key);
+    return isPromise(key) ? key.then(admit.bind(null, request, rest)) : admit(request, rest, key);
   }
 
-  function admit(request: Request, rest: Rest | undefined, value: unknown): Verdict | Promise<Verdict> {
-    if (!hasKey(value) && preflights.take()) return SKIP;
-    // A `key` function that failed is called again, so that the request fails with its error.
-    return decide(request, rest, value === FAILED ? UNKNOWN : { ...UNKNOWN, key: { value } });
+  // A `key` function that failed is called again, so that the request fails with its error.
+  function admit(request: Request, rest: Rest | undefined, key: unknown): Verdict | Promise<Verdict> {
+    return !hasKey(key) && preflights.take() ? SKIP : begin(request, rest, key);
   }
 
   function hasKey(key: unknown): boolean {
-    if (key === FAILED) return false;
-    if (mapKey === null) return callerOf(key) !== UNIDENTIFIED;
+    if (key === UNKNOWN) return false;
     let has = false;
-    mapKey(key, (each) => (has ||= callerOf(each) !== UNIDENTIFIED));
+    const look = (each: unknown): void => void (has ||= callerOf(each) !== UNIDENTIFIED);
+    if (requests === null) look(key);
+    else requests.callersBy(look)(key);
     return has;
   }
 }
@@ -155,17 +136,13 @@ function noPolicy(policy: unknown): TypeError {
   return new TypeError(`${expected("policy()", "made by definePolicy, or `unlimited`", policy)}. ${PLAN_CURE}`);
 }
 
-function learnLater(known: Known, name: keyof Known, later: Promise<unknown>): Promise<Known> {
-  return later.then((value) => ({ ...known, [name]: { value } }));
-}
-
 // Browsers send preflights without credentials, so a `key` function that expects a signed-in user throws for them.
 function keyOfPreflight(find: () => unknown): unknown {
   try {
     const key = find();
-    return isPromise(key) ? key.catch(() => FAILED) : key;
+    return isPromise(key) ? key.catch(() => UNKNOWN) : key;
   } catch {
-    return FAILED;
+    return UNKNOWN;
   }
 }
 

@@ -71,8 +71,8 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     onDecisions(request, judged, charge) {
       const binding = judged.reduce(strictestOf);
       let own = fieldsOf(request, binding);
-      for (const each of strictestOfEachName(judged, binding)) {
-        if (each !== binding) own = addFields(fieldsOf(request, each), own, !charge.decision.allowed);
+      for (const each of judged) {
+        if (each !== binding && isShown(each, judged)) own = addFields(fieldsOf(request, each), own, !charge.decision.allowed);
       }
       return verdictBy(request, judged, charge, own);
     },
@@ -100,12 +100,9 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     return mayShadow && part.shadow(key) ? NONE : writer.write(policy, decision, partition);
   }
 
-  // Only a partition key makes two items of one name distinct. The fields with a single value are those of `binding`.
-  function strictestOfEachName(judged: readonly Judged[], binding: Judged): Iterable<Judged> {
-    if (partitionOf !== null) return judged;
-    const byName = new Map([[binding.policy.name, binding]]);
-    for (const each of judged) byName.set(each.policy.name, strictestOf(byName.get(each.policy.name) ?? each, each));
-    return byName.values();
+  // Only a partition key makes two items of one name distinct.
+  function isShown(each: Judged, judged: readonly Judged[]): boolean {
+    return partitionOf !== null || each === judged.filter(({ policy }) => policy.name === each.policy.name).reduce(strictestOf);
   }
 
   function tell(decision: Decision, request: Request): void {

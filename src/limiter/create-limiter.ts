@@ -1,22 +1,21 @@
 import { checkLimiter, checkLimiterSetup, checkStore } from "#diagnostics";
 import { ownMembers } from "../core/check.js";
-import { monotonicClock, readClock } from "../core/clock.js";
+import { monotonicClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
 import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, type Policy } from "../core/policy.js";
-import { isUnlimited, withoutLimit } from "./unlimited.js";
 import { markCharged, markNew } from "../port/charged.js";
 import type { GuardSetup, Store, SyncStore } from "../port/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";
 import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
-import { chargeOf } from "./charge.js";
-import { createGrantsAndFines } from "./verbs/grants-and-fines.js";
 import { attachInternals, unguarded, type Act, type Acts, type PlainInternals } from "./internals.js";
 import type { PlainLimiter } from "./limiter.js";
 import { thenOne } from "./now-or-later.js";
 import { checkOnStoreError, LIMITER_OPTIONS, type LimiterOptions } from "./options.js";
+import { createShadow, inShadow } from "./shadow.js";
+import { isUnlimited, withoutLimit } from "./unlimited.js";
+import { createGrantsAndFines } from "./verbs/grants-and-fines.js";
 import { createSettle } from "./verbs/settle.js";
-import { createShadow } from "./shadow.js";
 import { verbsOf } from "./verbs/verbs.js";
 
 /**
@@ -44,28 +43,7 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   const { shadow = false } = own;
   const isShadow = createShadow(shadow);
   const base = { sync: store.sync, policy, store, guarded, observer, isShadow };
-  const settleQuietly = createSettle(base, () => undefined);
-  const internals: PlainInternals = {
-    ...base,
-    acts: actsOf(base),
-    mapKey: (key, change) => change(key, limiter),
-    charges: (key, asked) => [chargeOf(limiter, key as Key, asked as ConsumeArgument)],
-    take: ([charge]) => (charge ? limiter.consume(charge.key, charge.asked) : unlimitedBy(base)),
-    decisionOf: ([decision]) => decision ?? unlimitedBy(base),
-    partsOf: (decision) => [decision],
-    spread: (_title, tokens) => [tokens],
-    ask([charge]) {
-      if (!charge) return unlimitedBy(base);
-      const decided = guarded.consume(charge.policy, charge.encoded, charge.cost);
-      return thenOne(decided, (made) => (made.allowed || !charge.shadow ? markCharged(made, store) : inShadow(made)));
-    },
-    tell: ([charge], decision, durationMs) => {
-      if (charge && observer?.listens()) observer.decided(limiter, decision, durationMs);
-    },
-    giveBack: ([charge], decision) =>
-      charge ? thenOne(settleQuietly(charge.key, decision, 0, { policy: charge.policy })(), () => undefined) : undefined,
-    decideWithout: ({ policy: named, encoded, cost }, error) => markCharged(guarded.decideWithout(named, encoded, cost, error), store),
-  };
+  const internals: PlainInternals = { ...base, acts: actsOf(base), requests: null };
   const consume = createConsume(base, shadow !== false, () => limiter);
   const limiter: PlainLimiter = {
     policy,
@@ -87,7 +65,9 @@ export function defaultStore(): MemoryStore {
   return new MemoryStore();
 }
 
-type Base = Pick<PlainInternals, "sync" | "policy" | "store" | "guarded" | "observer" | "isShadow">;
+interface Base extends Omit<PlainInternals, "acts" | "requests"> {
+  isShadow(key: Key): boolean;
+}
 
 function createConsume({ policy: own, store, guarded, observer, isShadow }: Base, mayShadow: boolean, limiterOf: () => PlainLimiter) {
   // Calls our memory store directly, which saves one call per decision. Each of its decisions is a new object.
@@ -97,7 +77,7 @@ function createConsume({ policy: own, store, guarded, observer, isShadow }: Base
   return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
     const policy = policyOf(asked, own);
     const encoded = encodeKey(key);
-    if (policy !== own && isUnlimited(policy)) return unlimitedBy({ store, policy: own });
+    if (policy !== own && isUnlimited(policy)) return withoutLimit({ store, policy: own });
     const cost = costOf(asked, policy as Policy);
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
@@ -124,20 +104,11 @@ function actsOf(base: Base): Acts {
     peek(key, asked): Act<Decision> {
       requireMethod(store, "peek");
       const [policy, encoded] = [policyOf(asked as ConsumeArgument, own), encodeKey(key as Key)];
-      if (isUnlimited(policy)) return () => unlimitedBy(base);
+      if (isUnlimited(policy)) return () => withoutLimit(base);
       const cost = costOf(asked as ConsumeArgument, policy);
       return () => thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
     },
     settle: createSettle(base),
     ...createGrantsAndFines(base),
   };
-}
-
-function unlimitedBy({ store, policy }: Pick<Base, "store" | "policy">): Decision {
-  return withoutLimit(policy.name, readClock(store.clock === "server" ? monotonicClock : store.clock));
-}
-
-/** Returns the decision of a limiter in shadow mode: a refusal becomes allowed and carries the refusal. */
-function inShadow(decision: Decision): Decision {
-  return decision.allowed ? decision : { ...decision, allowed: true, reason: null, retryAfterMs: 0, shadow: decision };
 }

@@ -2,13 +2,11 @@ import { checkAnswer } from "#diagnostics";
 import { expected } from "../core/check.js";
 import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
-import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
-import type { AbortSignalLike } from "../platform.js";
 import type { GuardedStore, Store, SyncStore } from "../port/store.js";
-import type { Charges, LimiterCharge } from "./charge.js";
+import type { LimiterCharge } from "./charge.js";
 import type { Observer } from "./events.js";
-import type { Limiter, PlainLimiter } from "./limiter.js";
+import type { PlainLimiter } from "./limiter.js";
 
 /** Something to do once all arguments of a call are checked. */
 export type Act<T> = () => T | Promise<T>;
@@ -23,44 +21,53 @@ export interface Acts {
   reset(key: unknown, options: unknown): Act<void>;
 }
 
-/** The parts of a limiter that combinations, waiters and gates use. */
+/** What every limiter carries. */
 export interface Internals {
   /** Whether every verb answers at once. */
   readonly sync: boolean;
   readonly acts: Acts;
-  /**
-   * Returns the key with `change` applied to the key of each part. `unlimited` stays, and a missing key is undefined.
-   */
-  mapKey(key: unknown, change: (key: unknown, part: PlainLimiter) => unknown): unknown;
-  /** Checks a call and returns the charge of each part, in order. Null for a part without a limit. */
-  charges(key: unknown, asked: unknown): Charges;
-  /** Takes all charges or none, and tells the observers. `signal` cancels a wait. */
-  take(charges: Charges, signal?: AbortSignalLike): Decision | Promise<Decision>;
-  /** Decides like `take` of a limiter that does not wait, without telling the observers. */
-  ask(charges: Charges): Decision | Promise<Decision>;
-  /** Tells each observer once of the decision on the charges. `durationMs` is undefined over a synchronous store. */
-  tell(charges: Charges, decision: Decision, durationMs: number | undefined): void;
-  /** Returns the tokens of an allowed decision that no caller got. Does not wake callers that wait for them. */
-  giveBack(charges: Charges, decision: Decision): void | Promise<void>;
-  /** The tokens for each part: one number for all, or by the names of a combination. `title` names them in an error. */
-  spread(title: string, tokens: unknown): readonly unknown[];
-  /** The decision on the charges, in the shape that `take` returns. */
-  decisionOf(parts: ReadonlyArray<Decision | null>, charges: Charges): Decision;
-  /** The decision of each part. Null for a part that was not asked. */
-  partsOf(decision: Decision): ReadonlyArray<Decision | null>;
+  /** Null for a limiter of `createLimiter`, which has one key and answers without waiting. */
+  readonly requests: Requests | null;
 }
 
-/** The parts of a limiter of `createLimiter`. */
+/** How a gate uses a combination, or a limiter that waits. */
+export interface Requests {
+  /** Returns a function that reads the keys of a request. `callerOf` reads the key of one part. */
+  callersBy(callerOf: CallerOf): (keys: unknown) => unknown;
+  /** The cost for each part, from one number for all or costs by the names of a combination. */
+  costs(cost: unknown): readonly unknown[];
+  /**
+   * Takes the tokens of a request. `prepare` gets each charge before anything is taken. While the limiter waits,
+   * `onDisconnect` listens for the end of the client's connection, and returns a function that ends this.
+   */
+  take<T>(
+    key: unknown,
+    asked: object,
+    prepare: (charge: LimiterCharge) => T,
+    onDisconnect: (listener: () => void) => (() => void) | undefined,
+  ): Taken<T> | Promise<Taken<T>>;
+}
+
+/**
+ * Reads the key of one part: the key to charge, `unlimited` for a caller without a limit, or null, which refuses the
+ * whole request.
+ */
+export type CallerOf = (key: unknown, part: PlainLimiter) => unknown;
+
+/** What became of a request. No decision was made if no part has a limit, and if the client disconnected. */
+export type Taken<T> = "unlimited" | "disconnected" | {
+  readonly decision: Decision;
+  /** Each part that was asked, with its own decision. */
+  readonly parts: ReadonlyArray<T & { readonly decision: Decision }>;
+};
+
+/** What a limiter of `createLimiter` carries. */
 export interface PlainInternals extends Internals {
   /** The limiter's policy. */
   readonly policy: Policy;
   readonly store: Store;
   /** The store with its guard, or without one when the store has none. */
   readonly guarded: GuardedStore;
-  /** Whether calls under a key are counted and never refused. */
-  isShadow(key: Key): boolean;
-  /** Decides by `onStoreError` in place of the store, which failed with `error`. */
-  decideWithout(charge: LimiterCharge, error: unknown): Decision;
   /** Receives the limiter's decisions. Null without the option `observe`. */
   readonly observer: Observer | null;
 }
@@ -78,11 +85,6 @@ export function internalsOf(limiter: unknown): Internals {
   const internals = (Object(limiter) as Record<symbol, Internals>)[brand()];
   if (internals === undefined) throw new TypeError(expected("limiter", "made by createLimiter, combine or createWaiter", limiter));
   return internals;
-}
-
-/** Returns the internals of a limiter of `createLimiter`. */
-export function plainInternalsOf(limiter: Limiter): PlainInternals {
-  return internalsOf(limiter) as PlainInternals;
 }
 
 /** Replaces the guard for a store without one. The store answers at once, and its errors reach the caller. */

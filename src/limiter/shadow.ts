@@ -1,4 +1,5 @@
 import { expected } from "../core/check.js";
+import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import { textOf, warnOnce } from "../warnings/warnings.js";
 
@@ -22,4 +23,9 @@ export function createShadow(option: boolean | ((key: Key) => boolean)): (key: K
       return false;
     }
   };
+}
+
+/** Returns the decision of a limiter in shadow mode: a refusal becomes allowed and carries the refusal. */
+export function inShadow(decision: Decision): Decision {
+  return decision.allowed ? decision : { ...decision, allowed: true, reason: null, retryAfterMs: 0, shadow: decision };
 }

@@ -1,4 +1,7 @@
+import { monotonicClock, readClock } from "../core/clock.js";
 import type { Allowed } from "../core/decision.js";
+import type { Policy } from "../core/policy.js";
+import type { Store } from "../port/store.js";
 
 /** The type of {@link unlimited}. */
 export interface Unlimited {
@@ -23,8 +26,9 @@ export function isUnlimited(value: unknown): value is Unlimited {
   return typeof value === "object" && value !== null && unlimitedBrand() in value;
 }
 
-/** The decision on a call that charged nothing, because it has no limit. `at` is the time by the limiter's clock. */
-export function withoutLimit(policy: string, at: number): Allowed {
+/** The decision on a call that charged nothing, because it has no limit. */
+export function withoutLimit({ policy: { name: policy }, store: { clock } }: { readonly policy: Policy; readonly store: Store }): Allowed {
+  const at = readClock(clock === "server" ? monotonicClock : clock);
   return {
     allowed: true, reason: null, policy, limit: "", cost: 0, capacity: Infinity, remaining: Infinity,
     retryAfterMs: 0, nextTokenMs: 0, resetMs: 0, limits: [], at, degraded: false,

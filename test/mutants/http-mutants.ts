@@ -65,8 +65,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "12", test: WIRE,
-    find: "return price(request, rest, caller, UNKNOWN);",
-    replace: 'return reader.method(request) === "HEAD" ? SKIP : price(request, rest, caller, UNKNOWN);',
+    find: "if (caller === unlimited) return SKIP;",
+    replace: 'if (caller === unlimited || reader.method(request) === "HEAD") return SKIP;',
   },
   {
     item: "13", test: REFUSAL,
@@ -195,8 +195,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "38", test: CALLERS,
-    find: "preflights.isPlain(request) ? onPreflight(request, rest) : decide(request, rest, UNKNOWN)",
-    replace: "decide(request, rest, UNKNOWN)",
+    find: "preflights.isPlain(request) ? onPreflight(request, rest) : begin(request, rest, UNKNOWN)",
+    replace: "begin(request, rest, UNKNOWN)",
   },
   {
     item: "39", test: WIRE,

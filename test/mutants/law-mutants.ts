@@ -347,8 +347,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L17", test: "gate",
-    find: "learnLater({ ...UNKNOWN, cost: { value: cost } }, ",
-    replace: "learnLater(UNKNOWN, ",
+    find: "policy.then(chargeUnder.bind(null, request, caller, cost))",
+    replace: "policy.then(chargeUnder.bind(null, request, caller, undefined))",
   },
   {
     item: "L18", test: "gate",
@@ -358,11 +358,11 @@ export const lawMutants: readonly Mutant[] = [
   {
     item: "L18", test: "gate",
     find: "if (key === unlimited) throw",
-    replace: "if (mapKey !== null && key === unlimited) throw",
+    replace: "if (requests !== null && key === unlimited) throw",
   },
   {
     item: "L9", test: "combinations",
-    find: "if (refused) internalsOf(limiter).charges(shared, undefined);",
+    find: "limiter.charges(callers, undefined);",
     replace: "",
   },
   {

@@ -6,8 +6,8 @@ import { bucketId, samePolicy, type Policy } from "../../core/policy.js";
 import { markCharged } from "../../port/charged.js";
 import type { Charge, Store } from "../../port/store.js";
 import { sumOfCharges, type LimiterCharge } from "../charge.js";
-import { plainInternalsOf } from "../internals.js";
 import { orElse, startAll, thenOne } from "../now-or-later.js";
+import { askFor, giveBack, plainInternalsOf } from "../parts.js";
 
 /** One bucket to charge, for one part of a combination or for several. */
 export interface Claim {
@@ -110,7 +110,7 @@ function chargeGroups(claims: readonly Claim[], groups: readonly number[][], mad
 function chargeGroup(claims: readonly Claim[], group: readonly number[]): readonly Decision[] | Promise<readonly Decision[]> {
   const charges = group.map((i) => (claims[i] as Claim).charge);
   const [first] = charges as [LimiterCharge];
-  if (group.length === 1) return thenOne(plainInternalsOf(first.limiter).ask([first]), (decision) => [decision]);
+  if (group.length === 1) return thenOne(askFor(first), (decision) => [decision]);
   const store = storeOf(claims, group);
   const { guarded } = plainInternalsOf(first.limiter);
   const buckets = charges.map(({ policy, encoded }) => bucketId(policy, encoded));
@@ -137,7 +137,9 @@ function chargeTogether(store: Store, charges: readonly Charge[]): readonly Deci
  * returned.
  */
 function decideWithout(charges: readonly LimiterCharge[], error: unknown): readonly Decision[] {
-  const decisions = charges.map((charge) => plainInternalsOf(charge.limiter).decideWithout(charge, error));
+  const decisions = charges.map(({ limiter, policy, encoded, cost }) => {
+    return markCharged(plainInternalsOf(limiter).guarded.decideWithout(policy, encoded, cost, error), limiter.store);
+  });
   if (!isAllowed(decisions)) decisions.forEach((decision, i) => void undo(charges[i] as LimiterCharge, decision));
   return decisions;
 }
@@ -164,7 +166,7 @@ function giveBackAll<R>(claims: readonly Claim[], taken: Decisions, next: () => 
 
 /** Returns the tokens of a charge. If that fails, the tokens stay taken: too few are granted, never too many. */
 function undo(charge: LimiterCharge, decision: Decision): void | Promise<void> {
-  return orElse<void>(() => plainInternalsOf(charge.limiter).giveBack([charge], decision), () => undefined);
+  return orElse<void>(() => giveBack(charge, decision), () => undefined);
 }
 
 /** Returns the limiter's decision without taking tokens, or null when its store has no `peek` or fails. */

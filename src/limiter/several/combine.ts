@@ -1,11 +1,17 @@
 import { expected, isPlain, ownMembers } from "../../core/check.js";
+import { monotonicClock } from "../../core/clock.js";
+import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
 import { requireMethod, throwOrReject } from "../arguments.js";
-import { attachInternals, internalsOf, type Internals } from "../internals.js";
+import { attachInternals } from "../internals.js";
+import type { Charges } from "../charge.js";
 import type { Limiter, PlainLimiter } from "../limiter.js";
+import { thenOne } from "../now-or-later.js";
+import { partsOf, type LimiterParts } from "../parts.js";
+import { createRequests } from "../requests.js";
 import { verbsOf } from "../verbs/verbs.js";
 import { combinedActs } from "./combined-acts.js";
-import { createTake } from "./take.js";
+import { createAsk } from "./ask.js";
 import type { AnyLimiter, CombinedDecision, KeysOf, Members, SyncOf } from "./combination.js";
 import { readMembers, type CombinationMember } from "./members.js";
 import { decisionOfParts } from "./decision-of-parts.js";
@@ -42,15 +48,15 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
   checkReturns(parts);
   const sync = all.every(({ internals }) => internals.sync);
   const read = readMembers(all);
-  const internals: Internals = {
+  const own: LimiterParts = {
     sync,
-    acts: combinedActs(all, read, () => internals),
+    acts: combinedActs(all, read, () => own),
     mapKey(keys, change) {
       // A key of a wrong form stays as it is: `charges` throws for it.
       if (keys !== undefined && keys !== null && (typeof keys !== "object" || !isPlain(keys))) return keys;
-      const own = ownMembers(keys) as Record<string, unknown>;
-      const mapped = all.map(({ name, internals: member }) => [name, isUnlimited(own[name]) ? own[name] : member.mapKey(own[name], change)]);
-      return { ...own, ...Object.fromEntries(mapped) };
+      const given = ownMembers(keys) as Record<string, unknown>;
+      const mapped = all.map(({ name, internals: member }) => [name, isUnlimited(given[name]) ? given[name] : member.mapKey(given[name], change)]);
+      return { ...given, ...Object.fromEntries(mapped) };
     },
     charges(keys, asked) {
       const keyOf = read.keys(keys);
@@ -61,16 +67,23 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
         return member.charges(keyOf(name), { ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }) });
       });
     },
-    ...createTake(() => internals),
+    ...createAsk(() => own),
     spread(title, tokens) {
       const of = read.tokens(title, tokens);
       return all.flatMap(({ name, internals: member }) => member.spread(title, of(name)));
     },
     decisionOf: (decisions, charges) => decisionOfParts(all, decisions, charges),
     partsOf: (decision) => all.flatMap(({ name, internals: member, size }) => {
-      const own = (decision as CombinedDecision).decisions[name] as CombinedDecision | null;
-      return own === null ? Array<null>(size).fill(null) : member.partsOf(own);
+      const part = (decision as CombinedDecision).decisions[name] as CombinedDecision | null;
+      return part === null ? Array<null>(size).fill(null) : member.partsOf(part);
     }),
+  };
+  const take = (charges: Charges): Decision | Promise<Decision> => {
+    const sentAt = monotonicClock();
+    return thenOne(own.ask(charges), (decision) => {
+      own.tell(charges, decision, sync ? undefined : monotonicClock() - sentAt);
+      return decision;
+    });
   };
   const combined = {
     parts: Object.freeze(parts),
@@ -79,10 +92,10 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
       const keyOf = read.keys(keys);
       return all.every(({ name, limiter }) => isUnlimited(keyOf(name)) || (limiter as Limiter<unknown>).shadow(keyOf(name)));
     },
-    consume: (keys: unknown, asked?: unknown) => throwOrReject({ sync }, () => internals.take(internals.charges(keys, asked))),
-    ...verbsOf(internals),
+    consume: (keys: unknown, asked?: unknown) => throwOrReject({ sync }, () => take(own.charges(keys, asked))),
+    ...verbsOf(own),
   };
-  attachInternals(combined, internals);
+  attachInternals(combined, { ...own, requests: createRequests(own, take, false) });
   return combined as unknown as Limiter<KeysOf<M>, CombinedDecision<M>, SyncOf<M>>;
 }
 
@@ -100,7 +113,7 @@ function checkMembers(members: Members): readonly CombinationMember[] {
 }
 
 function readMember(name: string, limiter: AnyLimiter): CombinationMember {
-  const internals = internalsOf(limiter);
+  const internals = partsOf(limiter);
   if (limiter.waits) throw new TypeError(`Expected \`${name}\` to be a limiter that does not wait, got a waiter. Write createWaiter(combine({ ... }))`);
   return { name, limiter, internals, size: limiter.parts.length };
 }

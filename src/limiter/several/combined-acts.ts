@@ -5,16 +5,17 @@ import { isUnlimited } from "../unlimited.js";
 import { chargedBy } from "../../port/charged.js";
 import { checkConsumed, tokensOf } from "../arguments.js";
 import type { Charges } from "../charge.js";
-import { plainInternalsOf, type Act, type Acts, type Internals } from "../internals.js";
+import type { Act, Acts } from "../internals.js";
 import { startAll } from "../now-or-later.js";
+import { plainInternalsOf, type LimiterParts } from "../parts.js";
 import { claimsOf, partsOfClaims, type Claim } from "./charge-all.js";
 import type { CombinationMember, MemberReader } from "./members.js";
-import type { CombinedCharge } from "./take.js";
+import type { CombinedCharge } from "./ask.js";
 
 const noAct: Act<void> = () => undefined;
 
 /** Makes the verbs of a combination. All arguments are checked before anything is done. */
-export function combinedActs(members: readonly CombinationMember[], read: MemberReader, self: () => Internals): Acts {
+export function combinedActs(members: readonly CombinationMember[], read: MemberReader, self: () => LimiterParts): Acts {
   return {
     peek(keys, asked) {
       const charges = self().charges(keys, asked);

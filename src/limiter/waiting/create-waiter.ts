@@ -2,8 +2,11 @@ import { checkNames, checkOptions, expected, ownMembers, positiveInteger, wholeN
 import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import { sharesWork, type AbortSignalLike } from "../../platform.js";
-import { attachInternals, internalsOf, plainInternalsOf, type Internals } from "../internals.js";
+import type { Charges } from "../charge.js";
+import { attachInternals } from "../internals.js";
 import type { ConsumeOptions, Limiter, PlainLimiter } from "../limiter.js";
+import { partsOf, plainInternalsOf } from "../parts.js";
+import { createRequests, type TakeCharges } from "../requests.js";
 import { verbsOf } from "../verbs/verbs.js";
 import { WaitQueues, type WaitBounds } from "./wait-queues.js";
 
@@ -87,7 +90,7 @@ export interface Waiter<K = Key, D extends Decision = Decision> extends Limiter<
  * granted(await mail.consume("smtp.example")); // goes on when this caller has its token
  */
 export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, options: WaiterOptions = {}): Waiter<K, D> {
-  const inner = internalsOf(limiter);
+  const inner = partsOf(limiter);
   if (limiter.waits) {
     throw new TypeError("Expected `limiter` not to wait, got a waiter. Write createWaiter(combine({ ... }))");
   }
@@ -102,11 +105,8 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
   const queues = new WaitQueues(inner, { maxWaiters, maxWaitersPerKey, jitterMs, timeoutMs, isShared: sharesWork() });
   const bounds: WaitBounds = { maxWaitMs: checkMaxWait(maxWaitMs), signal: undefined };
 
-  const internals: Internals = {
-    ...inner,
-    sync: false,
-    take: (charges, signal) => queues.wait(charges, { ...bounds, signal: checkSignal(signal) }),
-  };
+  const take: TakeCharges = (charges, signal) => queues.wait(charges, { ...bounds, signal });
+  const parts = { ...inner, sync: false };
   const waiter = {
     parts: limiter.parts,
     waits: true,
@@ -115,15 +115,15 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
       const [charges, own] = argumentsOf(key, asked);
       return queues.wait(charges, { ...bounds, ...own });
     },
-    ...verbsOf(internals),
+    ...verbsOf(parts),
     get waiting() {
       return queues.waiting;
     },
   };
-  attachInternals(waiter, internals);
+  attachInternals(waiter, { ...parts, requests: createRequests(parts, take, true) });
   return waiter as unknown as Waiter<K, D>;
 
-  function argumentsOf(key: K, asked: unknown): [ReturnType<Internals["charges"]>, Partial<WaitBounds>] {
+  function argumentsOf(key: K, asked: unknown): [Charges, Partial<WaitBounds>] {
     if (typeof asked !== "object" || asked === null) return [inner.charges(key, asked), {}];
     checkNames(asked, ["cost", "policy", "maxWaitMs", "signal"]);
     const { maxWaitMs: own, signal, ...rest } = ownMembers(asked as WaitOptions<K>);

@@ -2,8 +2,8 @@ import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { bucketId } from "../../core/policy.js";
 import type { Charges } from "../charge.js";
-import type { Internals } from "../internals.js";
 import { orElse, thenAll } from "../now-or-later.js";
+import type { LimiterParts } from "../parts.js";
 import { onReturned } from "../verbs/returned.js";
 import { POLL_MS, type Polls } from "./polls.js";
 import { emptyQueue, nextQueue } from "./queue.js";
@@ -20,7 +20,7 @@ export interface Promised {
 
 /** What the queues of one waiter have in common. */
 export interface QueueSetup {
-  readonly internals: Internals;
+  readonly internals: LimiterParts;
   readonly rules: QueueRules;
   readonly jitterMs: number;
   /** Whether other requests may wake the queue (law L15). */

@@ -3,7 +3,7 @@ import type { Decision } from "../../core/decision.js";
 import { bucketId } from "../../core/policy.js";
 import type { AbortSignalLike } from "../../platform.js";
 import type { Charges } from "../charge.js";
-import type { Internals } from "../internals.js";
+import type { LimiterParts } from "../parts.js";
 import { Cancellations } from "./cancellations.js";
 import { wantsOf } from "./forecast.js";
 import { Polls } from "./polls.js";
@@ -35,7 +35,7 @@ interface Cancellable {
 
 /** The queues of one waiter, and the places in them. */
 export class WaitQueues {
-  readonly #internals: Internals;
+  readonly #internals: LimiterParts;
   readonly #settings: WaitSettings;
   readonly #queues = new Map<string, WaitQueue>();
   readonly #polls = new Polls();
@@ -48,7 +48,7 @@ export class WaitQueues {
   #waiting = 0;
   #lastId = 0;
 
-  constructor(internals: Internals, settings: WaitSettings) {
+  constructor(internals: LimiterParts, settings: WaitSettings) {
     this.#internals = internals;
     this.#settings = settings;
   }

@@ -1,7 +1,7 @@
 // The names of a combination: members inside members, members without a limit, and names that objects have by themselves.
 import { combine, createLimiter, definePolicy, MemoryStore, perSecond, unlimited, type Store } from "sluice";
 import { describe, expect, test, vi } from "vitest";
-import { internalsOf } from "../../../src/limiter/internals.js";
+import { partsOf } from "../../../src/limiter/parts.js";
 
 const few = { capacity: 5, refill: perSecond(1) };
 const memory = () => new MemoryStore({ clock: () => 7 });
@@ -127,13 +127,13 @@ describe("names that objects have by themselves", () => {
     expect(() => one.consume({})).toThrow(`Expected \`key\` to have a key for \`${name}\`, got undefined`);
     expect(one.consume(Object.fromEntries([[name, "k"]]), { cost: {}, policy: {} })).toMatchObject({ allowed: true, cost: 1 });
     const seen: unknown[] = [];
-    internalsOf(one).mapKey({}, (key) => (seen.push(key), "shared"));
+    partsOf(one).mapKey({}, (key) => (seen.push(key), "shared"));
     expect(seen).toEqual([undefined]);
   });
 
   test("mapKey changes the key of each part, and leaves `unlimited` and wrong forms alone", () => {
     const all = combine({ caller: combine({ user: make("user", memory()), device: make("device", memory()) }), tenant: make("tenant", memory()) });
-    const { mapKey } = internalsOf(all);
+    const { mapKey } = partsOf(all);
     const change = (key: unknown) => key ?? "shared";
     expect(mapKey({ caller: { user: "ann" }, tenant: unlimited }, change)).toEqual({ caller: { user: "ann", device: "shared" }, tenant: unlimited });
     expect(mapKey(undefined, change)).toEqual({ caller: { user: "shared", device: "shared" }, tenant: "shared" });

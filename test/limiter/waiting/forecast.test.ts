@@ -3,7 +3,7 @@ import { createLimiter, definePolicy, MemoryStore, type Decision, type LimitOpti
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { allFull, areThere, expectedAt, forecastAfter, NO_TOKENS, plus, predicted, wantsOf, type Forecast, type Tokens, type Want } from "../../../src/limiter/waiting/forecast.js";
-import { internalsOf } from "../../../src/limiter/internals.js";
+import { partsOf } from "../../../src/limiter/parts.js";
 import type { Charges } from "../../../src/limiter/charge.js";
 import { limits, policies } from "../../helpers/arbitraries.js";
 
@@ -37,7 +37,7 @@ function served(policy: PolicyOptions, before: readonly number[], costs: readonl
 
 /** The charges of one caller. */
 function chargesOf(policy: Policy, cost: number): Charges {
-  return internalsOf(createLimiter({ policy })).charges("alice", cost);
+  return partsOf(createLimiter({ policy })).charges("alice", cost);
 }
 
 // Costs of several callers may pass what one call can cost.

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { createLimiter, perSecond, type Decision } from "sluice";
 import { describe, expect, test } from "vitest";
-import { internalsOf } from "../../../src/limiter/internals.js";
+import { partsOf } from "../../../src/limiter/parts.js";
 import { wantsOf } from "../../../src/limiter/waiting/forecast.js";
 import { itemsOf } from "../../../src/limiter/waiting/list.js";
 import { emptyQueue, nextQueue } from "../../../src/limiter/waiting/queue.js";
@@ -11,11 +11,11 @@ import { TokenBucket } from "../../../src/index.js";
 import { ManualClock } from "../../../src/testing/index.js";
 
 const numbers = { capacity: 3, refill: perSecond(10) };
-const internals = internalsOf(createLimiter({ policy: numbers }));
-const rules = { timeoutMs: 100, decisionOf: internals.decisionOf, partsOf: internals.partsOf };
+const parts = partsOf(createLimiter({ policy: numbers }));
+const rules = { timeoutMs: 100, decisionOf: parts.decisionOf, partsOf: parts.partsOf };
 
 function caller(id: number, cost = 1, until = Infinity, key = "k"): QueuedCaller {
-  const charges = internals.charges(key, cost);
+  const charges = parts.charges(key, cost);
   return { id, charges, wants: wantsOf(charges), until };
 }
 

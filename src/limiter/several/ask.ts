@@ -1,9 +1,8 @@
-import { monotonicClock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import { chargedBy, markCharged } from "../../port/charged.js";
 import type { Charges, LimiterCharge } from "../charge.js";
 import type { Observer } from "../events.js";
-import { plainInternalsOf, type Internals } from "../internals.js";
+import { giveBack, plainInternalsOf, type LimiterParts } from "../parts.js";
 import { startAll, thenOne } from "../now-or-later.js";
 import { chargeAll, claimsOf, partsOfClaims, type Claim } from "./charge-all.js";
 import { bindingPart } from "./decision-of-parts.js";
@@ -11,13 +10,13 @@ import { bindingPart } from "./decision-of-parts.js";
 /** What a decision of a combination charged. */
 export interface CombinedCharge {
   /** The combination that made it. */
-  readonly by: Internals;
+  readonly by: object;
   readonly claims: readonly Claim[];
   readonly decisions: ReadonlyArray<Decision | null>;
 }
 
-/** Makes `ask`, `tell`, `take` and `giveBack` of a combination. */
-export function createTake(self: () => Internals): Pick<Internals, "ask" | "tell" | "take" | "giveBack"> {
+/** Makes `ask`, `tell` and `giveBack` of a combination. */
+export function createAsk(self: () => LimiterParts): Pick<LimiterParts, "ask" | "tell" | "giveBack"> {
   return {
     ask(charges) {
       const claims = claimsOf(charges);
@@ -27,17 +26,10 @@ export function createTake(self: () => Internals): Pick<Internals, "ask" | "tell
       });
     },
     tell: (charges, decision, durationMs) => tellObservers(charges, self().partsOf(decision), durationMs),
-    take(charges) {
-      const sentAt = monotonicClock();
-      return thenOne(self().ask(charges), (decision) => {
-        self().tell(charges, decision, self().sync ? undefined : monotonicClock() - sentAt);
-        return decision;
-      });
-    },
     giveBack(_charges, decision) {
       const { claims, decisions } = chargedBy(decision) as CombinedCharge;
       markCharged(decision, null);
-      const returns = claims.map(({ charge }, i) => () => plainInternalsOf(charge.limiter).giveBack([charge], decisions[i] as Decision));
+      const returns = claims.map(({ charge }, i) => () => giveBack(charge, decisions[i] as Decision));
       return startAll<void, void>(returns, () => undefined);
     },
   };
