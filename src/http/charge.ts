@@ -4,8 +4,8 @@ import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import { isPolicy, type Policy } from "../core/policy.js";
 import type { LimiterCharge } from "../limiter/charge.js";
-import { internalsOf, type Requests, type Taken } from "../limiter/internals.js";
-import type { Limiter, PlainLimiter } from "../limiter/limiter.js";
+import { internalsOf, type Decider, type Requests, type Taken } from "../limiter/internals.js";
+import type { GateLimiter } from "./gate-limiter.js";
 import type { CheckedOptions } from "./options/check-options.js";
 import type { RequestReader } from "./reader.js";
 import { SKIP, type Verdict } from "./verdict.js";
@@ -21,7 +21,7 @@ type ChargeRequest<Request> = (request: Request, caller: unknown, cost: unknown,
 export function createCharge<Request, Rest extends readonly unknown[]>(
   options: CheckedOptions<Request, Rest>,
   reader: RequestReader<Request>,
-  limiter: Limiter<unknown>,
+  limiter: GateLimiter,
   verdicts: Verdicts<Request>,
 ): ChargeRequest<Request> {
   const { requests } = internalsOf(limiter);
@@ -30,7 +30,7 @@ export function createCharge<Request, Rest extends readonly unknown[]>(
   if (typeof options.policy !== "function" || requests !== null) {
     limiter.parts.forEach(({ policy }, i) => checkFixed(policy, costs[i] as Cost | undefined));
   }
-  return requests === null ? chargeOne(limiter as PlainLimiter, verdicts) : chargeParts(limiter, requests, reader, verdicts);
+  return requests === null ? chargeOne(limiter as Decider, verdicts) : chargeParts(limiter, requests, reader, verdicts);
 
   function checkFixed(policy: Policy, cost: Cost | undefined): void {
     verdicts.checkPolicy(policy);
@@ -39,7 +39,7 @@ export function createCharge<Request, Rest extends readonly unknown[]>(
   }
 }
 
-function chargeOne<Request>(limiter: PlainLimiter, verdicts: Verdicts<Request>): ChargeRequest<Request> {
+function chargeOne<Request>(limiter: Decider, verdicts: Verdicts<Request>): ChargeRequest<Request> {
   const { policy: own } = limiter;
   const { checkPolicy, partitionOf } = verdicts;
   return (request, key, cost, chosen) => {
@@ -68,7 +68,7 @@ function chargeOne<Request>(limiter: PlainLimiter, verdicts: Verdicts<Request>):
 }
 
 function chargeParts<Request>(
-  limiter: Limiter<unknown>,
+  limiter: GateLimiter,
   requests: Requests,
   reader: RequestReader<Request>,
   { checkPolicy, partitionOf, onDecisions, onDisconnected }: Verdicts<Request>,
@@ -80,7 +80,7 @@ function chargeParts<Request>(
 
     function finish(all: Taken<Omit<Judged, "decision">>): Verdict {
       if (all === "unlimited") return SKIP;
-      return all === "disconnected" ? onDisconnected(request) : onDecisions(request, all.parts, { limiter, key, policy, decision: all.decision });
+      return all === "disconnected" ? onDisconnected() : onDecisions(request, all.parts, { limiter, key, policy, decision: all.decision });
     }
   };
 

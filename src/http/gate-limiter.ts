@@ -1,21 +1,25 @@
 import { makeLimit, perSecond } from "../core/limit.js";
 import { makePolicy } from "../core/policy.js";
 import type { Store } from "../port/store.js";
-import { createLimiter } from "../limiter/create-limiter.js";
-import type { Limiter, PlainLimiter } from "../limiter/limiter.js";
+import { createDecider } from "../limiter/create-limiter.js";
+import type { Decider } from "../limiter/internals.js";
+import type { Limiter } from "../limiter/limiter.js";
 import { LIMITER_OPTIONS, type LimiterOptions } from "../limiter/options.js";
 import type { CheckedOptions } from "./options/check-options.js";
 
+/** The limiter of a gate. */
+export type GateLimiter = Decider | Limiter<unknown>;
+
 /** Returns the limiter of the options, or makes one. */
-export function limiterOfGate<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): Limiter<unknown> {
-  return (options.limiter ?? makeLimiter(options)) as Limiter<unknown>;
+export function limiterOfGate<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): GateLimiter {
+  return (options.limiter as Limiter<unknown> | undefined) ?? makeLimiter(options);
 }
 
-function makeLimiter<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): PlainLimiter {
+function makeLimiter<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): Decider {
   const { policy } = options;
   const given = options as Partial<LimiterOptions<Store>>;
   const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, given[name]])) as typeof given;
-  return createLimiter<Store>({ ...own, policy: typeof policy === "function" ? picked() : (policy as LimiterOptions["policy"]) });
+  return createDecider<Store>({ ...own, policy: typeof policy === "function" ? picked() : (policy as LimiterOptions["policy"]) });
 }
 
 // Placeholder for a limiter that gets another policy with each request. Never charged.

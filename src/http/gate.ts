@@ -1,7 +1,6 @@
 import { expected, wholeNumber } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
-import { internalsOf } from "../limiter/internals.js";
-import type { PlainLimiter } from "../limiter/limiter.js";
+import { internalsOf, type Decider } from "../limiter/internals.js";
 import { isUnlimited, unlimited } from "../limiter/unlimited.js";
 import { callerOf } from "./caller.js";
 import { createCharge } from "./charge.js";
@@ -58,7 +57,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
     typeof options.policy === "function" ? run<unknown>("policy", options.policy as CheckedFunction<Request, Rest>) : null;
   const limiter = limiterOfGate(options);
   const { requests } = internalsOf(limiter);
-  const [first] = limiter.parts as readonly [PlainLimiter];
+  const [first] = limiter.parts as readonly [Decider];
   const verdicts = createVerdicts(options, reader, limiter);
   const charge = createCharge(options, reader, limiter, verdicts);
   const preflights = createPreflights(reader, limiter);
@@ -104,7 +103,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
 
   // Null for a caller without a key who is refused, `unlimited` for one without a limit. In shadow mode nobody is
   // refused.
-  function callerToCharge(key: unknown, part: PlainLimiter): unknown {
+  function callerToCharge(key: unknown, part: Decider): unknown {
     const caller = callerOf(key);
     verdicts.checkIdentity(caller);
     if (caller !== UNIDENTIFIED || unidentified === "share") return caller;

@@ -3,7 +3,7 @@ import { monotonicClock, readClock, type Clock } from "../core/clock.js";
 import { consume } from "../core/decision.js";
 import { perSecond, type LimitOptions } from "../core/limit.js";
 import { definePolicy } from "../core/policy.js";
-import type { Limiter } from "../limiter/limiter.js";
+import type { GateLimiter } from "./gate-limiter.js";
 import { warnOnce } from "../warnings/warnings.js";
 import { TOKEN } from "./headers/field.js";
 import type { RequestReader } from "./reader.js";
@@ -28,7 +28,7 @@ export interface Preflights<Request> {
 /** Makes the {@link Preflights} of one gate. */
 export function createPreflights<Request>(
   { method, header }: RequestReader<Request>,
-  { parts }: Limiter<never>,
+  { parts }: GateLimiter,
 ): Preflights<Request> {
   const storeClock = parts[0]?.store.clock;
   const clock: Clock = typeof storeClock === "function" ? storeClock : monotonicClock;

@@ -2,15 +2,16 @@ import { createAddressCheck, createIdentityCheck, createRequestCheck } from "#di
 import { bindsMore, type Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
-import type { Limiter, PlainLimiter } from "../limiter/limiter.js";
+import type { Decider } from "../limiter/internals.js";
 import { rememberDecision } from "./response/decisions.js";
 import { NONE, type FieldList } from "./headers/field.js";
 import { addFields } from "./headers/stacked-fields.js";
 import { createHeaderWriter, DEFAULT_STYLES, type HeaderWriter } from "./headers/writer.js";
 import { neverShadow } from "../limiter/shadow.js";
+import type { GateLimiter } from "./gate-limiter.js";
 import type { CheckedOptions } from "./options/check-options.js";
 import type { RequestReader } from "./reader.js";
-import { createRefusals } from "./response/refusal.js";
+import { createRefusals, disconnectedRefusal } from "./response/refusal.js";
 import { runAside } from "./user-functions.js";
 import type { Verdict } from "./verdict.js";
 import { Work, type Outcome, type WorkCharge } from "./response/work.js";
@@ -19,7 +20,7 @@ import { Work, type Outcome, type WorkCharge } from "./response/work.js";
 export interface Judged extends WorkCharge {
   readonly key: Key;
   readonly policy: Policy;
-  readonly limiter: PlainLimiter;
+  readonly limiter: Decider;
   readonly decision: Decision;
   /** The bytes of `pk`. */
   readonly partition: Uint8Array | undefined;
@@ -42,31 +43,31 @@ export interface Verdicts<Request> {
   /** The verdict on a request without a key. */
   onUnidentified(request: Request): Verdict;
   /** The verdict on a request whose client disconnected while it waited. */
-  onDisconnected(request: Request): Verdict;
+  onDisconnected(): Verdict;
 }
 
 /** Makes the {@link Verdicts} of one gate. The options are checked already, apart from `headers`. */
 export function createVerdicts<Request, Rest extends readonly unknown[]>(
   options: CheckedOptions<Request, Rest>,
   reader: RequestReader<Request>,
-  limiter: Limiter<unknown>,
+  { parts }: GateLimiter,
 ): Verdicts<Request> {
   const { onDecision, actualCost, unidentified = "share" } = options;
   const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES);
   const refusals = createRefusals(options, writer);
-  const [first] = limiter.parts as readonly [PlainLimiter];
+  const [first] = parts as readonly [Decider];
   const checkRequest = createRequestCheck(first.store);
   const checkIdentity = createIdentityCheck(typeof unidentified === "function" ? "refuse" : unidentified, first.policy.name);
   const checkAddress = createAddressCheck(reader);
   const { partitionOf } = writer;
-  const mayShadow = limiter.parts.some(({ shadow }) => shadow !== neverShadow);
+  const mayShadow = parts.some(({ shadow }) => shadow !== neverShadow);
 
   return {
     checkPolicy: writer.check,
     checkIdentity,
     partitionOf,
     onUnidentified: (request) => refusals.forMissingKey(isCrossOrigin(request)),
-    onDisconnected: () => refusals.forDisconnected(),
+    onDisconnected: disconnectedRefusal,
     onDecision: (request, judged) => verdictBy(request, null, judged, fieldsOf(request, judged)),
     onDecisions(request, judged, charge) {
       const binding = judged.reduce(strictestOf);

@@ -8,7 +8,7 @@ import { markCharged, markNew } from "../port/charged.js";
 import type { GuardSetup, Store, SyncStore } from "../port/store.js";
 import { MemoryStore } from "../stores/memory/memory.js";
 import { costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
-import { attachInternals, unguarded, type Act, type Acts, type PlainInternals } from "./internals.js";
+import { attachInternals, internalsOf, unguarded, type Act, type Acts, type Decider, type PlainInternals } from "./internals.js";
 import type { PlainLimiter } from "./limiter.js";
 import { thenOne } from "./now-or-later.js";
 import { checkOnStoreError, LIMITER_OPTIONS, type LimiterOptions } from "./options.js";
@@ -30,6 +30,15 @@ import { verbsOf } from "./verbs/verbs.js";
  * if (!decision.allowed) console.log(`try again in ${decision.retryAfterMs} ms`);
  */
 export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): PlainLimiter<S> {
+  const decider = createDecider(options);
+  const internals = internalsOf(decider) as PlainInternals;
+  Object.assign(internals.acts, createPeek(internals), createGrantsAndFines(internals));
+  // `S` has the type of `store.sync`, and the type checker cannot see that.
+  return Object.assign(decider, verbsOf(internals)) as PlainLimiter<S>;
+}
+
+/** Makes a limiter whose only verb is `consume`, for a gate. Throws like {@link createLimiter}. */
+export function createDecider<S extends Store>(options: LimiterOptions<S>): Decider {
   checkLimiterSetup(options, LIMITER_OPTIONS);
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
@@ -43,21 +52,18 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   const { shadow = false } = own;
   const isShadow = createShadow(shadow);
   const base = { sync: store.sync, policy, store, guarded, observer, isShadow };
-  const internals: PlainInternals = { ...base, acts: actsOf(base), requests: null };
   const consume = createConsume(base, shadow !== false, () => limiter);
-  const limiter: PlainLimiter = {
+  const limiter = {
     policy,
     store,
-    parts: [],
+    parts: [] as readonly Decider[],
     waits: false,
     shadow: isShadow,
-    consume: store.sync ? consume : (key, asked) => throwOrReject(store, () => consume(key, asked)),
-    ...verbsOf(internals),
-  };
-  (limiter as { parts: readonly PlainLimiter[] }).parts = Object.freeze([limiter]);
-  attachInternals(limiter, internals);
-  // `S` has the type of `store.sync`, and the type checker cannot see that.
-  return limiter as PlainLimiter<S>;
+    consume: store.sync ? consume : (key: Key, asked?: ConsumeArgument) => throwOrReject(store, () => consume(key, asked)),
+  } as Decider & { parts: readonly Decider[] };
+  limiter.parts = Object.freeze([limiter]);
+  attachInternals(limiter, { ...base, acts: { settle: createSettle(base) }, requests: null });
+  return limiter;
 }
 
 /** The store of a limiter without the option `store`. */
@@ -65,11 +71,9 @@ export function defaultStore(): MemoryStore {
   return new MemoryStore();
 }
 
-interface Base extends Omit<PlainInternals, "acts" | "requests"> {
-  isShadow(key: Key): boolean;
-}
+type Base = Omit<PlainInternals, "acts" | "requests">;
 
-function createConsume({ policy: own, store, guarded, observer, isShadow }: Base, mayShadow: boolean, limiterOf: () => PlainLimiter) {
+function createConsume({ policy: own, store, guarded, observer, isShadow }: Base, mayShadow: boolean, limiterOf: () => Decider) {
   // Calls our memory store directly, which saves one call per decision. Each of its decisions is a new object.
   const isMemory = store instanceof MemoryStore;
   const decider = isMemory ? store : guarded;
@@ -98,17 +102,14 @@ function createConsume({ policy: own, store, guarded, observer, isShadow }: Base
   }
 }
 
-function actsOf(base: Base): Acts {
-  const { policy: own, store, guarded, isShadow } = base;
+function createPeek({ policy: own, store, guarded, isShadow }: Base): Pick<Acts, "peek"> {
   return {
     peek(key, asked): Act<Decision> {
       requireMethod(store, "peek");
       const [policy, encoded] = [policyOf(asked as ConsumeArgument, own), encodeKey(key as Key)];
-      if (isUnlimited(policy)) return () => withoutLimit(base);
+      if (isUnlimited(policy)) return () => withoutLimit({ store, policy: own });
       const cost = costOf(asked as ConsumeArgument, policy);
       return () => thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
     },
-    settle: createSettle(base),
-    ...createGrantsAndFines(base),
   };
 }

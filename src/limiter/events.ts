@@ -20,8 +20,8 @@ export interface DecisionEvent {
   readonly cost: number;
   /** The duration of the decision in milliseconds, over an asynchronous store. 0 for a remembered refusal. */
   readonly durationMs?: number | undefined;
-  /** The limiter that decided. */
-  readonly limiter: PlainLimiter;
+  /** The limiter that decided. Compare it with your limiter: `event.limiter === limiter`. */
+  readonly limiter: Pick<PlainLimiter, "policy" | "store">;
 }
 
 /** A store became unavailable, or available again. One event for each change, however many limiters saw it. */
@@ -44,5 +44,5 @@ export interface Observer extends StoreObserver {
    */
   listens(): boolean;
   /** Reports a decision of `limiter`. `durationMs` is set over an asynchronous store. Must not throw. */
-  decided(limiter: PlainLimiter, decision: Decision, durationMs?: number): void;
+  decided(limiter: Pick<PlainLimiter, "policy" | "store">, decision: Decision, durationMs?: number): void;
 }

@@ -2,6 +2,7 @@ import { checkAnswer } from "#diagnostics";
 import { expected } from "../core/check.js";
 import { readClock } from "../core/clock.js";
 import type { Decision } from "../core/decision.js";
+import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { GuardedStore, Store, SyncStore } from "../port/store.js";
 import type { LimiterCharge } from "./charge.js";
@@ -25,7 +26,7 @@ export interface Acts {
 export interface Internals {
   /** Whether every verb answers at once. */
   readonly sync: boolean;
-  readonly acts: Acts;
+  readonly acts: Pick<Acts, "settle">;
   /** Null for a limiter of `createLimiter`, which has one key and answers without waiting. */
   readonly requests: Requests | null;
 }
@@ -52,7 +53,7 @@ export interface Requests {
  * Reads the key of one part: the key to charge, `unlimited` for a caller without a limit, or null, which refuses the
  * whole request.
  */
-export type CallerOf = (key: unknown, part: PlainLimiter) => unknown;
+type CallerOf = (key: unknown, part: PlainLimiter) => unknown;
 
 /** What became of a request. No decision was made if no part has a limit, and if the client disconnected. */
 export type Taken<T> = "unlimited" | "disconnected" | {
@@ -63,6 +64,7 @@ export type Taken<T> = "unlimited" | "disconnected" | {
 
 /** What a limiter of `createLimiter` carries. */
 export interface PlainInternals extends Internals {
+  readonly acts: Acts;
   /** The limiter's policy. */
   readonly policy: Policy;
   readonly store: Store;
@@ -70,6 +72,13 @@ export interface PlainInternals extends Internals {
   readonly guarded: GuardedStore;
   /** Receives the limiter's decisions. Null without the option `observe`. */
   readonly observer: Observer | null;
+  /** Whether calls under a key are counted and never refused. */
+  isShadow(key: Key): boolean;
+}
+
+/** A limiter of one policy, without the verbs that no gate needs. */
+export interface Decider extends Pick<PlainLimiter, "policy" | "store" | "waits" | "shadow" | "consume"> {
+  readonly parts: readonly Decider[];
 }
 
 /** A brand rather than a WeakMap, because another copy of this package must find the internals too. */

@@ -3,7 +3,7 @@ import type { Key } from "../core/key.js";
 import { markCharged } from "../port/charged.js";
 import type { ConsumeArgument } from "./arguments.js";
 import { chargeOf, type Charges, type LimiterCharge } from "./charge.js";
-import { internalsOf, type Internals, type PlainInternals } from "./internals.js";
+import { internalsOf, type Acts, type Internals, type PlainInternals } from "./internals.js";
 import type { Limiter, PlainLimiter } from "./limiter.js";
 import { thenOne } from "./now-or-later.js";
 import { inShadow } from "./shadow.js";
@@ -11,7 +11,8 @@ import { withoutLimit } from "./unlimited.js";
 import { createSettle } from "./verbs/settle.js";
 
 /** A limiter as the list of its parts: what combinations and waiters use of a limiter. */
-export interface LimiterParts extends Pick<Internals, "sync" | "acts"> {
+export interface LimiterParts extends Pick<Internals, "sync"> {
+  readonly acts: Acts;
   /**
    * Returns the key with `change` applied to the key of each part. `unlimited` stays, and a missing key is undefined.
    */

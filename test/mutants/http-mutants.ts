@@ -10,8 +10,8 @@ const WIRE = "checklist-wire";
 export const httpMutants: readonly Mutant[] = [
   {
     item: "1", test: REFUSAL,
-    find: "return { status: 429, text: tooManyRequests(",
-    replace: "return { status: 503, text: tooManyRequests(",
+    find: "return { status: 429, detail: `Too many",
+    replace: "return { status: 503, detail: `Too many",
   },
   {
     item: "2", test: REFUSAL,
@@ -50,18 +50,18 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "9", test: REFUSAL,
-    find: "String(text.length)]",
-    replace: "String(text.length + 1)]",
+    find: "String(body.length)]",
+    replace: "String(body.length + 1)]",
   },
   {
     item: "10", test: REFUSAL,
-    find: '"title":"Too Many Requests","status":429,',
-    replace: '"title":"Too Many Requests","status":403,',
+    find: '","status":${status},"',
+    replace: '","status":403,"',
   },
   {
     item: "11", test: REFUSAL,
-    find: "(all[i]?.retryAfterMs ?? 0) > 0",
-    replace: "all[i]?.remaining === 0",
+    find: "readings(decision).forEach(({ retryAfterMs }, i) => {",
+    replace: "readings(decision).forEach(({ remaining }, i) => { const retryAfterMs = Number(remaining === 0);",
   },
   {
     item: "12", test: WIRE,

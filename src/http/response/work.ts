@@ -1,6 +1,5 @@
 import type { Decision } from "../../core/decision.js";
 import { internalsOf, type Act } from "../../limiter/internals.js";
-import type { Limiter } from "../../limiter/limiter.js";
 import { runAside } from "../user-functions.js";
 
 /** How a request ended, as the server saw it. */
@@ -13,7 +12,7 @@ export interface Outcome {
 
 /** A charge that can be settled when its work has ended. */
 export interface WorkCharge {
-  readonly limiter: Limiter<unknown>;
+  readonly limiter: object;
   readonly key: unknown;
   /** The policy of the request. Undefined for the limiter's own. */
   readonly policy: unknown;
