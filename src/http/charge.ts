@@ -6,8 +6,10 @@ import { isPolicy, type Policy } from "../core/policy.js";
 import type { LimiterCharge } from "../limiter/charge.js";
 import { internalsOf, type Decider, type Requests, type Taken } from "../limiter/internals.js";
 import type { GateLimiter } from "./gate-limiter.js";
+import type { HeaderWriter } from "./headers/writer.js";
 import type { CheckedOptions } from "./options/check-options.js";
 import type { RequestReader } from "./reader.js";
+import { disconnectedRefusal } from "./response/refusal.js";
 import { SKIP, type Verdict } from "./verdict.js";
 import type { Judged, Verdicts } from "./verdicts.js";
 
@@ -22,6 +24,7 @@ export function createCharge<Request, Rest extends readonly unknown[]>(
   options: CheckedOptions<Request, Rest>,
   reader: RequestReader<Request>,
   limiter: GateLimiter,
+  writer: HeaderWriter,
   verdicts: Verdicts<Request>,
 ): ChargeRequest<Request> {
   const { requests } = internalsOf(limiter);
@@ -30,18 +33,17 @@ export function createCharge<Request, Rest extends readonly unknown[]>(
   if (typeof options.policy !== "function" || requests !== null) {
     limiter.parts.forEach(({ policy }, i) => checkFixed(policy, costs[i] as Cost | undefined));
   }
-  return requests === null ? chargeOne(limiter as Decider, verdicts) : chargeParts(limiter, requests, reader, verdicts);
+  return requests === null ? chargeOne(limiter as Decider, writer, verdicts) : chargeParts(requests, reader, limiter, writer, verdicts);
 
   function checkFixed(policy: Policy, cost: Cost | undefined): void {
-    verdicts.checkPolicy(policy);
+    writer.check(policy);
     if (!neverFits(policy, parseCost(policy, cost))) return;
     throw new RangeError(expected("cost", `at most the capacity, ${policy.maxCost}`, cost));
   }
 }
 
-function chargeOne<Request>(limiter: Decider, verdicts: Verdicts<Request>): ChargeRequest<Request> {
+function chargeOne<Request>(limiter: Decider, { check, partitionOf }: HeaderWriter, verdicts: Verdicts<Request>): ChargeRequest<Request> {
   const { policy: own } = limiter;
-  const { checkPolicy, partitionOf } = verdicts;
   return (request, key, cost, chosen) => {
     if (chosen !== undefined || cost === null) checkChosen(chosen, cost);
     const caller = key as Key;
@@ -57,7 +59,7 @@ function chargeOne<Request>(limiter: Decider, verdicts: Verdicts<Request>): Char
 
   function checkChosen(policy: unknown, cost: unknown): void {
     if (!isPolicy(policy)) throw notDefined(policy, "policy()", "made by definePolicy, or `unlimited`");
-    checkPolicy(policy);
+    check(policy);
     if (cost === null) throw new TypeError(expected("cost()", "a number or an object", cost));
   }
 
@@ -68,10 +70,11 @@ function chargeOne<Request>(limiter: Decider, verdicts: Verdicts<Request>): Char
 }
 
 function chargeParts<Request>(
-  limiter: GateLimiter,
   requests: Requests,
   reader: RequestReader<Request>,
-  { checkPolicy, partitionOf, onDecisions, onDisconnected }: Verdicts<Request>,
+  limiter: GateLimiter,
+  { check, partitionOf }: HeaderWriter,
+  { onDecisions }: Verdicts<Request>,
 ): ChargeRequest<Request> {
   return (request, key, cost, policy) => {
     const asked = { ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }) };
@@ -80,12 +83,13 @@ function chargeParts<Request>(
 
     function finish(all: Taken<Omit<Judged, "decision">>): Verdict {
       if (all === "unlimited") return SKIP;
-      return all === "disconnected" ? onDisconnected() : onDecisions(request, all.parts, { limiter, key, policy, decision: all.decision });
+      if (all === "disconnected") return disconnectedRefusal();
+      return onDecisions(request, all.parts, { limiter, key, policy, decision: all.decision });
     }
   };
 
   function prepare({ limiter: part, key, policy, shadow }: LimiterCharge): Omit<Judged, "decision"> {
-    checkPolicy(policy);
+    check(policy);
     // In shadow mode no field is sent.
     return { limiter: part, key, policy, partition: partitionOf === null || shadow ? undefined : partitionOf(key) };
   }

@@ -1,17 +1,17 @@
 import { createAddressCheck, createIdentityCheck, createRequestCheck } from "#diagnostics";
-import { bindsMore, type Decision } from "../core/decision.js";
+import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
-import type { Decider } from "../limiter/internals.js";
+import type { Decider, TakenPart } from "../limiter/internals.js";
 import { rememberDecision } from "./response/decisions.js";
 import { NONE, type FieldList } from "./headers/field.js";
 import { addFields } from "./headers/stacked-fields.js";
-import { createHeaderWriter, DEFAULT_STYLES, type HeaderWriter } from "./headers/writer.js";
+import type { HeaderWriter } from "./headers/writer.js";
 import { neverShadow } from "../limiter/shadow.js";
 import type { GateLimiter } from "./gate-limiter.js";
 import type { CheckedOptions } from "./options/check-options.js";
 import type { RequestReader } from "./reader.js";
-import { createRefusals, disconnectedRefusal } from "./response/refusal.js";
+import { createRefusals } from "./response/refusal.js";
 import { runAside } from "./user-functions.js";
 import type { Verdict } from "./verdict.js";
 import { Work, type Outcome, type WorkCharge } from "./response/work.js";
@@ -28,52 +28,41 @@ export interface Judged extends WorkCharge {
 
 /** Turns decisions about a request into a verdict. */
 export interface Verdicts<Request> {
-  /** Throws a RangeError for a policy with numbers that the header fields cannot express. */
-  checkPolicy(policy: Policy): void;
   /** Warns when the first requests of the gate are all unidentified. */
   checkIdentity(caller: Key): void;
-  /**
-   * The bytes of `pk` for a caller. Call it before the charge, because it may throw. Null if the gate sends no `pk`.
-   */
-  readonly partitionOf: HeaderWriter["partitionOf"];
   /** The verdict by the decision of one limiter. */
   onDecision(request: Request, judged: Judged): Verdict;
   /** The verdict by the decision of several limiters. `judged` has those that were asked, at least one. */
-  onDecisions(request: Request, judged: readonly Judged[], charge: WorkCharge): Verdict;
+  onDecisions(request: Request, judged: ReadonlyArray<Judged & TakenPart>, charge: WorkCharge): Verdict;
   /** The verdict on a request without a key. */
   onUnidentified(request: Request): Verdict;
-  /** The verdict on a request whose client disconnected while it waited. */
-  onDisconnected(): Verdict;
 }
 
-/** Makes the {@link Verdicts} of one gate. The options are checked already, apart from `headers`. */
+/** Makes the {@link Verdicts} of one gate. */
 export function createVerdicts<Request, Rest extends readonly unknown[]>(
   options: CheckedOptions<Request, Rest>,
   reader: RequestReader<Request>,
   { parts }: GateLimiter,
+  writer: HeaderWriter,
 ): Verdicts<Request> {
   const { onDecision, actualCost, unidentified = "share" } = options;
-  const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES);
   const refusals = createRefusals(options, writer);
   const [first] = parts as readonly [Decider];
   const checkRequest = createRequestCheck(first.store);
   const checkIdentity = createIdentityCheck(typeof unidentified === "function" ? "refuse" : unidentified, first.policy.name);
   const checkAddress = createAddressCheck(reader);
-  const { partitionOf } = writer;
   const mayShadow = parts.some(({ shadow }) => shadow !== neverShadow);
 
   return {
-    checkPolicy: writer.check,
     checkIdentity,
-    partitionOf,
     onUnidentified: (request) => refusals.forMissingKey(isCrossOrigin(request)),
-    onDisconnected: disconnectedRefusal,
     onDecision: (request, judged) => verdictBy(request, null, judged, fieldsOf(request, judged)),
     onDecisions(request, judged, charge) {
-      const binding = judged.reduce(strictestOf);
-      let own = fieldsOf(request, binding);
+      let own = fieldsOf(request, judged.find(({ binds }) => binds) as Judged);
       for (const each of judged) {
-        if (each !== binding && isShown(each, judged)) own = addFields(fieldsOf(request, each), own, !charge.decision.allowed);
+        // Only a partition key makes two items of one name distinct.
+        const isShown = !each.binds && (each.bindsItsName || writer.partitionOf !== null);
+        if (isShown) own = addFields(fieldsOf(request, each), own, !charge.decision.allowed);
       }
       return verdictBy(request, judged, charge, own);
     },
@@ -101,11 +90,6 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     return mayShadow && part.shadow(key) ? NONE : writer.write(policy, decision, partition);
   }
 
-  // Only a partition key makes two items of one name distinct.
-  function isShown(each: Judged, judged: readonly Judged[]): boolean {
-    return partitionOf !== null || each === judged.filter(({ policy }) => policy.name === each.policy.name).reduce(strictestOf);
-  }
-
   function tell(decision: Decision, request: Request): void {
     void runAside("onDecision", () => onDecision?.(decision, request));
   }
@@ -121,11 +105,4 @@ function costOfWork<Request>(
   request: Request,
 ): (outcome: Outcome) => unknown {
   return (outcome) => actualCost(outcome, request);
-}
-
-// A member in shadow mode shows no fields, so it never binds beside one that is enforced.
-function strictestOf(a: Judged, b: Judged): Judged {
-  const [shadowA, shadowB] = [a, b].map(({ limiter, key }) => limiter.shadow(key));
-  if (shadowA !== shadowB) return shadowA ? b : a;
-  return bindsMore(b.decision, a.decision) ? b : a;
 }

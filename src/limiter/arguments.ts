@@ -9,45 +9,39 @@ import type { ConsumeOptions } from "./limiter.js";
 /** The argument after the key: a cost, or options. */
 export type ConsumeArgument = number | ConsumeOptions | undefined;
 
-const CONSUME_OPTIONS = ["cost", "policy"];
-
 /**
  * Returns the cost in `asked` under `policy`. Default: the cost of the policy's limits. Throws the errors of
  * {@link parseCost}.
  */
 export function costOf(asked: ConsumeArgument, policy: Policy): Costs {
-  if (typeof asked === "object" && INHERITED.cost !== undefined && !Object.hasOwn(asked, "cost")) return policy.ownCosts;
-  return parseCost(policy, typeof asked === "object" ? asked.cost : asked);
+  return parseCost(policy, typeof asked === "object" ? ownOption(asked, "cost") : asked);
 }
 
 /**
  * Returns the policy in `asked`, or else the limiter's. Throws a TypeError for a policy that definePolicy did not make.
  */
 export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy | Unlimited {
-  if (typeof asked !== "object") return fallback;
-  if (asked === null) throw new TypeError(expected("cost", "a number, or an object with `cost` or `policy`", asked));
-  checkNames(asked, CONSUME_OPTIONS);
-  return choiceIn(asked, fallback);
+  return typeof asked === "object" ? choiceIn(asked, ["cost", "policy"], fallback, "cost", "a number, or an object with `cost` or `policy`") : fallback;
 }
 
 /** Returns the policy in the options of any other verb, like {@link policyOf}. */
 export function chosenPolicy(options: unknown, fallback: Policy): Policy | Unlimited {
-  if (options === undefined) return fallback;
-  if (typeof options !== "object" || options === null) throw new TypeError(expected("options", "an object with `policy`", options));
-  checkNames(options, ["policy"]);
-  return choiceIn(options, fallback);
+  return options === undefined ? fallback : choiceIn(options, ["policy"], fallback, "options", "an object with `policy`");
 }
 
-function choiceIn(asked: ConsumeOptions, fallback: Policy): Policy | Unlimited {
-  const { policy } = asked;
-  if (policy === undefined || (INHERITED.policy !== undefined && !Object.hasOwn(asked, "policy"))) return fallback;
+function choiceIn(asked: unknown, names: readonly string[], fallback: Policy, title: string, what: string): Policy | Unlimited {
+  if (typeof asked !== "object" || asked === null) throw new TypeError(expected(title, what, asked));
+  checkNames(asked, names);
+  const policy = ownOption(asked, "policy");
+  if (policy === undefined) return fallback;
   if (!isPolicy(policy) && !isUnlimited(policy)) throw notDefined(policy, "policy", "made by definePolicy, or `unlimited`");
   return policy;
 }
 
-// Has the members that every object inherits: none, unless an attacker added one to `Object.prototype`. Only in that
-// case is `asked` searched.
-const INHERITED: ConsumeOptions = {};
+// Not one that an attacker adds to `Object.prototype` (CWE-1321).
+function ownOption<Name extends keyof ConsumeOptions>(asked: ConsumeOptions, name: Name): ConsumeOptions[Name] {
+  return Object.hasOwn(asked, name) ? asked[name] : undefined;
+}
 
 /** Throws a TypeError for a value that is no decision, such as tokens or a promise. */
 export function checkConsumed(decision: unknown): void {

@@ -58,9 +58,16 @@ type CallerOf = (key: unknown, part: PlainLimiter) => unknown;
 /** What became of a request. No decision was made if no part has a limit, and if the client disconnected. */
 export type Taken<T> = "unlimited" | "disconnected" | {
   readonly decision: Decision;
-  /** Each part that was asked, with its own decision. */
-  readonly parts: ReadonlyArray<T & { readonly decision: Decision }>;
+  readonly parts: ReadonlyArray<T & TakenPart>;
 };
+
+/** A part that was asked. */
+export interface TakenPart {
+  readonly decision: Decision;
+  /** Whether it binds: of all parts, and of those under its policy's name. */
+  readonly binds: boolean;
+  readonly bindsItsName: boolean;
+}
 
 /** What a limiter of `createLimiter` carries. */
 export interface PlainInternals extends Internals {

@@ -5,6 +5,7 @@ import type { Charges } from "./charge.js";
 import type { Requests } from "./internals.js";
 import { thenOne } from "./now-or-later.js";
 import type { LimiterParts } from "./parts.js";
+import { bindingPart } from "./several/decision-of-parts.js";
 
 /** Takes all charges or none, and tells the observers. `signal` cancels a wait. */
 export type TakeCharges = (charges: Charges, signal?: AbortSignalLike) => Decision | Promise<Decision>;
@@ -31,7 +32,13 @@ export function createRequests(limiter: LimiterParts, take: TakeCharges, waits: 
       const prepared = charges.map((charge) => charge && prepare(charge));
       return thenOne(waits ? hold(take, charges, onDisconnect) : take(charges), (decision) => {
         if (decision === null) return "disconnected";
-        const parts = limiter.partsOf(decision).flatMap((part, i) => (part && prepared[i] ? [{ ...prepared[i], decision: part }] : []));
+        const decisions = limiter.partsOf(decision);
+        const binding = bindingPart(decisions, charges);
+        const parts = decisions.flatMap((part, i) => {
+          if (part === null || !prepared[i]) return [];
+          const ofName = decisions.map((each, j) => (charges[j]?.policy.name === charges[i]?.policy.name ? each : null));
+          return [{ ...prepared[i], decision: part, binds: i === binding, bindsItsName: i === bindingPart(ofName, charges) }];
+        });
         return { decision, parts };
       });
     },

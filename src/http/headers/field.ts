@@ -58,8 +58,8 @@ export interface HeaderFamily {
   readonly fields: readonly Field[];
   /** @internal Throws a RangeError for a policy that these fields cannot express. */
   readonly check?: (policy: Policy) => void;
-  /** @internal Returns the bytes of `pk` for a key. */
-  readonly partitionKey?: ((key: Key) => Uint8Array) | undefined;
+  /** @internal Returns the bytes of `pk` for a key. Undefined for callers without a key. */
+  readonly partitionOf?: ((key: Key) => Uint8Array | undefined) | undefined;
   /** @internal The value of `Retry-After` for a wait in milliseconds. */
   readonly retryAfter?: ((ms: number) => string) | undefined;
 }

@@ -5,6 +5,7 @@ import type { Key } from "../../core/key.js";
 import { checkedClock, clockedStyle, type ClockedStyle } from "./clocked-style.js";
 import { draft11Fields, triple } from "./default-styles.js";
 import { headerFamily, policyValue, TOKEN, type Field, type FieldFacts, type FieldValue, type HeaderFamily } from "./field.js";
+import { partitionsOf } from "./partition.js";
 
 const INTEGER_POLICY: Field = {
   name: "RateLimit-Policy",
@@ -88,7 +89,7 @@ export interface Draft11Options {
 export function draft11(options: Draft11Options = {}): HeaderFamily {
   const { partitionKey } = checkOptions(options, ["partitionKey"]);
   if (partitionKey !== undefined && typeof partitionKey !== "function") throw new TypeError(expected("partitionKey", "a function", partitionKey));
-  return headerFamily(draft11Fields.fields, { partitionKey });
+  return headerFamily(draft11Fields.fields, { partitionOf: partitionKey && partitionsOf(partitionKey) });
 }
 
 /** The unit of a vendor's reset field. All are rounded up. */

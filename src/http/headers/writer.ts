@@ -6,7 +6,7 @@ import type { Policy } from "../../core/policy.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
 import { draft11Fields, triple } from "./default-styles.js";
 import { isHeaderFamily, LARGEST_INTEGER, type Field, type FieldList, type HeaderFamily } from "./field.js";
-import { checkPartition, partitionsOf } from "./partition.js";
+import { checkPartition } from "./partition.js";
 import { perPolicy } from "./per-policy.js";
 
 /**
@@ -61,15 +61,15 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
   const names = fields.map(({ name }) => name.toLowerCase());
   const valuesUnder = perPolicy((policy) => fields.map((field) => field.under(policy)));
 
-  const partitionKey = ownOf(families, "partitionKey")[0];
+  const [partitionOf = null] = ownOf(families, "partitionOf");
   const [retryAfter, another] = ownOf(families, "retryAfter");
   if (another !== undefined) throw new RangeError("Expected `headers` to name each field once, got Retry-After twice");
 
   return {
     write,
-    check,
+    check: perPolicy(check),
     namesToExpose,
-    partitionOf: partitionKey === undefined ? null : partitionsOf(partitionKey),
+    partitionOf,
     retryAfter: retryAfter ?? ((ms) => String(toRetryAfter(ms))),
   };
 
@@ -124,7 +124,7 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
 }
 
 // A style that is a function inherits from Object.prototype, where an attacker may have added a member (CWE-1321).
-function ownOf<Name extends "check" | "partitionKey" | "retryAfter">(families: readonly HeaderFamily[], name: Name): NonNullable<HeaderFamily[Name]>[] {
+function ownOf<Name extends "check" | "partitionOf" | "retryAfter">(families: readonly HeaderFamily[], name: Name): NonNullable<HeaderFamily[Name]>[] {
   return families.flatMap((family) => (Object.hasOwn(family, name) ? (family[name] ?? []) : [])) as NonNullable<HeaderFamily[Name]>[];
 }
 

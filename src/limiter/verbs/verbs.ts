@@ -1,7 +1,7 @@
 import type { Decision } from "../../core/decision.js";
 import type { PolicyChoice } from "../limiter.js";
 import { throwOrReject } from "../arguments.js";
-import type { Acts, Internals } from "../internals.js";
+import type { Act, Acts, Internals } from "../internals.js";
 
 /** The verbs of a limiter but `consume`. */
 export interface Verbs {
@@ -16,13 +16,14 @@ export interface Verbs {
 
 /** Makes the verbs of a limiter from its acts. They throw on misuse, or reject if the limiter is asynchronous. */
 export function verbsOf({ sync, acts }: Pick<Internals, "sync"> & { readonly acts: Acts }): Verbs {
+  const verb = <Args extends unknown[], T>(act: (...args: Args) => Act<T>) => (...args: Args) => throwOrReject({ sync }, () => act(...args)());
   return {
-    peek: (key, asked) => throwOrReject({ sync }, () => acts.peek(key, asked)()),
-    settle: (key, decision, actual, options) => throwOrReject({ sync }, () => acts.settle(key, decision, actual, options)()),
-    refund: (key, decision, options) => throwOrReject({ sync }, () => acts.settle(key, decision, 0, options)()),
-    debit: (key, tokens, options) => throwOrReject({ sync }, () => acts.debit(key, tokens, options)()),
-    credit: (key, tokens, options) => throwOrReject({ sync }, () => acts.credit(key, tokens, options)()),
-    block: (key, forMs, options) => throwOrReject({ sync }, () => acts.block(key, forMs, options)()),
-    reset: (key, options) => throwOrReject({ sync }, () => acts.reset(key, options)()),
+    peek: verb(acts.peek),
+    settle: verb(acts.settle),
+    refund: verb((key, decision, options) => acts.settle(key, decision, 0, options)),
+    debit: verb(acts.debit),
+    credit: verb(acts.credit),
+    block: verb(acts.block),
+    reset: verb(acts.reset),
   };
 }
