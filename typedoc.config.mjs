@@ -11,8 +11,6 @@ export default {
   treatValidationWarningsAsErrors: true,
   // A docstring on everything that is exported: this is the check.
   validation: { notExported: true, invalidLink: true, rewrittenLink: true, notDocumented: true, unusedMergeModuleWith: true },
-  // Parts of the types of options, which nobody names.
-  intentionallyNotExported: ["IsLater", "AnswerOf", "ExpressRespond", "HonoRespond", "WebRespond", "OverDefaults"],
   requiredToBeDocumented: ["Class", "Interface", "Function", "TypeAlias", "Variable", "Enum", "Method", "Accessor"],
   excludeInternal: true,
   excludePrivate: true,

@@ -19,7 +19,8 @@ export type ExpressRateLimitOptions<K = Key> = GateOptions<Request, [], K> & Exp
 /** The options with a policy, for a `rateLimit` of your own. */
 export type PolicyRateLimitOptions = PolicyGateOptions<Request> & ExpressRespond;
 
-type ExpressRespond = RespondOption<[request: Request, response: Response]>;
+/** The options that answer a refused request. */
+export type ExpressRespond = RespondOption<[request: Request, response: Response]>;
 
 /** Middleware for any route. It leaves the types of the route's parameters and bodies as they are. */
 export type ExpressMiddleware = <Params, ResponseBody, RequestBody, Query>(

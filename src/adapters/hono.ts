@@ -6,7 +6,7 @@ import type { Context, Env, MiddlewareHandler } from "hono";
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
-import type { GateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
+import type { GateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import { recordOf } from "../http/headers/field-record.js";
 import { boundUnreadBody } from "./node/unread-body.js";
@@ -22,8 +22,8 @@ export type HonoRateLimitOptions<E extends Env = Env, K = Key> = GateOptions<Con
 /** The options with a policy, for a `rateLimit` of your own. */
 export type PolicyRateLimitOptions<E extends Env = Env> = PolicyGateOptions<Context<E>> & HonoRespond<E>;
 
-type HonoAnswer = Response | Readonly<Record<string, unknown>>;
-type HonoRespond<E extends Env> = RespondOption<[c: Context<E>], HonoAnswer | Promise<HonoAnswer>>;
+/** The options that answer a refused request. */
+export type HonoRespond<E extends Env = Env> = RespondOption<[c: Context<E>], WebAnswer | Promise<WebAnswer>>;
 
 /** The type of {@link rateLimit} with the defaults of {@link HonoRateLimit.with}. */
 export interface HonoRateLimitWith<Defaults, E extends Env> {

@@ -5,7 +5,7 @@
 import type { Key } from "../core/key.js";
 import { createGate } from "../http/gate.js";
 import { isPromise } from "../http/is-promise.js";
-import type { GateOptions, PolicyGateOptions, RespondOption } from "../http/options/options.js";
+import type { GateOptions, PolicyGateOptions, RespondOption, WebAnswer } from "../http/options/options.js";
 import { withDefaults, type OverDefaults } from "../http/options/with-defaults.js";
 import type { Pass, Refuse, Verdict } from "../http/verdict.js";
 import { applyToResponse, refusalResponse, respondOnWeb, webReader } from "./web/response.js";
@@ -26,8 +26,8 @@ export type WebRateLimitOptions<Req extends Request = Request, Rest extends read
 export type PolicyRateLimitOptions<Req extends Request = Request, Rest extends readonly unknown[] = []> =
   PolicyGateOptions<Req, Rest> & WebRespond<Req, Rest>;
 
-type WebAnswer = Response | Readonly<Record<string, unknown>>;
-type WebRespond<Req extends Request, Rest extends readonly unknown[]> =
+/** The options that answer a refused request. */
+export type WebRespond<Req extends Request = Request, Rest extends readonly unknown[] = []> =
   RespondOption<[request: Req, ...rest: Rest], WebAnswer | Promise<WebAnswer>>;
 
 /** A request handler. It may take more arguments after the request, such as the bindings of a Worker. */

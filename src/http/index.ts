@@ -12,8 +12,9 @@ export { draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, typ
 export { createHeaderWriter, type HeaderStyle, type HeaderWriter } from "./headers/writer.js";
 export {
   type AnyRespond, type BelongsToLimiter, type ChargeOptions, type GateOptions, type GivenLimiter, type LimiterGateOptions, type OwnLimiter,
-  type PolicyGateOptions, type RespondOption, type SharedOptions,
+  type PolicyGateOptions, type RespondOption, type SharedOptions, type WebAnswer,
 } from "./options/options.js";
+export { type OptionalWith, type OverDefaults } from "./options/with-defaults.js";
 export { type RequestReader } from "./reader.js";
 export { type Refusal, type UnidentifiedRefusal } from "./response/own-answer.js";
 export { type Problem } from "./response/problem.js";

@@ -1,6 +1,5 @@
 import type { Decision } from "../core/decision.js";
 import type { FieldList } from "./headers/field.js";
-import type { RefusalStatus } from "./response/problem.js";
 import type { Work } from "./response/work.js";
 
 /** The decision in a form for adapters: skip, pass or refuse. `outcome` distinguishes the three. */
@@ -29,7 +28,7 @@ export interface Pass {
 /** Refused: send exactly this response and do not call the handler. */
 export interface Refuse {
   readonly outcome: "refuse";
-  readonly status: RefusalStatus;
+  readonly status: 400 | 401 | 429 | 499 | 500 | 503;
   /** The header fields to set, names in lower case. */
   readonly fields: FieldList;
   /** Names to append to `Access-Control-Expose-Headers`. Empty unless the request has an `Origin`. */

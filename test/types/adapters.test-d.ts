@@ -78,6 +78,9 @@ forWeb.rateLimit({ policy, key: () => "ann", actualCost: () => true });
 forExpress.rateLimit({ policy, key: () => "ann", respond: ({ problem }, request) => ({ ...problem, docs: request.path }) });
 forWeb.rateLimit({ policy, key: () => "ann", respond: ({ problem }) => ({ ...problem, docs: "https://..." }) });
 forHono.rateLimit({ policy, key: () => "ann", respond: async ({ message }) => ({ message }) });
+// Also the document itself, whose type is an interface.
+forWeb.rateLimit({ policy, key: () => "ann", respond: ({ problem }) => problem, unidentified: async ({ problem }) => problem });
+forHono.rateLimit({ policy, key: () => "ann", respond: async ({ problem }) => problem, unidentified: ({ problem }) => problem });
 // @ts-expect-error
 forWeb.rateLimit({ policy, key: () => "ann", respond: () => "slow down" });
 // @ts-expect-error

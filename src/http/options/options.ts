@@ -8,6 +8,7 @@ import type { Unlimited } from "../../limiter/unlimited.js";
 import type { MaybeKeyOf } from "../caller.js";
 import type { HeaderStyle } from "../headers/writer.js";
 import type { Refusal, UnidentifiedRefusal } from "../response/own-answer.js";
+import type { Problem } from "../response/problem.js";
 import type { Outcome } from "../response/work.js";
 
 /**
@@ -135,6 +136,9 @@ export interface RespondOption<Args extends unknown[], Answer = unknown> {
    */
   readonly unidentified?: "share" | "refuse" | "skip" | ((refusal: UnidentifiedRefusal, ...args: Args) => Answer) | undefined;
 }
+
+/** What `respond` may return on Hono and web: a Response, or an object literal, which is sent as JSON. */
+export type WebAnswer = Response | Problem | Readonly<Record<string, unknown>>;
 
 /** A {@link RespondOption} of any adapter. */
 export interface AnyRespond {

@@ -4,21 +4,17 @@ import type { ChargeOptions, GivenLimiter, OwnLimiter, SharedOptions } from "./o
 import { overlayOptions } from "./route-options.js";
 
 /** `Options`, all of them optional if `Defaults` has a value for `Name`. */
-type Given<Defaults, Name, Options> = Name extends keyof Defaults ? { readonly [Option in keyof Options]?: Options[Option] | undefined } : Options;
+export type OptionalWith<Defaults, Name, Options> = Name extends keyof Defaults ? { readonly [Option in keyof Options]?: Options[Option] | undefined } : Options;
 
 /**
- * The options of a call on top of `Defaults`. `policy` or `limiter`, and `key`, are optional only if a default exists.
+ * The options of a call on top of `Defaults`. `policy` or `limiter`, and `key`, are optional only if a default exists. A
+ * default key is of one limiter, so a combination needs a key of its own.
  */
 export type OverDefaults<Defaults, Request, Rest extends readonly unknown[], K> = SharedOptions<Request, Rest> &
   (
-    | (Given<Defaults, "key", ChargeOptions<Request, Rest, Key>> & Given<Defaults, "policy", OwnLimiter<Request, Rest>>)
-    | (Given<Defaults, "key", ChargeOptions<Request, Rest, K>> & GivenLimiter<Request, Rest, K> & ([K] extends [Key] ? unknown : OwnKey))
+    | (OptionalWith<Defaults, "key", ChargeOptions<Request, Rest, Key>> & OptionalWith<Defaults, "policy", OwnLimiter<Request, Rest>>)
+    | (OptionalWith<Defaults, "key", ChargeOptions<Request, Rest, K>> & GivenLimiter<Request, Rest, K> & ([K] extends [Key] ? unknown : { readonly key: unknown }))
   );
-
-/** A default key is of one limiter, so a combination needs a key of its own. */
-interface OwnKey {
-  readonly key: unknown;
-}
 
 /**
  * Returns `make` with the method `with`, which returns the same function with defaults. Options of a call replace the

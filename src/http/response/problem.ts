@@ -1,3 +1,5 @@
+import type { Refuse } from "../verdict.js";
+
 /** A problem document (RFC 9457). `code` and `message` are for clients that do not read this format. */
 export interface Problem {
   /** A URI that identifies the kind of problem. */
@@ -21,14 +23,11 @@ export interface Problem {
   readonly "violated-policies"?: readonly string[];
 }
 
-/** The statuses of refusals. */
-export type RefusalStatus = 400 | 401 | 429 | 499 | 500 | 503;
-
 // Registered by draft-ietf-httpapi-ratelimit-headers-11, section 5.
 const TYPES = "https://iana.org/assignments/http-problem-types";
 
 /** The title, the code and the type of each status. */
-const KINDS: Readonly<Record<RefusalStatus, readonly [title: string, code: string, type?: string]>> = {
+const KINDS: Readonly<Record<Refuse["status"], readonly [title: string, code: string, type?: string]>> = {
   400: ["Bad Request", "cost_too_high"],
   401: ["Unauthorized", "unidentified"],
   429: ["Too Many Requests", "rate_limited", `${TYPES}#quota-exceeded`],
@@ -42,7 +41,7 @@ const KINDS: Readonly<Record<RefusalStatus, readonly [title: string, code: strin
  * A problem document as JSON text. `more` are further members, each after a comma. Six times faster than
  * `JSON.stringify`.
  */
-export function problemText(status: RefusalStatus, detail: string, more = ""): string {
+export function problemText(status: Refuse["status"], detail: string, more = ""): string {
   const [title, code, type = "about:blank"] = KINDS[status];
   // The texts are ours and need no escapes.
   return `{"type":"${type}","title":"${title}","status":${status},"detail":"${detail}","code":"${code}","message":"${detail}"${more}}`;

@@ -6,7 +6,7 @@ import type { CheckedOptions } from "../options/check-options.js";
 import { toRetryAfter } from "../retry-after/retry-after.js";
 import type { Refuse } from "../verdict.js";
 import { PROBLEM_TYPE, toRefusal } from "./own-answer.js";
-import { problemText, type RefusalStatus } from "./problem.js";
+import { problemText } from "./problem.js";
 
 /** Makes the responses to refused requests. `crossOrigin` says whether the request has an `Origin`. */
 export interface Refusals {
@@ -24,7 +24,7 @@ interface Part {
 
 /** What the standard document says. */
 interface Document {
-  readonly status: RefusalStatus;
+  readonly status: Refuse["status"];
   readonly detail: string;
   /** Further members of the document, as JSON after a comma. */
   readonly more?: string;

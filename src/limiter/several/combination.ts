@@ -14,14 +14,11 @@ export type KeyOf<L extends AnyLimiter> = Parameters<L["reset"]>[0];
 /** The type of a limiter's decisions. */
 export type DecisionOf<L extends AnyLimiter> = L["peek"] extends (...args: never) => infer Returned ? Awaited<Returned> : never;
 
-// Read from what a verb returns, because TypeScript infers no argument from within `MaybePromise`.
-type AnswerOf<L extends AnyLimiter> = ReturnType<L["settle"]>;
-type IsLater<L extends AnyLimiter> = [AnswerOf<L>] extends [Promise<boolean>] ? true : false;
-
 /** Whether all verbs of a combination answer at once. */
-export type SyncOf<M extends Members> = true extends { [Name in keyof M]: IsLater<M[Name]> }[keyof M]
+// Read from what a verb returns, because TypeScript infers no argument from within `MaybePromise`.
+export type SyncOf<M extends Members> = true extends { [Name in keyof M]: [ReturnType<M[Name]["settle"]>] extends [Promise<boolean>] ? true : false }[keyof M]
   ? false
-  : [Extract<AnswerOf<M[keyof M]>, Promise<unknown>>] extends [never] ? true : boolean;
+  : [Extract<ReturnType<M[keyof M]["settle"]>, Promise<unknown>>] extends [never] ? true : boolean;
 
 /** The keys of a combination: one for each member. `unlimited` leaves out a member. */
 export type KeysOf<M extends Members> = { readonly [Name in keyof M]: KeyOf<M[Name]> | Unlimited };
