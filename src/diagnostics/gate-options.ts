@@ -1,5 +1,6 @@
 import { checkOptions, expected, wholeNumber } from "../core/check.js";
 import { replacementOf } from "./foreign-options.js";
+import { checkBehavior } from "./limiter-options.js";
 
 /** The options of a gate before any check. A member may be any value. */
 type Unchecked = Readonly<Record<string, unknown>>;
@@ -22,6 +23,7 @@ export function checkGateSetup(given: unknown, limiterOptions: readonly string[]
   for (const name of GATE_FUNCTIONS) {
     if (options[name] !== undefined && typeof options[name] !== "function") throw new TypeError(expected(name, "a function", options[name]));
   }
+  checkBehavior(options);
 }
 
 function checkGivenLimiter(limiter: unknown, policy: unknown, beside: readonly string[]): void {

@@ -2,13 +2,23 @@ import { checkOptions, expected } from "../core/check.js";
 import { checkPolicyOptions } from "./policies.js";
 import { replacementOf } from "./foreign-options.js";
 
+/** The options of a limiter before any check. A member may be any value. */
+interface LimiterBehavior {
+  readonly policy?: unknown;
+  readonly shadow?: unknown;
+  readonly observe?: unknown;
+}
+
 /**
  * Throws a TypeError for limiter options that are not an object, for an unknown name, and for a wrong `shadow` or
  * `observe`.
  */
 export function checkLimiterSetup(given: unknown, names: readonly string[]): void {
-  const own = checkOptions(given, names, "an object with a `policy`", replacementOf) as Readonly<Record<string, unknown>>;
-  const { policy, shadow, observe } = own;
+  checkBehavior(checkOptions(given, names, "an object with a `policy`", replacementOf) as LimiterBehavior);
+}
+
+/** Throws a TypeError for an option of another library inside the policy, and for a wrong `shadow` or `observe`. */
+export function checkBehavior({ policy, shadow, observe }: LimiterBehavior): void {
   checkPolicyOptions(policy);
   if (!["undefined", "boolean", "function"].includes(typeof shadow)) throw new TypeError(expected("shadow", "true, false or a function of the key", shadow));
   if (observe !== undefined && typeof (Object(observe) as { readonly listens?: unknown }).listens !== "function") {

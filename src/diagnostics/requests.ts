@@ -21,7 +21,7 @@ export type RequestCheck = (request: unknown, key: Key, policy: string) => void;
  * Makes the check of one gate. It warns when two gates on one store count a request for the same key. It also warns
  * when a key is a list that the client sent.
  */
-export function createRequestCheck(store: object): RequestCheck {
+export function createRequestCheck(store: object): RequestCheck | undefined {
   const ledger = ledgerOf(store);
   let first = FIRST;
 

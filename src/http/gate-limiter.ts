@@ -4,7 +4,7 @@ import type { Store } from "../port/store.js";
 import { createDecider } from "../limiter/create-limiter.js";
 import type { Decider } from "../limiter/internals.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { LIMITER_OPTIONS, type LimiterOptions } from "../limiter/options.js";
+import type { LimiterOptions } from "../limiter/options.js";
 import type { CheckedOptions } from "./options/check-options.js";
 
 /** The limiter of a gate. */
@@ -16,10 +16,8 @@ export function limiterOfGate<Request, Rest extends readonly unknown[]>(options:
 }
 
 function makeLimiter<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>): Decider {
-  const { policy } = options;
-  const given = options as Partial<LimiterOptions<Store>>;
-  const own = Object.fromEntries(LIMITER_OPTIONS.map((name) => [name, given[name]])) as typeof given;
-  return createDecider<Store>({ ...own, policy: typeof policy === "function" ? picked() : (policy as LimiterOptions["policy"]) });
+  const policy = typeof options.policy === "function" ? picked() : (options.policy as LimiterOptions["policy"]);
+  return createDecider<Store>({ ...options, policy });
 }
 
 // Placeholder for a limiter that gets another policy with each request. Never charged.

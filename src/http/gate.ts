@@ -6,7 +6,6 @@ import { callerOf } from "./caller.js";
 import { createCharge } from "./charge.js";
 import { limiterOfGate } from "./gate-limiter.js";
 import { createHeaderWriter, DEFAULT_STYLES } from "./headers/writer.js";
-import { isPromise } from "./is-promise.js";
 import { checkGateOptions } from "./options/check-options.js";
 import type { AnyRespond, GateOptions } from "./options/options.js";
 import { createPreflights } from "./preflights.js";
@@ -71,13 +70,13 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   function begin(request: Request, rest: Rest | undefined, knownKey: unknown): Verdict | Promise<Verdict> {
     if (skip === undefined) return identify(request, rest, knownKey, false);
     const skips = skip(request, rest);
-    return isPromise(skips) ? skips.then(identify.bind(null, request, rest, knownKey)) : identify(request, rest, knownKey, skips);
+    return skips instanceof Promise ? skips.then(identify.bind(null, request, rest, knownKey)) : identify(request, rest, knownKey, skips);
   }
 
   function identify(request: Request, rest: Rest | undefined, knownKey: unknown, skips: unknown): Verdict | Promise<Verdict> {
-    if (isSkip(skips)) return SKIP;
+    if (skips !== false && isSkip(skips)) return SKIP;
     const key = knownKey === UNKNOWN ? keyOf(request, rest) : knownKey;
-    return isPromise(key) ? key.then(price.bind(null, request, rest)) : price(request, rest, key);
+    return key instanceof Promise ? key.then(price.bind(null, request, rest)) : price(request, rest, key);
   }
 
   function price(request: Request, rest: Rest | undefined, key: unknown): Verdict | Promise<Verdict> {
@@ -87,14 +86,14 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
     if (caller === null) return verdicts.onUnidentified(request);
     if (costOf === null) return pickPolicy(request, rest, caller, fixedCost);
     const cost = costOf(request, rest);
-    return isPromise(cost) ? cost.then(pickPolicy.bind(null, request, rest, caller)) : pickPolicy(request, rest, caller, cost);
+    return cost instanceof Promise ? cost.then(pickPolicy.bind(null, request, rest, caller)) : pickPolicy(request, rest, caller, cost);
   }
 
   function pickPolicy(request: Request, rest: Rest | undefined, caller: unknown, cost: unknown): Verdict | Promise<Verdict> {
     if (costOf !== null && (typeof cost !== "object" || cost === null)) wholeNumber("cost()", cost);
     if (policyOf === null) return charge(request, caller, cost, undefined);
     const policy = policyOf(request, rest);
-    return isPromise(policy) ? policy.then(chargeUnder.bind(null, request, caller, cost)) : chargeUnder(request, caller, cost, policy);
+    return policy instanceof Promise ? policy.then(chargeUnder.bind(null, request, caller, cost)) : chargeUnder(request, caller, cost, policy);
   }
 
   function chargeUnder(request: Request, caller: unknown, cost: unknown, policy: unknown): Verdict | Promise<Verdict> {
@@ -107,7 +106,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   // refused.
   function callerToCharge(key: unknown, part: Decider): unknown {
     const caller = callerOf(key);
-    verdicts.checkIdentity(caller);
+    verdicts.checkIdentity?.(caller);
     if (caller !== UNIDENTIFIED || unidentified === "share") return caller;
     return unidentified === "skip" || part.shadow(caller) ? unlimited : null;
   }
@@ -115,7 +114,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   // A plain preflight costs its caller nothing. With a key, or beyond the bucket, it is an ordinary request.
   function onPreflight(request: Request, rest: Rest | undefined): Verdict | Promise<Verdict> {
     const key = keyOfPreflight(() => keyOf(request, rest));
-    return isPromise(key) ? key.then(admit.bind(null, request, rest)) : admit(request, rest, key);
+    return key instanceof Promise ? key.then(admit.bind(null, request, rest)) : admit(request, rest, key);
   }
 
   // A `key` function that failed is called again, so that the request fails with its error.
@@ -141,7 +140,7 @@ function noPolicy(policy: unknown): TypeError {
 function keyOfPreflight(find: () => unknown): unknown {
   try {
     const key = find();
-    return isPromise(key) ? key.catch(() => UNKNOWN) : key;
+    return key instanceof Promise ? key.catch(() => UNKNOWN) : key;
   } catch {
     return UNKNOWN;
   }

@@ -5,7 +5,8 @@ import { isPromise } from "./is-promise.js";
 
 /**
  * Returns a function of the options as the gate calls it. It throws and rejects with Errors only, and its promise
- * settles within `timeoutMs`. Frameworks treat some thrown values, such as undefined or "route", as success (law L17).
+ * settles within `timeoutMs` and is one of the platform's own. Frameworks treat some thrown values, such as undefined
+ * or "route", as success (law L17).
  */
 export function contain<Input, T, Rest extends readonly unknown[] = []>(
   name: string,

@@ -29,7 +29,7 @@ export interface Judged extends WorkCharge {
 /** Turns decisions about a request into a verdict. */
 export interface Verdicts<Request> {
   /** Warns when the first requests of the gate are all unidentified. */
-  checkIdentity(caller: Key): void;
+  readonly checkIdentity: ((caller: Key) => void) | undefined;
   /** The verdict by the decision of one limiter. */
   onDecision(request: Request, judged: Judged): Verdict;
   /** The verdict by the decision of several limiters. `judged` has those that were asked, at least one. */
@@ -83,9 +83,9 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
   }
 
   function fieldsOf(request: Request, { key, limiter: part, policy, decision, partition }: Judged): FieldList {
-    checkRequest(request, key, policy.name);
-    checkAddress(request, key, policy.name);
-    if (decision.reason === "limited") checkIdentity(key, true);
+    checkRequest?.(request, key, policy.name);
+    checkAddress?.(request, key, policy.name);
+    if (decision.reason === "limited") checkIdentity?.(key, true);
     // In shadow mode there are no fields: clients must not adapt to numbers that are not enforced.
     return mayShadow && part.shadow(key) ? NONE : writer.write(policy, decision, partition);
   }

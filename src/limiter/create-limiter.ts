@@ -30,6 +30,7 @@ import { verbsOf } from "./verbs/verbs.js";
  * if (!decision.allowed) console.log(`try again in ${decision.retryAfterMs} ms`);
  */
 export function createLimiter<S extends Store = MemoryStore>(options: LimiterOptions<S>): PlainLimiter<S> {
+  checkLimiterSetup(options, LIMITER_OPTIONS);
   const decider = createDecider(options);
   const internals = internalsOf(decider) as PlainInternals;
   Object.assign(internals.acts, createPeek(internals), createGrantsAndFines(internals));
@@ -37,9 +38,11 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   return Object.assign(decider, verbsOf(internals)) as PlainLimiter<S>;
 }
 
-/** Makes a limiter whose only verb is `consume`, for a gate. Throws like {@link createLimiter}. */
+/**
+ * Makes a limiter whose only verb is `consume`, for a gate. `options` may have other members. Throws like
+ * {@link createLimiter}.
+ */
 export function createDecider<S extends Store>(options: LimiterOptions<S>): Decider {
-  checkLimiterSetup(options, LIMITER_OPTIONS);
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
   const store: Store = own.store === undefined ? defaultStore() : own.store;

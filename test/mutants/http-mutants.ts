@@ -235,7 +235,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "43", test: CALLERS,
-    find: 'if (isSkip(skips)) return SKIP;',
+    find: 'if (skips !== false && isSkip(skips)) return SKIP;',
     replace: 'isSkip(skips);',
   },
 ];

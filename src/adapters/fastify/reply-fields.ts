@@ -32,7 +32,7 @@ export function applyToReply(reply: FieldReply, verdict: Pass): void {
     for (let i = 0; i < fields.length; i += 2) reply.header(fields[i] as string, fields[i + 1]);
     keepForRaw(reply, fields);
   }
-  endOnClose(reply.raw, work);
+  work.whenSettles(endOnClose, reply.raw);
 }
 
 /** Adds the names to expose to those of CORS middleware on a Fastify reply. */

@@ -58,17 +58,13 @@ export function applyToNode(response: NodeResponse, verdict: Pass): void {
   const { fields, work } = verdict;
   if (!response.headersSent) {
     setFields(response, fields);
-    exposeOn(response, verdict);
+    if (verdict.expose.length > 0) exposeOn(response, verdict);
   } else if (fields.length > 0) warnOfSentHeaders();
-  endOnClose(response, work);
+  work.whenSettles(endOnClose, response);
 }
 
 /** Ends the work of a request when its response has closed. */
-export function endOnClose(response: NodeResponse, work: Work): void {
-  work.whenSettles(watchClose, response);
-}
-
-function watchClose(work: Work, response: NodeResponse): void {
+export function endOnClose(work: Work, response: NodeResponse): void {
   const end = (): void => {
     // `writableFinished` is also true for an HTTP/2 response that never ended.
     const aborted = !(response.writableEnded && response.writableFinished);
@@ -95,7 +91,7 @@ export function refuseOnNode(response: NodeResponse, verdict: Refuse, request?: 
     warnOfSentHeaders();
     return void response.end("");
   }
-  exposeOn(response, verdict);
+  if (verdict.expose.length > 0) exposeOn(response, verdict);
   if (verdict.respond === null || request === undefined) sendRefusal(response, verdict);
   else respondOnNode(response, verdict, verdict.respond, request);
 }
@@ -133,7 +129,7 @@ function setFields(response: NodeResponse, fields: FieldList): void {
 }
 
 function exposeOn(response: NodeResponse, { expose }: Pass | Refuse): void {
-  if (expose.length > 0) response.setHeader(EXPOSE, exposing(response.getHeader(EXPOSE), expose));
+  response.setHeader(EXPOSE, exposing(response.getHeader(EXPOSE), expose));
 }
 
 function warnOfSentHeaders(): void {

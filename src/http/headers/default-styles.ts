@@ -18,17 +18,17 @@ const POLICY_FIELD: Field = {
 /** `RateLimit-Policy` and `RateLimit` as in draft-ietf-httpapi-ratelimit-headers-11. */
 export const draft11Fields = headerFamily([
   POLICY_FIELD,
-  { name: "RateLimit", under: (policy) => limitItems(policy, (name, { remaining }, t) => `${name};r=${remaining}${t === 0 ? "" : `;t=${t}`}`) },
+  { name: "RateLimit", under: limitItems },
 ]);
 
 /**
- * The value of `RateLimit`, with one item for each limit. `makeItem` gets the limit's name as a string of a structured
- * field. `seconds` is the time until the next token, 0 when the bucket is full.
+ * The value of `RateLimit`, with one item for each limit. `t` is the time until the next token, 0 when the bucket is
+ * full.
  */
-function limitItems(policy: Policy, makeItem: (name: string, reading: Reading, seconds: number) => string): FieldValue {
+function limitItems(policy: Policy): FieldValue {
   const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);
   // Looked up by position, because a custom store may give its limits names that are unsafe in a header field.
-  const item = (i: number, reading: Reading, seconds: number): string => makeItem((names[i] ?? names[0]) as string, reading, seconds);
+  const item = (i: number, { remaining }: Reading, t: number): string => `${names[i] ?? names[0]};r=${remaining}${t === 0 ? "" : `;t=${t}`}`;
   return ({ readings, refusedBy, resetSeconds, partition }) => {
     // Section 6: `t` must not be before Retry-After. So a refusal shows the longest wait only, as the `t` of that
     // limit.

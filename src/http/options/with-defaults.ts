@@ -7,8 +7,8 @@ import { overlayOptions } from "./route-options.js";
 export type OptionalWith<Defaults, Name, Options> = Name extends keyof Defaults ? { readonly [Option in keyof Options]?: Options[Option] | undefined } : Options;
 
 /**
- * The options of a call on top of `Defaults`. `policy` or `limiter`, and `key`, are optional only if a default exists. A
- * default key is of one limiter, so a combination needs a key of its own.
+ * The options of a call on top of `Defaults`. `policy` or `limiter`, and `key`, are optional only if a default exists.
+ * A default key is of one limiter, so a combination needs a key of its own.
  */
 export type OverDefaults<Defaults, Request, Rest extends readonly unknown[], K> = SharedOptions<Request, Rest> &
   (

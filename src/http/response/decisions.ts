@@ -45,9 +45,8 @@ function createDecisionField() {
   };
 }
 
-let fieldOfThisCopy: ReturnType<typeof createDecisionField> | undefined;
+let field: ReturnType<typeof createDecisionField> | undefined;
 // All copies of this package share one class. It is made on first use, not at import.
-const decisionField = () => (fieldOfThisCopy ??= processWide("decided", createDecisionField));
 
 /**
  * Remembers the decision of `gate` about `request`, and the `work` of an allowed request. Returns the `own` fields
@@ -58,7 +57,7 @@ const decisionField = () => (fieldOfThisCopy ??= processWide("decided", createDe
  */
 export function rememberDecision(request: unknown, gate: object, work: Work | null, decision: Decision, own: FieldList): FieldList {
   if (typeof request !== "object" || request === null) return own;
-  const field = decisionField();
+  field ??= processWide("decided", createDecisionField);
   const last = field.read(request);
   const earlier = last && beforeGate(last, gate);
   if (earlier === null) {
@@ -84,7 +83,8 @@ function beforeGate(last: Decided, gate: object): Decided | null {
 
 function lastOf(request: object): Decided | null {
   if (Object(request) !== request) throw new TypeError(expected("request", "the object that `key` gets", request));
-  return decisionField().read(request);
+  field ??= processWide("decided", createDecisionField);
+  return field.read(request);
 }
 
 /**
