@@ -60,8 +60,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "11", test: REFUSAL,
-    find: "readings(decision).forEach(({ retryAfterMs }, i) => {",
-    replace: "readings(decision).forEach(({ remaining }, i) => { const retryAfterMs = Number(remaining === 0);",
+    find: "if (!((all[i]?.retryAfterMs ?? 0) > 0)) continue;",
+    replace: "if (all[i]?.remaining !== 0) continue;",
   },
   {
     item: "12", test: WIRE,

@@ -26,23 +26,27 @@ export interface Problem {
 // Registered by draft-ietf-httpapi-ratelimit-headers-11, section 5.
 const TYPES = "https://iana.org/assignments/http-problem-types";
 
-/** The title, the code and the type of each status. */
-const KINDS: Readonly<Record<Refuse["status"], readonly [title: string, code: string, type?: string]>> = {
-  400: ["Bad Request", "cost_too_high"],
-  401: ["Unauthorized", "unidentified"],
-  429: ["Too Many Requests", "rate_limited", `${TYPES}#quota-exceeded`],
+/** How the documents of each status begin, up to the detail, and how they go on after it. */
+const KINDS: Readonly<Record<Refuse["status"], readonly [beginning: string, middle: string]>> = {
+  400: kind(400, "Bad Request", "cost_too_high"),
+  401: kind(401, "Unauthorized", "unidentified"),
+  429: kind(429, "Too Many Requests", "rate_limited", `${TYPES}#quota-exceeded`),
   // nginx's status for a client that disconnected. It appears in logs only.
-  499: ["Client Closed Request", "disconnected"],
-  500: ["Internal Server Error", "internal_error"],
-  503: ["Service Unavailable", "temporarily_unavailable", `${TYPES}#temporary-reduced-capacity`],
+  499: kind(499, "Client Closed Request", "disconnected"),
+  500: kind(500, "Internal Server Error", "internal_error"),
+  503: kind(503, "Service Unavailable", "temporarily_unavailable", `${TYPES}#temporary-reduced-capacity`),
 };
+
+function kind(status: number, title: string, code: string, type = "about:blank"): readonly [beginning: string, middle: string] {
+  return [`{"type":"${type}","title":"${title}","status":${status},"detail":"`, `","code":"${code}","message":"`];
+}
 
 /**
  * A problem document as JSON text. `more` are further members, each after a comma. Six times faster than
  * `JSON.stringify`.
  */
 export function problemText(status: Refuse["status"], detail: string, more = ""): string {
-  const [title, code, type = "about:blank"] = KINDS[status];
+  const kindOfStatus = KINDS[status];
   // The texts are ours and need no escapes.
-  return `{"type":"${type}","title":"${title}","status":${status},"detail":"${detail}","code":"${code}","message":"${detail}"${more}}`;
+  return `${kindOfStatus[0]}${detail}${kindOfStatus[1]}${detail}"${more}}`;
 }

@@ -1,4 +1,5 @@
 import { readings, type Decision, type Refused } from "../../core/decision.js";
+import type { Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import { labelOf, NONE, type FieldList } from "../headers/field.js";
 import type { HeaderWriter } from "../headers/writer.js";
@@ -53,12 +54,16 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(options
       return { status: 400, detail: `This request costs ${cost}, and the limit allows at most ${capacity} at once. Ask for less in one request.`, fields, decision };
     }
     const seconds = toRetryAfter(decision.retryAfterMs);
-    const again = `Try again in ${seconds} second${seconds === 1 ? "" : "s"}.`;
+    const again = seconds === 1 ? "1 second" : `${seconds} seconds`;
     const wait = ["retry-after", writer.retryAfter(decision.retryAfterMs)];
     // JSON has no NaN or Infinity, and a custom store may return them.
-    const more = `,"retry_after":${Number.isFinite(seconds) ? seconds : null}`;
-    if (decision.reason === "store_unavailable") return { status: 503, detail: `The service is temporarily unavailable. ${again}`, more, fields: wait, decision };
-    return { status: 429, detail: `Too many requests. ${again}`, more: `${more},"violated-policies":[${violatedOf(judged)}]`, fields: [...fields, ...wait], decision };
+    const number = Number.isFinite(seconds) ? seconds : null;
+    if (decision.reason === "store_unavailable") {
+      const detail = `The service is temporarily unavailable. Try again in ${again}.`;
+      return { status: 503, detail, more: `,"retry_after":${number}`, fields: wait, decision };
+    }
+    const more = `,"retry_after":${number},"violated-policies":[${violatedOf(judged)}]`;
+    return { status: 429, detail: `Too many requests. Try again in ${again}.`, more, fields: [...fields, ...wait], decision };
   }
 
   function refuse(document: Document, crossOrigin: boolean, name: string, answer: unknown): Refuse {
@@ -74,15 +79,17 @@ export function createRefusals<Request, Rest extends readonly unknown[]>(options
  * digits and `_ - .`.
  */
 function violatedOf(judged: readonly Part[]): string {
-  const violated = new Set<string>();
+  let violated = "";
   for (const { policy, decision } of judged) {
-    // Looked up by position, because a custom store may give its limits any names.
-    readings(decision).forEach(({ retryAfterMs }, i) => {
-      const limit = policy.limits[i];
-      if (limit !== undefined && retryAfterMs > 0) violated.add(`"${labelOf(policy, limit.name)}"`);
-    });
+    const all = readings(decision);
+    for (let i = 0; i < policy.limits.length; i++) {
+      // Looked up by position, because a custom store may give its limits any names.
+      if (!((all[i]?.retryAfterMs ?? 0) > 0)) continue;
+      const label = `"${labelOf(policy, (policy.limits[i] as Limit).name)}"`;
+      if (!violated.includes(label)) violated += `${violated && ","}${label}`;
+    }
   }
-  return [...violated].join();
+  return violated;
 }
 
 /** A 500, for adapters on platforms without an error handler, such as the Node adapter. */
