@@ -2,7 +2,7 @@ import type { Key } from "../core/key.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 
 /** What the check reads of a request. */
-interface HeaderReader<Request> {
+export interface HeaderReader<Request> {
   header(request: Request, name: string): string | readonly string[] | null | undefined;
 }
 
@@ -13,7 +13,7 @@ const CHECKED_REQUESTS = 1_000;
  * Makes a check that warns about two kinds of keys. One is the address of a proxy, which all callers behind it share.
  * The other is a whole IPv6 address, because one caller has 2^64 of them.
  */
-export function createAddressCheck<Request>(reader: HeaderReader<Request>): ((request: Request, key: Key, policy: string) => void) | undefined {
+export function createAddressCheck<Request>(reader: HeaderReader<Request>): (request: Request, key: Key, policy: string) => void {
   let left = CHECKED_REQUESTS;
   return (request, key, policy) => {
     if (left === 0 || isQuiet("SLUICE_KEY_IS_ADDRESS")) return;

@@ -11,6 +11,4 @@ export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-
 export { checkPolicyName } from "./policy-names.js";
 export { checkGateSetup } from "./gate-options.js";
 export { cureForStyle } from "./header-styles.js";
-export { createAddressCheck } from "./addresses.js";
-export { createIdentityCheck } from "./identity.js";
-export { createRequestCheck, type RequestCheck } from "./requests.js";
+export { createGateWatch, type GateWatch } from "./gate-watch.js";

@@ -1,5 +1,5 @@
-import { checkOptions, expected } from "../core/check.js";
-import { checkPolicyOptions } from "./policies.js";
+import { checkNames, checkOptions, expected } from "../core/check.js";
+import { isPolicy, POLICY_OPTIONS } from "../core/policy.js";
 import { replacementOf } from "./foreign-options.js";
 
 /** The options of a limiter before any check. A member may be any value. */
@@ -19,7 +19,7 @@ export function checkLimiterSetup(given: unknown, names: readonly string[]): voi
 
 /** Throws a TypeError for an option of another library inside the policy, and for a wrong `shadow` or `observe`. */
 export function checkBehavior({ policy, shadow, observe }: LimiterBehavior): void {
-  checkPolicyOptions(policy);
+  if (typeof policy === "object" && policy !== null && !isPolicy(policy)) checkNames(policy, POLICY_OPTIONS, replacementOf);
   if (!["undefined", "boolean", "function"].includes(typeof shadow)) throw new TypeError(expected("shadow", "true, false or a function of the key", shadow));
   if (observe !== undefined && typeof (Object(observe) as { readonly listens?: unknown }).listens !== "function") {
     throw new TypeError(expected("observe", "made by createObserver(listener)", observe));

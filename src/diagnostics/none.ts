@@ -19,6 +19,4 @@ export function checkPostgresSetup(): void {}
 export function checkPolicyName(): void {}
 export function checkGateSetup(): void {}
 export const cureForStyle: typeof diagnostics.cureForStyle = () => "";
-export function createRequestCheck(): undefined {}
-export function createAddressCheck(): undefined {}
-export function createIdentityCheck(): undefined {}
+export function createGateWatch(): undefined {}

@@ -15,13 +15,13 @@ const OF_EVERY = 16_000;
 const MOST_NAMES = 1_000;
 
 /** Checks a request that was counted under `key`, if the request is one of those to check. */
-export type RequestCheck = (request: unknown, key: Key, policy: string) => void;
+type RequestCheck = (request: unknown, key: Key, policy: string) => void;
 
 /**
  * Makes the check of one gate. It warns when two gates on one store count a request for the same key. It also warns
  * when a key is a list that the client sent.
  */
-export function createRequestCheck(store: object): RequestCheck | undefined {
+export function createRequestCheck(store: object): RequestCheck {
   const ledger = ledgerOf(store);
   let first = FIRST;
 

@@ -1,3 +1,4 @@
+import { createGateWatch } from "#diagnostics";
 import { expected, wholeNumber } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { internalsOf, type Decider } from "../limiter/internals.js";
@@ -59,7 +60,8 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   const { requests } = internalsOf(limiter);
   const [first] = limiter.parts as readonly [Decider];
   const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES);
-  const verdicts = createVerdicts(options, reader, limiter, writer);
+  const watch = createGateWatch(unidentified, first, reader);
+  const verdicts = createVerdicts(options, reader, limiter, writer, watch);
   const charge = createCharge(options, reader, limiter, writer, verdicts);
   const preflights = createPreflights(reader, limiter);
   const callerBy = requests === null ? callerToCharge : requests.callersBy(callerToCharge);
@@ -106,7 +108,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   // refused.
   function callerToCharge(key: unknown, part: Decider): unknown {
     const caller = callerOf(key);
-    verdicts.checkIdentity?.(caller);
+    watch?.caller(caller);
     if (caller !== UNIDENTIFIED || unidentified === "share") return caller;
     return unidentified === "skip" || part.shadow(caller) ? unlimited : null;
   }

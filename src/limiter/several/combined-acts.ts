@@ -3,7 +3,7 @@ import { costAt } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy } from "../../port/charged.js";
-import { checkConsumed, tokensOf } from "../arguments.js";
+import { tokensOf } from "../arguments.js";
 import type { Charges } from "../charge.js";
 import type { Act, Acts } from "../internals.js";
 import { startAll } from "../now-or-later.js";
@@ -24,7 +24,6 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
       return () => startAll(peeks, (decisions) => self().decisionOf(partsOfClaims(charges.length, claims, decisions), charges));
     },
     settle(keys, decision, actual, options) {
-      checkConsumed(decision);
       const charges = checked(keys, options);
       const actuals = self().spread("actual", present("actual", actual));
       const by = chargedBy(decision) as CombinedCharge | null;

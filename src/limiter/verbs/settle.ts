@@ -8,7 +8,7 @@ import { costsOf, refundable } from "../../core/refundable.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, markCharged } from "../../port/charged.js";
 import type { LocalCharge } from "../../port/store.js";
-import { checkConsumed, chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
+import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
 import { tellReturned } from "./returned.js";
@@ -23,7 +23,6 @@ export function createSettle({ store, policy: own, guarded }: Pick<PlainInternal
   return (key: unknown, decision: Decision, actual: unknown, options: unknown): Act<boolean> => {
     const policy = chosenPolicy(options, own);
     const encoded = encodeKey(key as Key);
-    checkConsumed(decision);
     if (isUnlimited(policy)) return settleNothing;
     const adjust = requireMethod(store, "adjust");
     const isOurs = decision.allowed && decision.policy === policy.name && chargedBy(decision) === store;
