@@ -22,13 +22,13 @@ const common: Options = {
 
 // The three run at once, so `npm run clean` empties dist first, not tsup's own `clean`.
 export default defineConfig([
-  { ...common, name: "esm", entry: { ...entry, ...diagnostics }, format: "esm", splitting: true },
+  { ...common, name: "esm", entry: { ...entry, ...diagnostics, command: "src/command/main.ts" }, format: "esm", splitting: true },
   {
     ...common,
     name: "cjs",
     // File by file: bundling each entry would give every subpath its own copy of a class,
     // and tsup's splitting for CommonJS renames classes.
-    entry: ["src/**/*.ts"],
+    entry: ["src/**/*.ts", "!src/command/**"], // the command is an ES module; pages bundle its chart
     outDir: "dist/cjs",
     format: "cjs",
     bundle: false,

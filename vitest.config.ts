@@ -18,7 +18,7 @@ const tellSeed = { onInit: () => console.log(`fast-check seed ${seed} (set FC_SE
 const services = [
   "test/docs-compile.test.ts",
   "test/core/pollution.test.ts",
-  "test/client/obey.test.ts",
+  "test/client/{obey,fetch/outage}.test.ts",
   "test/client/traffic/simulation.test.ts",
   "test/adapters/browser.test.ts",
   "test/adapters/contract/contract-older.test.ts",
@@ -26,11 +26,16 @@ const services = [
   "test/stores/sql/{sql,mysql,sqlite,wrong-databases}.test.ts",
   "test/stores/cas*.test.ts",
   "test/guard/slow-server.test.ts",
-  "test/examples/{stores,custom-store,outage,llm-processes,live-page,settings-process}.test.ts",
+  "test/examples/{stores,custom-store,outage,llm-processes,live-page,mobile-client,settings-process}.test.ts",
   "test/stores/lease/{lease-*,flood}.test.ts",
   "test/stores/memory/many-keys.test.ts",
-  "test/testing/store-suite/*.test.ts",
+  "test/testing/{adapter,store}-suite/*.test.ts",
+  "test/setup/setup.test.ts",
 ];
+
+// The machine decides when a server or a browser starts, answers and fails over, and each of their tests sets a limit to
+// that. On a busy machine a limit may pass. A test that is wrong fails three times.
+const retry = process.env["CI"] ? 2 : 0;
 
 export default defineConfig({
   resolve: { alias },
@@ -40,34 +45,33 @@ export default defineConfig({
     reporters: ["default", tellSeed],
     pool: "threads",
     maxWorkers: "100%", // by default one core is left idle
-    // A busy machine may delay a timer or an answer of a real server. A test that is wrong fails three times.
-    retry: process.env["CI"] ? 2 : 0,
     projects: [
       {
         extends: true,
         test: {
           name: "unit",
+          env: { SLUICE_TEST_PROJECT: "unit" },
           include: ["test/**/*.test.ts"],
           exclude: ["test/package/**", ...services],
-          setupFiles: ["test/setup.ts", "test/setup/unit.ts"],
-          // Files share what they import: that halves the time of many small files. State of a file's own must not outlive it.
+          setupFiles: ["test/setup.ts"],
+          // Files share what they import: that halves the time of many small files. test/setup fails a file that leaves state.
           isolate: false,
           testTimeout: 20_000,
         },
       },
       {
         extends: true,
-        test: { name: "services", include: services, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
+        test: { name: "services", include: services, retry, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
       },
       // The recipes of examples/hosts, with packages of their own: `npm run check:hosts` installs them first.
       {
         extends: true,
-        test: { name: "hosts", include: ["examples/hosts/test/*.test.ts"], setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
+        test: { name: "hosts", include: ["examples/hosts/test/*.test.ts"], retry, setupFiles: ["test/setup.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
       },
       // The documentation site as it was built: `npm run check:site` builds it first.
       {
         extends: true,
-        test: { name: "site", include: ["site/test/*.test.ts"], setupFiles: ["test/setup.ts"], testTimeout: 120_000, hookTimeout: 60_000 },
+        test: { name: "site", include: ["site/test/*.test.ts"], retry, setupFiles: ["test/setup.ts"], testTimeout: 120_000, hookTimeout: 60_000 },
       },
       // What is published, not what is written: needs `npm run build`.
       { test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },

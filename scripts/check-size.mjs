@@ -4,30 +4,32 @@ import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-// Open goals: an adapter 15,200, createLimiter 8,200, with RedisStore 21,200.
+// Open goals: an adapter 15,200, createLimiter 8,200, with RedisStore 21,200. Quotas cost code that does not use them
+// 280 bytes in createLimiter and in an adapter, and 570 with RedisStore; the goal is 100.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 20_700,
-  "./store": 12_350,
-  "./node": 17_350,
-  "./express": 17_200,
-  "./fastify": 18_650,
-  "./hono": 17_450,
-  "./web": 17_050,
-  "./redis": 17_200,
-  "./postgres": 18_200,
-  "./lease": 6_700,
-  "./durable-object": 11_500,
-  "./http": 16_300,
+  ".": 23_400,
+  "./store": 12_600,
+  "./node": 17_450,
+  "./express": 17_300,
+  "./fastify": 18_800,
+  "./hono": 17_600,
+  "./web": 17_150,
+  "./redis": 17_800,
+  "./postgres": 19_100,
+  "./lease": 6_900,
+  "./durable-object": 14_000, // 2,480 of it are calendars: the object gets policies as text
+  "./http": 16_450,
   "./client": 8_580,
-  "./client/traffic": 6_280,
-  "./testing": 66_400, // never in production
-  "createLimiter only": 9_600,
-  "rateLimit of express only": 17_100,
-  "createLimiter and RedisStore": 22_900,
+  "./client/traffic": 6_380,
+  "./testing": 71_550, // never in production
+  "createLimiter only": 9_950,
+  "rateLimit of express only": 17_200,
+  "createLimiter and RedisStore": 23_650,
   "createFetch only": 6_120, // 6,000, 50 for Workers, and 50 for redirect loops and hooks that throw
   "createWaiter beside createLimiter": 5_650,
-  "TokenBucket only": 3_150,
+  "TokenBucket only": 3_350,
+  "quotas beside createLimiter": 2_250, // 360 of it are the part of the script for Redis; goal 900 without it
   "parseRetryAfter only": 750,
 };
 
@@ -66,5 +68,6 @@ judge("rateLimit of express only", await weigh('export { rateLimit } from "./dis
 judge("createLimiter and RedisStore", await weigh('export { createLimiter } from "./dist/index.js"; export { RedisStore } from "./dist/redis.js"'));
 judge("createFetch only", await weigh('export { createFetch } from "./dist/client.js"'));
 judge("createWaiter beside createLimiter", (await weigh('export { createLimiter, createWaiter } from "./dist/index.js"')) - limiter);
+judge("quotas beside createLimiter", (await weigh('export { createLimiter, daily, weekly, monthly } from "./dist/index.js"')) - limiter);
 judge("TokenBucket only", await weigh('export { TokenBucket, perSecond } from "./dist/index.js"'));
 judge("parseRetryAfter only", await weigh('export { parseRetryAfter } from "./dist/client.js"'));

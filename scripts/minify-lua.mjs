@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const SOURCES = join(dirname(fileURLToPath(import.meta.url)), "../src/stores/redis");
+const SOURCES = join(dirname(fileURLToPath(import.meta.url)), "../src");
 const MARKED = /(?<=\/\* lua \*\/ `)[^`]*(?=`)/g;
 const INTERPOLATION = /(\$\{[^}]*\})/;
 
@@ -65,7 +65,7 @@ export const luaInBuild = {
   name: "minify-lua",
   setup(build) {
     const minified = minifiedSources();
-    build.onLoad({ filter: /[\\/]stores[\\/]redis[\\/].*\.ts$/ }, ({ path }) => (minified.has(path) ? { contents: minified.get(path), loader: "ts" } : undefined));
+    build.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => (minified.has(path) ? { contents: minified.get(path), loader: "ts" } : undefined));
   },
 };
 

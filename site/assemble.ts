@@ -2,6 +2,9 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import { readChangelog } from "./changelog.js";
+import { drawHome } from "./home.js";
+import type { TextPart } from "./llms.js";
+import { withPackageManagers } from "./package-managers.js";
 import { drawExample, drawList, pageOf, placesOf, readExamples } from "./examples.js";
 import { mapLinks, ROOT, siteLink, targetOf } from "./links.js";
 import { readReference } from "./reference.js";
@@ -31,6 +34,7 @@ export function writtenPages(): string[] {
 /** Where a written page is on the site. */
 export function placeOf(path: string): string {
   if (path === "SECURITY.md") return "reporting.md"; // docs/security.md is the threat model
+  if (path === "docs/README.md") return "start.md"; // the home page is made by home.ts
   return path.startsWith("docs/") ? path.slice("docs/".length).replace(/README\.md$/, "index.md") : path.toLowerCase();
 }
 
@@ -42,6 +46,12 @@ export function sidebarMistakes(parts: readonly Part[], written: readonly string
   return [...missing.map((path) => `site/sidebar.ts lacks ${path}`), ...extra.map((path) => `site/sidebar.ts names ${path}, which does not exist`)];
 }
 
+/** Whether a page of the reference is that of an entry, not of one symbol. */
+const isEntry = (file: string): boolean => !/\.(?:Class|Enumeration|Function|Interface|TypeAlias|Variable)\./.test(file);
+
+/** The pages of the last {@link assemble}, by part, for the files that programs read. */
+export let textParts: readonly TextPart[] = [];
+
 /** Writes all pages anew. Returns the sidebar. Throws for a dead link, and for a page that the sidebar lacks. */
 export function assemble(): SidebarItem[] {
   const written = writtenPages();
@@ -49,7 +59,7 @@ export function assemble(): SidebarItem[] {
   if (mistakes.length > 0) throw new Error(mistakes.join("\n"));
 
   const [examples, reference] = [readExamples(), readReference()];
-  const places = new Map<string, string>([...written.map((path) => [path, placeOf(path)] as const), ...examples.flatMap(placesOf), ["README.md", "index.md"], ["examples", "examples/index.md"]]);
+  const places = new Map<string, string>([...written.map((path) => [path, placeOf(path)] as const), ...examples.flatMap(placesOf), ["README.md", "index.md"], ["docs", "start.md"], ["examples", "examples/index.md"]]);
   for (const path of written) if (path.endsWith("/README.md")) places.set(dirname(path), placeOf(path));
 
   // Only what changed is written: in `npm run site:dev` a server watches these files.
@@ -71,9 +81,12 @@ export function assemble(): SidebarItem[] {
       return siteLink(link, path, places);
     };
     const framed = text.replace(/^<img [^>]*>$/gm, "<p>$&</p>"); // so that a wide picture scrolls, as one in Markdown does
-    write(placeOf(path), mapLinks(framed, change), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}`);
+    write(placeOf(path), withPackageManagers(mapLinks(framed, change)), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}`);
   }
   for (const example of examples) write(pageOf(example), drawExample(example, [...(explained.get(example.path) ?? [])]), "editLink: false");
+  write("index.md", withPackageManagers(drawHome()), "layout: page\nsidebar: false\ntitle: Exact rate limits for JavaScript servers");
+  const [, frontmatter = "", playground = ""] = /^---\n([^]*?)\n---\n+([^]*)$/.exec(read("site/pages/playground.md")) ?? [];
+  write("playground.md", playground, frontmatter);
   write("examples/index.md", drawList(examples), "editLink: false");
   for (const [file, text] of reference) write(`api/${file}`, text, "editLink: false");
   for (const place of filesIn(PAGES)) if (!known.has(place)) rmSync(join(PAGES, place));
@@ -82,11 +95,18 @@ export function assemble(): SidebarItem[] {
   const list = (text: string, items: ReadonlyArray<readonly [place: string, text: string]>): SidebarItem => ({ text, collapsed: true, items: items.map(([place, name]) => ({ text: name, link: `/${place.replace(/index\.md$|\.md$/, "")}` })) });
   const hand = (part: Part): SidebarItem => ({ ...list(part.text, part.pages.map(([path, text]) => [placeOf(`${path}.md`), text])), collapsed: part.text !== "Start" });
   const decisions = written.filter((path) => /^docs\/decisions\/\d/.test(path)).map((path) => [placeOf(path), `${Number(/\d+/.exec(path)?.[0])}. ${titleIn(read(path)).replace(/^\d+\. /, "")}`] as const);
-  const api = [...reference].filter(([file]) => file !== "index.md").map(([file, text]) => [`api/${file}`, titleIn(text)] as const);
+  const api = [...reference].filter(([file]) => file !== "index.md" && isEntry(file)).map(([file, text]) => [`api/${file}`, titleIn(text)] as const);
   const generated: Readonly<Record<string, SidebarItem[]>> = {
     "Moving here": [list("Examples", [["examples/index.md", "All examples"], ...examples.map((each) => [pageOf(each), each.title] as const)])],
     "For authors": [list("Decisions", [["decisions/index.md", "All decisions"], ...decisions])],
     Project: [list("API reference", [["api/index.md", "All entries"], ...api])],
   };
+  textParts = [
+    ...PARTS.map(({ text, pages }) => ({ text, places: pages.map(([path]) => placeOf(`${path}.md`)) })),
+    { text: "Examples", places: ["examples/index.md", ...examples.map(pageOf)] },
+    { text: "Decisions", places: ["decisions/index.md", ...decisions.map(([place]) => place)] },
+    { text: "API reference", places: [...reference.keys()].filter((file) => file === "index.md" || isEntry(file)).map((file) => `api/${file}`) },
+    { text: "API symbols", places: [...reference.keys()].filter((file) => file !== "index.md" && !isEntry(file)).map((file) => `api/${file}`) },
+  ];
   return PARTS.flatMap((part) => [hand(part), ...(generated[part.text] ?? [])]);
 }

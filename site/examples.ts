@@ -16,7 +16,7 @@ export interface Example {
 const SHOWN = /\.(?:tsx?|json|html|css)$/;
 const HIDDEN = /(?:^|\/)(?:node_modules|test|\.[^/]*)(?:\/|$)|package-lock\.json$/;
 const FIRST = /(?:^|\/)main\.ts$/;
-const NAMES: Readonly<Record<string, string>> = { minimal: "The shortest server for each framework", "custom-store": "Stores of your own", shadow: "Shadow mode", negotiated: "Negotiated refusals", llm: "LLM gateway", hosts: "The client and the gate in other libraries", "by-body": "Limits by the body", websocket: "WebSocket", client: "The client in axios and ky", server: "The example server", together: "Several limiters together" };
+const NAMES: Readonly<Record<string, string>> = { minimal: "The shortest server for each framework", "quick-start": "Quick start on each framework", "custom-store": "Stores of your own", shadow: "Shadow mode", simulate: "Limits for a log", negotiated: "Negotiated refusals", llm: "LLM gateway", hosts: "The client and the gate in other libraries", "by-body": "Limits by the body", websocket: "WebSocket", client: "The client in axios and ky", server: "The example server", together: "Several limiters together" };
 
 /** All examples of the repository, in the order of their titles. */
 export function readExamples(): Example[] {

@@ -13,7 +13,7 @@ export function readReference(): ReadonlyMap<string, string> {
   const anchors = new Map([...pages].map(([file, text]) => [file, anchorsIn(text)] as const));
   return new Map([...pages].map(([file, text]) => {
     const mended = mapLinks(text, (link) => mendAnchor(link, file, anchors));
-    return [file, file === "index.md" ? mended.replace(/^# .*\n+## Modules\n/, "# API reference\n\nOne page for each entry of the package.\n") : mended];
+    return [file, file === "index.md" ? mended.replace(/^# .*\n+## Modules\n/, "# API reference\n\nEach entry of the package lists its symbols, and each symbol has a page.\n") : mended];
   }));
 }
 

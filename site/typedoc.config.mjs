@@ -15,9 +15,11 @@ export default {
   out: ".api",
   readme: "none",
   entryFileName: "index",
-  outputFileStrategy: "modules",
+  outputFileStrategy: "members", // one page for each symbol
   flattenOutputFiles: true, // otherwise "sluice/store" and the interface Store of "sluice" want one name
   disableSources: true,
+  groupOrder: ["Functions", "Classes", "Variables", "Interfaces", "Type Aliases"],
+  indexFormat: "table", // with the first sentence of each symbol
   parametersFormat: "table",
   hideBreadcrumbs: true,
   hidePageHeader: true,

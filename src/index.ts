@@ -14,10 +14,20 @@ export { type Allowed, type Decision, type DecisionFacts, type Reading, type Ref
 export { SluiceError } from "./core/errors.js";
 export { type BreakerOptions, type GuardOptions, type OnStoreError } from "./port/guard-options.js";
 export { type Key, type KeyPart } from "./core/key.js";
-export { perDay, perHour, perMinute, perSecond, type Limit, type LimitOptions, type Refill } from "./core/limit.js";
-export { definePolicy, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleLimitPolicy } from "./core/policy.js";
 export {
-  type AsyncStore, type Charge, type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore,
+  perDay, perHour, perMinute, perSecond, type Limit, type LimitNumbers, type LimitOptions, type CheckedNumbers, type Quota,
+  type QuotaOptions, type Rate, type RateOptions, type Refill, type Renewal,
+} from "./core/limit.js";
+export {
+  daily, monthly, weekly, type DailyOptions, type MonthlyOptions, type Weekday, type WeeklyOptions,
+} from "./calendar/renewals.js";
+export {
+  definePolicy, type InlineLimit, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleLimitPolicy,
+  type SingleQuotaPolicy,
+} from "./core/policy.js";
+export {
+  type AsyncStore, type Charge, type LimitKind, type MaybePromise, type Store, type StoreMethods,
+  type StoreObserver, type SyncStore,
 } from "./port/store.js";
 export { TokenBucket, type TokenBucketOptions } from "./core/token-bucket.js";
 export { StoreUnavailableError, type StoreUnavailableCode } from "./guard/errors.js";

@@ -1,5 +1,6 @@
 /** The parts of Node's `process` that are used. Other runtimes have some of them. */
 interface NodeProcess {
+  readonly env?: Readonly<Record<string, string | undefined>>;
   getBuiltinModule?(id: string): unknown;
   emitWarning?(message: string, options: { readonly type: string; readonly code: string; readonly detail: string }): void;
   readonly send?: unknown;

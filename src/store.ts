@@ -13,8 +13,8 @@ export { type Limit } from "./core/limit.js";
 export { type Policy } from "./core/policy.js";
 export { adjustRecords, blockRecords, consumeRecords, peekRecords, type Records, type RecordsDecision } from "./core/records.js";
 export {
-  type AsyncStore, type Charge, type Guard, type GuardedStore, type GuardSetup, type LocalCharge, type MaybePromise, type Store,
-  type StoreMethods, type StoreObserver, type SyncStore,
+  type AsyncStore, type Charge, type Guard, type GuardedStore, type GuardSetup, type LimitKind, type LocalCharge,
+  type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore,
 } from "./port/store.js";
 export { type PendingConsume, type StartConsume } from "./guard/call.js";
 export { guard, type GuardedClient } from "./guard/guard.js";

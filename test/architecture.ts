@@ -7,6 +7,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   core: [],
   port: ["core", "platform"], // what a store is, what its guard is told, and what charged a decision
   platform: [], // one file: the globals that a platform may lack, and the flag of law L15
+  calendar: ["core"], // quotas: the periods of days, weeks and months. Loaded by those who import `daily`, `weekly` or `monthly`
   guard: ["core", "port", "platform", "warnings", "diagnostics"],
   "stores/shared": ["core", "port", "platform"],
   "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls
@@ -15,7 +16,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "stores/sql": ["core", "port", "guard", "stores/shared", "diagnostics"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
   "stores/lease": ["core", "port", "platform", "guard"], // wraps any shared store, by its port alone
-  "stores/durable-object": ["core", "port", "guard", "stores/shared"],
+  "stores/durable-object": ["core", "calendar", "port", "guard", "stores/shared"],
   warnings: ["core", "platform"],
   diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
   limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
@@ -31,14 +32,17 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "client/fetch": ["core", "platform", "http/retry-after", "client/reading"],
   "client/traffic": ["core", "platform", "client/reading", "client/fetch"],
   client: ["core", "http/retry-after", "client/reading", "client/vendors", "client/fetch"],
-  testing: ["core", "port", "guard", "http", "limiter", "stores/memory"],
-  index: ["core", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "warnings"],
+  "command/chart": [], // a drawing of numbers. The live page and the site bundle it
+  command: ["core", "command/chart"], // `npx sluice`. Nothing imports it, and it runs on Node alone
+  testing: ["core", "calendar", "port", "guard", "http", "limiter", "stores/memory"],
+  index: ["core", "calendar", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "warnings"],
   store: ["core", "port", "guard", "stores/shared", "stores/cas", "stores/sql"],
 };
 
 /** What may be imported from outside the package: type-only, so that nothing is needed at run time, or late. */
 function outsideAllowed({ from, to, how }: Arrow): boolean {
   if (to.startsWith("node:")) {
+    if (from.startsWith("src/command/")) return true;
     return (from === "src/adapters/node.ts" && how === "type") || (from.startsWith("src/testing/") && how !== "static");
   }
   return how === "type" && (from === `src/adapters/${to}.ts` || from.startsWith(`src/adapters/${to}/`)); // a framework, in its own adapter
@@ -161,6 +165,24 @@ export function linesOfCode(text: string): number {
   };
   tokens(file);
   return lines.size;
+}
+
+/** The numbers of the lines that are longer than 130 characters. A regular expression cannot be wrapped. */
+export function longLines(text: string): number[] {
+  const isLong = (line: string): boolean => line.length > 130 && !/^\s*\/\S.*\/[a-z]*[,;]?$/.test(line);
+  return text.split("\n").flatMap((line, i) => (isLong(line) ? [i + 1] : []));
+}
+
+/** The functions with more than five positional parameters, as `line: count`. A rest and the type of `this` are none. */
+export function crowdedFunctions(path: string, text: string): string[] {
+  const file = parse(path, text);
+  const found: string[] = [];
+  visit(file, (node) => {
+    if (!ts.isFunctionLike(node)) return;
+    const { length } = node.parameters.filter(({ name, dotDotDotToken }) => !dotDotDotToken && name.getText(file) !== "this");
+    if (length > 5) found.push(`${file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1}: ${length}`);
+  });
+  return found;
 }
 
 function parse(path: string, text: string): ts.SourceFile {

@@ -9,7 +9,7 @@ const wrong: Fence = { file: "planted.md", line: 7, language: "ts", mark: "", ar
 
 test("every snippet and every docstring example compiles", { timeout: 240_000 }, async () => {
   // A part of an example's file is compiled with that file.
-  const snippets = [...pages().flatMap(fencesOf).filter(({ language, mark }) => language === "ts" && mark !== "part"), ...examples(), wrong];
+  const snippets = [...[...pages(), "skills/sluice/SKILL.md"].flatMap(fencesOf).filter(({ language, mark }) => language === "ts" && mark !== "part"), ...examples(), wrong];
   expect(snippets.length).toBeGreaterThan(40);
   expect(complaints(await Promise.all(snippets.map(async (fence) => ({ fence, prelude: await preludeOf(fence) }))))).toEqual([
     "planted.md:8 Type 'number' is not assignable to type 'string'.",

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { drawBucket } from "../docs/images/draw-bucket.js";
+import { drawEdge } from "../docs/images/draw-edge.js";
 import { drawLlm } from "../docs/images/draw-llm.js";
 import { answers, sameAnswer } from "./helpers/docs-answers.js";
 import { anchorsOf, examples, fencesOf, linksOf, pages, ROOT, type Fence } from "./helpers/docs-read.js";
@@ -51,7 +52,7 @@ test("no sample knows its caller by a header that the caller makes up", () => {
 });
 
 test("marks are known and in their place", () => {
-  const languages: Readonly<Record<string, readonly string[]>> = { run: ["ts"], with: ["ts"], file: ["ts"], part: ["ts", "tsx", "html"], answer: ["http"] };
+  const languages: Readonly<Record<string, readonly string[]>> = { run: ["ts"], with: ["ts"], file: ["ts"], part: ["ts", "tsx", "html"], answer: ["http"], command: ["sh"] };
   expect(fences.filter(({ mark, language }) => mark !== "" && !languages[mark]?.includes(language)).map(where)).toEqual([]);
 });
 
@@ -79,7 +80,18 @@ test("the README names both commands of a fresh machine under one heading", () =
   expect(ofCommand("npm ci && npm test")).toBe(ofCommand("npm ci && npm start"));
 });
 
-test("the README leaves a user's package.json as it is", () => {
+test("the README is read in a sitting: at most 130 lines, and what is not on npm yet is said before the first install", () => {
+  const text = readFileSync(join(ROOT, "README.md"), "utf8");
+  expect(text.match(/\n/g)?.length).toBeLessThanOrEqual(130);
+  for (const page of ["README.md", "docs/README.md"]) {
+    const [before] = readFileSync(join(ROOT, page), "utf8").split("\nnpm install sluice") as [string];
+    expect(before, page).toContain("not on npm yet");
+  }
+});
+
+test("the README and the pages leave a user's package.json as it is", () => {
+  // A guide that begins with a folder of its own may set it up.
+  for (const page of pages().filter((each) => each !== "docs/guides/writing-a-store.md")) expect(readFileSync(join(ROOT, page), "utf8"), page).not.toMatch(/npm pkg set/);
   expect(readFileSync(join(ROOT, "README.md"), "utf8")).not.toMatch(/npm pkg|type=module|"module"/);
 });
 
@@ -96,6 +108,11 @@ test("every code of an error is explained", () => {
   const explained = ["docs/guides/errors.md", "docs/guides/waiting.md"].map((page) => readFileSync(join(ROOT, page), "utf8")).join("\n");
   expect(codes.size).toBeGreaterThan(10);
   expect([...codes].filter((code) => !explained.includes(`\`${code}\``))).toEqual([]);
+});
+
+test("every table has a head, without which it is shown as text", () => {
+  const headless = pages().flatMap((page) => [...readFileSync(join(ROOT, page), "utf8").matchAll(/\n\n(\|.*)\n(?!\| *:?---)/g)].map(([, row]) => `${page}: ${row}`));
+  expect(headless).toEqual([]);
 });
 
 describe("the threat model", () => {
@@ -157,7 +174,14 @@ test("the page of the client has all options of a client and of a call, and all 
   expect(new Set(listed(sectionOf("Errors")))).toEqual(new Set([...membersOf("src/client/fetch/error.ts", "RateLimitedError"), "message"]));
 });
 
-test("the pictures are what the bucket and the reservations do", () => {
+test("the picture of the edge is what the bucket does, and its numbers are those that the comparison measured", () => {
+  const picture = drawEdge();
+  expect(readFileSync(join(ROOT, "docs/images/edge.svg"), "utf8")).toBe(picture);
+  const measured = /^\| Limit 5 in 2 s\..*? \| (\d+) \| (\d+) \|/m.exec(readFileSync(join(ROOT, "docs/comparison.md"), "utf8"));
+  expect([...picture.matchAll(/class="number">(\d+)</g)].map(([, served]) => served)).toEqual([measured?.[1], measured?.[2]]);
+});
+
+test("the pictures are what the bucket and the settlements do", () => {
   expect(readFileSync(join(ROOT, "docs/images/bucket.svg"), "utf8")).toBe(drawBucket());
   expect(readFileSync(join(ROOT, "docs/images/llm-budget.svg"), "utf8")).toBe(drawLlm());
 });

@@ -6,7 +6,7 @@ const editor = new Editor();
 const slow = { timeout: 120_000 };
 
 /** A file that calls `rateLimit` of an entry with these options. */
-const calling = (entry: string, options: string): string => `import { perSecond } from "sluice";
+const calling = (entry: string, options: string): string => `import { createObserver, MemoryStore, perSecond } from "sluice";
 import { rateLimit } from "sluice/${entry}";
 const policy = { name: "api", capacity: 30, refill: perSecond(5) };
 rateLimit({ ${options} });
@@ -18,6 +18,9 @@ describe.each(["express", "node", "hono", "web"])("in sluice/%s", (entry) => {
       ['policy, k|ey: () => "ann"', "Returns the caller's key"],
       ['policy, key: () => "ann", unid|entified: "refuse"', "How callers without a key are treated"],
       ['policy, key: () => "ann", res|pond: () => new Response()', "Answers a request that the limit refused"],
+      ['policy, key: () => "ann", actual|Cost: () => 0', "Returns what an allowed request really cost"],
+      ['policy, key: () => "ann", st|ore: new MemoryStore()', "The store that keeps the buckets"],
+      ['policy, key: () => "ann", obs|erve: createObserver(() => {})', "Receives every decision"],
       ['policy, key: () => "ann", sk|ip: () => false', "Returns true for requests without a limit"],
       ['policy, key: () => "ann", onSto|reError: "local"', "The response to callers when the store fails"],
     ];
@@ -26,7 +29,7 @@ describe.each(["express", "node", "hono", "web"])("in sluice/%s", (entry) => {
 
   test("completions inside `policy` are what a user writes", slow, () => {
     const names = editor.completions(calling(entry, 'policy: { | }, key: () => "ann"')).map(({ name }) => name);
-    expect(names).toEqual(["capacity", "limits", "name", "refill", "unit"]);
+    expect(names).toEqual(["capacity", "limits", "name", "refill", "renews", "unit"]);
   });
 
   test("the error for a missing key names the options and the key, and no internal type", slow, () => {

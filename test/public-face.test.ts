@@ -1,5 +1,5 @@
 // The public face: its entries, and the names that were lost on purpose. Each lost name has one word that replaces it.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import express from "express";
 import { fastify } from "fastify";
 import { combine, createLimiter, createWaiter, MemoryStore, perSecond, TokenBucket } from "sluice";
@@ -98,4 +98,32 @@ test("no limiter and no bucket has `adjust`", () => {
   const all = [limiter, combine({ limiter }), createWaiter(limiter), new TokenBucket(policy)];
   expect(all.filter((each) => "adjust" in each)).toEqual([]);
   expect("adjust" in new MemoryStore()).toBe(true);
+});
+
+describe("pages", () => {
+  // Names without another meaning. `body`, `wait`, `retryAfter`, `wallClock` and `partitionKey` have one elsewhere, and in src
+  // `charges` is the name of a parameter.
+  const lost = /`(?:charges|refundWhen|preflights|storeTimeoutMs|localShare|processes|createReservations?|WaitError|draftPr166|readings)`/g;
+  const files = [
+    "README.md", "CONTRIBUTING.md",
+    ...readdirSync("docs", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md")).map((file) => `docs/${file}`),
+    ...readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts")).map((file) => `src/${file}`),
+  ].filter((file) => !/^docs\/(?:decisions|moving)\//.test(file));
+
+  test("no page and no comment names what was lost", () => {
+    const found = files.flatMap((file) => {
+      const names = [...readFileSync(file, "utf8").matchAll(lost)].map(([name]) => name);
+      return names.filter((name) => name !== "`charges`" || !file.startsWith("src/")).map((name) => `${file} ${name}`);
+    });
+    expect(files.length).toBeGreaterThan(200);
+    expect(found).toEqual([]);
+    expect("the option `charges`").toMatch(lost);
+  });
+
+  test("the page of concepts has the verbs of a limiter", () => {
+    const [, table = ""] = readFileSync("docs/concepts.md", "utf8").split("Eight verbs:");
+    const verbs = [...(table.split("\n\n")[1] ?? "").matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    const limiter = createLimiter({ policy });
+    expect(verbs.toSorted()).toEqual(Object.keys(limiter).filter((name) => typeof limiter[name as "consume"] === "function" && name !== "shadow").toSorted());
+  });
 });

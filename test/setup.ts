@@ -1,8 +1,15 @@
 import { configureGlobal } from "fast-check";
 import { beforeEach } from "vitest";
 import { silenceWarnings } from "../src/warnings/warnings.js";
+import { leaveNothingBehind } from "./setup/left-behind.js";
+import { watchWarnings } from "./setup/warnings.js";
 
 configureGlobal({ seed: Number(process.env["FC_SEED"]) });
+
+// Of the hooks after a file, the first one that is registered here runs last.
+const isUnit = process.env["SLUICE_TEST_PROJECT"] === "unit";
+if (isUnit) leaveNothingBehind();
+watchWarnings(isUnit);
 
 // Tests make a limiter each, pass one request to several gates, and send heads early, all on purpose. Tests of warnings load
 // the library anew.

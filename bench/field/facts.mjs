@@ -3,7 +3,7 @@
 import { RateLimiterMemory, RateLimiterUnion } from "rate-limiter-flexible";
 import expressRateLimit from "express-rate-limit";
 import { parseRateLimit } from "ratelimit-header-parser";
-import { createLimiter, MemoryStore, perDay } from "../../src/index.ts";
+import { createLimiter, daily, MemoryStore, perDay } from "../../src/index.ts";
 import { get, listening, oneByOne, pause, pipelined, tally } from "./drive.mjs";
 import { withServer } from "./servers.mjs";
 import { createServer } from "node:http";
@@ -66,6 +66,17 @@ const mapped = (peer) => () => withServer(
   { limit: 1, windowMs: 60_000, setUp: (app) => app.setErrorHandler((_, __, reply) => reply.code(500).send("something went wrong")) },
   async (port) => (await oneByOne(port, 2))[1],
 );
+
+// By the seconds that the first response states.
+const renewal = (peer, more = {}) => () => withServer(peer, { limit: 9, windowMs: DAY, more }, async (port) => {
+  const { headers } = await get(port);
+  return whenOf(Number(headers.get("ratelimit-reset") ?? headers.get("x-ratelimit-reset")));
+});
+
+function whenOf(seconds) {
+  const toMidnight = (DAY - (Date.now() % DAY)) / 1_000;
+  return Math.abs(seconds - toMidnight) < 2 ? "midnight" : Math.abs(seconds - DAY / 1_000) < 2 ? "24 h later" : `${seconds} s later`;
+}
 
 // One request opens the window. Four more come near its end, and five just after it. That is nine within a quarter of a
 // second under "5 in 2 s".
@@ -238,6 +249,23 @@ export const facts = [
       },
       // The bucket is full again after 1.8 s, then four requests are allowed. The next token comes only 0.4 s later.
       { peer: "sluice/express", right: "5", quoted: "5", observe: edge("sluice/express") },
+    ],
+  },
+  {
+    id: "Q",
+    claim: "9 a day: when the count starts again after a first request",
+    rows: [
+      { peer: ERL, right: "midnight", quoted: "24 h later", observe: renewal(ERL, { standardHeaders: "draft-6" }) },
+      { peer: FRL, right: "midnight", quoted: "24 h later", observe: renewal(FRL) },
+      { peer: HRL, right: "midnight", quoted: "24 h later", observe: renewal(HRL) },
+      {
+        peer: RLF, right: "midnight", quoted: "24 h later",
+        observe: async () => {
+          const { msBeforeNext } = await new RateLimiterMemory({ points: 9, duration: 86_400 }).consume("k");
+          return whenOf(msBeforeNext / 1_000);
+        },
+      },
+      { peer: "sluice/express", right: "midnight", quoted: "midnight", observe: renewal("sluice/express", { policy: { capacity: 9, renews: daily() } }) },
     ],
   },
   {

@@ -1,29 +1,42 @@
-// Takes the picture of the live page in the README: `npx tsx docs/images/draw-live.ts`. It starts the example server and Chromium.
+// Takes the pictures of the live page: `npx tsx docs/images/draw-live.ts`. It starts the example server and Chromium.
 import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
 import { ExampleServer } from "../../test/examples/example-server.js";
 import { startChromium } from "../../test/helpers/chromium.js";
 
-const OUTPUT = fileURLToPath(new URL("live.png", import.meta.url));
+const fileOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+/** The picture of the README, and the page on a phone and a desktop, in both colors. A caller each, so that every bucket begins full. */
+const PICTURES = [
+  ["live.png", 1_280, "light", "alice"],
+  ["screens/live-1280-dark.png", 1_280, "dark", "bob"],
+  ["screens/live-375-light.png", 375, "light", "carol"],
+  ["screens/live-375-dark.png", 375, "dark", "device phone"],
+] as const;
 
 const [browser, server] = await Promise.all([startChromium(), ExampleServer.start()]);
 try {
-  const page = await browser.newPage({ viewport: { width: 860, height: 700 } });
-  await page.goto(server.url.href);
-  await page.waitForSelector("body[data-ready]");
+  for (const [name, width, colorScheme, caller] of PICTURES) {
+    const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce" });
+    await page.goto(server.url.href);
+    await page.waitForSelector("body[data-ready]");
+    await page.selectOption("#caller", caller);
+    await play(page);
+    await page.screenshot({ path: fileOf(name) });
+    await page.close();
+  }
+} finally {
+  server.kill();
+  await browser.close();
+}
+
+/** Other callers, and two bursts around the end of a window. */
+async function play(page: Page): Promise<void> {
   const press = async (id: string, thenMs: number): Promise<void> => {
     await page.click(`#${id}`);
     await page.waitForTimeout(thenMs);
   };
-  await page.selectOption("#policy", "sandbox");
-  await page.waitForTimeout(2_000);
-  await press("one", 700);
-  await press("one", 700);
-  await press("burst", 2_500);
-  await press("obeying", 0);
-  await press("ignoring", 5_500);
-  await press("burst", 2_000);
-  await page.locator('section[aria-labelledby="bucket"]').screenshot({ path: OUTPUT });
-} finally {
-  server.kill();
-  await browser.close();
+  await press("others", 600);
+  await press("one", 600);
+  await press("edge", 4_700);
+  await page.mouse.move(2, 2);
 }

@@ -13,6 +13,7 @@ interface FileStoreOptions extends Pick<GuardOptions, "breaker" | "sharedBy"> {
 
 export class FileStore implements SyncStore {
   readonly sync = true;
+  readonly kinds = ["rate", "quota"] as const;
   readonly guard: Guard; // a disk can fail
   readonly clock: Clock;
   readonly #directory: string;
@@ -38,10 +39,10 @@ export class FileStore implements SyncStore {
     return peekRecords(this.#read(policy, key), policy, costs, readClock(this.clock));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs): boolean {
+  adjust(policy: Policy, key: string, changes: Costs, at?: number): boolean {
     const now = readClock(this.clock);
     const records = this.#read(policy, key);
-    const done = adjustRecords(records, policy, changes, now);
+    const done = adjustRecords(records, policy, changes, now, at);
     if (done) this.#write(policy, key, records, now);
     return done;
   }

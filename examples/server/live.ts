@@ -4,6 +4,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import { fileURLToPath } from "node:url";
 import { createLimiter, definePolicy, type Decision, type Key, type Policy, type Store } from "sluice";
 import { rateLimit } from "sluice/node";
+import { CHART_STYLE } from "../../src/command/chart/index.js";
 import type { Failing, Policies, Telling } from "./config.js";
 import { askForCaller, DEMO_USERS, identify } from "./identity.js";
 
@@ -14,22 +15,23 @@ export interface LiveSetup {
   readonly telling: Telling;
   readonly failing: Failing;
   readonly onDecision: (decision: Decision, request: IncomingMessage) => void;
-  /** Makes the store unavailable, or available again. Null for a store that cannot fail. */
-  readonly setOutage: ((isOut: boolean) => Promise<void>) | null;
+  /** Makes the store unavailable, or available again. */
+  readonly setOutage: (isOut: boolean) => Promise<void>;
+  /** The store's name, for the page. */
+  readonly storeName: string;
 }
 
 /** The facts about the server that the page shows. */
 export interface Facts {
   readonly users: readonly string[];
   readonly policies: ReadonlyArray<{ readonly name: string; readonly capacity: number; readonly tokens: number; readonly everyMs: number }>;
-  readonly canFail: boolean;
+  readonly store: string;
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse, url: URL) => unknown;
 
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/": ["index.html", "text/html; charset=utf-8"],
-  "/live/style.css": ["style.css", "text/css; charset=utf-8"],
 };
 // The page calls no other server, and the browser enforces it.
 const PAGE_FIELDS = { "Content-Security-Policy": "default-src 'self'; img-src data:", "Cache-Control": "no-cache" };
@@ -47,7 +49,7 @@ export function addLivePage(server: Server, setup: LiveSetup): void {
   });
 }
 
-function createRoutes({ policies, store, telling, failing, onDecision, setOutage }: LiveSetup): ReadonlyMap<string, Handler> {
+function createRoutes({ policies, store, telling, failing, onDecision, setOutage, storeName }: LiveSetup): ReadonlyMap<string, Handler> {
   let sandbox = definePolicy({ name: "sandbox", capacity: 10, refill: { tokens: 2, everyMs: 1_000 } });
   const policyOf = (name: string | null): Policy => [...Object.values(policies), sandbox].find((each) => each.name === name) ?? policies.interactive;
   const limiter = createLimiter({ policy: policies.interactive, store, ...failing });
@@ -63,7 +65,8 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
 
   const routes = new Map<string, Handler>([
     ["GET /live/page.js", async (_, response) => sendText(response, 200, "text/javascript; charset=utf-8", await pageScript())],
-    ["GET /live/facts", (_, response) => send(response, 200, factsOf([...Object.values(policies), sandbox], setOutage !== null))],
+    ["GET /live/facts", (_, response) => send(response, 200, factsOf([sandbox, ...Object.values(policies)], storeName))],
+    ["GET /live/style.css", (_, response) => sendText(response, 200, "text/css; charset=utf-8", readFileSync(new URL("style.css", pageFolder()), "utf8") + CHART_STYLE)],
     ["GET /live/level", async (request, response, url) => send(response, 200, await levelOf(request, url))],
     ["GET /sandbox", limited((_, response) => send(response, 200, { sand: "castle" }))],
     ["PUT /live/sandbox", async (request, response) => {
@@ -76,7 +79,6 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
       }
     }],
     ["PUT /live/outage", async (request, response) => {
-      if (setOutage === null) return send(response, 404, { message: "Start with --store redis to take the store away." });
       const { isOut } = await readJson<{ isOut: boolean }>(request);
       await setOutage(isOut);
       send(response, 200, { isOut });
@@ -94,14 +96,14 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
     const key: Key | null = policy.name === "login-code" && phone !== null ? ["phone", phone] : identify(request.headers);
     if (key === null) return { level: null };
     const { capacity, resetMs, degraded } = await limiter.peek(key, { cost: 0, policy });
-    const [{ refill }] = policy.limits;
-    return { level: degraded ? null : Math.max(0, capacity - (resetMs * refill.tokens) / refill.everyMs), degraded };
+    const [{ unitsPerMs, unitsPerToken }] = policy.limits;
+    return { level: degraded ? null : Math.max(0, capacity - (resetMs * unitsPerMs) / unitsPerToken), degraded };
   }
 }
 
-function factsOf(policies: readonly Policy[], canFail: boolean): Facts {
-  const numbers = policies.map(({ name, limits: [{ capacity, refill }] }) => ({ name, capacity, ...refill }));
-  return { users: [...DEMO_USERS], policies: numbers, canFail };
+function factsOf(policies: readonly Policy[], store: string): Facts {
+  const numbers = policies.map(({ name, limits: [{ capacity, refill }] }) => ({ name, capacity, tokens: refill?.tokens ?? 0, everyMs: refill?.everyMs ?? 0 }));
+  return { users: [...DEMO_USERS], policies: numbers, store };
 }
 
 let script: Promise<string> | undefined;

@@ -76,7 +76,7 @@ async function serve(
   const { buildServer } = await load();
   const setup = { ...settings, store, telling: readTelling(process.env), onDecision: log.onDecision };
   const server = await buildServer(setup);
-  addLivePage(server, { ...setup, setOutage: setOutage ?? null });
+  addLivePage(server, { ...setup, setOutage, storeName: title.split(", ")[1] ?? "" });
   log.follow(server);
   const stop = makeStop(server);
 

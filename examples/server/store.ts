@@ -1,15 +1,16 @@
 /** The store of the buckets: in this process, or in a server that several processes share. */
-import { MemoryStore, type Store } from "sluice";
+import type { Store } from "sluice";
 import { PostgresStore } from "sluice/postgres";
 import { RedisStore } from "sluice/redis";
 import { ConfigError } from "./config.js";
+import { RemovableMemoryStore, RemovablePool } from "./outage.js";
 
 /** A store, and functions for its connection. */
 export interface OpenStore {
   readonly store: Store;
   readonly close: () => Promise<unknown>;
-  /** Closes the connection, or opens it again: an outage for the live page. */
-  readonly setOutage?: (isOut: boolean) => Promise<void>;
+  /** Takes the store away, or gives it back: an outage for the live page. */
+  readonly setOutage: (isOut: boolean) => Promise<void>;
 }
 
 /** The arguments for opening a store. */
@@ -23,7 +24,7 @@ interface Opening {
 }
 
 const STORES: Record<string, { variable?: string; url?: string; open: (opening: Opening) => Promise<OpenStore> }> = {
-  memory: { open: async () => ({ store: new MemoryStore(), close: async () => undefined }) },
+  memory: { open: async () => openMemory() },
   redis: { variable: "SLUICE_REDIS_URL", url: "redis://127.0.0.1:6379", open: openRedis },
   postgres: { variable: "SLUICE_POSTGRES_URL", url: "postgres://postgres@127.0.0.1:5432/postgres", open: openPostgres },
 };
@@ -43,6 +44,12 @@ export async function openStore(name: string, env: NodeJS.ProcessEnv, options: O
     // A URL may contain a password, so it must not appear in a log.
     throw new ConfigError(`Cannot use the store "${name}": ${reason(error)}. Start its server, or set ${variable} to the URL of another.`);
   }
+}
+
+// Your own server writes `new MemoryStore()`, or leaves the store out. This one has a switch for the live page.
+function openMemory(): OpenStore {
+  const store = new RemovableMemoryStore();
+  return { store, close: async () => undefined, setOutage: async (isOut) => void (store.isOut = isOut) };
 }
 
 async function openRedis({ url, onError, timeoutMs }: Opening): Promise<OpenStore> {
@@ -74,14 +81,15 @@ async function openPostgres({ url, onError, timeoutMs }: Opening): Promise<OpenS
   const timeouts = { connectionTimeoutMillis: 1_000, statement_timeout: 1_000, query_timeout: 2_000 };
   const pool = new pg.Pool({ connectionString: url, max: 10, ...timeouts });
   pool.on("error", onError); // without a listener, an idle connection that is cut ends the process
-  const store = new PostgresStore(pool, { table: "sluice_example", timeoutMs });
+  const removable = new RemovablePool((text: string, values: unknown[]) => pool.query(text, values));
+  const store = new PostgresStore(removable, { table: "sluice_example", timeoutMs });
   try {
     await store.migrate();
   } catch (error) {
     await pool.end();
     throw error;
   }
-  return { store, close: () => pool.end() };
+  return { store, close: () => pool.end(), setOutage: async (isOut) => void (removable.isOut = isOut) };
 }
 
 async function load<T>(name: string, load: () => Promise<T>): Promise<T> {

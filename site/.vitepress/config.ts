@@ -1,16 +1,16 @@
-import { watch } from "node:fs";
+import { readFileSync, watch } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitepress";
-import { assemble, PAGES } from "../assemble.js";
+import { assemble, PAGES, textParts } from "../assemble.js";
 import { deadLinks } from "../dead-links.js";
 import { REPOSITORY, ROOT } from "../links.js";
+import { writeTexts } from "../llms.js";
 import { slugify } from "../slug.js";
 
 /** The path that the site is published under. GitHub Pages gives a project `/<repository>/`. */
 const base = `/${process.env["SITE_BASE"] ?? ""}/`.replace(/\/{2,}/g, "/");
 
-/** Three tokens, one of them spent. */
-const ICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fill="#2f81f7" stroke="#2f81f7" stroke-width="3"><circle cx="8" cy="22" r="5"/><circle cx="24" cy="22" r="5"/><circle cx="16" cy="9" r="5" fill="none"/></g></svg>';
+const ICON = readFileSync(join(ROOT, "docs/images/logo.svg"), "utf8");
 
 export default defineConfig({
   title: "sluice",
@@ -29,12 +29,13 @@ export default defineConfig({
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
   themeConfig: {
+    logo: "/images/logo.svg",
     nav: [
-      { text: "Get started", link: "/" },
+      { text: "Get started", link: "/start" },
+      { text: "Playground", link: "/playground" },
       { text: "Concepts", link: "/concepts" },
       { text: "Examples", link: "/examples/" },
       { text: "API", link: "/api/" },
-      { text: "Changelog", link: "/changelog" },
     ],
     sidebar: assemble(),
     outline: { level: [2, 3] },
@@ -53,6 +54,7 @@ export default defineConfig({
     if (source !== undefined) page.filePath = source;
   },
   vite: {
+    resolve: { alias: { "#diagnostics": join(ROOT, "src/diagnostics/none.ts") } }, // the playground runs the sources
     publicDir: join(PAGES, "public"),
     build: { chunkSizeWarningLimit: 4_000 }, // the index of the search, which is loaded when a reader opens it
     plugins: [
@@ -70,6 +72,7 @@ export default defineConfig({
     ],
   },
   buildEnd({ outDir }) {
+    writeTexts(PAGES, outDir, base, textParts);
     const dead = deadLinks(outDir, base);
     if (dead.length > 0) throw new Error(`${dead.length} dead links\n${dead.join("\n")}`);
   },

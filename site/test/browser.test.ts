@@ -1,5 +1,6 @@
 // The built site in Chromium, as readers see it. `npm run check:site` builds it first.
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startChromium } from "../../test/helpers/chromium.js";
@@ -10,7 +11,14 @@ const pages = existsSync(DIST) ? readdirSync(DIST, { recursive: true, encoding: 
 const WIDTHS = [375, 768, 1_280];
 
 test("the site is built, with a page for each part", () => {
-  expect(pages).toEqual(expect.arrayContaining(["index.html", "concepts.html", "adapters/express.html", "stores/redis.html", "examples/tiers.html", "decisions/index.html", "api/sluice.html", "changelog.html"]));
+  expect(pages).toEqual(expect.arrayContaining(["index.html", "start.html", "playground.html", "concepts.html", "adapters/express.html", "stores/redis.html", "examples/tiers.html", "decisions/index.html", "api/sluice.html", "api/sluice.Function.createLimiter.html", "changelog.html"]));
+});
+
+test("every page is there as Markdown, and listed in llms.txt", () => {
+  const list = readFileSync(join(DIST, "llms.txt"), "utf8");
+  const missing = pages.filter((page) => !["index.html", "playground.html"].includes(page)).map((page) => page.replace(/html$/, "md")).filter((page) => !existsSync(join(DIST, page)) || !list.includes(`(/${page})`));
+  expect(missing).toEqual([]);
+  expect(readFileSync(join(DIST, "llms-full.txt"), "utf8")).toContain("# Outages");
 });
 
 describeWith("chromium", "the site in a browser", () => {
@@ -51,7 +59,10 @@ describeWith("chromium", "the site in a browser", () => {
   test.each(folders)("pages in /%s fit phones, tablets and desktops, ask no other server and log no error", async (folder) => {
     const page = await open();
     const wide: string[] = [];
-    for (const path of pages.filter((each) => each.split("/").slice(0, -1).join("/") === folder)) {
+    const all = pages.filter((each) => each.split("/").slice(0, -1).join("/") === folder);
+    // Symbols of the API look alike: of more than 100 pages in a folder, about 60 are opened.
+    const every = all.length > 100 ? Math.ceil(all.length / 60) : 1;
+    for (const path of all.filter((_, i) => i % every === 0)) {
       await page.goto(`${site.origin}/${path}`, { waitUntil: "load" });
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 800 });
@@ -67,7 +78,7 @@ describeWith("chromium", "the site in a browser", () => {
     test("the search finds pages, errors and the API reference, and no server is asked", async () => {
       const page = await open({ viewport: { width, height: 800 } });
       await visit(page, "index.html");
-      for (const [word, expected] of [["circuit breaker", "/guides/outages.html"], ["SLUICE_STORE_SLOW", "/guides/warnings.html#sluice_store_slow"], ["MemoryStoreOptions", "/api/sluice"]] as const) {
+      for (const [word, expected] of [["circuit breaker", "/guides/outages.html"], ["SLUICE_STORE_SLOW", "/guides/warnings.html#sluice_store_slow"], ["MemoryStoreOptions", "/api/sluice"], ["logging", "/guides/metrics.html#logging-who-is-limited"], ["who is limited", "/guides/metrics.html#logging-who-is-limited"], ["change a limit at run time", "/guides/recipes.html#change-a-limit-at-run-time"]] as const) {
         await page.click("#local-search button");
         await page.fill("#localsearch-input", word);
         await page.waitForSelector(`.VPLocalSearchBox .results a[href*="${expected}"]`);
@@ -83,9 +94,49 @@ describeWith("chromium", "the site in a browser", () => {
       await page.fill("#localsearch-input", "SLUICE_STORE_SLOW");
       await page.click('.VPLocalSearchBox .results a[href*="#sluice_store_slow"]');
       await page.waitForURL("**/guides/warnings.html#sluice_store_slow");
-      expect(await page.isVisible("h2#sluice_store_slow")).toBe(true);
+      await page.waitForSelector("h2#sluice_store_slow");
       expect(problems).toEqual([]);
     });
+  });
+
+  test("samples fit their column in a window of 1280 pixels, without scrolling", async () => {
+    const page = await open({ viewport: { width: 1_280, height: 800 } });
+    const wide: string[] = [];
+    for (const path of ["index.html", "start.html", "options.html", "concepts.html", "guides/outages.html", "guides/recipes.html", "adapters/express.html"]) {
+      await page.goto(`${site.origin}/${path}`, { waitUntil: "load" });
+      const found = await page.$$eval("pre", (all) => all.filter((each) => each.scrollWidth > each.clientWidth).length);
+      if (found > 0) wide.push(`${path}: ${found}`);
+    }
+    expect(wide).toEqual([]);
+  });
+
+  test("the home page has a tab for each framework, and package managers", async () => {
+    const page = await open({ viewport: { width: 1_280, height: 800 } });
+    await visit(page, "index.html");
+    expect(await page.$$eval(".front-code .tabs label", (all) => all.map((each) => each.textContent))).toEqual(["Express", "Fastify", "Hono", "Node", "Workers"]);
+    await page.click('.front-code label:text("Workers")');
+    expect(await page.textContent(".front-code .blocks > .active")).toContain("sluice/web");
+    expect(await page.$$eval(".front-say .tabs label", (all) => all.map((each) => each.textContent))).toContain("pnpm");
+    expect(problems).toEqual([]);
+  });
+
+  test.each([375, 1_280])("the playground decides without a server, and its link holds the settings, in a window of %i pixels", async (width) => {
+    const page = await open({ viewport: { width, height: 800 } });
+    await visit(page, "playground.html?capacity=5&refill=25&steady=0&burst=8&every=10");
+    await page.waitForSelector("#playground[data-ready]");
+    expect(await page.textContent("#play-count")).toBe("10 served, 6 refused");
+    await page.context().setOffline(true);
+    await page.fill("#play-burst", "4");
+    await page.waitForFunction(() => document.querySelector("#play-count")?.textContent === "8 served, 0 refused");
+    expect(new URL(page.url()).searchParams.get("burst")).toBe("4");
+    await page.fill("#play-burst", "6");
+    await page.waitForFunction(() => document.querySelector("#play-answer")?.textContent?.startsWith("HTTP/1.1 429"));
+    await page.focus("#play-chart");
+    await page.keyboard.press("Home");
+    await page.waitForFunction(() => document.querySelector("#play-answer-name")?.textContent === "Request 1 of 12, at 1 s: served.");
+    expect(await page.textContent("#play-answer")).toContain("ratelimit-remaining: 4");
+    expect(await page.textContent("#play-text")).toMatch(/^5 of 5 tokens left\. In 20 s: 10 served, 2 refused\.$/);
+    expect(problems).toEqual([]);
   });
 
   test.each(["light", "dark"] as const)("a reader whose system is %s can choose the other", async (colorScheme) => {

@@ -3,9 +3,8 @@
  * @module sluice/fastify
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
-import { ownMembers } from "../core/check.js";
 import type { AnyKey } from "../http/caller.js";
-import { overlayOptions } from "../http/options/route-options.js";
+import { addDefaults, overlayOptions } from "../http/options/route-options.js";
 import { misplaced } from "../http/misplaced.js";
 import type { OverDefaults } from "../http/options/with-defaults.js";
 import { decideInHook } from "./fastify/decide-in-hook.js";
@@ -71,7 +70,9 @@ export const rateLimit: FastifyRateLimit = pluginWith({});
 
 function pluginWith(defaults: object): FastifyRateLimit {
   const own: FastifyPluginAsync<FastifyRateLimitOptions> = (app, options, ...rest: readonly unknown[]) => {
-    if (typeof (app as Partial<FastifyInstance>).addHook !== "function") throw misplaced("app", "an instance of Fastify", [app, options, ...rest]);
+    if (typeof (app as Partial<FastifyInstance>).addHook !== "function") {
+      throw misplaced("app", "an instance of Fastify", [app, options, ...rest]);
+    }
     return plugin(app, overlayOptions(defaults, options) as FastifyRateLimitOptions);
   };
   return Object.assign(own, {
@@ -79,7 +80,7 @@ function pluginWith(defaults: object): FastifyRateLimit {
     [Symbol.for("skip-override")]: true,
     [Symbol.for("fastify.display-name")]: "sluice",
     [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "^4.10.0 || ^5.0.0" },
-    with: (more: object) => pluginWith(overlayOptions(defaults, ownMembers(Object(more) as object))),
+    with: (more: object) => pluginWith(addDefaults(defaults, more)),
   }) as unknown as FastifyRateLimit;
 }
 

@@ -24,7 +24,8 @@ export type HonoRateLimitOptions<E extends Env = Env, K = Key> = PolicyRateLimit
 export interface PolicyRateLimitOptions<E extends Env = Env> extends PolicyGateOptions<Context<E>>, HonoRespond<E> {}
 
 /** The options with a limiter. */
-export interface LimiterRateLimitOptions<E extends Env = Env, K = Key> extends LimiterGateOptions<Context<E>, [], K>, HonoRespond<E> {}
+export interface LimiterRateLimitOptions<E extends Env = Env, K = Key>
+  extends LimiterGateOptions<Context<E>, [], K>, HonoRespond<E> {}
 
 /** The options that answer a refused request. */
 export type HonoRespond<E extends Env = Env> = RespondOption<[c: Context<E>], WebAnswer | Promise<WebAnswer>>;
@@ -121,7 +122,8 @@ function refuseOnHono<E extends Env>(c: Context<E>, verdict: Refuse): Response |
   if (respond === null) return finish(c, standardResponse(c, verdict, earlier));
   // Hono's responses copy this header, and `respond` can replace it.
   c.header("cache-control", "no-store");
-  const response = respondOnWeb(verdict, respond, c.req.method, [c], () => standardResponse(c, verdict, earlier), earlier);
+  const call = { method: c.req.method, args: [c], earlier };
+  const response = respondOnWeb(verdict, respond, call, () => standardResponse(c, verdict, earlier));
   return isPromise(response) ? response.then((later) => finish(c, later)) : finish(c, response);
 }
 

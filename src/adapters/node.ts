@@ -31,7 +31,11 @@ export interface PolicyRateLimitOptions<Req extends NodeRequest = IncomingMessag
   extends PolicyGateOptions<Req>, NodeRespond<Req, Res> {}
 
 /** The options with a limiter. */
-export interface LimiterRateLimitOptions<Req extends NodeRequest = IncomingMessage, Res extends NodeResponse = ServerResponse, K = Key>
+export interface LimiterRateLimitOptions<
+  Req extends NodeRequest = IncomingMessage,
+  Res extends NodeResponse = ServerResponse,
+  K = Key,
+>
   extends LimiterGateOptions<Req, [], K>, NodeRespond<Req, Res> {}
 
 /** The options of this adapter alone. */
@@ -93,7 +97,9 @@ function wrapListeners<Req extends NodeRequest, Res extends NodeResponse>(
   const gate = createGate<Req>(gateOptions as NodeRateLimitOptions<Req, Res>, nodeReader);
 
   return (listener, ...rest: readonly unknown[]) => {
-    if (typeof listener !== "function") throw misplaced("listener", "a function of the request and the response", [listener, ...rest]);
+    if (typeof listener !== "function") {
+      throw misplaced("listener", "a function of the request and the response", [listener, ...rest]);
+    }
     return function rateLimited(request, response) {
       let verdict: Verdict | Promise<Verdict>;
       try {

@@ -42,8 +42,12 @@ export type Handler<Rest extends readonly unknown[] = [], Req extends Request = 
 ) => Response | Promise<Response>;
 
 /** Wraps a handler. With the parameter `none`, it does not compile as the middleware of a framework. */
-export type Limited<Req extends Request, Rest extends readonly unknown[]> =
-  <More extends readonly [...Rest, ...unknown[]], Sub extends Req = Req>(handler: Handler<More, Sub>, none?: never) => Handler<More, Sub>;
+export type Limited<Req extends Request, Rest extends readonly unknown[]> = <
+  More extends readonly [...Rest, ...unknown[]],
+  Sub extends Req = Req,
+>(
+  handler: Handler<More, Sub>, none?: never,
+) => Handler<More, Sub>;
 
 /** The type of {@link rateLimit} with the defaults of {@link WebRateLimit.with}. */
 export interface WebRateLimitWith<Defaults> {
@@ -118,7 +122,8 @@ function wrapHandlers(options: WebRateLimitOptions): Limited<Request, readonly u
 
 function refuseOnWeb(verdict: Refuse, args: readonly [Request, ...(readonly unknown[])]): Response | Promise<Response> {
   const standard = (): Response => refusalResponse(verdict, args[0]);
-  return verdict.respond === null ? standard() : respondOnWeb(verdict, verdict.respond, args[0].method, args, standard);
+  if (verdict.respond === null) return standard();
+  return respondOnWeb(verdict, verdict.respond, { method: args[0].method, args }, standard);
 }
 
 /** The context of a Worker's request, and the event of Next.js's middleware. */

@@ -1,5 +1,5 @@
 import { notDefined } from "./check.js";
-import type { Limit } from "./limit.js";
+import { ALL_UNITS, type Limit } from "./limit.js";
 
 /**
  * The record of one token bucket: the units that were spent and have not refilled yet.
@@ -41,9 +41,14 @@ export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
   return bucket.unitsPerToken === limit.unitsPerToken ? spent : convert(spent, bucket.unitsPerToken, limit.unitsPerToken);
 }
 
-/** Milliseconds that the record is ahead of a clock that stepped back. Nothing refills until they have passed. */
-export function lagAt(bucket: Bucket, limit: Limit, now: number): number {
-  return bucket.at <= now || bucket.spent === 0 || isImpossible(bucket, limit, now) ? 0 : bucket.at - now;
+/**
+ * Milliseconds in which nothing refills: until the date of a quota, after `taken` more units, or until a clock that
+ * stepped back has caught up. Tokens that a rate takes over from a quota refill from now on.
+ */
+export function lagAt(bucket: Bucket, limit: Limit, now: number, taken = 0): number {
+  if (limit.rule !== undefined) return limit.rule.lagAt(bucket, now, taken);
+  if (bucket.at <= now || bucket.spent === 0 || (bucket.unitsPerMs === ALL_UNITS && limit.unitsPerMs < ALL_UNITS)) return 0;
+  return isImpossible(bucket, limit, now) ? 0 : bucket.at - now;
 }
 
 /** Milliseconds until `cost` tokens fit beside `spent` units: 0 when they fit now. `cost` is at most the capacity. */
@@ -52,11 +57,15 @@ export function waitFor(cost: number, spent: number, limit: Limit): number {
   return over <= 0 ? 0 : Math.ceil(over / limit.unitsPerMs);
 }
 
-/** Brings the record to `now` and to the numbers of `limit`, then spends `units`. Negative `units` are given back. */
-export function charge(bucket: Bucket, limit: Limit, now: number, units: number): void {
+/**
+ * Brings the record to `now` and to the numbers of `limit`, then spends `units`. Negative `units` are given back, to
+ * the period of the decision made at `from`.
+ */
+export function charge(bucket: Bucket, limit: Limit, now: number, units: number, from?: number): void {
+  const change = limit.rule?.unitsFor(bucket, now, units, from) ?? units;
   const spent = spentAt(bucket, limit, now);
-  bucket.at = now + lagAt(bucket, limit, now);
-  bucket.spent = Math.max(0, spent + units);
+  bucket.at = now + lagAt(bucket, limit, now, change);
+  bucket.spent = Math.max(0, spent + change);
   bucket.unitsPerMs = limit.unitsPerMs;
   bucket.unitsPerToken = limit.unitsPerToken;
 }

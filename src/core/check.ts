@@ -27,7 +27,9 @@ export type Explain = (name: string, known: readonly string[]) => string | undef
  * Throws a TypeError when `options` is not an object, or has a member whose name is not in `names`: a misspelled option
  * would have no effect. `what` describes the object in the message.
  */
-export function checkOptions<T>(options: T, names: readonly string[], what = "an object", explain?: Explain, name = "options"): T {
+export function checkOptions<T>(
+  options: T, names: readonly string[], what = "an object", explain?: Explain, name = "options",
+): T {
   if (typeof options !== "object" || options === null) throw new TypeError(expected(name, what, options));
   checkNames(options, names, explain);
   return ownMembers(options);
@@ -46,13 +48,17 @@ export function isPlain(value: object): boolean {
 /** Throws a TypeError for the first member of `options` whose name is not in `names`. */
 export function checkNames(options: object, names: readonly string[], explain?: Explain): void {
   for (const name of Object.keys(options)) {
-    if (!names.includes(name)) throw new TypeError(`Unknown option \`${name}\`${explain?.(name, names) ?? suggestion(name, names)}`);
+    if (!names.includes(name)) {
+      throw new TypeError(`Unknown option \`${name}\`${explain?.(name, names) ?? suggestion(name, names)}`);
+    }
   }
 }
 
 /** Throws a TypeError unless `clock` is a function. */
 export function checkClock(clock: unknown): void {
-  if (typeof clock !== "function") throw new TypeError(expected("clock", "a function that returns milliseconds", clock));
+  if (typeof clock === "function") return;
+  const cure = typeof (Object(clock) as { now?: unknown }).now === "function" ? ". Write clock.now" : "";
+  throw new TypeError(expected("clock", "a function that returns milliseconds", clock) + cure);
 }
 
 /** Returns `value`, a whole number of at least 1. Throws a TypeError, or a RangeError for a wrong number. */

@@ -21,16 +21,25 @@ export function parseTokens(policy: Policy, tokens: Cost, name: string, others: 
 // A Map, or an object that inherits its numbers, has no members of its own: it would count as the default cost.
 function isByName(cost: Cost, name: string): cost is Readonly<Record<string, number>> {
   if (typeof cost !== "object" || cost === null || Array.isArray(cost)) return false;
-  if (!isPlain(cost)) throw new TypeError(`${expected(name, "a number or a plain object", cost)} of another kind. Pass a copy: { ...object }, or Object.fromEntries(map)`);
+  if (!isPlain(cost)) throw new TypeError(
+    `${expected(name, "a number or a plain object", cost)} of another kind. Pass a copy: { ...object }, or ` +
+    "Object.fromEntries(map)",
+  );
   return true;
 }
 
 function byName(policy: Policy, given: Readonly<Record<string, number>>, name: string, others: Costs): Costs {
   const names = policy.limits.map((limit) => limit.name);
   for (const each of Object.keys(given)) {
-    if (!names.includes(each)) throw new TypeError(`Unknown limit \`${each}\` in \`${name}\`. The limits of policy "${policy.name}": ${names.join(", ")}`);
+    if (!names.includes(each)) {
+      throw new TypeError(`Unknown limit \`${each}\` in \`${name}\`. The limits of policy "${policy.name}": ${names.join(", ")}`);
+    }
   }
-  return simplest(policy.limits.map((limit, i) => (Object.hasOwn(given, limit.name) ? wholeNumber(`${name}.${limit.name}`, given[limit.name]) : costAt(others, i))));
+  return simplest(
+    policy.limits.map((limit, i) =>
+      Object.hasOwn(given, limit.name) ? wholeNumber(`${name}.${limit.name}`, given[limit.name]) : costAt(others, i),
+    ),
+  );
 }
 
 /** Returns costs with `change` applied to the cost of each limit. */
@@ -40,5 +49,7 @@ export function mapCosts(policy: Policy, costs: Costs, change: (cost: number, po
 
 /** Whether a cost is above the capacity of a limit, so that it can never fit. */
 export function neverFits(policy: Policy, costs: Costs): boolean {
-  return typeof costs === "number" ? costs > policy.maxCost : policy.limits.some(({ capacity }, i) => costAt(costs, i) > capacity);
+  return typeof costs === "number"
+    ? costs > policy.maxCost
+    : policy.limits.some(({ capacity }, i) => costAt(costs, i) > capacity);
 }

@@ -82,12 +82,15 @@ export function peek(buckets: readonly Bucket[], policy: Policy, costs: Costs, n
 
 /**
  * Changes every bucket by so many tokens. Above 0 they are taken, even if they are not there; below 0 they are given
- * back, up to full. Returns false, and changes nothing, when more than 2^53 - 1 units of a limit would be spent.
+ * back, up to full: those of a decision made at `from` only to its period. Returns false, and changes nothing, when
+ * more than 2^53 - 1 units of a limit would be spent.
  */
-export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number): boolean {
+export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number, from?: number): boolean {
   // A product beyond 2^53 is rounded, but it then exceeds anything that can be spent.
-  const tooMuch = policy.limits.some((limit, i) => spentAt(buckets[i] as Bucket, limit, now) + costAt(changes, i) * limit.unitsPerToken > Number.MAX_SAFE_INTEGER);
-  if (!tooMuch) for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(changes, i), now);
+  const tooMuch = policy.limits.some(
+    (limit, i) => spentAt(buckets[i] as Bucket, limit, now) + costAt(changes, i) * limit.unitsPerToken > Number.MAX_SAFE_INTEGER,
+  );
+  if (!tooMuch) for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(changes, i), now, from);
   return !tooMuch;
 }
 
@@ -106,9 +109,14 @@ export function whileBlocked(decision: Decision, blockMs: number): Decision {
   const blocked = <R extends Reading>(reading: R): R => {
     const { remaining, retryAfterMs, nextTokenMs, resetMs } = reading;
     const waits = [retryAfterMs, remaining > 0 ? 0 : nextTokenMs, resetMs].map((ms) => Math.max(ms, blockMs));
-    return { ...reading, remaining: 0, retryAfterMs: waits[0] as number, nextTokenMs: waits[1] as number, resetMs: waits[2] as number };
+    return {
+      ...reading, remaining: 0, retryAfterMs: waits[0] as number, nextTokenMs: waits[1] as number,
+      resetMs: waits[2] as number,
+    };
   };
-  const refused = { ...blocked(decision), allowed: false, blocked: true, reason: isImpossible ? "cost_above_capacity" : "limited" } as const;
+  const refused = {
+    ...blocked(decision), allowed: false, blocked: true, reason: isImpossible ? "cost_above_capacity" : "limited",
+  } as const;
   if (decision.limits === null) return refused;
   const limits = decision.limits.map(blocked);
   return { ...refused, ...limits.reduce((a, b) => (bindsMore(b, a) ? b : a)), limits };
@@ -119,9 +127,9 @@ export function readings(decision: Decision): readonly Reading[] {
   return decision.limits ?? [decision];
 }
 
-function chargeAt(buckets: readonly Bucket[], policy: Policy, i: number, tokens: number, now: number): void {
+function chargeAt(buckets: readonly Bucket[], policy: Policy, i: number, tokens: number, now: number, from?: number): void {
   const limit = policy.limits[i] as Limit;
-  charge(buckets[i] as Bucket, limit, now, tokens * limit.unitsPerToken);
+  charge(buckets[i] as Bucket, limit, now, tokens * limit.unitsPerToken, from);
 }
 
 function decide(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, take: boolean): Decision {
@@ -131,7 +139,8 @@ function decide(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: n
 
 // A function of its own: V8 allocates for a function's closures even when a call does not reach them.
 function decideSeveral(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, take: boolean): Decision {
-  const taken = take && policy.limits.every((limit, i) => waitOf(limit, costAt(costs, i), spentAt(buckets[i] as Bucket, limit, now)) === 0);
+  const taken =
+    take && policy.limits.every((limit, i) => waitOf(limit, costAt(costs, i), spentAt(buckets[i] as Bucket, limit, now)) === 0);
   const all = policy.limits.map((_, i) => answer(buckets[i] as Bucket, policy, i, costAt(costs, i), now, taken));
   const limits = all.map(readingOf);
   const binding: Decision & { limits: Decision["limits"] } = all.reduce((a, b) => (bindsMore(b, a) ? b : a));
@@ -150,9 +159,9 @@ function waitOf(limit: Limit, cost: number, spent: number): number {
 function answer(bucket: Bucket, policy: Policy, position: number, cost: number, now: number, take: boolean): Decision {
   const limit = policy.limits[position] as Limit;
   const before = spentAt(bucket, limit, now);
-  const lag = lagAt(bucket, limit, now);
   const wait = waitOf(limit, cost, before);
   const spent = take && wait === 0 ? before + cost * limit.unitsPerToken : before;
+  const lag = spent === 0 ? 0 : lagAt(bucket, limit, now, spent - before);
   const remaining = Math.max(0, Math.floor((limit.size - spent) / limit.unitsPerToken));
   // One literal, so that all decisions have one shape. The compiler cannot see that `allowed` and `reason` agree.
   return {

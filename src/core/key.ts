@@ -12,7 +12,9 @@ export type KeyPart = string | number | bigint;
 export type Key = string | readonly [KeyPart, ...KeyPart[]];
 
 /** The key of all callers that could not be identified. They share one bucket, which no other key can reach. */
-export const UNIDENTIFIED: Key = Object.freeze(Object.defineProperty([""] as const, Symbol.for("sluice.unidentified"), { value: true }));
+export const UNIDENTIFIED: Key = Object.freeze(
+  Object.defineProperty([""] as const, Symbol.for("sluice.unidentified"), { value: true }),
+);
 
 /**
  * Encodes a key as a string. Different keys have different strings.
@@ -32,7 +34,9 @@ export function encodeKey(key: Key): string {
   for (const part of key as readonly unknown[]) {
     const text = typeof part === "string" ? part : Number.isSafeInteger(part) || typeof part === "bigint" ? String(part) : "";
     if (text === "" && Symbol.for("sluice.unidentified") in key) return "("; // also that of another copy of the package
-    if (text === "") throw new TypeError(`Expected every part of \`key\` to be a non-empty string or an integer, got ${show(part)}`);
+    if (text === "") {
+      throw new TypeError(`Expected every part of \`key\` to be a non-empty string or an integer, got ${show(part)}`);
+    }
     encoded += `${text.length}:${text}`;
   }
   return encoded;

@@ -1,11 +1,28 @@
-import { checkName, checkOptions, expected } from "./check.js";
-import { LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type Refill } from "./limit.js";
+import { checkName, checkOptions, expected, ownMembers } from "./check.js";
+import {
+  LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type QuotaRule,
+  type Refill, type Renewal,
+} from "./limit.js";
 
 /** A policy as a user writes it: one limit, or several limits to satisfy together. A {@link Policy} is one, too. */
-export type PolicyOptions = SingleLimitPolicy | ManyLimitsPolicy;
+export type PolicyOptions = SingleLimitPolicy | SingleQuotaPolicy | ManyLimitsPolicy;
 
 /** A policy of one limit, written inline. */
-export interface SingleLimitPolicy {
+export interface SingleLimitPolicy extends InlineLimit {
+  /** The sustained rate, such as `perSecond(5)`: whole `tokens` refill every `everyMs` milliseconds, evenly. */
+  readonly refill: Refill;
+  readonly renews?: undefined;
+}
+
+/** A policy of one quota, written inline. */
+export interface SingleQuotaPolicy extends InlineLimit {
+  /** When the quota starts again, such as `monthly({ zone: "Europe/Berlin" })`. */
+  readonly renews: Renewal;
+  readonly refill?: undefined;
+}
+
+/** What a policy of one limit has in any case. */
+export interface InlineLimit {
   /**
    * Part of every bucket's identity and of the headers: 1 to 64 letters, digits and `_ - .`, starting with a letter.
    * Default `"default"`. Give each policy on one store its own name.
@@ -13,8 +30,6 @@ export interface SingleLimitPolicy {
   readonly name?: string | undefined;
   /** Whole tokens that the bucket can hold: the largest burst. At least 1. */
   readonly capacity: number;
-  /** The sustained rate, such as `perSecond(5)`: whole `tokens` refill every `everyMs` milliseconds, evenly. */
-  readonly refill: Refill;
   /** What the tokens count, as in {@link LimitOptions}. Default `"requests"`. */
   readonly unit?: string | undefined;
   readonly limits?: undefined;
@@ -29,6 +44,7 @@ export interface ManyLimitsPolicy {
   readonly capacity?: undefined;
   readonly refill?: undefined;
   readonly unit?: undefined;
+  readonly renews?: undefined;
 }
 
 /**
@@ -44,16 +60,21 @@ export interface Policy {
   readonly maxCost: number;
   /** The default cost of a request: the `cost` of each limit. */
   readonly ownCosts: Costs;
+  /** @internal The arithmetic of its first quota. Undefined for a policy of rates alone. */
+  readonly quota?: QuotaRule | undefined;
 }
 
 /** The names of all {@link PolicyOptions}. */
-export const POLICY_OPTIONS: readonly string[] = ["name", "capacity", "refill", "unit", "limits"];
+export const POLICY_OPTIONS: readonly string[] = ["name", "capacity", "refill", "renews", "unit", "limits"];
 
 /** Makes a policy of checked limits. */
 export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): Policy {
   const maxCost = Math.min(...limits.map((limit) => limit.capacity));
   const ownCosts = simplest(Object.freeze(limits.map(({ cost }) => cost)));
-  return withComputed({ name, limits: Object.freeze(limits) }, { maxCost, ownCosts, [Symbol.for("sluice.policy")]: true });
+  return withComputed(
+    { name, limits: Object.freeze(limits) },
+    { maxCost, ownCosts, quota: limits.find(({ rule }) => rule)?.rule, [Symbol.for("sluice.policy")]: true },
+  );
 }
 
 /** Whether {@link definePolicy} made `value`, here or in another copy of this package. */
@@ -78,46 +99,53 @@ export function isPolicy(value: unknown): value is Policy {
  */
 export function definePolicy(options: PolicyOptions): Policy {
   if (isPolicy(options)) return options;
-  const own = checkOptions(options, POLICY_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy");
+  const own = checkOptions(
+    options, POLICY_OPTIONS, "an object with `capacity` and `refill`, or with `limits`", undefined, "policy",
+  );
   const name = checkName("policy.name", own.name === undefined ? "default" : own.name);
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
-  if (own.limits === undefined) return makePolicy(name, [makeLimitOf(own.name, own, name)]);
+  if (own.limits === undefined) return makePolicy(name, [naming(own.name, () => makeLimit(own, name))]);
 
-  if (own.capacity !== undefined || own.refill !== undefined || own.unit !== undefined) {
-    throw new TypeError("Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.");
+  if (own.capacity !== undefined || own.refill !== undefined || own.renews !== undefined || own.unit !== undefined) {
+    throw new TypeError(
+      "Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.",
+    );
   }
   const written: readonly LimitOptions[] = Array.isArray(own.limits) ? own.limits : [];
   const [first, ...others] = written.map((each, i) => {
-    const limit = checkOptions(each, LIMIT_OPTIONS, "an object with `capacity` and `refill`", undefined, "limit");
-    const limitName = checkName("limit.name", limit.name === undefined ? String(i + 1) : limit.name);
-    return makeLimitOf(`${name}", limit "${limitName}`, limit, limitName);
+    const given: unknown = ownMembers(each).name;
+    const limitName = checkName("limit.name", given === undefined ? String(i + 1) : given);
+    return naming(`${name}", limit "${limitName}`, () =>
+      makeLimit(checkOptions(each, LIMIT_OPTIONS, "an object with `capacity` and `refill`", undefined, "limit"), limitName));
   });
   if (first === undefined) throw new TypeError(expected("policy.limits", "a list of at least one limit", own.limits));
   const names = [first, ...others].map((limit) => limit.name);
   if (new Set(names).size !== names.length) {
-    throw new RangeError(`Expected the limits of policy "${name}" to have different names, got ${names.join(", ")}. Give each a \`name\`.`);
+    throw new RangeError(
+      `Expected the limits of policy "${name}" to have different names, got ${names.join(", ")}. Give each a \`name\`.`,
+    );
   }
   return makePolicy(name, [first, ...others]);
 }
 
 // An app has many policies, so the error names the wrong one.
-function makeLimitOf(owner: string | undefined, limit: LimitOptions, name: string): Limit {
+function naming(owner: string | undefined, make: () => Limit): Limit {
   try {
-    return makeLimit(limit, name);
+    return make();
   } catch (error) {
     if (owner === undefined) throw error;
     throw Object.assign(error as Error, { message: `Policy "${owner}": ${(error as Error).message}` });
   }
 }
 
-/** Whether two policies have the same name, and the same names and numbers of limits in the same order. */
+/** Whether two policies have the same name, and the same names, numbers and periods of limits in the same order. */
 export function samePolicy(a: Policy, b: Policy): boolean {
   if (a === b) return true;
   if (a.name !== b.name || a.limits.length !== b.limits.length) return false;
   return a.limits.every((limit, i) => COUNTED.every((field) => limit[field] === b.limits[i]?.[field]));
 }
 
-const COUNTED = ["name", "capacity", "unitsPerMs", "unitsPerToken"] as const;
+const COUNTED = ["name", "capacity", "unitsPerMs", "unitsPerToken", "calendar"] as const;
 
 /** The name of a bucket: the policy's name, which contains no space, and the encoded key. */
 export function bucketId({ name }: Policy, key: string): string {

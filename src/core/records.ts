@@ -93,9 +93,9 @@ export function peekRecords(records: Records, policy: Policy, costs: Costs, now:
  * Takes the given tokens of each limit, or gives tokens back for a number below 0. Returns false and changes nothing
  * when a limit would have more than 2^53 - 1 units spent.
  */
-export function adjustRecords(records: Records, policy: Policy, changes: Costs, now: number): boolean {
+export function adjustRecords(records: Records, policy: Policy, changes: Costs, now: number, from?: number): boolean {
   const buckets = bucketsOf(records, policy);
-  const done = adjust(buckets, policy, changes, now);
+  const done = adjust(buckets, policy, changes, now, from);
   if (done) keep(records, policy, buckets);
   return done;
 }

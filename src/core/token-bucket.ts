@@ -2,11 +2,11 @@ import { fullBucket, type Bucket } from "./bucket.js";
 import { monotonicClock, readClock, type Clock } from "./clock.js";
 import { adjust, consume, peek, type Decision } from "./decision.js";
 import { checkClock, ownMembers, positiveInteger, wholeNumber } from "./check.js";
-import type { LimitOptions } from "./limit.js";
+import type { RateOptions } from "./limit.js";
 import { definePolicy, type Policy } from "./policy.js";
 
 /** The numbers of a {@link TokenBucket}, and its clock. */
-export interface TokenBucketOptions extends Omit<LimitOptions, "cost"> {
+export interface TokenBucketOptions extends Omit<RateOptions, "cost"> {
   /** Returns milliseconds. Default: {@link monotonicClock}. */
   readonly clock?: Clock | undefined;
 }
@@ -30,6 +30,7 @@ export class TokenBucket {
     const { clock = monotonicClock, ...limit } = ownMembers(options);
     checkClock(clock);
     this.#policy = definePolicy(typeof options === "object" && options !== null ? limit : options);
+    this.#policy.quota?.checkStore(this, "");
     this.#clock = clock;
     this.#buckets = this.#policy.limits.map(fullBucket);
   }

@@ -31,12 +31,16 @@ export const GUIDES: Readonly<Record<string, string>> = {
 };
 
 const NONE_TEXT = "there is no such option";
-export const POLICY_TEXT = "`policy: { capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 every 15 minutes";
+export const POLICY_TEXT =
+  "`policy: { capacity: 100, refill: { tokens: 100, everyMs: 900_000 } }` is a burst of 100 and 100 every 15 minutes";
 const X_FIELDS_TEXT = "`headers: [xRateLimit]` for X-RateLimit fields, from sluice/http";
-const ANSWER_TEXT = '`respond: ({ problem }) => ({ ...problem, message: "Slow down" })` for another object, or `respond` with the arguments of a handler for any other answer';
+const ANSWER_TEXT =
+  '`respond: ({ problem }) => ({ ...problem, message: "Slow down" })` for another object, or `respond` with the ' +
+  'arguments of a handler for any other answer';
 const FALLBACK_TEXT = '`onStoreError: "local"`, the default, `"allow"` or `"unavailable"`';
 const BLOCK_TEXT = "`limiter.block(key, ms)`, after a refusal or at any time";
-const WAIT_TEXT = "`limiter: createWaiter(limiter, { maxWaitMs: 2_000 })` holds a request until its tokens are there; the refill sets the pace";
+const WAIT_TEXT =
+  "`limiter: createWaiter(limiter, { maxWaitMs: 2_000 })` holds a request until its tokens are there; the refill sets the pace";
 
 export const FOREIGN: readonly Replacement[] = [
   { of: [EXPRESS, HONO], names: "windowMs", here: POLICY_TEXT },
@@ -45,7 +49,7 @@ export const FOREIGN: readonly Replacement[] = [
   { of: [FASTIFY], names: "timeWindow", here: POLICY_TEXT },
   { of: [FLEXIBLE], names: "points duration", here: POLICY_TEXT },
   { of: [NEST], names: "ttl", here: POLICY_TEXT },
-  { of: [NEST], names: "throttlers", here: "`policy: { limits: [{ name: \"short\", … }, { name: \"long\", … }] }`" },
+  { of: [NEST], names: "throttlers", here: '`policy: { limits: [{ name: "short", … }, { name: "long", … }] }`' },
   { of: [FLEXIBLE], names: "keyPrefix", here: "a `name` in the policy; `prefix` of RedisStore for all of a service" },
   { of: [FASTIFY], names: "nameSpace", here: "a `name` in the policy; `prefix` of RedisStore for all of a service" },
   { of: [EXPRESS], names: "identifier", here: "a `name` in the policy" },
@@ -55,53 +59,115 @@ export const FOREIGN: readonly Replacement[] = [
   { of: [NEST], names: "storage", here: "`store: new RedisStore(client)`, from sluice/redis" },
   { of: [HONO], names: "binding", here: `${NONE_TEXT}; a \`store\` of your own can use a binding, see sluice/store` },
   { of: [FASTIFY], names: "cache", here: "`store: new MemoryStore({ maxKeys: 100_000 })`" },
-  { of: [FLEXIBLE], names: "storeType dbName tableName tableCreated clearExpiredByTimeout schema schemaName", here: "options of a store, such as `new PostgresStore(pool, { table })`" },
-  { of: [FLEXIBLE], names: "indexKeyPrefix disableIndexesCreation attrs dynamoTableOpts ttlSet", here: "`casStore`, from sluice/store, for a database without a store here" },
-  { of: [FLEXIBLE], names: "useRedisPackage useRedis3AndLowerPackage", here: "`new RedisStore(client)`, which detects its client" },
-  { of: [FLEXIBLE], names: "customIncrTtlLuaScript customFunction customFunctionLibName", here: `${NONE_TEXT}; the script is the arithmetic` },
+  {
+    of: [FLEXIBLE], names: "storeType dbName tableName tableCreated clearExpiredByTimeout schema schemaName",
+    here: "options of a store, such as `new PostgresStore(pool, { table })`",
+  },
+  {
+    of: [FLEXIBLE], names: "indexKeyPrefix disableIndexesCreation attrs dynamoTableOpts ttlSet",
+    here: "`casStore`, from sluice/store, for a database without a store here",
+  },
+  {
+    of: [FLEXIBLE], names: "useRedisPackage useRedis3AndLowerPackage",
+    here: "`new RedisStore(client)`, which detects its client",
+  },
+  {
+    of: [FLEXIBLE], names: "customIncrTtlLuaScript customFunction customFunctionLibName",
+    here: `${NONE_TEXT}; the script is the arithmetic`,
+  },
   { of: [FLEXIBLE], names: "insuranceLimiter rejectIfRedisNotReady rejectIfValkeyNotReady", here: FALLBACK_TEXT },
   { of: [EXPRESS], names: "passOnStoreError", here: FALLBACK_TEXT },
   { of: [FASTIFY], names: "skipOnError", here: FALLBACK_TEXT },
   { of: [FLEXIBLE], names: "timeoutMs", here: "`timeoutMs` of the store, 100 by default" },
-  { of: [FLEXIBLE], names: "inMemoryBlockOnConsumed inMemoryBlockDuration", here: "`denyCacheMs` of RedisStore and PostgresStore, on by default" },
+  {
+    of: [FLEXIBLE], names: "inMemoryBlockOnConsumed inMemoryBlockDuration",
+    here: "`denyCacheMs` of RedisStore and PostgresStore, on by default",
+  },
   { of: [FLEXIBLE, NEST], names: "blockDuration", here: BLOCK_TEXT },
   { of: [FLEXIBLE], names: "blockOnConsumed", here: BLOCK_TEXT },
   { of: [FASTIFY], names: "ban onBanReach", here: BLOCK_TEXT },
-  { of: [FASTIFY], names: "continueExceeding exponentialBackoff", here: `${NONE_TEXT}: a refusal never lengthens a wait. For a fine, ${BLOCK_TEXT}` },
-  { of: [FLEXIBLE], names: "execEvenly execEvenlyMinDelayMs", here: "`createWaiter(limiter).consume(key)`, which waits for tokens" },
+  {
+    of: [FASTIFY], names: "continueExceeding exponentialBackoff",
+    here: `${NONE_TEXT}: a refusal never lengthens a wait. For a fine, ${BLOCK_TEXT}`,
+  },
+  {
+    of: [FLEXIBLE], names: "execEvenly execEvenlyMinDelayMs",
+    here: "`createWaiter(limiter).consume(key)`, which waits for tokens",
+  },
   { of: [FLEXIBLE], names: "maxQueueSize", here: "`maxWaitersPerKey` of `createWaiter`" },
   { of: [FLEXIBLE], names: "whiteList isWhiteListed", here: "`skip: (request) => boolean`", gate: true },
-  { of: [FLEXIBLE], names: "blackList isBlackListed runActionAnyway", here: "an answer of your own before the limit, or `limiter.block(key, ms)`" },
-  { of: [EXPRESS, FASTIFY, HONO], names: "keyGenerator", here: '`key: (request) => ["user", request.user?.id]`, from the signed-in user', gate: true },
-  { of: [NEST], names: "getTracker generateKey", here: '`key: (request) => ["user", request.user?.id]`, from the signed-in user', gate: true },
-  { of: [EXPRESS, FASTIFY], names: "ipv6Subnet", here: "`key: (request) => addressKey(request.ip, { ipv6Prefix: 56 })`; an address is never the default key", gate: true },
-  { of: [NEST], names: "ipv6SubnetPrefix", here: "`key: (request) => addressKey(request.ip, { ipv6Prefix: 64 })`; an address is never the default key", gate: true },
+  {
+    of: [FLEXIBLE], names: "blackList isBlackListed runActionAnyway",
+    here: "an answer of your own before the limit, or `limiter.block(key, ms)`",
+  },
+  {
+    of: [EXPRESS, FASTIFY, HONO], names: "keyGenerator",
+    here: '`key: (request) => ["user", request.user?.id]`, from the signed-in user', gate: true,
+  },
+  {
+    of: [NEST], names: "getTracker generateKey",
+    here: '`key: (request) => ["user", request.user?.id]`, from the signed-in user', gate: true,
+  },
+  {
+    of: [EXPRESS, FASTIFY], names: "ipv6Subnet",
+    here: "`key: (request) => addressKey(request.ip, { ipv6Prefix: 56 })`; an address is never the default key",
+    gate: true,
+  },
+  {
+    of: [NEST], names: "ipv6SubnetPrefix",
+    here: "`key: (request) => addressKey(request.ip, { ipv6Prefix: 64 })`; an address is never the default key",
+    gate: true,
+  },
   { of: [EXPRESS, HONO], names: "requestPropertyName", here: "`decisionOf(request)`, from the adapter", gate: true },
-  { of: [HONO], names: "requestStorePropertyName", here: "`limiter: createLimiter({ policy })`, with `limiter.peek(key)` and `limiter.reset(key)` in a handler", gate: true },
+  {
+    of: [HONO], names: "requestStorePropertyName",
+    here: "`limiter: createLimiter({ policy })`, with `limiter.peek(key)` and `limiter.reset(key)` in a handler",
+    gate: true,
+  },
   { of: [EXPRESS], names: "validate", here: "`silenceWarnings(code)`" },
-  { of: [EXPRESS], names: "logger", here: "`observe: createObserver((event) => …)` and `process.on(\"warning\")`" },
-  { of: [FASTIFY], names: "global", here: "`global` of the plugin in sluice/fastify, or `config: { rateLimit: false }` on the routes without a limit", gate: true },
+  { of: [EXPRESS], names: "logger", here: '`observe: createObserver((event) => …)` and `process.on("warning")`' },
+  {
+    of: [FASTIFY], names: "global",
+    here: "`global` of the plugin in sluice/fastify, or `config: { rateLimit: false }` on the routes without a limit",
+    gate: true,
+  },
   { of: [FASTIFY], names: "hook", here: '`hook: "preHandler"` in the options of sluice/fastify', gate: true },
-  { of: [EXPRESS, HONO], names: "standardHeaders", here: '`headers: ["triple", "draft-11"]`, the default, or `[]` for none', gate: true },
-  { of: [FASTIFY], names: "enableDraftSpec", here: '`headers: ["triple", "draft-11"]`, the default, or `[]` for none', gate: true },
+  {
+    of: [EXPRESS, HONO], names: "standardHeaders",
+    here: '`headers: ["triple", "draft-11"]`, the default, or `[]` for none', gate: true,
+  },
+  {
+    of: [FASTIFY], names: "enableDraftSpec",
+    here: '`headers: ["triple", "draft-11"]`, the default, or `[]` for none', gate: true,
+  },
   { of: [EXPRESS], names: "legacyHeaders", here: X_FIELDS_TEXT, gate: true },
   { of: [FASTIFY], names: "addHeaders addHeadersOnExceeding", here: X_FIELDS_TEXT, gate: true },
   { of: [NEST], names: "setHeaders", here: X_FIELDS_TEXT, gate: true },
   {
     of: [EXPRESS],
     names: "retryAfter",
-    here: `${NONE_TEXT}; the value is always the exact wait. \`headers: ["triple", "draft-11", retryAfterDate]\` sends it as a date`,
+    here: `${NONE_TEXT}; the value is always the exact wait. \`headers: ["triple", "draft-11", retryAfterDate]\` ` +
+      "sends it as a date",
     gate: true,
   },
   { of: [EXPRESS, HONO], names: "message statusCode handler", here: ANSWER_TEXT, gate: true },
   { of: [FASTIFY], names: "errorResponseBuilder", here: ANSWER_TEXT, gate: true },
   { of: [NEST], names: "errorMessage", here: ANSWER_TEXT, gate: true },
-  { of: [EXPRESS, HONO], names: "skipFailedRequests", here: "`actualCost: ({ status }) => (status >= 400 ? 0 : undefined)`", gate: true },
-  { of: [EXPRESS, HONO], names: "skipSuccessfulRequests", here: "`actualCost: ({ status }) => (status < 400 ? 0 : undefined)`", gate: true },
+  {
+    of: [EXPRESS, HONO], names: "skipFailedRequests",
+    here: "`actualCost: ({ status }) => (status >= 400 ? 0 : undefined)`", gate: true,
+  },
+  {
+    of: [EXPRESS, HONO], names: "skipSuccessfulRequests",
+    here: "`actualCost: ({ status }) => (status < 400 ? 0 : undefined)`", gate: true,
+  },
   { of: [EXPRESS, HONO], names: "requestWasSuccessful", here: "the test goes into `actualCost`", gate: true },
   { of: [FASTIFY], names: "allowList", here: "`skip: (request) => boolean`", gate: true },
   { of: [NEST], names: "skipIf ignoreUserAgents", here: "`skip: (request) => boolean`", gate: true },
-  { of: [FASTIFY], names: "onExceeding onExceeded", here: "`onDecision: (decision, request) => void`, and look at `decision.allowed`", gate: true },
+  {
+    of: [FASTIFY], names: "onExceeding onExceeded",
+    here: "`onDecision: (decision, request) => void`, and look at `decision.allowed`", gate: true,
+  },
   { of: [SLOW], names: "delayAfter delayMs maxDelayMs", here: WAIT_TEXT, gate: true },
 ];
 
@@ -112,7 +178,9 @@ export const FOREIGN: readonly Replacement[] = [
 export function replacementOf(name: string, known: readonly string[]): string | undefined {
   if (["capacity", "refill", "limits", "name"].includes(name)) return ". It belongs in `policy: { … }`";
   if (name === "clock") return ". It belongs to the store, as in `new MemoryStore({ clock })`";
-  if (["breaker", "sharedBy"].includes(name)) return `. It is an option of the store, such as \`new RedisStore(client, { ${name} })\``;
+  if (["breaker", "sharedBy"].includes(name)) {
+    return `. It is an option of the store, such as \`new RedisStore(client, { ${name} })\``;
+  }
   const meant = [1, 2].flatMap((edits) => known.filter((each) => isNear(name.toLowerCase(), each.toLowerCase(), edits)))[0];
   return meant === undefined ? undefined : `. Did you mean \`${meant}\`?`;
 }
@@ -127,7 +195,9 @@ function isNear(a: string, b: string, edits: number): boolean {
   if (from === to || edits === 0) return from === to;
   const isSwapped = from[0] === to[1] && from[1] === to[0];
   return (
-    isNear(from.slice(1), to, edits - 1) || isNear(from, to.slice(1), edits - 1) || isNear(from.slice(1), to.slice(1), edits - 1) ||
+    isNear(from.slice(1), to, edits - 1) ||
+    isNear(from, to.slice(1), edits - 1) ||
+    isNear(from.slice(1), to.slice(1), edits - 1) ||
     (isSwapped && isNear(from.slice(2), to.slice(2), edits - 1))
   );
 }

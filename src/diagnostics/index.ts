@@ -4,6 +4,7 @@
  * and always present.
  */
 export { checkDecision as checkAnswer } from "../port/store.js";
+export { hintAwait } from "./awaited.js";
 export { checkGuardSetup, checkNoTimeout } from "./stores/guard-options.js";
 export { createDecisionLog, type DecisionLog } from "./requests/decision-log.js";
 export { checkLimiter } from "./limiters.js";
@@ -12,9 +13,8 @@ export { createStoreHints, hintOneSlot, type StoreHints } from "./stores/store-h
 export { checkPostgresSetup, checkRedisSetup, checkStore } from "./stores/store-setup.js";
 export { checkPolicyName } from "./policy-names.js";
 export { checkOverlay } from "./overlays.js";
+export { hintUnlogged } from "./quotas.js";
 export { checkCall, cureForCall } from "./requests/frameworks.js";
-export { checkGateSetup } from "./gate-options.js";
+export { checkDefaults, checkGateSetup } from "./gate-options.js";
 export { cureForStyle } from "./header-styles.js";
-export { createAddressCheck } from "./requests/addresses.js";
-export { createIdentityCheck } from "./requests/identity.js";
-export { createRequestCheck, type RequestCheck } from "./requests/requests.js";
+export { createGateWatch, type GateWatch } from "./requests/gate-watch.js";

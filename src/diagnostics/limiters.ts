@@ -5,6 +5,7 @@ import { builtin, withProcess } from "../platform.js";
 import { isQuiet, warnOnce } from "../warnings/warnings.js";
 import { checkClaim } from "./claims.js";
 import { checkPolicyName } from "./policy-names.js";
+import { checkQuota } from "./quotas.js";
 
 // An application that makes 100 limiters of one policy within a minute makes one for each request.
 const MANY = 100;
@@ -19,7 +20,11 @@ const MOST_POLICIES = 1_000;
 export function checkLimiter(policy: Policy, store: Store): void {
   checkClaim(store, policy);
   // Tests make hundreds of limiters, with clocks of their own.
-  if (store.clock !== "server" && store.clock !== monotonicClock) return;
+  const isOwn = store.clock === "server" || store.clock === monotonicClock;
+  // A synchronous store without a guard is in this process's memory.
+  const isMemory = store.sync && store.guard === undefined;
+  checkQuota(policy, isMemory);
+  if (!isOwn && store.clock !== Date.now) return;
   if (isOneOfMany(policy)) {
     warnOnce(
       "SLUICE_LIMITER_PER_REQUEST",
@@ -27,8 +32,7 @@ export function checkLimiter(policy: Policy, store: Store): void {
     );
   }
   checkPolicyName(store, policy.name);
-  // A synchronous store without a guard is in this process's memory.
-  if (store.sync && store.guard === undefined && isClusterWorker()) {
+  if (isMemory && isClusterWorker()) {
     warnOnce(
       "SLUICE_MEMORY_IN_CLUSTER",
       `Each worker of this cluster counts policy "${policy.name}" separately, in its memory. Use a store that all workers share`,
@@ -50,7 +54,9 @@ function isOneOfMany(policy: Policy): boolean {
     made.clear();
     countingSince = now;
   }
-  const numbers = JSON.stringify([policy.name, ...policy.limits.map(({ capacity, refill }) => [capacity, refill])]);
+  const numbers = JSON.stringify([
+    policy.name, ...policy.limits.map(({ capacity, refill, renews }) => [capacity, refill ?? renews]),
+  ]);
   const count = (made.get(numbers) ?? 0) + 1;
   made.set(numbers, count);
   return count >= MANY;

@@ -34,13 +34,16 @@ export function checkForeign(given: unknown, known: readonly string[], adapter?:
   }
   const here = [...byText].map(([text, names]) => (byText.size === 1 ? text : `for ${joined(names)}, ${text}`)).join("; ");
   const names = joined(found.map(({ name }) => `\`${name}\``));
-  throw new TypeError(`Unknown option${found.length > 1 ? "s" : ""} ${names} (of ${origin}). Here: ${here}. See ${GUIDES[origin]}`);
+  throw new TypeError(
+    `Unknown option${found.length > 1 ? "s" : ""} ${names} (of ${origin}). Here: ${here}. See ${GUIDES[origin]}`,
+  );
 }
 
 /** The package that has the most of these options; of several, the one that the adapter replaces. */
 function originOf(replacements: readonly Replacement[], replaced: string | undefined): string {
   const all = [...new Set(replacements.flatMap(({ of }) => of))];
-  const countOf = (origin: string): number => replacements.filter(({ of }) => of.includes(origin)).length + (origin === replaced ? 0.5 : 0);
+  const countOf = (origin: string): number =>
+    replacements.filter(({ of }) => of.includes(origin)).length + (origin === replaced ? 0.5 : 0);
   return all.reduce((best, each) => (countOf(each) > countOf(best) ? each : best));
 }
 
@@ -53,22 +56,31 @@ function policyText(given: OldOptions, origin: string): string {
   const { count: usual, windowMs: usualMs } = DEFAULTS[origin] ?? {};
   const count = [given["limit"], given["max"], given["points"], usual].find((each) => each !== undefined);
   const seconds = given["duration"];
-  const windowMs = [given["windowMs"], given["ttl"], msOf(given["timeWindow"]), typeof seconds === "number" ? seconds * 1_000 : undefined, usualMs]
-    .find((each) => each !== undefined);
-  if (!isPositive(count) || !isPositive(windowMs)) return POLICY_TEXT;
-  return `\`policy: { capacity: ${digits(count)}, refill: ${refillText(count, windowMs)} }\``;
+  const windowMs = [
+    given["windowMs"], given["ttl"], msOf(given["timeWindow"]),
+    typeof seconds === "number" ? seconds * 1_000 : undefined, usualMs,
+  ].find((each) => each !== undefined);
+  const [tokens, everyMs] = [written(count, "n"), written(windowMs, "ms")];
+  if (tokens === undefined || everyMs === undefined) return POLICY_TEXT;
+  const policy = `{ capacity: ${tokens}, refill: ${refillText(tokens, everyMs)} }`;
+  if (typeof count !== "function" && typeof windowMs !== "function") return `\`policy: ${policy}\``;
+  return `\`policy: (request) => …\`, which returns a policy made once by \`definePolicy(${policy})\``;
 }
 
-const isPositive = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
+/** A number as it is written in code, such as 900_000. A function's number has the name `variable`. */
+function written(number: unknown, variable: string): string | undefined {
+  if (typeof number === "function") return variable;
+  return Number.isSafeInteger(number) && (number as number) > 0 ? String(number).replace(/\B(?=(?:\d{3})+$)/g, "_") : undefined;
+}
 
 const PER: ReadonlyArray<readonly [ms: number, name: string, unit: RegExp]> = [
   [1_000, "perSecond", /^s(?:ec(?:ond)?)?s?$/], [60_000, "perMinute", /^m(?:in(?:ute)?)?s?$/],
   [3_600_000, "perHour", /^h(?:(?:ou)?r)?s?$/], [86_400_000, "perDay", /^d(?:ay)?s?$/],
 ];
 
-function refillText(tokens: number, everyMs: number): string {
-  const per = PER.find(([ms]) => ms === everyMs);
-  return per === undefined ? `{ tokens: ${digits(tokens)}, everyMs: ${digits(everyMs)} }` : `${per[1]}(${digits(tokens)})`;
+function refillText(tokens: string, everyMs: string): string {
+  const per = PER.find(([ms]) => written(ms, "") === everyMs);
+  return per === undefined ? `{ tokens: ${tokens}, everyMs: ${everyMs} }` : `${per[1]}(${tokens})`;
 }
 
 /** Milliseconds of a window as @fastify/rate-limit takes it: a number, or a text such as "15 minutes". */
@@ -78,8 +90,5 @@ function msOf(window: unknown): unknown {
   const ms = PER.find(([, , units]) => units.test(unit))?.[0];
   return ms === undefined ? window : Number(number) * ms;
 }
-
-/** A number as it is written in code: 900_000. */
-const digits = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, "_");
 
 const joined = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " and $1");

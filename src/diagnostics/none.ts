@@ -11,10 +11,12 @@ export const checkAnswer: typeof diagnostics.checkAnswer = (answer, method) => {
   }
   throw new TypeError(`Expected \`store.${method}()\` to return a decision`);
 };
+export function hintAwait(): void {}
 export function checkGuardSetup(): void {}
 export function checkNoTimeout(): void {}
 export const createStoreHints: typeof diagnostics.createStoreHints = () => ({ failed: () => false, late() {} });
 export function hintOneSlot(): void {}
+export function hintUnlogged(): void {}
 export function checkLimiter(): void {}
 export function checkLimiterSetup(): void {}
 export function checkStore(): void {}
@@ -22,11 +24,10 @@ export function checkRedisSetup(): void {}
 export function checkPostgresSetup(): void {}
 export function checkPolicyName(): void {}
 export function checkCall(): void {}
+export function checkDefaults(): void {}
 export function checkOverlay(): void {}
 export function checkGateSetup(): void {}
 export const cureForStyle: typeof diagnostics.cureForStyle = () => "";
 export const cureForCall: typeof diagnostics.cureForCall = () => "";
 export const createDecisionLog: typeof diagnostics.createDecisionLog = () => null;
-export function createRequestCheck(): undefined {}
-export function createAddressCheck(): undefined {}
-export function createIdentityCheck(): undefined {}
+export function createGateWatch(): undefined {}

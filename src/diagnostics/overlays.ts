@@ -14,7 +14,8 @@ const NAMES_CURE = "Write a `key` with the names of the members, such as `key: (
  */
 export function checkOverlay(defaults: object, options: object): void {
   const [base, own] = [defaults as Keyed, options as Keyed];
-  const replaced = own.limiter !== undefined ? "limiter" : own.policy !== undefined && typeof own.policy !== "function" ? "policy" : null;
+  const replaced =
+    own.limiter !== undefined ? "limiter" : own.policy !== undefined && typeof own.policy !== "function" ? "policy" : null;
   const hasLimit = base.limiter !== undefined || base.policy !== undefined;
   if (replaced === null || own.key !== undefined || base.key === undefined || !hasLimit) return;
   const isByName = hasKeysByName(base.limiter);

@@ -6,7 +6,7 @@ import { markNew } from "../port/charged.js";
 import type { AsyncStore, GuardedStore, Store } from "../port/store.js";
 import type { BreakerCall, CircuitBreaker } from "./circuit-breaker.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
-import { StoreUnavailableError } from "./errors.js";
+import { isClockError, StoreUnavailableError } from "./errors.js";
 import type { ServerClock } from "./server-clock.js";
 
 /** The objects that the calls of one limiter share. All but `store` and `decideWithout` belong to the guard. */
@@ -86,7 +86,11 @@ abstract class Call<T> implements Deadline, BreakerCall {
   }
 
   reject(error: unknown): void {
-    if (this.setup.deadlines.end(this)) this.#fail(error);
+    if (!this.setup.deadlines.end(this)) return;
+    if (!isClockError(error)) return this.#fail(error);
+    // The store works; this process's clock does not.
+    this.setup.breaker.succeeded(this);
+    this.failed(error);
   }
 
   expire(): void {

@@ -170,7 +170,9 @@ function afterSuccess({ probeEveryMs }: BreakerSettings, state: BreakerState, bu
   const { successes, reported } = state;
   const answered = [ALL, AGAIN, ...buckets];
   // A bucket whose callers are gone must not cost every success a search.
-  const circuits = new Map([...state.circuits].filter(([name, { probeAt }]) => !answered.includes(name) && now < probeAt + probeEveryMs));
+  const circuits = new Map(
+    [...state.circuits].filter(([name, { probeAt }]) => !answered.includes(name) && now < probeAt + probeEveryMs),
+  );
   return {
     state: { ...STEADY, isSteady: circuits.size === 0, successes: successes + 1, circuits },
     effect: reported && { type: "report", state: "available", error: reported.error },

@@ -15,3 +15,8 @@ export type StoreUnavailableCode = "ERR_STORE_TIMEOUT" | "ERR_STORE_OPEN";
 export class StoreUnavailableError extends SluiceError<StoreUnavailableCode> {
   static override readonly kind = "StoreUnavailableError";
 }
+
+/** Whether this process's clock is wrong by more than a period of a quota. No fallback may hide that. */
+export function isClockError(error: unknown): boolean {
+  return (Object(error) as { readonly code?: unknown }).code === "ERR_STORE_CLOCK";
+}

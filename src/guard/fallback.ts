@@ -5,6 +5,7 @@ import type { Decision, DecisionFacts } from "../core/decision.js";
 import type { Policy } from "../core/policy.js";
 import type { OnStoreError } from "../port/guard-options.js";
 import type { GuardSetup, LocalCharge, SyncStore } from "../port/store.js";
+import { isClockError } from "./errors.js";
 import { shareOf } from "./local-share.js";
 
 // Long enough that callers do not make an outage worse, short enough that they return soon after it.
@@ -29,6 +30,7 @@ export class Fallback {
 
   /** The decision of a limiter with `onStoreError` for a call that the store failed with `error`. */
   decide(policy: Policy, key: string, costs: Costs, error: unknown, onStoreError: OnStoreError): Decision {
+    if (isClockError(error)) throw error;
     // These need no store: no wait makes room for such a cost, and a cost of 0 takes nothing.
     if (neverFits(policy, costs)) return this.#without(policy, costs, "cost_above_capacity", Infinity, error);
     if (costs === 0 || onStoreError === "allow") return this.#without(policy, costs, null, 0, error);

@@ -91,7 +91,9 @@ class StoreGuard implements Guard {
   #setupOf(store: Store, { onStoreError, makeLocal }: GuardSetup): CallSetup {
     const { timeoutMs, sharedBy } = this.#settings;
     const { start = startWithPromise, causeOf = () => undefined } = this.#client;
-    const fallback = (this.#fallback ??= new Fallback(sharedBy, store.clock === "server" ? monotonicClock : store.clock, makeLocal));
+    const fallback = (this.#fallback ??= new Fallback(
+      sharedBy, store.clock === "server" ? monotonicClock : store.clock, makeLocal,
+    ));
     this.#serverClock ??= new ServerClock(store.clock);
     return {
       timeoutMs, breaker: this.#breaker, deadlines: this.#deadlines, serverClock: this.#serverClock,

@@ -20,7 +20,10 @@ export function guardSettingsOf(options: GuardOptions): GuardSettings {
   if (positiveInteger("sharedBy", sharedBy) > MOST_PROCESSES) {
     throw new RangeError(expected("sharedBy", `at most ${MOST_PROCESSES}`, sharedBy));
   }
-  return { timeoutMs, givenTimeoutMs, sharedBy, isDefaultShare: givenSharedBy === undefined, breaker: breaker && { failures, probeEveryMs } };
+  return {
+    timeoutMs, givenTimeoutMs, sharedBy, isDefaultShare: givenSharedBy === undefined,
+    breaker: breaker && { failures, probeEveryMs },
+  };
 }
 
 /** Returns the options of the guard among those of a store. */

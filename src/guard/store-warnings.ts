@@ -34,7 +34,8 @@ export class StoreWarnings {
     this.#isTold = true;
     const share = this.#sharedBy === 1 ? "each limit in full" : `1/${this.#sharedBy} of each limit`;
     const meanwhile: Record<OnStoreError, string> = {
-      local: `this process grants ${share} by itself (\`sharedBy: ${this.#sharedBy}\`${this.#isDefaultShare ? DEFAULT_SHARE : ""})`,
+      local: `this process grants ${share} by itself (\`sharedBy: ` +
+        `${this.#sharedBy}\`${this.#isDefaultShare ? DEFAULT_SHARE : ""})`,
       allow: "every request is allowed",
       unavailable: "every request is refused",
     };

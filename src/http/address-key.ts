@@ -53,7 +53,9 @@ export function addressKey(address: string | null | undefined, options?: Address
 function prefixOf(options: AddressKeyOptions): number {
   const { ipv6Prefix = 64 } = checkOptions(options, ["ipv6Prefix"]);
   if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= 32 && ipv6Prefix <= 64) return ipv6Prefix;
-  throw new (typeof ipv6Prefix === "number" ? RangeError : TypeError)(expected("ipv6Prefix", "a whole number from 32 to 64", ipv6Prefix));
+  throw new (typeof ipv6Prefix === "number" ? RangeError : TypeError)(
+    expected("ipv6Prefix", "a whole number from 32 to 64", ipv6Prefix),
+  );
 }
 
 /** The network of an IPv6 address in the notation of RFC 5952, or the IPv4 address inside it. */
@@ -86,7 +88,9 @@ function ipv6Groups(text: string): Groups | undefined {
   const missing = 8 - left.length - (right?.length ?? 0);
   if (more.length > 0 || (right === undefined ? missing !== 0 : missing < 1)) return undefined;
   const groups = [...left, ...Array<string>(missing).fill("0"), ...(right ?? [])];
-  return groups.every((group) => HEXADECIMAL.test(group)) ? (groups.map((group) => Number.parseInt(group, 16)) as unknown as Groups) : undefined;
+  return groups.every((group) => HEXADECIMAL.test(group))
+    ? (groups.map((group) => Number.parseInt(group, 16)) as unknown as Groups)
+    : undefined;
 }
 
 /** An IPv6 address with a dotted end (`::ffff:192.0.2.7`) in hexadecimal. Other text is returned unchanged. */

@@ -23,7 +23,9 @@ export type MaybeKeyList<K> = K extends Key ? readonly MaybeKeyPart[] | null | u
   : { readonly [Name in keyof K]: MaybeKeyList<Exclude<K[Name], Unlimited>> | Unlimited } | null | undefined;
 
 /** The keys of a limiter, any of which may be missing. `unlimited` leaves a member of a combination out. */
-export type MaybeKeyOf<K> = K extends Key ? MaybeKey : { readonly [Name in keyof K]: MaybeKeyOf<Exclude<K[Name], Unlimited>> | Unlimited } | null | undefined;
+export type MaybeKeyOf<K> = K extends Key
+  ? MaybeKey
+  : { readonly [Name in keyof K]: MaybeKeyOf<Exclude<K[Name], Unlimited>> | Unlimited } | null | undefined;
 
 /** The keys of any limiter: of one policy, or by the names of a combination. */
 export type AnyKey = Key | CombinedKey;

@@ -33,7 +33,9 @@ export function createCharge<Request, Rest extends readonly unknown[]>(
   if (typeof options.policy !== "function" || requests !== null) {
     limiter.parts.forEach(({ policy }, i) => checkFixed(policy, costs[i] as Cost | undefined));
   }
-  return requests === null ? chargeOne(limiter as Decider, writer, verdicts) : chargeParts(requests, reader, limiter, writer, verdicts);
+  return requests === null
+    ? chargeOne(limiter as Decider, writer, verdicts)
+    : chargeParts(requests, reader, limiter, writer, verdicts);
 
   function checkFixed(policy: Policy, cost: Cost | undefined): void {
     writer.check(policy);
@@ -42,7 +44,9 @@ export function createCharge<Request, Rest extends readonly unknown[]>(
   }
 }
 
-function chargeOne<Request>(limiter: Decider, { check, partitionOf }: HeaderWriter, verdicts: Verdicts<Request>): ChargeRequest<Request> {
+function chargeOne<Request>(
+  limiter: Decider, { check, partitionOf }: HeaderWriter, verdicts: Verdicts<Request>,
+): ChargeRequest<Request> {
   const { policy: own } = limiter;
   return (request, key, cost, chosen) => {
     if (chosen !== undefined || cost === null) checkChosen(chosen, cost);
@@ -52,7 +56,7 @@ function chargeOne<Request>(limiter: Decider, { check, partitionOf }: HeaderWrit
     const isShort = chosen === undefined && typeof cost !== "object";
     const decision = limiter.consume(caller, isShort ? (cost as number | undefined) : { cost: cost as Cost, policy });
     // Faster than isPromise here: V8 cannot optimize isPromise, because it is called with many shapes of objects.
-    return "allowed" in decision
+    return "reason" in decision
       ? verdicts.onDecision(request, { limiter, key: caller, policy, decision, partition })
       : later(request, { limiter, key: caller, policy, partition }, decision);
   };

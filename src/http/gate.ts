@@ -1,3 +1,4 @@
+import { createGateWatch } from "#diagnostics";
 import { expected, wholeNumber } from "../core/check.js";
 import { UNIDENTIFIED, type Key } from "../core/key.js";
 import { internalsOf, type Decider } from "../limiter/internals.js";
@@ -59,7 +60,8 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   const { requests } = internalsOf(limiter);
   const [first] = limiter.parts as readonly [Decider];
   const writer = createHeaderWriter(options.headers ?? DEFAULT_STYLES);
-  const verdicts = createVerdicts(options, reader, limiter, writer);
+  const watch = createGateWatch(unidentified, first, reader);
+  const verdicts = createVerdicts(options, reader, limiter, writer, watch);
   const charge = createCharge(options, reader, limiter, writer, verdicts);
   const preflights = createPreflights(reader, limiter);
   const callerBy = requests === null ? callerToCharge : requests.callersBy(callerToCharge);
@@ -70,7 +72,9 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   function begin(request: Request, rest: Rest | undefined, knownKey: unknown): Verdict | Promise<Verdict> {
     if (skip === undefined) return identify(request, rest, knownKey, false);
     const skips = skip(request, rest);
-    return skips instanceof Promise ? skips.then(identify.bind(null, request, rest, knownKey)) : identify(request, rest, knownKey, skips);
+    return skips instanceof Promise
+      ? skips.then(identify.bind(null, request, rest, knownKey))
+      : identify(request, rest, knownKey, skips);
   }
 
   function identify(request: Request, rest: Rest | undefined, knownKey: unknown, skips: unknown): Verdict | Promise<Verdict> {
@@ -86,14 +90,18 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
     if (caller === null) return verdicts.onUnidentified(request);
     if (costOf === null) return pickPolicy(request, rest, caller, fixedCost);
     const cost = costOf(request, rest);
-    return cost instanceof Promise ? cost.then(pickPolicy.bind(null, request, rest, caller)) : pickPolicy(request, rest, caller, cost);
+    return cost instanceof Promise
+      ? cost.then(pickPolicy.bind(null, request, rest, caller))
+      : pickPolicy(request, rest, caller, cost);
   }
 
   function pickPolicy(request: Request, rest: Rest | undefined, caller: unknown, cost: unknown): Verdict | Promise<Verdict> {
     if (costOf !== null && (typeof cost !== "object" || cost === null)) wholeNumber("cost()", cost);
     if (policyOf === null) return charge(request, caller, cost, undefined);
     const policy = policyOf(request, rest);
-    return policy instanceof Promise ? policy.then(chargeUnder.bind(null, request, caller, cost)) : chargeUnder(request, caller, cost, policy);
+    return policy instanceof Promise
+      ? policy.then(chargeUnder.bind(null, request, caller, cost))
+      : chargeUnder(request, caller, cost, policy);
   }
 
   function chargeUnder(request: Request, caller: unknown, cost: unknown, policy: unknown): Verdict | Promise<Verdict> {
@@ -106,7 +114,7 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   // refused.
   function callerToCharge(key: unknown, part: Decider): unknown {
     const caller = callerOf(key);
-    verdicts.checkIdentity?.(caller);
+    watch?.caller(caller);
     if (caller !== UNIDENTIFIED || unidentified === "share") return caller;
     return unidentified === "skip" || part.shadow(caller) ? unlimited : null;
   }

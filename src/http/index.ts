@@ -8,11 +8,15 @@ export { decisionOf, decisionsOf, reportCost, type ReportedCost } from "./respon
 export { createGate, type Gate } from "./gate.js";
 export { type FieldList, type HeaderFamily } from "./headers/field.js";
 export { type ClockedStyle, type StyleClock } from "./headers/clocked-style.js";
-export { draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type Draft11Options, type ResetFormat, type VendorHeaders } from "./headers/other-styles.js";
+export {
+  draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type Draft11Options, type ResetFormat,
+  type VendorHeaders,
+} from "./headers/other-styles.js";
 export { createHeaderWriter, type HeaderStyle, type HeaderWriter } from "./headers/writer.js";
 export {
-  type AnyRespond, type BelongsToLimiter, type ChargeOptions, type GateOptions, type GivenLimiter, type LimiterGateOptions, type OwnLimiter,
-  type PolicyGateOptions, type RespondOption, type SharedOptions, type WebAnswer,
+  type AnyRespond, type BelongsToLimiter, type ChargeOptions, type GateOptions, type GivenLimiter,
+  type LimiterGateOptions, type OwnLimiter, type PolicyGateOptions, type RespondOption, type SharedOptions,
+  type WebAnswer,
 } from "./options/options.js";
 export { type OptionalWith, type OverDefaults } from "./options/with-defaults.js";
 export { type RequestReader } from "./reader.js";

@@ -15,9 +15,12 @@ export type InEntryOfFramework = "import rateLimit from sluice/express, sluice/f
 /**
  * Is in the entry of your framework: `sluice/express`, `sluice/fastify`, `sluice/hono`, `sluice/node` or `sluice/web`.
  *
- * This one throws a TypeError that says so.
+ * This one throws a TypeError that says so. With the second parameter, `app.use(rateLimit)` does not compile.
  * @deprecated Import `rateLimit` from `sluice/express`, `sluice/fastify`, `sluice/hono`, `sluice/node` or `sluice/web`.
  */
-export function rateLimit(_options: InEntryOfFramework): never {
-  throw new TypeError("Expected `rateLimit` from the entry of a framework, got that of sluice. Import it from sluice/express, /fastify, /hono, /node or /web");
+export function rateLimit(_options: InEntryOfFramework, _none?: never): never {
+  throw new TypeError(
+    "Expected `rateLimit` from the entry of a framework, got that of sluice. Import it from sluice/express, " +
+    "/fastify, /hono, /node or /web",
+  );
 }

@@ -28,7 +28,9 @@ export function contain<Input, T, Rest extends readonly unknown[] = []>(
  * Returns the result of `use`, which gets the result of `fn`. Returns the result of `instead` when `fn` or `use` fails,
  * or `fn` takes longer than `timeoutMs`. A failure is reported.
  */
-export function useOrElse<T>(name: string, fn: () => unknown, timeoutMs: number, use: (result: unknown) => T, instead: () => T): T | Promise<T> {
+export function useOrElse<T>(
+  name: string, fn: () => unknown, timeoutMs: number, use: (result: unknown) => T, instead: () => T,
+): T | Promise<T> {
   const fail = (error: unknown): T => {
     reportFailure(name, error);
     return instead();
@@ -48,7 +50,12 @@ export function useOrElse<T>(name: string, fn: () => unknown, timeoutMs: number,
 export function settleWithin<T>(name: string, promise: Promise<T>, timeoutMs: number, task = "settle"): Promise<T> {
   return new Promise((resolve, reject) => {
     const expire = (): void => {
-      reject(new SluiceError("ERR_FUNCTION_TIMEOUT", `Expected \`${name}\` to ${task} within ${timeoutMs} ms, got nothing. Raise \`functionTimeoutMs\` if it needs longer`));
+      reject(
+        new SluiceError(
+          "ERR_FUNCTION_TIMEOUT",
+          `Expected \`${name}\` to ${task} within ${timeoutMs} ms, got nothing. Raise \`functionTimeoutMs\` if it needs longer`,
+        ),
+      );
     };
     // If the event loop was blocked, the result may have arrived already. So the promise gets one more turn of the
     // loop.
@@ -86,7 +93,10 @@ export async function runAside<T>(name: string, fn: () => T | Promise<T>): Promi
 
 /** Warns that `name` failed, once in the process. Later failures are dropped. */
 export function reportFailure(name: string, error: unknown): void {
-  warnOnce("SLUICE_FUNCTION_FAILED", `\`${name}\` failed. The request goes on without it. This error and all later ones are dropped`, textOf(error));
+  warnOnce(
+    "SLUICE_FUNCTION_FAILED",
+    `\`${name}\` failed. The request goes on without it. This error and all later ones are dropped`, textOf(error),
+  );
 }
 
 function unrefTimer(then: () => void, ms: number): unknown {

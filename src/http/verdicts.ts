@@ -1,4 +1,4 @@
-import { createAddressCheck, createIdentityCheck, createRequestCheck } from "#diagnostics";
+import type { GateWatch } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
 import type { Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
@@ -28,8 +28,6 @@ export interface Judged extends WorkCharge {
 
 /** Turns decisions about a request into a verdict. */
 export interface Verdicts<Request> {
-  /** Warns when the first requests of the gate are all unidentified. */
-  readonly checkIdentity: ((caller: Key) => void) | undefined;
   /** The verdict by the decision of one limiter. */
   onDecision(request: Request, judged: Judged): Verdict;
   /** The verdict by the decision of several limiters. `judged` has those that were asked, at least one. */
@@ -44,25 +42,25 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
   reader: RequestReader<Request>,
   { parts }: GateLimiter,
   writer: HeaderWriter,
+  watch: GateWatch<Request> | undefined,
 ): Verdicts<Request> {
-  const { onDecision, actualCost, unidentified = "share" } = options;
+  const { onDecision, actualCost } = options;
   const refusals = createRefusals(options, writer);
-  const [first] = parts as readonly [Decider];
-  const checkRequest = createRequestCheck(first.store);
-  const checkIdentity = createIdentityCheck(typeof unidentified === "function" ? "refuse" : unidentified, first.policy.name);
-  const checkAddress = createAddressCheck(reader);
   const mayShadow = parts.some(({ shadow }) => shadow !== neverShadow);
 
   return {
-    checkIdentity,
     onUnidentified: (request) => refusals.forMissingKey(isCrossOrigin(request)),
-    onDecision: (request, judged) => verdictBy(request, null, judged, fieldsOf(request, judged)),
+    onDecision(request, judged) {
+      watch?.charged(request, judged);
+      return verdictBy(request, null, judged, fieldsOf(judged));
+    },
     onDecisions(request, judged, charge) {
-      let own = fieldsOf(request, judged.find(({ binds }) => binds) as Judged);
+      let own = fieldsOf(judged.find(({ binds }) => binds) as Judged);
       for (const each of judged) {
+        watch?.charged(request, each);
         // Only a partition key makes two items of one name distinct.
         const isShown = !each.binds && (each.bindsItsName || writer.partitionOf !== null);
-        if (isShown) own = addFields(fieldsOf(request, each), own, !charge.decision.allowed);
+        if (isShown) own = addFields(fieldsOf(each), own, !charge.decision.allowed);
       }
       return verdictBy(request, judged, charge, own);
     },
@@ -82,10 +80,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     return verdict;
   }
 
-  function fieldsOf(request: Request, { key, limiter: part, policy, decision, partition }: Judged): FieldList {
-    checkRequest?.(request, key, policy.name);
-    checkAddress?.(request, key, policy.name);
-    if (decision.reason === "limited") checkIdentity?.(key, true);
+  function fieldsOf({ key, limiter: part, policy, decision, partition }: Judged): FieldList {
     // In shadow mode there are no fields: clients must not adapt to numbers that are not enforced.
     return mayShadow && part.shadow(key) ? NONE : writer.write(policy, decision, partition);
   }

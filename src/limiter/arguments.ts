@@ -1,3 +1,4 @@
+import { hintAwait } from "#diagnostics";
 import { checkNames, expected, notDefined, show } from "../core/check.js";
 import { parseCost, parseTokens, type Cost } from "../core/cost.js";
 import type { Costs } from "../core/limit.js";
@@ -17,11 +18,20 @@ export function costOf(asked: ConsumeArgument, policy: Policy): Costs {
   return parseCost(policy, typeof asked === "object" ? ownOption(asked, "cost") : asked);
 }
 
+/** The policy and the store of a limiter. */
+interface OwnPolicy {
+  readonly policy: Policy;
+  readonly store: Store;
+}
+
 /**
- * Returns the policy in `asked`, or else the limiter's. Throws a TypeError for a policy that definePolicy did not make.
+ * Returns the policy in `asked`, or else the limiter's. Throws a TypeError for a policy that definePolicy did not make,
+ * and for a quota that the store would not count.
  */
-export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy | Unlimited {
-  return typeof asked === "object" ? choiceIn(asked, ["cost", "policy"], fallback, "cost", "a number, or an object with `cost` or `policy`") : fallback;
+export function policyOf(asked: ConsumeArgument, own: OwnPolicy): Policy | Unlimited {
+  return typeof asked === "object"
+    ? choiceIn(asked, ["cost", "policy"], own, "cost", "a number, or an object with `cost` or `policy`")
+    : own.policy;
 }
 
 /**
@@ -30,20 +40,23 @@ export function policyOf(asked: ConsumeArgument, fallback: Policy): Policy | Unl
  */
 export function checkPolicyIn(asked: unknown): void {
   if (Object.hasOwn(Object(asked) as object, "policy") && (asked as ConsumeOptions).policy !== undefined) return;
-  throw new TypeError("Expected `policy` in `peek`, because calls of this limiter name theirs, got none. Write peek(key, { policy })");
+  throw new TypeError(
+    "Expected `policy` in `peek`, because calls of this limiter name theirs, got none. Write peek(key, { policy })",
+  );
 }
 
 /** Returns the policy in the options of any other verb, like {@link policyOf}. */
-export function chosenPolicy(options: unknown, fallback: Policy): Policy | Unlimited {
-  return options === undefined ? fallback : choiceIn(options, ["policy"], fallback, "options", "an object with `policy`");
+export function chosenPolicy(options: unknown, own: OwnPolicy): Policy | Unlimited {
+  return options === undefined ? own.policy : choiceIn(options, ["policy"], own, "options", "an object with `policy`");
 }
 
-function choiceIn(asked: unknown, names: readonly string[], fallback: Policy, title: string, what: string): Policy | Unlimited {
+function choiceIn(asked: unknown, names: readonly string[], own: OwnPolicy, title: string, what: string): Policy | Unlimited {
   if (typeof asked !== "object" || asked === null) throw new TypeError(expected(title, what, asked));
   checkNames(asked, names);
   const policy = ownOption(asked, "policy");
-  if (policy === undefined) return fallback;
-  if (!isPolicy(policy) && !isUnlimited(policy)) throw notDefined(policy, "policy", "made by definePolicy, or `unlimited`");
+  if (policy === undefined) return own.policy;
+  if (isPolicy(policy)) policy.quota?.checkStore(own.store, policy.name);
+  else if (!isUnlimited(policy)) throw notDefined(policy, "policy", "made by definePolicy, or `unlimited`");
   return policy;
 }
 
@@ -55,10 +68,12 @@ function ownOption<Name extends keyof ConsumeOptions>(asked: ConsumeOptions, nam
 /** Throws a TypeError for a value that is no decision, such as tokens or a promise. */
 export function checkConsumed(decision: unknown): void {
   const given = Object(decision) as { readonly allowed?: unknown; readonly then?: unknown };
-  if (typeof given.allowed === "boolean") return;
   const isPromise = typeof given.then === "function";
+  if (!isPromise && typeof given.allowed === "boolean") return;
   const cure = isPromise ? "Write `await` before `consume`" : "To give tokens back without one, write credit(key, tokens)";
-  throw new TypeError(`Expected \`decision\` to be a decision of \`consume\`, got ${isPromise ? "a promise" : show(decision)}. ${cure}`);
+  throw new TypeError(
+    `Expected \`decision\` to be a decision of \`consume\`, got ${isPromise ? "a promise" : show(decision)}. ${cure}`,
+  );
 }
 
 /**
@@ -70,7 +85,8 @@ export function tokensOf(policy: Policy, tokens: unknown, name: string, others: 
   if (typeof tokens !== "number" || tokens === 0 || policy.limits.length === 1) return parsed;
   const names = policy.limits.map((limit) => limit.name);
   throw new TypeError(
-    `${expected(name, "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${names.length} limits: write { ${names.join(" or ")}: ${tokens} }`,
+    `${expected(name, "an object with the names of limits", tokens)}. Policy "${policy.name}" has ${names.length} ` +
+    `limits: write { ${names.join(" or ")}: ${tokens} }`,
   );
 }
 
@@ -81,14 +97,18 @@ export function tokensOf(policy: Policy, tokens: unknown, name: string, others: 
 export function throwOrReject<T>({ sync }: { readonly sync: boolean }, make: () => T | Promise<T>): T | Promise<T> {
   if (sync) return make();
   try {
-    return Promise.resolve(make());
+    const answer = Promise.resolve(make());
+    hintAwait(answer);
+    return answer;
   } catch (error) {
     return Promise.reject(error as Error);
   }
 }
 
 /** Returns an optional method of the store. Throws a TypeError when the store lacks it. */
-export function requireMethod<M extends "peek" | "adjust" | "block" | "reset">(store: Store, name: M): NonNullable<StoreMethods<boolean>[M]> {
+export function requireMethod<M extends "peek" | "adjust" | "block" | "reset">(
+  store: Store, name: M,
+): NonNullable<StoreMethods<boolean>[M]> {
   const method = store[name];
   if (method === undefined) throw new TypeError(`Expected the store to have \`${name}\`, got one without it`);
   return method as NonNullable<StoreMethods<boolean>[M]>;

@@ -25,7 +25,7 @@ export type Charges = ReadonlyArray<LimiterCharge | null>;
 
 /** Checks the arguments of `consume` and returns the charge on `limiter`, or null for a policy without a limit. */
 export function chargeOf(limiter: PlainLimiter, key: Key, asked: ConsumeArgument): LimiterCharge | null {
-  const policy = policyOf(asked, limiter.policy);
+  const policy = policyOf(asked, limiter);
   const encoded = encodeKey(key);
   if (isUnlimited(policy)) return null;
   const cost = costOf(asked, policy);
@@ -44,5 +44,8 @@ export function sumOfCharges(charge: LimiterCharge, other: LimiterCharge): Limit
 
 /** The options of `consume` for checked costs: a copy, because the caller may change its own. */
 function askedOf(policy: Policy, cost: Costs): ConsumeOptions {
-  return { cost: typeof cost === "number" ? cost : Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i)])), policy };
+  return {
+    cost: typeof cost === "number" ? cost : Object.fromEntries(policy.limits.map(({ name }, i) => [name, costAt(cost, i)])),
+    policy,
+  };
 }

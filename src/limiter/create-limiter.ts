@@ -6,7 +6,7 @@ import { encodeKey, type Key } from "../core/key.js";
 import { definePolicy, type Policy } from "../core/policy.js";
 import { markNew } from "../port/charged.js";
 import type { GuardSetup, Store, SyncStore } from "../port/store.js";
-import { MemoryStore } from "../stores/memory/memory.js";
+import { MemoryStore, type MemoryStoreOptions } from "../stores/memory/memory.js";
 import { checkPolicyIn, costOf, policyOf, requireMethod, throwOrReject, type ConsumeArgument } from "./arguments.js";
 import { attachInternals, internalsOf, unguarded, type Act, type Acts, type Decider, type PlainInternals } from "./internals.js";
 import type { PlainLimiter } from "./limiter.js";
@@ -45,16 +45,23 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
 export function createDecider<S extends Store>(options: LimiterOptions<S>): Decider {
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
-  const store: Store = own.store === undefined ? defaultStore() : own.store;
+  const store: Store = own.store === undefined ? defaultStore(policy.quota?.storeOptions) : own.store;
   checkStore(store);
   const observer = own.observe ?? null;
   checkLimiter(policy, store);
-  const setup: GuardSetup = { onStoreError: checkOnStoreError(own.onStoreError), policy, observer, makeLocal: (clock) => new MemoryStore({ clock }) };
+  policy.quota?.checkStore(store, policy.name);
+  const setup: GuardSetup = {
+    onStoreError: checkOnStoreError(own.onStoreError), policy, observer,
+    makeLocal: (clock) => new MemoryStore({ clock }),
+  };
   const guarded = store.guard?.protect(store, setup) ?? unguarded(store as SyncStore);
 
   const { shadow = false } = own;
   const isShadow = createShadow(shadow);
-  const base = { sync: store.sync, policy, store, guarded, observer, isShadow, tiers: { wereCharged: false }, log: createDecisionLog() };
+  const base = {
+    sync: store.sync, policy, store, guarded, observer, isShadow, tiers: { wereCharged: false },
+    log: createDecisionLog(),
+  };
   const consume = createConsume(base, shadow !== false, () => limiter);
   const limiter = {
     policy,
@@ -70,32 +77,39 @@ export function createDecider<S extends Store>(options: LimiterOptions<S>): Deci
 }
 
 /** The store of a limiter without the option `store`. */
-export function defaultStore(): MemoryStore {
-  return new MemoryStore();
+export function defaultStore(options?: MemoryStoreOptions): MemoryStore {
+  return new MemoryStore(options);
 }
 
 type Base = Omit<PlainInternals, "acts" | "requests">;
 
-function createConsume({ policy: own, store, guarded, observer, isShadow, tiers, log }: Base, mayShadow: boolean, limiterOf: () => Decider) {
+function createConsume(base: Base, mayShadow: boolean, limiterOf: () => Decider) {
+  const { policy: own, store, guarded, observer, isShadow, tiers, log } = base;
   // Calls our memory store directly, which saves one call per decision.
   const memory = store instanceof MemoryStore ? store : null;
 
   return (key: Key, asked?: ConsumeArgument): Decision | Promise<Decision> => {
-    const policy = policyOf(asked, own);
+    // Most calls name neither a cost nor a policy.
+    const policy = asked === undefined ? own : policyOf(asked, base);
     const encoded = encodeKey(key);
     if (policy !== own) {
       if (isUnlimited(policy)) return withoutLimit({ store, policy: own });
       tiers.wereCharged = true;
     }
-    const cost = costOf(asked, policy as Policy);
+    const cost = asked === undefined ? own.ownCosts : costOf(asked, policy as Policy);
     const listens = observer !== null && observer.listens();
     const sentAt = listens && !store.sync ? monotonicClock() : 0;
-    const decided = memory === null ? guarded.consume(policy as Policy, encoded, cost) : markNew(memory.consume(policy as Policy, encoded, cost), memory);
+    const decided =
+      memory === null
+        ? guarded.consume(policy as Policy, encoded, cost)
+        : markNew(memory.consume(policy as Policy, encoded, cost), memory);
     return listens || mayShadow || log !== null ? finish(key, decided, listens, sentAt) : decided;
   };
 
   // A separate function, because a function that makes a closure allocates for it on every call.
-  function finish(key: Key, decided: Decision | Promise<Decision>, listens: boolean, sentAt: number): Decision | Promise<Decision> {
+  function finish(
+    key: Key, decided: Decision | Promise<Decision>, listens: boolean, sentAt: number,
+  ): Decision | Promise<Decision> {
     const report = (taken: Decision, durationMs?: number): Decision => {
       const decision = !taken.allowed && mayShadow && isShadow(key) ? inShadow(taken) : taken;
       log?.(key, decision);
@@ -107,15 +121,17 @@ function createConsume({ policy: own, store, guarded, observer, isShadow, tiers,
   }
 }
 
-function createPeek({ policy: own, store, guarded, isShadow, tiers }: Base): Pick<Acts, "peek"> {
+function createPeek(base: Base): Pick<Acts, "peek"> {
+  const { policy: own, store, guarded, isShadow, tiers } = base;
   return {
     peek(key, asked): Act<Decision> {
       requireMethod(store, "peek");
       if (tiers.wereCharged) checkPolicyIn(asked);
-      const [policy, encoded] = [policyOf(asked as ConsumeArgument, own), encodeKey(key as Key)];
+      const [policy, encoded] = [policyOf(asked as ConsumeArgument, base), encodeKey(key as Key)];
       if (isUnlimited(policy)) return () => withoutLimit({ store, policy: own });
       const cost = costOf(asked as ConsumeArgument, policy);
-      return () => thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
+      return () =>
+        thenOne(guarded.peek(policy, encoded, cost), (decision) => (isShadow(key as Key) ? inShadow(decision) : decision));
     },
   };
 }

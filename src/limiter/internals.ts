@@ -104,7 +104,9 @@ export function attachInternals(limiter: object, internals: Internals): void {
 /** Returns the internals of a limiter. Throws a TypeError for any other object. */
 export function internalsOf(limiter: unknown): Internals {
   const internals = (Object(limiter) as Record<symbol, Internals>)[brand()];
-  if (internals === undefined) throw new TypeError(expected("limiter", "made by createLimiter, combine or createWaiter", limiter));
+  if (internals === undefined) {
+    throw new TypeError(expected("limiter", "made by createLimiter, combine or createWaiter", limiter));
+  }
   return internals;
 }
 

@@ -9,7 +9,9 @@ import type { MaybePromise, Store } from "../port/store.js";
 export type CostOf<K> = K extends Key ? Cost : number | { readonly [Name in keyof K]?: CostOf<Exclude<K[Name], Unlimited>> };
 
 /** The policy of a call: a {@link Policy} or `unlimited`, or policies by the names of a combination. */
-export type PolicyOf<K> = K extends Key ? Policy | Unlimited : { readonly [Name in keyof K]?: PolicyOf<Exclude<K[Name], Unlimited>> };
+export type PolicyOf<K> = K extends Key
+  ? Policy | Unlimited
+  : { readonly [Name in keyof K]?: PolicyOf<Exclude<K[Name], Unlimited>> };
 
 /** The policy of one call. */
 export interface PolicyChoice<K = Key> {

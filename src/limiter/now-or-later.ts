@@ -7,7 +7,9 @@ export function thenOne<T, R>(value: T | Promise<T>, next: (value: T) => R | Pro
 }
 
 /** Calls `next` with all values: synchronously, unless one is a promise. */
-export function thenAll<T, R>(values: ReadonlyArray<T | Promise<T>>, next: (values: readonly T[]) => R | Promise<R>): R | Promise<R> {
+export function thenAll<T, R>(
+  values: ReadonlyArray<T | Promise<T>>, next: (values: readonly T[]) => R | Promise<R>,
+): R | Promise<R> {
   return values.some((value) => value instanceof Promise) ? Promise.all(values).then(next) : next(values as readonly T[]);
 }
 
@@ -28,7 +30,9 @@ export function orElse<T>(make: () => T | Promise<T>, instead: (error: unknown) 
  * After `calls.map((call) => call())`, a call that throws would leave the promises of earlier calls without a handler.
  * Such a promise ends the process when it rejects (law L17).
  */
-export function startAll<T, R>(calls: ReadonlyArray<() => T | Promise<T>>, next: (results: readonly T[]) => R | Promise<R>): R | Promise<R> {
+export function startAll<T, R>(
+  calls: ReadonlyArray<() => T | Promise<T>>, next: (results: readonly T[]) => R | Promise<R>,
+): R | Promise<R> {
   const errors: unknown[] = [];
   const results = calls.map((call) => orElse<T | undefined>(call, (error) => void errors.push(error)));
   return thenAll<T | undefined, R>(results, (all) => {

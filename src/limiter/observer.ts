@@ -49,7 +49,10 @@ export function createObserver(listener?: (event: LimiterEvent) => void): Observ
 }
 
 function listenerFailed(error: unknown): void {
-  warnOnce("SLUICE_FUNCTION_FAILED", "A listener of `createObserver` threw. This error and all later ones are dropped", textOf(error));
+  warnOnce(
+    "SLUICE_FUNCTION_FAILED", "A listener of `createObserver` threw. This error and all later ones are dropped",
+    textOf(error),
+  );
 }
 
 interface Channel {

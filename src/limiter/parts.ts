@@ -35,7 +35,9 @@ export interface LimiterParts extends Pick<Internals, "sync"> {
 /** Returns the parts of any limiter. Throws a TypeError for any other object. */
 export function partsOf(limiter: Limiter<never>): LimiterParts {
   const internals = internalsOf(limiter);
-  return internals.requests === null ? onePart(limiter as PlainLimiter, internals as PlainInternals) : (internals as unknown as LimiterParts);
+  return internals.requests === null
+    ? onePart(limiter as PlainLimiter, internals as PlainInternals)
+    : (internals as unknown as LimiterParts);
 }
 
 /** Returns the internals of a limiter of `createLimiter`. */

@@ -46,7 +46,9 @@ export function createRequests(limiter: LimiterParts, take: TakeCharges, waits: 
 }
 
 /** Waits for the tokens. Resolves to null when the client disconnected. */
-async function hold(take: TakeCharges, charges: Charges, onDisconnect: Parameters<Requests["take"]>[3]): Promise<Decision | null> {
+async function hold(
+  take: TakeCharges, charges: Charges, onDisconnect: Parameters<Requests["take"]>[3],
+): Promise<Decision | null> {
   const disconnected = new AbortController();
   const release = onDisconnect(() => disconnected.abort());
   try {

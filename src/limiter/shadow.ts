@@ -19,7 +19,10 @@ export function createShadow(option: boolean | ((key: Key) => boolean)): (key: K
       Promise.resolve(answer).catch(() => undefined); // its rejection would end the process
       throw new TypeError(`${expected("shadow()", "true or false", answer)}. It answers at once`);
     } catch (error) {
-      warnOnce("SLUICE_FUNCTION_FAILED", "`shadow` failed, so the limit is enforced. This error and all later ones are dropped", textOf(error));
+      warnOnce(
+        "SLUICE_FUNCTION_FAILED",
+        "`shadow` failed, so the limit is enforced. This error and all later ones are dropped", textOf(error),
+      );
       return false;
     }
   };

@@ -27,7 +27,12 @@ export function isUnlimited(value: unknown): value is Unlimited {
 }
 
 /** The decision on a call that charged nothing, because it has no limit. */
-export function withoutLimit({ policy: { name: policy }, store: { clock } }: { readonly policy: Policy; readonly store: Store }): Allowed {
+export function withoutLimit({
+  policy: { name: policy }, store: { clock },
+}: {
+  readonly policy: Policy;
+  readonly store: Store;
+}): Allowed {
   const at = readClock(clock === "server" ? monotonicClock : clock);
   return {
     allowed: true, reason: null, policy, limit: "", cost: 0, capacity: Infinity, remaining: Infinity,

@@ -21,16 +21,13 @@ function createMark() {
       else if (by !== null) new Charged(decision, by);
     }
 
-    /** Throws for a decision that has a mark. */
-    static start(decision: object, by: object): void {
-      new Charged(decision, by);
-    }
   };
 }
 
 let ofThisCopy: ReturnType<typeof createMark> | undefined;
 // All copies of this package share one class. It is made on first use, not at import.
-const mark = () => (ofThisCopy ??= processWide("charged", createMark));
+const markOfProcess = () => processWide("charged", createMark);
+const mark = () => (ofThisCopy ??= markOfProcess());
 
 /**
  * Remembers that `by` charged the decision: a store, or a combination. Null: there is nothing left to settle. Returns
@@ -49,7 +46,9 @@ export function markCharged<D extends Decision>(decision: D, by: object | null):
 export function markNew<D extends Decision>(decision: D, by: object): D {
   if (!decision.allowed) return decision;
   try {
-    mark().start(decision, by);
+    ofThisCopy ??= markOfProcess();
+    // Throws for a decision that has a mark.
+    new ofThisCopy(decision, by);
     return decision;
   } catch {
     // The store returned an object again, or one that it froze.

@@ -48,10 +48,19 @@ export interface AsyncStore extends StoreMethods<false> {
   recall?(policy: Policy, key: string, costs: Costs): Decision | null;
 }
 
+/** A rate refills evenly. A quota renews at a date. */
+export type LimitKind = "rate" | "quota";
+
 /** The methods of a store. They return values when `Sync` is true, and promises otherwise. */
 export interface StoreMethods<Sync extends boolean> {
   /** The clock that the store reads: a function that returns milliseconds, or `"server"` for its server's clock. */
   readonly clock: Clock | "server";
+  /**
+   * The kinds of limits that the store keeps. Default: rates alone. A limiter refuses a policy with another kind: a
+   * store that does not know quotas would grant them again and again. A store over the functions of `sluice/store`
+   * knows both, if it passes `at` on to `adjustRecords` and its clock has dates.
+   */
+  readonly kinds?: readonly LimitKind[] | undefined;
   /** Takes `costs` tokens from every limit of `policy` for `key`, or none. */
   consume(policy: Policy, key: string, costs: Costs): MaybePromise<Sync, Decision>;
   /** The decision that `consume` would make. Writes nothing. */
@@ -70,7 +79,8 @@ export interface StoreMethods<Sync extends boolean> {
   /**
    * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0 they
    * are given back, up to full. Settlements, refunds, debits and credits are this. A settlement also states `at`, the
-   * instant of its decision by the store's clock. A store of rates may ignore it.
+   * instant of its decision by the store's clock: tokens of a quota are given back to the period of that instant only.
+   * A store of rates may ignore it.
    *
    * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */

@@ -85,6 +85,7 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
 class CasStore<Version> implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock;
+  readonly kinds = ["rate", "quota"] as const;
   readonly guard: Guard;
 
   readonly #backend: CasBackend<Version>;
@@ -117,8 +118,8 @@ class CasStore<Version> implements AsyncStore {
     return peekRecords(records, policy, costs, readClock(this.clock));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
-    return this.#rounds.join(policy, key, adjustStep(policy, changes));
+  adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
+    return this.#rounds.join(policy, key, adjustStep(policy, changes, at));
   }
 
   block(policy: Policy, key: string, forMs: number): Promise<void> {

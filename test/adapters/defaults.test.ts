@@ -107,6 +107,14 @@ describe.each(Object.keys(adapters))("%s", (name) => {
     await expect(async () => start(own.with({ key: () => "ann" }), {})).rejects.toThrow("policy");
   });
 
+  test("an unknown default is refused by `with`", () => {
+    expect(() => own.with({ capasity: 3, key: () => "ann" })).toThrow("Unknown option `capasity`");
+    expect(() => own.with({ keyz: 1 })).toThrow("Unknown option `keyz`. Did you mean `key`?");
+    expect(() => own.with({ keyGenerator: () => "ann" })).toThrow("Unknown option `keyGenerator` (of ");
+    expect(() => own.with(() => "ann")).toThrow("Expected `defaults` to be an object");
+    expect(() => own.with({ key: () => "ann" }).with({ keyz: 1 })).toThrow("Unknown option `keyz`");
+  });
+
   test("a polluted Object.prototype adds no default", async () => {
     const { prototype } = Object as unknown as { prototype: Record<string, unknown> };
     try {

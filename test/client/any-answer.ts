@@ -1,5 +1,6 @@
 /** Inputs that are nearly right: what a parser gets wrong is next to what it gets right. */
 import fc from "fast-check";
+import { anyCharacter } from "../helpers/arbitraries.js";
 import type { DecisionInput, Inputs } from "./vectors.js";
 
 /** A text with up to three of its characters left out, doubled or replaced by one of `others`. */
@@ -136,7 +137,7 @@ function answers(fieldsByName: Record<string, fc.Arbitrary<string | string[] | u
 // Bodies. The second kind of text has the characters on both sides of each bound between controls and others.
 const controls = fc.constantFrom(..."a,m,\u001f, ,~,\u007f,\u009f,\u00a1,\u2027,\u2028,\u202e,\u2030,\u2065,\u2066,\u2069,\u206a".split(","));
 const shortText = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 12 }),
+  fc.string({ unit: anyCharacter, maxLength: 12 }),
   fc.array(controls, { maxLength: 8 }).map((each) => each.join("")),
   fc.constantFrom("too_fast", "too_fast", "two words", "Wait!", "c".repeat(64), "c".repeat(65), "", " ", "5"),
 );
@@ -163,7 +164,7 @@ const documents = fc
   )
   .map((each) => JSON.stringify(each));
 const bodies = fc
-  .oneof({ weight: 6, arbitrary: documents }, { weight: 2, arbitrary: damaged(documents, '{}[]",:\\\n0eN') }, fc.json(), fc.string({ unit: "binary" }))
+  .oneof({ weight: 6, arbitrary: documents }, { weight: 2, arbitrary: damaged(documents, '{}[]",:\\\n0eN') }, fc.json(), fc.string({ unit: anyCharacter }))
   .map((each) => each.replace(/\p{Cs}/gu, "?")); // half of a character cannot be sent
 
 // Decisions.

@@ -1,4 +1,4 @@
-import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, run, TokenBucket, type Cost, type Key, type PolicyOptions } from "sluice";
+import { combine, createLimiter, createWaiter, daily, definePolicy, MemoryStore, perSecond, run, TokenBucket, type Cost, type Key, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 
@@ -54,14 +54,17 @@ describe("L9 · limits and policies", () => {
     ]),
     ...positive("refill.everyMs").map(([given, ...rest]): Row => [{ capacity: 5, refill: { tokens: 1, everyMs: given } }, ...rest]),
     [{ refill }, TypeError, "Expected `capacity` to be a positive integer, got undefined"],
-    [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), got undefined"],
-    [{ capacity: 5, refill: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), got 5"],
+    [{ capacity: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, got undefined"],
+    [{ capacity: 5, refill, renews: daily() }, TypeError, "Expected `renews` to be made by monthly() or monthly(copy), without `refill`, got an object"],
+    [{ capacity: 5, renews: refill }, TypeError, "Expected `renews` to be made by monthly() or monthly(copy), without `refill`, got an object"],
+    [{ capacity: 5, renews: null }, TypeError, "Expected `renews` to be made by monthly() or monthly(copy), without `refill`, got null"],
+    [{ capacity: 5, refill: 5 }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, got 5"],
     [{ capacity: 5, refill: { tokens: 5, everyMs: 1_000, per: 1 } }, TypeError, "Unknown option `per` of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)"],
     [{ capacity: 5, refill: { tokens: 5, per: "minute" } }, TypeError, "Unknown option `per` of `refill`. Write { tokens: 5, everyMs: 60_000 }, or perMinute(5)"],
     [{ name: "bulk", capacity: NaN, refill }, RangeError, 'Policy "bulk": Expected `capacity` to be a positive integer, got NaN'],
     [{ name: "bulk", capacity: 5, refill: perSecond(0.5) }, RangeError, 'Policy "bulk": Expected `refill.tokens` to be a positive integer, got 0.5. For one token every two seconds write { tokens: 1, everyMs: 2000 }.'],
     [{ name: "api", limits: [{ capacity: 5, refill }, { name: "day", capacity: "9", refill }] }, TypeError, 'Policy "api", limit "day": Expected `capacity` to be a positive integer, got "9"'],
-    [{ capacity: 5, refill: perSecond }, TypeError, "Expected `refill` to be an object such as perSecond(5), got a function"],
+    [{ capacity: 5, refill: perSecond }, TypeError, "Expected `refill` to be an object such as perSecond(5), or `renews: monthly()`, got a function"],
     [
       { capacity: 104_249_992, refill: { tokens: 1, everyMs: 86_400_000 } },
       RangeError,
@@ -84,7 +87,7 @@ describe("L9 · limits and policies", () => {
     [{ limits: [] }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got an array of 0"],
     [{ limits: { capacity: 5, refill } }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got an object"],
     [{ limits: null }, TypeError, "Expected `policy.limits` to be a list of at least one limit, got null"],
-    [{ limits: [null] }, TypeError, "Expected `limit` to be an object with `capacity` and `refill`, got null"],
+    [{ limits: [null] }, TypeError, 'Policy "default", limit "1": Expected `limit` to be an object with `capacity` and `refill`, got null'],
     [{ limits: [{ capacity: 0, refill }] }, RangeError, 'Policy "default", limit "1": Expected `capacity` to be a positive integer, got 0'],
     [{ limits: [{ name: "", capacity: 5, refill }] }, RangeError, `Expected \`limit.name\` to be ${plainName}, got ""`],
     [
@@ -248,6 +251,7 @@ describe("L9 · costs, keys and clocks", () => {
   const options: readonly Row[] = [
     [() => new TokenBucket({ capacity: 5, refill, clock: 5 as never }), TypeError, `${aClock} 5`],
     [() => new MemoryStore({ clock: {} as never }), TypeError, `${aClock} an object`],
+    [() => new MemoryStore({ clock: new ManualClock() as never }), TypeError, `${aClock} an object. Write clock.now`],
     ...positive("maxKeys").map(([given, ...rest]): Row => [() => new MemoryStore({ maxKeys: given as number }), ...rest]),
     [() => createLimiter(undefined as never), TypeError, "Expected `options` to be an object with a `policy`, got undefined"],
     [
@@ -269,8 +273,9 @@ describe("L9 · costs, keys and clocks", () => {
     ...[
       () => new TokenBucket({ capacity: 5, refill, stor: 1 } as never),
       () => definePolicy({ capacity: 5, refill, stor: 1 } as never),
-    ].map((make): Row => [make, TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `unit`, `limits`"]),
-    [() => definePolicy({ limits: [{ capacity: 5, refill, stor: 1 }] } as never), TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `cost`, `unit`"],
+    ].map((make): Row => [make, TypeError, "Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `renews`, `unit`, `limits`"]),
+    [() => definePolicy({ limits: [{ capacity: 5, refill, stor: 1 }] } as never), TypeError, 'Policy "default", limit "1": Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `renews`, `cost`, `unit`'],
+    [() => definePolicy({ name: "api", limits: [{ capacity: 5, refill }, { name: "day", capacity: 5, refill, stor: 1 }] } as never), TypeError, 'Policy "api", limit "day": Unknown option `stor`. Known options: `name`, `capacity`, `refill`, `renews`, `cost`, `unit`'],
     [() => limiter.consume("alice", { stor: 1 } as never), TypeError, "Unknown option `stor`. Known options: `cost`, `policy`"],
     [() => new MemoryStore({ maxKeys: 1e9 + 1 }), RangeError, "Expected `maxKeys` to be at most 1000000000, got 1000000001"],
     [() => new MemoryStore(null as never), TypeError, "Expected `options` to be an object, got null"],

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { definePolicy, MemoryStore, type LimitOptions } from "sluice";
+import { definePolicy, MemoryStore, type RateOptions } from "sluice";
 import { describe, expect, test } from "vitest";
 import { anyHistories, limits, onwardHistories, refillMs, starts, type ResolvedStep } from "../helpers/arbitraries.js";
 import { keepers, type Subject } from "./subjects.js";
@@ -27,7 +27,7 @@ function play(subject: Subject, history: readonly ResolvedStep[]): Grant[] {
 }
 
 /** `granted <= capacity + tokens * ms / everyMs`, without a division. */
-function isWithin(granted: bigint, capacities: number, ms: bigint, { capacity, refill }: LimitOptions): boolean {
+function isWithin(granted: bigint, capacities: number, ms: bigint, { capacity, refill }: RateOptions): boolean {
   const every = BigInt(refill.everyMs);
   return granted * every <= BigInt(capacities) * BigInt(capacity) * every + BigInt(refill.tokens) * ms;
 }

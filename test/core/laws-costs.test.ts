@@ -1,6 +1,6 @@
 // Law L19: one request may cost each limit of a policy differently.
 import fc from "fast-check";
-import { createLimiter, definePolicy, TokenBucket, type Cost, type LimitOptions, type ManyLimitsPolicy, MemoryStore } from "sluice";
+import { createLimiter, definePolicy, TokenBucket, type Cost, type RateOptions, type ManyLimitsPolicy, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { readings } from "../../src/core/decision.js";
@@ -140,7 +140,7 @@ describe("L19 · a cost for each limit", () => {
 
 /** Costs of each limit, which are mostly large or small for one and fit another. */
 const histories = fc.tuple(policies, starts, onwardSteps).map(([policy, start, list]) => {
-  const history = resolve(start, list, policy.limits[0] as LimitOptions);
+  const history = resolve(start, list, policy.limits[0] as RateOptions);
   return { policy, history: history.map(({ now }, at) => ({ now, costs: policy.limits.map((limit, place) => costOf((list[(at + place) % list.length] as (typeof list)[number]).cost, limit)) })) };
 });
 

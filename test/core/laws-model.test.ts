@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, MemoryStore, TokenBucket, type LimitOptions, type Policy, type PolicyOptions } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, TokenBucket, type RateOptions, type Policy, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { mapCosts } from "../../src/core/cost.js";
@@ -63,7 +63,7 @@ describe("L8 · one arithmetic", () => {
     fc.assert(
       fc.property(policies, starts, anyStepsAndDebts, (policy, start, list) => {
         // Each history is aimed at one of its limits; the others see strange numbers.
-        const aim = policy.limits[(list[0]?.choice ?? 0) % policy.limits.length] ?? (policy.limits[0] as LimitOptions);
+        const aim = policy.limits[(list[0]?.choice ?? 0) % policy.limits.length] ?? (policy.limits[0] as RateOptions);
         compare(resolve(start, list, aim), () => policy);
       }),
       { numRuns: 200 },

@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, perSecond, type Decision, type LimitOptions, type Policy, MemoryStore } from "sluice";
+import { createLimiter, definePolicy, perSecond, type Decision, type RateOptions, type Policy, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { charge, fullBucket, spentAt, type Bucket } from "../../src/core/bucket.js";
 import { consume } from "../../src/core/decision.js";
 import { limits, refillMs } from "../helpers/arbitraries.js";
 
-const policy = (limit: LimitOptions): Policy => definePolicy({ name: "tier", ...limit });
+const policy = (limit: RateOptions): Policy => definePolicy({ name: "tier", ...limit });
 
 /** One caller of a limiter, who may ask under any numbers. */
 interface Caller {
@@ -28,7 +28,7 @@ function caller(first: Policy): Caller {
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 
 /** A limit whose tokens are few enough units that several of them fit the largest number in any other limit's units. */
-const modest: fc.Arbitrary<LimitOptions> = fc.record({
+const modest: fc.Arbitrary<RateOptions> = fc.record({
   capacity: fc.integer({ min: 1, max: 1_000_000 }),
   refill: fc.record({ tokens: fc.integer({ min: 1, max: 1_000_003 }), everyMs: fc.integer({ min: 1, max: 1_000_003 }) }),
 });

@@ -1,4 +1,4 @@
-import type { LimitOptions } from "sluice";
+import type { RateOptions } from "sluice";
 import fc from "fast-check";
 import type { Decision } from "sluice";
 import { describe, expect, test } from "vitest";
@@ -137,7 +137,7 @@ test("L2 · promise: with several limits, the wait is that of the last one to ha
   fc.assert(
     fc.property(policies, starts, onwardSteps, shares, (policy, start, list, pauses) => {
       const subject = memoryBucket(policy);
-      for (const step of resolve(start, list, policy.limits[0] as LimitOptions)) {
+      for (const step of resolve(start, list, policy.limits[0] as RateOptions)) {
         const decision = play(subject, step);
         if (decision.reason !== "limited" || step.now + decision.retryAfterMs > FARTHEST) continue;
         return waitOut(subject, decision, step.now, pauses);

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createLimiter, perSecond, type Decision, type LimitOptions, type ManyLimitsPolicy, MemoryStore } from "sluice";
+import { createLimiter, perSecond, type Decision, type RateOptions, type ManyLimitsPolicy, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { readings } from "../../src/core/decision.js";
@@ -7,7 +7,7 @@ import { anySteps, limits, policies, resolve, starts } from "../helpers/arbitrar
 import { memoryBucket } from "./subjects.js";
 
 const anyPolicy = fc.oneof(limits, policies);
-const firstOf = (policy: LimitOptions | ManyLimitsPolicy): LimitOptions => ("limits" in policy ? (policy.limits[0] as LimitOptions) : policy);
+const firstOf = (policy: RateOptions | ManyLimitsPolicy): RateOptions => ("limits" in policy ? (policy.limits[0] as RateOptions) : policy);
 
 describe("L7 · a decision is a snapshot", () => {
   test("L7 · snapshot: nothing that happens later changes a decision", () => {

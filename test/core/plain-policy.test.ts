@@ -1,6 +1,6 @@
 // A policy is data: it crosses to another worker, process or Durable Object, and is a policy again there.
 import fc from "fast-check";
-import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, run, TokenBucket, type Policy, type PolicyOptions } from "sluice";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perSecond, run, TokenBucket, type Policy, type PolicyOptions, type RateOptions } from "sluice";
 import { casStore, adjustRecords, consumeRecords, fullBucket, peekRecords } from "sluice/store";
 import { createGate } from "sluice/http";
 import { RedisStore } from "sluice/redis";
@@ -30,7 +30,7 @@ describe("a copy of a policy", () => {
         expect(samePolicy(again, policy)).toBe(true);
         expect(again.maxCost).toBe(policy.maxCost);
         const [one, other] = [memoryBucket(policy), memoryBucket(copyOf(policy) as PolicyOptions)];
-        for (const { call, now, cost } of resolve(start, list, policy.limits[0])) {
+        for (const { call, now, cost } of resolve(start, list, policy.limits[0] as RateOptions)) {
           one.clock.set(now);
           other.clock.set(now);
           if (call === "consume" || call === "peek") expect(other[call](cost)).toStrictEqual(one[call](cost));

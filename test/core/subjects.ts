@@ -1,4 +1,4 @@
-import { createLimiter, TokenBucket, type Decision, type LimitOptions, type PolicyOptions, MemoryStore } from "sluice";
+import { createLimiter, TokenBucket, type Decision, type RateOptions, type PolicyOptions, MemoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { expect } from "vitest";
 
@@ -12,7 +12,7 @@ export interface Subject {
 }
 
 /** A bucket by itself. */
-function coreBucket(limit: LimitOptions): Subject {
+function coreBucket(limit: RateOptions): Subject {
   const clock = new ManualClock();
   const bucket = new TokenBucket({ ...limit, clock: clock.now });
   return {
@@ -38,7 +38,7 @@ export function memoryBucket(policy: PolicyOptions): Subject {
 }
 
 /** Both keepers of one limit, for `describe.each`. */
-export const keepers: readonly { readonly keeper: string; readonly make: (limit: LimitOptions) => Subject }[] = [
+export const keepers: readonly { readonly keeper: string; readonly make: (limit: RateOptions) => Subject }[] = [
   { keeper: "a TokenBucket", make: coreBucket },
   { keeper: "a limiter over memory", make: memoryBucket },
 ];

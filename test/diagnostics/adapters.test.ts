@@ -172,6 +172,8 @@ describe("SLUICE_TRUSTS_EVERY_PROXY", () => {
     ]);
     expect(await warned(serve, () => true)).toHaveLength(1);
     expect(await warned(serve, true, (ip) => ip)).toHaveLength(1);
+    expect(await warned(serve, true, (ip) => `ip:${ip}`)).toHaveLength(1);
+    expect(await warned(serve, true, () => `ip:${String(addressKey("2001:db8:1:2:3::"))}`)).toHaveLength(1);
     expect(await warned(serve, true, () => addressKey("2001:db8:1:2:3::"))).toHaveLength(1);
   });
 

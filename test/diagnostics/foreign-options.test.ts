@@ -1,4 +1,4 @@
-import { createLimiter, perSecond } from "sluice";
+import { createLimiter, perSecond, unlimited } from "sluice";
 import { createGate } from "sluice/http";
 import { webReader } from "sluice/web";
 import fastify from "fastify";
@@ -129,14 +129,31 @@ describe("all old options are named at once, with the caller's own numbers and t
     expect(ofGate({ windowMs: 1_000, max: 5, requestPropertyName: "limit" })).toContain("(of express-rate-limit)");
   });
 
-  test("a limit that is a function has no numbers, so the text names others", () => {
-    expect(complaint(() => forExpress.rateLimit({ windowMs: 60_000, limit: () => 5 } as never))).toContain("Here: `policy: { capacity: 100, refill: { tokens: 100");
+  test.each<[numbers: string, old: object]>([
+    ["capacity: n, refill: perMinute(n)", { windowMs: 60_000, limit: () => 5 }],
+    ["capacity: n, refill: { tokens: n, everyMs: 90_000 }", { windowMs: 90_000, max: async () => 5 }],
+    ["capacity: 5, refill: { tokens: 5, everyMs: ms }", { timeWindow: () => 1_000, max: 5 }],
+    ["capacity: n, refill: { tokens: n, everyMs: ms }", { timeWindow: () => 1_000, max: () => 5 }],
+  ])("a limit or window that is a function becomes a function that picks the policy: %s", (numbers, old) => {
+    expect(complaint(() => forExpress.rateLimit(old as never))).toContain(
+      `Here: \`policy: (request) => …\`, which returns a policy made once by \`definePolicy({ ${numbers} })\`. See `,
+    );
+  });
+
+  test("a limit of a wrong type has no numbers, so the text names others", () => {
+    expect(complaint(() => forExpress.rateLimit({ windowMs: 60_000, limit: "5" } as never))).toContain("Here: `policy: { capacity: 100, refill: { tokens: 100");
   });
 });
 
 test("no replacement names an option that is gone", () => {
   const text = readFileSync(new URL("../../src/diagnostics/foreign-options.ts", import.meta.url), "utf8");
   expect(text.match(/refundWhen|storeTimeoutMs|localShare|wallClock|partitionKey|draftPr|`charges|preflights|\b(?:wait|body|retryAfter|charges):|"blocked"|"unlimited"/g)).toBeNull();
+});
+
+test("`unlimited` in place of a policy says what to write", () => {
+  const expectation = "Expected `policy` to be an object with `capacity` and `refill`, or with `limits`, got `unlimited`. ";
+  expect(ofGate({ policy: unlimited })).toBe(`${expectation}Write \`skip\`, or \`policy: () => unlimited\``);
+  expect(ofLimiter({ policy: unlimited })).toBe(`${expectation}Write \`consume(key, { policy: unlimited })\``);
 });
 
 describe("a misspelt or misplaced option", () => {

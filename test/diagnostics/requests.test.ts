@@ -112,6 +112,26 @@ describe("SLUICE_UNNAMED_POLICIES", () => {
     ]);
   });
 
+  test("when the two are in one combination, over one store or two", async () => {
+    for (const isShared of [false, true]) {
+      const { createGate, createLimiter, combine, MemoryStore, codes } = await freshSluice();
+      const store = new MemoryStore();
+      const [user, ip] = [0, 1].map(() => createLimiter({ policy: unnamed, store: isShared ? store : new MemoryStore() }));
+      const gate = createGate({ limiter: combine({ user: user!, ip: ip! }), key: () => ({ user: ["user", "ann"], ip: ["ip", "x"] }) }, reader);
+      await gate(asked());
+      expect(codes()).toEqual(["SLUICE_UNNAMED_POLICIES"]);
+    }
+  });
+
+  test("when two gates over one store, with equal numbers, have other keys", async () => {
+    const { createGate, MemoryStore, codes } = await freshSluice();
+    const store = new MemoryStore();
+    const gates = [key, () => ["ip", "x"] as const].map((each) => createGate({ policy: unnamed, store, key: each }, reader));
+    const request = asked();
+    for (const gate of gates) void gate(request);
+    expect(codes()).toEqual(["SLUICE_UNNAMED_POLICIES"]);
+  });
+
   test("not when one has a name, for two requests, or for one gate twice", async () => {
     const { createGate, codes } = await freshSluice();
     const [first, second, named] = [unnamed, unnamed, policy].map((each) => createGate({ policy: each, key }, reader));
@@ -168,9 +188,20 @@ describe("SLUICE_KEY_IS_ADDRESS", () => {
     [["address", "2001:db8::7"], { "x-forwarded-for": "2001:db8:1::5" }],
     [["address", "2001:db8:0:1:2:3:4:5"], { "x-forwarded-for": "2001:db8:1::5" }],
     [["address", "fe80::1%eth0"], { "x-forwarded-for": "203.0.113.5" }],
+    ["ip:192.0.2.7", { "x-forwarded-for": "203.0.113.5" }],
+    ["login/ip:2001:db8:0:1:2:3:4:5", { "x-forwarded-for": "203.0.113.5" }],
+    ["ip_::1", { "x-forwarded-for": "203.0.113.5" }],
   ];
   test.each(proxies)("for the address of a proxy, %j with %j", async (key, headers) => {
     expect(await codesFor(key, headers)).toEqual(["SLUICE_KEY_IS_ADDRESS"]);
+  });
+
+  test("for the address of a member that no header field shows", async () => {
+    const { createGate, createLimiter, combine, codes } = await freshSluice();
+    const [user, ip] = [1, 9].map((capacity) => createLimiter({ policy: { ...policy, capacity } }));
+    const gate = createGate({ limiter: combine({ user: user!, ip: ip! }), key: () => ({ user: "ann", ip: "192.0.2.7" }) }, reader);
+    await gate(asked({ "x-forwarded-for": "203.0.113.5" }));
+    expect(codes()).toEqual(["SLUICE_KEY_IS_ADDRESS"]);
   });
 
   const fine: [what: string, key: Key, headers: Record<string, string>][] = [
@@ -178,6 +209,10 @@ describe("SLUICE_KEY_IS_ADDRESS", () => {
     ["the caller's address, as the proxy tells it", "203.0.113.5", { "x-forwarded-for": "203.0.113.5" }],
     ["the caller's address, mapped to IPv6", "::ffff:203.0.113.5", { "x-forwarded-for": "203.0.113.5" }],
     ["the network of the caller's address, in other letters", "2001:DB8:5::", { forwarded: 'for="[2001:db8:5::]:4711"' }],
+    ["the caller's address after a prefix", "ip:203.0.113.5", { "x-forwarded-for": "203.0.113.5" }],
+    ["a device after a prefix behind a proxy", "device:00:1a:2b:3c:4d:5e", { "x-forwarded-for": "203.0.113.5" }],
+    ["a version number after a prefix behind a proxy", "app-1.2.3", { "x-forwarded-for": "203.0.113.5" }],
+    ["a time behind a proxy", "user:2026-11-24T15:30:00", { "x-forwarded-for": "203.0.113.5" }],
     ["a user behind a proxy", ["user", 42], { "x-forwarded-for": "203.0.113.5" }],
     ["a network card behind a proxy", ["device", "00:1a:2b:3c:4d:5e"], { "x-forwarded-for": "203.0.113.5" }],
     ["a version number behind a proxy", ["app", "1.2.3"], { "x-forwarded-for": "203.0.113.5" }],

@@ -20,7 +20,7 @@ describeWith("chromium", "the live page", () => {
 
   /** Opens the page, and notes each request to another server and each error of its program. */
   async function open(of = server, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Page> {
-    const context = await browser.newContext(options);
+    const context = await browser.newContext({ reducedMotion: "reduce", ...options }); // otherwise a burst plays at load
     problems.length = 0;
     onTestFinished(() => context.close());
     const opened = await context.newPage();
@@ -49,7 +49,8 @@ describeWith("chromium", "the live page", () => {
     expect(await counts("You")).toEqual([16, 3, 13, 0]);
     await page.waitForFunction(() => document.querySelector("#last")?.textContent?.includes("retry-after: "));
     expect(await page.textContent("#last")).toMatch(/^429 .*"code": "rate_limited"/s);
-    await page.waitForFunction(() => document.querySelector("#status")?.textContent?.startsWith("429: refused, try again in"));
+    await page.waitForFunction(() => /^Empty: you may call again in \d+\.\d s$/.test(document.querySelector("#state")?.textContent ?? ""));
+    await page.waitForFunction(() => document.querySelector("#status")?.textContent === "The bucket is empty: calls are refused.");
     expect(problems).toEqual([]);
   });
 
@@ -57,15 +58,14 @@ describeWith("chromium", "the live page", () => {
     await choose("bob", "login-code");
     await page.click("#burst");
     await sent("You", 15);
-    await page.waitForFunction(() => document.querySelectorAll("svg .passed").length === 3 && document.querySelectorAll("svg .refused").length === 12);
+    await page.waitForFunction(() => document.querySelectorAll("#chart .served").length === 3 && document.querySelectorAll("#chart .refused").length === 12);
     await page.waitForFunction(() => document.querySelector("#chart-text")?.textContent?.startsWith("0 of 3 tokens"));
-    expect(await page.getAttribute("svg .level", "d")).toMatch(/^M.*L/);
+    expect(await page.getAttribute("#chart .level", "d")).toMatch(/^M.*L/);
     await page.selectOption("#caller", "carol");
     await page.waitForFunction(() => document.querySelector("#chart-text")?.textContent?.startsWith("3 of 3 tokens"));
   });
 
   test("the client that obeys is refused less, and served as much, as the one that does not", async () => {
-    await page.selectOption("#policy", "sandbox");
     await page.fill("#capacity", "1");
     await page.fill("#refill", "10"); // one a second
     await page.click("#obeying");
@@ -82,10 +82,11 @@ describeWith("chromium", "the live page", () => {
   });
 
   test("the sliders say at once what the numbers mean, and the server takes them", async () => {
-    await choose("carol", "sandbox");
+    await choose("carol", "bulk");
     await page.fill("#capacity", "4");
     await page.fill("#refill", "1");
-    expect(await page.textContent("#sandbox-text")).toBe(
+    expect(await page.inputValue("#policy"), "the sliders choose their policy").toBe("sandbox");
+    expect(await page.textContent("#policy-text")).toBe(
       "4 at once, then 1 every 10 seconds. In any 10 seconds a caller gets at most 5 requests. An empty bucket is full after 40 seconds.",
     );
     await page.waitForFunction(() => document.querySelector("#chart-text")?.textContent?.startsWith("4 of 4 tokens"));
@@ -100,18 +101,18 @@ describeWith("chromium", "the live page", () => {
     await sent("You", 6);
     expect((await counts("You")).slice(0, 3)).toEqual([6, 6, 0]);
     await page.click("#runaway");
-    await page.waitForFunction(() => document.querySelectorAll("svg .refused").length > 3);
+    await page.waitForFunction(() => document.querySelectorAll("#chart .refused").length > 3);
     await page.click("#runaway");
     expect(await page.getAttribute("#runaway", "aria-pressed")).toBe("false");
   });
 
   test("every control has a name and can be reached and used by the keyboard", async () => {
     const reached: string[] = [];
-    for (let i = 0; i < 14; i++) {
+    for (let i = 0; i < 18; i++) {
       await page.keyboard.press("Tab");
       reached.push(await page.evaluate(() => document.activeElement?.id ?? ""));
     }
-    for (const id of ["caller", "policy", "one", "burst", "foreground", "runaway", "obeying", "ignoring", "last", "capacity", "refill"]) expect(reached).toContain(id);
+    for (const id of ["chart", "caller", "policy", "one", "burst", "edge", "foreground", "runaway", "others", "obeying", "ignoring", "outage-button", "last", "capacity", "refill"]) expect(reached).toContain(id);
     const unnamed = await page.$$eval("button, select, input", (all) => all.filter((each) => !each.textContent?.trim() && (each as HTMLInputElement).labels?.length === 0).map(({ id }) => id));
     expect(unnamed).toEqual([]);
     await page.focus("#one");
@@ -122,13 +123,69 @@ describeWith("chromium", "the live page", () => {
   test.each([[390, "dark"], [820, "light"], [1280, "dark"]] as const)("fits a window of %i pixels, %s", async (width, colorScheme) => {
     const narrow = await open(server, { viewport: { width, height: 800 }, colorScheme });
     expect(await narrow.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-    expect(await narrow.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(colorScheme === "dark" ? "rgb(20, 23, 26)" : "rgb(255, 255, 255)");
+    expect(await narrow.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(colorScheme === "dark" ? "rgb(13, 17, 23)" : "rgb(246, 248, 250)");
     expect(problems).toEqual([]);
   });
 
-  test("there is no outage to press in memory", async () => {
-    expect(await page.isVisible("#outage-section")).toBe(false);
-    expect((await page.request.put(`${server.url.origin}/live/outage`, { data: { isOut: true } })).status()).toBe(404);
+  test.each([[375, 800], [1_280, 800]])("the chart and all buttons are on the first screen of %i x %i", async (width, height) => {
+    const screen = await open(server, { viewport: { width, height } });
+    const seen = await screen.$$eval("#chart, .buttons button", (all) => all.map((each) => [each.id, each.getBoundingClientRect().bottom] as const));
+    expect(seen.length).toBe(10);
+    expect(seen.filter(([, bottom]) => bottom > height)).toEqual([]);
+  });
+
+  test("a burst plays at load, and the state is true when the bucket has refilled", async () => {
+    const moving = await open(server, { reducedMotion: "no-preference" });
+    await sent("You", 15, moving);
+    expect((await counts("You", moving))[1]).toBeGreaterThanOrEqual(10);
+    await moving.waitForFunction(() => document.querySelector("#state")?.textContent?.startsWith("You may call: "));
+    await moving.waitForFunction(() => document.querySelector("#state")?.textContent === "You may call: 10 of 10 tokens left");
+    expect(problems).toEqual([]);
+  });
+
+  test("two bursts at the edge of a window: the fixed window serves more than the bucket", async () => {
+    await choose("alice", "sandbox");
+    await page.fill("#capacity", "10");
+    await page.fill("#refill", "100"); // a window of one second
+    await page.click("#edge");
+    await sent("You", 21);
+    const numbers = await page.$$eval(".numbers b", (all) => all.map((each) => Number(each.textContent)));
+    const [bucket = 0, , window = 0] = numbers;
+    expect(window).toBeGreaterThan(bucket);
+    expect(await page.textContent("#window-note")).toContain("At most 10 in 1 s");
+  });
+
+  test("other callers have buckets of their own, and lanes in the chart", async () => {
+    await choose("device phone", "sandbox");
+    await page.click("#others");
+    await Promise.all([sent("Tablet", 3), sent("Watch", 2)]);
+    await page.click("#others");
+    expect(await counts("You")).toEqual([0, 0, 0, 0]);
+    expect(await page.textContent("#chart")).toMatch(/Tablet.*Watch/s);
+    await page.waitForFunction(() => document.querySelector("#state")?.textContent === "You may call: 10 of 10 tokens left");
+  });
+
+  test("the arrow keys go from request to request, and each is told", async () => {
+    await choose("bob", "bulk");
+    await page.click("#one");
+    await sent("You", 1);
+    await page.focus("#chart");
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction(() => /^You: request 1 of 1, \d+(\.\d)? s ago: served\.$/.test(document.querySelector("#chosen")?.textContent ?? ""));
+    await page.waitForSelector("#chart .chosen", { state: "attached" });
+  });
+
+  test("an outage of the store in memory is a button, too", async () => {
+    await choose("carol", "bulk");
+    await page.click("#outage-button");
+    await page.waitForSelector('#outage-button[aria-pressed="true"]');
+    await page.waitForFunction(() => document.querySelector("#state")?.textContent === "The store is away: this process decides");
+    await page.click("#burst");
+    await sent("You", 15);
+    expect(await counts("You")).toEqual([15, 1, 0, 14]);
+    await page.click("#outage-button");
+    await page.waitForSelector('#outage-button[aria-pressed="false"]');
+    await page.waitForFunction(() => document.querySelector("#state")?.textContent?.startsWith("You may call: "));
   });
 
   test.each([["nothing", ""], ["half an object", "{"], ["null", "null"], ["a long text", `"${"x".repeat(2_000)}"`]])("a sandbox of %s is a mistake of the sender", async (_, data) => {

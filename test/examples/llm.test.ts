@@ -1,6 +1,6 @@
 // The gateway of examples/llm over real sockets, with a clock that stands still unless a test moves it.
 import { request } from "node:http";
-import { createLimiter, MemoryStore, type AsyncStore } from "sluice";
+import { createLimiter, MemoryStore, type AsyncStore, type RateOptions } from "sluice";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -276,7 +276,7 @@ describe("tokens over time", () => {
     expect(left("red/ann")[1]).toBe(30_000 - 1_002);
     expect((await whole({ prompt: "write 9000", maxTokens: 28_995 })).status).toBe(200);
     const granted = world.bills.filter(({ used }) => used !== null).map(({ at, used }) => [at, used as number] as const);
-    expect(mostAhead(granted, minute(60, 30_000).tokens)).toBe(1_002 + 9_002);
+    expect(mostAhead(granted, minute(60, 30_000).tokens as RateOptions)).toBe(1_002 + 9_002);
   });
 
   test("L1 · the same with the limiter alone: the late settlement gives nothing back, to the token", async () => {

@@ -91,7 +91,7 @@ describe.each(programs)("%s", (_, code) => {
 
   test("L18 · a preflight, real or made up, never gets a handler's answer", async () => {
     for (const extra of [{}, ann, dan]) {
-      for (let i = 0; i < 20; i++) {
+      for (let i = 0; i < 10; i++) {
         const response = await ask({ Origin: "https://app.example", "Access-Control-Request-Method": "GET", ...extra }, "OPTIONS");
         expect(await response.text()).not.toContain("messages");
       }
@@ -110,13 +110,14 @@ test.each(programs.filter(([name]) => name.endsWith("web")))("%s answers other m
 test("the example of a test passes", () => import("../../examples/testing-your-app.js"));
 
 async function askUntilRefused(headers: () => Record<string, string> | undefined): Promise<Response> {
-  for (let i = 0; i < 1_000; i++) {
-    const response = await ask(headers());
-    if (response.status !== 200) {
-      expect(response.status).toBe(429);
-      return response;
-    }
-    await response.arrayBuffer();
+  for (let i = 0; i < 100; i++) {
+    // Ten at once are faster than the refill on any machine.
+    const responses = await Promise.all(Array.from({ length: 10 }, () => ask(headers())));
+    const refused = responses.filter(({ status }) => status !== 200);
+    await Promise.all(responses.filter((response) => response !== refused[0]).map((response) => response.arrayBuffer()));
+    if (refused.length === 0) continue;
+    expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 429));
+    return refused[0] as Response;
   }
   throw new Error("never refused");
 }

@@ -22,7 +22,7 @@ function file(content: unknown): string {
 /** The numbers of a policy: capacity, tokens, everyMs. */
 function numbers(policies: ReturnType<typeof readPolicies>, name: "interactive" | "bulk" | "login-code"): number[] {
   const [{ capacity, refill }] = policies[name].limits;
-  return [capacity, refill.tokens, refill.everyMs];
+  return [capacity, refill?.tokens ?? 0, refill?.everyMs ?? 0];
 }
 
 describe("policies", () => {

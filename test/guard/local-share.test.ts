@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, perSecond, type Decision, type GuardOptions, type LimiterOptions, type LimitOptions, type Policy } from "sluice";
+import { createLimiter, definePolicy, perSecond, type Decision, type GuardOptions, type LimiterOptions, type RateOptions, type Policy } from "sluice";
 import { guard } from "sluice/store";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
@@ -146,7 +146,7 @@ describe("L11 · a store that fails, decided locally", () => {
 
 describe("a share of a limit", () => {
   const shares = fc.oneof(fc.constantFrom(1, 2, 3, 999_999, 1_000_000), fc.integer({ min: 1, max: 1_000_000 }));
-  const share = (limit: LimitOptions, sharedBy: number, cost = 1): Policy => shareOf(definePolicy(limit), sharedBy, cost);
+  const share = (limit: RateOptions, sharedBy: number, cost = 1): Policy => shareOf(definePolicy(limit), sharedBy, cost);
 
   test("of any limit is a limit, and all processes together have no more and are no faster than the limit", () => {
     fc.assert(

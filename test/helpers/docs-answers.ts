@@ -6,7 +6,7 @@ import { readPolicies } from "../../examples/server/config.js";
 import { buildServer } from "../../examples/server/node.js";
 import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
 import { draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type HeaderStyle } from "../../src/http/index.js";
-import { createLimiter, MemoryStore, perDay, perMinute, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
+import { createLimiter, MemoryStore, monthly, perDay, perMinute, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
 import { guard } from "sluice/store";
 
 const interactive: PolicyOptions = { name: "interactive", capacity: 10, refill: perSecond(2) };
@@ -24,6 +24,15 @@ const chat: PolicyOptions = {
     { name: "requests", capacity: 60, refill: perMinute(60) },
     { name: "upload", capacity: 5_000_000, refill: perMinute(5_000_000), unit: "content-bytes" },
     { name: "tokens", capacity: 30_000, refill: perMinute(30_000), unit: "tokens" },
+  ],
+};
+/** The policy of examples/quick-start. */
+const quickStart: PolicyOptions = {
+  name: "chat",
+  limits: [
+    { name: "requests", capacity: 60, refill: perMinute(60) },
+    { name: "tokens", capacity: 30_000, refill: perMinute(30_000), cost: 2_000 },
+    { name: "month", capacity: 1_000_000, renews: monthly(), cost: 2_000 },
   ],
 };
 const broken: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(new Error("connection refused")) };
@@ -75,6 +84,7 @@ export const answers: Readonly<Record<string, () => Promise<Response>>> = {
   "bulk 429": after(4, { policy: bulk }),
   "api 200": after(1, { policy: api }),
   "api 429": after(21, { policy: api }),
+  "quick-start 429": after(16, { policy: quickStart, store: new MemoryStore({ clock: () => Date.UTC(2026, 0, 1) }) }),
   "unit 200": after(1, { policy: chat }),
   "cost 400": after(1, { cost: () => 11 }),
   "blocked 429": after(1, { limiter: blocked, policy: undefined, store: undefined }),

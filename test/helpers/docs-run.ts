@@ -21,6 +21,10 @@ const entries: Readonly<Record<string, () => Promise<unknown>>> = {
   "sluice/client": () => import("../../src/client/index.js"),
 };
 
+const compilerOptions = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022, esModuleInterop: true };
+/** The JavaScript of each snippet that was run. */
+const compiled = new Map<string, string>();
+
 /** The output of `code` by `console.log`, a line for each call, as in a terminal. */
 export async function printed(code: string): Promise<string> {
   return (await ran(code)).output;
@@ -39,9 +43,8 @@ export async function ran(code: string): Promise<{ readonly output: string; read
     if (load === undefined) throw new Error(`no entry "${name}" for running snippets`);
     loaded.set(name as string, await load());
   }
-  const { outputText } = ts.transpileModule(code, {
-    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022, esModuleInterop: true },
-  });
+  const outputText = compiled.get(code) ?? ts.transpileModule(code, { compilerOptions }).outputText;
+  compiled.set(code, outputText);
   // The snippets are part of this repository, so running them is safe.
   const run = Object.getPrototypeOf(async () => undefined).constructor as new (...parts: string[]) => (...values: unknown[]) => Promise<void>;
   await new run("require", "console", "exports", outputText)((name: string) => loaded.get(name) ?? require(name), { log }, exports);

@@ -1,4 +1,4 @@
-import type { Decision, PolicyOptions, Reading } from "sluice";
+import type { Decision, PolicyOptions, RateOptions, Reading } from "sluice";
 
 /**
  * The rules of a token bucket, written a second time in big integers and fractions. The tests check the core against
@@ -201,7 +201,7 @@ function fewerCalls(a: Reading, b: Reading): number {
 
 function rulesOf(policy: PolicyOptions): Rule[] {
   const limits = policy.limits ?? [{ name: policy.name ?? "default", capacity: policy.capacity, refill: policy.refill }];
-  return limits.map(({ name, capacity, refill }, place) => {
+  return (limits as readonly RateOptions[]).map(({ name, capacity, refill }, place) => {
     const tokens = BigInt(refill.tokens);
     const everyMs = BigInt(refill.everyMs);
     const common = greatestCommon(tokens, everyMs);

@@ -135,18 +135,20 @@ test("an address is a caller of its own: neither a user of that name nor the add
 
 describe("warnings", () => {
   const policy = { name: "api", capacity: 5, refill: perSecond(1) };
-  async function warnedFor(address: string, headers: Record<string, string> = {}): Promise<string[]> {
-    const { createGate, given } = await freshSluice();
-    void createGate({ policy, key: () => addressKey(address) }, { method: () => "GET", header: (_: object, name: string) => headers[name] })({});
-    return given.map(({ code }) => code as string);
+  async function warnedFor(addresses: readonly string[], headers: Record<string, string> = {}): Promise<string[]> {
+    const { createGate, codes } = await freshSluice();
+    const reader = { method: () => "GET", header: (_: object, name: string) => headers[name] };
+    for (const address of addresses) void createGate({ policy, key: () => addressKey(address) }, reader)({});
+    return codes();
   }
 
   test("its keys are no whole IPv6 address", async () => {
-    for (const { address, expected } of vectors as readonly Vector[]) if (expected !== null) expect(await warnedFor(address)).toEqual([]);
+    const addresses = (vectors as readonly Vector[]).flatMap(({ address, expected }) => (expected === null ? [] : [address]));
+    expect(await warnedFor(addresses)).toEqual([]);
   });
 
   test("a proxy's address is still one", async () => {
-    for (const proxy of ["127.0.0.1", "::1", "::ffff:10.0.0.1"]) expect(await warnedFor(proxy, { "x-forwarded-for": "203.0.113.5" })).toEqual(["SLUICE_KEY_IS_ADDRESS"]);
-    expect(await warnedFor("::1", { "x-forwarded-for": "::1" })).toEqual([]);
+    for (const proxy of ["127.0.0.1", "::1", "::ffff:10.0.0.1"]) expect(await warnedFor([proxy], { "x-forwarded-for": "203.0.113.5" })).toEqual(["SLUICE_KEY_IS_ADDRESS"]);
+    expect(await warnedFor(["::1"], { "x-forwarded-for": "::1" })).toEqual([]);
   });
 });

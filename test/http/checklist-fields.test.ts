@@ -93,9 +93,9 @@ test("23 · RateLimit and RateLimit-Policy are Lists of Strings with Integers wi
 });
 
 test("23 · a capacity that no Integer holds is refused when the gate is made", () => {
-  const policy = { capacity: 1_000_000_000_000_000, refill: { tokens: 1_000_000, everyMs: 1 } };
+  const policy = { name: "bulk", capacity: 1_000_000_000_000_000, refill: { tokens: 1_000_000, everyMs: 1 } };
   expect(() => open({ policy })).toThrow(
-    new RangeError("Expected `capacity` to be at most 999999999999999, the largest integer of a header field, got 1000000000000000"),
+    new RangeError('Policy "bulk": Expected `capacity` to be at most 999999999999999, the largest integer of a header field, got 1000000000000000'),
   );
   const largest = open({ policy: { ...policy, capacity: 999_999_999_999_999 } });
   const [[, quota]] = parseList(largest.ask().field("RateLimit-Policy") ?? "") as [Item];
@@ -214,7 +214,7 @@ test("28 · a full bucket has Reset 0 and no t; any other has t >= 1, which is R
 test("28 · while something remains, r over t is at most the rate, and t no longer than that and the next token need", () => {
   fc.assert(
     fc.property(histories, ({ policy, steps }) => {
-      const [{ refill, capacity }] = policy.limits;
+      const [{ refill = perSecond(1), capacity }] = policy.limits;
       walk(open({ policy }), steps, (answer) => {
         const [, r, t] = /;r=(\d+);t=(\d+)$/.exec(answer.field("RateLimit") ?? "")?.map(Number) ?? [];
         if (answer.status !== 200 || r === undefined || t === undefined) return;

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { toRetryAfter, vendorHeaders } from "sluice/http";
-import { definePolicy, MemoryStore, perSecond, type Policy } from "sluice";
+import { definePolicy, MemoryStore, perSecond, type Policy, type Rate } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { histories, policies } from "./arbitrary.js";
 import { exhaust, open, SMALL, type Answer, type Opened } from "./asking.js";
@@ -117,7 +117,7 @@ test("26 · q is the capacity and w the seconds to fill it: never more on averag
     fc.property(policies, (policy) => {
       const match = /^"drawn";q=(\d+);w=(\d+)$/.exec(open({ policy }).ask().field("RateLimit-Policy") ?? "");
       const [q, w] = [Number(match?.[1]), Number(match?.[2])];
-      const { capacity, refill } = policy.limits[0];
+      const { capacity, refill } = policy.limits[0] as Rate;
       expect(q).toBe(capacity);
       // Whole numbers throughout: w = max(1, ceil(capacity * everyMs / (tokens * 1000))).
       const [over, under] = [BigInt(capacity) * BigInt(refill.everyMs), BigInt(refill.tokens) * 1_000n];
@@ -160,7 +160,7 @@ test("36 · a burst of the capacity, then the rate: over any span at most capaci
         gate.clock.advance(waitMs);
         if (gate.ask({ cost }).status === 200) granted.push({ at: gate.clock.now(), cost });
       }
-      const { capacity, refill } = policy.limits[0];
+      const { capacity, refill } = policy.limits[0] as Rate;
       for (let from = 0; from < granted.length; from++) {
         let sum = 0n;
         for (const { at, cost } of granted.slice(from)) {

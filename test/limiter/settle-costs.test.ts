@@ -1,6 +1,6 @@
 // Settlements whose estimate and actual cost differ from limit to limit.
 import fc from "fast-check";
-import { createLimiter, definePolicy, MemoryStore, perMinute, type Cost, type Decision } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, perMinute, type Cost, type Decision, type Rate } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test, vi } from "vitest";
 import { readings } from "../../src/core/decision.js";
@@ -133,7 +133,7 @@ describe("L19 · a settlement over several limits", () => {
           const decision = take({ requests, tokens });
           if (decision.allowed) open = { decision, place: used.push({ at: clock.now(), costs: [requests, tokens] }) - 1, share };
         }
-        chat.limits.forEach(({ capacity, refill }, limit) => {
+        (chat.limits as readonly Rate[]).forEach(({ capacity, refill }, limit) => {
           used.forEach(({ at: from }, first) => {
             let sum = 0;
             for (const { at, costs } of used.slice(first)) {

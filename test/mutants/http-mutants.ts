@@ -170,8 +170,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "28", test: FIELDS,
-    find: 'Math.ceil(nextTokenMs / 1_000)',
-    replace: 'Math.floor(nextTokenMs / 1_000)',
+    find: 'Math.max(Math.ceil(nextTokenMs / 1_000)',
+    replace: 'Math.max(Math.floor(nextTokenMs / 1_000)',
   },
   {
     item: "28", test: FIELDS,

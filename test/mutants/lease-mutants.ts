@@ -4,6 +4,7 @@ const LEASE = "lease";
 const LAWS = "laws-lease";
 const LOST = "lost-data";
 const FLOOD = "flood";
+const CHANGES = "changes";
 
 /** Mistakes of a lease: it lasts too long, a token goes back that was used or has refilled, or it asks too often. */
 export const leaseMutants: readonly Mutant[] = [
@@ -25,8 +26,19 @@ export const leaseMutants: readonly Mutant[] = [
   { item: "L1", test: FLOOD, find: "isResting || decision.allowed", replace: "isResting" },
   { item: "L2", test: FLOOD, find: "isUntilCall ? callFrom : -Infinity", replace: "-Infinity" },
   { item: "L2", test: FLOOD, find: "bucket.at + Math.max(0, steady - leftAt)", replace: "bucket.at" },
-  { item: "L16", test: FLOOD, find: "return supply.isResting || mostThere", replace: "return mostThere" },
-  { item: "L16", test: FLOOD, find: "const likely = steady < supply.callFrom ? most", replace: "const likely = steady > 0 ? most" },
+  { item: "L16", test: FLOOD, find: "return supply.isResting || mostAfter", replace: "return mostAfter" },
+  { item: "L16", test: FLOOD, find: "const offer = isEarly ? there", replace: "const offer = sent.steady > 0 ? there" },
+  { item: "L16", test: FLOOD, find: "supply.share * (1 - supply.margin)", replace: "supply.share" },
+  { item: "L16", test: FLOOD, find: "? MARGIN : supply.margin * MARGIN_KEPT", replace: "? MARGIN : MARGIN" },
   { item: "L16", test: FLOOD, find: "leaseMs * (1 + later)", replace: "leaseMs" },
+  { item: "L2", test: CHANGES, find: "const LATER = 0.1;", replace: "const LATER = 0.5;" },
+  { item: "L2", test: CHANGES, find: "isResting: !isPlenty && (remaining", replace: "isResting: (remaining" },
+  { item: "L16", test: CHANGES, find: "const GROWTH_FULL = 0.2;", replace: "const GROWTH_FULL = 0.05;" },
+  { item: "L16", test: CHANGES, find: "(isEarly && !isPlenty) || isEmpty ?", replace: "isEarly && !isPlenty ?" },
+  { item: "L16", test: FLOOD, find: "|| (missing > 0 && supply.isResting && !isEarly)", replace: "" },
+  { item: "L16", test: FLOOD, find: "needed + Math.floor((offer - needed) * SPARE)", replace: "offer" },
+  { item: "L16", test: FLOOD, find: "Math.max(2 * taken, Math.min(4 * taken, refill))", replace: "0" },
   { item: "L16", test: FLOOD, find: "|| terms.limit.capacity < refillOf(terms)", replace: "" },
+  { item: "L5", test: FLOOD, find: "offer < needed || isLast ? offer", replace: "offer < needed ? offer" },
+  { item: "L14", test: LEASE, find: "steady + AFTER_CHANGE * terms.leaseMs", replace: "steady" },
 ];

@@ -93,6 +93,6 @@ describe("nothing bleeds", () => {
 describe("the tarball", () => {
   test("holds what users need and nothing else", () => {
     const top = readdirSync(join(consumer.root, "node_modules/sluice")).sort();
-    expect(top).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist", "package.json"]);
+    expect(top).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist", "package.json", "skills"]);
   });
 });

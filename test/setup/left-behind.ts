@@ -4,7 +4,7 @@ import { afterAll, expect, vi } from "vitest";
 
 const { setTimeout: setRealTimeout, clearTimeout: clearRealTimeout } = globalThis;
 const POOL = Symbol.for("undici.globalDispatcher.1");
-const SETTLES_MS = 5_000;
+const SETTLES_MS = 10_000;
 
 interface Pool {
   readonly constructor: new () => Pool;
@@ -18,7 +18,7 @@ interface Pool {
 export function leaveNothingBehind(): void {
   const globals = membersOf(globalThis);
   const before = leftovers();
-  const busy = underWay();
+  const busyBefore = underWay();
   const timers = rememberTimers();
   afterAll(async () => {
     vi.restoreAllMocks();
@@ -27,8 +27,7 @@ export function leaveNothingBehind(): void {
     await endFetch();
     for (const timer of timers) clearRealTimeout(timer);
     restoreGlobals(globals);
-    await settle(busy);
-    const left = [...newIn(underWay(), busy), ...[...leftovers()].filter((each) => !before.has(each))];
+    const left = [...(await settle(busyBefore)), ...[...leftovers()].filter((each) => !before.has(each))];
     if (left.length === 0) return;
     throw new Error(`Expected ${expect.getState().testPath} to leave nothing for the next file, got ${left.join(", ")}. End it in the test`);
   }, 2 * SETTLES_MS);
@@ -87,20 +86,15 @@ function underWay(): string[] {
   return process.getActiveResourcesInfo().filter((name) => name !== "MessagePort" && name !== "Timeout");
 }
 
-/** What `after` has more often than `before`: a file does not answer for the one before it. */
-function newIn(after: readonly string[], before: readonly string[]): string[] {
-  const known = [...before];
-  return after.filter((name) => {
-    const i = known.indexOf(name);
-    if (i >= 0) known.splice(i, 1);
-    return i < 0;
-  });
-}
-
-/** Waits for servers, sockets and processes that were told to end. */
-async function settle(busy: readonly string[]): Promise<void> {
+/** Waits for servers, sockets and processes that were told to end. Returns those that did not, but for `before`. */
+async function settle(before: readonly string[]): Promise<string[]> {
   const end = performance.now() + SETTLES_MS;
-  while (newIn(underWay(), busy).length > 0 && performance.now() < end) await new Promise((resolve) => setRealTimeout(resolve, 5));
+  for (;;) {
+    const busy = underWay();
+    for (const name of before) if (busy.includes(name)) busy.splice(busy.indexOf(name), 1);
+    if (busy.length === 0 || performance.now() > end) return busy;
+    await new Promise((resolve) => setRealTimeout(resolve, 5));
+  }
 }
 
 /** What a file could leave in the process: listeners, members of all objects, variables. */

@@ -165,6 +165,14 @@ createServer(forExpress.rateLimit({ policy, key: () => "ann" }));
 createServer(forNode.rateLimit);
 // @ts-expect-error
 ofNoEntry({ policy, key: () => "ann" });
+// @ts-expect-error
+express().use(ofNoEntry);
+// @ts-expect-error
+express().get("/", ofNoEntry);
+// @ts-expect-error
+new Hono().use(ofNoEntry);
+// @ts-expect-error
+void fastify().register(ofNoEntry);
 
 // It cannot be left out, and must say who is calling.
 

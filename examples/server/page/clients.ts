@@ -2,7 +2,7 @@
 import { createFetch } from "sluice/client";
 
 /** The clients by name, in the order of their lanes. */
-export const LANES = ["You", "Obeys", "Ignores"] as const;
+export const LANES = ["You", "Tablet", "Watch", "Obeys", "Ignores"] as const;
 export type Lane = (typeof LANES)[number];
 
 /** One response. */
@@ -12,8 +12,8 @@ export interface Mark {
   readonly status: number;
 }
 
-/** The devices of the two clients that run side by side. Each has its own bucket. */
-export const DEVICES = { Obeys: "device obeying", Ignores: "device ignoring" } as const;
+/** The devices of the clients that run beside yours. Each has its own bucket. */
+export const DEVICES = { Tablet: "device tablet", Watch: "device watch", Obeys: "device obeying", Ignores: "device ignoring" } as const;
 
 /** The path and the caller of requests. */
 export interface Target {
@@ -58,13 +58,16 @@ export class Clients {
   }
 
   /** Starts a client that calls until it is stopped, or stops it. Returns whether it runs now. */
-  toggle(name: "runaway" | "obeying" | "ignoring"): boolean {
+  toggle(name: "runaway" | "others" | "obeying" | "ignoring"): boolean {
     const running = this.#running.get(name);
     running?.abort();
     if (running !== undefined) return !this.#running.delete(name);
     const stop = new AbortController();
     this.#running.set(name, stop);
-    void (name === "obeying" ? this.#obey(stop.signal) : this.#ignore(stop.signal, name === "runaway" ? "You" : "Ignores", name === "runaway" ? 50 : 200));
+    if (name === "obeying") void this.#obey(stop.signal);
+    else if (name === "ignoring") void this.#ignore(stop.signal, "Ignores", 200);
+    else if (name === "runaway") void this.#ignore(stop.signal, "You", 50);
+    else void Promise.all([this.#ignore(stop.signal, "Tablet", 350), this.#ignore(stop.signal, "Watch", 900)]);
     return true;
   }
 

@@ -30,7 +30,8 @@ export function createLaterHooks(app: FastifyInstance, configOf: (request: Fasti
   /** In the config of a route, the name of the hook that was put last on it. */
   const mark = Symbol("sluice.hook");
   // For requests that match no route, and for routes from before this plugin.
-  const isUnmarked = (hook: string) => (request: FastifyRequest) => (configOf(request) as Record<symbol, unknown> | undefined)?.[mark] !== hook;
+  const isUnmarked = (hook: string) => (request: FastifyRequest) =>
+    (configOf(request) as Record<symbol, unknown> | undefined)?.[mark] !== hook;
 
   return {
     add(hook) {

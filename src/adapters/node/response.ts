@@ -111,7 +111,9 @@ function respondOnNode(response: NodeResponse, verdict: Refuse, respond: Respond
   watchRespond(response, verdict, fieldsSoFar(request), earlier, (fail) => {
     // Express's `render` and `sendFile` report failures through `next`. A call of the real `next` without an error
     // would run the handler.
-    if ("next" in request) request.next = (error: unknown) => fail(error ?? new Error("Expected `respond` to send a response, got a call of `next`"));
+    if ("next" in request) {
+      request.next = (error: unknown) => fail(error ?? new Error("Expected `respond` to send a response, got a call of `next`"));
+    }
     const answer = respond.call(request, response);
     return isPromise(answer) ? answer.then((later) => sendJson(response, later)) : sendJson(response, answer);
   });
@@ -134,5 +136,9 @@ function exposeOn(response: NodeResponse, { expose }: Pass | Refuse): void {
 }
 
 function warnOfSentHeaders(): void {
-  warnOnce("SLUICE_HEADERS_SENT", "The headers of a response were sent before its rate limit was checked, so the RateLimit fields are missing. Mount the rate limit earlier");
+  warnOnce(
+    "SLUICE_HEADERS_SENT",
+    "The headers of a response were sent before its rate limit was checked, so the RateLimit fields are missing. " +
+    "Mount the rate limit earlier",
+  );
 }

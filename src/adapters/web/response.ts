@@ -68,7 +68,8 @@ export function refusalHeaders({ fields, expose }: Refuse, headers: Headers): He
 
 /**
  * Returns the response of the `respond` option with the fields of the refusal, or the standard response when the option
- * fails. `args` are the arguments of the framework's handlers. `earlier` are the fields that earlier middleware set.
+ * fails, which `instead` makes. `args` are the arguments of the framework's handlers, and `earlier` the fields that
+ * earlier middleware set.
  *
  * The fields of the limit replace those of the response. A `Cache-Control` of the response stays. `Set-Cookie` and
  * `Vary` are joined with the earlier ones.
@@ -76,10 +77,8 @@ export function refusalHeaders({ fields, expose }: Refuse, headers: Headers): He
 export function respondOnWeb(
   verdict: Refuse,
   respond: Responder,
-  method: string,
-  args: readonly unknown[],
+  { method, args, earlier = new Headers() }: { method: string; args: readonly unknown[]; earlier?: Headers },
   instead: () => Response,
-  earlier = new Headers(),
 ): Response | Promise<Response> {
   return useOrElse(respond.name, () => respond.call(...args), respond.timeoutMs, complete, instead);
 

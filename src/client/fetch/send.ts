@@ -22,7 +22,8 @@ export async function sendWithRetries(
   let status: number | null = null;
   let attempts = 0;
   let response: Response | null = null;
-  const tell = (reason: WaitInfo["reason"], waitMs: number): void => onWait({ method, url, reason, status, attempts, waitMs, retryAt: endOf(waitMs) });
+  const tell = (reason: WaitInfo["reason"], waitMs: number): void =>
+    onWait({ method, url, reason, status, attempts, waitMs, retryAt: endOf(waitMs) });
   const call: ClientCall & TrafficCall = { ...given, signal, onQueued: (waitMs) => tell("queued", waitMs) };
   try {
     for (;;) {
@@ -79,7 +80,10 @@ export async function sendWithRetries(
     const { told, body } = reply ?? {};
     const { serverCode = null, serverMessage = null } = body ?? {};
     const retryAt = waitMs === null ? null : endOf(waitMs);
-    return { method, url, reason, waitMs, retryAt, attempts, serverCode, serverMessage, policies: told?.policies ?? [], response };
+    return {
+      method, url, reason, waitMs, retryAt, attempts, serverCode, serverMessage, policies: told?.policies ?? [],
+      response,
+    };
   }
 
   function endOf(waitMs: number): Date {

@@ -2,7 +2,8 @@ import type { Timing, TrafficCall, TrafficResponse } from "../fetch/options.js";
 import { getOrCreate } from "./lru.js";
 import type { LaterCalls } from "./pace.js";
 import {
-  createThrottle, endProbe, pauseThrottle, pauseWait, recordLimit, recordResponse, recordSent, uncountRefused, type Draw, type Throttle,
+  createThrottle, endProbe, pauseThrottle, pauseWait, recordLimit, recordResponse, recordSent, uncountRefused,
+  type Draw, type Throttle,
 } from "./throttle.js";
 
 // Beyond these, the least recently used are forgotten and learned again.
@@ -56,7 +57,9 @@ export function routeOf(caller: Caller, name: string): Route {
 
 /** Returns what a call of the route takes of each throttle. */
 export function drawsOf(caller: Caller, route: Route): Draw[] {
-  return [...route.draws.values()].map((draw) => drawOf(draw, getOrCreate(caller.throttles, draw.name, MAX_THROTTLES, createThrottle)));
+  return [...route.draws.values()].map((draw) =>
+    drawOf(draw, getOrCreate(caller.throttles, draw.name, MAX_THROTTLES, createThrottle)),
+  );
 }
 
 // A call that costs more than the pace holds, nine tenths of the limit, would otherwise wait for ever.

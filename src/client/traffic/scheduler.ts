@@ -54,7 +54,9 @@ function checkNew(scheduler: Scheduler, queued: QueuedCall, routeQueue: RouteQue
   const ahead = new Map<Throttle, number>();
   for (const other of queue.routes) {
     const before = countAhead(other, queued.position);
-    for (const { throttle, cost } of drawsOf(caller, other.route)) ahead.set(throttle, (ahead.get(throttle) ?? 0) + before * cost);
+    for (const { throttle, cost } of drawsOf(caller, other.route)) {
+      ahead.set(throttle, (ahead.get(throttle) ?? 0) + before * cost);
+    }
   }
   dropIfTooLong(queued, drawsOf(caller, queued.route), ahead, now);
 }

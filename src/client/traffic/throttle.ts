@@ -122,7 +122,9 @@ export function uncountRefused({ throttle, cost }: Draw, now: number): void {
  * Records the response to call `number`. A response that is no refusal opens more slots, or all slots when no call is
  * queued. A response to a call from before the pause opens none.
  */
-export function recordResponse({ throttle, cost }: Draw, number: number, isRefused: boolean, hasQueue: boolean, now: number): void {
+export function recordResponse(
+  { throttle, cost }: Draw, number: number, isRefused: boolean, hasQueue: boolean, now: number,
+): void {
   throttle.responded += cost;
   throttle.probeAt = now + PROBE_AFTER_MS;
   if (!isRefused && number > throttle.lastBeforePause) throttle.slots = hasQueue ? throttle.slots + SLOTS_PER_SUCCESS : Infinity;

@@ -3,7 +3,7 @@ import { isQuiet, warnOnce } from "../../warnings/warnings.js";
 import { trustsEveryProxy } from "./proxies.js";
 
 /** What the check reads of a request. */
-interface HeaderReader<Request> {
+export interface HeaderReader<Request> {
   header(request: Request, name: string): string | readonly string[] | null | undefined;
 }
 
@@ -15,7 +15,7 @@ const CHECKED_REQUESTS = 1_000;
  * Another is a whole IPv6 address, because one caller has 2^64 of them. The third is any address, when the framework
  * trusts every proxy.
  */
-export function createAddressCheck<Request>(reader: HeaderReader<Request>): ((request: Request, key: Key, policy: string) => void) | undefined {
+export function createAddressCheck<Request>(reader: HeaderReader<Request>): (request: Request, key: Key, policy: string) => void {
   let left = CHECKED_REQUESTS;
   let isTrustKnown = false;
   return (request, key, policy) => {
@@ -23,12 +23,13 @@ export function createAddressCheck<Request>(reader: HeaderReader<Request>): ((re
     left--;
     for (const part of typeof key === "string" ? [key] : key.map(String)) {
       // A proxy on this machine connects from ::1, and `addressKey` cuts ::1 to "::/64".
-      const address = part.replace(/^::\/\d\d$/, "::1");
-      if (!isTrustKnown && ADDRESS.test(address.replace(/\/\d\d$/, ""))) {
+      const text = part.replace(/(^|[^a-z\d.])::\/\d\d$/i, "$1::1");
+      if (!isTrustKnown && addressIn(text.replace(/\/\d\d$/, "")) !== undefined) {
         isTrustKnown = true;
         if (trustsEveryProxy(request)) warnOfTrust(policy);
       }
-      if (isQuiet("SLUICE_KEY_IS_ADDRESS") || !ADDRESS.test(address)) continue;
+      const address = isQuiet("SLUICE_KEY_IS_ADDRESS") ? undefined : addressIn(text);
+      if (address === undefined) continue;
       if (isProxyAddress(address, request, reader)) {
         warnOnce(
           "SLUICE_KEY_IS_ADDRESS",
@@ -59,8 +60,11 @@ function isProxyAddress<Request>(address: string, request: Request, reader: Head
   return forwarded !== "" && !forwarded.toLowerCase().includes(address.toLowerCase().replace(MAPPED, ""));
 }
 
+/** The address at the end of a text: all of it, or the part after a separator, as in "ip:192.0.2.7". */
+const addressIn = (text: string): string | undefined => ADDRESS.exec(text)?.[1];
+
 // An IPv6 address has eight groups, or fewer with "::". Six pairs of digits are the address of a network card.
-const ADDRESS = /^(?:(?:::ffff:)?\d{1,3}(?:\.\d{1,3}){3}|(?=.*::|(?:[^:]*:){7})[\da-f:]+(?:%\w+)?)$/i;
+const ADDRESS = /(?:^|[^a-z\d.])((?:::ffff:)?\d{1,3}(?:\.\d{1,3}){3}|(?=.*::|(?:[^:]*:){7})[\da-f:]+(?:%\w+)?)$/i;
 const MAPPED = /^::ffff:(?=\d+\.)/;
 // Matches IPv4, the network part of an IPv6 address, the loopback address, and link-local addresses.
 const HAS_NO_HOST = /\.|::$|^::1$|^fe80:/i;

@@ -30,6 +30,9 @@ export function createDecisionLog(): DecisionLog | null {
     const refusal = decision.allowed ? decision.shadow : decision;
     const outcome = refusal === undefined ? "allowed" : `${decision.allowed ? "allowed in shadow, else " : ""}${refusal.reason}`;
     const without = degraded ? ", without the store" : "";
-    print(`policy ${policy}, key ${hash}, cost ${cost}: ${outcome}, ${remaining} of ${capacity} left, wait ${refusal?.retryAfterMs ?? 0} ms${without}`);
+    print(
+      `policy ${policy}, key ${hash}, cost ${cost}: ${outcome}, ${remaining} of ${capacity} left, wait ` +
+      `${refusal?.retryAfterMs ?? 0} ms${without}`,
+    );
   };
 }

@@ -29,7 +29,10 @@ export function cureForCall(args: readonly unknown[]): string {
 export function checkCall(args: readonly unknown[]): void {
   const [name, entry] = frameworkOf(args) ?? [];
   if (name === undefined || Object.hasOwn(Object(args[0]) as object, "policy")) return;
-  const cure = entry === "fastify" ? `${FASTIFY_CURE}, from "sluice/fastify"` : `Write \`rateLimit({ policy, key })\`, from "sluice/${entry}"`;
+  const cure =
+    entry === "fastify"
+      ? `${FASTIFY_CURE}, from "sluice/fastify"`
+      : `Write \`rateLimit({ policy, key })\`, from "sluice/${entry}"`;
   throw new TypeError(`Expected \`rateLimit\` to be called with options, got a call of ${name}. ${cure}`);
 }
 

@@ -16,13 +16,13 @@ const OF_EVERY = 16_000;
 const MOST_NAMES = 1_000;
 
 /** Checks a request that was counted under `key`, if the request is one of those to check. */
-export type RequestCheck = (request: unknown, key: Key, policy: string) => void;
+type RequestCheck = (request: unknown, key: Key, policy: string) => void;
 
 /**
  * Makes the check of one gate. It warns when two gates on one store count a request for the same key, and when two
  * policies without a name limit a request. It also warns when a key is a list that the client sent.
  */
-export function createRequestCheck(store: object): RequestCheck | undefined {
+export function createRequestCheck(store: object): RequestCheck {
   const ledger = ledgerOf(store);
   let first = FIRST;
 
@@ -31,12 +31,19 @@ export function createRequestCheck(store: object): RequestCheck | undefined {
     if (first > 0) first--;
     else if (!isTurn) return;
     checkPolicyName(store, policy);
-    checkUnnamed(store, request, policy);
+    checkUnnamed(store, request, key, policy);
     if (!isQuiet("SLUICE_COUNTED_TWICE") && wasCounted(ledger, request, key, policy)) {
-      warnOnce("SLUICE_COUNTED_TWICE", `A request was counted twice for one key under policy "${policy}": two rate limits see it`);
+      warnOnce(
+        "SLUICE_COUNTED_TWICE",
+        `A request was counted twice for one key under policy "${policy}": two rate limits see it`,
+      );
     }
     if (typeof key !== "string" && key !== UNIDENTIFIED && !isQuiet("SLUICE_KEY_IS_LIST") && isListOf(request, key)) {
-      warnOnce("SLUICE_KEY_IS_LIST", `A key under policy "${policy}" is a list that the caller sent, so a caller can name the bucket of another. Write \`["client", String(value)]\``);
+      warnOnce(
+        "SLUICE_KEY_IS_LIST",
+        `A key under policy "${policy}" is a list that the caller sent, so a caller can name the bucket of ` +
+        `another. Write \`["client", String(value)]\``,
+      );
     }
   };
 }
@@ -64,8 +71,12 @@ function wasCounted({ keys }: Ledger, request: unknown, key: Key, policy: string
 function isListOf(request: unknown, key: readonly unknown[]): boolean {
   const { query, params, body, headers, url, req } = Object(request) as Readonly<Record<string, unknown>>;
   const address = url ?? (Object(req) as { readonly url?: unknown }).url; // Hono's context has the request in `req`
-  const sent = [query, params, body, headers, searchOf(address)].flatMap((from) => Object.values(Object(from) as object) as unknown[]);
-  return sent.some((list) => Array.isArray(list) && list.length === key.length && list.every((part, i) => String(part) === key[i]));
+  const sent = [query, params, body, headers, searchOf(address)].flatMap(
+    (from) => Object.values(Object(from) as object) as unknown[],
+  );
+  return sent.some(
+    (list) => Array.isArray(list) && list.length === key.length && list.every((part, i) => String(part) === key[i]),
+  );
 }
 
 /** The lists of a query string, by name, as `searchParams.getAll` of web-standard servers returns them. */

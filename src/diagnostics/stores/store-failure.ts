@@ -11,8 +11,16 @@ export function checkStoreFailure(store: string, error: unknown): void {
   const { message, code } = Object(error) as { readonly message?: unknown; readonly code?: unknown };
   // The error of node-redis, whose name is "Error".
   if (message === "The client is closed") {
-    warnOnce("SLUICE_REDIS_CONNECT", `${store} has a client that is not connected: write \`await client.connect()\` before the first request, and close the client after the last`);
+    warnOnce(
+      "SLUICE_REDIS_CONNECT",
+      `${store} has a client that is not connected: write \`await client.connect()\` before the first request, and ` +
+      "close the client after the last",
+    );
   } else if (MISSING_SCHEMA.includes(code)) {
-    warnOnce("SLUICE_POSTGRES_MIGRATE", `${store} has no table or function in Postgres, so each call fails: run \`migrate()\` or the SQL of \`postgresSchema\` once`);
+    warnOnce(
+      "SLUICE_POSTGRES_MIGRATE",
+      `${store} has no table or function in Postgres, so each call fails: run \`migrate()\` or the SQL of ` +
+      `\`postgresSchema\` once`,
+    );
   }
 }

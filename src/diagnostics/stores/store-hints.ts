@@ -31,7 +31,8 @@ export function createStoreHints(timeoutMs: number, nameOf: () => string): Store
       const { name, stack } = error as Error;
       warnOnce(
         "SLUICE_STORE_BUG",
-        `${nameOf()} failed with a ${name}: ${lineOf(error)}. This is a bug of the store or its client, not an outage. Meanwhile \`onStoreError\` decides.`,
+        `${nameOf()} failed with a ${name}: ${lineOf(error)}. This is a bug of the store or its client, not an ` +
+        `outage. Meanwhile \`onStoreError\` decides.`,
         stack,
       );
       return true;
@@ -59,7 +60,8 @@ export function createStoreHints(timeoutMs: number, nameOf: () => string): Store
 export function hintOneSlot(reason: string): void {
   warnOnce(
     "SLUICE_REDIS_SLOTS",
-    `This Redis Cluster cannot take several slots in one call: ${reason}. Each slot now gets a separate call, which costs up to six times the CPU time with many callers. Use Redis 7 or Valkey, or set \`spread\``,
+    `This Redis Cluster cannot take several slots in one call: ${reason}. Each slot now gets a separate call, ` +
+    `which costs up to six times the CPU time with many callers. Use Redis 7 or Valkey, or set \`spread\``,
   );
 }
 

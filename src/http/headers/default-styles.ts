@@ -38,11 +38,16 @@ export const draft11Fields = headerFamily([
 function limitItems(policy: Policy): FieldValue {
   const names = policy.limits.map(({ name }) => `"${labelOf(policy, name)}"`);
   // Looked up by position, because a custom store may give its limits names that are unsafe in a header field.
-  const item = (i: number, { remaining }: Reading, t: number): string => `${names[i] ?? names[0]};r=${remaining}${t === 0 ? "" : `;t=${t}`}`;
+  const item = (i: number, { remaining }: Reading, t: number): string =>
+    `${names[i] ?? names[0]};r=${remaining}${t === 0 ? "" : `;t=${t}`}`;
   return ({ readings, refusedBy, resetSeconds, partition }) => {
     // Section 6: `t` must not be before Retry-After. So a refusal shows the longest wait only, as the `t` of that
     // limit.
-    if (refusedBy !== null) return item(readings.findIndex(({ limit }) => limit === refusedBy.limit), refusedBy, resetSeconds) + partition;
+    if (refusedBy !== null) return (
+      item(
+        readings.findIndex(({ limit }) => limit === refusedBy.limit), refusedBy, resetSeconds,
+      ) + partition
+    );
     let text = "";
     for (let i = 0; i < readings.length; i++) {
       const reading = readings[i] as Reading;
@@ -53,8 +58,8 @@ function limitItems(policy: Policy): FieldValue {
 }
 
 // Section 8.5: a client may use `r` within `t`. So `t` is the time until the next token, or the longer one in which the
-// limit refills `r`: then `r / t` never exceeds the rate.
+// limit refills `r`: then `r / t` never exceeds the rate. A quota has no rate.
 function spreadSeconds({ remaining, nextTokenMs }: Reading, limit: Limit): number {
-  if (nextTokenMs === 0) return 0;
+  if (nextTokenMs === 0 || limit.rule !== undefined) return Math.ceil(nextTokenMs / 1_000);
   return Math.max(Math.ceil(nextTokenMs / 1_000), Math.ceil((remaining * windowSeconds(limit)) / limit.capacity));
 }

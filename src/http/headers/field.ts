@@ -86,7 +86,8 @@ export function labelOf(policy: Policy, limitName: string): string {
  * The value of `RateLimit-Policy`: the quota of each limit, and as `w` the seconds in which an empty bucket fills.
  *
  * `w` is rounded up, so quota / w never exceeds the true rate. It is at least 1, the smallest value that the drafts
- * allow. `quota` returns false for a limit without an item.
+ * allow. For a quota it is the length of a day, a week or the longest month. `quota` returns false for a limit without
+ * an item.
  */
 export function policyValue(policy: Policy, quota: (limit: Limit) => string | false): string | FieldValue {
   const items = policy.limits.map((limit) => quota(limit) && `${quota(limit)};w=${windowSeconds(limit)}`);
@@ -94,7 +95,7 @@ export function policyValue(policy: Policy, quota: (limit: Limit) => string | fa
   return items.filter(Boolean).join(", ") || (() => null);
 }
 
-/** `w`: the seconds in which an empty bucket fills, rounded up. */
-export function windowSeconds({ fullMs }: Limit): number {
-  return Math.max(1, Math.ceil(fullMs / 1_000));
+/** `w`: the seconds in which an empty bucket fills, rounded up, or the longest period of a quota. */
+export function windowSeconds({ fullMs, windowSeconds: told }: Limit): number {
+  return told ?? Math.max(1, Math.ceil(fullMs / 1_000));
 }

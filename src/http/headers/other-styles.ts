@@ -15,7 +15,8 @@ const INTEGER_POLICY: Field = {
 function checkCapacitiesDiffer(policy: Policy): void {
   if (new Set(policy.limits.map((limit) => limit.capacity)).size === policy.limits.length) return;
   throw new RangeError(
-    `Expected the limits of policy "${policy.name}" to have different capacities, got equal ones. draft6 and draft7 identify a limit by its capacity; use "draft-11" or other numbers`,
+    `Expected the limits of policy "${policy.name}" to have different capacities, got equal ones. draft6 and ` +
+    `draft7 identify a limit by its capacity; use "draft-11" or other numbers`,
   );
 }
 
@@ -69,7 +70,9 @@ export const xRateLimit: ClockedStyle = clockedStyle((now) =>
  * @example
  * const options = { headers: ["triple", "draft-11", retryAfterDate] };
  */
-export const retryAfterDate: ClockedStyle = clockedStyle((now) => headerFamily([], { retryAfter: (ms) => toHttpDate(now() + ms) }));
+export const retryAfterDate: ClockedStyle = clockedStyle((now) =>
+  headerFamily([], { retryAfter: (ms) => toHttpDate(now() + ms) }),
+);
 
 /** The options of {@link draft11}. */
 export interface Draft11Options {
@@ -88,7 +91,9 @@ export interface Draft11Options {
  */
 export function draft11(options: Draft11Options = {}): HeaderFamily {
   const { partitionKey } = checkOptions(options, ["partitionKey"]);
-  if (partitionKey !== undefined && typeof partitionKey !== "function") throw new TypeError(expected("partitionKey", "a function", partitionKey));
+  if (partitionKey !== undefined && typeof partitionKey !== "function") {
+    throw new TypeError(expected("partitionKey", "a function", partitionKey));
+  }
   return headerFamily(draft11Fields.fields, { partitionOf: partitionKey && partitionsOf(partitionKey) });
 }
 
@@ -127,7 +132,15 @@ export function vendorHeaders(names: VendorHeaders): HeaderFamily {
   const { reset, resetFormat = "", clock = Date.now } = names;
   const now = checkedClock(clock);
   if (reset !== undefined && !Object.hasOwn(RESET, resetFormat)) {
-    throw new RangeError(expected("resetFormat", Object.keys(RESET).map((format) => `"${format}"`).join(" or "), names.resetFormat));
+    throw new RangeError(
+      expected(
+        "resetFormat",
+        Object.keys(RESET)
+          .map((format) => `"${format}"`)
+          .join(" or "),
+        names.resetFormat,
+      ),
+    );
   }
   const values: ReadonlyArray<readonly [member: Exclude<keyof VendorHeaders, "resetFormat" | "clock">, value: FieldValue]> = [
     ["limit", ({ shown }) => String(shown.capacity)],
@@ -142,17 +155,25 @@ export function vendorHeaders(names: VendorHeaders): HeaderFamily {
     checkFieldName(member, name);
     return [{ name, under: () => value }];
   });
-  if (fields.length === 0) throw new RangeError('Expected `vendorHeaders` to get at least one field name, such as { limit: "X-Limit" }, got none');
+  if (fields.length === 0) {
+    throw new RangeError('Expected `vendorHeaders` to get at least one field name, such as { limit: "X-Limit" }, got none');
+  }
   return headerFamily(fields);
 }
 
-const MEMBERS = ["limit", "remaining", "used", "reset", "resetFormat", "retryAfterMs", "clock"] as const satisfies (keyof VendorHeaders)[];
+const MEMBERS = [
+  "limit", "remaining", "used", "reset", "resetFormat", "retryAfterMs", "clock",
+] as const satisfies (keyof VendorHeaders)[];
 
 const TAKEN = ["retry-after", "cache-control", "content-type", "content-length", "access-control-expose-headers", "date"];
 
 function checkFieldName(member: string, name: unknown): void {
-  if (typeof name !== "string" || !TOKEN.test(name)) throw new RangeError(expected(member, 'a header field name such as "X-Limit"', name));
-  if (TAKEN.includes(name.toLowerCase())) throw new RangeError(expected(member, "a field that the server does not set itself", name));
+  if (typeof name !== "string" || !TOKEN.test(name)) {
+    throw new RangeError(expected(member, 'a header field name such as "X-Limit"', name));
+  }
+  if (TAKEN.includes(name.toLowerCase())) {
+    throw new RangeError(expected(member, "a field that the server does not set itself", name));
+  }
 }
 
 const RESET: Readonly<Record<ResetFormat, (facts: FieldFacts, now: () => number) => string>> = {

@@ -101,11 +101,15 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
     for (const { fullMs, capacity } of policy.limits) {
       if (fullMs > LONGEST_WAIT_MS) {
         throw new RangeError(
-          `Expected policy "${policy.name}" to refill within 2147483647 seconds, the longest Retry-After that clients read, got ${fullMs} ms`,
+          `Expected policy "${policy.name}" to refill within 2147483647 seconds, the longest Retry-After that ` +
+          `clients read, got ${fullMs} ms`,
         );
       }
       if (capacity > LARGEST_INTEGER) {
-        throw new RangeError(expected("capacity", `at most ${LARGEST_INTEGER}, the largest integer of a header field`, capacity));
+        throw new RangeError(
+          `Policy "${policy.name}": ` +
+            expected("capacity", `at most ${LARGEST_INTEGER}, the largest integer of a header field`, capacity),
+        );
       }
     }
     for (const checkFamily of ownOf(families, "check")) checkFamily(policy);
@@ -124,8 +128,12 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
 }
 
 // A style that is a function inherits from Object.prototype, where an attacker may have added a member (CWE-1321).
-function ownOf<Name extends "check" | "partitionOf" | "retryAfter">(families: readonly HeaderFamily[], name: Name): NonNullable<HeaderFamily[Name]>[] {
-  return families.flatMap((family) => (Object.hasOwn(family, name) ? (family[name] ?? []) : [])) as NonNullable<HeaderFamily[Name]>[];
+function ownOf<Name extends "check" | "partitionOf" | "retryAfter">(
+  families: readonly HeaderFamily[], name: Name,
+): NonNullable<HeaderFamily[Name]>[] {
+  return families.flatMap((family) => (Object.hasOwn(family, name) ? (family[name] ?? []) : [])) as NonNullable<
+    HeaderFamily[Name]
+  >[];
 }
 
 function familyOf(style: unknown): HeaderFamily {

@@ -23,9 +23,12 @@ export interface CheckedOptions<Request, Rest extends readonly unknown[]>
  * Throws a TypeError or RangeError for the first option that is wrong, unknown, or in conflict with another. Under the
  * condition "production" it checks only the values that can come from a configuration.
  */
-export function checkGateOptions<Request, Rest extends readonly unknown[]>(given: object, adapter?: string): CheckedOptions<Request, Rest> {
+export function checkGateOptions<Request, Rest extends readonly unknown[]>(
+  given: object, adapter?: string,
+): CheckedOptions<Request, Rest> {
   checkGateSetup(given, LIMITER_OPTIONS, adapter);
-  const options = ownMembers(given) as Omit<CheckedOptions<Request, Rest>, "functionTimeoutMs"> & Pick<GateOptions<Request>, "functionTimeoutMs">;
+  const options = ownMembers(given) as Omit<CheckedOptions<Request, Rest>, "functionTimeoutMs"> &
+    Pick<GateOptions<Request>, "functionTimeoutMs">;
   const { functionTimeoutMs = 5_000, unidentified } = options;
   if (typeof unidentified !== "function") checkChoice("unidentified", ["share", "refuse", "skip"], unidentified);
   if (functionTimeoutMs !== Infinity) positiveInteger("functionTimeoutMs", functionTimeoutMs);

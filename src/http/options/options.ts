@@ -18,7 +18,8 @@ import type { Outcome } from "../response/work.js";
  */
 // Type aliases below, and not interfaces: both members of this union then have the same properties, and an editor shows
 // their documentation.
-export type GateOptions<Request, Rest extends readonly unknown[] = [], K = Key> = PolicyGateOptions<Request, Rest> | LimiterGateOptions<Request, Rest, K>;
+export type GateOptions<Request, Rest extends readonly unknown[] = [], K = Key> =
+  PolicyGateOptions<Request, Rest> | LimiterGateOptions<Request, Rest, K>;
 
 /** The options with `policy`. The gate makes a limiter from them. */
 export type PolicyGateOptions<Request, Rest extends readonly unknown[] = []> =
@@ -65,6 +66,7 @@ export type BelongsToLimiter = "belongs to the limiter: pass it to createLimiter
 type LimiterMembers = { readonly [Name in "store" | keyof Behavior]?: BelongsToLimiter | undefined };
 
 /** The key of a request, and its cost. */
+// `K` comes from `limiter`, hence NoInfer. An inferred `K` would hide the documentation of `actualCost` in editors.
 export type ChargeOptions<Request, Rest extends readonly unknown[] = [], K = Key> = {
   /**
    * Returns the caller's key: a signed-in user or a device, as a string or a tuple such as `["user", 42]`. For a
@@ -92,7 +94,8 @@ export type ChargeOptions<Request, Rest extends readonly unknown[] = [], K = Key
    * that left: `outcome.status` is then 499. No response waits for it. A failure leaves the charge, and the first
    * failure in the process becomes a process warning. What a handler says with `reportCost` wins.
    */
-  readonly actualCost?: ((outcome: Outcome, request: Request) => CostOf<K> | undefined | Promise<CostOf<K> | undefined>) | undefined;
+  readonly actualCost?:
+    ((outcome: Outcome, request: Request) => NoInfer<CostOf<K> | undefined | Promise<CostOf<K> | undefined>>) | undefined;
 };
 
 /** The options that can be used with `policy` and with `limiter`. */

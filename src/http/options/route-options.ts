@@ -1,4 +1,4 @@
-import { checkOverlay } from "#diagnostics";
+import { checkDefaults, checkOverlay } from "#diagnostics";
 import { ownMembers } from "../../core/check.js";
 import { defaultStore } from "../../limiter/create-limiter.js";
 import { LIMITER_OPTIONS } from "../../limiter/options.js";
@@ -7,9 +7,19 @@ import { LIMITER_OPTIONS } from "../../limiter/options.js";
  * Returns the options with a default store, which all gates made of them share. Options with a `store` or a `limiter`
  * stay as they are.
  */
-export function shareStore<Options extends { readonly store?: unknown; readonly limiter?: unknown }>(options: Options): Options {
+export function shareStore<Options extends { readonly store?: unknown; readonly limiter?: unknown; readonly policy?: unknown }>(
+  options: Options,
+): Options {
   const own = ownMembers(options);
-  return own.limiter !== undefined || own.store !== undefined ? own : { ...own, store: defaultStore() };
+  return own.limiter !== undefined || own.store !== undefined
+    ? own
+    : { ...own, store: defaultStore(JSON.stringify(own.policy)?.includes("renews") ? { clock: Date.now } : undefined) };
+}
+
+/** Returns `more` on top of `defaults`. Throws a TypeError for an unknown option. */
+export function addDefaults(defaults: object, more: object): object {
+  checkDefaults(more, LIMITER_OPTIONS);
+  return overlayOptions(defaults, more);
 }
 
 /**

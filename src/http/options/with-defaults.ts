@@ -1,11 +1,12 @@
 import { checkCall } from "#diagnostics";
-import { ownMembers } from "../../core/check.js";
 import type { Key } from "../../core/key.js";
 import type { ChargeOptions, GivenLimiter, OwnLimiter, SharedOptions } from "./options.js";
-import { overlayOptions } from "./route-options.js";
+import { addDefaults, overlayOptions } from "./route-options.js";
 
 /** `Options`, all of them optional if `Defaults` has a value for `Name`. */
-export type OptionalWith<Defaults, Name, Options> = Name extends keyof Defaults ? { readonly [Option in keyof Options]?: Options[Option] | undefined } : Options;
+export type OptionalWith<Defaults, Name, Options> = Name extends keyof Defaults
+  ? { readonly [Option in keyof Options]?: Options[Option] | undefined }
+  : Options;
 
 /**
  * The options of a call on top of `Defaults`. `policy` or `limiter`, and `key`, are optional only if a default exists.
@@ -13,19 +14,24 @@ export type OptionalWith<Defaults, Name, Options> = Name extends keyof Defaults 
  */
 export type OverDefaults<Defaults, Request, Rest extends readonly unknown[], K> = SharedOptions<Request, Rest> &
   (
-    | (OptionalWith<Defaults, "key", ChargeOptions<Request, Rest, Key>> & OptionalWith<Defaults, "policy", OwnLimiter<Request, Rest>>)
-    | (OptionalWith<Defaults, "key", ChargeOptions<Request, Rest, K>> & GivenLimiter<Request, Rest, K> & ([K] extends [Key] ? unknown : { readonly key: unknown }))
+    | (OptionalWith<Defaults, "key", ChargeOptions<Request, Rest, Key>> &
+        OptionalWith<Defaults, "policy", OwnLimiter<Request, Rest>>)
+    | (OptionalWith<Defaults, "key", ChargeOptions<Request, Rest, K>> &
+        GivenLimiter<Request, Rest, K> &
+        ([K] extends [Key] ? unknown : { readonly key: unknown }))
   );
 
 /**
  * Returns `make` with the method `with`, which returns the same function with defaults. Options of a call replace the
  * defaults.
  */
-export function withDefaults<Make extends (options: never) => unknown>(make: Make, defaults: object = {}): Make & { with(more: object): unknown } {
+export function withDefaults<Make extends (options: never) => unknown>(
+  make: Make, defaults: object = {},
+): Make & { with(more: object): unknown } {
   const over = (...args: readonly [object]): unknown => {
     checkCall(args);
     return make((Object.keys(defaults).length === 0 ? args[0] : overlayOptions(defaults, Object(args[0]) as object)) as never);
   };
-  const own = (more: object): unknown => withDefaults(make, overlayOptions(defaults, ownMembers(Object(more) as object)));
+  const own = (more: object): unknown => withDefaults(make, addDefaults(defaults, more));
   return Object.assign(over, { with: own }) as unknown as Make & { with(more: object): unknown };
 }

@@ -33,11 +33,6 @@ function createDecisionField() {
       return #last in request ? request.#last : null;
     }
 
-    /** For a request without a decision. */
-    static add(request: object, first: Decided): void {
-      new DecidedRequest(request, first);
-    }
-
     /** For a request that already has a decision. */
     static replace(request: object, last: Decided): void {
       (request as DecidedRequest).#last = last;
@@ -55,14 +50,16 @@ let field: ReturnType<typeof createDecisionField> | undefined;
  * When a gate gets the same request again, its earlier decision is replaced. A request never has two decisions of one
  * gate.
  */
-export function rememberDecision(request: unknown, gate: object, work: Work | null, decision: Decision, own: FieldList): FieldList {
+export function rememberDecision(
+  request: unknown, gate: object, work: Work | null, decision: Decision, own: FieldList,
+): FieldList {
   if (typeof request !== "object" || request === null) return own;
   field ??= processWide("decided", createDecisionField);
   const last = field.read(request);
   const earlier = last && beforeGate(last, gate);
   if (earlier === null) {
     const only = { gate, decision, work, fields: own, shown: decision, earlier };
-    if (last === null) field.add(request, only);
+    if (last === null) new field(request, only);
     else field.replace(request, only);
     return own;
   }

@@ -42,7 +42,9 @@ export function toRefusal(document: string, decision: Decision | null): Refusal 
 export function toJson(answer: unknown): string | null {
   if (typeof answer !== "object" || answer === null || !isPlain(answer)) return null;
   const text = JSON.stringify(answer) as string | undefined;
-  if (text === undefined) throw new TypeError("Expected the object literal of an answer to have a JSON form, got a `toJSON` that returns none");
+  if (text === undefined) {
+    throw new TypeError("Expected the object literal of an answer to have a JSON form, got a `toJSON` that returns none");
+  }
   return text;
 }
 

@@ -48,5 +48,6 @@ export function problemText(status: Refuse["status"], detail: string, more = "",
   const [title, code, own = "about:blank"] = KINDS[status];
   const type = special ?? own;
   // The texts are ours and need no escapes.
-  return `{"type":"${type}","title":"${title}","status":${status},"detail":"${detail}","code":"${code}","message":"${detail}"${more}}`;
+  const beginning = `{"type":"${type}","title":"${title}","status":${status},"detail":"${detail}"`;
+  return `${beginning},"code":"${code}","message":"${detail}"${more}}`;
 }

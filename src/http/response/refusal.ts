@@ -37,29 +37,43 @@ interface Document {
 type Respond = (refusal: unknown, ...args: readonly unknown[]) => unknown;
 
 /** Makes refusals that the given options answer, with the wait in the form of the header styles. */
-export function createRefusals<Request, Rest extends readonly unknown[]>(options: CheckedOptions<Request, Rest>, writer: HeaderWriter): Refusals {
+export function createRefusals<Request, Rest extends readonly unknown[]>(
+  options: CheckedOptions<Request, Rest>, writer: HeaderWriter,
+): Refusals {
   const { functionTimeoutMs: timeoutMs, respond, unidentified } = options;
 
   return {
-    forDecision: (crossOrigin, judged, decision, fields) => refuse(documentOf(judged, decision, fields), crossOrigin, "respond", respond),
+    forDecision: (crossOrigin, judged, decision, fields) =>
+      refuse(documentOf(judged, decision, fields), crossOrigin, "respond", respond),
     forMissingKey(crossOrigin) {
       // RFC 9110, section 15.5.2: a 401 names at least one way to authenticate.
-      const document = { status: 401, detail: "This request does not identify a user or device.", fields: ["www-authenticate", "Bearer"] } as const;
+      const document = {
+        status: 401, detail: "This request does not identify a user or device.",
+        fields: ["www-authenticate", "Bearer"],
+      } as const;
       return refuse(document, crossOrigin, "unidentified", unidentified);
     },
   };
 
   function documentOf(judged: readonly Part[], decision: Refused, fields: FieldList): Document {
     if (decision.reason === "cost_above_capacity") {
-      const { cost, capacity } = readings(decision).reduce((a, b) => (b.cost > b.capacity && b.capacity < a.capacity ? b : a), decision);
-      return { status: 400, detail: `This request costs ${cost}, and the limit allows at most ${capacity} at once. Ask for less in one request.`, fields, decision };
+      const { cost, capacity } = readings(decision).reduce(
+        (a, b) => (b.cost > b.capacity && b.capacity < a.capacity ? b : a), decision,
+      );
+      return {
+        status: 400,
+        detail: `This request costs ${cost}, and the limit allows at most ${capacity} at once. Ask for less in one request.`,
+        fields, decision,
+      };
     }
     const seconds = toRetryAfter(decision.retryAfterMs);
     const again = `Try again in ${seconds} second${seconds === 1 ? "" : "s"}.`;
     const wait = ["retry-after", writer.retryAfter(decision.retryAfterMs)];
     // JSON has no NaN or Infinity, and a custom store may return them.
     const more = `,"retry_after":${Number.isFinite(seconds) ? seconds : null},"violated-policies":[${violatedOf(judged)}]`;
-    if (decision.reason === "store_unavailable") return { status: 503, detail: `The service is temporarily unavailable. ${again}`, more, fields: wait, decision };
+    if (decision.reason === "store_unavailable") {
+      return { status: 503, detail: `The service is temporarily unavailable. ${again}`, more, fields: wait, decision };
+    }
     const type = decision.blocked === true ? ABNORMAL_USAGE : undefined;
     return { status: 429, detail: `Too many requests. ${again}`, more, type, fields: [...fields, ...wait], decision };
   }

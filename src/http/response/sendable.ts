@@ -18,7 +18,10 @@ export function takeResponse(made: unknown): Response {
   // A body that waits to be sent is neither used nor locked.
   const taken = processWide("taken", () => new WeakSet<object>());
   if (made.bodyUsed || body.locked || taken.has(body)) {
-    throw new TypeError("Expected `respond()` to be a Response with an unused body, got one that was read, locked or sent before. Make a new Response for each request");
+    throw new TypeError(
+      "Expected `respond()` to be a Response with an unused body, got one that was read, locked or sent before. " +
+      "Make a new Response for each request",
+    );
   }
   taken.add(body);
   return made;

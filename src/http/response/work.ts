@@ -65,7 +65,7 @@ export class Work {
    * the work. `of` is an argument because a closure for each request would cost more.
    */
   whenSettles<Of>(watch: (work: Work, of: Of) => void, of: Of): void {
-    if (this.settles) return watch(this, of);
+    if (this.#actualCost !== null || this.#state.reported !== null) return watch(this, of);
     this.#state = { reported: null, watch: watch as State["watch"], of, ended: this.#state.ended };
   }
 

@@ -42,7 +42,10 @@ function isSameBucket(a: LimiterCharge, b: LimiterCharge): boolean {
 
 function checkSameNumbers(policy: Policy, other: Policy): void {
   if (samePolicy(policy, other)) return;
-  throw new TypeError(`Expected the members on one key under "${policy.name}" to have the same numbers, got two tiers. Give the policies different names`);
+  throw new TypeError(
+    `Expected the members on one key under "${policy.name}" to have the same numbers, got two tiers. Give the ` +
+    "policies different names",
+  );
 }
 
 /** The decision of each part, from those of the claims. */
@@ -116,7 +119,10 @@ function chargeGroup(claims: readonly Claim[], group: readonly number[]): readon
   const buckets = charges.map(({ policy, encoded }) => bucketId(policy, encoded));
   const sentAt = monotonicClock();
   const learn = (decisions: readonly Decision[]): readonly Decision[] => {
-    if (!store.sync) decisions.forEach((decision, i) => plainInternalsOf((charges[i] as LimiterCharge).limiter).guarded.learnTime(decision, sentAt));
+    if (!store.sync)
+      decisions.forEach((decision, i) =>
+        plainInternalsOf((charges[i] as LimiterCharge).limiter).guarded.learnTime(decision, sentAt),
+      );
     // When one limit refuses, nothing was taken, so the other decisions must not be settled.
     return isAllowed(decisions) ? decisions.map((decision) => markCharged(decision, store)) : decisions;
   };
@@ -161,7 +167,9 @@ function undoAll(claims: readonly Claim[], taken: Decisions, made: Decisions): D
 
 /** Returns the tokens of all claims that were charged, then calls `next`. */
 function giveBackAll<R>(claims: readonly Claim[], taken: Decisions, next: () => R | Promise<R>): R | Promise<R> {
-  return startAll<void, R>(taken.map((decision, i) => () => (decision ? undo((claims[i] as Claim).charge, decision) : undefined)), next);
+  return startAll<void, R>(
+    taken.map((decision, i) => () => (decision ? undo((claims[i] as Claim).charge, decision) : undefined)), next,
+  );
 }
 
 /** Returns the tokens of a charge. If that fails, the tokens stay taken: too few are granted, never too many. */
@@ -171,7 +179,12 @@ function undo(charge: LimiterCharge, decision: Decision): void | Promise<void> {
 
 /** Returns the limiter's decision without taking tokens, or null when its store has no `peek` or fails. */
 function peekAt({ limiter, key, asked }: LimiterCharge): Decision | null | Promise<Decision | null> {
-  return limiter.store.peek === undefined ? null : orElse<Decision | null>(() => plainInternalsOf(limiter).acts.peek(key, asked)(), () => null);
+  return limiter.store.peek === undefined
+    ? null
+    : orElse<Decision | null>(
+        () => plainInternalsOf(limiter).acts.peek(key, asked)(),
+        () => null,
+      );
 }
 
 function isAllowed(decisions: readonly Decision[]): boolean {

@@ -16,9 +16,13 @@ export type DecisionOf<L extends AnyLimiter> = L["peek"] extends (...args: never
 
 /** Whether all verbs of a combination answer at once. */
 // Read from what a verb returns, because TypeScript infers no argument from within `MaybePromise`.
-export type SyncOf<M extends Members> = true extends { [Name in keyof M]: [ReturnType<M[Name]["settle"]>] extends [Promise<boolean>] ? true : false }[keyof M]
+export type SyncOf<M extends Members> = true extends {
+  [Name in keyof M]: [ReturnType<M[Name]["settle"]>] extends [Promise<boolean>] ? true : false;
+}[keyof M]
   ? false
-  : [Extract<ReturnType<M[keyof M]["settle"]>, Promise<unknown>>] extends [never] ? true : boolean;
+  : [Extract<ReturnType<M[keyof M]["settle"]>, Promise<unknown>>] extends [never]
+    ? true
+    : boolean;
 
 /** The keys of a combination: one for each member. `unlimited` leaves out a member. */
 export type KeysOf<M extends Members> = { readonly [Name in keyof M]: KeyOf<M[Name]> | Unlimited };

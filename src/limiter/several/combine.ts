@@ -55,7 +55,9 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
       // A key of a wrong form stays as it is: `charges` throws for it.
       if (keys !== undefined && keys !== null && (typeof keys !== "object" || !isPlain(keys))) return keys;
       const given = ownMembers(keys) as Record<string, unknown>;
-      const mapped = all.map(({ name, internals: member }) => [name, isUnlimited(given[name]) ? given[name] : member.mapKey(given[name], change)]);
+      const mapped = all.map(({ name, internals: member }) => [
+        name, isUnlimited(given[name]) ? given[name] : member.mapKey(given[name], change),
+      ]);
       return { ...given, ...Object.fromEntries(mapped) };
     },
     charges(keys, asked) {
@@ -64,7 +66,9 @@ export function combine<const M extends Members>(members: M): Limiter<KeysOf<M>,
       return all.flatMap(({ name, internals: member, size }) => {
         const { cost, policy } = askedOf(name);
         if (isUnlimited(keyOf(name)) || isUnlimited(policy)) return Array<null>(size).fill(null);
-        return member.charges(keyOf(name), { ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }) });
+        return member.charges(keyOf(name), {
+          ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }),
+        });
       });
     },
     ...createAsk(() => own),
@@ -104,23 +108,32 @@ const MOST_PARTS = 128;
 
 function checkMembers(members: Members): readonly CombinationMember[] {
   if (typeof members !== "object" || members === null || !isPlain(members)) {
-    throw new TypeError(`${expected("members", "an object of limiters", members)}. Write combine({ user: perUser, tenant: perTenant })`);
+    throw new TypeError(
+      `${expected("members", "an object of limiters", members)}. Write combine({ user: perUser, tenant: perTenant })`,
+    );
   }
   const all = Object.entries(members).map(([name, limiter]) => readMember(name, limiter));
   const count = all.reduce((sum, { size }) => sum + size, 0);
-  if (count === 0 || count > MOST_PARTS) throw new TypeError(`Expected \`members\` to have 1 to ${MOST_PARTS} limiters, got ${count}`);
+  if (count === 0 || count > MOST_PARTS) {
+    throw new TypeError(`Expected \`members\` to have 1 to ${MOST_PARTS} limiters, got ${count}`);
+  }
   return all;
 }
 
 function readMember(name: string, limiter: AnyLimiter): CombinationMember {
   const internals = partsOf(limiter);
-  if (limiter.waits) throw new TypeError(`Expected \`${name}\` to be a limiter that does not wait, got a waiter. Write createWaiter(combine({ ... }))`);
+  if (limiter.waits) throw new TypeError(
+    `Expected \`${name}\` to be a limiter that does not wait, got a waiter. Write createWaiter(combine({ ... }))`,
+  );
   return { name, limiter, internals, size: limiter.parts.length };
 }
 
 /** Throws when a store that is charged before another cannot return tokens. */
 function checkReturns(parts: readonly PlainLimiter[]): void {
   const [first] = parts;
-  const isOneStep = parts.every(({ store }) => store === first?.store) && first?.store.consumeTogether !== undefined && !first.store.takesTogether;
+  const isOneStep =
+    parts.every(({ store }) => store === first?.store) &&
+    first?.store.consumeTogether !== undefined &&
+    !first.store.takesTogether;
   if (!isOneStep) for (const { store } of parts.slice(0, -1)) requireMethod(store, "adjust");
 }

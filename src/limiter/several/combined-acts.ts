@@ -3,7 +3,7 @@ import { costAt } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy } from "../../port/charged.js";
-import { checkConsumed, checkPolicyIn, tokensOf } from "../arguments.js";
+import { checkPolicyIn, tokensOf } from "../arguments.js";
 import type { Charges } from "../charge.js";
 import type { Act, Acts } from "../internals.js";
 import { startAll } from "../now-or-later.js";
@@ -25,7 +25,6 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
       return () => startAll(peeks, (decisions) => self().decisionOf(partsOfClaims(charges.length, claims, decisions), charges));
     },
     settle(keys, decision, actual, options) {
-      checkConsumed(decision);
       const charges = checked(keys, options);
       const actuals = self().spread("actual", present("actual", actual));
       const by = chargedBy(decision) as CombinedCharge | null;
@@ -57,7 +56,10 @@ export function combinedActs(members: readonly CombinationMember[], read: Member
     });
   }
 
-  function onEach(keys: unknown, options: unknown, prepare: (acts: Acts, name: string, key: unknown, chosen: unknown) => Act<void>): Act<void> {
+  function onEach(
+    keys: unknown, options: unknown,
+    prepare: (acts: Acts, name: string, key: unknown, chosen: unknown) => Act<void>,
+  ): Act<void> {
     checked(keys, options);
     const [keyOf, policyOf] = [read.keys(keys), read.policies(options)];
     const acts = members.map(({ name, internals }) => {
@@ -82,6 +84,8 @@ function settlementOf({ charge, parts, own }: Claim, decision: Decision, actuals
     const actual = actuals[parts[i] as number];
     return tokensOf(policy, actual === undefined ? {} : actual, "actual", cost);
   });
-  const sum = policy.limits.map(({ name }, i) => [name, used.reduce<number>((total, each) => Math.min(Number.MAX_SAFE_INTEGER, total + costAt(each, i)), 0)]);
+  const sum = policy.limits.map(({ name }, i) => [
+    name, used.reduce<number>((total, each) => Math.min(Number.MAX_SAFE_INTEGER, total + costAt(each, i)), 0),
+  ]);
   return plainInternalsOf(limiter).acts.settle(key, decision, Object.fromEntries(sum), { policy });
 }

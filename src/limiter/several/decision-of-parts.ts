@@ -12,7 +12,9 @@ export function bindingPart(decisions: ReadonlyArray<Decision | null>, charges: 
 }
 
 /** The decision of a combination from those of its parts. Null stands for a part that was not asked. */
-export function decisionOfParts(members: readonly CombinationMember[], parts: ReadonlyArray<Decision | null>, charges: Charges): Decision {
+export function decisionOfParts(
+  members: readonly CombinationMember[], parts: ReadonlyArray<Decision | null>, charges: Charges,
+): Decision {
   const position = bindingPart(parts, charges);
   const binding = parts[position] ?? withoutCharge(members[0] as CombinationMember);
   const asked = parts.filter((part) => part !== null);

@@ -44,14 +44,18 @@ export function readMembers(members: readonly CombinationMember[]): MemberReader
     const own = byName("key", given);
     const missing = names.find((name) => own[name] === undefined || own[name] === null);
     if (missing !== undefined) {
-      throw new TypeError(`Expected \`key\` to have a key for \`${missing}\`, got ${show(own[missing])}. Write ${form}; \`unlimited\` leaves out a member`);
+      throw new TypeError(
+        `Expected \`key\` to have a key for \`${missing}\`, got ${show(own[missing])}. Write ${form}; ` +
+        `\`unlimited\` leaves out a member`,
+      );
     }
     return (name) => own[name];
   }
 
   function asked(given: unknown): (name: string) => AskedOfMember {
     if (given === undefined) return () => NONE_ASKED;
-    const { cost, policy } = typeof given === "number" ? { cost: given, policy: undefined } : optionsOf(given, ["cost", "policy"]);
+    const { cost, policy } =
+      typeof given === "number" ? { cost: given, policy: undefined } : optionsOf(given, ["cost", "policy"]);
     const [costs, chosen] = [tokens("cost", cost), choices(policy)];
     return (name) => ({ cost: costs(name), policy: chosen(name) });
   }
@@ -66,7 +70,9 @@ export function readMembers(members: readonly CombinationMember[]): MemberReader
     const own = byName("policy", policy);
     // A member that is left out keeps its own policy. An undefined one is a plan that was not found.
     const none = Object.keys(own).find((name) => own[name] === undefined);
-    if (none !== undefined) throw new TypeError(`${expected(`policy.${none}`, "a policy, or `unlimited`", undefined)}. Leave the member out to keep its own policy`);
+    if (none !== undefined) throw new TypeError(
+      `${expected(`policy.${none}`, "a policy, or `unlimited`", undefined)}. Leave the member out to keep its own policy`,
+    );
     return (name) => own[name];
   }
 
@@ -74,7 +80,9 @@ export function readMembers(members: readonly CombinationMember[]): MemberReader
     if (given === undefined || typeof given === "number") return () => given;
     const own = byName(title, given);
     const none = Object.keys(own).find((name) => own[name] === undefined);
-    if (none !== undefined) throw new TypeError(`${expected(`${title}.${none}`, "a cost", undefined)}. Leave the member out instead`);
+    if (none !== undefined) {
+      throw new TypeError(`${expected(`${title}.${none}`, "a cost", undefined)}. Leave the member out instead`);
+    }
     return (name) => own[name];
   }
 
@@ -84,14 +92,18 @@ export function readMembers(members: readonly CombinationMember[]): MemberReader
       throw new TypeError(`${expected(title, "an object with the names of the members", given)}. Write ${form}`);
     }
     for (const name of Object.keys(given)) {
-      if (!names.includes(name)) throw new TypeError(`Unknown member \`${name}\` in \`${title}\`. The members: ${names.join(", ")}`);
+      if (!names.includes(name)) {
+        throw new TypeError(`Unknown member \`${name}\` in \`${title}\`. The members: ${names.join(", ")}`);
+      }
     }
     return { __proto__: null, ...given };
   }
 }
 
 function optionsOf(given: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
-  if (typeof given !== "object" || given === null) throw new TypeError(expected("options", `an object with ${known.join(" or ")}`, given));
+  if (typeof given !== "object" || given === null) {
+    throw new TypeError(expected("options", `an object with ${known.join(" or ")}`, given));
+  }
   checkNames(given, known);
   return { __proto__: null, ...given } as Readonly<Record<string, unknown>>;
 }

@@ -13,13 +13,18 @@ import { tellReturned } from "./returned.js";
 const doNothing: Act<void> = () => undefined;
 
 /** Makes the verbs of a limiter that a person or another program calls, apart from requests. */
-export function createGrantsAndFines({ store, policy: own, guarded }: Pick<PlainInternals, "store" | "policy" | "guarded">): Pick<Acts, "debit" | "credit" | "block" | "reset"> {
+export function createGrantsAndFines(
+  base: Pick<PlainInternals, "store" | "policy" | "guarded">,
+): Pick<Acts, "debit" | "credit" | "block" | "reset"> {
+  const { store, guarded } = base;
   return {
     debit: (key, tokens, options) => change(key, tokens, options, 1),
     credit: (key, tokens, options) => change(key, tokens, options, -1),
     block(key, forMs, options) {
       const block = requireMethod(store, "block");
-      if (wholeNumber("forMs", forMs) > LONGEST_BLOCK_MS) throw new RangeError(expected("forMs", `at most ${LONGEST_BLOCK_MS}`, forMs));
+      if (wholeNumber("forMs", forMs) > LONGEST_BLOCK_MS) {
+        throw new RangeError(expected("forMs", `at most ${LONGEST_BLOCK_MS}`, forMs));
+      }
       return onBucket(key, options, forMs === 0, (policy, encoded) => block.call(store, policy, encoded, forMs as number));
     },
     reset(key, options) {
@@ -30,16 +35,25 @@ export function createGrantsAndFines({ store, policy: own, guarded }: Pick<Plain
 
   function change(key: unknown, tokens: unknown, options: unknown, sign: 1 | -1): Act<void> {
     const adjust = requireMethod(store, "adjust");
-    const chosen = chosenPolicy(options, own);
+    const chosen = chosenPolicy(options, base);
     if (isUnlimited(chosen)) return onBucket(key, options, false, doNothing);
     if (typeof tokens === "number") positiveInteger("tokens", tokens);
     const changes = mapCosts(chosen, tokensOf(chosen, tokens, "tokens"), (each) => (sign > 0 ? each : 0 - each));
-    const tooMuch = (): RangeError => new RangeError(`${expected("tokens", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);
+    const tooMuch = (): RangeError =>
+      new RangeError(`${expected("tokens", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);
     // Checked here too, so that a combination takes doNothing from the members before this one.
-    if (chosen.limits.some(({ unitsPerToken }, i) => costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) throw tooMuch();
-    return onBucket(key, options, sign < 0, (policy, encoded) => adjust.call(store, policy, encoded, changes), (done) => {
-      if (!done) throw tooMuch();
-    });
+    if (chosen.limits.some(({ unitsPerToken }, i) => costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) {
+      throw tooMuch();
+    }
+    return onBucket(
+      key,
+      options,
+      sign < 0,
+      (policy, encoded) => adjust.call(store, policy, encoded, changes),
+      (done) => {
+        if (!done) throw tooMuch();
+      },
+    );
   }
 
   function onBucket<T>(
@@ -49,14 +63,17 @@ export function createGrantsAndFines({ store, policy: own, guarded }: Pick<Plain
     send: (policy: Policy, encoded: string) => T | Promise<T>,
     check: (answer: T) => void = doNothing,
   ): Act<void> {
-    const policy = chosenPolicy(options, own);
+    const policy = chosenPolicy(options, base);
     const encoded = encodeKey(key as Key);
     if (isUnlimited(policy)) return doNothing;
     const bucket = bucketId(policy, encoded);
     return () =>
-      thenOne(guarded.call([bucket], () => send(policy, encoded)), (answer) => {
-        check(answer);
-        if (givesBack) tellReturned(store, bucket);
-      });
+      thenOne(
+        guarded.call([bucket], () => send(policy, encoded)),
+        (answer) => {
+          check(answer);
+          if (givesBack) tellReturned(store, bucket);
+        },
+      );
   }
 }

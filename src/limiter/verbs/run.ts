@@ -37,7 +37,9 @@ export async function run<K, D extends Decision, T>(
 ): Promise<T> {
   if (typeof work !== "function") throw new TypeError(expected("work", "a function", work));
   const { actualCost, signal, ...asked } = checkOptions(options, ["cost", "policy", "signal", "actualCost"]);
-  if (actualCost !== undefined && typeof actualCost !== "function") throw new TypeError(expected("actualCost", "a function", actualCost));
+  if (actualCost !== undefined && typeof actualCost !== "function") {
+    throw new TypeError(expected("actualCost", "a function", actualCost));
+  }
   // Without a prototype: a member that an attacker adds to Object.prototype is no option (CWE-1321).
   const own = ownMembers(asked);
   const consumed = limiter.waits && signal !== undefined ? { ...own, signal } : { ...own };
@@ -58,6 +60,9 @@ async function settleWith<K, D extends Decision>(
     const actual = await find();
     if (actual !== undefined) await limiter.settle(key, decision, actual, policy === undefined ? undefined : { policy });
   } catch (error) {
-    warnOnce("SLUICE_FUNCTION_FAILED", "`actualCost` failed, so the charge stays. This error and all later ones are dropped", textOf(error));
+    warnOnce(
+      "SLUICE_FUNCTION_FAILED",
+      "`actualCost` failed, so the charge stays. This error and all later ones are dropped", textOf(error),
+    );
   }
 }

@@ -8,7 +8,7 @@ import { costsOf, refundable } from "../../core/refundable.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, markCharged } from "../../port/charged.js";
 import type { LocalCharge } from "../../port/store.js";
-import { checkConsumed, chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
+import { chosenPolicy, requireMethod, tokensOf } from "../arguments.js";
 import type { Act, PlainInternals } from "../internals.js";
 import { thenOne } from "../now-or-later.js";
 import { tellReturned } from "./returned.js";
@@ -19,11 +19,11 @@ const settleNothing: Act<boolean> = () => false;
  * Makes the verb `settle` of a limiter. It checks its arguments, and returns what is left to do. `tell` is called when
  * the tokens of a bucket may have come back.
  */
-export function createSettle({ store, policy: own, guarded }: Pick<PlainInternals, "store" | "policy" | "guarded">, tell = tellReturned) {
+export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "guarded">, tell = tellReturned) {
+  const { store, guarded } = base;
   return (key: unknown, decision: Decision, actual: unknown, options: unknown): Act<boolean> => {
-    const policy = chosenPolicy(options, own);
+    const policy = chosenPolicy(options, base);
     const encoded = encodeKey(key as Key);
-    checkConsumed(decision);
     if (isUnlimited(policy)) return settleNothing;
     const adjust = requireMethod(store, "adjust");
     const isOurs = decision.allowed && decision.policy === policy.name && chargedBy(decision) === store;
@@ -43,7 +43,9 @@ export function createSettle({ store, policy: own, guarded }: Pick<PlainInternal
       const changes = correction(decision, charged, taken, used, guarded.ageOf(decision));
       // An exact guess needs no call, and so says settleNothing about the store.
       if (changes === 0) return true;
-      return told(guarded.call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, decision.at), notAsked));
+      return told(
+        guarded.call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, decision.at), notAsked),
+      );
     }
 
     // Null when `onStoreError: "allow"` let the call through: then there is settleNothing to settle.

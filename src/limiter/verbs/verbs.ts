@@ -1,6 +1,6 @@
 import type { Decision } from "../../core/decision.js";
 import type { PolicyChoice } from "../limiter.js";
-import { throwOrReject } from "../arguments.js";
+import { checkConsumed, throwOrReject } from "../arguments.js";
 import type { Act, Acts, Internals } from "../internals.js";
 
 /** The verbs of a limiter but `consume`. */
@@ -16,11 +16,18 @@ export interface Verbs {
 
 /** Makes the verbs of a limiter from its acts. They throw on misuse, or reject if the limiter is asynchronous. */
 export function verbsOf({ sync, acts }: Pick<Internals, "sync"> & { readonly acts: Acts }): Verbs {
-  const verb = <Args extends unknown[], T>(act: (...args: Args) => Act<T>) => (...args: Args) => throwOrReject({ sync }, () => act(...args)());
+  const verb =
+    <Args extends unknown[], T>(act: (...args: Args) => Act<T>) =>
+    (...args: Args) =>
+      throwOrReject({ sync }, () => act(...args)());
+  const settle: Acts["settle"] = (key, decision, actual, options) => {
+    checkConsumed(decision);
+    return acts.settle(key, decision, actual, options);
+  };
   return {
     peek: verb(acts.peek),
-    settle: verb(acts.settle),
-    refund: verb((key, decision, options) => acts.settle(key, decision, 0, options)),
+    settle: verb(settle),
+    refund: verb((key, decision, options) => settle(key, decision, 0, options)),
     debit: verb(acts.debit),
     credit: verb(acts.credit),
     block: verb(acts.block),

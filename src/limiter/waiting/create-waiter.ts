@@ -3,6 +3,7 @@ import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import { sharesWork, type AbortSignalLike } from "../../platform.js";
 import type { Charges } from "../charge.js";
+import { throwOrReject } from "../arguments.js";
 import { attachInternals } from "../internals.js";
 import type { ConsumeOptions, Limiter, PlainLimiter } from "../limiter.js";
 import { partsOf, plainInternalsOf } from "../parts.js";
@@ -111,10 +112,11 @@ export function createWaiter<K, D extends Decision>(limiter: Limiter<K, D>, opti
     parts: limiter.parts,
     waits: true,
     shadow: (key: K) => limiter.shadow(key),
-    async consume(key: K, asked?: unknown): Promise<Decision> {
-      const [charges, own] = argumentsOf(key, asked);
-      return queues.wait(charges, { ...bounds, ...own });
-    },
+    consume: (key: K, asked?: unknown) =>
+      throwOrReject(parts, () => {
+        const [charges, own] = argumentsOf(key, asked);
+        return queues.wait(charges, { ...bounds, ...own });
+      }),
     ...verbsOf(parts),
     get waiting() {
       return queues.waiting;

@@ -1,4 +1,4 @@
-import { charge, fullBucket, spentAt, waitFor, type Bucket } from "../../core/bucket.js";
+import { charge, fullBucket, lagAt, spentAt, waitFor, type Bucket } from "../../core/bucket.js";
 import { peek, readings, type Decision, type Reading } from "../../core/decision.js";
 import { costAt, type Limit } from "../../core/limit.js";
 import { bucketId } from "../../core/policy.js";
@@ -33,7 +33,7 @@ export interface Forecast {
   readonly buckets: ReadonlyMap<string, KnownBucket>;
 }
 
-/** A record that counts its time from the instant of the forecast. */
+/** A record, by the store's clock. */
 interface KnownBucket extends Bucket {
   /** Milliseconds without any token: while the bucket of `limit` refills its next one, or a block lasts. */
   readonly emptyMs: number;
@@ -82,17 +82,23 @@ export function allFull(at: number): Forecast {
  */
 export function forecastAfter(parts: Parts, wants: readonly Want[], returned: Tokens, at: number): Forecast {
   const buckets = new Map<string, KnownBucket>();
+  const storeAt = parts.find((part) => part && !part.degraded)?.at ?? Math.floor(at);
   for (const { bucket, limit, part, place } of wants) {
     const decision = parts[part];
     // A fallback's decision says nothing about the shared bucket.
     if (!decision || decision.degraded) continue;
-    const { unitsPerMs, unitsPerToken } = limit;
+    const { unitsPerMs, unitsPerToken, capacity, rule } = limit;
     const { remaining, nextTokenMs, resetMs } = readings(decision)[place] as Reading;
     const back = returned.get(bucket) ?? 0;
-    const spent = Math.max(0, (resetMs - 1) * unitsPerMs + 1 - back * unitsPerToken);
-    buckets.set(bucket, { spent, at: 0, unitsPerMs, unitsPerToken, limit, emptyMs: remaining + back === 0 ? nextTokenMs : 0 });
+    // Of a quota the decision shows all: the tokens, and the date until which they are spent.
+    const least = rule === undefined ? (resetMs - 1) * unitsPerMs + 1 : capacity - remaining;
+    const spent = Math.max(0, least - back * unitsPerToken);
+    buckets.set(bucket, {
+      spent, at: rule === undefined ? storeAt : storeAt + resetMs - 1, unitsPerMs, unitsPerToken, limit,
+      emptyMs: remaining + back === 0 ? nextTokenMs : 0,
+    });
   }
-  return { at, storeAt: parts.find((part) => part && !part.degraded)?.at ?? Math.floor(at), buckets };
+  return { at, storeAt, buckets };
 }
 
 /**
@@ -121,24 +127,27 @@ export function areThere(forecast: Forecast, wants: readonly Want[], wanted: Tok
 
 /** The decision on each charge at `now`, if `front` had been taken before. Null for a part that never refuses. */
 export function predicted(forecast: Forecast, charges: Charges, wants: readonly Want[], front: Tokens, now: number): Parts {
-  const ms = elapsed(forecast, now);
+  const storeNow = forecast.storeAt + elapsed(forecast, now);
   return charges.map((each, part) => {
     const own = wants.filter((want) => want.part === part);
     if (own.length === 0) return null;
     const buckets = own.map(({ bucket, limit }) => {
       const copy = { ...(forecast.buckets.get(bucket) ?? fullBucket(limit)) };
-      charge(copy, limit, ms, (front.get(bucket) ?? 0) * limit.unitsPerToken);
+      charge(copy, limit, storeNow, (front.get(bucket) ?? 0) * limit.unitsPerToken);
       return copy;
     });
     const { policy, cost } = each as LimiterCharge;
-    return { ...peek(buckets, policy, cost, ms), at: forecast.storeAt + ms };
+    return peek(buckets, policy, cost, storeNow);
   });
 }
 
 function waitAt(forecast: Forecast, name: string, limit: Limit, wanted: Tokens, ms: number): number {
   const tokens = wanted.get(name) ?? 0;
+  const bucket = forecast.buckets.get(name) ?? fullBucket(limit);
+  const storeNow = forecast.storeAt + ms;
   // A cost of 0 fits even when more is spent than a new, smaller capacity allows.
-  return tokens === 0 ? 0 : waitFor(tokens, spentAt(forecast.buckets.get(name) ?? fullBucket(limit), limit, ms), limit);
+  const wait = tokens === 0 ? 0 : waitFor(tokens, spentAt(bucket, limit, storeNow), limit);
+  return wait === 0 ? 0 : wait + lagAt(bucket, limit, storeNow);
 }
 
 // Whole milliseconds. A sum of fractions may miss the whole one by a rounding error.

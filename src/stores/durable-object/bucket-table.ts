@@ -1,3 +1,4 @@
+import { withCalendars } from "../../calendar/renewals.js";
 import { definePolicy, type Policy } from "../../core/policy.js";
 import { adjustRecords, BLOCK, blockRecords, peekRecords, type Records } from "../../core/records.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
@@ -48,13 +49,13 @@ export class BucketTable {
   }
 
   /** Does a call at `clockNow`, the time of the object, unless the call tells another. */
-  run({ verb, parts, now: told }: BucketCall, clockNow: number): TableAnswers {
+  run({ verb, parts, now: told, at }: BucketCall, clockNow: number): TableAnswers {
     const now = told ?? clockNow;
     const existed = this.#exists;
     try {
       return this.#storage.transactionSync(() => {
         const found = parts.map((part) => this.#find(part));
-        const outcomes = decideAll(verb, found, now);
+        const outcomes = decideAll(verb, found, now, at);
         let expiresAt: number | null = null;
         found.forEach(({ part, records }, i) => {
           if (!(outcomes[i] as PartOutcome).changed) return;
@@ -122,7 +123,7 @@ export class BucketTable {
     let policy = this.#policies.get(text);
     if (policy === undefined) {
       if (this.#policies.size >= MOST_DEFINED) this.#policies.clear();
-      policy = definePolicy(JSON.parse(text) as Policy);
+      policy = definePolicy(withCalendars(JSON.parse(text) as Policy));
       this.#policies.set(text, policy);
     }
     return policy;
@@ -133,16 +134,21 @@ export class BucketTable {
   }
 }
 
-function decideAll(verb: BucketCall["verb"], found: readonly Found[], now: number): readonly PartOutcome[] {
-  if (verb !== "consume") return found.map((each) => changeOne(verb, each, now));
+function decideAll(
+  verb: BucketCall["verb"], found: readonly Found[], now: number, at: number | undefined,
+): readonly PartOutcome[] {
+  if (verb !== "consume") return found.map((each) => changeOne(verb, each, now, at));
   const charges = found.map(({ part, policy, records }) => ({ records, policy, costs: part.amount }));
   return consumeRecordsTogether(charges, now).map(({ decision, changed }) => ({ answer: decision, changed }));
 }
 
-function changeOne(verb: Exclude<BucketCall["verb"], "consume">, { part, policy, records }: Found, now: number): PartOutcome {
+function changeOne(
+  verb: Exclude<BucketCall["verb"], "consume">, { part, policy, records }: Found, now: number,
+  at: number | undefined,
+): PartOutcome {
   if (verb === "peek") return { answer: peekRecords(records, policy, part.amount, now), changed: false };
   if (verb === "adjust") {
-    const done = adjustRecords(records, policy, part.amount, now);
+    const done = adjustRecords(records, policy, part.amount, now, at);
     return { answer: done, changed: done };
   }
   if (verb === "block") {

@@ -52,6 +52,7 @@ export interface DurableObjectStoreOptions extends GuardOptions {
 export class DurableObjectStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
+  readonly kinds = ["rate", "quota"] as const;
   readonly guard: Guard;
 
   readonly #namespace: BucketNamespace;

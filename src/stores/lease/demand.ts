@@ -14,7 +14,7 @@ export const HOT_REQUESTS = 4;
 
 // Demand grows from one lease to the next, and varies by about its root. A few tokens too many are kept. A few too
 // little cost a call.
-const HEADROOM = 1.25;
+export const HEADROOM = 1.25;
 
 /** The demand for a key that has just become hot, without the request under way. */
 export function firstDemand(cost: number, steady: number): Demand {
@@ -36,10 +36,9 @@ export function countRequest(demand: Demand, cost: number, steady: number, lease
   };
 }
 
-/** Tokens to have ahead: as many as were needed lately, a quarter more, and their root for chance. */
-export function wantedAhead(demand: Demand): number {
-  const needed = neededLately(demand);
-  return demand.isHot ? Math.ceil(needed * HEADROOM + Math.sqrt(needed)) : 0;
+/** Tokens to have ahead where `needed` are needed: a quarter more, and their root for chance. */
+export function withHeadroom(needed: number): number {
+  return Math.ceil(needed * HEADROOM + Math.sqrt(needed));
 }
 
 /** Tokens that `leaseMs` needed lately. */

@@ -48,13 +48,22 @@ export function afterGrant(held: HeldTokens, { leaseMs }: LeaseTerms, cost: numb
  * than is spent, and none needs to know the others. If less is spent than can be left, some was given back, or the
  * bucket was reset or lost: the part that may be kept shrinks as much.
  */
-export function keepable(
-  held: HeldTokens, { limit, leaseMs }: LeaseTerms, now: LeaseInstant, ageMs: number, spent = Infinity,
-): number {
+function keepable(held: HeldTokens, { limit, leaseMs }: LeaseTerms, now: LeaseInstant, ageMs: number, spent = Infinity): number {
   if (held.spentMost === 0 || !isWithin(2 * leaseMs, held.sent, now)) return 0;
   const left = Math.min(held.spentLeast - Math.max(0, ageMs) * limit.unitsPerMs, spent);
   const part = Math.floor(held.taken * (left / held.spentMost));
   return Math.max(0, Math.min(held.fresh + keptAt(held, leaseMs, now), part));
+}
+
+/** What a process holds of a key, and under which terms. */
+export interface Holding {
+  readonly held: HeldTokens;
+  readonly terms: LeaseTerms;
+}
+
+/** Unused tokens that a call at `now` may keep if the store carries it out `longerMs` later. */
+export function keepableNow({ held, terms }: Holding, now: LeaseInstant, longerMs = 0): number {
+  return keepable(held, terms, now, now.steady - held.sent.steady + longerMs);
 }
 
 /** A call that the store allowed, and when the answer came. */

@@ -1,9 +1,10 @@
 import type { Bucket } from "../../core/bucket.js";
 import { consume, peek, type Decision } from "../../core/decision.js";
-import { countRequest, firstDemand, HOT_REQUESTS, neededLately, wantedAhead, type Demand } from "./demand.js";
-import { afterGrant, afterTake, grantable, keepable, keptBy, mostSpent, NOTHING_HELD, type HeldTokens } from "./held.js";
-import { adjusted, isDry, learn, offered, refusal, unknownSupply, type Supply } from "./supply.js";
-import { isWithin, refillOf, type LeaseInstant, type LeaseTerms, type Take } from "./terms.js";
+import { countRequest, firstDemand, type Demand } from "./demand.js";
+import { afterGrant, afterTake, grantable, keepableNow, keptBy, mostSpent, NOTHING_HELD, type HeldTokens } from "./held.js";
+import { plan } from "./plan.js";
+import { adjusted, isDry, learn, refusal, unknownSupply, type Supply } from "./supply.js";
+import { isWithin, type LeaseInstant, type LeaseTerms, type Take } from "./terms.js";
 
 /** The lease of one key in one process. Never changes: each event makes another one. */
 export interface LeaseState {
@@ -66,6 +67,8 @@ export interface LeaseStep {
 // After the second late answer in a row a key is not leased for `leaseMs` times 2, then 4, 8 and so on. One alone says
 // little: it may be this process that was blocked.
 const MOST_LATE = 7;
+/** A key is not leased for so many `leaseMs` after a change of its numbers. */
+const AFTER_CHANGE = 10;
 // The first may ask for more than is there.
 const MOST_CALLS = 2;
 const PASS: LeaseEffect = { what: "pass" };
@@ -74,12 +77,16 @@ const WAIT: LeaseEffect = { what: "wait" };
 const ASK_AGAIN: LeaseEffect = { what: "again" };
 const NOTHING: LeaseEffect = { what: "nothing" };
 
-/** Begins without tokens. The requests that made the key hot are counted, except the one under way. */
-export function beginLease(terms: LeaseTerms, cost: number, { steady }: LeaseInstant): LeaseState {
+/**
+ * Begins without tokens. The requests that made the key hot are counted, except the one under way. A lease that follows
+ * one under other numbers waits: numbers that alternate would lose the tokens of each.
+ */
+export function beginLease(terms: LeaseTerms, cost: number, { steady }: LeaseInstant, isOther: boolean): LeaseState {
   const { unitsPerMs, unitsPerToken } = terms.limit;
   return {
     terms, demand: firstDemand(cost, steady), held: NOTHING_HELD, supply: unknownSupply(steady),
-    bucket: { spent: 0, at: 0, unitsPerMs, unitsPerToken }, flight: null, late: 0, pausedUntil: -Infinity, isEnded: false,
+    bucket: { spent: 0, at: 0, unitsPerMs, unitsPerToken }, flight: null, late: 0, isEnded: false,
+    pausedUntil: isOther ? steady + AFTER_CHANGE * terms.leaseMs : -Infinity,
   };
 }
 
@@ -165,24 +172,6 @@ function bucketForGrants({ bucket, terms, held }: LeaseState, now: LeaseInstant)
   return { ...bucket, spent: Math.min(bucket.spent, size - grantable(held, terms, now) * unitsPerToken) };
 }
 
-/** The next call: for as much as is wanted, if the store is likely to have it. */
-function plan(state: LeaseState, cost: number, sent: LeaseInstant): Take {
-  const { terms, demand, supply } = state;
-  if (supply.left < 0) return { ask: cost, isShort: false, sent };
-  const kept = keepableNow(state, sent);
-  // Without the tokens that are held, the store might refuse a cost that is there.
-  const least = Math.max(0, cost - kept);
-  const wanted = wantedAhead(demand);
-  if (wanted < HOT_REQUESTS) return { ask: least, isShort: false, sent };
-  const most = cost + wanted - Math.min(kept, wanted);
-  const offer = offered(supply, terms, sent.steady);
-  if (most <= offer) return { ask: most, isShort: false, sent };
-  // Where tokens are scarce, those that lapse here are missed elsewhere.
-  const needed = cost + Math.max(0, Math.ceil(neededLately(demand)) - kept);
-  const isTooFew = offer - least < HOT_REQUESTS && offer > refillOf(terms);
-  return { ask: isTooFew ? least : Math.max(least, Math.min(needed, offer)), isShort: true, sent };
-}
-
 function answered(before: LeaseState, event: AnsweredEvent): LeaseStep {
   const { take, answer, now, cost } = event;
   const state = { ...landed(before, take), supply: learn(before.supply, before.terms, take, answer, now.steady) };
@@ -222,8 +211,4 @@ function lateness(state: LeaseState, sent: LeaseInstant, now: LeaseInstant): Pic
   if (isWithin(terms.leaseMs, sent, now)) return { late: 0, pausedUntil };
   const next = Math.min(late + 1, MOST_LATE);
   return { late: next, pausedUntil: next > 1 ? now.steady + terms.leaseMs * 2 ** (next - 1) : pausedUntil };
-}
-
-function keepableNow({ held, terms }: LeaseState, now: LeaseInstant, longerMs = 0): number {
-  return keepable(held, terms, now, now.steady - held.sent.steady + longerMs);
 }

@@ -21,9 +21,11 @@ export interface LeaseOptions {
    * Milliseconds for which tokens taken ahead may be granted, from when their call was sent. A whole number of at least
    * 1, well above the time that the store takes to answer. 100 is a good start.
    *
-   * All processes together grant at most `capacity + rate * (T + leaseMs)` in any time `T`. Blocks and debits of other
-   * processes act within `leaseMs`. A reset by another process, or a loss of data, acts within two: a `T` that begins
-   * earlier counts as one that contains it, and may hold one capacity more.
+   * All processes together grant at most `capacity + rate * (T + leaseMs)` in any time `T`. Blocks, debits and resets
+   * of other processes act within `leaseMs`. In a flood a reset may act a tenth later.
+   *
+   * Unused tokens may be granted until two `leaseMs` after the call that took them, also across a reset or a loss of
+   * data. A `T` that begins earlier than that counts as one that contains it, and may hold one capacity more.
    */
   readonly leaseMs: number;
   /** Returns milliseconds and never steps, for tests. Default: {@link monotonicClock}. */
@@ -36,13 +38,17 @@ export interface LeaseOptions {
  * Wraps a shared store. Takes tokens of hot keys ahead and grants them in this process, with at most one call for a hot
  * key in `leaseMs`.
  *
- * A key is hot from 4 requests within `leaseMs`. A lease has the tokens that the key needed lately, and at most half of
- * the tokens that the store has left, unless these refill in two `leaseMs`. The next call keeps unused tokens as far as
- * they are still spent in the store's answer. A token lapses two `leaseMs` after the call that took it, when the
- * process crashes, or when its callers are gone.
+ * A key is hot from 4 requests within `leaseMs`. A lease has the tokens that the key needed lately, and a few more for
+ * chance. The next call keeps unused tokens as far as they are still spent in the store's answer. A token lapses two
+ * `leaseMs` after the call that took it, or when the process crashes.
  *
- * In a flood each call takes what is there. The process refuses the rest itself until its next call, in `leaseMs` to
- * one and a half: `retryAfterMs` says when. A lease that runs dry while the store has tokens is renewed early.
+ * In a flood each call takes what is there. The process refuses the rest itself until its next call, in `leaseMs` or up
+ * to a tenth more: `retryAfterMs` says when. When demand jumps, a lease that runs dry while the store has tokens is
+ * renewed early.
+ *
+ * Other numbers for one key (a changed tier) end its lease, and its unused tokens are lost. The key is then not leased
+ * for ten `leaseMs`. This is an exception to law L14: tiers that alternate at 1,000 requests a second lose up to 122 of
+ * 1,100 tokens.
  *
  * A lease covers `consume` under a policy of one limit that holds at least what refills in `leaseMs`, for keys of up to
  * 126 characters together with the policy's name. All other calls go to the store. The readings of a grant are those of
@@ -58,14 +64,21 @@ export interface LeaseOptions {
  * process.once("SIGTERM", () => void store.close?.()); // gives back the unused tokens
  */
 export function leased(store: AsyncStore, options: LeaseOptions): AsyncStore {
-  const { leaseMs, clock = monotonicClock, wallClock = Date.now } = checkOptions(options, ["leaseMs", "clock", "wallClock"], "an object with `leaseMs`");
+  const {
+    leaseMs, clock = monotonicClock, wallClock = Date.now,
+  } = checkOptions(options, ["leaseMs", "clock", "wallClock"], "an object with `leaseMs`");
   positiveInteger("leaseMs", leaseMs);
   for (const each of [clock, wallClock]) checkClock(each);
   if (typeof store?.consume !== "function" || store.sync !== false) {
-    throw new TypeError(`${expected("store", "a shared store", store)}. A store that answers at once needs no leases: use it as it is.`);
+    throw new TypeError(
+      `${expected("store", "a shared store", store)}. A store that answers at once needs no leases: use it as it is.`,
+    );
   }
   if (typeof store.guard?.protect !== "function") {
-    throw new TypeError(`${expected("store.guard", "made by `guard` of sluice/store", store.guard)}. Write \`readonly guard = guard()\` in the store.`);
+    throw new TypeError(
+      `${expected("store.guard", "made by `guard` of sluice/store", store.guard)}. Write \`readonly guard = ` +
+      `guard()\` in the store.`,
+    );
   }
   if (!sharesWork()) return store;
   const now = (): LeaseInstant => ({ steady: readClock(clock), wall: readClock(wallClock) });
@@ -145,6 +158,7 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
   return {
     sync: false,
     clock: store.clock,
+    ...(store.kinds && { kinds: store.kinds }),
     consume,
     guard: {
       // The guard of the store: it and its leased form have one timeout, one circuit breaker and one local share.
@@ -158,11 +172,14 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
             return decision === null ? guarded.consume(policy, key, costs) : markNew(decision, given);
           },
           // The time that the guard learns from a decision of a lease is behind the server's.
-          ageOf: (decision) => Math.max(...[guarded.ageOf(decision), serverClock.ageOf(decision)].filter((ms) => !Number.isNaN(ms)), 0),
+          ageOf: (decision) =>
+            Math.max(...[guarded.ageOf(decision), serverClock.ageOf(decision)].filter((ms) => !Number.isNaN(ms)), 0),
         };
       },
     },
-    ...(store.recall && { recall: (policy, key, costs) => (isHeld(policy, key) ? null : (store.recall?.(policy, key, costs) ?? null)) }),
+    ...(store.recall && {
+      recall: (policy, key, costs) => (isHeld(policy, key) ? null : (store.recall?.(policy, key, costs) ?? null)),
+    }),
     ...(store.peek && {
       async peek(policy, key, costs) {
         const lease = isLeasable(policy, costs) ? leases.find(policy, key) : undefined;
@@ -180,7 +197,9 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
         return isDone;
       },
     }),
-    ...(store.consumeTogether && { consumeTogether: async (charges) => store.consumeTogether?.(charges) as Promise<readonly Decision[]> }),
+    ...(store.consumeTogether && {
+      consumeTogether: async (charges) => store.consumeTogether?.(charges) as Promise<readonly Decision[]>,
+    }),
     ...(store.takesTogether && { takesTogether: (charges) => store.takesTogether?.(charges) as boolean }),
     ...(store.block && {
       async block(policy, key, forMs) {

@@ -17,10 +17,10 @@ export class KeyLease {
   /** The call that is under way. Resolves to nothing of use; rejects as the store does. */
   flight: Promise<unknown> | null = null;
 
-  constructor(terms: LeaseTerms, key: string, cost: number, now: LeaseInstant) {
+  constructor(terms: LeaseTerms, key: string, cost: number, now: LeaseInstant, isOther: boolean) {
     this.policy = terms.policy;
     this.key = key;
-    this.state = beginLease(terms, cost, now);
+    this.state = beginLease(terms, cost, now, isOther);
   }
 
   /** The decision on a request, if it needs no call. Null when it does: nothing has changed then. */
@@ -77,7 +77,7 @@ export class Leases {
     if (lease !== undefined) return lease;
     // Numbers that alternate end the other lease at once, before it holds tokens that would lapse.
     const isOther = this.#leases.get(policy.name)?.has(key) === true;
-    return isOther || this.#isHot(policy, key, now) ? this.#begin(terms, key, cost, now) : undefined;
+    return isOther || this.#isHot(policy, key, now) ? this.#begin(terms, key, cost, now, isOther) : undefined;
   }
 
   /** Makes a lease the last to be forgotten. */
@@ -108,10 +108,10 @@ export class Leases {
     return count >= HOT_REQUESTS;
   }
 
-  #begin(terms: LeaseTerms, key: string, cost: number, now: LeaseInstant): KeyLease {
+  #begin(terms: LeaseTerms, key: string, cost: number, now: LeaseInstant, isOther: boolean): KeyLease {
     const { policy } = terms;
     this.drop(policy, key); // of other numbers
-    const lease = new KeyLease(terms, key, cost, now);
+    const lease = new KeyLease(terms, key, cost, now, isOther);
     const keys = this.#leases.get(policy.name) ?? new Map<string, KeyLease>();
     this.#leases.set(policy.name, keys.set(key, lease));
     this.#renewedFirst.add(lease);

@@ -30,7 +30,7 @@ export function refillOf({ limit, leaseMs }: LeaseTerms): number {
 /** The tokens that one call asks for. */
 export interface Take {
   readonly ask: number;
-  /** Whether the process wants more than it asks for. */
-  readonly isShort: boolean;
+  /** Tokens that the process needs until the next call is due, if it might get too few of them. Otherwise 0. */
+  readonly missing: number;
   readonly sent: LeaseInstant;
 }

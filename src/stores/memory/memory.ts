@@ -64,6 +64,7 @@ interface StoredPolicy {
 export class MemoryStore implements SyncStore {
   readonly sync = true;
   readonly clock: Clock;
+  readonly kinds = ["rate", "quota"] as const;
 
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
   /** The fingerprint of the last key. */
@@ -86,7 +87,9 @@ export class MemoryStore implements SyncStore {
   constructor(options: MemoryStoreOptions = {}) {
     const { maxKeys = 1_000_000, clock = monotonicClock } = checkOptions(options, ["maxKeys", "clock"]);
     checkClock(clock);
-    if (positiveInteger("maxKeys", maxKeys) > MOST_KEYS) throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
+    if (positiveInteger("maxKeys", maxKeys) > MOST_KEYS) {
+      throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
+    }
     this.clock = clock;
     this.#table = new MemoryTable(maxKeys);
   }
@@ -103,7 +106,7 @@ export class MemoryStore implements SyncStore {
     const all = would.every(({ allowed }) => allowed);
     return charges.map(({ policy, key, cost }, i) => {
       // A cost above every capacity takes nothing, and brings old records to the numbers of the policy all the same.
-      const decision = this.#take(policy, key, all ? cost : Number.MAX_SAFE_INTEGER, now);
+      const decision = this.#take(policy, key, all ? cost : Infinity, now);
       return all ? decision : (would[i] as Decision);
     });
   }
@@ -112,10 +115,10 @@ export class MemoryStore implements SyncStore {
     return this.#peek(policy, key, costs, readClock(this.clock));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs): boolean {
+  adjust(policy: Policy, key: string, changes: Costs, from?: number): boolean {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
-    const done = adjust(entry.buckets, policy, changes, now);
+    const done = adjust(entry.buckets, policy, changes, now, from);
     if (done) this.#save(entry, now);
     return done;
   }
@@ -175,7 +178,9 @@ export class MemoryStore implements SyncStore {
     this.#bucketKey.low = this.#key.low ^ entry.salt.low;
     // Both 0 marks an empty slot.
     if ((this.#bucketKey.high | this.#bucketKey.low) === 0) this.#bucketKey.low = 1;
-    for (let i = 0; i < entry.limits.length; i++) this.#table.get(this.#bucketKey, entry.limits[i] as StoredLimit, entry.buckets[i] as Bucket);
+    for (let i = 0; i < entry.limits.length; i++) {
+      this.#table.get(this.#bucketKey, entry.limits[i] as StoredLimit, entry.buckets[i] as Bucket);
+    }
     return entry;
   }
 

@@ -58,7 +58,8 @@ export class MemoryTable {
 
   #evict(preferred: MemoryShard, now: number): void {
     // In rare cases the key's own shard is empty although the table is full.
-    const shard = preferred.used > 0 ? preferred : (this.#shards.find((other) => other !== undefined && other.used > 0) as MemoryShard);
+    const shard =
+      preferred.used > 0 ? preferred : (this.#shards.find((other) => other !== undefined && other.used > 0) as MemoryShard);
     if (shard.evictOne(now) === "busy") this.evictedBusy += 1;
     this.size -= 1;
   }

@@ -1,4 +1,5 @@
-import { decideBody, PARAMETERS, postgresSchema } from "./schema.js";
+import { postgresSchema } from "./schema.js";
+import { decideBody, PARAMETERS } from "./schema-decide.js";
 import { GRANT_PARAMETERS, grantBody } from "./schema-grant.js";
 import type { PostgresClient } from "./statements.js";
 import { tableNames } from "./table-names.js";

@@ -2,7 +2,7 @@
  * A store that keeps buckets in Postgres, shared by all processes that use it.
  * @module sluice/postgres
  */
-import { checkPostgresSetup } from "#diagnostics";
+import { checkPostgresSetup, hintUnlogged } from "#diagnostics";
 import { readClock, type Clock } from "../../core/clock.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
@@ -24,7 +24,7 @@ import { sharesWork } from "../../platform.js";
 import type { Snapshot, StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
-export { postgresSchema } from "./schema.js";
+export { postgresSchema, type PostgresSchemaOptions } from "./schema.js";
 export type { PostgresClient } from "./statements.js";
 
 /** The options of a {@link PostgresStore}. */
@@ -62,6 +62,7 @@ export interface PostgresStoreOptions extends GuardOptions {
 export class PostgresStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
+  readonly kinds = ["rate", "quota"] as const;
   readonly guard: Guard;
 
   readonly #client: PostgresClient;
@@ -135,8 +136,8 @@ export class PostgresStore implements AsyncStore {
     });
   }
 
-  async adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
-    return (await this.#change("a", policy, key, changes)).fits;
+  async adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
+    return (await this.#change("a", policy, key, changes, at)).fits;
   }
 
   /** A block lasts as long as the row: a crash of the database ends it. */
@@ -154,10 +155,10 @@ export class PostgresStore implements AsyncStore {
   }
 
   // Dropped twice: a decision that is queued before the change may be refused and remembered in between.
-  async #change(what: "a" | "b" | "d", policy: Policy, key: string, tokens: Costs): Promise<Snapshot> {
+  async #change(what: "a" | "b" | "d", policy: Policy, key: string, tokens: Costs, at?: number): Promise<Snapshot> {
     this.#denials.drop(policy, key);
     try {
-      const { snapshots } = await this.#runQueued(what, [makePart(policy, key, tokens)]);
+      const { snapshots } = await this.#runQueued(what, [makePart(policy, key, tokens, at)]);
       return snapshots[0] as Snapshot;
     } finally {
       this.#denials.drop(policy, key);
@@ -176,7 +177,9 @@ export class PostgresStore implements AsyncStore {
   // A decision that certainly needs the other function is not asked for here: a statement would be wasted.
   #askForGrant(turn: QueueTurn<QueuedDecision>, policy: Policy, key: string, costs: Costs): Promise<Snapshot | null> | null {
     const tokens = costAt(costs, 0);
-    if (this.#grants === null || policy.limits.length > 1 || this.#denials.has(policy, key)) return null;
+    if (this.#grants === null || policy.limits.length > 1 || policy.quota !== undefined || this.#denials.has(policy, key)) {
+      return null;
+    }
     if (tokens < 1 || tokens > policy.maxCost) return null;
     const name = rowName(policy, key);
     return name.length > LONGEST_PLAIN_NAME ? null : this.#grants.ask({ turn, policy, name, tokens });
@@ -187,6 +190,7 @@ export class PostgresStore implements AsyncStore {
   }
 
   async #query(turn: QueueTurn<QueuedDecision>, what: Operation, parts: readonly StorePart[]): Promise<StatementResult> {
+    hintUnlogged(this.#client, this.#table, parts);
     const now = this.#readNow();
     const start = this.#denials.startCall();
     const rows = await turn.send(() => this.#statements.rows(this.#statement, writeValues(what, parts, now)));

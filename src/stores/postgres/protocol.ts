@@ -2,10 +2,10 @@
 import { notDefined } from "../../core/check.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { PARAMETERS } from "./schema.js";
+import { PARAMETERS } from "./schema-decide.js";
 import { tableNames } from "./table-names.js";
 import { portableKey } from "../shared/portable-key.js";
-import { Snapshot, type StorePart } from "../shared/snapshot.js";
+import { clockFault, quotaOf, Snapshot, type StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
 /** The operation of a statement: consume, consume the sum of several decisions, peek, adjust, block or delete. */
@@ -40,9 +40,12 @@ export function writeValues(what: Operation, parts: readonly StorePart[], now: n
     limits.map(({ unitsPerMs }) => unitsPerMs),
     limits.map(({ unitsPerToken }) => unitsPerToken),
     limits.map(({ fullMs }) => fullMs),
+    (DATED_OPERATIONS.includes(what) && quotaOf(parts)?.numbersOf(parts, now ?? Date.now())) || [],
     now,
   ];
 }
+
+const DATED_OPERATIONS = "cspa";
 
 /** The name of a bucket, in the table and in the queue. */
 export function rowName(policy: Policy, key: string): string {
@@ -50,9 +53,9 @@ export function rowName(policy: Policy, key: string): string {
 }
 
 /** Makes one bucket of a statement. */
-export function makePart(policy: Policy, key: string, tokens: Costs): StorePart {
+export function makePart(policy: Policy, key: string, tokens: Costs, from?: number): StorePart {
   if (policy.maxCost === undefined) throw notDefined(policy);
-  return { policy, name: rowName(policy, key), tokens };
+  return { policy, name: rowName(policy, key), tokens, from };
 }
 
 /**
@@ -69,7 +72,9 @@ export function readRows(rows: readonly unknown[], parts: readonly StorePart[]):
   let next = 0;
   return parts.map(({ policy, name }) => {
     const own = rows.slice(next, (next += policy.limits.length)) as FoundLimit[];
-    if (own.some(({ spent_before }) => spent_before === null)) throw foreignRow(name);
+    if (own.some(({ spent_before }) => spent_before === null)) {
+      throw clockFault(parts, Number(own[0]?.now_ms)) ?? foreignRow(name);
+    }
     const now = Number(own[0]?.now_ms);
     const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken }, i) => {
       const { spent_before, lag } = own[i] as FoundLimit;

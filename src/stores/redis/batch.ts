@@ -39,7 +39,9 @@ export class Batcher<Item extends BatchItem<Result>, Result> {
   readonly #maxInFlight: number;
   readonly #endOfTick = (): void => {
     // On a server, requests arrive one by one within one turn of the event loop.
-    if (this.#waiting.length === 1 && this.#sizeInFlight >= this.#maxInFlight && startImmediate !== undefined) startImmediate(this.#endOfTurn);
+    if (this.#waiting.length === 1 && this.#sizeInFlight >= this.#maxInFlight && startImmediate !== undefined) {
+      startImmediate(this.#endOfTurn);
+    }
     else this.#endOfTurn();
   };
   readonly #endOfTurn = (): void => {

@@ -1,5 +1,7 @@
 import type { Limit } from "../../core/limit.js";
 import type { Snapshot, StorePart } from "../shared/snapshot.js";
+import type { RunScript } from "./client.js";
+import { loneScript } from "./script-lone.js";
 import { checkLength, snapshotOf, wholeOf, type ScriptCall, type StoreRequest } from "./protocol.js";
 
 // The factor of the milliseconds in a short answer.
@@ -7,24 +9,48 @@ const UNITS = 2 ** 32;
 // Short answers count from a minute before the last long one, because the clocks of a cluster's nodes differ.
 const SLACK_MS = 60_000;
 
+// A server keeps every script that it was sent, some of them for ever. Policies may be made at run time.
+const MOST_SCRIPTS = 16;
+
 /** Writes the calls of the script for lone decisions and reads its replies. `script-lone.ts` describes both. */
 export class LoneCalls {
+  readonly #runnerOf: (script: string) => RunScript;
+  /** A script for each of the first limits. The last is for all others. */
+  readonly #runners = new Map<string, RunScript>();
+  readonly #known = new WeakMap<Limit, { readonly run: RunScript; readonly asked: readonly string[] }>();
   #since = 0;
+
+  /** `runnerOf` makes the function that runs a script. */
+  constructor(runnerOf: (script: string) => RunScript) {
+    this.#runnerOf = runnerOf;
+  }
 
   /** Returns null for a request that the other script decides. */
   write({ what, parts }: StoreRequest): LoneCall | null {
     if (what !== "c" || parts.length > 1) return null;
     const { policy, tokens, name: key } = parts[0] as StorePart;
-    if (policy.limits.length > 1 || typeof tokens !== "number" || tokens === 0) return null;
-    const { name, capacity, unitsPerMs, unitsPerToken } = policy.limits[0] as Limit;
-    const args = [unitsPerMs, unitsPerToken, capacity, this.#since, name].map(String);
+    if (policy.limits.length > 1 || policy.quota !== undefined || typeof tokens !== "number" || tokens === 0) return null;
+    const { run, asked } = this.#known.get(policy.limits[0] as Limit) ?? this.#learn(policy.limits[0] as Limit);
+    const args = [String(this.#since)];
     // Each argument costs the server and the client time.
-    if (tokens !== 1) args.push(String(tokens));
-    return { keys: [key], args, since: this.#since };
+    if (tokens !== 1 || asked.length > 0) args.push(String(tokens), ...asked);
+    return { keys: [key], args, since: this.#since, run };
+  }
+
+  #learn(limit: Limit): { readonly run: RunScript; readonly asked: readonly string[] } {
+    const { name, capacity, unitsPerMs, unitsPerToken } = limit;
+    const own = loneScript(limit);
+    const isOwn = this.#runners.has(own) || this.#runners.size < MOST_SCRIPTS;
+    const script = isOwn ? own : loneScript(null);
+    const run = this.#runners.get(script) ?? this.#runnerOf(script);
+    this.#runners.set(script, run);
+    const known = { run, asked: isOwn ? [] : [unitsPerMs, unitsPerToken, capacity, name].map(String) };
+    this.#known.set(limit, known);
+    return known;
   }
 
   /** Returns the snapshot in a reply. Throws a StoreError with `"ERR_STORE_REPLY"` for any other reply. */
-  read(reply: unknown, { since }: LoneCall, { parts: [part] }: StoreRequest): Snapshot {
+  read(reply: unknown, { since }: Pick<LoneCall, "since">, { parts: [part] }: StoreRequest): Snapshot {
     const limit = (part as StorePart).policy.limits[0] as Limit;
     if (Array.isArray(reply)) {
       checkLength(reply, 2);
@@ -46,4 +72,5 @@ function halvesOf(answer: number): [ms: number, spent: number] {
 export interface LoneCall extends ScriptCall {
   /** The instant from which its short answer counts. */
   readonly since: number;
+  readonly run: RunScript;
 }

@@ -6,7 +6,7 @@ import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
 import type { BatchItem, SendBatch } from "./batch.js";
 import type { RunScript } from "./client.js";
-import { Snapshot, type StorePart } from "../shared/snapshot.js";
+import { clockFault, Snapshot, type StorePart } from "../shared/snapshot.js";
 
 /** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
 export interface StoreRequest {
@@ -24,12 +24,15 @@ export class RedisPart implements StorePart {
   /** The result of `shortKey` for the caller's key. */
   readonly key: string;
   readonly tokens: Costs;
+  /** The instant of the decision whose tokens are given back. */
+  readonly from: number | undefined;
 
-  constructor(prefix: string, policy: Policy, key: string, tokens: Costs) {
+  constructor(prefix: string, policy: Policy, key: string, tokens: Costs, from?: number) {
     this.prefix = prefix;
     this.policy = policy;
     this.key = key;
     this.tokens = tokens;
+    this.from = from;
   }
 
   get name(): string {
@@ -50,7 +53,9 @@ export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
 export type RequestResult = Decision | readonly Decision[] | boolean | undefined;
 
 /** Sends requests in one call: by `run`, or through the client to the slot of the first key. */
-export type SendRequests = (requests: readonly BatchedRequest[], run?: RunScript) => ReturnType<SendBatch<BatchedRequest, RequestResult>>;
+export type SendRequests = (
+  requests: readonly BatchedRequest[], run?: RunScript,
+) => ReturnType<SendBatch<BatchedRequest, RequestResult>>;
 
 /** The keys and arguments of a script. */
 export interface ScriptCall {
@@ -74,7 +79,8 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): S
       i++;
     } while (i < requests.length && differInKeyOnly(first, requests[i] as StoreRequest));
     runs.push(first.what, String(i - start), String(first.parts.length));
-    for (const { policy, tokens } of first.parts) {
+    for (const part of first.parts) {
+      const { policy, tokens } = part;
       let index = indexes.get(policy);
       if (index === undefined) {
         index = String(args.length + 1);
@@ -85,7 +91,7 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): S
         }
       }
       // A list becomes its numbers with commas between.
-      runs.push(index, String(tokens));
+      runs.push(index, String(policy.quota?.tokensOf(first.what, part, now) ?? tokens));
     }
   }
   args[1] = String(args.length + 1);
@@ -97,7 +103,7 @@ function differInKeyOnly(a: StoreRequest, b: StoreRequest): boolean {
   if (a.what !== b.what || a.parts.length !== b.parts.length) return false;
   for (let i = 0; i < a.parts.length; i++) {
     const [one, other] = [a.parts[i] as StorePart, b.parts[i] as StorePart];
-    if (one.policy !== other.policy || !sameCosts(one.tokens, other.tokens)) return false;
+    if (one.policy !== other.policy || one.from !== other.from || !sameCosts(one.tokens, other.tokens)) return false;
   }
   return true;
 }
@@ -144,7 +150,8 @@ function readParts({ what, parts }: StoreRequest, now: number, entries: readonly
     return new Snapshot(now, buckets, fits, blockMs);
   });
   // A delete may remove another program's value.
-  return foreign === null || what === "d" ? snapshots : foreignValue(foreign);
+  if (foreign === null || what === "d") return snapshots;
+  return clockFault(parts, now) ?? foreignValue(foreign);
 }
 
 /** Returns the snapshot in one number of a reply, for a key with one limit. */
@@ -163,7 +170,9 @@ function foreignValue(name: string): StoreError {
 
 /** Throws a StoreError with `"ERR_STORE_REPLY"` unless a reply has `wanted` entries. */
 export function checkLength({ length }: readonly unknown[], wanted: number): void {
-  if (length !== wanted) throw new StoreError("ERR_STORE_REPLY", `Expected ${wanted} entries in the reply, got ${length}. ${CHECK_CLIENT}`);
+  if (length !== wanted) {
+    throw new StoreError("ERR_STORE_REPLY", `Expected ${wanted} entries in the reply, got ${length}. ${CHECK_CLIENT}`);
+  }
 }
 
 /**
@@ -172,7 +181,9 @@ export function checkLength({ length }: readonly unknown[], wanted: number): voi
  */
 export function wholeOf(entry: unknown): number {
   const number = typeof entry === "string" ? Number(entry) : entry;
-  if (!Number.isInteger(number)) throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the reply, got ${typeof entry}. ${CHECK_CLIENT}`);
+  if (!Number.isInteger(number)) {
+    throw new StoreError("ERR_STORE_REPLY", `Expected a whole number in the reply, got ${typeof entry}. ${CHECK_CLIENT}`);
+  }
   return number as number;
 }
 

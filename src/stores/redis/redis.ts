@@ -23,9 +23,10 @@ import { RequestRouter } from "./cluster/request-router.js";
 import { DenyCache, type CallStart } from "../shared/deny-cache.js";
 import { LoneCalls } from "./lone.js";
 import type { RedisStoreOptions } from "./options.js";
-import { readReply, RedisPart, writeRequests, type BatchedRequest, type RequestResult, type SendRequests, type StoreRequest } from "./protocol.js";
-import { SCRIPT } from "./script.js";
-import { LONE_SCRIPT } from "./script-lone.js";
+import {
+  readReply, RedisPart, writeRequests, type BatchedRequest, type RequestResult, type SendRequests, type StoreRequest,
+} from "./protocol.js";
+import { scriptWith } from "./script.js";
 import { hasHashTag } from "./slot.js";
 import type { Snapshot } from "../shared/snapshot.js";
 
@@ -50,13 +51,16 @@ const LARGEST_BATCH = 128;
 export class RedisStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
+  readonly kinds = ["rate", "quota"] as const;
   readonly guard: Guard;
 
   readonly #prefixOf: (key: string) => string;
   readonly #now: () => string;
-  readonly #run: RunScript;
-  readonly #runLone: RunScript;
-  readonly #lone = new LoneCalls();
+  #run: RunScript;
+  /** The part of the script that knows quotas, from the first quota on. */
+  #hooks = "";
+  readonly #runnerWith: (hooks: string) => RunScript;
+  readonly #lone: LoneCalls;
   readonly #denials: DenyCache;
   readonly #router: RequestRouter;
 
@@ -81,8 +85,9 @@ export class RedisStore implements AsyncStore {
    */
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
     checkRedisSetup(client, options);
-    this.#run = scriptRunner(client, SCRIPT);
-    this.#runLone = scriptRunner(client, LONE_SCRIPT);
+    this.#runnerWith = (hooks) => scriptRunner(client, scriptWith(hooks));
+    this.#run = this.#runnerWith("");
+    this.#lone = new LoneCalls((script) => scriptRunner(client, script));
     const own = ownMembers(options);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
     this.guard = guard(guardOptionsOf(own), { start: (...asked) => this.#start(...asked), causeOf: connectionErrorOf(client) });
@@ -94,9 +99,11 @@ export class RedisStore implements AsyncStore {
     this.#prefixOf = spread === undefined ? () => `${prefix}:` : spreadPrefix(`${prefix}:`, spread, keyPrefix);
     // Requests that share no work (law L15) cannot share a call.
     const largest = batch && sharesWork() ? LARGEST_BATCH : 1;
-    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined } : null;
+    const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined, hooks: () => this.#hooks } : null;
     this.#router = new RequestRouter((requests, run) => this.#send(requests, run), largest, setup);
-    if (setup !== null) this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
+    if (setup !== null) {
+      this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
+    }
     this.#denials = new DenyCache(wholeNumber("denyCacheMs", denyCacheMs), clock);
   }
 
@@ -112,8 +119,8 @@ export class RedisStore implements AsyncStore {
     return this.#ask("p", [this.#part(policy, key, costs)]);
   }
 
-  adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
-    return this.#change("a", policy, key, changes);
+  adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
+    return this.#change("a", policy, key, changes, at);
   }
 
   block(policy: Policy, key: string, forMs: number): Promise<void> {
@@ -134,7 +141,9 @@ export class RedisStore implements AsyncStore {
   #consume(policy: Policy, key: string, costs: Costs, pending: PendingResult<Decision>): void {
     const part = this.#part(policy, key, costs);
     if (this.#denials.has(policy, part.key)) {
-      this.#recallOrConsume(part).then((decision) => pending.resolve(decision), (error: unknown) => pending.reject(error));
+      this.#recallOrConsume(part).then(
+        (decision) => pending.resolve(decision), (error: unknown) => pending.reject(error),
+      );
     } else this.#add("c", [part], pending);
   }
 
@@ -161,8 +170,10 @@ export class RedisStore implements AsyncStore {
 
   // The remembered refusal is dropped twice: a call may be refused and remembered before the server makes the change.
   // It is also dropped after a failed call, because the server may have made the change.
-  async #change<A extends RequestResult>(what: "a" | "x" | "d", policy: Policy, key: string, tokens: Costs): Promise<A> {
-    const part = this.#part(policy, key, tokens);
+  async #change<A extends RequestResult>(
+    what: "a" | "x" | "d", policy: Policy, key: string, tokens: Costs, at?: number,
+  ): Promise<A> {
+    const part = this.#part(policy, key, tokens, at);
     this.#denials.drop(policy, part.key);
     try {
       return await this.#ask<A>(what, [part]);
@@ -188,7 +199,7 @@ export class RedisStore implements AsyncStore {
     const call = isLone ? this.#lone.write(first) : null;
     if (call === null) return this.#sendTogether(requests, now, run ?? this.#run);
     const start = this.#denials.startCall();
-    return this.#runLone(call.keys, call.args).then((reply) => {
+    return call.run(call.keys, call.args).then((reply) => {
       if (reply !== null) return [this.#resultOf(first, [this.#lone.read(reply, call, first)], start)];
       // Rare cases: a record in other numbers, a block, or another program's value. Nothing was written.
       this.#router.add({ ...first, wasLone: true });
@@ -200,7 +211,10 @@ export class RedisStore implements AsyncStore {
     const { keys, args } = writeRequests(requests, now);
     const start = this.#denials.startCall();
     return run(keys, args).then(
-      (reply) => readReply(reply, requests).map((each, i) => (each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start))),
+      (reply) =>
+        readReply(reply, requests).map((each, i) =>
+          each instanceof Error ? each : this.#resultOf(requests[i] as BatchedRequest, each, start),
+        ),
       (error: unknown) => (requests.length > 1 && isTryAgain(error) ? this.#sendApart(requests) : failWithoutCommand(error)),
     );
   }
@@ -223,7 +237,10 @@ export class RedisStore implements AsyncStore {
     }
   }
 
-  #decide(what: StoreRequest["what"], { policy, key, tokens }: RedisPart, snapshot: Snapshot, all: boolean, start: CallStart): Decision {
+  #decide(
+    what: StoreRequest["what"], { policy, key, tokens }: RedisPart, snapshot: Snapshot, all: boolean,
+    start: CallStart,
+  ): Decision {
     if (what === "p") return snapshot.peek(policy, tokens);
     const decision = all ? snapshot.consume(policy, tokens) : snapshot.peek(policy, tokens);
     if (!decision.allowed) this.#denials.remember(policy, key, snapshot, start);
@@ -231,8 +248,9 @@ export class RedisStore implements AsyncStore {
     return decision;
   }
 
-  #part(policy: Policy, key: string, tokens: Costs): RedisPart {
-    return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens);
+  #part(policy: Policy, key: string, tokens: Costs, at?: number): RedisPart {
+    if (policy.quota !== undefined && this.#hooks === "") this.#run = this.#runnerWith((this.#hooks = policy.quota.lua));
+    return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens, at);
   }
 }
 

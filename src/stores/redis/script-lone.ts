@@ -1,16 +1,20 @@
+import type { Limit } from "../../core/limit.js";
+
 /**
  * The Lua script for a lone decision by the server's clock: one key, one limit, a cost above 0. It costs the server two
- * thirds as much as the script of `script.ts`. It has half of the arguments, no runs, and a reply without a table.
+ * thirds as much as the script of `script.ts`. It has few arguments, no runs, and a reply without a table.
+ *
+ * The numbers of `limit` are constants of its text. With null they are arguments, and one text serves all limits.
  *
  * KEYS: the key.
  *
  * ARGV:
- *   1. the units per ms (p) of the limit
- *   2. its units per token (q)
- *   3. its capacity in tokens
- *   4. an instant of the server's clock in ms, from which short answers count; 0 for none
- *   5. the name of the limit
- *   6. the cost in tokens; absent for 1
+ *   1. an instant of the server's clock in ms, from which short answers count; 0 for none
+ *   2. the cost in tokens; may be absent for 1
+ *   3. with null: the units per ms (p) of the limit
+ *   4. with null: its units per token (q)
+ *   5. with null: its capacity in tokens
+ *   6. with null: its name
  *
  * Reply, one of three:
  *   a short answer: the ms since that instant times 2^32, plus the units spent; -1 minus that if the cost is refused;
@@ -20,10 +24,10 @@
  *
  * After nil nothing was written, and the script of `script.ts` decides.
  */
-export const LONE_SCRIPT = /* lua */ `
-local redis, struct, ARGV, key = redis, struct, ARGV, KEYS[1]
-local p, q, name = ARGV[1] + 0, ARGV[2] + 0, ARGV[5]
-local time = redis.call('TIME')
+export const loneScript = (limit: Limit | null): string => /* lua */ `
+local call, struct, ARGV, key = redis.call, struct, ARGV, KEYS[1]
+local p, q, capacity, name = ${limit === null ? ASKED : constantsOf(limit)}
+local time = call('TIME')
 local micros = time[2] + 0
 local now = time[1] * 1000 + (micros - micros % 1000) / 1000
 
@@ -33,30 +37,37 @@ if value then
   -- An error is a table, which has no length.
   if #value ~= 42 + #name or string.byte(value, -1) ~= 0 then return end
   local version, ends, before, at, ownP, ownQ, own = struct.unpack('<Bddddds', value)
-  if version ~= 1 or ends % 1 ~= 0 or before <= 0 or before >= 9007199254740944 or before % 1 ~= 0 or at > now or at % 1 ~= 0 then return end
+  if version ~= 1 or ends % 1 ~= 0 or before <= 0 or before >= 9007199254740944 or before % 1 ~= 0
+    or at > now or at % 1 ~= 0 then return end
   if ownP ~= p or ownQ ~= q or own ~= name then return end
   expires, spent = ends, before - p * (now - at)
   if spent < 0 then spent = 0 end
 end
 
-local tokens = ARGV[6] or 1
-local free = ARGV[3] - tokens
+local tokens = ARGV[2] or 1
+local free = capacity - tokens
 local fits = free >= 0 and spent <= free * q
 if fits then
   local after = spent + tokens * q
-  local fullMs = math.ceil(after / p)
-  if now + fullMs <= expires then
+  if after <= (expires - now) * p then
     -- Only these two numbers change. SETRANGE keeps the expiry and costs half as much as a SET.
-    redis.call('SETRANGE', key, '9', struct.pack('<dd', after, now))
+    call('SETRANGE', key, '9', struct.pack('<dd', after, now))
   else
-    expires = now + fullMs + math.max(10000, math.min(fullMs, 60000))
-    redis.call('SET', key, struct.pack('<Bddddds', 1, expires, after, now, p, q, name), 'PXAT', string.format('%.0f', expires))
+    expires = now + math.ceil(after / p) + 60000
+    call('SET', key, struct.pack('<Bddddds', 1, expires, after, now, p, q, name), 'PXAT', string.format('%.0f', expires))
   end
 end
 
-local since = now - ARGV[4]
+local since = now - ARGV[1]
 local short = since >= 0 and since < 1048576 and spent < 4294967296
 if short then spent = since * 4294967296 + spent end
 if not fits then spent = -1 - spent end
 return short and spent or { now, spent }
 `;
+
+const ASKED = "ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0, ARGV[6]";
+
+// Names have letters, digits and `_ - .` only, so there is nothing to escape. The numbers are whole.
+function constantsOf({ name, capacity, unitsPerMs, unitsPerToken }: Limit): string {
+  return `${unitsPerMs}, ${unitsPerToken}, ${capacity}, '${name}'`;
+}

@@ -2,10 +2,12 @@
  * The part of the script for all other requests: any number of parts and limits, and any stored value. `script.ts`
  * inserts it where a call first needs it, because creating these functions costs more than a simple decision.
  *
+ * `hooks` is put before it, in the scope of these functions: `calendar/lua.ts` replaces some of them.
+ *
  * Defines `long(run, done, length)`. It answers the request with `KEYS[done + 1]` as its first key and with the run at
  * index `run` of ARGV. It appends to the `length` entries of the reply, and returns their new number.
  */
-export const LONG_WAY = /* lua */ `
+export const longWay = (hooks: string): string => /* lua */ `
 local pcall, BLOCK = pcall, '!'
 
 -- a * b / c, rounded up and exact. It is a long multiplication in doubles, where no number exceeds 2^53. Saturates at
@@ -47,7 +49,8 @@ end
 local function read(part, key)
   local limits = part.limits
   part.ours, part.expires = true, 0        -- whether the value is ours or none; when it expires, or 0
-  part.spent, part.lag = {}, {}            -- for each limit: units spent now, in its own units; ms that the record is ahead of the clock
+  -- for each limit: units spent now, in its own units; ms that the record is ahead of the clock
+  part.spent, part.lag = {}, {}
   part.stale = false                       -- the limits whose records are in other numbers or too far ahead, or false
   part.others, part.othersMs = '', 0       -- records of other limits, as they are; ms until they are full
   part.block, part.blockMs = '', 0         -- the record of a block, as it is; what it has left
@@ -76,8 +79,9 @@ local function read(part, key)
         table.insert(part.stale, limit)
       end
       if lag < 0 then spent = spent + p * lag end
-      -- A record further ahead than one whole refill is dated to now and keeps its spent units.
-      if lag < 0 or lag > limit.fullMs then lag = 0 end
+      -- A record further ahead than one whole refill is dated to now and keeps its spent units. So is a record of a
+      -- quota that a rate takes over.
+      if lag < 0 or lag > limit.fullMs or p == MOST and limit.p < p then lag = 0 end
       if spent > 0 then
         if q ~= limit.q then spent = convert(spent, limit.q, q) end
         part.spent[known], part.lag[known] = spent, lag
@@ -115,7 +119,7 @@ local function write(part, key, tokens)
   elseif serverClock and now + fullMs <= part.expires and part.expires <= now + fullMs + 60000 then
     call('SET', key, pack(HEAD, VERSION, part.expires) .. records, 'KEEPTTL')
   else
-    local ms = fullMs + max(10000, min(fullMs, 60000))
+    local ms = fullMs + 60000
     local value = pack(HEAD, VERSION, now + ms) .. records
     if serverClock then
       call('SET', key, value, 'PXAT', format('%.0f', now + ms))
@@ -180,6 +184,7 @@ local function readRun(run)
   end
 end
 
+${hooks}
 long = function(run, done, length)
   if partsOf ~= run then readRun(run) end
   local what, allFit = ARGV[run], true

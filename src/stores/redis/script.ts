@@ -1,7 +1,7 @@
-import { LONG_WAY } from "./script-long.js";
+import { longWay } from "./script-long.js";
 
 /**
- * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts`.
+ * The Lua script that decides in Redis, by the arithmetic of `core/bucket.ts`. `hooks` changes its long way.
  *
  * One call carries any number of requests, and decides them in order. A request has one part, or several parts that are
  * charged all or none. Lua's numbers are doubles like those of JavaScript, so both give the same results to the last
@@ -24,6 +24,7 @@ import { LONG_WAY } from "./script-long.js";
  *       x: the ms to block for; 0 ends a block
  *       d: 0
  *       if the limits have different numbers, all of them in the policy's order, with commas between: "1,2000"
+ *       for a policy with a quota always all of them, then six numbers for each limit: `numbersOf` in `core/limit.ts`
  *
  * Reply: the time in ms, then one entry for each part and each limit of its policy
  *   if the part fits, the units spent before this request
@@ -46,16 +47,15 @@ import { LONG_WAY } from "./script-long.js";
  * limits, with the name "!": the ms until it ends, at, 1 and 1. It is kept until then. No limit has that name, so a
  * value with a block always takes the long way.
  *
- * A new expiry is the instant at which all limits are full and a block is over, plus a reserve. The reserve is the time
- * of filling, but at least 10 s and at most 60 s. A key never expires before that instant. So most writes can leave the
- * expiry unchanged, which halves their cost. An expiry further ahead than that, such as after a step back of the
- * server's clock, is set again by the long way.
+ * A new expiry is the instant at which all limits are full and a block is over, plus a reserve of 60 s. A key never
+ * expires before that instant. So most writes can leave the expiry unchanged, which halves their cost. An expiry
+ * further ahead than that, such as after a step back of the server's clock, is set again by the long way.
  *
  * Most requests consume from one limit. Its record is absent, or has the same numbers and is not ahead of the clock.
  * The script decides these without creating a table or a function, which would be most of the cost of a single call.
  * All other requests take the long way (`script-long.ts`), with the same results.
  */
-export const SCRIPT = /* lua */ `
+export const scriptWith = (hooks = ""): string => /* lua */ `
 local KEYS, ARGV = KEYS, ARGV
 local call, get, tonumber = redis.call, redis.pcall, tonumber
 local pack, unpack, sub, format = struct.pack, struct.unpack, string.sub, string.format
@@ -99,7 +99,8 @@ while run < last do
       -- An error is a table, which has no length.
       elseif #value == whole and sub(value, 26) == ending then
         local version, ends, before, at = unpack('<Bddd', value)
-        if version == VERSION and ends % 1 == 0 and before > 0 and before < PLAIN and before % 1 == 0 and at <= now and at % 1 == 0 then
+        if version == VERSION and ends % 1 == 0 and before > 0 and before < PLAIN and before % 1 == 0
+          and at <= now and at % 1 == 0 then
           expires, spent = ends, before - p * (now - at)
           if spent < 0 then spent = 0 end
         end
@@ -111,12 +112,11 @@ while run < last do
       elseif serverClock then
         answer = spent
         local after = spent + units
-        local fullMs = ceil(after / p)
-        if now + fullMs <= expires then
+        if after <= (expires - now) * p then
           -- Only these two numbers change. SETRANGE keeps the expiry and costs half as much as a SET.
           call('SETRANGE', key, '9', pack('<dd', after, now))
         else
-          expires = now + fullMs + max(10000, min(fullMs, 60000))
+          expires = now + ceil(after / p) + 60000
           call('SET', key, pack('<Bddd', VERSION, expires, after, now) .. ending, 'PXAT', format('%.0f', expires))
         end
       end
@@ -126,7 +126,7 @@ while run < last do
       reply[length] = answer
     else
       if not long then
-        ${LONG_WAY}
+        ${longWay(hooks)}
       end
       length = long(run, done, length)
     end

@@ -17,9 +17,9 @@ export function consumeStep(policy: Policy, costs: Costs): Step<Decision> {
 }
 
 /** The step of a store's `adjust`. */
-export function adjustStep(policy: Policy, changes: Costs): Step<boolean> {
+export function adjustStep(policy: Policy, changes: Costs, at: number | undefined): Step<boolean> {
   return (records, now) => {
-    const done = adjustRecords(records, policy, changes, now);
+    const done = adjustRecords(records, policy, changes, now, at);
     return { answer: done, changed: done };
   };
 }

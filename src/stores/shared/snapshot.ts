@@ -1,5 +1,5 @@
 import type { Bucket } from "../../core/bucket.js";
-import type { Costs } from "../../core/limit.js";
+import type { Costs, QuotaRule } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { consumeBlocked, peekBlocked } from "../../core/records.js";
 import { StoreError } from "./store-error.js";
@@ -10,6 +10,19 @@ export interface StorePart {
   readonly policy: Policy;
   readonly name: string;
   readonly tokens: Costs;
+  /** The instant of the decision whose tokens `adjust` gives back. */
+  readonly from?: number | undefined;
+}
+
+/** The arithmetic of the first quota. */
+export function quotaOf(parts: readonly StorePart[]): QuotaRule | undefined {
+  return parts.find(({ policy }) => policy.quota)?.policy.quota;
+}
+
+/** The error for parts that a server could not decide at `now`, if the cause is this process's clock. */
+export function clockFault(parts: readonly StorePart[], now: number): StoreError | undefined {
+  const fault = quotaOf(parts)?.clockFault(parts, now);
+  return fault === undefined ? undefined : new StoreError("ERR_STORE_CLOCK", fault);
 }
 
 /**

@@ -1,7 +1,8 @@
 import { SluiceError } from "../../core/errors.js";
 
 /** The code of a {@link StoreError}. */
-export type StoreErrorCode = "ERR_STORE_FOREIGN_VALUE" | "ERR_STORE_CONTENTION" | "ERR_STORE_REPLY" | "ERR_STORE_APART";
+export type StoreErrorCode =
+  "ERR_STORE_FOREIGN_VALUE" | "ERR_STORE_CONTENTION" | "ERR_STORE_REPLY" | "ERR_STORE_APART" | "ERR_STORE_CLOCK";
 
 /**
  * The store could not answer. Its `code` is stable:
@@ -9,6 +10,8 @@ export type StoreErrorCode = "ERR_STORE_FOREIGN_VALUE" | "ERR_STORE_CONTENTION" 
  * - `"ERR_STORE_FOREIGN_VALUE"`: the bucket's key holds another program's value. Only this message names the key.
  * - `"ERR_STORE_CONTENTION"`: other processes changed the bucket during every attempt. No tokens were taken.
  * - `"ERR_STORE_APART"`: charges that must be taken together are on several nodes of a cluster. No tokens were taken.
+ * - `"ERR_STORE_CLOCK"`: the clocks of this process and of the server differ by more than a period of a quota. `consume`
+ *   rejects with it. No tokens were taken.
  * - `"ERR_STORE_REPLY"`: the server's reply has the wrong form, or contradicts the arithmetic.
  *
  * Errors of a client library are not converted. Of these, `RedisStore` copies the name, message, code and cause, and

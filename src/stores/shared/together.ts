@@ -10,7 +10,7 @@ export interface RecordsCharge {
 }
 
 // Above every capacity, so that nothing is taken.
-const NEVER = Number.MAX_SAFE_INTEGER;
+const NEVER = Infinity;
 
 /**
  * Implements `consumeTogether` of a store: takes all charges or none, and changes the records in place. Returns one

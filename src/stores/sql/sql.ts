@@ -55,6 +55,7 @@ type Decide<T> = (found: readonly Records[], now: number) => { readonly answer: 
 class SqlStore<Tx> implements StoreMethods<boolean> {
   readonly sync: boolean;
   readonly clock: Clock | "server";
+  readonly kinds = ["rate", "quota"] as const;
   readonly guard: Guard;
 
   readonly #database: AnySqlDatabase<Tx>;
@@ -83,8 +84,8 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     return this.#run(() => this.#consumeTogether(charges));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs): boolean | Promise<boolean> {
-    return this.#change(policy, key, adjustStep(policy, changes));
+  adjust(policy: Policy, key: string, changes: Costs, at?: number): boolean | Promise<boolean> {
+    return this.#change(policy, key, adjustStep(policy, changes, at));
   }
 
   block(policy: Policy, key: string, forMs: number): void | Promise<void> {

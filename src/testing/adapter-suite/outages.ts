@@ -73,6 +73,25 @@ export const outageCases: readonly AdapterCase[] = [
     },
   },
   {
+    name: "a store whose clock contradicts this process's ends the request with the framework's 500, whatever " +
+      "`onStoreError` says",
+    cause: "The adapter takes a failed `consume` for an outage, or calls the handler after it. Pass the error to the framework.",
+    async run(start) {
+      for (const onStoreError of ["local", "allow", "unavailable"] as const) {
+        const consume = async (): Promise<never> => {
+          throw Object.assign(new Error("fault"), { code: "ERR_STORE_CLOCK" });
+        };
+        const store: Store = { sync: false, clock: new ManualClock().now, guard: guard(), consume };
+        const server = await start({ store, onStoreError });
+        const response = await server.get("/ok");
+        assertEqual([onStoreError, response.status], [onStoreError, 500], "the status");
+        checkNoFields(response);
+        assertEqual(response.field("Retry-After"), null, "Retry-After");
+        assertEqual(server.entered, [], "the requests that reached the handler");
+      }
+    },
+  },
+  {
     name: "an asynchronous store gives the same responses, byte for byte",
     cause: "The adapter treats a promised verdict differently from an immediate one.",
     async run(start) {

@@ -79,7 +79,9 @@ export const refusalCases: readonly AdapterCase[] = [
       for (const [name, value] of get.fields) {
         const field = `${name}: ${value}`.toLowerCase();
         // A response to HEAD may omit how its body would have been sent.
-        if (name !== "date" && name !== "transfer-encoding") assert(names.includes(field), `Expected the HEAD to carry "${field}", got ${names.join(" | ")}`);
+        if (name !== "date" && name !== "transfer-encoding") {
+          assert(names.includes(field), `Expected the HEAD to carry "${field}", got ${names.join(" | ")}`);
+        }
       }
     },
   },
@@ -91,11 +93,19 @@ export const refusalCases: readonly AdapterCase[] = [
       const server = await start({ unidentified: "refuse", cost: (request) => (request.header("x-user") === "ann" ? 1 : 9) });
       for (let i = 0; i < 3; i++) await server.get("/ok");
       const unavailable = await start({ store: failingStores(() => 0)[0], onStoreError: "unavailable" });
-      for (const [on, status, user] of [[server, 429, "ann"], [server, 400, "bob"], [server, 401, ""], [unavailable, 503, "ann"]] as const) {
+      for (const [on, status, user] of [
+        [server, 429, "ann"], [server, 400, "bob"], [server, 401, ""], [unavailable, 503, "ann"],
+      ] as const) {
         const response = await on.get("/ok", { "X-User": user });
-        assertEqual([response.status, response.field("Content-Length")], [status, String(response.body.length)], "the status and Content-Length");
+        assertEqual(
+          [response.status, response.field("Content-Length")], [status, String(response.body.length)],
+          "the status and Content-Length",
+        );
         const head = await on.request("/ok", { method: "HEAD", headers: { "X-User": user } });
-        assertEqual([head.status, head.field("Content-Length")], [status, String(response.body.length)], "the status and Content-Length for a HEAD");
+        assertEqual(
+          [head.status, head.field("Content-Length")], [status, String(response.body.length)],
+          "the status and Content-Length for a HEAD",
+        );
       }
     },
   },
@@ -115,7 +125,10 @@ export const refusalCases: readonly AdapterCase[] = [
     cause: "The adapter keeps the earlier Cache-Control, or the framework computes ETag and freshness for refusals.",
     async run(start) {
       const server = await start();
-      assertEqual((await server.get("/ok")).field("Cache-Control"), "public, max-age=60", "Cache-Control as the server sets it before the limiter");
+      assertEqual(
+        (await server.get("/ok")).field("Cache-Control"), "public, max-age=60",
+        "Cache-Control as the server sets it before the limiter",
+      );
       for (let i = 0; i < 2; i++) await server.get("/ok");
       for (const headers of [{ "If-None-Match": "*" }, { "If-Modified-Since": "Fri, 31 Dec 2100 23:59:59 GMT" }]) {
         const response = await server.request("/ok", { headers });
@@ -156,14 +169,27 @@ export const refusalCases: readonly AdapterCase[] = [
       const told = ({ field }: WireResponse): readonly unknown[] => DEFAULT_FIELDS.map((name) => field(name));
       const server = await start({ policy: { name: "suite", capacity: 9, refill: { tokens: 1, everyMs: 1_000 } } });
       const policies = '"suite";q=9;w=9, "bulk";q=2;w=20';
-      assertEqual(told(await server.get("/both")), ["2", "1", "10", policies, '"suite";r=8;t=8, "bulk";r=1;t=10'], "the fields of an allowed request");
+      assertEqual(
+        told(await server.get("/both")), ["2", "1", "10", policies, '"suite";r=8;t=8, "bulk";r=1;t=10'],
+        "the fields of an allowed request",
+      );
       await server.get("/both");
       const refused = await server.get("/both");
       assertEqual([refused.status, refused.field("Retry-After")], [429, "10"], "the status and Retry-After");
-      assertEqual(told(refused), ["2", "0", "10", policies, '"suite";r=6, "bulk";r=0;t=10'], "the fields of a refusal by the second limiter");
+      assertEqual(
+        told(refused), ["2", "0", "10", policies, '"suite";r=6, "bulk";r=0;t=10'],
+        "the fields of a refusal by the second limiter",
+      );
       const tight = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 1_000 } } });
-      assertEqual(told(await tight.get("/both")), ["1", "0", "1", '"suite";q=1;w=1, "bulk";q=2;w=20', '"suite";r=0;t=1, "bulk";r=1;t=10'], "the fields when the first limiter binds");
-      assertEqual(told(await tight.get("/both")), ["1", "0", "1", '"suite";q=1;w=1', '"suite";r=0;t=1'], "the fields of a refusal by the first limiter");
+      assertEqual(
+        told(await tight.get("/both")),
+        ["1", "0", "1", '"suite";q=1;w=1, "bulk";q=2;w=20', '"suite";r=0;t=1, "bulk";r=1;t=10'],
+        "the fields when the first limiter binds",
+      );
+      assertEqual(
+        told(await tight.get("/both")), ["1", "0", "1", '"suite";q=1;w=1', '"suite";r=0;t=1'],
+        "the fields of a refusal by the first limiter",
+      );
     },
   },
 ];

@@ -37,7 +37,11 @@ export function checkFields(response: WireResponse, status: number, wanted: Expe
     `Expected t in RateLimit unless the bucket is full, got ${response.field("RateLimit")}`,
   );
   if (status === 429) assertEqual(t, seconds, "t of RateLimit");
-  else assert(remaining * window <= Number(t ?? Infinity) * capacity, `Expected t of RateLimit to be at least the seconds in which ${remaining} refill, got ${t}`);
+  else
+    assert(
+      remaining * window <= Number(t ?? Infinity) * capacity,
+      `Expected t of RateLimit to be at least the seconds in which ${remaining} refill, got ${t}`,
+    );
   if (status !== 429) assertEqual(response.field("Retry-After"), null, "Retry-After on a response that is not a 429");
 }
 

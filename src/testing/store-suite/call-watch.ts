@@ -29,7 +29,7 @@ export class CallWatch {
 
   /** Returns `store` with methods that fail after the deadline. */
   watch(store: Store, setup: StoreSetup): Store {
-    const watched: Record<string, unknown> = { sync: store.sync, clock: store.clock, guard: store.guard };
+    const watched: Record<string, unknown> = { sync: store.sync, clock: store.clock, kinds: store.kinds, guard: store.guard };
     if (!store.sync && store.recall !== undefined) watched["recall"] = store.recall.bind(store);
     if (store.takesTogether !== undefined) watched["takesTogether"] = store.takesTogether.bind(store);
     for (const method of METHODS) {

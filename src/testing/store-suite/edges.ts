@@ -7,7 +7,7 @@ import type { Trial } from "./trial.js";
  * store that is right in the middle is most often wrong here.
  */
 export const EDGES = {
-  /** The most charges of one call. `combine` and the middleware option `charges` send no more. */
+  /** The most charges of one call. `combine` sends no more. */
   charges: 128,
   /** The limits of a policy in the random histories. Each has a cost of its own. */
   limits: 9,

@@ -135,7 +135,7 @@ function distinct(states: readonly PossibleState[]): readonly PossibleState[] {
 }
 
 function sameCall(a: StoreCall, b: StoreCall): boolean {
-  return a.method === b.method && a.policy === b.policy && sameCosts(a.tokens, b.tokens);
+  return a.method === b.method && a.policy === b.policy && a.at === b.at && sameCosts(a.tokens, b.tokens);
 }
 
 /** The key and the policy of a tracked name, as messages show them. */

@@ -1,5 +1,5 @@
 import { LONGEST_BLOCK_MS } from "../../core/records.js";
-import { simplest, type Costs, type Limit, type LimitOptions } from "../../core/limit.js";
+import { simplest, type Costs, type Limit, type RateOptions } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 
 /** Random numbers that repeat for the same seed (mulberry32). */
@@ -35,7 +35,7 @@ const YEAR = 365.25 * DAY;
 export const LARGEST = Number.MAX_SAFE_INTEGER;
 
 /** Limits that break inexact arithmetic in different ways. */
-export const HOSTILE_LIMITS: readonly LimitOptions[] = [
+export const HOSTILE_LIMITS: readonly RateOptions[] = [
   { capacity: 20, refill: { tokens: 7, everyMs: 13 } },
   { capacity: 100, refill: { tokens: 99_999, everyMs: 3_600_000 } },
   { capacity: 10, refill: { tokens: 999_983, everyMs: 1_000_003 } }, // two primes: the fraction cannot be reduced
@@ -50,7 +50,7 @@ export const HOSTILE_LIMITS: readonly LimitOptions[] = [
 ];
 
 /** Returns a limit of common size half of the time, otherwise a hostile one. */
-export function randomLimit(random: Random): LimitOptions {
+export function randomLimit(random: Random): RateOptions {
   if (random.next() < 0.5) return random.pick(HOSTILE_LIMITS);
   return { capacity: random.between(1, 30), refill: { tokens: random.between(1, 40), everyMs: random.between(1, 2_000) } };
 }

@@ -21,7 +21,9 @@ export function describeContradiction(
   const at = calls.indexOf(wrong);
   const shown = [`>${lines[at]?.slice(1)}`, ...lines.filter((_line, i) => i !== at)].slice(0, SHOWN_CALLS);
   const { policy, key } = wrong.call;
-  const limits = policy.limits.slice(0, SHOWN_LIMITS).map(({ name, capacity, refill }) => ({ name, capacity, refill }));
+  const limits = policy.limits
+    .slice(0, SHOWN_LIMITS)
+    .map(({ name, capacity, refill, renews }) => ({ name, capacity, refill, renews }));
   const more = policy.limits.length - limits.length;
   return [
     `Expected \`${describeCall(wrong.call)}\` to get the core's decision${order}, got ` +

@@ -18,6 +18,8 @@ export type StoreTrait =
   | "freshDenials"
   /** Without the `clock` option, the store reads the clock of a server, not of this process. */
   | "serverClock"
+  /** The store keeps quotas, and its `kinds` name them. */
+  | "quotas"
   /** The store remembers at most `maxKeys` keys. */
   | "bound"
   /** The buckets are on a server that can be unreachable. */

@@ -12,6 +12,8 @@ export interface StoreCall {
   readonly policy: Policy;
   readonly key: string;
   readonly tokens: Costs;
+  /** Of an `adjust` that settles: the instant of its decision. */
+  readonly at?: number | undefined;
 }
 
 /** A call with the store's answer. */
@@ -28,7 +30,7 @@ type StoreAnswer = Decision | boolean | undefined;
 
 /** The core's answer to `call` in `state`, and the state afterwards. */
 export function apply(
-  state: PossibleState, { method, policy, tokens }: StoreCall, now: number,
+  state: PossibleState, { method, policy, tokens, at }: StoreCall, now: number,
 ): { answer: StoreAnswer; state: PossibleState } {
   if (method === "reset") return { answer: undefined, state: new Map() };
   const records = new Map(state);
@@ -40,7 +42,9 @@ export function apply(
     };
   }
   const answer =
-    method === "consume" ? consumeRecords(records, policy, tokens, now).decision : adjustRecords(records, policy, tokens, now);
+    method === "consume"
+      ? consumeRecords(records, policy, tokens, now).decision
+      : adjustRecords(records, policy, tokens, now, at);
   return { answer, state: records };
 }
 
@@ -98,11 +102,12 @@ function differentReadings(got: readonly unknown[], wanted: readonly Reading[]):
 }
 
 /** The call as messages show it, such as `consume 3`, or `consume 1, 200` when the limits have different costs. */
-export function describeCall({ method, tokens }: StoreCall): string {
+export function describeCall({ method, tokens, at }: StoreCall): string {
   if (method === "reset") return "reset";
-  if (typeof tokens === "number") return `${method} ${tokens}${method === "block" ? " ms" : ""}`;
+  const since = at === undefined ? "" : ` of a decision at ${at}`;
+  if (typeof tokens === "number") return `${method} ${tokens}${method === "block" ? " ms" : ""}${since}`;
   const more = tokens.length - SHOWN_LIMITS;
-  return `${method} ${tokens.slice(0, SHOWN_LIMITS).join(", ")}${more > 0 ? `, … (${more} more)` : ""}`;
+  return `${method} ${tokens.slice(0, SHOWN_LIMITS).join(", ")}${more > 0 ? `, … (${more} more)` : ""}${since}`;
 }
 
 /** The key as messages show it: as JSON, and cut if it is long. */

@@ -10,6 +10,7 @@ import { edgeCases } from "./cases/edges/edges.js";
 import { optionalMethodCases } from "./cases/optional-methods.js";
 import { ownClockCases } from "./cases/own-clock.js";
 import { boundCases, raceCases } from "./cases/races.js";
+import { quotaCases } from "./cases/quotas.js";
 import { scheduleCases } from "./cases/schedules.js";
 import type { Patience } from "./call-watch.js";
 import type { StoreSuiteOptions } from "./setup.js";
@@ -42,8 +43,8 @@ export function storeSuite(options: StoreSuiteOptions): void {
   const patience: Patience = { deadlineMs };
   const cases: readonly StoreCase[] = [
     ...clockCases, ...guardCases, ...ownClockCases, ...lawCases, ...snapshotCases, ...raceCases, ...underWayCases,
-    ...scheduleCases, ...optionalMethodCases, ...blockCases, ...togetherCases, ...edgeCases, ...boundCases, ...keyCases,
-    ...hookCases,
+    ...scheduleCases, ...quotaCases, ...optionalMethodCases, ...blockCases, ...togetherCases, ...edgeCases, ...boundCases,
+    ...keyCases, ...hookCases,
   ];
   for (const one of cases) {
     const reason = skipReason(one, lacks);

@@ -240,9 +240,10 @@ export class Trial {
 }
 
 /** Makes one call. A case that needs an optional method is skipped for stores without it. */
-export function callStore(store: Store, { method, policy, key, tokens }: StoreCall): unknown {
+export function callStore(store: Store, { method, policy, key, tokens, at }: StoreCall): unknown {
   if (method === "consume") return store.consume(policy, key, tokens);
   if (method === "reset") return store.reset?.(policy, key);
   if (method === "block") return store.block?.(policy, key, tokens as number);
-  return store[method]?.(policy, key, tokens);
+  if (method === "adjust") return store.adjust?.(policy, key, tokens, at);
+  return store.peek?.(policy, key, tokens);
 }

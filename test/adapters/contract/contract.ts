@@ -13,6 +13,7 @@ const WARNINGS: readonly [title: RegExp, onNode: boolean, warnings: readonly str
   [/^a `respond` function that (sends an informational status|returns (an object that JSON cannot hold|an informational|a network|a Response|one Response))/, false, ["SLUICE_FUNCTION_FAILED"]],
   [/^a `(key|cost|policy|skip|partitionKey)` function that fails/, true, ["Error: fault", "SluiceError: Expected", "TypeError: "]],
   [/^a `(cost|partitionKey)` function that fails/, true, ["RangeError: Expected"]],
+  [/^a store whose clock contradicts/, true, ["Error: fault"]],
   [/^a store without a guard that throws undefined/, true, ["SluiceError: Expected"]],
   [/^a hook on `\w+` that throws/, true, ["Error: hook", "SluiceError: Expected"]],
 ];

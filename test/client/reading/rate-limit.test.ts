@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type HeaderStyle } from "sluice/http";
 import { definePolicy, perSecond } from "sluice";
+import { anyCharacter } from "../../helpers/arbitraries.js";
 import type { RateLimit } from "../../../src/client/reading/rate-limit.js";
 import { parseRateLimit } from "../../../src/client/reading/rate-limit-fields.js";
 import { parseReset } from "../../../src/client/reading/reset.js";
@@ -203,7 +204,7 @@ test("60 · no fields make it throw, or give NaN or a negative number", () => {
 });
 
 test("60 · no text makes any parser throw", () => {
-  const piece = fc.oneof(fc.constantFrom("1", "a", '"', ";a=1", ", ", "T", "2026-08-15T", "GMT", "1s", "\\", "(", "limit=1", ";r=0"), fc.string({ unit: "binary", maxLength: 3 }));
+  const piece = fc.oneof(fc.constantFrom("1", "a", '"', ";a=1", ", ", "T", "2026-08-15T", "GMT", "1s", "\\", "(", "limit=1", ";r=0"), fc.string({ unit: anyCharacter, maxLength: 3 }));
   const text = fc.tuple(fc.array(piece, { maxLength: 6 }), piece, fc.constantFrom(0, 1, 70, 5_000)).map(([head, one, times]) => head.join("") + one.repeat(times));
   const names = ["age", "date", "retry-after", "retry-after-ms", "ratelimit", "ratelimit-policy", "ratelimit-limit", "ratelimit-reset", "x-ratelimit-limit", "x-ratelimit-reset"];
   fc.assert(
@@ -215,6 +216,6 @@ test("60 · no text makes any parser throw", () => {
       parseList(value);
       parseDictionary(value);
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
 });

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createLimiter, definePolicy, MemoryStore, type Decision, type LimitOptions, type Policy, type PolicyOptions } from "sluice";
+import { createLimiter, definePolicy, MemoryStore, type Decision, type RateOptions, type Policy, type PolicyOptions } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, test } from "vitest";
 import { allFull, areThere, expectedAt, forecastAfter, NO_TOKENS, plus, predicted, wantsOf, type Forecast, type Tokens, type Want } from "../../../src/limiter/waiting/forecast.js";
@@ -102,7 +102,7 @@ describe("a forecast", () => {
   });
 
   test("of a tier counts what was spent at the tier's rate, and takes an unknown limit for full", () => {
-    const named = (name: string, everyMs: number): LimitOptions => ({ name, capacity: 4, refill: { tokens: 1, everyMs } });
+    const named = (name: string, everyMs: number): RateOptions => ({ name, capacity: 4, refill: { tokens: 1, everyMs } });
     const [free, pro] = [definePolicy({ limits: [named("a", 1_000)] }), definePolicy({ limits: [named("a", 100), named("b", 500)] })];
     const { last } = served({ limits: [named("a", 1_000)] }, [4], []);
     const forecast = forecastAfter([last], wanting(free, 0), NO_TOKENS, 0);

@@ -169,6 +169,18 @@ describe("keys that contain what separates the parts of a queue's name", () => {
     await vi.advanceTimersByTimeAsync(300);
     expect([served, waiter.waiting]).toEqual([["victim", "victim", "victim"], 3]);
   });
+
+  test.each(pairs)("L2 · hold up no caller whose own tokens are there: %#", async (victim, attacker) => {
+    const user = createLimiter({ policy: { name: "user", capacity: 1, refill: perHour(1) } });
+    const device = createLimiter({ policy: { name: "device", capacity: 1_000, refill: perSecond(1_000) }, store: user.store });
+    const waiter = createWaiter(combine({ user, device }));
+    user.consume(attacker.user);
+    for (let i = 0; i < 3; i++) void waiter.consume(attacker);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(waiter.waiting).toBe(3);
+    // The attacker's queue has no token for an hour.
+    expect(await waiter.consume(victim, { maxWaitMs: 0 })).toMatchObject({ allowed: true, decisions: { user: { remaining: 0 } } });
+  });
 });
 
 test("two queues whose tokens are taken and undone for each other do not keep asking", async () => {

@@ -1,7 +1,7 @@
 // Many callers over a store across a network: calls travel together, and callers are still served in order of arrival.
 import fc from "fast-check";
 import { guard } from "sluice/store";
-import { createLimiter, createWaiter, definePolicy, perSecond, type Costs, type Decision, type LimitOptions, type Policy, type WaitOptions } from "sluice";
+import { createLimiter, createWaiter, definePolicy, perSecond, type Costs, type Decision, type RateOptions, type Policy, type WaitOptions } from "sluice";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LaterStore, SlowStore } from "../../helpers/stores.js";
 
@@ -42,7 +42,7 @@ class DelayedStore extends LaterStore {
   }
 }
 
-function queueOver(store: LaterStore, limit: LimitOptions, options?: Parameters<typeof createWaiter>[1]) {
+function queueOver(store: LaterStore, limit: RateOptions, options?: Parameters<typeof createWaiter>[1]) {
   const limiter = createLimiter({ policy: limit, store });
   const waiter = createWaiter(limiter, options);
   const start = clock();
@@ -59,7 +59,7 @@ function queueOver(store: LaterStore, limit: LimitOptions, options?: Parameters<
   return { limiter, waiter, wait, served, at, refusals, spent };
 }
 
-const hourly = (capacity: number): LimitOptions => ({ capacity, refill: { tokens: 1, everyMs: 3_600_000 } });
+const hourly = (capacity: number): RateOptions => ({ capacity, refill: { tokens: 1, everyMs: 3_600_000 } });
 
 describe("calls travel together", () => {
   test("200 callers whose tokens are there take one round trip", async () => {

@@ -278,6 +278,14 @@ test("charges together what one caller and another spend, each bucket named once
   expect(store.consumeTogether([])).toEqual([]);
 });
 
+test("L10 · refused together, a limit of the largest capacity loses no token", () => {
+  const { store } = storeOf();
+  const [largest, empty] = [definePolicy({ name: "largest", capacity: Number.MAX_SAFE_INTEGER, refill: { tokens: 1, everyMs: 1 } }), definePolicy({ name: "empty", capacity: 1, refill: perHour(1) })];
+  store.consume(empty, "alice", 1);
+  store.consumeTogether([{ policy: largest, key: "alice", cost: 1 }, { policy: empty, key: "alice", cost: 1 }]);
+  expect(store.peek(largest, "alice", 1).remaining).toBe(Number.MAX_SAFE_INTEGER);
+});
+
 test("L14 · refused together, a record in other numbers is settled all the same", () => {
   const { store, clock, left } = storeOf();
   const [slow, empty] = [definePolicy({ capacity: 10, refill: perHour(1) }), definePolicy({ name: "empty", capacity: 1, refill: perHour(1) })];

@@ -1,7 +1,7 @@
 // One of the processes that hammer one key: asks as fast as it can, then tells what every statement asked for, what the
 // server said and when, and what its callers were granted in all.
 import pg from "pg";
-import { definePolicy, type LimitOptions } from "sluice";
+import { definePolicy, type RateOptions } from "sluice";
 import { PostgresStore, type PostgresClient } from "sluice/postgres";
 import type { Tale, Told } from "../../helpers/hammer.js";
 import { askedBy, withoutGrants } from "./watched.js";
@@ -24,7 +24,7 @@ const client = {
   query: async (first: string | Named, values?: unknown[]) =>
     typeof first === "string" ? listen(values as unknown[], await pool.query(first, values)) : listen(first.values, await pool.query(first)),
 };
-const policy = definePolicy({ name: "hammer", ...(JSON.parse(limit) as LimitOptions) });
+const policy = definePolicy({ name: "hammer", ...(JSON.parse(limit) as RateOptions) });
 process.once("disconnect", () => process.exit());
 // A process of before asks the function that decides for everything.
 const store = new PostgresStore(kind === "older" ? withoutGrants(client as PostgresClient) : (client as PostgresClient), { table, denyCacheMs: 0, prepare: kind === "named" });

@@ -88,7 +88,7 @@ describe("what a client is given tells its kind", () => {
   const script = expect.stringContaining("redis.call") as string;
   const sha = expect.stringMatching(/^[0-9a-f]{40}$/) as string;
   const keys = ["sluice:api a"];
-  const args = ["1", "3600000", "10", "0", "api"]; // of the script for lone decisions
+  const args = ["0"]; // of the script for lone decisions
   const noScript = (): Promise<never> => Promise.reject(new Error("NOSCRIPT No matching script."));
 
   test.each([

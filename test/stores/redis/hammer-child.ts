@@ -1,6 +1,6 @@
 // One of the processes that hammer one key: asks as fast as it can, then tells every decision with the server's instant.
 import { Redis } from "ioredis";
-import { definePolicy, type LimitOptions } from "sluice";
+import { definePolicy, type RateOptions } from "sluice";
 import { RedisStore, type IoredisLike, type RedisStoreOptions } from "sluice/redis";
 import { readReply, type StoreRequest } from "../../../src/stores/redis/protocol.js";
 import { isLone, readLone } from "./replay-wire.js";
@@ -8,18 +8,18 @@ import type { Tale, Told } from "../../helpers/hammer.js";
 
 const [url, options, limit, ms] = process.argv.slice(2) as [string, string, string, string];
 
-const policy = definePolicy({ name: "hammer", ...(JSON.parse(limit) as LimitOptions) });
+const policy = definePolicy({ name: "hammer", ...(JSON.parse(limit) as RateOptions) });
 const told: Told[] = [];
 const redis = new Redis(url);
 // Every call asks for one token of the one bucket, as many times as it has keys.
 const note = async (count: number, rest: string[], call: Promise<unknown>): Promise<unknown> => {
   const reply = await call;
   const one: StoreRequest = { what: "c", parts: [{ policy, name: "one", tokens: 1 }] };
-  const [keys, args] = [rest.slice(0, count), rest.slice(count)];
+  const args = rest.slice(count);
   if (isLone({ args })) {
     // Without an answer, the other script decides next.
     if (reply !== null) {
-      const { now, fits } = readLone({ keys, args, reply }, one);
+      const { now, fits } = readLone({ args, reply }, one);
       told.push([now, fits, 1]);
     }
     return reply;

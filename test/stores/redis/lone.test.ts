@@ -4,9 +4,10 @@ import { definePolicy, perHour, perSecond, type Policy } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { bucketName, StoreError } from "sluice/store";
 import { describe, expect, test } from "vitest";
+import type { Limit } from "../../../src/core/limit.js";
 import { LoneCalls } from "../../../src/stores/redis/lone.js";
 import type { StoreRequest } from "../../../src/stores/redis/protocol.js";
-import { LONE_SCRIPT } from "../../../src/stores/redis/script-lone.js";
+import { loneScript } from "../../../src/stores/redis/script-lone.js";
 import { describeWith } from "../../helpers/services.js";
 import { useRedis } from "../../helpers/use-redis.js";
 import { withoutLone } from "../../helpers/without-lone.js";
@@ -14,12 +15,29 @@ import { withoutLone } from "../../helpers/without-lone.js";
 const policy = definePolicy({ name: "api", capacity: 10, refill: perHour(10) });
 const requestOf = (of: Policy, tokens: number, what: StoreRequest["what"] = "c"): StoreRequest => ({ what, parts: [{ policy: of, name: "a", tokens }] });
 
+const limitOf = (capacity: number): Limit => definePolicy({ name: "api", capacity, refill: perSecond(1) }).limits[0] as Limit;
+const loneCalls = (made: string[] = []): LoneCalls =>
+  new LoneCalls((script) => (made.push(script), () => Promise.reject(new Error("Expected no call"))));
+
 describe("a call of the script for lone decisions", () => {
-  const calls = new LoneCalls();
+  const calls = loneCalls();
 
   test("leaves out a cost of 1", () => {
-    expect(calls.write(requestOf(policy, 1))?.args).toEqual(["1", "360000", "10", "0", "api"]);
-    expect(calls.write(requestOf(policy, 3))?.args).toEqual(["1", "360000", "10", "0", "api", "3"]);
+    expect(calls.write(requestOf(policy, 1))?.args).toEqual(["0"]);
+    expect(calls.write(requestOf(policy, 3))?.args).toEqual(["0", "3"]);
+  });
+
+  test("has the numbers of its limit in the text of its script: one text for equal numbers, and sixteen at most", () => {
+    const made: string[] = [];
+    const own = loneCalls(made);
+    const ask = (capacity: number): readonly string[] | undefined =>
+      own.write(requestOf(definePolicy({ name: "api", capacity, refill: perSecond(1) }), 1))?.args;
+    for (let i = 0; i < 3; i++) for (let capacity = 1; capacity <= 16; capacity++) expect(ask(capacity)).toEqual(["0"]);
+    expect(made).toHaveLength(16);
+    expect(made[3]).toContain("1, 1000, 4, 'api'");
+    for (const capacity of [17, 18, 17]) expect(ask(capacity)).toEqual(["0", "1", "1", "1000", String(capacity), "api"]);
+    expect(made).toHaveLength(17);
+    expect(ask(16)).toEqual(["0"]);
   });
 
   test("is for one consume of one limit, and no other request", () => {
@@ -31,7 +49,7 @@ describe("a call of the script for lone decisions", () => {
   });
 
   test("counts short answers from a minute before the last list", () => {
-    const own = new LoneCalls();
+    const own = loneCalls();
     const first = own.write(requestOf(policy, 1));
     if (first === null) throw new Error("Expected a call");
     expect(own.read([1_000_000, -1 - 360_000], first, requestOf(policy, 1))).toMatchObject({ now: 1_000_000, fits: false, buckets: [{ spent: 360_000 }] });
@@ -56,7 +74,7 @@ describeWith("redis-server", "the script for lone decisions", () => {
 
   test("answers in short, or with a list where a number is too large for that", async () => {
     const ask = async (capacity: number, since: number, key: string, cost = 1): Promise<unknown> =>
-      client.eval(LONE_SCRIPT, 1, key, "1", "1000", String(capacity), String(since), "api", String(cost));
+      client.eval(loneScript(limitOf(capacity)), 1, key, String(since), String(cost));
     const first = (await ask(9_000_000, 0, "a")) as [number, number];
     expect(first).toEqual([expect.any(Number), 0]);
     const since = first[0] - 1;
@@ -65,6 +83,17 @@ describeWith("redis-server", "the script for lone decisions", () => {
     await ask(9_000_000, since, "b", 5_000_000); // 5 * 10^9 units: above 2^32
     expect(await ask(9_000_000, since, "b")).toEqual([expect.any(Number), expect.any(Number)]);
     expect(await ask(9_000_000, since, "b", 9_000_001)).toEqual([expect.any(Number), expect.any(Number)]);
+  });
+
+  test("decides alike for the first sixteen limits of a store and for later ones", async () => {
+    const store = new RedisStore(client, { denyCacheMs: 0 });
+    for (let capacity = 1; capacity <= 20; capacity++) {
+      const own = definePolicy({ name: `p${capacity}`, capacity, refill: perHour(1) });
+      const left: number[] = [];
+      for (let i = 0; i < 3; i++) left.push((await store.consume(own, "a", Math.min(capacity, 2))).remaining);
+      const all = Math.max(0, capacity - 2);
+      expect(left).toEqual([all, Math.max(all - 2, all % 2), Math.max(all - 4, all % 2)]);
+    }
   });
 
   test("grants no token twice beside the script for many", async () => {
@@ -110,7 +139,9 @@ describeWith("redis-server", "the script for lone decisions", () => {
   test.each(values)("leaves %s to the script for many, and writes nothing", async (_, prepare) => {
     await prepare();
     const before = await client.dump(key);
-    expect(await client.eval(LONE_SCRIPT, 1, key, "1", "360000", "10", "0", "api")).toBeNull();
+    const [limit] = policy.limits as readonly [Limit];
+    expect(await client.eval(loneScript(limit), 1, key, "0")).toBeNull();
+    expect(await client.eval(loneScript(null), 1, key, "0", "1", "1", "360000", "10", "api")).toBeNull();
     expect(await client.dump(key)).toEqual(before);
     const answerOf = async (store: RedisStore): Promise<unknown> => {
       await client.del(key);

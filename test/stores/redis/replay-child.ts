@@ -5,7 +5,7 @@ import type { Decision, Policy } from "sluice";
 import { RedisStore, type IoredisLike } from "sluice/redis";
 import { simplest, type Costs } from "../../../src/core/limit.js";
 import { keys, modes, policies, type Asked, type Mode, type Told } from "./replay.js";
-import type { Call } from "./replay-wire.js";
+import { policyOfScript, type Call } from "./replay-wire.js";
 
 const [url, seed, steps, mode] = process.argv.slice(2) as [string, string, string, Mode];
 
@@ -21,11 +21,13 @@ const asked: Asked[] = [];
 let events = 0;
 // What the server did not know by its hash, and what is yet to be sent as text; its decisions left when the hash did.
 const unknown: Call[] = [];
-const note = (rest: string[], count: number, run: Promise<unknown>, again: boolean): Promise<unknown> => {
+const note = (script: string, rest: string[], count: number, run: Promise<unknown>): Promise<unknown> => {
   const [names, args] = [rest.slice(0, count), rest.slice(count)];
+  const again = script.length > 40; // a text, not a hash
   const first = again ? unknown.findIndex((call) => isDeepStrictEqual([call.keys, call.args], [names, args])) : -1;
   const event = ++events;
-  const call: Call = { event, left: unknown.splice(first, first < 0 ? 0 : 1)[0]?.left ?? event, keys: names, args, reply: null };
+  const limit = policyOfScript(script, policies);
+  const call: Call = { event, left: unknown.splice(first, first < 0 ? 0 : 1)[0]?.left ?? event, limit, keys: names, args, reply: null };
   calls.push(call);
   run.catch(() => unknown.push(call));
   return run.then((reply) => {
@@ -34,8 +36,8 @@ const note = (rest: string[], count: number, run: Promise<unknown>, again: boole
   });
 };
 const client: IoredisLike = {
-  evalsha: (sha, count, ...rest) => note(rest, count, redis.evalsha(sha, count, ...rest), false),
-  eval: (script, count, ...rest) => note(rest, count, redis.eval(script, count, ...rest), true),
+  evalsha: (sha, count, ...rest) => note(sha, rest, count, redis.evalsha(sha, count, ...rest)),
+  eval: (script, count, ...rest) => note(script, rest, count, redis.eval(script, count, ...rest)),
 };
 
 // The clock of the deny cache moves only between steps and while nothing is about to leave, so that every call and every answer

@@ -1,8 +1,10 @@
 // What a call of the script asked and was answered: the one place where the replay knows how that is written down.
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Policy } from "sluice";
 import type { Costs, Limit } from "../../../src/core/limit.js";
 import { LoneCalls } from "../../../src/stores/redis/lone.js";
+import { loneScript } from "../../../src/stores/redis/script-lone.js";
 import { readReply, type StoreRequest } from "../../../src/stores/redis/protocol.js";
 import type { Snapshot } from "../../../src/stores/shared/snapshot.js";
 
@@ -11,6 +13,8 @@ export interface Call {
   readonly event: number;
   /** When it left for the first time, before the server did not know the script. */
   readonly left: number;
+  /** The position of the policy that a script for lone decisions was made for. */
+  readonly limit: number;
   readonly keys: string[];
   readonly args: string[];
   reply: unknown;
@@ -41,15 +45,28 @@ export function answersOf(call: Call, policies: readonly Policy[]): Answered[] {
 }
 
 /** What the script for lone decisions said. */
-export function readLone({ keys, args, reply }: Pick<Call, "keys" | "args" | "reply">, request: StoreRequest): Snapshot {
-  return new LoneCalls().read(reply, { keys, args, since: Number(args[3]) }, request);
+export function readLone({ args, reply }: Pick<Call, "args" | "reply">, request: StoreRequest): Snapshot {
+  return new LoneCalls(() => never).read(reply, { since: Number(args[0]) }, request);
 }
 
-function loneRequestOf({ keys, args }: Call, policies: readonly Policy[]): StoreRequest {
-  const [p, q, capacity, , name, tokens = "1"] = args as [string, string, string, string, string, string?];
-  const policy = policies.find(({ limits }) => isDeepStrictEqual(limits.map(numbersOf), [[name, capacity, p, q]])) as Policy;
-  return { what: "c", parts: [{ policy, name: keys[0] as string, tokens: Number(tokens) }] };
+const never = (): Promise<never> => Promise.reject(new Error("Expected no call"));
+
+function loneRequestOf({ keys, args, limit }: Call, policies: readonly Policy[]): StoreRequest {
+  return { what: "c", parts: [{ policy: policies[limit] as Policy, name: keys[0] as string, tokens: Number(args[1] ?? 1) }] };
 }
+
+/**
+ * The policy for whose limit a script was made, by the hash or the text of the script, or -1. To be asked where the call
+ * is made: tests shorten the texts, and child processes do not.
+ */
+export function policyOfScript(script: string, policies: readonly Policy[]): number {
+  return policies.findIndex(({ limits }) => {
+    const own = loneScript(limits[0] as Limit);
+    return limits.length === 1 && [own, sha1(own)].includes(script);
+  });
+}
+
+const sha1 = (text: string): string => createHash("sha1").update(text).digest("hex");
 
 /** Reads a call as the script's own documentation says it is to be read. */
 function requestsOf({ keys, args }: Call, policies: readonly Policy[]): StoreRequest[] {

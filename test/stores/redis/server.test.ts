@@ -43,20 +43,18 @@ describeWith("redis-server", "what Redis sees", () => {
     expect(await writes()).toBe(1);
   });
 
-  test("L4 · a key lives until its bucket is full, rounded up, and as long again, ten seconds at least and a minute at most", async () => {
+  test("L4 · a key lives until its bucket is full, rounded up, and a minute longer", async () => {
     const store = new RedisStore(client);
     const quick = definePolicy({ name: "tier", capacity: 1_000, refill: { tokens: 1_000, everyMs: 1 } });
     const uneven = definePolicy({ name: "tier", capacity: 7, refill: { tokens: 7, everyMs: 20_000 } });
     const month = definePolicy({ name: "tier", capacity: 2, refill: { tokens: 1, everyMs: 30 * 86_400_000 } });
     for (const [each, cost, fullMs] of [[quick, 1, 1], [uneven, 1, 2_858], [month, 2, 60 * 86_400_000]] as const) {
       const key = `ttl ${fullMs}`;
-      // Its key may be gone already when it is looked at, but for a moment it was there: "never zero".
       const { resetMs } = await store.consume(each, key, cost);
       expect(resetMs).toBe(fullMs);
-      if (fullMs === 1) continue;
       const left = await client.pttl(nameOf(key));
-      expect(left).toBeGreaterThan(fullMs - 2_000);
-      expect(left).toBeLessThanOrEqual(fullMs + Math.max(10_000, Math.min(fullMs, 60_000)));
+      expect(left).toBeGreaterThan(fullMs + 58_000);
+      expect(left).toBeLessThanOrEqual(fullMs + 60_000);
     }
   });
 
@@ -90,7 +88,7 @@ describeWith("redis-server", "what Redis sees", () => {
       head.writeDoubleLE(ahead + 11_000, 1);
       await client.set(name, Buffer.concat([head, ...records]), "PXAT", ahead + 11_000);
       await store.consume(each, "back", 1);
-      expect(await client.pttl(name)).toBeLessThanOrEqual(20_000);
+      expect(await client.pttl(name)).toBeLessThanOrEqual(80_000);
     }
   });
 

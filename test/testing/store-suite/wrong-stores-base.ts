@@ -4,7 +4,7 @@ import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../.
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
 import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
-import { definePolicy, type AsyncStore, type Charge, type Costs, type Policy } from "../../../src/index.js";
+import { definePolicy, type AsyncStore, type Charge, type Costs, type Policy, type RateOptions } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard, type Guard } from "sluice/store";
 
@@ -38,6 +38,7 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmedia
 /** A right store with every optional method. Each step is a method of its own. */
 export class RightStore implements AsyncStore {
   readonly sync = false;
+  readonly kinds: readonly ("rate" | "quota")[] | undefined = ["rate", "quota"];
   readonly guard: Guard;
   readonly clock: Clock | "server";
   closed = false;
@@ -72,11 +73,11 @@ export class RightStore implements AsyncStore {
     return this.atomically(() => this.foresee(policy, key, costs, this.now()));
   }
 
-  async adjust(policy: Policy, key: string, changes: Costs): Promise<boolean> {
+  async adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
     return this.atomically(() => {
       const now = this.now();
       const buckets = this.load(policy, key, now);
-      const done = this.change(buckets, policy, changes, now);
+      const done = this.change(buckets, policy, changes, now, at);
       if (done) this.save(policy, key, buckets, now);
       return done;
     });
@@ -187,8 +188,8 @@ export class RightStore implements AsyncStore {
     return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
   }
 
-  change(buckets: Bucket[], policy: Policy, changes: Costs, now: number): boolean {
-    return adjust(buckets, policy, changes, now);
+  change(buckets: Bucket[], policy: Policy, changes: Costs, now: number, at?: number): boolean {
+    return adjust(buckets, policy, changes, now, at);
   }
 
   extend(block: Bucket, forMs: number, now: number): void {
@@ -236,5 +237,5 @@ const SERVER_CLOCK: Clock = () => dateNow();
 /** A policy of one limit of `policy`, with the same name. */
 export function onlyLimit(policy: Policy, place: number): Policy {
   const { name, capacity, refill } = policy.limits[place] as Policy["limits"][number];
-  return definePolicy({ name: policy.name, limits: [{ name, capacity, refill }] });
+  return definePolicy({ name: policy.name, limits: [{ name, capacity, refill } as RateOptions] });
 }

@@ -183,7 +183,7 @@ export const wrongCounts: readonly WrongStore[] = [
       decide(buckets, policy, cost, now) {
         policy.limits.forEach((limit, i) => {
           const bucket = buckets[i] as Bucket;
-          const tokens = bucket.spent / limit.unitsPerToken - Math.max(0, now - bucket.at) * (limit.refill.tokens / limit.refill.everyMs);
+          const tokens = bucket.spent / limit.unitsPerToken - Math.max(0, now - bucket.at) * (limit.unitsPerMs / limit.unitsPerToken);
           Object.assign(bucket, { spent: Math.max(0, tokens * limit.unitsPerToken), at: Math.max(now, bucket.at) });
         });
         return consume(buckets, policy, cost, now);

@@ -14,7 +14,9 @@ export function spreadPrefix(prefix: string, count: number, keyPrefix: string): 
   if (positiveInteger("spread", count) > MOST_TAGS) throw new RangeError(expected("spread", `at most ${MOST_TAGS}`, count));
   const prefixes = hashTags(count).map((tag) => `{${tag}}${prefix}`);
   if (hasHashTag(keyPrefix + prefix) || !hasHashTag(keyPrefix + prefixes[0])) {
-    throw new TypeError("Expected `spread` without braces in `prefix` and in the client's `keyPrefix`, got braces. Remove one of the two.");
+    throw new TypeError(
+      "Expected `spread` without braces in `prefix` and in the client's `keyPrefix`, got braces. Remove one of the two.",
+    );
   }
   return (key) => prefixes[rangeOf(key, count)] as string;
 }

@@ -4,7 +4,7 @@ import { Batcher, HANDED_ON } from "../batch.js";
 import { scriptRunner, type RedisClient, type RunScript } from "../client.js";
 import type { BatchedRequest, RedisPart, RequestResult, SendRequests } from "../protocol.js";
 import { slotOf } from "../slot.js";
-import { CROSS_SLOT_SCRIPT, isRefusedWhole, isUnsupported } from "./cross-slot.js";
+import { crossSlotWith, isRefusedWhole, isUnsupported } from "./cross-slot.js";
 import { nodeFinder, type NodeClient } from "./node-clients.js";
 
 /** How a store's keys are spread over a cluster. */
@@ -14,6 +14,8 @@ export interface ClusterSetup {
   readonly keyPrefix: string;
   /** Whether calls to one node may carry keys of several slots. */
   readonly byNode: boolean;
+  /** The changes of the script's long way. */
+  readonly hooks: () => string;
 }
 
 type RequestBatcher = Batcher<BatchedRequest, RequestResult>;
@@ -26,8 +28,8 @@ const SAMPLE = 1_024;
 /**
  * Decides which requests share a call. On one node, and under a hash tag, all of them do.
  *
- * On a cluster, consumes and peeks of one node share a call, if the node runs {@link CROSS_SLOT_SCRIPT}. A key that was
- * not on that node is sent again through the client, in a separate call. The client follows slots that move. All other
+ * On a cluster, consumes and peeks of one node share a call, if the node runs {@link crossSlotWith}. A key that was not
+ * on that node is sent again through the client, in a separate call. The client follows slots that move. All other
  * requests share a call with the requests of their slot.
  */
 export class RequestRouter {
@@ -66,7 +68,9 @@ export class RequestRouter {
   #addTogether(request: BatchedRequest): void {
     const batcher = this.#batcherOfAll(request.parts);
     if (batcher !== undefined) batcher.add(request);
-    else if (this.#findNode === null || request.parts.every((part) => this.#findNode?.(this.#slotOf(part)))) request.pending.reject(apart());
+    else if (this.#findNode === null || request.parts.every((part) => this.#findNode?.(this.#slotOf(part)))) {
+      request.pending.reject(apart());
+    }
     else void this.#addAfterPeeks(request);
   }
 
@@ -93,9 +97,14 @@ export class RequestRouter {
   #batcherOfNode(node: NodeClient): RequestBatcher {
     let batcher = this.#byNode.get(node);
     if (batcher === undefined) {
-      const run = scriptRunner(node, CROSS_SLOT_SCRIPT);
-      const prefix = (this.#cluster as ClusterSetup).keyPrefix;
-      const runThere: RunScript = (keys, args) => run([], [...args, ...keys.map((key) => prefix + key), String(keys.length)]);
+      const { keyPrefix: prefix, hooks } = this.#cluster as ClusterSetup;
+      // Another script from the first quota on.
+      let known: string | undefined;
+      let run: RunScript;
+      const runThere: RunScript = (keys, args) => {
+        if (known !== hooks()) run = scriptRunner(node, crossSlotWith((known = hooks())));
+        return run([], [...args, ...keys.map((key) => prefix + key), String(keys.length)]);
+      };
       batcher = new Batcher((requests) => this.#sendToNode(runThere, requests), this.#largest, MAX_IN_FLIGHT);
       this.#byNode.set(node, batcher);
     }
@@ -115,7 +124,9 @@ export class RequestRouter {
     }
     const missed = results.filter(isMissing).length;
     this.#learn(requests.length, missed);
-    return missed === 0 ? results : results.map((result, i) => (isMissing(result) ? this.#askAgain(requests[i] as BatchedRequest, null) : result));
+    return missed === 0
+      ? results
+      : results.map((result, i) => (isMissing(result) ? this.#askAgain(requests[i] as BatchedRequest, null) : result));
   }
 
   // Sent in a separate call, because a call with two keys of a moving slot may fail. Also used after a refusal of the
@@ -125,7 +136,10 @@ export class RequestRouter {
     const { parts, pending } = request;
     if (parts.length === 1) {
       const fail = (reason: unknown): void => pending.reject(reason);
-      this.#send([{ ...request, wasLone: true }]).then(([result]) => (result instanceof Error ? fail(result) : result === HANDED_ON || pending.resolve(result)), fail);
+      this.#send([{ ...request, wasLone: true }]).then(
+        ([result]) => (result instanceof Error ? fail(result) : result === HANDED_ON || pending.resolve(result)),
+        fail,
+      );
     } else if (error === null && !request.wasApart) void this.#addAfterPeeks(request);
     else pending.reject(error === null || this.#findNode === null ? apart() : error);
     return HANDED_ON;
@@ -135,7 +149,9 @@ export class RequestRouter {
   // value from a key on another node.
   async #addAfterPeeks(request: BatchedRequest): Promise<void> {
     const peek = (part: RedisPart): Promise<unknown> =>
-      new Promise((resolve, reject) => this.#batcherOfSlot(this.#slotOf(part)).add({ what: "p", parts: [part], size: 1, pending: { resolve, reject } }));
+      new Promise((resolve, reject) =>
+        this.#batcherOfSlot(this.#slotOf(part)).add({ what: "p", parts: [part], size: 1, pending: { resolve, reject } }),
+      );
     try {
       await Promise.all(request.parts.map(peek));
       const batcher = this.#batcherOfAll(request.parts);
@@ -170,6 +186,7 @@ function isMissing(result: unknown): boolean {
 function apart(): StoreError {
   return new StoreError(
     "ERR_STORE_APART",
-    'Expected the buckets of `charges` on one node of the cluster, got several nodes. Give the store a `prefix` with a hash tag, such as "{sluice}", or charge one after another.',
+    'Expected the buckets of `charges` on one node of the cluster, got several nodes. Give the store a `prefix` ' +
+    'with a hash tag, such as "{sluice}", or charge one after another.',
   );
 }

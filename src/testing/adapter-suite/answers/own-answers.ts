@@ -32,8 +32,13 @@ const UNSENDABLE: Readonly<Record<string, () => Response | Promise<Response>>> =
 /** Cases about responses of `respond` in place of the problem document (law L17). */
 export const ownAnswerCases: readonly AdapterCase[] = [
   ownAnswer("`respond` sends a page, with the fields of the limit", () => SLOW_DOWN),
-  ownAnswer("`respond` sends a redirect, without the fields of the limit", () => ({ status: 302, fields: { Location: ELSEWHERE }, body: ELSEWHERE })),
-  ownAnswer("`respond` sends another status and a Cache-Control of its own", () => ({ status: 200, fields: { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "private" }, body: "{}" })),
+  ownAnswer("`respond` sends a redirect, without the fields of the limit", () => ({
+    status: 302, fields: { Location: ELSEWHERE }, body: ELSEWHERE,
+  })),
+  ownAnswer("`respond` sends another status and a Cache-Control of its own", () => ({
+    status: 200, fields: { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "private" },
+    body: "{}",
+  })),
   ownAnswer("`respond` may answer later", async () => (await new Promise((resolve) => setTimeout(resolve, 1)), SLOW_DOWN)),
   {
     name: "`respond` gets every refusal by a decision, and no 401",
@@ -45,12 +50,25 @@ export const ownAnswerCases: readonly AdapterCase[] = [
         seen.push([status, code, retryAfter, decision.reason, problem.status, path]);
         return { ...SLOW_DOWN, status };
       };
-      const server = await start({ policy: TOKEN_OF_3_S, unidentified: "refuse", cost: (request) => Number(request.header("x-cost") ?? 1), answer: (refusal, { path }) => see(refusal, path) });
+      const server = await start({
+        policy: TOKEN_OF_3_S, unidentified: "refuse", cost: (request) => Number(request.header("x-cost") ?? 1),
+        answer: (refusal, { path }) => see(refusal, path),
+      });
       await server.get("/ok");
       assertEqual((await server.get("/ok")).status, 429, "the status");
       checkProblem(await server.get("/ok", {}), "unidentified"); // no decision refused this request
-      assertEqual((await server.request("/ok", { headers: { "X-Cost": "2" } })).field("Retry-After"), null, "Retry-After on a 400");
-      assertEqual(seen, [[429, "rate_limited", 3, "limited", 429, "/ok"], [400, "cost_too_high", null, "cost_above_capacity", 400, "/ok"]], "what `respond` got");
+      assertEqual(
+        (await server.request("/ok", { headers: { "X-Cost": "2" } })).field("Retry-After"), null,
+        "Retry-After on a 400",
+      );
+      assertEqual(
+        seen,
+        [
+          [429, "rate_limited", 3, "limited", 429, "/ok"],
+          [400, "cost_too_high", null, "cost_above_capacity", 400, "/ok"],
+        ],
+        "what `respond` got",
+      );
       assertEqual(server.entered, ["/ok"], "the requests that reached the handler");
     },
   },
@@ -71,11 +89,14 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   },
   ...STORE_KINDS.map(([kind, storeOf]): AdapterCase => ({
     name: `a \`respond\` function that fails leaves the standard document, with ${kind}`,
-    cause: "The adapter does not watch `respond`. Use `refuseOnNode` or `respondOnWeb` of sluice/http.",
+    cause: "The adapter does not watch `respond`. Use `refuseOnNode` of sluice/node or `respondOnWeb` of sluice/web.",
     needs: "respond",
     async run(start) {
       const faults = { ...FAULTS, "sends nothing": () => undefined, "sends nothing later": async () => undefined };
-      const server = await start({ ...storeOf(), policy: TOKEN_OF_3_S, functionTimeoutMs: FAULT_TIMEOUT_MS, answer: (_refusal, request) => faultOr(faults, request, () => SLOW_DOWN) });
+      const server = await start({
+        ...storeOf(), policy: TOKEN_OF_3_S, functionTimeoutMs: FAULT_TIMEOUT_MS,
+        answer: (_refusal, request) => faultOr(faults, request, () => SLOW_DOWN),
+      });
       await server.get("/ok");
       for (const fault of Object.keys(faults)) {
         checkRefusal(await server.request("/ok", { headers: { "X-Fault": fault } }), { capacity: 1, window: 3, retryAfter: 3 });
@@ -86,10 +107,15 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   })),
   {
     name: "a `respond` function that sends an informational status leaves the standard document",
-    cause: "The adapter sends a 1xx as the response, and the client waits for another. Use `refuseOnNode` or `respondOnWeb` of sluice/http.",
+    cause:
+      "The adapter sends a 1xx as the response, and the client waits for another. " +
+      "Use `refuseOnNode` of sluice/node or `respondOnWeb` of sluice/web.",
     needs: "respond",
     async run(start) {
-      const server = await start({ policy: TOKEN_OF_3_S, functionTimeoutMs: FAULT_TIMEOUT_MS, answer: (_refusal, request) => ({ ...SLOW_DOWN, status: Number(request.header("x-status")) }) });
+      const server = await start({
+        policy: TOKEN_OF_3_S, functionTimeoutMs: FAULT_TIMEOUT_MS,
+        answer: (_refusal, request) => ({ ...SLOW_DOWN, status: Number(request.header("x-status")) }),
+      });
       await server.get("/ok");
       for (const status of ["101", "103", "199"]) {
         checkRefusal(await server.request("/ok", { headers: { "X-Status": status } }), { capacity: 1, window: 3, retryAfter: 3 });
@@ -99,7 +125,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   },
   ...Object.entries(UNSENDABLE).map(([what, make]): AdapterCase => ({
     name: `a \`respond\` function that returns ${what} leaves the standard document`,
-    cause: "The server sends the Response after the adapter has returned it, and fails. Use `respondOnWeb` of sluice/http.",
+    cause: "The server sends the Response after the adapter has returned it, and fails. Use `respondOnWeb` of sluice/web.",
     needs: "responses",
     async run(start) {
       const response = await make();
@@ -111,7 +137,7 @@ export const ownAnswerCases: readonly AdapterCase[] = [
   })),
   {
     name: "a `respond` function that returns one Response for all requests sends it once, and then the standard document",
-    cause: "The body of a Response can be sent once. Use `respondOnWeb` of sluice/http.",
+    cause: "The body of a Response can be sent once. Use `respondOnWeb` of sluice/web.",
     needs: "responses",
     async run(start) {
       const response = new Response(SLOW_DOWN.body, { status: 420 });

@@ -1,5 +1,5 @@
 import type { Decision } from "../../../core/decision.js";
-import type { LimitOptions } from "../../../core/limit.js";
+import type { RateOptions } from "../../../core/limit.js";
 import type { Policy } from "../../../core/policy.js";
 import { assert, AssertionError, because } from "../../assert.js";
 import { HOSTILE_LIMITS, LARGEST } from "../random.js";
@@ -9,7 +9,7 @@ const WAITED = "`peek` still refuses at the instant when the wait ends. Compare 
 
 /** Calls `run` for one limit after another, each time with another policy name. */
 async function forEachLimit(
-  trial: Trial, limits: readonly LimitOptions[], run: (limit: LimitOptions, name: string) => Promise<void>,
+  trial: Trial, limits: readonly RateOptions[], run: (limit: RateOptions, name: string) => Promise<void>,
 ): Promise<void> {
   for (const [i, limit] of limits.entries()) await run(limit, `p${i}`);
 }
@@ -154,7 +154,7 @@ export const lawCases: readonly StoreCase[] = [
 ];
 
 /** One case for each limit: all of them in one would take a slow store too long. */
-function waitCase(limit: LimitOptions): StoreCase {
+function waitCase(limit: RateOptions): StoreCase {
   const { tokens, everyMs } = limit.refill;
   const numbers = `${limit.capacity} tokens, ${tokens} in ${everyMs} ms`;
   return {

@@ -187,7 +187,7 @@ export const ownClockCases: readonly StoreCase[] = [
 
 /** Takes the only token of a new key, then calls until there is another. A late token is fine; an early one is not. */
 async function checkNotEarly(trial: Trial, store: Store, policy: Policy, key: string): Promise<void> {
-  const { everyMs } = policy.limits[0].refill;
+  const everyMs = policy.limits[0].fullMs; // of one token
   const consume = async (): Promise<Decision> => store.consume(policy, key, 1);
   const sentAt = performance.now();
   assert((await consume()).allowed, "Expected the first call of a new key to be allowed, got refused");

@@ -1,0 +1,26 @@
+import express from "express";
+import { definePolicy, monthly, perMinute } from "sluice";
+import { rateLimit } from "sluice/express";
+
+const policy = definePolicy({
+  name: "chat",
+  limits: [
+    { name: "requests", capacity: 60, refill: perMinute(60) },
+    { name: "tokens", capacity: 30_000, refill: perMinute(30_000), cost: 2_000 },
+    { name: "month", capacity: 1_000_000, renews: monthly(), cost: 2_000 },
+  ],
+});
+
+// Replace this with your own sign-in. It must verify what the caller sends.
+const users = new Map([["Bearer token-of-ann", "ann"]]);
+
+const app = express();
+app.use(
+  rateLimit({
+    policy,
+    key: (request) => ["user", users.get(request.get("authorization") ?? "")],
+    unidentified: "refuse", // 401 for callers who are not signed in
+  }),
+);
+app.post("/chat", (_, response) => void response.json({ answer: "Hello" }));
+app.listen(3000);

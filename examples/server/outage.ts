@@ -1,0 +1,43 @@
+/** Outages for the live page: a memory store that can be taken away, and a database's pool that can be cut. FOR THE DEMO ONLY. */
+import { MemoryStore } from "sluice";
+import { guard, type Decision, type SyncStore } from "sluice/store";
+
+const CUT = "The live page took the store away.";
+
+/** A memory store that fails while `isOut` is true, as a store over a network would. A guard decides in its place. */
+export class RemovableMemoryStore implements SyncStore {
+  readonly sync = true;
+  readonly guard = guard({});
+  readonly #memory = new MemoryStore();
+  readonly clock = this.#memory.clock;
+  readonly kinds = this.#memory.kinds;
+  isOut = false;
+
+  consume(...charge: Parameters<MemoryStore["consume"]>): Decision {
+    return this.#reached().consume(...charge);
+  }
+
+  peek(...charge: Parameters<MemoryStore["peek"]>): Decision {
+    return this.#reached().peek(...charge);
+  }
+
+  #reached(): MemoryStore {
+    if (this.isOut) throw new Error(CUT);
+    return this.#memory;
+  }
+}
+
+/** Statements of `query`, each of which fails while `isOut` is true. */
+export class RemovablePool<Args extends unknown[], Rows> {
+  readonly #query: (...statement: Args) => Promise<Rows>;
+  isOut = false;
+
+  constructor(query: (...statement: Args) => Promise<Rows>) {
+    this.#query = query;
+  }
+
+  /** Runs a statement. */
+  query(...statement: Args): Promise<Rows> {
+    return this.isOut ? Promise.reject(new Error(CUT)) : this.#query(...statement);
+  }
+}

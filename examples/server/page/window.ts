@@ -1,0 +1,58 @@
+/** The same calls on a fixed window with the same numbers, counted in the page. */
+import { FixedWindow, type ChartLevel, type ChartMark } from "../../../src/command/chart/index.js";
+import type { Numbers } from "./levels.js";
+
+const KEPT_MS = 30_000;
+
+/** A fixed window of the chosen policy's capacity, as long as its full refill takes. */
+export class WindowBeside {
+  #window = new FixedWindow(1, 1);
+  #points: ChartLevel[] = [];
+  #marks: ChartMark[] = [];
+  served = 0;
+  refused = 0;
+
+  /** Begins again with other numbers. The counts stay. */
+  restart({ capacity, tokens, everyMs }: Numbers, now: number): void {
+    this.#window = new FixedWindow(capacity, (capacity * everyMs) / tokens);
+    this.#points = [this.#window.levelAt(now)];
+    this.#marks = [];
+  }
+
+  /** Counts one call. */
+  call(at: number): void {
+    this.#closeWindow(at);
+    this.#points.push({ at, tokens: this.#points.at(-1)?.tokens ?? 0 });
+    const isServed = this.#window.consume(at);
+    this.#points.push(this.#window.levelAt(at));
+    this.#marks.push({ at, lane: 0, outcome: isServed ? "served" : "refused" });
+    if (isServed) this.served++;
+    else this.refused++;
+    while (this.#marks.length > 0 && (this.#marks[0] as ChartMark).at < at - KEPT_MS) this.#marks.shift();
+  }
+
+  /** The parts of the chart that are its own. */
+  scene(now: number): { readonly capacity: number; readonly levels: ChartLevel[]; readonly marks: ChartMark[]; readonly edges: readonly number[]; readonly againAt: number | null } {
+    this.#closeWindow(now);
+    const current = this.#window.levelAt(now);
+    return { capacity: this.#window.limit, levels: [...this.#points, current], marks: this.#marks, edges: this.#window.edges, againAt: current.tokens === 0 ? this.#window.endAt(now) : null };
+  }
+
+  /** The size of the window, in milliseconds. */
+  get windowMs(): number {
+    return this.#window.windowMs;
+  }
+
+  /** The instant at which the current window ends, or null when there is none. */
+  endAt(now: number): number | null {
+    return this.#window.endAt(now);
+  }
+
+  // A window that ended by `now` is full again at its end.
+  #closeWindow(now: number): void {
+    const last = this.#points.at(-1) as ChartLevel;
+    const end = this.#window.endAt(last.at);
+    if (end !== null && end <= now) this.#points.push({ at: end, tokens: last.tokens }, { at: end, tokens: this.#window.limit });
+    while (this.#points.length > 2 && (this.#points[1] as ChartLevel).at < now - KEPT_MS) this.#points.shift();
+  }
+}

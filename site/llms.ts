@@ -1,0 +1,49 @@
+// The pages as text for programs that read: each as `.md`, a list of them in `llms.txt`, and the guides in `llms-full.txt`.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path/posix";
+
+/** A part of the list: a heading, and the places of its pages. */
+export interface TextPart {
+  readonly text: string;
+  readonly places: readonly string[];
+}
+
+const SUMMARY = "Say what a caller may do. sluice decides it in one exact, atomic answer, and the 429 says when to come back. A rate limiter for JavaScript servers: token buckets and quotas, Express, Fastify, Hono, Node and web-standard servers, Redis, Postgres, and a client that obeys.";
+
+/** A page without what only the site's build reads. */
+export function plainText(page: string): string {
+  return page
+    .replace(/^---\n[^]*?\n---\n+/, "")
+    .replace(/^<script setup>[^]*?^<\/script>\n+/m, "")
+    .replace(/^<!-- docs: .* -->\n/gm, "")
+    .replace(/^::: code-group\n|^:::$\n?/gm, "")
+    .replace(/^```(\w+) \[(.+)\]$/gm, "$2:\n\n```$1");
+}
+
+/** The title of a page, and the first sentence under it. */
+export function headOf(text: string): { readonly title: string; readonly sentence: string } {
+  const [, title = ""] = /^# (.+)$/m.exec(text) ?? [];
+  const paragraph = text.slice(text.indexOf(`# ${title}`) + title.length + 2).split(/\n\n+/).map((each) => each.trim()).find((each) => /^[A-Za-z*[`]/.test(each)) ?? "";
+  const plain = paragraph.replaceAll("\n", " ").replace(/\[([^\]]+)\]\([^)]*\)/g, "$1").replaceAll("**", "");
+  return { title: title.replace(/[\\`]/g, ""), sentence: (/^.*?[.:](?= |$)/.exec(plain)?.[0] ?? plain).replace(/:$/, ".") };
+}
+
+/** Writes the files into the built site. `pages` is the folder of the pages, `base` the path that the site is published under. */
+export function writeTexts(pages: string, out: string, base: string, parts: readonly TextPart[]): void {
+  const write = (place: string, text: string): void => {
+    mkdirSync(dirname(join(out, place)), { recursive: true });
+    writeFileSync(join(out, place), text);
+  };
+  const lists = parts.map(({ text: heading, places }) => {
+    const lines = places.map((place) => {
+      const text = plainText(readFileSync(join(pages, place), "utf8"));
+      write(place, text);
+      const { title, sentence } = headOf(text);
+      return `- [${title}](${base}${place})${sentence === "" ? "" : `: ${sentence}`}`;
+    });
+    return `## ${heading}\n\n${lines.join("\n")}\n`;
+  });
+  write("llms.txt", `# sluice\n\n> ${SUMMARY}\n\nEach page of this site is also here as Markdown: replace \`.html\` by \`.md\`. All guides in one file: ${base}llms-full.txt\n\n${lists.join("\n")}`);
+  const guides = parts.filter(({ text }) => !/^(?:API|Decisions|Examples|Project)/.test(text)).flatMap(({ places }) => places);
+  write("llms-full.txt", `# sluice\n\n> ${SUMMARY}\n\n${guides.map((place) => `<!-- ${base}${place} -->\n\n${plainText(readFileSync(join(pages, place), "utf8"))}`).join("\n\n")}`);
+}

@@ -1,0 +1,10 @@
+/**
+ * The one drawing of a bucket over time: what is left, each request, each refusal, and when a caller may call again. It
+ * gives SVG as text, so it needs no browser. The live page, the site and the report of `npx sluice simulate` use it.
+ */
+export { drawChart } from "./draw.js";
+export { FixedWindow } from "./fixed-window.js";
+export { markByKey, refillFrom } from "./geometry.js";
+export type { ChartLevel, ChartMark, ChartScene } from "./scene.js";
+export { CHART_STYLE } from "./style.js";
+export { describeMark, summarize } from "./summary.js";

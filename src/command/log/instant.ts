@@ -1,0 +1,35 @@
+const MONTH_NAMES = "JanFebMarAprMayJunJulAugSepOctNovDec";
+const COMMON_TIME = /^(\d{2})\/(\w{3})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})$/;
+// Seconds have at most 11 digits until the year 5138; milliseconds have had 12 since 1973.
+const SECONDS_BELOW = 100_000_000_000;
+
+/**
+ * Reads the time of the common log format, `10/Oct/2026:13:55:36 -0700`, in milliseconds since 1970. NaN for any other.
+ */
+export function instantOfCommon(text: string): number {
+  const found = COMMON_TIME.exec(text);
+  if (found === null) return NaN;
+  const [, day, month, year, hour, minute, second, sign, zoneHours, zoneMinutes] = found;
+  const at = MONTH_NAMES.indexOf(month as string);
+  if (at % 3 !== 0) return NaN;
+  const utc = Date.UTC(Number(year), at / 3, Number(day), Number(hour), Number(minute), Number(second));
+  const aheadMs = (Number(zoneHours) * 60 + Number(zoneMinutes)) * 60_000;
+  return sign === "+" ? utc - aheadMs : utc + aheadMs;
+}
+
+/**
+ * Reads a time in milliseconds since 1970: seconds or milliseconds as a number or as digits, ISO 8601, or the time of
+ * the common log format. NaN for anything else.
+ */
+export function instantOf(value: unknown): number {
+  const number =
+    typeof value === "number" ? value : typeof value === "string" && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : NaN;
+  if (number >= 0) return Math.floor(number < SECONDS_BELOW ? number * 1_000 : number);
+  if (typeof value !== "string") return NaN;
+  const common = instantOfCommon(value);
+  if (!Number.isNaN(common)) return common;
+  // Only ISO 8601: Date.parse would read almost any text, in the zone of this machine.
+  return /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}/.test(value)
+    ? Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/.test(value) ? value : `${value}Z`)
+    : NaN;
+}

@@ -1,0 +1,122 @@
+import { charge, fullBucket, spentAt, type Bucket } from "../../core/bucket.js";
+import type { Limit, Refill } from "../../core/limit.js";
+import { definePolicy } from "../../core/policy.js";
+import type { RequestList } from "./request-list.js";
+
+/** What a limit of these numbers would refuse. */
+export interface Effect {
+  readonly capacity: number;
+  readonly refused: number;
+  readonly refusedCallers: number;
+  readonly requestsOfRefused: number;
+}
+
+/** For one rate, the smallest capacities that stay within the share. */
+export interface Recommendation {
+  readonly refill: Refill;
+  /** At most the share of all requests is refused. */
+  readonly byRequests: Effect;
+  /** At most the share of all callers is refused at least once. */
+  readonly byCallers: Effect;
+}
+
+/** The rates that are tried, the slowest first. */
+const RATES: readonly Refill[] = [
+  ...[1, 2, 5, 10, 20, 30].map((tokens) => ({ tokens, everyMs: 60_000 })),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].map((tokens) => ({ tokens, everyMs: 1_000 })),
+];
+
+/** Counts the requests that a limit refuses. Made once for all limits, because the lists are long. */
+interface LogTrial {
+  readonly traffic: ReturnType<RequestList["lists"]>;
+  readonly buckets: readonly Bucket[];
+  /** Requests, and refused requests, of each caller. */
+  readonly requests: Float64Array;
+  readonly refused: Float64Array;
+}
+
+/**
+ * For a row of rates, the smallest capacity that refuses at most `share` of the requests, and at most `share` of the
+ * callers. Rates above the first one that lowers neither are left out.
+ *
+ * With costs that differ, a larger capacity may refuse more: it lets one large request in, and that takes the tokens of
+ * several small ones. The capacity found is then one that stays within the share, and perhaps not the smallest.
+ */
+export function recommend(traffic: RequestList, share: number): readonly Recommendation[] {
+  const lists = traffic.lists();
+  const some = definePolicy({ capacity: 1, refill: { tokens: 1, everyMs: 1 } }).limits[0] as Limit;
+  const trial: LogTrial = {
+    traffic: lists,
+    buckets: Array.from({ length: traffic.callers }, () => fullBucket(some)),
+    requests: new Float64Array(traffic.callers),
+    refused: new Float64Array(traffic.callers),
+  };
+  const spent = new Float64Array(traffic.callers);
+  for (let i = 0; i < traffic.length; i++) {
+    const [caller, cost] = [lists.caller[i] as number, lists.cost[i] as number];
+    trial.requests[caller] = (trial.requests[caller] as number) + 1;
+    spent[caller] = (spent[caller] as number) + cost;
+  }
+  const most = spent.reduce((a, b) => Math.max(a, b), 1);
+  const found: Recommendation[] = [];
+  for (const refill of RATES) {
+    const effectOf = remembered((capacity) => effect(trial, capacity, refill));
+    const byRequests = smallest(effectOf, most, ({ refused }) => refused <= share * traffic.length);
+    const byCallers = smallest(effectOf, most, ({ refusedCallers }) => refusedCallers <= share * traffic.callers);
+    const before = found.at(-1);
+    // A higher rate that needs the same capacities would be no better.
+    if (before?.byRequests.capacity === byRequests.capacity && before.byCallers.capacity === byCallers.capacity) break;
+    found.push({ refill, byRequests, byCallers });
+  }
+  return found;
+}
+
+/** The smallest capacity up to `most` whose effect is right. At `most` nothing is refused. */
+function smallest(effectOf: (capacity: number) => Effect, most: number, isRight: (effect: Effect) => boolean): Effect {
+  // Doubling first: the capacity is far below the most that a caller spent, and each try costs a pass over the log.
+  let [below, high] = [0, 1];
+  while (high < most && !isRight(effectOf(high))) [below, high] = [high, high * 2];
+  high = Math.min(high, most);
+  while (high - below > 1) {
+    const middle = Math.floor((below + high) / 2);
+    if (isRight(effectOf(middle))) high = middle;
+    else below = middle;
+  }
+  return effectOf(high);
+}
+
+function remembered(make: (capacity: number) => Effect): (capacity: number) => Effect {
+  const known = new Map<number, Effect>();
+  return (capacity) => {
+    const made = known.get(capacity) ?? make(capacity);
+    known.set(capacity, made);
+    return made;
+  };
+}
+
+function effect(
+  { traffic: { at, cost, caller }, buckets, requests, refused }: LogTrial,
+  capacity: number,
+  refill: Refill,
+): Effect {
+  const limit = definePolicy({ capacity, refill }).limits[0] as Limit;
+  refused.fill(0);
+  for (const bucket of buckets)
+    Object.assign(bucket, { spent: 0, at: 0, unitsPerMs: limit.unitsPerMs, unitsPerToken: limit.unitsPerToken });
+  for (let i = 0; i < at.length; i++) {
+    const number = caller[i] as number;
+    const bucket = buckets[number] as Bucket;
+    const units = (cost[i] as number) * limit.unitsPerToken;
+    if (spentAt(bucket, limit, at[i] as number) + units <= limit.size) charge(bucket, limit, at[i] as number, units);
+    else if (units > 0) refused[number] = (refused[number] as number) + 1;
+  }
+  let [all, callers, requestsOfRefused] = [0, 0, 0];
+  for (let i = 0; i < refused.length; i++) {
+    const times = refused[i] as number;
+    if (times === 0) continue;
+    all += times;
+    callers += 1;
+    requestsOfRefused += requests[i] as number;
+  }
+  return { capacity, refused: all, refusedCallers: callers, requestsOfRefused };
+}

@@ -1,0 +1,89 @@
+import type { Limit, Refill } from "../core/limit.js";
+import type { Policy } from "../core/policy.js";
+
+/** A number with commas between thousands: 12,345. */
+export function grouped(number: number): string {
+  return String(number).replace(/\B(?=(?:\d{3})+$)/g, ",");
+}
+
+/** A share in percent, with as many digits as it needs: 71 %, 0.67 %. */
+export function percent(part: number, whole: number): string {
+  const share = whole === 0 ? 0 : (100 * part) / whole;
+  return `${share === 0 || share >= 10 ? Math.round(share) : Number(share.toPrecision(2))} %`;
+}
+
+/** A duration for people: 900 ms, 12 s, 3 min, 2.5 h, 4 days. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  const [size, unit] = (
+    [
+      [86_400_000, "days"],
+      [3_600_000, "h"],
+      [60_000, "min"],
+      [1_000, "s"],
+    ] as const
+  ).find(([each]) => ms >= 2 * each) ?? [1_000, "s"];
+  return `${Number((ms / size).toPrecision(3))} ${unit}`;
+}
+
+/** Text of a log without control characters: a caller could move the cursor of the terminal that shows it. */
+export function printable(text: string): string {
+  return text.replace(/[\0-\x1F\x7F-\x9F]/g, "\uFFFD"); // oxlint-disable-line no-control-regex
+}
+
+/** A count and its noun: 1 caller, 302 callers. */
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Rows as a table for a terminal. The first row is the head. Columns of numbers are aligned to the right. */
+export function table(rows: ReadonlyArray<readonly string[]>): string {
+  const [head = []] = rows;
+  const widths = head.map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)));
+  const isNumber = head.map((_, i) =>
+    rows.slice(1).every((row) => /^[\d,.]+(?: (?:%|ms|s|min|h|days))?$|^-$/.test(row[i] ?? "")),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, i) => (isNumber[i] === true ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
+      .join("  ")
+      .trimEnd();
+  return [line(head), widths.map((width) => "-".repeat(width)).join("  "), ...rows.slice(1).map(line)].join("\n");
+}
+
+/** Bars for a terminal: a label, a bar as long as its part of the largest, and the number. */
+export function bars(rows: ReadonlyArray<readonly [label: string, number: number]>, width = 40): string {
+  const most = Math.max(1, ...rows.map(([, number]) => number));
+  const labels = Math.max(0, ...rows.map(([label]) => label.length));
+  return rows
+    .map(
+      ([label, number]) =>
+        `${label.padEnd(labels)}  ${"█".repeat(Math.ceil((width * number) / most)).padEnd(width)}  ${grouped(number)}`,
+    )
+    .join("\n");
+}
+
+/** A policy as it is written for a command: "30, 5/s", or with names for several limits. */
+export function limitsText({ limits }: Policy): string {
+  return limits
+    .map((limit) => `${limits.length > 1 ? `${limit.name} ` : ""}${grouped(limit.capacity)}${returnText(limit)}`)
+    .join("; ");
+}
+
+function returnText({ refill, renews }: Limit): string {
+  if (refill !== undefined) return `, ${rateText(refill)}`;
+  return ` a ${renews?.every ?? "time"}`;
+}
+
+/** A rate as it is written for a command: "5/s", "1/10s". */
+export function rateText({ tokens, everyMs }: Refill): string {
+  const [size, unit] = (
+    [
+      [86_400_000, "d"],
+      [3_600_000, "h"],
+      [60_000, "min"],
+      [1_000, "s"],
+    ] as const
+  ).find(([each]) => everyMs % each === 0) ?? [1, "ms"];
+  return `${grouped(tokens)}/${everyMs === size ? "" : everyMs / size}${unit}`;
+}

@@ -1,0 +1,113 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { daily, definePolicy, monthly, weekly, type Renewal } from "sluice";
+import { samePolicy } from "../../src/core/policy.js";
+import { beginningsOf, renewalOf, type Written } from "./local-clock.js";
+import vectors from "./zones.json" with { type: "json" };
+
+const HOUR = 3_600_000;
+const iso = (ms: number): string => new Date(ms).toISOString();
+/** The first and last millisecond of the period of an instant, as dates. */
+const periodAt = ({ rule }: Renewal, at: number): string[] => [iso((rule.datesNear(at)[1] as number) + 1), iso(rule.dateOf(at))];
+
+describe("L20 · the periods of a quota", () => {
+  test("L20 · begin in 16 zones at the frozen instants: daylight saving, skipped and doubled hours, short months, a skipped day", () => {
+    expect(new Set(vectors.map(({ zone }) => zone)).size).toBe(16);
+    for (const { begins, ...written } of vectors) {
+      const renews = renewalOf(written as Written);
+      const instants = begins.map((begin) => Date.parse(begin));
+      for (let i = 0; i + 1 < instants.length; i++) {
+        const [begin, next] = [instants[i] as number, instants[i + 1] as number];
+        for (const at of [begin, begin + 1, Math.floor((begin + next) / 2), next - 1]) {
+          expect([written, iso(at), ...periodAt(renews, at)]).toEqual([written, iso(at), iso(begin), iso(next - 1)]);
+        }
+      }
+    }
+  });
+
+  const zones = [...new Set(vectors.map(({ zone }) => zone))];
+  const times = fc.record({ hours: fc.nat(23), minutes: fc.constantFrom(0, 1, 15, 30, 59) }).map(({ hours, minutes }) => `${String(hours).padStart(2, "0")}:${String(minutes).padStart(2, "0")}`);
+  const rules = fc.oneof(
+    fc.record({ every: fc.constant("day"), at: times, zone: fc.constantFrom(...zones) }),
+    fc.record({ every: fc.constant("week"), day: fc.constantFrom("monday", "thursday", "sunday"), at: times, zone: fc.constantFrom(...zones) }),
+    fc.record({ every: fc.constant("month"), day: fc.integer({ min: 1, max: 31 }), at: times, zone: fc.constantFrom(...zones) }),
+  ) as fc.Arbitrary<Written>;
+  // Near a change of a clock, where all mistakes are.
+  const near = fc.tuple(fc.constantFrom(...vectors.flatMap(({ begins }) => begins.map((begin) => Date.parse(begin)))), fc.integer({ min: -30 * HOUR, max: 30 * HOUR })).map(([a, b]) => a + b);
+
+  test("L20 · equal those of a second implementation, which reads another formatter minute by minute", () => {
+    fc.assert(
+      fc.property(rules, near, (written, at) => {
+        const begins = beginningsOf(written, at, at);
+        const first = begins.filter((begin) => begin <= at).at(-1) as number;
+        const next = begins.find((begin) => begin > at) as number;
+        expect(periodAt(renewalOf(written), at)).toEqual([iso(first), iso(next - 1)]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("L20 · follow one another without a gap, and the periods around now are the right four instants", () => {
+    fc.assert(
+      fc.property(rules, near, (written, at) => {
+        const { rule } = renewalOf(written);
+        const [first, last, own, next] = rule.datesNear(at) as [number, number, number, number];
+        expect([rule.dateOf(first), rule.dateOf(last + 1), rule.dateOf(own + 1)]).toEqual([last, own, next]);
+        expect(first).toBeLessThan(last);
+        expect(own - last).toBeLessThanOrEqual(rule.facts.fullMs);
+        // It keeps two periods. An older one, and then the newer one again, are the same as before.
+        expect([rule.dateOf(first - 1) < first, rule.dateOf(at), rule.dateOf(last), ...rule.datesNear(at)]).toEqual([true, own, last, first, last, own, next]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("L20 · a day begins at midnight in Berlin on both days of the clock change, and a month on the 1st", () => {
+    const day = daily({ zone: "Europe/Berlin" });
+    const month = monthly({ zone: "Europe/Berlin" });
+    expect(periodAt(day, Date.parse("2024-03-31T12:00+02:00"))).toEqual(["2024-03-30T23:00:00.000Z", "2024-03-31T21:59:59.999Z"]); // 23 hours
+    expect(periodAt(day, Date.parse("2024-10-27T12:00+01:00"))).toEqual(["2024-10-26T22:00:00.000Z", "2024-10-27T22:59:59.999Z"]); // 25 hours
+    expect(periodAt(month, Date.parse("2024-03-31T12:00+02:00"))).toEqual(["2024-02-29T23:00:00.000Z", "2024-03-31T21:59:59.999Z"]);
+    expect(periodAt(month, Date.parse("2024-10-31T12:00+01:00"))).toEqual(["2024-09-30T22:00:00.000Z", "2024-10-31T22:59:59.999Z"]);
+  });
+});
+
+describe("daily, weekly and monthly", () => {
+  const limitOf = (renews: Renewal) => ({ capacity: 5, renews });
+
+  test("return plain, frozen data. A copy of it makes the same quota again", () => {
+    for (const [renews, written] of [
+      [daily(), { every: "day", at: "00:00", zone: "UTC" }],
+      [daily({ at: "06:00", zone: "Europe/Berlin" }), { every: "day", at: "06:00", zone: "Europe/Berlin" }],
+      [weekly(), { every: "week", day: "monday", at: "00:00", zone: "UTC" }],
+      [monthly({ day: 17 }), { every: "month", day: 17, at: "00:00", zone: "UTC" }],
+    ] as const) {
+      expect(structuredClone(renews)).toEqual(written);
+      expect(Object.isFrozen(renews)).toBe(true);
+      expect(samePolicy(definePolicy(limitOf(renews)), definePolicy(limitOf(renewalOf(structuredClone(renews)))))).toBe(true);
+    }
+    expect(samePolicy(definePolicy(limitOf(daily())), definePolicy(limitOf(daily({ zone: "Asia/Tokyo" }))))).toBe(false);
+  });
+
+  test.each<[() => unknown, string]>([
+    [() => daily({ at: "6:00" }), 'RangeError: Expected `at` to be a time from "00:00" to "23:59", got "6:00"'],
+    [() => daily({ at: "24:00" }), 'RangeError: Expected `at` to be a time from "00:00" to "23:59", got "24:00"'],
+    [() => daily({ zone: "Berlin" }), 'RangeError: Expected `zone` to be a time zone such as "Europe/Berlin", got "Berlin"'],
+    [() => daily({ zone: 5 as never }), 'RangeError: Expected `zone` to be a time zone such as "Europe/Berlin", got 5'],
+    [() => daily({ day: 1 } as never), "TypeError: Unknown option `day`. Known options: `at`, `zone`, `every`"],
+    [() => weekly({ day: "montag" as never }), 'RangeError: Expected `day` to be a day such as "monday", got "montag"'],
+    [() => weekly({ day: 1 as never }), 'RangeError: Expected `day` to be a day such as "monday", got 1'],
+    [() => monthly({ day: 32 }), "RangeError: Expected `day` to be a whole number from 1 to 31, got 32"],
+    [() => monthly(5 as never), "TypeError: Expected `options` to be an object, got 5"],
+    [() => monthly({ ...daily() } as never), 'RangeError: Expected `every` to be "month", got "day"'],
+    [() => daily().rule.dateOf(9e15), "RangeError: Expected `clock()` to be a date before the year 275760, got 9000000000000000"],
+  ])("L9 · bad input is refused: %#", (make, message) => {
+    let error: unknown;
+    try {
+      make();
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(String(error)).toBe(message);
+  });
+});

@@ -1,0 +1,83 @@
+// What the site makes for programs that read, the tabs of package managers, the home page, and the playground's traffic.
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { drawHome } from "../../site/home.js";
+import { headOf, plainText, writeTexts } from "../../site/llms.js";
+import { withPackageManagers } from "../../site/package-managers.js";
+import { callsOf, play, readSettings, SLIDERS, writeSettings, type Settings } from "../../site/playground/simulate.js";
+
+const settings = (changes: Partial<Settings> = {}): Settings => ({ capacity: 5, refill: 25, steady: 0, burst: 0, every: 5, ...changes });
+
+describe("pages as text", () => {
+  test("a page loses what only the build reads", () => {
+    expect(plainText('---\nsource: x\n---\n\n<script setup>\nlet a;\n</script>\n\n# A\n\n<!-- docs: run -->\n::: code-group\n```ts [Express]\n1\n```\n:::\n')).toBe("# A\n\nExpress:\n\n```ts\n1\n```\n");
+  });
+
+  test("a page is listed by its title and first sentence", () => {
+    expect(headOf("# `A` page\n\n| x |\n\nThe **first** [sentence](a.md) of it. The second.\n")).toEqual({ title: "A page", sentence: "The first sentence of it." });
+    expect(headOf("# A\n")).toEqual({ title: "A", sentence: "" });
+  });
+
+  test("llms.txt links each page under the site's base, and llms-full.txt has the guides alone", () => {
+    const folder = mkdtempSync(join(tmpdir(), "sluice-texts-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    mkdirSync(join(folder, "pages/guides"), { recursive: true });
+    writeFileSync(join(folder, "pages/guides/a.md"), "---\nx: 1\n---\n\n# A\n\nFirst. Second.\n");
+    writeFileSync(join(folder, "pages/b.md"), "# B\n\nThe record of a decision.\n");
+    writeTexts(join(folder, "pages"), join(folder, "out"), "/sluice/", [{ text: "Guides", places: ["guides/a.md"] }, { text: "Decisions", places: ["b.md"] }]);
+    const read = (file: string): string => readFileSync(join(folder, "out", file), "utf8");
+    expect(read("guides/a.md")).toBe("# A\n\nFirst. Second.\n");
+    expect(read("llms.txt")).toContain("## Guides\n\n- [A](/sluice/guides/a.md): First.\n\n## Decisions\n\n- [B](/sluice/b.md): The record of a decision.\n");
+    expect([read("llms-full.txt").includes("Second."), read("llms-full.txt").includes("record")]).toEqual([true, false]);
+  });
+});
+
+describe("tabs", () => {
+  test("a block of npm install gets a tab for each package manager, and no other block does", () => {
+    const page = withPackageManagers("```sh\nnpm install sluice express\nnpm install --save-dev tsx\n```\n");
+    expect(page).toContain("```sh [pnpm]\npnpm add sluice express\npnpm add --save-dev tsx\n```");
+    expect(page).toContain("```sh [deno]\ndeno add npm:sluice npm:express\ndeno add --dev npm:tsx\n```");
+    for (const other of ["```sh\nnpm install\nnpm start\n```\n", "```sh\nnpm install x && y\n```\n", "```ts\nnpm install x\n```\n"]) expect(withPackageManagers(other)).toBe(other);
+  });
+
+  test("the home page has the sample on each framework, and the refusal that the README quotes", () => {
+    const home = drawHome();
+    for (const name of ["Express", "Fastify", "Hono", "Node", "Workers"]) expect(home).toContain(`\`\`\`ts [${name}]\n`);
+    expect(home).toContain("HTTP/1.1 429 Too Many Requests\nRateLimit-Limit: 30000");
+  });
+});
+
+describe("the playground", () => {
+  test("a link holds the settings, and odd ones are those of the start", () => {
+    const some = settings({ steady: 7, burst: 30 });
+    expect(readSettings(writeSettings(some))).toEqual(some);
+    const start = { capacity: 10, refill: 20, steady: 10, burst: 12, every: 5 };
+    expect(readSettings("")).toEqual(start);
+    expect(readSettings("?capacity=0&refill=1e9&steady=x&burst=1.5&every=-1")).toEqual(start);
+  });
+
+  test("calls are in order and inside the span, at every end of the sliders", () => {
+    for (const pick of ["min", "max"] as const) {
+      const all = Object.fromEntries(Object.entries(SLIDERS).map(([name, range]) => [name, range[pick]])) as unknown as Settings;
+      const calls = callsOf(all);
+      expect(calls).toEqual([...calls].sort((a, b) => a - b));
+      expect(calls.every((at) => at >= 0 && at < 20_000)).toBe(true);
+    }
+  });
+
+  test("the real gate decides: what is refused, each answer's fields, and the window beside it", async () => {
+    const { marks, answers, levels, window } = await play(settings({ burst: 8, every: 10 }));
+    expect(marks.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 16 }, (_, i) => (i % 8 < 5 ? "served" : "refused")));
+    expect(answers[4]).toMatch(/^HTTP\/1\.1 200 OK\n[^]*ratelimit-remaining: 0/);
+    expect(answers[5]).toMatch(/^HTTP\/1\.1 429 Too Many Requests\n[^]*retry-after: 1/);
+    expect(levels.at(-1)).toEqual({ at: 20_000, tokens: 5 });
+    expect(window.windowMs).toBe(2_000);
+    expect(window.edges).toEqual([1_000, 11_000]);
+  });
+
+  test("no traffic is no request", async () => {
+    expect(await play(settings())).toMatchObject({ marks: [], answers: [] });
+  });
+});
