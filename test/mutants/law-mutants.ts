@@ -73,8 +73,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L10", test: "laws-together",
-    find: "take && policy.limits.every((limit, i) =>",
-    replace: "take && policy.limits.some((limit, i) =>",
+    find: "for (let i = 0; taken && i < buckets.length; i++) {",
+    replace: "for (let i = 1; taken && i < buckets.length; i++) {",
   },
   {
     item: "L10", test: "combine",
