@@ -15,15 +15,17 @@ export { SluiceError } from "./core/errors.js";
 export { type BreakerOptions, type GuardOptions, type OnStoreError } from "./port/guard-options.js";
 export { type Key, type KeyPart } from "./core/key.js";
 export {
-  perDay, perHour, perMinute, perSecond, type Limit, type LimitNumbers, type LimitOptions, type CheckedNumbers, type Quota,
-  type QuotaOptions, type Rate, type RateOptions, type Refill, type Renewal,
+  perDay, perHour, perMinute, perSecond, type CheckedNumbers, type InFlight, type InFlightOptions, type Limit,
+  type LimitNumbers, type LimitOptions, type Quota, type QuotaOptions, type Rate, type RateOptions, type Refill,
 } from "./core/limit.js";
+export { type InFlightTimes, type Move, type Origin, type Renewal, type Returns } from "./core/rules.js";
+export { whenDone, type WhenDoneOptions } from "./in-flight/when-done.js";
 export {
   daily, monthly, weekly, type DailyOptions, type MonthlyOptions, type Weekday, type WeeklyOptions,
 } from "./calendar/renewals.js";
 export {
-  definePolicy, type InlineLimit, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleLimitPolicy,
-  type SingleQuotaPolicy,
+  definePolicy, type InlineLimit, type ManyLimitsPolicy, type Policy, type PolicyOptions, type SingleInFlightPolicy,
+  type SingleLimitPolicy, type SingleQuotaPolicy,
 } from "./core/policy.js";
 export {
   type AsyncStore, type Charge, type LimitKind, type MaybePromise, type Store, type StoreMethods,

@@ -1,6 +1,6 @@
 import { checkOptions, expected } from "../core/check.js";
-import type { Renewal } from "../core/limit.js";
 import type { Policy } from "../core/policy.js";
+import type { Renewal } from "../core/rules.js";
 import { periodsOf, type PeriodStart } from "./periods.js";
 import { quotaRule } from "./rule.js";
 

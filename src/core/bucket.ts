@@ -1,5 +1,6 @@
 import { notDefined } from "./check.js";
-import { ALL_UNITS, type Limit } from "./limit.js";
+import type { Limit } from "./limit.js";
+import { ALL_UNITS } from "./rules.js";
 
 /**
  * The record of one token bucket: the units that were spent and have not refilled yet.
@@ -17,6 +18,8 @@ export interface Bucket {
   unitsPerMs: number;
   /** `q` of the limit that wrote the record. */
   unitsPerToken: number;
+  /** Of tokens in flight: date, tokens, date, tokens and so on, the earliest first. The other members sum them up. */
+  dates?: readonly number[] | undefined;
 }
 
 /**
@@ -30,11 +33,13 @@ export function fullBucket(limit: Limit): Bucket {
 }
 
 /**
- * Units of `limit` that `bucket` still has spent at `now`. Does not change the bucket.
+ * Units of `limit` that `bucket` still has spent at `now`. Changes no bucket, but for tokens in flight whose date is
+ * over.
  *
  * Exact although the elapsed time is not capped: a product beyond 2^53 is rounded, but exceeds all that can be spent.
  */
 export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
+  if (limit.rule?.inFlight) limit.rule.open(bucket, now);
   if (bucket.spent === 0) return 0;
   const refilled = bucket.unitsPerMs * Math.max(0, now - bucket.at);
   const spent = Math.max(0, bucket.spent - refilled);

@@ -10,7 +10,14 @@ export type Cost = number | Readonly<Record<string, number>>;
  * for a number that is not whole, an unknown limit name and an object that is not plain.
  */
 export function parseCost(policy: Policy, cost: Cost | undefined, name = "cost"): Costs {
-  return cost === undefined ? policy.ownCosts : parseTokens(policy, cost, name, policy.ownCosts);
+  const costs = cost === undefined ? policy.ownCosts : parseTokens(policy, cost, name, policy.ownCosts);
+  // One number is for every rate and quota. A limit in flight costs what it says itself.
+  return policy.inFlight && typeof cost === "number" ? exceptInFlight(policy, costs, policy.ownCosts) : costs;
+}
+
+/** Returns costs with those of `others` for limits in flight. */
+export function exceptInFlight(policy: Policy, costs: Costs, others: Costs): Costs {
+  return mapCosts(policy, costs, (cost, i) => (policy.limits[i]?.rule?.inFlight ? costAt(others, i) : cost));
 }
 
 /** Checks tokens like {@link parseCost}. A limit that is not named gets those of `others`, by default 0. */

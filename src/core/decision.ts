@@ -1,6 +1,7 @@
 import { charge, isStale, lagAt, spentAt, waitFor, type Bucket } from "./bucket.js";
 import { costAt, type Costs, type Limit } from "./limit.js";
 import type { Policy } from "./policy.js";
+import { takenAt, type Move, type Origin } from "./rules.js";
 
 /** The state of one limit after a decision. The numbers here are of a bucket of 10 tokens that refills 2 per second. */
 export interface Reading {
@@ -18,6 +19,8 @@ export interface Reading {
   readonly nextTokenMs: number;
   /** Milliseconds until full: 1500 after three calls. 0 when full. */
   readonly resetMs: number;
+  /** True for a limit in flight. Its `retryAfterMs` then says when to ask again. Absent for a rate or a quota. */
+  readonly inFlight?: true;
 }
 
 /** The properties of every decision, allowed or refused. It is plain data and never changes afterwards. */
@@ -85,13 +88,26 @@ export function peek(buckets: readonly Bucket[], policy: Policy, costs: Costs, n
  * back, up to full: those of a decision made at `from` only to its period. Returns false, and changes nothing, when
  * more than 2^53 - 1 units of a limit would be spent.
  */
-export function adjust(buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number, from?: number): boolean {
+export function adjust(
+  buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number, from?: number | Origin,
+): boolean {
   // A product beyond 2^53 is rounded, but it then exceeds anything that can be spent.
   const tooMuch = policy.limits.some(
     (limit, i) => spentAt(buckets[i] as Bucket, limit, now) + costAt(changes, i) * limit.unitsPerToken > Number.MAX_SAFE_INTEGER,
   );
-  if (!tooMuch) for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(changes, i), now, from);
-  return !tooMuch;
+  if (tooMuch) return false;
+  for (let i = 0; i < buckets.length; i++) {
+    const limit = policy.limits[i] as Limit;
+    charge(buckets[i] as Bucket, limit, now, costAt(changes, i) * limit.unitsPerToken, takenAt(limit, from));
+  }
+  return true;
+}
+
+/** Moves `tokens` in flight of each limit to a later date. Rates and quotas stay as they are. */
+export function renewHeld(buckets: readonly Bucket[], policy: Policy, tokens: Costs, now: number, move: Move): void {
+  policy.limits.forEach(({ rule }, i) => {
+    if (rule?.inFlight) rule.renew(buckets[i] as Bucket, now, costAt(tokens, i), move);
+  });
 }
 
 /** Brings the records that were counted in old numbers to those of `policy` (law L14), and impossible ones to now. */
@@ -127,9 +143,9 @@ export function readings(decision: Decision): readonly Reading[] {
   return decision.limits ?? [decision];
 }
 
-function chargeAt(buckets: readonly Bucket[], policy: Policy, i: number, tokens: number, now: number, from?: number): void {
+function chargeAt(buckets: readonly Bucket[], policy: Policy, i: number, tokens: number, now: number): void {
   const limit = policy.limits[i] as Limit;
-  charge(buckets[i] as Bucket, limit, now, tokens * limit.unitsPerToken, from);
+  charge(buckets[i] as Bucket, limit, now, tokens * limit.unitsPerToken);
 }
 
 function decide(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, take: boolean): Decision {
@@ -171,7 +187,7 @@ function answer(bucket: Bucket, policy: Policy, position: number, cost: number, 
   const lag = spent === 0 ? 0 : lagAt(bucket, limit, now, spent - before);
   const remaining = Math.max(0, Math.floor((limit.size - spent) / limit.unitsPerToken));
   // One literal, so that all decisions have one shape. The compiler cannot see that `allowed` and `reason` agree.
-  return {
+  const decision = {
     allowed: wait === 0,
     reason: wait === 0 ? null : wait === Infinity ? "cost_above_capacity" : "limited",
     policy: policy.name,
@@ -186,10 +202,13 @@ function answer(bucket: Bucket, policy: Policy, position: number, cost: number, 
     at: now,
     degraded: false,
   } as Decision;
+  if (limit.rule?.inFlight) limit.rule.setWaits(decision, bucket, limit, spent - before);
+  return decision;
 }
 
-function readingOf({ limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs }: Decision): Reading {
-  return { limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
+function readingOf({ limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs, inFlight }: Decision): Reading {
+  const reading = { limit, cost, capacity, remaining, retryAfterMs, nextTokenMs, resetMs };
+  return inFlight ? { ...reading, inFlight } : reading;
 }
 
 /** Whether `a` binds more than `b`: the longer wait, or else the fewer tokens left, or else the later next token. */
@@ -199,8 +218,13 @@ export function bindsMore(a: Reading, b: Reading): boolean {
   return a.nextTokenMs > b.nextTokenMs;
 }
 
-/** Whether fewer requests of its cost fit beside what remains of the first limit than of the second. */
+/**
+ * Whether fewer requests of its cost fit beside what remains of the first limit than of the second. A rate and a quota
+ * come before a limit in flight.
+ */
 export function hasFewerLeft(a: Reading, b: Reading): boolean {
+  // A limit in flight always has few tokens left, and says little while it refuses nothing.
+  if (a.inFlight !== b.inFlight) return b.inFlight === true;
   return a.cost === b.cost ? a.remaining < b.remaining : requestsLeft(a) < requestsLeft(b);
 }
 

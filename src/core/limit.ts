@@ -1,4 +1,5 @@
 import { checkName, checkOptions, expected, ownMembers, positiveInteger, wholeNumber } from "./check.js";
+import type { InFlightRule, LimitRule, QuotaRule, Renewal, Returns, RuleFacts } from "./rules.js";
 
 /** The sustained rate: `tokens` refill every `everyMs` milliseconds, evenly and not in steps. */
 export interface Refill {
@@ -8,89 +9,15 @@ export interface Refill {
   readonly everyMs: number;
 }
 
-/** All tokens in one millisecond: `p` of a record whose tokens come back together, after its date. */
-export const ALL_UNITS: number = Number.MAX_SAFE_INTEGER;
-
-/** When a quota starts again. Made by `daily`, `weekly` or `monthly`. A copy, such as from JSON, lacks its calendar. */
-export interface Renewal {
-  readonly every: "day" | "week" | "month";
-  /** The day of the week, or of the month. */
-  readonly day?: string | number | undefined;
-  /** The local time, such as `"06:00"`. */
-  readonly at: string;
-  /** The IANA time zone, such as `"Europe/Berlin"`. */
-  readonly zone: string;
-  /** @internal */
-  readonly rule: QuotaRule;
-}
-
-/**
- * The arithmetic of a quota. Its tokens are dated: `at` of a record is the last millisecond of their period. Then all
- * of them come back. A value that carries its own code: policies of rates alone load none of it.
- */
-export interface QuotaRule extends Refill {
-  /** The members that it adds to a limit. */
-  readonly facts: QuotaFacts;
-  /** Milliseconds from `now` to the record's date, after `units` more are taken. */
-  lagAt(record: DatedUnits, now: number, units: number): number;
-  /** The part of `units` that a record takes. What a decision at `from` took is given back to its own period only. */
-  unitsFor(record: DatedUnits, now: number, units: number, from: number | undefined): number;
-  /** First millisecond of the period before that of `now`; last of that period, of the period of `now`, of the next. */
-  datesNear(now: number): readonly number[];
-  /**
-   * What a server needs to choose the periods by its own clock: six numbers for each limit of the parts. They are the
-   * date of the tokens of a decision made at `from`, or 0; `fullMs`; and {@link datesNear}. All 0 for a rate.
-   */
-  numbersOf(parts: readonly DatedPart[], now: number): readonly number[];
-  /** The tokens of a part of a request to Redis, with {@link numbersOf}. `now` is empty for the server's clock. */
-  tokensOf(what: string, part: DatedPart, now: string): Costs;
-  /** What is wrong with this process's clock if a server's shows `now`. Undefined when it is right to a period. */
-  clockFault(parts: readonly DatedPart[], now: number): string | undefined;
-  /** A rate with the mean of the quota, and with the tokens that one moment of an outage may take. */
-  evenly(capacity: number): Pick<CheckedNumbers, "capacity" | "unitsPerMs" | "unitsPerToken">;
-  /** The options of a MemoryStore that is made for a quota. */
-  readonly storeOptions: { readonly clock: () => number };
-  /** The part of the script for Redis. */
-  readonly lua: string;
-  /** The last millisecond of the period of `now`. */
-  dateOf(now: number): number;
-  /** Throws a TypeError for a store that would not count this quota, and for a bucket, which is a rate. */
-  checkStore(store: object, policy: string): void;
-}
-
-/** The members that a {@link QuotaRule} adds to a limit. */
-export interface QuotaFacts {
-  /** Names the calendar: quotas of one name have the same periods. */
-  readonly calendar: string;
-  /** The longest period, in milliseconds. A record further ahead is impossible. */
-  readonly fullMs: number;
-  /** The length of a period without changes of the clock, in seconds: the longest one of months. */
-  readonly windowSeconds: number;
-}
-
-/** The members of a part of a request to a server that a {@link QuotaRule} reads. */
-export interface DatedPart {
-  readonly policy: { readonly limits: readonly Limit[] };
-  readonly tokens: Costs;
-  /** The instant of the decision whose tokens are given back. */
-  readonly from?: number | undefined;
-}
-
-/** The members of a bucket that a {@link QuotaRule} reads. */
-export interface DatedUnits {
-  readonly spent: number;
-  readonly at: number;
-  readonly unitsPerMs: number;
-}
-
-/** The numbers of one token bucket, as a user writes them: a rate with `refill`, or a quota with `renews`. */
-export type LimitOptions = RateOptions | QuotaOptions;
+/** The numbers of one limit, as a user writes them: a rate with `refill`, a quota with `renews`, or `returns`. */
+export type LimitOptions = RateOptions | QuotaOptions | InFlightOptions;
 
 /** A rate: its tokens refill evenly. */
 export interface RateOptions extends LimitNumbers {
   /** The sustained rate, such as `perSecond(5)`. */
   readonly refill: Refill;
   readonly renews?: undefined;
+  readonly returns?: undefined;
 }
 
 /** A quota: all its tokens come back at a date. */
@@ -98,9 +25,18 @@ export interface QuotaOptions extends LimitNumbers {
   /** When the quota starts again, such as `monthly({ zone: "Europe/Berlin" })`. */
   readonly renews: Renewal;
   readonly refill?: undefined;
+  readonly returns?: undefined;
 }
 
-/** The numbers that rates and quotas have. */
+/** A limit in flight: its tokens come back when the work that took them is done. */
+export interface InFlightOptions extends LimitNumbers {
+  /** When the tokens come back: `whenDone()`. */
+  readonly returns: Returns;
+  readonly refill?: undefined;
+  readonly renews?: undefined;
+}
+
+/** The numbers that all limits have. */
 export interface LimitNumbers {
   /** Names the limit within its policy: 1 to 64 letters, digits and `_ - .`. Default: its position, `"1"`, `"2"`, … */
   readonly name?: string | undefined;
@@ -121,13 +57,14 @@ export interface LimitNumbers {
  * A token is `unitsPerToken` units and every millisecond refills `unitsPerMs`: `refill` in lowest terms. A copy holds
  * what the user wrote: it lacks these and the other computed numbers.
  */
-export type Limit = Rate | Quota;
+export type Limit = Rate | Quota | InFlight;
 
 /** A checked rate. */
 export interface Rate extends CheckedNumbers {
   /** The sustained rate, as the user wrote it. */
   readonly refill: Refill;
   readonly renews?: undefined;
+  readonly returns?: undefined;
   readonly rule?: undefined;
 }
 
@@ -136,12 +73,23 @@ export interface Quota extends CheckedNumbers {
   /** When the quota starts again, as the user wrote it. */
   readonly renews: Renewal;
   readonly refill?: undefined;
+  readonly returns?: undefined;
   /** @internal The arithmetic of its dates. */
   readonly rule: QuotaRule;
 }
 
+/** A checked limit in flight: its tokens come back one by one, at the latest at their dates. */
+export interface InFlight extends CheckedNumbers {
+  /** When the tokens come back, as the user wrote it. */
+  readonly returns: Returns;
+  readonly refill?: undefined;
+  readonly renews?: undefined;
+  /** @internal The arithmetic of its dates. */
+  readonly rule: InFlightRule;
+}
+
 /** The numbers of a checked limit. */
-export interface CheckedNumbers extends Partial<Omit<QuotaFacts, "fullMs">> {
+export interface CheckedNumbers extends Partial<Omit<RuleFacts, "fullMs">> {
   /** Unique within its policy. */
   readonly name: string;
   /** Whole tokens that the bucket can hold. */
@@ -178,7 +126,7 @@ export const perDay = (tokens: number): Refill => ({ tokens, everyMs: 86_400_000
 
 /** The names of all {@link LimitOptions}. */
 export const LIMIT_OPTIONS = [
-  "name", "capacity", "refill", "renews", "cost", "unit",
+  "name", "capacity", "refill", "renews", "returns", "cost", "unit",
 ] as const satisfies readonly (keyof LimitOptions)[];
 
 /**
@@ -190,17 +138,19 @@ export const LIMIT_OPTIONS = [
 export function makeLimit(options: LimitOptions, name: string): Limit {
   // Modules call it when they are loaded. Code loaded before them may have polluted `Object.prototype` (CWE-1321).
   const own = ownMembers(options);
-  const { renews } = own;
-  const rule = renews?.rule;
+  const field = own.returns === undefined ? "renews" : "returns";
+  const written = own[field];
+  const rule = written?.rule as LimitRule | undefined;
   const capacity = positiveInteger("capacity", own.capacity);
-  if (renews !== undefined && (own.refill !== undefined || !rule)) {
-    throw new TypeError(expected("renews", "made by monthly() or monthly(copy), without `refill`", renews));
+  if (written !== undefined && (own.refill !== undefined || rule?.field !== field || (own.renews && own.returns))) {
+    const maker = field === "renews" ? "monthly() or monthly(copy)" : "whenDone() or whenDone(copy)";
+    throw new TypeError(expected(field, `made by ${maker}, and the only one of \`refill\`, \`renews\` and \`returns\``, written));
   }
   const refill =
     rule ??
     checkOptions(
-      own.refill as Refill, ["tokens", "everyMs"], "an object such as perSecond(5), or `renews: monthly()`",
-      explainRefill, "refill",
+      own.refill as Refill, ["tokens", "everyMs"],
+      "an object such as perSecond(5), or `renews: monthly()`, or `returns: whenDone()`", explainRefill, "refill",
     );
   const tokens = positiveInteger(
     "refill.tokens", refill.tokens, ". For one token every two seconds write { tokens: 1, everyMs: 2000 }.",
@@ -222,10 +172,10 @@ export function makeLimit(options: LimitOptions, name: string): Limit {
     throw new RangeError(`${expected("cost", `at most the capacity, ${capacity}`, cost)}. Lower it, or raise \`capacity\`.`);
   }
   const unit = own.unit === undefined ? {} : { unit: checkName("unit", own.unit) };
-  const written = { name, capacity, ...(rule ? { renews } : { refill: Object.freeze({ tokens, everyMs }) }), ...unit };
+  const kept = { name, capacity, [rule ? field : "refill"]: written ?? Object.freeze({ tokens, everyMs }), ...unit };
   const computed = { rule, unitsPerMs, unitsPerToken, size, fullMs: Math.ceil(size / unitsPerMs), ...rule?.facts };
   return (
-    own.cost === undefined ? withComputed(written, { ...computed, cost }) : withComputed({ ...written, cost }, computed)
+    own.cost === undefined ? withComputed(kept, { ...computed, cost }) : withComputed({ ...kept, cost }, computed)
   ) as Limit;
 }
 

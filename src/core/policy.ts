@@ -1,17 +1,18 @@
 import { checkName, checkOptions, expected, ownMembers } from "./check.js";
 import {
-  LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type Limit, type LimitOptions, type QuotaRule,
-  type Refill, type Renewal,
+  LIMIT_OPTIONS, makeLimit, simplest, withComputed, type Costs, type InFlight, type Limit, type LimitOptions, type Refill,
 } from "./limit.js";
+import type { DatedWork, InFlightRule, Renewal, Returns } from "./rules.js";
 
 /** A policy as a user writes it: one limit, or several limits to satisfy together. A {@link Policy} is one, too. */
-export type PolicyOptions = SingleLimitPolicy | SingleQuotaPolicy | ManyLimitsPolicy;
+export type PolicyOptions = SingleLimitPolicy | SingleQuotaPolicy | SingleInFlightPolicy | ManyLimitsPolicy;
 
 /** A policy of one limit, written inline. */
 export interface SingleLimitPolicy extends InlineLimit {
   /** The sustained rate, such as `perSecond(5)`: whole `tokens` refill every `everyMs` milliseconds, evenly. */
   readonly refill: Refill;
   readonly renews?: undefined;
+  readonly returns?: undefined;
 }
 
 /** A policy of one quota, written inline. */
@@ -19,6 +20,15 @@ export interface SingleQuotaPolicy extends InlineLimit {
   /** When the quota starts again, such as `monthly({ zone: "Europe/Berlin" })`. */
   readonly renews: Renewal;
   readonly refill?: undefined;
+  readonly returns?: undefined;
+}
+
+/** A policy of one limit in flight, written inline. */
+export interface SingleInFlightPolicy extends InlineLimit {
+  /** When the tokens come back: `whenDone()`. */
+  readonly returns: Returns;
+  readonly refill?: undefined;
+  readonly renews?: undefined;
 }
 
 /** What a policy of one limit has in any case. */
@@ -45,6 +55,7 @@ export interface ManyLimitsPolicy {
   readonly refill?: undefined;
   readonly unit?: undefined;
   readonly renews?: undefined;
+  readonly returns?: undefined;
 }
 
 /**
@@ -60,12 +71,16 @@ export interface Policy {
   readonly maxCost: number;
   /** The default cost of a request: the `cost` of each limit. */
   readonly ownCosts: Costs;
-  /** @internal The arithmetic of its first quota. Undefined for a policy of rates alone. */
-  readonly quota?: QuotaRule | undefined;
+  /** @internal The work for its quotas and limits in flight. Undefined for a policy of rates alone. */
+  readonly dated?: DatedWork | undefined;
+  /** @internal The arithmetic of its first limit in flight. Undefined for a policy without one. */
+  readonly inFlight?: InFlightRule | undefined;
 }
 
+const INLINE = ["capacity", "refill", "renews", "returns", "unit"] as const;
+
 /** The names of all {@link PolicyOptions}. */
-export const POLICY_OPTIONS: readonly string[] = ["name", "capacity", "refill", "renews", "unit", "limits"];
+export const POLICY_OPTIONS: readonly string[] = ["name", ...INLINE, "limits"];
 
 /** Makes a policy of checked limits. */
 export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): Policy {
@@ -73,7 +88,11 @@ export function makePolicy(name: string, limits: readonly [Limit, ...Limit[]]): 
   const ownCosts = simplest(Object.freeze(limits.map(({ cost }) => cost)));
   return withComputed(
     { name, limits: Object.freeze(limits) },
-    { maxCost, ownCosts, quota: limits.find(({ rule }) => rule)?.rule, [Symbol.for("sluice.policy")]: true },
+    {
+      maxCost, ownCosts, dated: limits.find(({ rule }) => rule)?.rule?.work,
+      inFlight: limits.find((limit): limit is InFlight => !!limit.rule?.inFlight)?.rule,
+      [Symbol.for("sluice.policy")]: true,
+    },
   );
 }
 
@@ -106,7 +125,7 @@ export function definePolicy(options: PolicyOptions): Policy {
   if (/^[^A-Za-z]/.test(name)) throw new RangeError(expected("policy.name", "a name that starts with a letter", name));
   if (own.limits === undefined) return makePolicy(name, [naming(own.name, () => makeLimit(own, name))]);
 
-  if (own.capacity !== undefined || own.refill !== undefined || own.renews !== undefined || own.unit !== undefined) {
+  if (INLINE.some((member) => own[member] !== undefined)) {
     throw new TypeError(
       "Expected `policy` to have either `limits` or `capacity` and `refill`, got both. Move them into `limits`.",
     );

@@ -1,7 +1,8 @@
 import { fullBucket, isStale, type Bucket } from "./bucket.js";
 import type { Costs, Limit } from "./limit.js";
-import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "./decision.js";
+import { adjust, consume, peek, renewHeld, settleStale, whileBlocked, type Decision } from "./decision.js";
 import type { Policy } from "./policy.js";
+import type { Move, Origin } from "./rules.js";
 
 /** The name of a block among the records of a key. No limit has it. */
 export const BLOCK = "!";
@@ -93,11 +94,20 @@ export function peekRecords(records: Records, policy: Policy, costs: Costs, now:
  * Takes the given tokens of each limit, or gives tokens back for a number below 0. Returns false and changes nothing
  * when a limit would have more than 2^53 - 1 units spent.
  */
-export function adjustRecords(records: Records, policy: Policy, changes: Costs, now: number, from?: number): boolean {
+export function adjustRecords(
+  records: Records, policy: Policy, changes: Costs, now: number, from?: number | Origin,
+): boolean {
   const buckets = bucketsOf(records, policy);
   const done = adjust(buckets, policy, changes, now, from);
   if (done) keep(records, policy, buckets);
   return done;
+}
+
+/** Implements `renew` of a store: moves tokens in flight to a later date. */
+export function renewRecords(records: Records, policy: Policy, tokens: Costs, now: number, move: Move): void {
+  const buckets = bucketsOf(records, policy);
+  renewHeld(buckets, policy, tokens, now, move);
+  keep(records, policy, buckets);
 }
 
 /** Blocks the key for `forMs`, or for the rest of an earlier block if that is longer. 0 ends a block. */
@@ -114,13 +124,15 @@ function blockOf(records: Records): Bucket {
 }
 
 function bucketsOf(records: Records, policy: Policy): Bucket[] {
-  return policy.limits.map((limit) => ({ ...fullBucket(limit), ...records.get(limit.name) }));
+  return policy.limits.map((limit) =>
+    limit.rule?.inFlight ? limit.rule.gather(records, limit) : { ...fullBucket(limit), ...records.get(limit.name) });
 }
 
 function keep(records: Records, { limits }: Policy, buckets: readonly Bucket[]): void {
-  limits.forEach(({ name }: Limit, i) => {
+  limits.forEach(({ name, rule }: Limit, i) => {
     const bucket = buckets[i] as Bucket;
-    if (bucket.spent === 0) records.delete(name);
+    if (rule?.inFlight) rule.scatter(records, name, bucket);
+    else if (bucket.spent === 0) records.delete(name);
     else records.set(name, bucket);
   });
 }

@@ -30,7 +30,7 @@ export class TokenBucket {
     const { clock = monotonicClock, ...limit } = ownMembers(options);
     checkClock(clock);
     this.#policy = definePolicy(typeof options === "object" && options !== null ? limit : options);
-    this.#policy.quota?.checkStore(this, "");
+    this.#policy.dated?.checkStore(this, this.#policy);
     this.#clock = clock;
     this.#buckets = this.#policy.limits.map(fullBucket);
   }

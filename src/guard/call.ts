@@ -63,6 +63,8 @@ abstract class Call<T> implements Deadline, BreakerCall {
   protected check(_answer: unknown): void {}
   /** The answer came in time. */
   protected abstract answered(answer: T): void;
+  /** The answer came after the deadline. */
+  protected late(_answer: T): void {}
   /** The store failed, was late or was not asked. */
   protected abstract failed(error: unknown): void;
 
@@ -80,7 +82,10 @@ abstract class Call<T> implements Deadline, BreakerCall {
 
   resolve(answer: T): void {
     const { breaker, deadlines, hints } = this.setup;
-    if (!deadlines.end(this)) return hints.late(this.since, deadlines.stalledAt, breaker.successes);
+    if (!deadlines.end(this)) {
+      this.late(answer);
+      return hints.late(this.since, deadlines.stalledAt, breaker.successes);
+    }
     breaker.succeeded(this);
     this.answered(answer);
   }
@@ -156,6 +161,11 @@ export class ConsumeCall extends Call<Decision> {
     const { serverClock, store } = this.setup;
     serverClock.learn(decision, this.since);
     this.#resolve(markNew(decision, store));
+  }
+
+  protected override late(decision: Decision): void {
+    const { store } = this.setup;
+    this.#policy.inFlight?.giveBackLate({ store, policy: this.#policy, key: this.#key, decision });
   }
 
   protected override failed(error: unknown): void {

@@ -17,8 +17,9 @@ export function shareOf(policy: Policy, sharedBy: number, costs: Costs): Policy 
 }
 
 function shareOfLimit(limit: Limit, sharedBy: number, cost: number): LimitOptions {
-  const { capacity, unitsPerMs, unitsPerToken } = limit.rule?.evenly(limit.capacity) ?? limit;
-  const share = Math.floor(capacity / sharedBy);
+  const { capacity, unitsPerMs, unitsPerToken } = limit.rule?.evenly?.(limit.capacity) ?? limit;
+  const share = Math.max(1, Math.floor(capacity / sharedBy), cost);
+  if (limit.returns) return { name: limit.name, capacity: share, returns: limit.returns };
   // `unitsPerMs` and `unitsPerToken` have no common divisor.
   const divisor = greatestCommonDivisor(unitsPerMs, sharedBy);
   const everyMs = BigInt(unitsPerToken) * BigInt(sharedBy / divisor);
@@ -26,7 +27,7 @@ function shareOfLimit(limit: Limit, sharedBy: number, cost: number): LimitOption
   const over = ceilDiv(everyMs, MOST / BigInt(limit.capacity));
   const tokens = Number(BigInt(unitsPerMs / divisor) / over);
   return {
-    name: limit.name, capacity: Math.max(1, share, cost),
+    name: limit.name, capacity: share,
     refill: { tokens: Math.max(1, tokens), everyMs: Number(ceilDiv(everyMs, over)) },
   };
 }

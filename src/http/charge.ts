@@ -34,7 +34,7 @@ export function createCharge<Request, Rest extends readonly unknown[]>(
     limiter.parts.forEach(({ policy }, i) => checkFixed(policy, costs[i] as Cost | undefined));
   }
   return requests === null
-    ? chargeOne(limiter as Decider, writer, verdicts)
+    ? chargeOne(reader, limiter as Decider, writer, verdicts)
     : chargeParts(requests, reader, limiter, writer, verdicts);
 
   function checkFixed(policy: Policy, cost: Cost | undefined): void {
@@ -45,7 +45,7 @@ export function createCharge<Request, Rest extends readonly unknown[]>(
 }
 
 function chargeOne<Request>(
-  limiter: Decider, { check, partitionOf }: HeaderWriter, verdicts: Verdicts<Request>,
+  reader: RequestReader<Request>, limiter: Decider, { check, partitionOf }: HeaderWriter, verdicts: Verdicts<Request>,
 ): ChargeRequest<Request> {
   const { policy: own } = limiter;
   return (request, key, cost, chosen) => {
@@ -55,6 +55,10 @@ function chargeOne<Request>(
     const partition = partitionOf === null || limiter.shadow(caller) ? undefined : partitionOf(caller);
     const isShort = chosen === undefined && typeof cost !== "object";
     const decision = limiter.consume(caller, isShort ? (cost as number | undefined) : { cost: cost as Cost, policy });
+    if (policy.inFlight !== undefined) {
+      return unlessGone(request, reader, decision, (made) =>
+        verdicts.onDecision(request, { limiter, key: caller, policy, decision: made, partition }));
+    }
     // Faster than isPromise here: V8 cannot optimize isPromise, because it is called with many shapes of objects.
     return "reason" in decision
       ? verdicts.onDecision(request, { limiter, key: caller, policy, decision, partition })
@@ -83,6 +87,8 @@ function chargeParts<Request>(
   return (request, key, cost, policy) => {
     const asked = { ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }) };
     const taken = requests.take(key, asked, prepare, (leave) => reader.onDisconnect?.(request, leave));
+    const holds = limiter.parts.some((part) => part.policy.inFlight);
+    if (holds) return unlessGone(request, reader, taken, finish);
     return taken instanceof Promise ? taken.then(finish) : finish(taken);
 
     function finish(all: Taken<Omit<Judged, "decision">>): Verdict {
@@ -97,4 +103,27 @@ function chargeParts<Request>(
     // In shadow mode no field is sent.
     return { limiter: part, key, policy, partition: partitionOf === null || shadow ? undefined : partitionOf(key) };
   }
+}
+
+/**
+ * Passes a decision on to `next`. If the client has left before it, the work of its request ends at once: the tokens in
+ * flight come back, and no handler runs.
+ */
+function unlessGone<Request, T>(
+  request: Request, reader: RequestReader<Request>, decided: T | Promise<T>, next: (decided: T) => Verdict,
+): Verdict | Promise<Verdict> {
+  let isGone = false;
+  const stop = reader.onDisconnect?.(request, () => (isGone = true));
+  const finish = (made: T): Verdict => {
+    stop?.();
+    const verdict = next(made);
+    if (!isGone || verdict.outcome !== "pass") return verdict;
+    void verdict.work.end({ status: 499, aborted: true });
+    return disconnectedRefusal();
+  };
+  if (!(decided instanceof Promise)) return finish(decided);
+  return decided.then(finish, (error: unknown) => {
+    stop?.();
+    throw error;
+  });
 }

@@ -7,6 +7,7 @@ import { rememberDecision } from "./response/decisions.js";
 import { NONE, type FieldList } from "./headers/field.js";
 import { addFields } from "./headers/stacked-fields.js";
 import type { HeaderWriter } from "./headers/writer.js";
+import { keepInFlight } from "../limiter/kept.js";
 import { neverShadow } from "../limiter/shadow.js";
 import type { GateLimiter } from "./gate-limiter.js";
 import type { CheckedOptions } from "./options/check-options.js";
@@ -69,7 +70,9 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
   // `all` is null for one limiter, which saves an allocation per request.
   function verdictBy(request: Request, all: readonly Judged[] | null, charge: WorkCharge, own: FieldList): Verdict {
     const { decision } = charge;
-    const work = decision.allowed ? new Work(charge, actualCost === undefined ? null : costOfWork(actualCost, request)) : null;
+    const mayHold = all === null ? (charge.policy as Policy).inFlight !== undefined : all.some(({ policy }) => policy.inFlight);
+    const costOf = actualCost === undefined ? null : costOfWork(actualCost, request);
+    const work = decision.allowed ? new Work(mayHold ? kept(charge) : charge, costOf) : null;
     const fields = rememberDecision(request, writer, work, decision, own);
     const crossOrigin = isCrossOrigin(request);
     const verdict: Verdict = work === null
@@ -92,6 +95,12 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
   function isCrossOrigin(request: Request): boolean {
     return (reader.header(request, "origin") ?? null) !== null;
   }
+}
+
+// The tokens in flight are renewed until the work ends, and then they come back.
+function kept(charge: WorkCharge): WorkCharge {
+  const { limiter, key, decision, policy } = charge;
+  return { ...charge, holds: keepInFlight(limiter as GateLimiter, key, decision, policy) };
 }
 
 // A separate function, because a function that makes a closure allocates for it on every call.

@@ -55,7 +55,7 @@ function choiceIn(asked: unknown, names: readonly string[], own: OwnPolicy, titl
   checkNames(asked, names);
   const policy = ownOption(asked, "policy");
   if (policy === undefined) return own.policy;
-  if (isPolicy(policy)) policy.quota?.checkStore(own.store, policy.name);
+  if (isPolicy(policy)) policy.dated?.checkStore(own.store, policy);
   else if (!isUnlimited(policy)) throw notDefined(policy, "policy", "made by definePolicy, or `unlimited`");
   return policy;
 }

@@ -45,11 +45,11 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
 export function createDecider<S extends Store>(options: LimiterOptions<S>): Decider {
   const own = ownMembers(options);
   const policy = definePolicy(own.policy);
-  const store: Store = own.store === undefined ? defaultStore(policy.quota?.storeOptions) : own.store;
+  const store: Store = own.store === undefined ? defaultStore(policy.dated?.storeOptions(policy)) : own.store;
   checkStore(store);
   const observer = own.observe ?? null;
   checkLimiter(policy, store);
-  policy.quota?.checkStore(store, policy.name);
+  policy.dated?.checkStore(store, policy);
   const setup: GuardSetup = {
     onStoreError: checkOnStoreError(own.onStoreError), policy, observer,
     makeLocal: (clock) => new MemoryStore({ clock }),

@@ -4,6 +4,7 @@ import type { Costs } from "../core/limit.js";
 import type { Decision, Reading, Refused } from "../core/decision.js";
 import type { OnStoreError } from "./guard-options.js";
 import { bucketId, type Policy } from "../core/policy.js";
+import type { Move, Origin } from "../core/rules.js";
 
 /**
  * Keeps buckets: one required method, `consume`, and a few optional methods.
@@ -48,8 +49,8 @@ export interface AsyncStore extends StoreMethods<false> {
   recall?(policy: Policy, key: string, costs: Costs): Decision | null;
 }
 
-/** A rate refills evenly. A quota renews at a date. */
-export type LimitKind = "rate" | "quota";
+/** A rate refills evenly. A quota renews at a date. Tokens in flight return when their work is done. */
+export type LimitKind = "rate" | "quota" | "in-flight";
 
 /** The methods of a store. They return values when `Sync` is true, and promises otherwise. */
 export interface StoreMethods<Sync extends boolean> {
@@ -58,7 +59,7 @@ export interface StoreMethods<Sync extends boolean> {
   /**
    * The kinds of limits that the store keeps. Default: rates alone. A limiter refuses a policy with another kind: a
    * store that does not know quotas would grant them again and again. A store over the functions of `sluice/store`
-   * knows both, if it passes `at` on to `adjustRecords` and its clock has dates.
+   * knows all, if it passes `from` on to `adjustRecords` and its clock has dates.
    */
   readonly kinds?: readonly LimitKind[] | undefined;
   /** Takes `costs` tokens from every limit of `policy` for `key`, or none. */
@@ -78,13 +79,19 @@ export interface StoreMethods<Sync extends boolean> {
   takesTogether?(charges: readonly Charge[]): boolean;
   /**
    * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0 they
-   * are given back, up to full. Settlements, refunds, debits and credits are this. A settlement also states `at`, the
-   * instant of its decision by the store's clock: tokens of a quota are given back to the period of that instant only.
-   * A store of rates may ignore it.
+   * are given back, up to full. Settlements, refunds, debits and credits are this. A settlement also states `from`, the
+   * instant of its decision by the store's clock: tokens of a quota are given back to the period of that instant only,
+   * and tokens in flight to its date. If those were renewed, `from` has the instant of the renewal too. A store of rates
+   * may ignore it.
    *
    * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */
-  adjust?(policy: Policy, key: string, changes: Costs, at?: number): MaybePromise<Sync, boolean>;
+  adjust?(policy: Policy, key: string, changes: Costs, from?: number | Origin): MaybePromise<Sync, boolean>;
+  /**
+   * Moves `tokens` of each limit in flight from the date of `move.from` to that of `move.to`, at most those that are
+   * there. Rates and quotas stay as they are. Needed by stores whose `kinds` include `"in-flight"`.
+   */
+  renew?(policy: Policy, key: string, tokens: Costs, move: Move): MaybePromise<Sync, void>;
   /**
    * Refuses every `consume` of the key under the policy's name, at any cost, for `forMs` milliseconds, or for the rest
    * of an earlier block if that is longer. With 0 it ends a block, and changes nothing else. `adjust` and other numbers

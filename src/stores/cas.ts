@@ -3,6 +3,7 @@ import type { Costs } from "../core/limit.js";
 import type { Decision } from "../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../core/check.js";
 import type { Policy } from "../core/policy.js";
+import type { Move, Origin } from "../core/rules.js";
 import { peekRecords, type Records } from "../core/records.js";
 import type { GuardOptions } from "../port/guard-options.js";
 import type { AsyncStore, Guard } from "../port/store.js";
@@ -10,7 +11,7 @@ import { guard } from "../guard/guard.js";
 import { GUARD_OPTIONS, guardOptionsOf } from "../guard/options.js";
 import { bucketName } from "./shared/bucket-name.js";
 import { decodeRecords, encodeRecords } from "./shared/records.js";
-import { adjustStep, blockStep, consumeStep, resetStep, Rounds, type Job } from "./shared/rounds.js";
+import { adjustStep, blockStep, consumeStep, renewStep, resetStep, Rounds, type Job } from "./shared/rounds.js";
 import { StoreError } from "./shared/store-error.js";
 
 /** A value, and the backend's version of it: a revision, an ETag, or the value itself. */
@@ -85,7 +86,7 @@ export function casStore<Version>(backend: CasBackend<Version>, options: CasStor
 class CasStore<Version> implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock;
-  readonly kinds = ["rate", "quota"] as const;
+  readonly kinds = ["rate", "quota", "in-flight"] as const;
   readonly guard: Guard;
 
   readonly #backend: CasBackend<Version>;
@@ -118,8 +119,12 @@ class CasStore<Version> implements AsyncStore {
     return peekRecords(records, policy, costs, readClock(this.clock));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
-    return this.#rounds.join(policy, key, adjustStep(policy, changes, at));
+  adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
+    return this.#rounds.join(policy, key, adjustStep(policy, changes, from));
+  }
+
+  renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<void> {
+    return this.#rounds.join(policy, key, renewStep(policy, tokens, move));
   }
 
   block(policy: Policy, key: string, forMs: number): Promise<void> {

@@ -19,7 +19,7 @@ const REGISTERED = ["content-bytes", "concurrent-requests"];
  */
 const POLICY_FIELD: Field = {
   name: "RateLimit-Policy",
-  under: (policy) => policyValue(policy, ({ name, capacity, unit = "requests" }) => {
+  under: (policy) => policyValue(policy, ({ name, capacity, returns, unit = returns ? "concurrent-requests" : "requests" }) => {
     const quota = `"${labelOf(policy, name)}";q=${capacity}`;
     if (unit === "requests") return quota;
     return REGISTERED.includes(unit) && `${quota};qu="${unit}"`;
@@ -59,7 +59,8 @@ function limitItems(policy: Policy): FieldValue {
 
 // Section 8.5: a client may use `r` within `t`. So `t` is the time until the next token, or the longer one in which the
 // limit refills `r`: then `r / t` never exceeds the rate. A quota has no rate.
-function spreadSeconds({ remaining, nextTokenMs }: Reading, limit: Limit): number {
+function spreadSeconds({ remaining, nextTokenMs, inFlight }: Reading, limit: Limit): number {
+  if (inFlight) return 0; // its tokens come back at no known time
   if (nextTokenMs === 0 || limit.rule !== undefined) return Math.ceil(nextTokenMs / 1_000);
   return Math.max(Math.ceil(nextTokenMs / 1_000), Math.ceil((remaining * windowSeconds(limit)) / limit.capacity));
 }

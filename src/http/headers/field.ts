@@ -90,7 +90,7 @@ export function labelOf(policy: Policy, limitName: string): string {
  * an item.
  */
 export function policyValue(policy: Policy, quota: (limit: Limit) => string | false): string | FieldValue {
-  const items = policy.limits.map((limit) => quota(limit) && `${quota(limit)};w=${windowSeconds(limit)}`);
+  const items = policy.limits.map((limit) => quota(limit) && quota(limit) + (limit.returns ? "" : `;w=${windowSeconds(limit)}`));
   // A List without members is not sent (RFC 9651, section 3.1).
   return items.filter(Boolean).join(", ") || (() => null);
 }

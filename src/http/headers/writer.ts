@@ -76,9 +76,14 @@ export function createHeaderWriter(styles: readonly HeaderStyle[]): HeaderWriter
   function write(policy: Policy, decision: Decision, partition?: Uint8Array): FieldList {
     if (decision.degraded || fields.length === 0) return [];
     const readings = readingsOf(decision);
-    const shown = readings.length === 1 ? (readings[0] as Reading) : readings.reduce((a, b) => (hasFewerLeft(b, a) ? b : a));
+    // A limit in flight is the decision's own only if it refuses or is alone.
+    const isAlone = readings.length === 1 || decision.inFlight === true;
+    const shown: Reading = isAlone ? decision : readings.reduce((a, b) => (hasFewerLeft(b, a) ? b : a));
     const refused = decision.reason === "limited";
-    const resetMs = refused ? decision.retryAfterMs : shown.remaining === 0 ? shown.nextTokenMs : shown.resetMs;
+    const untilBack = shown.remaining === 0 ? shown.nextTokenMs : shown.resetMs;
+    const resetMs = refused
+      ? decision.retryAfterMs
+      : Math.min(untilBack, (shown.inFlight && policy.inFlight?.times.retryMs) || Infinity);
     const facts = {
       readings,
       shown,

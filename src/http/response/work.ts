@@ -17,6 +17,8 @@ export interface WorkCharge {
   /** The policy of the request. Undefined for the limiter's own. */
   readonly policy: unknown;
   readonly decision: Decision;
+  /** Whether tokens in flight come back when the work ends. */
+  readonly holds?: boolean;
 }
 
 /** What became of the work. */
@@ -45,7 +47,7 @@ export class Work {
 
   /** Whether there is something to settle when the work ends. */
   get settles(): boolean {
-    return this.#actualCost !== null || this.#state.reported !== null;
+    return this.#actualCost !== null || this.#state.reported !== null || this.#charge.holds === true;
   }
 
   /**
@@ -65,7 +67,7 @@ export class Work {
    * the work. `of` is an argument because a closure for each request would cost more.
    */
   whenSettles<Of>(watch: (work: Work, of: Of) => void, of: Of): void {
-    if (this.#actualCost !== null || this.#state.reported !== null) return watch(this, of);
+    if (this.settles) return watch(this, of);
     this.#state = { reported: null, watch: watch as State["watch"], of, ended: this.#state.ended };
   }
 
@@ -78,7 +80,8 @@ export class Work {
     this.#state = { ...IDLE, reported, ended: true };
     const actualCost = this.#actualCost;
     if (reported !== null) return quietly(reported);
-    return actualCost === null ? undefined : this.#settleBy(actualCost, outcome);
+    if (actualCost !== null) return this.#settleBy(actualCost, outcome);
+    return this.#charge.holds ? quietly(this.#settlement({})) : undefined;
   }
 
   async #settleBy(actualCost: (outcome: Outcome) => unknown, outcome: Outcome): Promise<void> {
@@ -87,6 +90,8 @@ export class Work {
       return cost === undefined ? undefined : this.#settlement(cost);
     });
     if (settle !== undefined) await quietly(settle);
+    // It failed, or said nothing: the charge stays, but for tokens in flight.
+    else if (this.#charge.holds) await quietly(this.#settlement({}));
   }
 
   #settlement(cost: unknown): Act<boolean> {

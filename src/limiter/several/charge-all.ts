@@ -126,8 +126,22 @@ function chargeGroup(claims: readonly Claim[], group: readonly number[]): readon
     // When one limit refuses, nothing was taken, so the other decisions must not be settled.
     return isAllowed(decisions) ? decisions.map((decision) => markCharged(decision, store)) : decisions;
   };
-  const send = (): readonly Decision[] | Promise<readonly Decision[]> => chargeTogether(store, storeCharges(claims, group));
-  return orElse(() => thenOne(guarded.call(buckets, send), learn), (error) => decideWithout(charges, error));
+  let isOver = false;
+  const send = (): readonly Decision[] | Promise<readonly Decision[]> =>
+    thenOne(chargeTogether(store, storeCharges(claims, group)), (decisions) => {
+      if (isOver && isAllowed(decisions)) giveBackLate(charges, decisions);
+      return decisions;
+    });
+  return orElse(() => thenOne(guarded.call(buckets, send), learn), (error) => {
+    isOver = true;
+    return decideWithout(charges, error);
+  });
+}
+
+// An answer that came after its timeout: what it took in flight must not be held until its date.
+function giveBackLate(charges: readonly LimiterCharge[], decisions: readonly Decision[]): void {
+  charges.forEach(({ limiter: { store }, policy, encoded: key }, i) =>
+    policy.inFlight?.giveBackLate({ store, policy, key, decision: decisions[i] as Decision }));
 }
 
 function chargeTogether(store: Store, charges: readonly Charge[]): readonly Decision[] | Promise<readonly Decision[]> {

@@ -1,6 +1,6 @@
 import { expected, positiveInteger, wholeNumber } from "../../core/check.js";
-import { mapCosts } from "../../core/cost.js";
-import { costAt } from "../../core/limit.js";
+import { exceptInFlight, mapCosts } from "../../core/cost.js";
+import { costAt, sameCosts } from "../../core/limit.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { bucketId, type Policy } from "../../core/policy.js";
 import { LONGEST_BLOCK_MS } from "../../core/records.js";
@@ -38,7 +38,11 @@ export function createGrantsAndFines(
     const chosen = chosenPolicy(options, base);
     if (isUnlimited(chosen)) return onBucket(key, options, false, doNothing);
     if (typeof tokens === "number") positiveInteger("tokens", tokens);
-    const changes = mapCosts(chosen, tokensOf(chosen, tokens, "tokens"), (each) => (sign > 0 ? each : 0 - each));
+    const given = tokensOf(chosen, tokens, "tokens");
+    if (chosen.inFlight && !sameCosts(given, exceptInFlight(chosen, given, 0))) {
+      throw new TypeError(`${expected("tokens", "of rates and quotas", tokens)}. Work returns tokens in flight when it is done`);
+    }
+    const changes = mapCosts(chosen, given, (each) => (sign > 0 ? each : 0 - each));
     const tooMuch = (): RangeError =>
       new RangeError(`${expected("tokens", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);
     // Checked here too, so that a combination takes doNothing from the members before this one.

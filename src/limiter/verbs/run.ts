@@ -2,6 +2,7 @@ import { checkOptions, expected, ownMembers } from "../../core/check.js";
 import type { Allowed, Decision } from "../../core/decision.js";
 import type { AbortSignalLike } from "../../platform.js";
 import { textOf, warnOnce } from "../../warnings/warnings.js";
+import { keepInFlight } from "../kept.js";
 import { granted } from "./granted.js";
 import type { ConsumeOptions, CostOf, Limiter, PolicyChoice } from "../limiter.js";
 
@@ -20,7 +21,8 @@ export interface RunOptions<K, T> extends ConsumeOptions<K> {
  * Does `work` if the limiter allows it, and settles its cost afterwards. Resolves to what the work returns.
  *
  * Rejects with a {@link RefusedError} when the limiter refuses. Rejects with the error of the work when it throws; its
- * tokens then stay charged. A settlement that fails leaves the charge and does not change the result. Over a limiter
+ * tokens then stay charged, but for those in flight. A settlement that fails leaves the charge and does not change the
+ * result. Tokens in flight are renewed while the work lasts. Over a limiter
  * that waits, the work begins when its tokens are there.
  * @example
  * const budget = createLimiter({ policy: { name: "tokens", capacity: 30_000, refill: perMinute(30_000) } });
@@ -44,9 +46,15 @@ export async function run<K, D extends Decision, T>(
   const own = ownMembers(asked);
   const consumed = limiter.waits && signal !== undefined ? { ...own, signal } : { ...own };
   const decision = granted(await limiter.consume(key, consumed as ConsumeOptions<K>));
-  const result = await work(decision);
-  if (actualCost !== undefined) await settleWith(limiter, key, decision, () => actualCost(result), own);
-  return result;
+  const holds = keepInFlight(limiter, key, decision, own.policy);
+  try {
+    const result = await work(decision);
+    if (actualCost !== undefined) await settleWith(limiter, key, decision, () => actualCost(result), own);
+    return result;
+  } finally {
+    // Work that is done or has failed holds nothing. After a settlement this does nothing.
+    if (holds) await settleWith(limiter, key, decision, () => ({}) as CostOf<K>, own);
+  }
 }
 
 async function settleWith<K, D extends Decision>(

@@ -1,9 +1,10 @@
 import { readClock, type Clock } from "../../core/clock.js";
-import { mapCosts } from "../../core/cost.js";
+import { exceptInFlight, mapCosts } from "../../core/cost.js";
 import { encodeKey, type Key } from "../../core/key.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { bucketId, type Policy } from "../../core/policy.js";
+import type { Origin } from "../../core/rules.js";
 import { costsOf, refundable } from "../../core/refundable.js";
 import { isUnlimited } from "../unlimited.js";
 import { chargedBy, markCharged } from "../../port/charged.js";
@@ -28,7 +29,9 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
     const adjust = requireMethod(store, "adjust");
     const isOurs = decision.allowed && decision.policy === policy.name && chargedBy(decision) === store;
     const taken = isOurs ? costsOf(decision, policy) : policy.ownCosts;
-    const used = tokensOf(policy, actual, "actual", taken);
+    const named = tokensOf(policy, actual, "actual", taken);
+    // Work that is done holds nothing, whatever it cost.
+    const used = policy.inFlight ? exceptInFlight(policy, named, 0) : named;
     return isOurs ? settle : settleNothing;
 
     function settle(): boolean | Promise<boolean> {
@@ -36,24 +39,25 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
       if (chargedBy(decision) !== store) return false;
       // Marked first, because a failure below must not allow a second settlement.
       markCharged(decision, null);
-      return decision.degraded ? settleLocally(guarded.localChargeOf(decision)) : settleInStore(policy as Policy);
+      return thenOne(originOf(decision, policy as Policy), (from) =>
+        decision.degraded ? settleLocally(guarded.localChargeOf(decision), from) : settleInStore(policy as Policy, from));
     }
 
-    function settleInStore(charged: Policy): boolean | Promise<boolean> {
+    function settleInStore(charged: Policy, from: number | Origin): boolean | Promise<boolean> {
       const changes = correction(decision, charged, taken, used, guarded.ageOf(decision));
       // An exact guess needs no call, and so says settleNothing about the store.
       if (changes === 0) return true;
       return told(
-        guarded.call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, decision.at), notAsked),
+        guarded.call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, from), notAsked),
       );
     }
 
     // Null when `onStoreError: "allow"` let the call through: then there is settleNothing to settle.
-    function settleLocally(charge: LocalCharge | null): boolean | Promise<boolean> {
+    function settleLocally(charge: LocalCharge | null, from: number | Origin): boolean | Promise<boolean> {
       if (charge === null) return false;
       const { store: local, policy: share } = charge;
       const changes = correction(decision, share, taken, used, readClock(local.clock as Clock) - decision.at);
-      return told(requireMethod(local, "adjust").call(local, share, encoded, changes, decision.at));
+      return told(requireMethod(local, "adjust").call(local, share, encoded, changes, from));
     }
 
     function told(settled: boolean | Promise<boolean>): boolean | Promise<boolean> {
@@ -66,8 +70,15 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
     // After any other failure the store may have made the change, so only this one may be repeated.
     function notAsked(): void {
       markCharged(decision, store);
+      // Tokens in flight would come back late, so this settlement is made again when the store is available.
+      (policy as Policy).inFlight?.later(settle);
     }
   };
+}
+
+// Most decisions hold nothing, and then this is their instant.
+function originOf(decision: Decision, { inFlight }: Policy): number | Origin | Promise<Origin> {
+  return inFlight?.originOf(decision) ?? decision.at;
 }
 
 /**

@@ -188,15 +188,16 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
       },
     }),
     ...(store.adjust && {
-      async adjust(policy, key, changes, at) {
+      async adjust(policy, key, changes, from) {
         const tokens = typeof changes === "number" ? changes : 0;
         // Tokens of a lease that are given back here must not go back again with its next call.
         if (tokens < 0) leases.find(policy, key)?.tell({ what: "refunding", tokens: 0 - tokens });
-        const isDone = (await store.adjust?.(policy, key, changes, at)) as boolean;
+        const isDone = (await store.adjust?.(policy, key, changes, from)) as boolean;
         if (isDone) leases.find(policy, key)?.tell({ what: "adjusted", tokens });
         return isDone;
       },
     }),
+    ...(store.renew && { renew: (policy, key, tokens, move) => store.renew?.(policy, key, tokens, move) as Promise<void> }),
     ...(store.consumeTogether && {
       consumeTogether: async (charges) => store.consumeTogether?.(charges) as Promise<readonly Decision[]>,
     }),
@@ -226,8 +227,8 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
 }
 
 /** Whether a lease may decide: a cost that fits, of a policy of one limit. */
-function isLeasable({ limits, maxCost }: Policy, costs: Costs): costs is number {
-  return limits.length === 1 && Number.isSafeInteger(costs) && (costs as number) >= 1 && (costs as number) <= maxCost;
+function isLeasable({ limits, maxCost, inFlight }: Policy, costs: Costs): costs is number {
+  return limits.length === 1 && inFlight === undefined && Number.isSafeInteger(costs) && (costs as number) >= 1 && (costs as number) <= maxCost;
 }
 
 /** The result of `make` as a promise: an exception becomes a rejection. */

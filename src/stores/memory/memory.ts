@@ -3,9 +3,10 @@ import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
 import { BLOCK_LIMIT, blockLeft, consumeBlocked, extendBlock, peekBlocked, settleBlock } from "../../core/records.js";
 import type { Costs } from "../../core/limit.js";
-import { adjust, type Decision } from "../../core/decision.js";
+import { adjust, renewHeld, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
+import type { HeldTable, Move, Origin } from "../../core/rules.js";
 import { checkNamedOnce, type Charge, type SyncStore } from "../../port/store.js";
 import { makeFingerprinter, type Fingerprint, type Fingerprinter } from "./fingerprint.js";
 import type { StoredLimit } from "./stored-limits.js";
@@ -42,12 +43,16 @@ export interface MemoryStats {
 // About 40 GB of memory: a larger number is a mistake.
 const MOST_KEYS = 1_000_000_000;
 
+type Table = Pick<MemoryTable, "get" | "put" | "delete">;
+
 /** The data that the store needs for each call under a policy. */
 interface StoredPolicy {
   readonly policy: Policy | null;
   /** Mixed into the fingerprint of each key. Equal for all policies of one name. */
   readonly salt: Fingerprint;
   readonly limits: readonly StoredLimit[];
+  /** Where the records of each limit are. */
+  readonly tables: readonly Table[];
   /** One record per limit, reused by every call: the store allocates only the decision. */
   readonly buckets: readonly Bucket[];
 }
@@ -64,7 +69,7 @@ interface StoredPolicy {
 export class MemoryStore implements SyncStore {
   readonly sync = true;
   readonly clock: Clock;
-  readonly kinds = ["rate", "quota"] as const;
+  readonly kinds = ["rate", "quota", "in-flight"] as const;
 
   readonly #fingerprint: Fingerprinter = makeFingerprinter();
   /** The fingerprint of the last key. */
@@ -75,13 +80,16 @@ export class MemoryStore implements SyncStore {
   readonly #bucketKey: Fingerprint = { high: 0, low: 0 };
   /** With a secret of its own: a key that equals a policy's name must not undo the salt. */
   readonly #saltOf: Fingerprinter = makeFingerprinter();
+  readonly #maxKeys: number;
   readonly #table: MemoryTable;
+  /** The records of limits in flight. Made for the first of them. */
+  #held: HeldTable | null = null;
   readonly #byPolicy = new WeakMap<Policy, StoredPolicy>();
   /** The blocks, as buckets of a limit. While no block exists, no call looks for one. */
   readonly #blocks: StoredLimit = { limit: BLOCK_LIMIT, id: -1, buckets: 0 };
   readonly #block: Bucket = fullBucket(BLOCK_LIMIT);
   /** The entry of the last policy, since most stores serve one policy. */
-  #last: StoredPolicy = { policy: null, salt: { high: 0, low: 0 }, limits: [], buckets: [] };
+  #last: StoredPolicy = { policy: null, salt: { high: 0, low: 0 }, limits: [], tables: [], buckets: [] };
 
   /** Throws a TypeError or RangeError that names the wrong option. */
   constructor(options: MemoryStoreOptions = {}) {
@@ -91,6 +99,7 @@ export class MemoryStore implements SyncStore {
       throw new RangeError(expected("maxKeys", `at most ${MOST_KEYS}`, maxKeys));
     }
     this.clock = clock;
+    this.#maxKeys = maxKeys;
     this.#table = new MemoryTable(maxKeys);
   }
 
@@ -115,12 +124,19 @@ export class MemoryStore implements SyncStore {
     return this.#peek(policy, key, costs, readClock(this.clock));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs, from?: number): boolean {
+  adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): boolean {
     const now = readClock(this.clock);
     const entry = this.#load(policy, key);
     const done = adjust(entry.buckets, policy, changes, now, from);
     if (done) this.#save(entry, now);
     return done;
+  }
+
+  renew(policy: Policy, key: string, tokens: Costs, move: Move): void {
+    const now = readClock(this.clock);
+    const entry = this.#load(policy, key);
+    renewHeld(entry.buckets, policy, tokens, now, move);
+    this.#save(entry, now);
   }
 
   /** A block takes the place of one bucket. */
@@ -137,12 +153,13 @@ export class MemoryStore implements SyncStore {
     this.#load(policy, key);
     // Includes buckets of limits that this version of the policy does not have.
     this.#table.delete(this.#bucketKey, null);
+    this.#held?.delete(this.#bucketKey, null);
   }
 
   /** Returns how many buckets are kept now, and how many busy ones were removed since the store was created. */
   stats(): MemoryStats {
-    const { size: buckets, evictedBusy } = this.#table;
-    return { buckets, evictedBusy };
+    const [{ size, evictedBusy }, held] = [this.#table, this.#held];
+    return { buckets: size + (held?.size ?? 0), evictedBusy: evictedBusy + (held?.evictedBusy ?? 0) };
   }
 
   #peek(policy: Policy, key: string, costs: Costs, now: number): Decision {
@@ -179,7 +196,7 @@ export class MemoryStore implements SyncStore {
     // Both 0 marks an empty slot.
     if ((this.#bucketKey.high | this.#bucketKey.low) === 0) this.#bucketKey.low = 1;
     for (let i = 0; i < entry.limits.length; i++) {
-      this.#table.get(this.#bucketKey, entry.limits[i] as StoredLimit, entry.buckets[i] as Bucket);
+      (entry.tables[i] as Table).get(this.#bucketKey, entry.limits[i] as StoredLimit, entry.buckets[i] as Bucket);
     }
     return entry;
   }
@@ -187,8 +204,9 @@ export class MemoryStore implements SyncStore {
   #save(entry: StoredPolicy, now: number): void {
     for (let i = 0; i < entry.limits.length; i++) {
       const bucket = entry.buckets[i] as Bucket;
-      if (bucket.spent > 0) this.#table.put(this.#bucketKey, entry.limits[i] as StoredLimit, bucket, now);
-      else this.#table.delete(this.#bucketKey, entry.limits[i] as StoredLimit);
+      const table = entry.tables[i] as Table;
+      if (bucket.spent > 0) table.put(this.#bucketKey, entry.limits[i] as StoredLimit, bucket, now);
+      else table.delete(this.#bucketKey, entry.limits[i] as StoredLimit);
     }
   }
 
@@ -198,7 +216,8 @@ export class MemoryStore implements SyncStore {
     const salt = { high: 0, low: 0 };
     this.#saltOf(policy.name, salt);
     const limits = policy.limits.map((limit) => ({ limit, id: -1, buckets: 0 }));
-    const entry = { policy, salt, limits, buckets: policy.limits.map(fullBucket) };
+    const tables = policy.limits.map(({ rule }) => (rule?.inFlight ? (this.#held ??= rule.makeTable(this.#maxKeys)) : this.#table));
+    const entry = { policy, salt, limits, tables, buckets: policy.limits.map(fullBucket) };
     this.#byPolicy.set(policy, entry);
     return entry;
   }

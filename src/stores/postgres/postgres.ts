@@ -177,7 +177,7 @@ export class PostgresStore implements AsyncStore {
   // A decision that certainly needs the other function is not asked for here: a statement would be wasted.
   #askForGrant(turn: QueueTurn<QueuedDecision>, policy: Policy, key: string, costs: Costs): Promise<Snapshot | null> | null {
     const tokens = costAt(costs, 0);
-    if (this.#grants === null || policy.limits.length > 1 || policy.quota !== undefined || this.#denials.has(policy, key)) {
+    if (this.#grants === null || policy.limits.length > 1 || policy.dated !== undefined || this.#denials.has(policy, key)) {
       return null;
     }
     if (tokens < 1 || tokens > policy.maxCost) return null;

@@ -2,10 +2,11 @@
 import { notDefined } from "../../core/check.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
+import type { Origin } from "../../core/rules.js";
 import { PARAMETERS } from "./schema-decide.js";
 import { tableNames } from "./table-names.js";
 import { portableKey } from "../shared/portable-key.js";
-import { clockFault, quotaOf, Snapshot, type StorePart } from "../shared/snapshot.js";
+import { clockFault, datedOf, Snapshot, type StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
 /** The operation of a statement: consume, consume the sum of several decisions, peek, adjust, block or delete. */
@@ -40,7 +41,7 @@ export function writeValues(what: Operation, parts: readonly StorePart[], now: n
     limits.map(({ unitsPerMs }) => unitsPerMs),
     limits.map(({ unitsPerToken }) => unitsPerToken),
     limits.map(({ fullMs }) => fullMs),
-    (DATED_OPERATIONS.includes(what) && quotaOf(parts)?.numbersOf(parts, now ?? Date.now())) || [],
+    (DATED_OPERATIONS.includes(what) && datedOf(parts)?.numbersOf(parts, now ?? Date.now())) || [],
     now,
   ];
 }
@@ -53,7 +54,7 @@ export function rowName(policy: Policy, key: string): string {
 }
 
 /** Makes one bucket of a statement. */
-export function makePart(policy: Policy, key: string, tokens: Costs, from?: number): StorePart {
+export function makePart(policy: Policy, key: string, tokens: Costs, from?: number | Origin): StorePart {
   if (policy.maxCost === undefined) throw notDefined(policy);
   return { policy, name: rowName(policy, key), tokens, from };
 }

@@ -2,6 +2,7 @@ import type { Bucket } from "../../core/bucket.js";
 import { sameCosts, type Costs, type Limit } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
+import type { Origin } from "../../core/rules.js";
 import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
 import type { BatchItem, SendBatch } from "./batch.js";
@@ -24,21 +25,27 @@ export class RedisPart implements StorePart {
   /** The result of `shortKey` for the caller's key. */
   readonly key: string;
   readonly tokens: Costs;
-  /** The instant of the decision whose tokens are given back. */
-  readonly from: number | undefined;
+  readonly from: number | Origin | undefined;
+  readonly moved: Costs | undefined;
+  readonly to: number | undefined;
 
-  constructor(prefix: string, policy: Policy, key: string, tokens: Costs, from?: number) {
+  constructor(prefix: string, policy: Policy, key: string, tokens: Costs, dates: PartDates = {}) {
     this.prefix = prefix;
     this.policy = policy;
     this.key = key;
     this.tokens = tokens;
-    this.from = from;
+    this.from = dates.from;
+    this.moved = dates.moved;
+    this.to = dates.to;
   }
 
   get name(): string {
     return this.prefix + nameOfShort(this.policy, this.key);
   }
 }
+
+/** When the tokens of a part were taken, and to which date tokens in flight move. */
+export type PartDates = Pick<StorePart, "from" | "moved" | "to">;
 
 /** A request, and the callbacks for its result. */
 export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
@@ -91,7 +98,7 @@ export function writeRequests(requests: readonly StoreRequest[], now: string): S
         }
       }
       // A list becomes its numbers with commas between.
-      runs.push(index, String(policy.quota?.tokensOf(first.what, part, now) ?? tokens));
+      runs.push(index, String(policy.dated?.tokensOf(first.what, part, now) ?? tokens));
     }
   }
   args[1] = String(args.length + 1);
@@ -103,7 +110,8 @@ function differInKeyOnly(a: StoreRequest, b: StoreRequest): boolean {
   if (a.what !== b.what || a.parts.length !== b.parts.length) return false;
   for (let i = 0; i < a.parts.length; i++) {
     const [one, other] = [a.parts[i] as StorePart, b.parts[i] as StorePart];
-    if (one.policy !== other.policy || one.from !== other.from || !sameCosts(one.tokens, other.tokens)) return false;
+    if (one.policy !== other.policy || one.from !== other.from || one.to !== other.to) return false;
+    if (!sameCosts(one.tokens, other.tokens) || !sameCosts(one.moved ?? 0, other.moved ?? 0)) return false;
   }
   return true;
 }
@@ -145,7 +153,8 @@ function readParts({ what, parts }: StoreRequest, now: number, entries: readonly
       if (isList && entry.length > 2) blockMs = wholeOf(entry[2]);
       // For a refused part the entry is -1 minus the units spent.
       fits = number >= 0;
-      return { spent: fits ? number : -1 - number, at: isList ? now + wholeOf(entry[1]) : now, unitsPerMs, unitsPerToken };
+      const record = { spent: fits ? number : -1 - number, at: isList ? now + wholeOf(entry[1]) : now, unitsPerMs, unitsPerToken };
+      return isList && entry.length > 3 ? { ...record, dates: entry.slice(3).map(wholeOf) } : record;
     });
     return new Snapshot(now, buckets, fits, blockMs);
   });

@@ -8,6 +8,7 @@ import type { Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import type { Policy } from "../../core/policy.js";
+import type { Move, Origin } from "../../core/rules.js";
 import type { AsyncStore, Charge, Guard } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
@@ -24,7 +25,7 @@ import { DenyCache, type CallStart } from "../shared/deny-cache.js";
 import { LoneCalls } from "./lone.js";
 import type { RedisStoreOptions } from "./options.js";
 import {
-  readReply, RedisPart, writeRequests, type BatchedRequest, type RequestResult, type SendRequests, type StoreRequest,
+  readReply, RedisPart, writeRequests, type BatchedRequest, type PartDates, type RequestResult, type SendRequests, type StoreRequest,
 } from "./protocol.js";
 import { scriptWith } from "./script.js";
 import { hasHashTag } from "./slot.js";
@@ -51,13 +52,13 @@ const LARGEST_BATCH = 128;
 export class RedisStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
-  readonly kinds = ["rate", "quota"] as const;
+  readonly kinds = ["rate", "quota", "in-flight"] as const;
   readonly guard: Guard;
 
   readonly #prefixOf: (key: string) => string;
   readonly #now: () => string;
   #run: RunScript;
-  /** The part of the script that knows quotas, from the first quota on. */
+  /** The parts of the script that know quotas and limits in flight, from the first of each on. */
   #hooks = "";
   readonly #runnerWith: (hooks: string) => RunScript;
   readonly #lone: LoneCalls;
@@ -119,16 +120,20 @@ export class RedisStore implements AsyncStore {
     return this.#ask("p", [this.#part(policy, key, costs)]);
   }
 
-  adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
-    return this.#change("a", policy, key, changes, at);
+  adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
+    return this.#change("a", this.#part(policy, key, changes, { from }));
+  }
+
+  async renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<void> {
+    await this.#change("a", this.#part(policy, key, 0, { from, moved: tokens, to }));
   }
 
   block(policy: Policy, key: string, forMs: number): Promise<void> {
-    return this.#change<undefined>("x", policy, key, forMs);
+    return this.#change<undefined>("x", this.#part(policy, key, forMs));
   }
 
   reset(policy: Policy, key: string): Promise<void> {
-    return this.#change<undefined>("d", policy, key, 0);
+    return this.#change<undefined>("d", this.#part(policy, key, 0));
   }
 
   // Makes no promise, because a promise would be most of the cost of a decision here. If a subclass, spy or proxy
@@ -170,10 +175,8 @@ export class RedisStore implements AsyncStore {
 
   // The remembered refusal is dropped twice: a call may be refused and remembered before the server makes the change.
   // It is also dropped after a failed call, because the server may have made the change.
-  async #change<A extends RequestResult>(
-    what: "a" | "x" | "d", policy: Policy, key: string, tokens: Costs, at?: number,
-  ): Promise<A> {
-    const part = this.#part(policy, key, tokens, at);
+  async #change<A extends RequestResult>(what: "a" | "x" | "d", part: RedisPart): Promise<A> {
+    const { policy } = part;
     this.#denials.drop(policy, part.key);
     try {
       return await this.#ask<A>(what, [part]);
@@ -243,14 +246,16 @@ export class RedisStore implements AsyncStore {
   ): Decision {
     if (what === "p") return snapshot.peek(policy, tokens);
     const decision = all ? snapshot.consume(policy, tokens) : snapshot.peek(policy, tokens);
-    if (!decision.allowed) this.#denials.remember(policy, key, snapshot, start);
-    else if (all) this.#denials.outdate(policy, key);
+    // A refusal for tokens in flight ends with the work of any process.
+    if (!decision.allowed && policy.inFlight === undefined) this.#denials.remember(policy, key, snapshot, start);
+    if (decision.allowed && all) this.#denials.outdate(policy, key);
     return decision;
   }
 
-  #part(policy: Policy, key: string, tokens: Costs, at?: number): RedisPart {
-    if (policy.quota !== undefined && this.#hooks === "") this.#run = this.#runnerWith((this.#hooks = policy.quota.lua));
-    return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens, at);
+  #part(policy: Policy, key: string, tokens: Costs, dates?: PartDates): RedisPart {
+    const hooks = policy.dated?.hooksWith(this.#hooks, policy) ?? this.#hooks;
+    if (hooks !== this.#hooks) this.#run = this.#runnerWith((this.#hooks = hooks));
+    return new RedisPart(this.#prefixOf(key), policy, shortKey(policy, key), tokens, dates);
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import { adjustRecords, BLOCK, blockRecords, consumeRecords, type Records } from "../../core/records.js";
+import type { Move, Origin } from "../../core/rules.js";
+import { adjustRecords, BLOCK, blockRecords, consumeRecords, renewRecords, type Records } from "../../core/records.js";
 import { sharesWork } from "../../platform.js";
 import { bucketName } from "./bucket-name.js";
 
@@ -17,11 +18,16 @@ export function consumeStep(policy: Policy, costs: Costs): Step<Decision> {
 }
 
 /** The step of a store's `adjust`. */
-export function adjustStep(policy: Policy, changes: Costs, at: number | undefined): Step<boolean> {
+export function adjustStep(policy: Policy, changes: Costs, from: number | Origin | undefined): Step<boolean> {
   return (records, now) => {
-    const done = adjustRecords(records, policy, changes, now, at);
+    const done = adjustRecords(records, policy, changes, now, from);
     return { answer: done, changed: done };
   };
+}
+
+/** The step of a store's `renew`. */
+export function renewStep(policy: Policy, tokens: Costs, move: Move): Step<void> {
+  return (records, now) => ({ answer: renewRecords(records, policy, tokens, now, move), changed: true });
 }
 
 /** The step of a store's `block`. */

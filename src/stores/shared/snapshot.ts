@@ -1,27 +1,24 @@
 import type { Bucket } from "../../core/bucket.js";
-import type { Costs, QuotaRule } from "../../core/limit.js";
+import type { Costs } from "../../core/limit.js";
+import type { DatedPart, DatedWork } from "../../core/rules.js";
 import type { Decision } from "../../core/decision.js";
 import { consumeBlocked, peekBlocked } from "../../core/records.js";
 import { StoreError } from "./store-error.js";
 import type { Policy } from "../../core/policy.js";
 
 /** One key of a request: its policy, its name in the store, and the cost, the changes of `adjust`, or a block's ms. */
-export interface StorePart {
-  readonly policy: Policy;
+export interface StorePart extends DatedPart {
   readonly name: string;
-  readonly tokens: Costs;
-  /** The instant of the decision whose tokens `adjust` gives back. */
-  readonly from?: number | undefined;
 }
 
-/** The arithmetic of the first quota. */
-export function quotaOf(parts: readonly StorePart[]): QuotaRule | undefined {
-  return parts.find(({ policy }) => policy.quota)?.policy.quota;
+/** What decides dates for the parts. Undefined if they are rates. */
+export function datedOf(parts: readonly StorePart[]): DatedWork | undefined {
+  return parts.find(({ policy }) => policy.dated)?.policy.dated;
 }
 
 /** The error for parts that a server could not decide at `now`, if the cause is this process's clock. */
 export function clockFault(parts: readonly StorePart[], now: number): StoreError | undefined {
-  const fault = quotaOf(parts)?.clockFault(parts, now);
+  const fault = datedOf(parts)?.clockFault(parts, now);
   return fault === undefined ? undefined : new StoreError("ERR_STORE_CLOCK", fault);
 }
 

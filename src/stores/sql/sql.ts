@@ -2,6 +2,7 @@ import { readClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
+import type { Move, Origin } from "../../core/rules.js";
 import { peekRecords, type Records } from "../../core/records.js";
 import { guard } from "../../guard/guard.js";
 import { guardOptionsOf } from "../../guard/options.js";
@@ -9,7 +10,7 @@ import type { AsyncStore, Charge, Guard, StoreMethods, SyncStore } from "../../p
 import { bucketName } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
-import { adjustStep, blockStep, consumeStep, resetStep, Rounds, type Job, type Step } from "../shared/rounds.js";
+import { adjustStep, blockStep, consumeStep, renewStep, resetStep, Rounds, type Job, type Step } from "../shared/rounds.js";
 import { StoreError } from "../shared/store-error.js";
 import { consumeRecordsTogether } from "../shared/together.js";
 import {
@@ -55,7 +56,7 @@ type Decide<T> = (found: readonly Records[], now: number) => { readonly answer: 
 class SqlStore<Tx> implements StoreMethods<boolean> {
   readonly sync: boolean;
   readonly clock: Clock | "server";
-  readonly kinds = ["rate", "quota"] as const;
+  readonly kinds = ["rate", "quota", "in-flight"] as const;
   readonly guard: Guard;
 
   readonly #database: AnySqlDatabase<Tx>;
@@ -84,8 +85,12 @@ class SqlStore<Tx> implements StoreMethods<boolean> {
     return this.#run(() => this.#consumeTogether(charges));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs, at?: number): boolean | Promise<boolean> {
-    return this.#change(policy, key, adjustStep(policy, changes, at));
+  adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): boolean | Promise<boolean> {
+    return this.#change(policy, key, adjustStep(policy, changes, from));
+  }
+
+  renew(policy: Policy, key: string, tokens: Costs, move: Move): void | Promise<void> {
+    return this.#change(policy, key, renewStep(policy, tokens, move));
   }
 
   block(policy: Policy, key: string, forMs: number): void | Promise<void> {

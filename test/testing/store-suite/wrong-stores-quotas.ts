@@ -34,7 +34,7 @@ const loading = (change: (bucket: Bucket, now: number, date: number) => void): t
 const givingBack = (isRight: (dateOf: (t: number) => number, now: number, at: number) => boolean): typeof RightStore =>
   wrongStore({
     change(buckets, policy, changes, now, at = now) {
-      const dateOf = policy.quota?.dateOf;
+      const dateOf = policy.limits.find(({ rule }) => rule)?.rule?.dateOf;
       return adjust(buckets, policy, changes, now, dateOf === undefined || isRight(dateOf, now, at) ? undefined : at);
     },
   });
@@ -66,7 +66,7 @@ export const wrongQuotas: readonly WrongStore[] = [
   ["charges quotas of a call that is refused", wrongStore({
       async consumeTogether(charges: readonly Charge[]) {
         const decisions = await right.consumeTogether.call(this, charges);
-        const dated = charges.filter(({ policy }) => policy.quota !== undefined && policy.limits.length === 1);
+        const dated = charges.filter(({ policy }) => policy.dated !== undefined && policy.limits.length === 1);
         if (decisions.some(({ allowed }) => !allowed)) for (const { policy, key, cost } of dated) await right.consume.call(this, policy, key, cost);
         return decisions;
       },

@@ -1,6 +1,7 @@
 import { daily, monthly, weekly } from "../../../calendar/renewals.js";
 import type { Decision } from "../../../core/decision.js";
-import type { LimitOptions, Renewal } from "../../../core/limit.js";
+import type { LimitOptions } from "../../../core/limit.js";
+import type { LimitRule, Renewal } from "../../../core/rules.js";
 import type { Policy } from "../../../core/policy.js";
 import type { Store } from "../../../port/store.js";
 import { assert } from "../../assert.js";
@@ -123,7 +124,7 @@ export const quotaCases: readonly StoreCase[] = [
         { name: "day", capacity: 5, renews: daily({ zone: "Europe/Berlin" }) },
       );
       for (let day = 0; day < 3; day++) {
-        const date = policy.quota?.dateOf(trial.now) as number;
+        const date = ruleOf(policy)?.dateOf(trial.now) as number;
         let granted = 0;
         for (let i = 0; i < 9; i++) {
           if ((await trial.consume(policy, "caller")).allowed) granted++;
@@ -188,7 +189,7 @@ export const quotaCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("mixed");
       const policy = trial.policy("p", { capacity: 5, renews: daily() });
-      const date = policy.quota?.dateOf(trial.now) as number;
+      const date = ruleOf(policy)?.dateOf(trial.now) as number;
       trial.move(date - trial.now);
       const at = trial.now;
       await trial.consume(policy, "caller", 4);
@@ -274,9 +275,13 @@ export const quotaCases: readonly StoreCase[] = [
       for (let call = 0; call < 3; call++) {
         const answer = await store.consume(policy, "caller", 1);
         trial.compareAtItsTime({ method: "consume", policy, key: "caller", tokens: 1 }, answer);
-        const end = (policy.quota?.dateOf(answer.at) as number) + 1;
+        const end = (ruleOf(policy)?.dateOf(answer.at) as number) + 1;
         assert(answer.at + answer.resetMs === end, `Expected the quota to renew at ${end}, got ${answer.at + answer.resetMs}`);
       }
     },
   },
 ];
+
+function ruleOf({ limits }: Policy): LimitRule | undefined {
+  return limits.find(({ rule }) => rule)?.rule;
+}

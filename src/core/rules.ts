@@ -1,0 +1,202 @@
+import type { Bucket } from "./bucket.js";
+import type { Decision } from "./decision.js";
+import type { CheckedNumbers, Costs, Limit, Refill } from "./limit.js";
+import type { Policy } from "./policy.js";
+
+/** All tokens in one millisecond: `p` of a record whose tokens come back together, after its date. */
+export const ALL_UNITS: number = Number.MAX_SAFE_INTEGER;
+
+/** When a quota starts again. Made by `daily`, `weekly` or `monthly`. A copy, such as from JSON, lacks its calendar. */
+export interface Renewal {
+  readonly every: "day" | "week" | "month";
+  /** The day of the week, or of the month. */
+  readonly day?: string | number | undefined;
+  /** The local time, such as `"06:00"`. */
+  readonly at: string;
+  /** The IANA time zone, such as `"Europe/Berlin"`. */
+  readonly zone: string;
+  /** @internal */
+  readonly rule: QuotaRule;
+}
+
+/** When tokens in flight come back. Made by `whenDone`. A copy, such as from JSON, lacks its arithmetic. */
+export interface Returns extends InFlightTimes {
+  /** @internal */
+  readonly rule: InFlightRule;
+}
+
+/** The arithmetic of a limit that is not a rate. A value that carries its own code: policies of rates load none of it. */
+export type LimitRule = QuotaRule | InFlightRule;
+
+/** When tokens that are given back were taken. */
+export interface Origin {
+  /** The instant of the decision that took them. A quota gives them back to its period only. */
+  readonly at: number;
+  /** The instant to which tokens in flight were renewed last. */
+  readonly heldAt: number;
+}
+
+/** What quotas and limits in flight have in common: their tokens are dated, and come back after their date. */
+export interface DatedRule extends Refill {
+  /** The option of a limit that has the rule. */
+  readonly field: "renews" | "returns";
+  readonly kind: "quota" | "in-flight";
+  /** The members that it adds to a limit. */
+  readonly facts: RuleFacts;
+  /** Milliseconds from `now` to the record's date, after `units` more are taken. */
+  lagAt(record: Bucket, now: number, units: number): number;
+  /** The part of `units` that a record takes. What was taken at `from` is given back to its own date only. */
+  unitsFor(record: Bucket, now: number, units: number, from: number | undefined): number;
+  /** The last millisecond of tokens that are taken at `now`. */
+  dateOf(now: number): number;
+  /**
+   * What a server needs to choose dates by its own clock, for one limit: the date of the tokens that `from` took, or 0;
+   * `fullMs`; and four numbers more.
+   */
+  numbersOf(part: DatedPart, position: number, now: number): readonly number[];
+  /** Whether a server's clock that shows `now` is within a period of this process's, which shows `here`. */
+  isNear(now: number, here: number): boolean;
+  /** A rate in place of the limit in an outage. Undefined when the limit stays what it is. */
+  evenly?(capacity: number): Pick<CheckedNumbers, "capacity" | "unitsPerMs" | "unitsPerToken">;
+  /** Whether the store's clock must have dates. */
+  readonly needsDates: boolean;
+  /** The part of the script for Redis. */
+  readonly lua: string;
+  /** What does the same for all rules of a policy. */
+  readonly work: DatedWork;
+}
+
+/** What needs all limits of a policy. Policies of rates alone load none of it. */
+export interface DatedWork {
+  /** The tokens of a part of a request to Redis, and the numbers of its rules. `now` is empty for the server's clock. */
+  tokensOf(what: string, part: DatedPart, now: string): Costs;
+  /** Six numbers for each limit of the parts: those of its rule, or zeros. */
+  numbersOf(parts: readonly DatedPart[], now: number): readonly number[];
+  /** What is wrong with this process's clock if a server's shows `now`. Undefined when it is right to a period. */
+  clockFault(parts: readonly DatedPart[], now: number): string | undefined;
+  /** The options of a MemoryStore that is made for the policy. */
+  storeOptions(policy: Policy): { readonly clock: () => number } | undefined;
+  /** Throws a TypeError for a store that would not count the limits of the policy, and for a bucket, which is a rate. */
+  checkStore(store: object, policy: Policy): void;
+  /** The parts of the script for Redis, with those that the policy needs. */
+  hooksWith(hooks: string, policy: Policy): string;
+}
+
+/** The arithmetic of a quota: `at` of a record is the last millisecond of its period, and all tokens then come back. */
+export interface QuotaRule extends DatedRule {
+  readonly field: "renews";
+  readonly inFlight?: undefined;
+  /** First millisecond of the period before that of `now`; last of that period, of the period of `now`, of the next. */
+  datesNear(now: number): readonly number[];
+}
+
+/** The arithmetic of tokens in flight: a record has one date for each sixteenth of `staleAfterMs`. */
+export interface InFlightRule extends DatedRule {
+  readonly field: "returns";
+  readonly inFlight: true;
+  /** Drops the dates that are over, and sums up the others in `spent` and `at`. */
+  open(record: Bucket, now: number): void;
+  /** Sets the waits of a decision on this limit alone, which took `units` more than the record shows. */
+  setWaits(decision: Decision, record: Bucket, limit: Limit, units: number): void;
+  /** Moves up to `tokens` to a later date. Those that are not at the date of `from` stay where they are. */
+  renew(record: Bucket, now: number, tokens: number, move: Move): void;
+  /** The milliseconds of `whenDone`. */
+  readonly times: InFlightTimes;
+  /** Renews the tokens of a decision until it is settled. Does nothing for a refusal. */
+  keep(work: HeldWork): void;
+  /** When the tokens of a decision were taken. A promise while they are being renewed; undefined if they never were. */
+  originOf(decision: Decision): Origin | Promise<Origin> | undefined;
+  /** Makes a settlement again when the store is available. It may ask for this once more. */
+  later(settle: () => unknown): void;
+  /** Gives back the tokens in flight of a decision that came too late for its caller. */
+  giveBackLate(work: Omit<HeldWork, "isSettled">): void;
+  /** Reads a record that {@link scatter} wrote. */
+  gather(records: ReadonlyMap<string, Bucket>, limit: Limit): Bucket;
+  /** Writes a record as one plain record for each date, under names that no other limit has. */
+  scatter(records: Map<string, Bucket>, name: string, record: Bucket): void;
+  /** Where a memory store keeps such records. */
+  makeTable(maxKeys: number): HeldTable;
+}
+
+/** Work that holds tokens in flight. */
+export interface HeldWork {
+  /** Where the tokens were taken: the limiter's store, or the one that decided in its place. */
+  readonly store: HoldingStore;
+  readonly policy: Policy;
+  /** The encoded key. */
+  readonly key: string;
+  readonly decision: Decision;
+  /** Whether the tokens were given back. */
+  isSettled(): boolean;
+}
+
+/** The methods of a store that keeps limits in flight. */
+export interface HoldingStore {
+  adjust?(policy: Policy, key: string, changes: Costs, from?: number | Origin): unknown;
+  renew?(policy: Policy, key: string, tokens: Costs, move: Move): unknown;
+}
+
+/** The instants of a renewal: tokens of the date of `from` move to the date of `to`. */
+export interface Move {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The options of `whenDone`, with their defaults. */
+export interface InFlightTimes {
+  /** Milliseconds after which tokens come back by themselves, unless they are renewed. */
+  readonly staleAfterMs: number;
+  /** Milliseconds after which a refused caller may ask again. */
+  readonly retryMs: number;
+  /** Milliseconds for which the tokens of one work are renewed at most. */
+  readonly longestMs: number;
+}
+
+/** Keeps the records of limits in flight, by the two halves of a fingerprint and the limit's name. */
+export interface HeldTable {
+  /** How many records are kept. */
+  readonly size: number;
+  /** Busy records that were removed because the table was full. */
+  readonly evictedBusy: number;
+  get(key: KeyHalves, stored: LimitOf, out: Bucket): void;
+  put(key: KeyHalves, stored: LimitOf, record: Bucket, now: number): void;
+  /** Forgets a record of a key, or with null those of all limits. */
+  delete(key: KeyHalves, stored: LimitOf | null): void;
+}
+
+/** The fingerprint of a key. */
+export interface KeyHalves {
+  readonly high: number;
+  readonly low: number;
+}
+
+/** A limit of a record. */
+export interface LimitOf {
+  readonly limit: Limit;
+}
+
+/** The members that a rule adds to a limit. */
+export interface RuleFacts {
+  /** Limits of one name have the same dates if this is equal. */
+  readonly calendar: string;
+  /** The longest time until a date, in milliseconds. A record further ahead is impossible. */
+  readonly fullMs: number;
+  /** The length of a period without changes of the clock, in seconds: the longest one of months. */
+  readonly windowSeconds: number;
+}
+
+/** A part of a request to a server. */
+export interface DatedPart {
+  readonly policy: Policy;
+  readonly tokens: Costs;
+  /** When the tokens that are given back were taken. */
+  readonly from?: number | Origin | undefined;
+  /** Tokens in flight to move to the date of `to`. */
+  readonly moved?: Costs | undefined;
+  readonly to?: number | undefined;
+}
+
+/** The instant at which tokens of `limit` were taken, for a record that gives them back. */
+export function takenAt({ rule }: Limit, from: number | Origin | undefined): number | undefined {
+  return typeof from === "object" ? from[rule?.inFlight ? "heldAt" : "at"] : from;
+}

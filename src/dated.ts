@@ -1,0 +1,60 @@
+import { monotonicClock } from "./core/clock.js";
+import { costAt } from "./core/limit.js";
+import type { DatedPart, DatedWork } from "./core/rules.js";
+import type { Policy } from "./core/policy.js";
+
+const NO_DATES: readonly number[] = [0, 0, 0, 0, 0, 0];
+
+/** What all rules of a policy with quotas or limits in flight do together. */
+export const datedWork: DatedWork = {
+  numbersOf,
+  // A block and a reset have no dates: they are possible by any clock.
+  tokensOf: (what, part, now) =>
+    "cpa".includes(what)
+      ? [...part.policy.limits.map((_, i) => costAt(part.tokens, i)), ...numbersOf([part], now === "" ? Date.now() : Number(now))]
+      : part.tokens,
+  clockFault(parts, now) {
+    const here = Date.now();
+    if (parts.every(({ policy }) => policy.limits.every(({ rule }) => rule?.isNear(now, here) ?? true))) return undefined;
+    return (
+      `Expected the clocks of this process and the store to be within a period, got ${dateText(here)} here and ` +
+      `${dateText(now)} there. Set them; no tokens were taken`
+    );
+  },
+  storeOptions: ({ limits }) => (limits.some(({ rule }) => rule?.needsDates) ? { clock: Date.now } : undefined),
+  checkStore,
+  hooksWith: (hooks, { limits }) =>
+    limits.reduce((all, { rule }) => (rule === undefined || all.includes(rule.lua) ? all : all + rule.lua), hooks),
+};
+
+function numbersOf(parts: readonly DatedPart[], now: number): readonly number[] {
+  return parts.flatMap((part) => part.policy.limits.flatMap(({ rule }, i) => rule?.numbersOf(part, i, now) ?? NO_DATES));
+}
+
+function dateText(ms: number): string {
+  return Math.abs(ms) < 8.64e15 ? new Date(ms).toISOString() : String(ms);
+}
+
+/** Throws a TypeError for a store that does not count the limits of a policy, or whose clock has no dates. */
+function checkStore(given: object, { name, limits }: Policy): void {
+  const store = given as { readonly kinds?: readonly string[]; readonly clock?: { readonly name?: string } };
+  for (const { rule } of limits) {
+    if (rule === undefined) continue;
+    if (!("clock" in store)) {
+      const what = rule.kind === "quota" ? "a quota" : "a limit in flight";
+      throw new TypeError(`Expected \`refill\`, got \`${rule.field}\`. A TokenBucket is a rate; for ${what} use createLimiter`);
+    }
+    if (!Array.isArray(store.kinds) || !store.kinds.includes(rule.kind)) {
+      throw new TypeError(
+        `Expected a store with \`kinds\` that include "${rule.kind}" for policy "${name}", got ` +
+        `${store.kinds ? "others" : "none"}. See the guide to stores, or use \`refill\``,
+      );
+    }
+    // By its name too, because another copy of this package has a function of its own.
+    if (rule.needsDates && (store.clock === monotonicClock || store.clock?.name === "monotonicClock")) {
+      throw new TypeError(
+        `Expected a clock of dates for the quota of policy "${name}", got monotonicClock. Pass \`clock: Date.now\` to the store`,
+      );
+    }
+  }
+}

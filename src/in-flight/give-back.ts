@@ -1,0 +1,49 @@
+import { mapCosts } from "../core/cost.js";
+import type { HeldWork } from "../core/rules.js";
+import { heldCosts } from "./held-costs.js";
+import { startTimer, stopTimer } from "./timer.js";
+
+// Each is a settlement of work that is done, and holds its decision.
+const MOST_KEPT = 10_000;
+const TRY_MS = 1_000;
+
+const waiting = new Set<() => unknown>();
+let timer: unknown = null;
+
+/**
+ * Makes a settlement again. The open circuit breaker refused it, so it was certainly not made. Once a second the first
+ * one is tried; when it succeeds, all others follow. Beyond 10,000 the oldest is dropped: its tokens come back at their
+ * date.
+ */
+export function later(settle: () => unknown): void {
+  waiting.add(settle);
+  if (waiting.size > MOST_KEPT) waiting.delete(waiting.values().next().value as () => unknown);
+  timer ??= startTimer(() => void settleWaiting(), TRY_MS);
+}
+
+async function settleWaiting(): Promise<void> {
+  for (const settle of waiting) {
+    waiting.delete(settle);
+    await attempt(settle);
+    // It asked for another attempt: the store is still unavailable.
+    if (waiting.has(settle)) return;
+  }
+  stopTimer(timer);
+  timer = null;
+}
+
+/** Gives back the tokens in flight of an allowed decision whose caller was answered without it. */
+export function giveBackLate({ store, policy, key, decision }: Omit<HeldWork, "isSettled">): void {
+  if (!decision.allowed) return;
+  const changes = mapCosts(policy, heldCosts(decision, policy), (cost) => 0 - cost);
+  void attempt(() => store.adjust?.(policy, key, changes, decision.at));
+}
+
+// What fails comes back at its date.
+async function attempt(make: () => unknown): Promise<void> {
+  try {
+    await make();
+  } catch {
+    return;
+  }
+}

@@ -1,0 +1,12 @@
+import { exceptInFlight, mapCosts } from "../core/cost.js";
+import type { Decision } from "../core/decision.js";
+import { costAt, type Costs } from "../core/limit.js";
+import type { Policy } from "../core/policy.js";
+import { costsOf } from "../core/refundable.js";
+
+/** The tokens in flight that a decision took, and 0 for each rate and quota. */
+export function heldCosts(decision: Decision, policy: Policy): Costs {
+  const all = costsOf(decision, policy);
+  const others = exceptInFlight(policy, all, 0);
+  return mapCosts(policy, all, (cost, i) => cost - costAt(others, i));
+}

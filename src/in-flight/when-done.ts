@@ -1,0 +1,49 @@
+import { checkOptions, expected, positiveInteger } from "../core/check.js";
+import type { Returns } from "../core/rules.js";
+import { inFlightRule } from "./rule.js";
+
+/** The options of {@link whenDone}. */
+export interface WhenDoneOptions {
+  /**
+   * Milliseconds after which tokens come back by themselves, at most a sixteenth later, if the process that took them
+   * ended or lost its store. 1,000 to 3,600,000, default 15,000. Work that takes longer renews its tokens three times
+   * in this time.
+   */
+  readonly staleAfterMs?: number | undefined;
+  /** Milliseconds after which a refused caller is told to ask again. At least 1, default 1,000. */
+  readonly retryMs?: number | undefined;
+  /**
+   * Milliseconds for which one work may keep its tokens. Then they are no longer renewed. At least `staleAfterMs`,
+   * default 3,600,000.
+   */
+  readonly longestMs?: number | undefined;
+}
+
+/**
+ * A limit in flight: tokens come back when the work that took them is done.
+ *
+ * A gate gives them back when the response is over, and `run` when the work is. By hand, `settle` does. A process that
+ * dies gives nothing back: its tokens come back after `staleAfterMs`. Throws a TypeError or RangeError that names the
+ * wrong option.
+ * @example
+ * const parallel = { name: "parallel", capacity: 4, returns: whenDone() };
+ */
+export function whenDone(options: WhenDoneOptions = {}): Returns {
+  const own = checkOptions(options, ["staleAfterMs", "retryMs", "longestMs"]);
+  const staleAfterMs = timeIn("staleAfterMs", own.staleAfterMs ?? 15_000, 1_000, HOUR_MS);
+  const retryMs = timeIn("retryMs", own.retryMs ?? 1_000, 1, LONGEST_MS);
+  const longestMs = timeIn("longestMs", own.longestMs ?? HOUR_MS, staleAfterMs, LONGEST_MS);
+  const written = { staleAfterMs, retryMs, longestMs };
+  return Object.freeze(Object.defineProperty(written, "rule", { value: inFlightRule(written) })) as Returns;
+}
+
+const HOUR_MS = 3_600_000;
+// The longest delay of a timer.
+const LONGEST_MS = 2 ** 31 - 1;
+
+function timeIn(name: string, ms: unknown, least: number, most: number): number {
+  if (positiveInteger(name, ms) < least || (ms as number) > most) {
+    throw new RangeError(expected(name, `from ${least} to ${most} ms`, ms));
+  }
+  return ms as number;
+}

@@ -1,0 +1,40 @@
+import type { Decision } from "../core/decision.js";
+import { encodeKey, type Key } from "../core/key.js";
+import type { Policy } from "../core/policy.js";
+import { chargedBy } from "../port/charged.js";
+import { internalsOf, type PlainInternals } from "./internals.js";
+import type { CombinedCharge } from "./several/ask.js";
+import type { PlainLimiter } from "./limiter.js";
+
+/** The parts of a limiter. */
+interface Holder {
+  readonly parts: readonly object[];
+}
+
+/**
+ * Renews the tokens in flight that an allowed decision took, until it is settled. Returns whether there are any.
+ * `policy` is that of the call; undefined for the limiter's own. A decision of a combination knows the policies of its
+ * members.
+ */
+export function keepInFlight(limiter: Holder, key: unknown, decision: Decision, policy: unknown): boolean {
+  const charge = chargedBy(decision) as Partial<CombinedCharge> | null;
+  if (charge?.claims === undefined) {
+    const [part] = limiter.parts as readonly [PlainLimiter];
+    return keepOne(part, (policy ?? part.policy) as Policy, key as Key, decision);
+  }
+  return charge.claims
+    .map(({ charge: { limiter: part, policy: own, key: ownKey } }, i) =>
+      keepOne(part, own, ownKey, charge.decisions?.[i] ?? decision))
+    .some(Boolean);
+}
+
+function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Decision): boolean {
+  if (policy.inFlight === undefined || !decision.allowed) return false;
+  const local = decision.degraded ? (internalsOf(limiter) as PlainInternals).guarded.localChargeOf(decision) : null;
+  // Nothing was taken if `onStoreError: "allow"` let the call through.
+  if (decision.degraded && local === null) return false;
+  const isSettled = (): boolean => chargedBy(decision) === null;
+  const place = { store: local?.store ?? limiter.store, policy: local?.policy ?? policy };
+  policy.inFlight.keep({ ...place, key: encodeKey(key), decision, isSettled });
+  return true;
+}
