@@ -24,7 +24,7 @@ export const datedWork: DatedWork = {
   storeOptions: ({ limits }) => (limits.some(({ rule }) => rule?.needsDates) ? { clock: Date.now } : undefined),
   checkStore,
   hooksWith: (hooks, { limits }) =>
-    limits.reduce((all, { rule }) => (rule === undefined || all.includes(rule.lua) ? all : all + rule.lua), hooks),
+    limits.reduce((all, { rule }) => (rule === undefined || all.includes(rule.lua) ? all : `${all}\n${rule.lua}`), hooks),
 };
 
 function numbersOf(parts: readonly DatedPart[], now: number): readonly number[] {

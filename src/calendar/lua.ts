@@ -2,7 +2,7 @@
  * Changes the long way of the script for Redis, so that it knows quotas (`stores/redis/script-long.ts`). The store runs
  * it from the first policy with a quota on.
  *
- * Six numbers for each limit follow the tokens of all limits: `numbersOf` in `core/limit.ts`. A record of a quota has
+ * Six numbers for each limit follow the tokens of all limits: `numbersOf` in `core/rules.ts`. A record of a quota has
  * the date of its tokens as `at`, 2^53 - 1 as p and 1 as q. So only three things differ from a rate. The date of the
  * present period comes from the arguments, taking tokens moves the record to it, and tokens that are given back go to a
  * record of exactly their own date.
@@ -16,7 +16,7 @@ readRun = function(run)
     local limits, tokens = parts[i].limits, parts[i].tokens
     for j = 1, #limits do
       local limit, first = limits[j], #limits + 6 * j - 5
-      if limit.p == MOST and tokens[first] then
+      if limit.p == MOST and tokens[first] and tokens[first + 1] > 0 then
         limit.isQuota, limit.from, limit.fullMs = true, tokens[first], tokens[first + 1]
         for k = first + 5, first + 3, -1 do
           if tokens[first + 2] <= now and now <= tokens[k] then limit.date = tokens[k] end

@@ -33,14 +33,13 @@ export function fullBucket(limit: Limit): Bucket {
 }
 
 /**
- * Units of `limit` that `bucket` still has spent at `now`. Changes no bucket, but for tokens in flight whose date is
- * over.
+ * Units of `limit` that `bucket` still has spent at `now`. Does not change the bucket.
  *
  * Exact although the elapsed time is not capped: a product beyond 2^53 is rounded, but exceeds all that can be spent.
  */
 export function spentAt(bucket: Bucket, limit: Limit, now: number): number {
-  if (limit.rule?.inFlight) limit.rule.open(bucket, now);
   if (bucket.spent === 0) return 0;
+  if (limit.rule?.inFlight) return limit.rule.spentAt(bucket, now);
   const refilled = bucket.unitsPerMs * Math.max(0, now - bucket.at);
   const spent = Math.max(0, bucket.spent - refilled);
   return bucket.unitsPerToken === limit.unitsPerToken ? spent : convert(spent, bucket.unitsPerToken, limit.unitsPerToken);

@@ -94,8 +94,8 @@ export interface QuotaRule extends DatedRule {
 export interface InFlightRule extends DatedRule {
   readonly field: "returns";
   readonly inFlight: true;
-  /** Drops the dates that are over, and sums up the others in `spent` and `at`. */
-  open(record: Bucket, now: number): void;
+  /** The tokens whose dates are not over at `now`. */
+  spentAt(record: Bucket, now: number): number;
   /** Sets the waits of a decision on this limit alone, which took `units` more than the record shows. */
   setWaits(decision: Decision, record: Bucket, limit: Limit, units: number): void;
   /** Moves up to `tokens` to a later date. Those that are not at the date of `from` stay where they are. */

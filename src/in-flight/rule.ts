@@ -4,6 +4,7 @@ import { ALL_UNITS, takenAt, type InFlightRule, type InFlightTimes } from "../co
 import { datedWork } from "../dated.js";
 import { currentDates, dateWithout, tokensAt, tokensIn, withTokens, type Dates } from "./dates.js";
 import { giveBackLate, later } from "./give-back.js";
+import { IN_FLIGHT_LUA } from "./lua.js";
 import { HeldRecords } from "./held-records.js";
 import { keep, originOf } from "./renewals.js";
 
@@ -16,7 +17,7 @@ export function inFlightRule(times: InFlightTimes): InFlightRule {
   const step = Math.ceil(staleAfterMs / DATES);
   const fullMs = staleAfterMs + step - 1;
   const dateOf = (now: number): number => Math.ceil((now + staleAfterMs) / step) * step - 1;
-  const lastOf = ({ spent, at }: Bucket, now: number): number => (spent > 0 ? at : now);
+  const datesAt = ({ dates = [] }: Bucket, now: number): Dates => currentDates(dates, now, dateOf(now), fullMs);
 
   function set(record: Bucket, dates: Dates): void {
     record.dates = dates;
@@ -35,23 +36,19 @@ export function inFlightRule(times: InFlightTimes): InFlightRule {
     tokens: ALL_UNITS,
     everyMs: 1,
     dateOf,
-    open(record, now) {
-      const dates = record.dates ?? [];
-      if (dates.length > 0) set(record, currentDates(dates, now, dateOf(now), fullMs));
-    },
-    lagAt: (record, now, units) => (units > 0 ? Math.max(lastOf(record, now), dateOf(now)) : lastOf(record, now)) - now,
+    spentAt: (record, now) => tokensIn(datesAt(record, now)),
+    lagAt: (record, now, units) => Math.max(datesAt(record, now).at(-2) ?? now, units > 0 ? dateOf(now) : now) - now,
     // All is done here: the dates tell how many units are spent.
     unitsFor(record, now, units, from) {
-      this.open(record, now);
+      const dates = datesAt(record, now);
       // A debit and a credit leave tokens in flight alone, and state no instant.
-      if (units > 0 || from !== undefined) {
-        set(record, withTokens(record.dates ?? [], units > 0 ? dateOf(now) : dateOf(from as number), units));
-      }
+      const isLeft = units <= 0 && from === undefined;
+      set(record, isLeft ? dates : withTokens(dates, units > 0 ? dateOf(now) : dateOf(from as number), units));
       return 0;
     },
     setWaits(decision, record, { size }, units) {
       const { at, cost, remaining, retryAfterMs } = decision;
-      const dates = units > 0 ? withTokens(record.dates ?? [], dateOf(at), units) : (record.dates ?? []);
+      const dates = withTokens(datesAt(record, at), dateOf(at), units);
       const spent = tokensIn(dates);
       const until = (tokens: number): number => Math.max(0, dateWithout(dates, tokens) + 1 - at);
       const isWait = retryAfterMs > 0 && retryAfterMs < Infinity;
@@ -62,10 +59,9 @@ export function inFlightRule(times: InFlightTimes): InFlightRule {
       });
     },
     renew(record, now, tokens, { from, to }) {
-      this.open(record, now);
-      const dates = record.dates ?? [];
-      const moved = Math.min(tokens, tokensAt(dates, dateOf(from)));
-      if (moved > 0 && dateOf(to) >= now) set(record, withTokens(withTokens(dates, dateOf(from), -moved), dateOf(to), moved));
+      const dates = datesAt(record, now);
+      const moved = dateOf(to) < now ? 0 : Math.min(tokens, tokensAt(dates, dateOf(from)));
+      set(record, withTokens(withTokens(dates, dateOf(from), -moved), dateOf(to), moved));
     },
     keep,
     originOf,
@@ -74,8 +70,8 @@ export function inFlightRule(times: InFlightTimes): InFlightRule {
     numbersOf({ policy, from, moved = 0, to }, position) {
       const taken = takenAt(policy.limits[position] as never, from);
       const dates = [taken, to].map((instant) => (instant === undefined ? 0 : dateOf(instant)));
-      // The third number tells a limit in flight from a quota.
-      return [dates[0] as number, fullMs, -step, dates[1] as number, costAt(moved, position), staleAfterMs];
+      // The second number tells a limit in flight from a quota.
+      return [dates[0] as number, -fullMs, step, dates[1] as number, costAt(moved, position), staleAfterMs];
     },
     isNear: () => true,
     needsDates: false,
@@ -93,7 +89,7 @@ export function inFlightRule(times: InFlightTimes): InFlightRule {
       }
     },
     makeTable: (maxKeys) => new HeldRecords(maxKeys),
-    lua: "",
+    lua: IN_FLIGHT_LUA,
     work: datedWork,
   };
 }

@@ -2,7 +2,7 @@ import type { Store } from "../../port/store.js";
 import { AssertionError } from "../assert.js";
 import type { StoreSetup } from "./setup.js";
 
-const METHODS = ["consume", "peek", "consumeTogether", "adjust", "block", "reset", "close"] as const;
+const METHODS = ["consume", "peek", "consumeTogether", "adjust", "renew", "block", "reset", "close"] as const;
 // After a call without an answer, the suite has failed, and its later calls wait at most 500 ms.
 const IMPATIENT_MS = 500;
 // A timer that is late means that the event loop was blocked. An answer can then be in the socket already.

@@ -20,6 +20,8 @@ export type StoreTrait =
   | "serverClock"
   /** The store keeps quotas, and its `kinds` name them. */
   | "quotas"
+  /** The store keeps limits in flight, and its `kinds` name them. */
+  | "inFlight"
   /** The store remembers at most `maxKeys` keys. */
   | "bound"
   /** The buckets are on a server that can be unreachable. */

@@ -2,18 +2,20 @@ import type { Bucket } from "../../core/bucket.js";
 import type { Costs } from "../../core/limit.js";
 import type { Decision, Reading } from "../../core/decision.js";
 import type { Policy } from "../../core/policy.js";
-import { adjustRecords, blockRecords, consumeRecords, peekRecords } from "../../core/records.js";
+import { adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords } from "../../core/records.js";
 
 /**
  * A call of a store method on one key. `tokens` is the cost, the changes of `adjust`, or the milliseconds of `block`.
  */
 export interface StoreCall {
-  readonly method: "consume" | "peek" | "adjust" | "block" | "reset";
+  readonly method: "consume" | "peek" | "adjust" | "renew" | "block" | "reset";
   readonly policy: Policy;
   readonly key: string;
   readonly tokens: Costs;
-  /** Of an `adjust` that settles: the instant of its decision. */
+  /** Of an `adjust` that settles: the instant of its decision. Of a `renew`: the instant whose tokens move. */
   readonly at?: number | undefined;
+  /** Of a `renew`: the instant to whose date they move. */
+  readonly to?: number | undefined;
 }
 
 /** A call with the store's answer. */
@@ -30,7 +32,7 @@ type StoreAnswer = Decision | boolean | undefined;
 
 /** The core's answer to `call` in `state`, and the state afterwards. */
 export function apply(
-  state: PossibleState, { method, policy, tokens, at }: StoreCall, now: number,
+  state: PossibleState, { method, policy, tokens, at, to }: StoreCall, now: number,
 ): { answer: StoreAnswer; state: PossibleState } {
   if (method === "reset") return { answer: undefined, state: new Map() };
   const records = new Map(state);
@@ -40,6 +42,10 @@ export function apply(
       answer: undefined;
       state: PossibleState;
     };
+  }
+  if (method === "renew") {
+    renewRecords(records, policy, tokens, now, { from: at as number, to: to as number });
+    return { answer: undefined, state: records };
   }
   const answer =
     method === "consume"

@@ -10,6 +10,7 @@ import { edgeCases } from "./cases/edges/edges.js";
 import { optionalMethodCases } from "./cases/optional-methods.js";
 import { ownClockCases } from "./cases/own-clock.js";
 import { boundCases, raceCases } from "./cases/races.js";
+import { inFlightCases } from "./cases/in-flight.js";
 import { quotaCases } from "./cases/quotas.js";
 import { scheduleCases } from "./cases/schedules.js";
 import type { Patience } from "./call-watch.js";
@@ -43,7 +44,7 @@ export function storeSuite(options: StoreSuiteOptions): void {
   const patience: Patience = { deadlineMs };
   const cases: readonly StoreCase[] = [
     ...clockCases, ...guardCases, ...ownClockCases, ...lawCases, ...snapshotCases, ...raceCases, ...underWayCases,
-    ...scheduleCases, ...quotaCases, ...optionalMethodCases, ...blockCases, ...togetherCases, ...edgeCases, ...boundCases,
+    ...scheduleCases, ...quotaCases, ...inFlightCases, ...optionalMethodCases, ...blockCases, ...togetherCases, ...edgeCases, ...boundCases,
     ...keyCases, ...hookCases,
   ];
   for (const one of cases) {

@@ -240,10 +240,11 @@ export class Trial {
 }
 
 /** Makes one call. A case that needs an optional method is skipped for stores without it. */
-export function callStore(store: Store, { method, policy, key, tokens, at }: StoreCall): unknown {
+export function callStore(store: Store, { method, policy, key, tokens, at, to }: StoreCall): unknown {
   if (method === "consume") return store.consume(policy, key, tokens);
   if (method === "reset") return store.reset?.(policy, key);
   if (method === "block") return store.block?.(policy, key, tokens as number);
+  if (method === "renew") return store.renew?.(policy, key, tokens, { from: at as number, to: to as number });
   if (method === "adjust") return store.adjust?.(policy, key, tokens, at);
   return store.peek?.(policy, key, tokens);
 }

@@ -1,13 +1,13 @@
 import { daily, monthly, weekly } from "../../../calendar/renewals.js";
 import type { Decision } from "../../../core/decision.js";
 import type { LimitOptions } from "../../../core/limit.js";
-import type { LimitRule, Renewal } from "../../../core/rules.js";
+import type { Renewal } from "../../../core/rules.js";
 import type { Policy } from "../../../core/policy.js";
-import type { Store } from "../../../port/store.js";
 import { assert } from "../../assert.js";
-import { LARGEST, randomBlock, randomChanges, randomCosts, randomLimit, randomMove } from "../random.js";
+import { LARGEST, randomLimit } from "../random.js";
 import type { StoreCall } from "../states.js";
 import type { StoreCase, Trial } from "../trial.js";
+import { callersOf, checkKindNamed, playDated, ruleOf } from "./dated.js";
 
 const ONE_DAY_MS = 86_400_000;
 const ZONES = ["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Auckland"];
@@ -28,65 +28,8 @@ function randomKind(trial: Trial): LimitOptions {
   return { capacity: random.pick([1, 2, random.between(1, 30), LARGEST]), renews: randomRenewal(trial) };
 }
 
-/** Keys whose policies have quotas, or rates in their place: versions that alternate. */
-function callersOf(trial: Trial, count: number, versions: number): { key: string; policies: Policy[] }[] {
-  return Array.from({ length: count }, (_, i) => {
-    const names = ["c", "a", "b"].slice(0, trial.random.between(1, 3));
-    const policies = Array.from({ length: versions }, () =>
-      trial.policy(`p${i}`, ...names.map((name) => ({ name, ...randomKind(trial) }))),
-    );
-    return { key: `caller ${i}`, policies };
-  });
-}
-
-interface History {
-  readonly ticks: number;
-  readonly versions: number;
-  readonly back: boolean;
-  readonly methods: ReadonlyArray<StoreCall["method"] | "settle">;
-  readonly concurrent: number;
-}
-
-async function playQuotas(trial: Trial, { ticks, versions, back, methods, concurrent }: History): Promise<void> {
-  const { random } = trial;
-  await trial.openStores("mixed");
-  const callers = callersOf(trial, 10, versions);
-  let instants = [trial.now];
-  for (let tick = 0; tick < ticks; tick++) {
-    const [limit] = random.pick(random.pick(callers).policies).limits;
-    // Also to the last millisecond of a period, and to the first of the next one.
-    const { rule } = limit;
-    if (rule !== undefined && random.next() < 0.4) trial.move(rule.dateOf(trial.now) - trial.now + random.between(0, 1));
-    else trial.move(Math.max(-400 * ONE_DAY_MS, Math.min(400 * ONE_DAY_MS, randomMove(random, limit, back))));
-    instants = [...instants, trial.now].slice(-4);
-    const calls = callers.flatMap(({ key, policies }) =>
-      Array.from({ length: concurrent }, (): StoreCall => {
-        const policy = random.pick(policies);
-        const method = random.pick(methods);
-        if (method === "settle") {
-          return { method: "adjust", policy, key, tokens: randomChanges(random, policy, null), at: random.pick(instants) };
-        }
-        if (method === "adjust") return { method, policy, key, tokens: randomChanges(random, policy, null) };
-        return {
-          method, policy, key,
-          tokens: method === "block" ? randomBlock(random, policy.limits[0]) : randomCosts(random, policy),
-        };
-      }),
-    );
-    await trial.callAll(...calls);
-  }
-}
-
 const NOT_DATED =
   "A record of a quota is timed and not dated: it has its instant, instead of the last millisecond of its period.";
-
-function checkKinds({ kinds }: Store): void {
-  assert(
-    Array.isArray(kinds) && kinds.includes("quota"),
-    `Expected \`kinds\` of the store to include "quota", got ${JSON.stringify(kinds)}. Name it if the store keeps ` +
-    `quotas; otherwise list \`quotas\` in \`lacks\``,
-  );
-}
 
 /** Checks that `limit` refuses a call until `waitMs` have passed, and that the call is allowed then. */
 async function checkExactWait(trial: Trial, policy: Policy, limit: string, waitMs: number, key = "caller"): Promise<void> {
@@ -110,7 +53,7 @@ export const quotaCases: readonly StoreCase[] = [
     cause: "Without `kinds` a limiter refuses each policy with a quota.",
     needs: ["quotas"],
     async run(trial) {
-      checkKinds(await trial.open({ clock: trial.clock.now }));
+      checkKindNamed(await trial.open({ clock: trial.clock.now }), "quota", "quotas");
     },
   },
   {
@@ -211,14 +154,14 @@ export const quotaCases: readonly StoreCase[] = [
     name: "L14, L20 · spent tokens still count while a rate and quotas of other calendars take turns",
     cause: "A record of a quota is read by the calendar of the reader. Its date is in the record.",
     needs: ["quotas"],
-    run: (trial) => playQuotas(trial, { ticks: 30, versions: 3, back: false, methods: ["consume"], concurrent: 1 }),
+    run: (trial) => playDated(trial, { kindOf: randomKind, ticks: 30, versions: 3, back: false, methods: ["consume"], concurrent: 1 }),
   },
   {
     name: "L6, L20 · quotas and rates on one key are the core's under any clock, with settlements of any age",
     cause: NOT_DATED,
     needs: ["quotas", "adjust", "peek"],
     run: (trial) =>
-      playQuotas(trial, {
+      playDated(trial, { kindOf: randomKind,
         ticks: 36, versions: 3, back: true,
         methods: ["consume", "consume", "consume", "peek", "settle", "settle", "adjust"], concurrent: 2,
       }),
@@ -228,7 +171,7 @@ export const quotaCases: readonly StoreCase[] = [
     cause: "A block and a quota are kept in one record, or a refusal while blocked settles a quota by another date.",
     needs: ["quotas", "adjust", "block", "peek", "reset"],
     run: (trial) =>
-      playQuotas(trial, {
+      playDated(trial, { kindOf: randomKind,
         ticks: 24, versions: 2, back: true,
         methods: ["consume", "consume", "consume", "settle", "peek", "block", "reset"], concurrent: 3,
       }),
@@ -240,7 +183,7 @@ export const quotaCases: readonly StoreCase[] = [
     async run(trial) {
       await trial.openStores("mixed");
       const { random } = trial;
-      const callers = callersOf(trial, 4, 2);
+      const callers = callersOf(trial, randomKind, 4, 2);
       // A client may learn of its servers with the first call.
       await trial.prepareTogether();
       for (let tick = 0; tick < 26; tick++) {
@@ -281,7 +224,3 @@ export const quotaCases: readonly StoreCase[] = [
     },
   },
 ];
-
-function ruleOf({ limits }: Policy): LimitRule | undefined {
-  return limits.find(({ rule }) => rule)?.rule;
-}
