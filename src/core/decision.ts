@@ -103,10 +103,11 @@ export function adjust(
   return true;
 }
 
-/** Moves `tokens` in flight of each limit to a later date. Rates and quotas stay as they are. */
+/** Moves `tokens` in flight of each limit to a later date. Brings the records of rates and quotas to now. */
 export function renewHeld(buckets: readonly Bucket[], policy: Policy, tokens: Costs, now: number, move: Move): void {
   policy.limits.forEach(({ rule }, i) => {
     if (rule?.inFlight) rule.renew(buckets[i] as Bucket, now, costAt(tokens, i), move);
+    else chargeAt(buckets, policy, i, 0, now);
   });
 }
 

@@ -26,6 +26,8 @@ readRun = function(run)
         limit.isHeld, limit.from, limit.fullMs = true, tokens[first], -longest
         limit.date = ceil((now + tokens[first + 5]) / step) * step - 1
         limit.to, limit.moved = tokens[first + 3], tokens[first + 4]
+        -- A record under its name is of a rate or a quota, in another version of the policy. It stays as it is.
+        limit.entries, limit.name = '~' .. limit.name, ''
       end
     end
   end
@@ -48,7 +50,7 @@ read = function(part, key)
   for j = 1, #limits do
     if limits[j].isHeld then
       part.held[j] = {}
-      heldBy['~' .. limits[j].name] = j
+      heldBy[limits[j].entries] = j
     end
   end
   local records, place = part.others, 1
@@ -110,7 +112,7 @@ write = function(part, key, tokens)
         end
       end
       for i = 1, #dates do
-        part.others = part.others .. pack(RECORD, dates[i][2], dates[i][1], MOST, 1, '~' .. limit.name)
+        part.others = part.others .. pack(RECORD, dates[i][2], dates[i][1], MOST, 1, limit.entries)
         part.othersMs = max(part.othersMs, dates[i][1] - now + 1)
       end
       part.spent[j], change = 0, 0
