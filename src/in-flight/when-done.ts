@@ -1,4 +1,5 @@
 import { checkOptions, expected, positiveInteger } from "../core/check.js";
+import type { Policy } from "../core/policy.js";
 import type { Returns } from "../core/rules.js";
 import { inFlightRule } from "./rule.js";
 
@@ -46,4 +47,10 @@ function timeIn(name: string, ms: unknown, least: number, most: number): number 
     throw new RangeError(expected(name, `from ${least} to ${most} ms`, ms));
   }
   return ms as number;
+}
+
+/** Returns a copy of a policy, such as one from JSON, with the arithmetic that its limits in flight had. */
+export function withReturns(policy: Policy): Policy {
+  const limits = policy.limits.map((limit) => (limit.returns === undefined ? limit : { ...limit, returns: whenDone(limit.returns) }));
+  return { ...policy, limits } as unknown as Policy;
 }

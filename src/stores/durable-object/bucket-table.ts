@@ -1,6 +1,8 @@
 import { withCalendars } from "../../calendar/renewals.js";
 import { definePolicy, type Policy } from "../../core/policy.js";
-import { adjustRecords, BLOCK, blockRecords, peekRecords, type Records } from "../../core/records.js";
+import { adjustRecords, BLOCK, blockRecords, peekRecords, renewRecords, type Records } from "../../core/records.js";
+import type { Move } from "../../core/rules.js";
+import { withReturns } from "../../in-flight/when-done.js";
 import { decodeRecords, encodeRecords } from "../shared/records.js";
 import { consumeRecordsTogether } from "../shared/together.js";
 import type { BucketCall, BucketPart } from "./call.js";
@@ -49,13 +51,14 @@ export class BucketTable {
   }
 
   /** Does a call at `clockNow`, the time of the object, unless the call tells another. */
-  run({ verb, parts, now: told, at }: BucketCall, clockNow: number): TableAnswers {
+  run(call: BucketCall, clockNow: number): TableAnswers {
+    const { parts, now: told } = call;
     const now = told ?? clockNow;
     const existed = this.#exists;
     try {
       return this.#storage.transactionSync(() => {
         const found = parts.map((part) => this.#find(part));
-        const outcomes = decideAll(verb, found, now, at);
+        const outcomes = decideAll(call, found, now);
         let expiresAt: number | null = null;
         found.forEach(({ part, records }, i) => {
           if (!(outcomes[i] as PartOutcome).changed) return;
@@ -123,7 +126,7 @@ export class BucketTable {
     let policy = this.#policies.get(text);
     if (policy === undefined) {
       if (this.#policies.size >= MOST_DEFINED) this.#policies.clear();
-      policy = definePolicy(withCalendars(JSON.parse(text) as Policy));
+      policy = definePolicy(withReturns(withCalendars(JSON.parse(text) as Policy)));
       this.#policies.set(text, policy);
     }
     return policy;
@@ -134,23 +137,19 @@ export class BucketTable {
   }
 }
 
-function decideAll(
-  verb: BucketCall["verb"], found: readonly Found[], now: number, at: number | undefined,
-): readonly PartOutcome[] {
-  if (verb !== "consume") return found.map((each) => changeOne(verb, each, now, at));
+function decideAll(call: BucketCall, found: readonly Found[], now: number): readonly PartOutcome[] {
+  if (call.verb !== "consume") return found.map((each) => changeOne(call, each, now));
   const charges = found.map(({ part, policy, records }) => ({ records, policy, costs: part.amount }));
   return consumeRecordsTogether(charges, now).map(({ decision, changed }) => ({ answer: decision, changed }));
 }
 
-function changeOne(
-  verb: Exclude<BucketCall["verb"], "consume">, { part, policy, records }: Found, now: number,
-  at: number | undefined,
-): PartOutcome {
+function changeOne({ verb, from, move }: BucketCall, { part, policy, records }: Found, now: number): PartOutcome {
   if (verb === "peek") return { answer: peekRecords(records, policy, part.amount, now), changed: false };
   if (verb === "adjust") {
-    const done = adjustRecords(records, policy, part.amount, now, at);
+    const done = adjustRecords(records, policy, part.amount, now, from);
     return { answer: done, changed: done };
   }
+  if (verb === "renew") return { answer: renewRecords(records, policy, part.amount, now, move as Move), changed: true };
   if (verb === "block") {
     const changed = part.amount !== 0 || records.has(BLOCK);
     return { answer: blockRecords(records, part.amount as number, now), changed };

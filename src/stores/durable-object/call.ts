@@ -1,14 +1,17 @@
 import type { Costs } from "../../core/limit.js";
+import type { Move, Origin } from "../../core/rules.js";
 
 /** A call of the store to an object. */
 export interface BucketCall {
-  readonly verb: "consume" | "peek" | "adjust" | "block" | "reset";
+  readonly verb: "consume" | "peek" | "adjust" | "renew" | "block" | "reset";
   /** Several only for `consume`: then all are charged, or none. */
   readonly parts: readonly BucketPart[];
   /** The time, for tests. Undefined: the object's own clock. */
   readonly now: number | undefined;
-  /** Only for the `adjust` of a settlement: the instant of its decision. */
-  readonly at?: number | undefined;
+  /** Only for the `adjust` of a settlement: when the tokens were taken. */
+  readonly from?: number | Origin | undefined;
+  /** Only for `renew`. */
+  readonly move?: Move | undefined;
 }
 
 /** One bucket of a call. */
@@ -17,6 +20,6 @@ export interface BucketPart {
   readonly name: string;
   /** The policy in JSON: the same text is the same policy, so an object checks it once. */
   readonly policy: string;
-  /** The costs of `consume` and `peek`, the changes of `adjust`, or the milliseconds of `block`. */
+  /** The costs of `consume` and `peek`, the changes of `adjust`, the milliseconds of `block`, or the tokens of `renew`. */
   readonly amount: Costs;
 }

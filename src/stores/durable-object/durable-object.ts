@@ -7,6 +7,7 @@ import { readClock, type Clock } from "../../core/clock.js";
 import type { Decision } from "../../core/decision.js";
 import type { Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
+import type { Move, Origin } from "../../core/rules.js";
 import { guard } from "../../guard/guard.js";
 import { GUARD_OPTIONS, guardOptionsOf } from "../../guard/options.js";
 import type { GuardOptions } from "../../port/guard-options.js";
@@ -52,7 +53,7 @@ export interface DurableObjectStoreOptions extends GuardOptions {
 export class DurableObjectStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
-  readonly kinds = ["rate", "quota"] as const;
+  readonly kinds = ["rate", "quota", "in-flight"] as const;
   readonly guard: Guard;
 
   readonly #namespace: BucketNamespace;
@@ -92,9 +93,13 @@ export class DurableObjectStore implements AsyncStore {
     return this.#askOne<Decision>("peek", policy, key, costs);
   }
 
-  async adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
-    const [done] = await this.#ask("adjust", [this.#part(policy, key, changes)], at);
+  async adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
+    const [done] = await this.#ask("adjust", [this.#part(policy, key, changes)], { from });
     return done as boolean;
+  }
+
+  async renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<void> {
+    await this.#ask("renew", [this.#part(policy, key, tokens)], { move });
   }
 
   async block(policy: Policy, key: string, forMs: number): Promise<void> {
@@ -118,10 +123,12 @@ export class DurableObjectStore implements AsyncStore {
   }
 
   // The stub belongs to the request that made it, so no two calls share one (law L15).
-  #ask(verb: BucketCall["verb"], parts: readonly BucketPart[], at?: number): Promise<readonly unknown[]> {
+  #ask(
+    verb: BucketCall["verb"], parts: readonly BucketPart[], dates?: Pick<BucketCall, "from" | "move">,
+  ): Promise<readonly unknown[]> {
     const id = this.#namespace.idFromName(this.#object ?? (parts[0] as BucketPart).name);
     const stub = this.#namespace.get(id as never) as BucketMethods;
-    return stub.sluice({ verb, parts, now: this.clock === "server" ? undefined : readClock(this.clock), at });
+    return stub.sluice({ verb, parts, now: this.clock === "server" ? undefined : readClock(this.clock), ...dates });
   }
 
   #part(policy: Policy, key: string, amount: Costs): BucketPart {

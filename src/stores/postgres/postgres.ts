@@ -8,6 +8,7 @@ import { costAt, type Costs } from "../../core/limit.js";
 import type { Decision } from "../../core/decision.js";
 import { checkClock, ownMembers, wholeNumber } from "../../core/check.js";
 import { samePolicy, type Policy } from "../../core/policy.js";
+import type { Move, Origin } from "../../core/rules.js";
 import type { GuardOptions } from "../../port/guard-options.js";
 import type { AsyncStore, Charge, Guard } from "../../port/store.js";
 import { guard } from "../../guard/guard.js";
@@ -21,7 +22,7 @@ import { migrateTable } from "./migrate.js";
 import { KeyQueue, type QueueTurn } from "./key-queue.js";
 import { namedStatement, Statements, type NamedStatement, type PostgresClient } from "./statements.js";
 import { sharesWork } from "../../platform.js";
-import type { Snapshot, StorePart } from "../shared/snapshot.js";
+import type { PartDates, Snapshot, StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
 export { postgresSchema, type PostgresSchemaOptions } from "./schema.js";
@@ -62,7 +63,7 @@ export interface PostgresStoreOptions extends GuardOptions {
 export class PostgresStore implements AsyncStore {
   readonly sync = false;
   readonly clock: Clock | "server";
-  readonly kinds = ["rate", "quota"] as const;
+  readonly kinds = ["rate", "quota", "in-flight"] as const;
   readonly guard: Guard;
 
   readonly #client: PostgresClient;
@@ -136,8 +137,12 @@ export class PostgresStore implements AsyncStore {
     });
   }
 
-  async adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
-    return (await this.#change("a", policy, key, changes, at)).fits;
+  async adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): Promise<boolean> {
+    return (await this.#change("a", policy, key, changes, { from })).fits;
+  }
+
+  async renew(policy: Policy, key: string, tokens: Costs, { from, to }: Move): Promise<void> {
+    await this.#change("a", policy, key, 0, { from, moved: tokens, to });
   }
 
   /** A block lasts as long as the row: a crash of the database ends it. */
@@ -155,10 +160,10 @@ export class PostgresStore implements AsyncStore {
   }
 
   // Dropped twice: a decision that is queued before the change may be refused and remembered in between.
-  async #change(what: "a" | "b" | "d", policy: Policy, key: string, tokens: Costs, at?: number): Promise<Snapshot> {
+  async #change(what: "a" | "b" | "d", policy: Policy, key: string, tokens: Costs, dates?: PartDates): Promise<Snapshot> {
     this.#denials.drop(policy, key);
     try {
-      const { snapshots } = await this.#runQueued(what, [makePart(policy, key, tokens, at)]);
+      const { snapshots } = await this.#runQueued(what, [makePart(policy, key, tokens, dates)]);
       return snapshots[0] as Snapshot;
     } finally {
       this.#denials.drop(policy, key);
@@ -194,7 +199,7 @@ export class PostgresStore implements AsyncStore {
     const now = this.#readNow();
     const start = this.#denials.startCall();
     const rows = await turn.send(() => this.#statements.rows(this.#statement, writeValues(what, parts, now)));
-    return { snapshots: readRows(rows, parts), start: turn.isOver ? null : start };
+    return { snapshots: readRows(rows, what, parts), start: turn.isOver ? null : start };
   }
 
   #readNow(): number | null {

@@ -1,12 +1,12 @@
 // The arguments of the function that decides, and its reply.
 import { notDefined } from "../../core/check.js";
+import type { Bucket } from "../../core/bucket.js";
 import { costAt, type Costs } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
-import type { Origin } from "../../core/rules.js";
 import { PARAMETERS } from "./schema-decide.js";
 import { tableNames } from "./table-names.js";
 import { portableKey } from "../shared/portable-key.js";
-import { clockFault, datedOf, Snapshot, type StorePart } from "../shared/snapshot.js";
+import { clockFault, datedOf, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 import { StoreError } from "../shared/store-error.js";
 
 /** The operation of a statement: consume, consume the sum of several decisions, peek, adjust, block or delete. */
@@ -54,35 +54,45 @@ export function rowName(policy: Policy, key: string): string {
 }
 
 /** Makes one bucket of a statement. */
-export function makePart(policy: Policy, key: string, tokens: Costs, from?: number | Origin): StorePart {
+export function makePart(policy: Policy, key: string, tokens: Costs, dates?: PartDates): StorePart {
   if (policy.maxCost === undefined) throw notDefined(policy);
-  return { policy, name: rowName(policy, key), tokens, from };
+  return { policy, name: rowName(policy, key), tokens, ...dates };
 }
 
 /**
  * The snapshot of each part, from the rows of a reply. Throws a StoreError for rows that the function did not return,
  * and for a bucket whose row in the table holds no bucket.
  */
-export function readRows(rows: readonly unknown[], parts: readonly StorePart[]): Snapshot[] {
-  const expectedRows = parts.reduce((sum, { policy }) => sum + policy.limits.length, 0);
-  if (rows.length !== expectedRows) {
-    throw new StoreError(
-      "ERR_STORE_REPLY", `Expected ${expectedRows} rows, got ${rows.length}. Run \`migrate()\` to update the function.`,
-    );
-  }
+export function readRows(rows: readonly unknown[], what: Operation, parts: readonly StorePart[]): Snapshot[] {
   let next = 0;
-  return parts.map(({ policy, name }) => {
-    const own = rows.slice(next, (next += policy.limits.length)) as FoundLimit[];
-    if (own.some(({ spent_before }) => spent_before === null)) {
-      throw clockFault(parts, Number(own[0]?.now_ms)) ?? foreignRow(name);
-    }
-    const now = Number(own[0]?.now_ms);
-    const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken }, i) => {
-      const { spent_before, lag } = own[i] as FoundLimit;
-      return { spent: Number(spent_before), at: now + Number(lag), unitsPerMs, unitsPerToken };
+  const snapshots = parts.map(({ policy, name }) => {
+    const own: FoundLimit[] = [];
+    let hasNull = false;
+    const buckets = policy.limits.map(({ unitsPerMs, unitsPerToken, rule }): Bucket => {
+      const found = rows[next++] as FoundLimit | undefined;
+      if (found === undefined) throw notUpdated(parts, rows);
+      own.push(found);
+      hasNull ||= found.spent_before === null;
+      const [now, lag] = [Number(found.now_ms), Number(found.lag)];
+      const record = { spent: Number(found.spent_before), unitsPerMs, unitsPerToken };
+      if (!rule?.inFlight || hasNull || !DATED_OPERATIONS.includes(what)) return { ...record, at: now + lag };
+      // -1, and -1 more for each date. A function of an older version counts no tokens in flight.
+      if (lag >= 0) throw notUpdated(parts, rows);
+      const dated = rows.slice(next, (next += -1 - lag)) as FoundLimit[];
+      const dates = dated.flatMap((each) => [now + Number(each.lag), Number(each.spent_before)]);
+      return { ...record, at: dates.at(-2) ?? now, dates };
     });
+    const now = Number(own[0]?.now_ms);
+    if (hasNull) throw clockFault(parts, now) ?? foreignRow(name);
     return new Snapshot(now, buckets, own.every(({ fits }) => fits), Number(own[0]?.block_ms));
   });
+  if (next !== rows.length) throw notUpdated(parts, rows);
+  return snapshots;
+}
+
+function notUpdated(parts: readonly StorePart[], { length }: readonly unknown[]): StoreError {
+  const limits = parts.reduce((sum, { policy }) => sum + policy.limits.length, 0);
+  return new StoreError("ERR_STORE_REPLY", `Expected ${limits} rows, got ${length}. Run \`migrate()\` to update the function.`);
 }
 
 function foreignRow(name: string): StoreError {

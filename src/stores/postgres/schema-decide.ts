@@ -12,7 +12,7 @@ export const PARAMETERS = [
   ["per_ms", "bigint[]"], // per limit: units that refill each ms
   ["per_token", "bigint[]"], // per limit: units in a token
   ["full_ms", "bigint[]"], // per limit: ms from empty to full
-  ["dates", "bigint[]"], // six per limit, as `numbersOf` of core/limit.ts makes them; empty when all limits are rates
+  ["dates", "bigint[]"], // six per limit, as `numbersOf` of core/rules.ts makes them; empty when all limits are rates
   ["clock", "bigint"], // ms since 1970, or null for the server's own clock
 ] as const;
 
@@ -34,6 +34,9 @@ DECLARE
   found_lag bigint[];
   due bigint; -- the last ms of the present period of a quota, or null for a rate
   due_lag bigint[];
+  held text; -- the name of the entries of a limit in flight, one for each date, or null for another limit
+  any_ahead boolean; -- whether an entry of it is impossible
+  own bigint; -- the date of tokens in flight that are taken now
   stale boolean[];
   stale_blocks int[]; -- in buckets, the positions of those whose block is impossible
   all_fit boolean := true;
@@ -93,7 +96,9 @@ BEGIN
     WHILE part[k] = i LOOP
       spent_before := CASE WHEN NOT foreign_row THEN 0 END;
       lag := 0;
-      place := CASE WHEN NOT foreign_row THEN array_position(kept.names, limits[k]) END;
+      held := CASE WHEN dates[6 * k - 4] < 0 THEN '~' || limits[k] END;
+      -- A record under the name of a limit in flight is of a rate, in another version of the policy. It stays.
+      place := CASE WHEN NOT foreign_row AND held IS NULL THEN array_position(kept.names, limits[k]) END;
       stale[k] := place IS NOT NULL AND (kept.p[place] <> per_ms[k] OR kept.q[place] <> per_token[k]);
       IF place IS NOT NULL THEN
         s := kept.spent[place];
@@ -129,6 +134,12 @@ BEGIN
           tokens[k] := 0;
         END IF;
       END IF;
+      IF held IS NOT NULL AND NOT foreign_row THEN
+        SELECT coalesce(sum(e.s), 0), -1 - count(*), coalesce(bool_or(e.t - now_ms > -dates[6 * k - 4]), false)
+          INTO spent_before, lag, any_ahead
+          FROM unnest(kept.names, kept.spent, kept.at) AS e(n, s, t) WHERE e.n = held AND e.t >= now_ms;
+        stale[k] := any_ahead;
+      END IF;
       found_spent[k] := spent_before;
       found_lag[k] := lag;
       fits := CASE WHEN what = 'a' THEN NOT foreign_row AND spent_before + tokens[k]::numeric * per_token[k] <= most
@@ -136,6 +147,14 @@ BEGIN
           (tokens[k] <= capacity[k] AND spent_before <= (capacity[k] - least(tokens[k], capacity[k])) * per_token[k])) END;
       RETURN NEXT;
       all_fit := all_fit AND fits;
+      -- A row for each date of a limit in flight: its tokens, and the ms until it.
+      IF held IS NOT NULL AND NOT foreign_row THEN
+        FOR spent_before, lag IN SELECT e.s, e.t - now_ms FROM unnest(kept.names, kept.spent, kept.at) AS e(n, s, t)
+          WHERE e.n = held AND e.t >= now_ms ORDER BY e.t
+        LOOP
+          RETURN NEXT;
+        END LOOP;
+      END IF;
       k := k + 1;
     END LOOP;
   END LOOP;
@@ -157,7 +176,7 @@ BEGIN
   END IF;
 
   -- With one limit, and no other in the row, the row is written at once; the rest below comes to the same, in more steps.
-  IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND found_spent[1] + tokens[1] > 0
+  IF what = 'c' AND all_fit AND cardinality(limits) = 1 AND coalesce(dates[2], 0) >= 0 AND found_spent[1] + tokens[1] > 0
     AND (kept.names IS NULL OR kept.names = limits) THEN
     s := found_spent[1] + tokens[1] * per_token[1];
     l := now_ms + CASE WHEN tokens[1] > 0 THEN greatest(found_lag[1], due_lag[1]) ELSE found_lag[1] END;
@@ -176,7 +195,34 @@ BEGIN
     IF cardinality(buckets) > 1 THEN SELECT * INTO kept FROM ${table} WHERE bucket = buckets[i]; END IF;
     changed := false;
     WHILE part[k] = i LOOP
-      IF all_fit OR stale[k] THEN
+      IF dates[6 * k - 4] < 0 THEN
+        IF all_fit OR stale[k] THEN
+          changed := true;
+          held := '~' || limits[k];
+          own := (now_ms + dates[6 * k] + dates[6 * k - 3] - 1) / dates[6 * k - 3] * dates[6 * k - 3] - 1;
+          -- What is taken, or given back to its own date; then what a renewal moves. A date without tokens goes.
+          SELECT array_agg(f.n), array_agg(f.s), array_agg(f.t), array_agg(f.p), array_agg(f.q)
+            INTO kept.names, kept.spent, kept.at, kept.p, kept.q
+            FROM (
+              WITH entries AS (
+                SELECT CASE WHEN e.t - now_ms > -dates[6 * k - 4] THEN own ELSE e.t END AS due_at, e.s AS units
+                  FROM unnest(kept.names, kept.spent, kept.at) AS e(n, s, t) WHERE e.n = held AND e.t >= now_ms),
+              moved AS (
+                SELECT least(dates[6 * k - 1], coalesce(sum(units), 0)) AS units FROM entries
+                  WHERE due_at = dates[6 * k - 5] AND all_fit AND dates[6 * k - 2] >= now_ms),
+              changes AS (
+                SELECT due_at, units FROM entries
+                UNION ALL SELECT own, tokens[k] WHERE all_fit AND tokens[k] > 0
+                UNION ALL SELECT dates[6 * k - 5], tokens[k] WHERE all_fit AND tokens[k] < 0 AND dates[6 * k - 5] <> 0
+                UNION ALL SELECT dates[6 * k - 5], -units FROM moved
+                UNION ALL SELECT dates[6 * k - 2], units FROM moved)
+              SELECT o.n, o.s, o.t, o.p, o.q
+                FROM unnest(kept.names, kept.spent, kept.at, kept.p, kept.q) AS o(n, s, t, p, q) WHERE o.n <> held
+              UNION ALL
+              SELECT held, sum(units)::bigint, due_at, most, 1 FROM changes GROUP BY due_at HAVING sum(units) > 0
+            ) AS f(n, s, t, p, q);
+        END IF;
+      ELSIF all_fit OR stale[k] THEN
         changed := true;
         place := coalesce(array_position(kept.names, limits[k]), cardinality(kept.names) + 1, 1);
         kept.names[place] := limits[k];

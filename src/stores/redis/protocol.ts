@@ -7,7 +7,7 @@ import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
 import type { BatchItem, SendBatch } from "./batch.js";
 import type { RunScript } from "./client.js";
-import { clockFault, Snapshot, type StorePart } from "../shared/snapshot.js";
+import { clockFault, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 
 /** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
 export interface StoreRequest {
@@ -43,9 +43,6 @@ export class RedisPart implements StorePart {
     return this.prefix + nameOfShort(this.policy, this.key);
   }
 }
-
-/** When the tokens of a part were taken, and to which date tokens in flight move. */
-export type PartDates = Pick<StorePart, "from" | "moved" | "to">;
 
 /** A request, and the callbacks for its result. */
 export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {

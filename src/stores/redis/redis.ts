@@ -25,11 +25,11 @@ import { DenyCache, type CallStart } from "../shared/deny-cache.js";
 import { LoneCalls } from "./lone.js";
 import type { RedisStoreOptions } from "./options.js";
 import {
-  readReply, RedisPart, writeRequests, type BatchedRequest, type PartDates, type RequestResult, type SendRequests, type StoreRequest,
+  readReply, RedisPart, writeRequests, type BatchedRequest, type RequestResult, type SendRequests, type StoreRequest,
 } from "./protocol.js";
 import { scriptWith } from "./script.js";
 import { hasHashTag } from "./slot.js";
-import type { Snapshot } from "../shared/snapshot.js";
+import type { PartDates, Snapshot } from "../shared/snapshot.js";
 
 export type { IoredisLike, NodeRedisLike, RedisClient, UpstashLike } from "./client.js";
 export type { RedisStoreOptions } from "./options.js";
@@ -246,9 +246,8 @@ export class RedisStore implements AsyncStore {
   ): Decision {
     if (what === "p") return snapshot.peek(policy, tokens);
     const decision = all ? snapshot.consume(policy, tokens) : snapshot.peek(policy, tokens);
-    // A refusal for tokens in flight ends with the work of any process.
-    if (!decision.allowed && policy.inFlight === undefined) this.#denials.remember(policy, key, snapshot, start);
-    if (decision.allowed && all) this.#denials.outdate(policy, key);
+    if (!decision.allowed) this.#denials.remember(policy, key, snapshot, start);
+    else if (all) this.#denials.outdate(policy, key);
     return decision;
   }
 

@@ -104,7 +104,8 @@ export class DenyCache {
 
   /** Keeps the denial that a call returned. `start` is the moment the call was sent. */
   remember(policy: Policy, key: string, snapshot: Snapshot, start: CallStart): void {
-    if (this.#forMs === 0) return;
+    // A refusal for tokens in flight ends with the work of any process.
+    if (this.#forMs === 0 || policy.inFlight !== undefined) return;
     const short = shortKey(policy, key);
     // Replies may overtake each other: the denial of a call that was sent before the drop is older than the drop.
     if (this.#dropped > start.drops && (this.#drops.get(nameOfShort(policy, short)) ?? this.#forgotten) > start.drops) return;

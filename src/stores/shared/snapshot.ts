@@ -11,6 +11,9 @@ export interface StorePart extends DatedPart {
   readonly name: string;
 }
 
+/** When the tokens of a part were taken, and to which date tokens in flight move. */
+export type PartDates = Pick<StorePart, "from" | "moved" | "to">;
+
 /** What decides dates for the parts. Undefined if they are rates. */
 export function datedOf(parts: readonly StorePart[]): DatedWork | undefined {
   return parts.find(({ policy }) => policy.dated)?.policy.dated;

@@ -8,7 +8,7 @@ const policy = definePolicy({ name: "api", capacity: 3, refill: perSecond(1) });
 /** A namespace whose objects answer nothing of use, and the calls that were made. */
 function namespace() {
   const calls: [object: string, call: BucketCall][] = [];
-  const answers = { consume: null, peek: null, adjust: true, block: undefined, reset: undefined };
+  const answers = { consume: null, peek: null, adjust: true, renew: undefined, block: undefined, reset: undefined };
   const binding: BucketNamespace = {
     idFromName: (name) => ({ name }),
     get: ({ name }: { name: string }) => ({
@@ -53,7 +53,10 @@ describe("which object a call goes to", () => {
     const store = new DurableObjectStore(binding);
     await store.adjust(policy, "ann", -1, 1_234);
     await store.adjust(policy, "ann", -1);
-    expect(calls.map(([, { verb, at }]) => [verb, at])).toEqual([["adjust", 1_234], ["adjust", undefined]]);
+    await store.renew(policy, "ann", 1, { from: 1_000, to: 6_000 });
+    expect(calls.map(([, { verb, from, move }]) => [verb, from, move])).toEqual([
+      ["adjust", 1_234, undefined], ["adjust", undefined, undefined], ["renew", undefined, { from: 1_000, to: 6_000 }],
+    ]);
   });
 
   test("the one that `object` names", async () => {
