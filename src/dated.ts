@@ -1,7 +1,6 @@
 import { monotonicClock } from "./core/clock.js";
 import { costAt } from "./core/limit.js";
-import type { DatedPart, DatedWork } from "./core/rules.js";
-import type { Policy } from "./core/policy.js";
+import type { DatedPart, DatedPolicy, DatedWork } from "./core/rules.js";
 
 const NO_DATES: readonly number[] = [0, 0, 0, 0, 0, 0];
 
@@ -22,7 +21,7 @@ export const datedWork: DatedWork = {
     );
   },
   storeOptions: ({ limits }) => (limits.some(({ rule }) => rule?.needsDates) ? { clock: Date.now } : undefined),
-  checkStore,
+  checkStore: checkStoreKinds,
   hooksWith: (hooks, { limits }) =>
     limits.reduce((all, { rule }) => (rule === undefined || all.includes(rule.lua) ? all : `${all}\n${rule.lua}`), hooks),
 };
@@ -36,7 +35,7 @@ function dateText(ms: number): string {
 }
 
 /** Throws a TypeError for a store that does not count the limits of a policy, or whose clock has no dates. */
-function checkStore(given: object, { name, limits }: Policy): void {
+function checkStoreKinds(given: object, { name, limits }: DatedPolicy): void {
   const store = given as { readonly kinds?: readonly string[]; readonly clock?: { readonly name?: string } };
   for (const { rule } of limits) {
     if (rule === undefined) continue;

@@ -12,7 +12,9 @@ export { type GuardOptions } from "./port/guard-options.js";
 export { type Limit } from "./core/limit.js";
 export { type Policy } from "./core/policy.js";
 export { type Move, type Origin } from "./core/rules.js";
-export { adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords, type Records, type RecordsDecision } from "./core/records.js";
+export {
+  adjustRecords, blockRecords, consumeRecords, peekRecords, renewRecords, type Records, type RecordsDecision,
+} from "./core/records.js";
 export {
   type AsyncStore, type Charge, type Guard, type GuardedStore, type GuardSetup, type LimitKind, type LocalCharge,
   type MaybePromise, type Store, type StoreMethods, type StoreObserver, type SyncStore,

@@ -7,7 +7,9 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   core: [],
   port: ["core", "platform"], // what a store is, what its guard is told, and what charged a decision
   platform: [], // one file: the globals that a platform may lack, and the flag of law L15
-  calendar: ["core"], // quotas: the periods of days, weeks and months. Loaded by those who import `daily`, `weekly` or `monthly`
+  dated: ["core"], // one file: what quotas and limits in flight do together
+  "in-flight": ["core", "platform", "dated"], // limits whose tokens return. Loaded by those who import `whenDone`
+  calendar: ["core", "dated"], // quotas: the periods of days, weeks and months. Loaded by those who import `daily`, `weekly` or `monthly`
   guard: ["core", "port", "platform", "warnings", "diagnostics"],
   "stores/shared": ["core", "port", "platform"],
   "stores/memory": ["core", "port", "diagnostics"], // counts policy names: it alone sees those of single calls
@@ -16,7 +18,7 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   "stores/sql": ["core", "port", "guard", "stores/shared", "diagnostics"],
   "stores/cas": ["core", "port", "platform", "guard", "stores/shared"],
   "stores/lease": ["core", "port", "platform", "guard"], // wraps any shared store, by its port alone
-  "stores/durable-object": ["core", "calendar", "port", "guard", "stores/shared"],
+  "stores/durable-object": ["core", "calendar", "in-flight", "port", "guard", "stores/shared"],
   warnings: ["core", "platform"],
   diagnostics: ["core", "port", "platform", "warnings"], // reached by its conditional name alone
   limiter: ["core", "port", "platform", "stores/memory", "warnings", "diagnostics"], // the default store
@@ -34,8 +36,8 @@ const HOUSE: Readonly<Record<string, readonly string[]>> = {
   client: ["core", "http/retry-after", "client/reading", "client/vendors", "client/fetch"],
   "command/chart": [], // a drawing of numbers. The live page and the site bundle it
   command: ["core", "command/chart"], // `npx sluice`. Nothing imports it, and it runs on Node alone
-  testing: ["core", "calendar", "port", "guard", "http", "limiter", "stores/memory"],
-  index: ["core", "calendar", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "warnings"],
+  testing: ["core", "calendar", "in-flight", "port", "guard", "http", "limiter", "stores/memory"],
+  index: ["core", "calendar", "in-flight", "port", "platform", "guard", "stores/memory", "stores/shared", "limiter", "http", "warnings"],
   store: ["core", "port", "guard", "stores/shared", "stores/cas", "stores/sql"],
 };
 

@@ -29,7 +29,7 @@ describe.each(["express", "node", "hono", "web"])("in sluice/%s", (entry) => {
 
   test("completions inside `policy` are what a user writes", slow, () => {
     const names = editor.completions(calling(entry, 'policy: { | }, key: () => "ann"')).map(({ name }) => name);
-    expect(names).toEqual(["capacity", "limits", "name", "refill", "renews", "unit"]);
+    expect(names).toEqual(["capacity", "limits", "name", "refill", "renews", "returns", "unit"]);
   });
 
   test("the error for a missing key names the options and the key, and no internal type", slow, () => {

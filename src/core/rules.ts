@@ -1,7 +1,4 @@
-import type { Bucket } from "./bucket.js";
-import type { Decision } from "./decision.js";
-import type { CheckedNumbers, Costs, Limit, Refill } from "./limit.js";
-import type { Policy } from "./policy.js";
+// Imports nothing: limits, buckets and policies refer to these types.
 
 /** All tokens in one millisecond: `p` of a record whose tokens come back together, after its date. */
 export const ALL_UNITS: number = Number.MAX_SAFE_INTEGER;
@@ -25,7 +22,45 @@ export interface Returns extends InFlightTimes {
   readonly rule: InFlightRule;
 }
 
-/** The arithmetic of a limit that is not a rate. A value that carries its own code: policies of rates load none of it. */
+/** The members of a bucket that a rule reads and writes. */
+export interface DatedRecord {
+  spent: number;
+  at: number;
+  unitsPerMs: number;
+  unitsPerToken: number;
+  dates?: readonly number[] | undefined;
+}
+
+/** The members of a policy that a rule reads. */
+export interface DatedPolicy {
+  readonly name: string;
+  readonly limits: readonly DatedLimit[];
+  readonly inFlight?: InFlightRule | undefined;
+}
+
+/** The members of a limit that a rule reads. */
+export interface DatedLimit {
+  readonly name: string;
+  readonly size: number;
+  readonly rule?: LimitRule | undefined;
+}
+
+/** The members of a decision that a rule reads. */
+export interface HeldDecision {
+  readonly allowed: boolean;
+  readonly at: number;
+  readonly cost: number;
+  readonly remaining: number;
+  readonly retryAfterMs: number;
+  readonly shadow?: object;
+}
+
+/** Tokens of each limit of a policy: one number for all, or a list. */
+type TokensOfLimits = number | readonly number[];
+
+/**
+ * The arithmetic of a limit that is not a rate. A value that carries its own code: policies of rates load none of it.
+ */
 export type LimitRule = QuotaRule | InFlightRule;
 
 /** When tokens that are given back were taken. */
@@ -37,16 +72,19 @@ export interface Origin {
 }
 
 /** What quotas and limits in flight have in common: their tokens are dated, and come back after their date. */
-export interface DatedRule extends Refill {
+export interface DatedRule {
+  /** `p` and `q` of the arithmetic: all tokens in one millisecond. */
+  readonly tokens: number;
+  readonly everyMs: number;
   /** The option of a limit that has the rule. */
   readonly field: "renews" | "returns";
   readonly kind: "quota" | "in-flight";
   /** The members that it adds to a limit. */
   readonly facts: RuleFacts;
   /** Milliseconds from `now` to the record's date, after `units` more are taken. */
-  lagAt(record: Bucket, now: number, units: number): number;
+  lagAt(record: DatedRecord, now: number, units: number): number;
   /** The part of `units` that a record takes. What was taken at `from` is given back to its own date only. */
-  unitsFor(record: Bucket, now: number, units: number, from: number | undefined): number;
+  unitsFor(record: DatedRecord, now: number, units: number, from: number | undefined): number;
   /** The last millisecond of tokens that are taken at `now`. */
   dateOf(now: number): number;
   /**
@@ -57,7 +95,7 @@ export interface DatedRule extends Refill {
   /** Whether a server's clock that shows `now` is within a period of this process's, which shows `here`. */
   isNear(now: number, here: number): boolean;
   /** A rate in place of the limit in an outage. Undefined when the limit stays what it is. */
-  evenly?(capacity: number): Pick<CheckedNumbers, "capacity" | "unitsPerMs" | "unitsPerToken">;
+  evenly?(capacity: number): { capacity: number; unitsPerMs: number; unitsPerToken: number };
   /** Whether the store's clock must have dates. */
   readonly needsDates: boolean;
   /** The part of the script for Redis. */
@@ -68,18 +106,22 @@ export interface DatedRule extends Refill {
 
 /** What needs all limits of a policy. Policies of rates alone load none of it. */
 export interface DatedWork {
-  /** The tokens of a part of a request to Redis, and the numbers of its rules. `now` is empty for the server's clock. */
-  tokensOf(what: string, part: DatedPart, now: string): Costs;
+  /**
+   * The tokens of a part of a request to Redis, and the numbers of its rules. `now` is empty for the server's clock.
+   */
+  tokensOf(what: string, part: DatedPart, now: string): TokensOfLimits;
   /** Six numbers for each limit of the parts: those of its rule, or zeros. */
   numbersOf(parts: readonly DatedPart[], now: number): readonly number[];
   /** What is wrong with this process's clock if a server's shows `now`. Undefined when it is right to a period. */
   clockFault(parts: readonly DatedPart[], now: number): string | undefined;
   /** The options of a MemoryStore that is made for the policy. */
-  storeOptions(policy: Policy): { readonly clock: () => number } | undefined;
-  /** Throws a TypeError for a store that would not count the limits of the policy, and for a bucket, which is a rate. */
-  checkStore(store: object, policy: Policy): void;
+  storeOptions(policy: DatedPolicy): { readonly clock: () => number } | undefined;
+  /**
+   * Throws a TypeError for a store that would not count the limits of the policy, and for a bucket, which is a rate.
+   */
+  checkStore(store: object, policy: DatedPolicy): void;
   /** The parts of the script for Redis, with those that the policy needs. */
-  hooksWith(hooks: string, policy: Policy): string;
+  hooksWith(hooks: string, policy: DatedPolicy): string;
 }
 
 /** The arithmetic of a quota: `at` of a record is the last millisecond of its period, and all tokens then come back. */
@@ -95,25 +137,25 @@ export interface InFlightRule extends DatedRule {
   readonly field: "returns";
   readonly inFlight: true;
   /** The tokens whose dates are not over at `now`. */
-  spentAt(record: Bucket, now: number): number;
+  spentAt(record: DatedRecord, now: number): number;
   /** Sets the waits of a decision on this limit alone, which took `units` more than the record shows. */
-  setWaits(decision: Decision, record: Bucket, limit: Limit, units: number): void;
+  setWaits(decision: HeldDecision, record: DatedRecord, limit: DatedLimit, units: number): void;
   /** Moves up to `tokens` to a later date. Those that are not at the date of `from` stay where they are. */
-  renew(record: Bucket, now: number, tokens: number, move: Move): void;
+  renew(record: DatedRecord, now: number, tokens: number, move: Move): void;
   /** The milliseconds of `whenDone`. */
   readonly times: InFlightTimes;
   /** Renews the tokens of a decision until it is settled. Does nothing for a refusal. */
   keep(work: HeldWork): void;
   /** When the tokens of a decision were taken. A promise while they are being renewed; undefined if they never were. */
-  originOf(decision: Decision): Origin | Promise<Origin> | undefined;
+  originOf(decision: HeldDecision): Origin | Promise<Origin> | undefined;
   /** Makes a settlement again when the store is available. It may ask for this once more. */
   later(settle: () => unknown): void;
   /** Gives back the tokens in flight of a decision that came too late for its caller. */
   giveBackLate(work: Omit<HeldWork, "isSettled">): void;
   /** Reads a record that {@link scatter} wrote. */
-  gather(records: ReadonlyMap<string, Bucket>, limit: Limit): Bucket;
+  gather(records: ReadonlyMap<string, DatedRecord>, limit: DatedLimit): DatedRecord;
   /** Writes a record as one plain record for each date, under names that no other limit has. */
-  scatter(records: Map<string, Bucket>, name: string, record: Bucket): void;
+  scatter(records: Map<string, DatedRecord>, name: string, record: DatedRecord): void;
   /** Where a memory store keeps such records. */
   makeTable(maxKeys: number): HeldTable;
 }
@@ -122,18 +164,18 @@ export interface InFlightRule extends DatedRule {
 export interface HeldWork {
   /** Where the tokens were taken: the limiter's store, or the one that decided in its place. */
   readonly store: HoldingStore;
-  readonly policy: Policy;
+  readonly policy: DatedPolicy;
   /** The encoded key. */
   readonly key: string;
-  readonly decision: Decision;
+  readonly decision: HeldDecision;
   /** Whether the tokens were given back. */
   isSettled(): boolean;
 }
 
 /** The methods of a store that keeps limits in flight. */
 export interface HoldingStore {
-  adjust?(policy: Policy, key: string, changes: Costs, from?: number | Origin): unknown;
-  renew?(policy: Policy, key: string, tokens: Costs, move: Move): unknown;
+  adjust?(policy: DatedPolicy, key: string, changes: TokensOfLimits, from?: number | Origin): unknown;
+  renew?(policy: DatedPolicy, key: string, tokens: TokensOfLimits, move: Move): unknown;
 }
 
 /** The instants of a renewal: tokens of the date of `from` move to the date of `to`. */
@@ -158,8 +200,8 @@ export interface HeldTable {
   readonly size: number;
   /** Busy records that were removed because the table was full. */
   readonly evictedBusy: number;
-  get(key: KeyHalves, stored: LimitOf, out: Bucket): void;
-  put(key: KeyHalves, stored: LimitOf, record: Bucket, now: number): void;
+  get(key: KeyHalves, stored: LimitOf, out: DatedRecord): void;
+  put(key: KeyHalves, stored: LimitOf, record: DatedRecord, now: number): void;
   /** Forgets a record of a key, or with null those of all limits. */
   delete(key: KeyHalves, stored: LimitOf | null): void;
 }
@@ -172,7 +214,7 @@ export interface KeyHalves {
 
 /** A limit of a record. */
 export interface LimitOf {
-  readonly limit: Limit;
+  readonly limit: DatedLimit;
 }
 
 /** The members that a rule adds to a limit. */
@@ -187,16 +229,16 @@ export interface RuleFacts {
 
 /** A part of a request to a server. */
 export interface DatedPart {
-  readonly policy: Policy;
-  readonly tokens: Costs;
+  readonly policy: DatedPolicy;
+  readonly tokens: TokensOfLimits;
   /** When the tokens that are given back were taken. */
   readonly from?: number | Origin | undefined;
   /** Tokens in flight to move to the date of `to`. */
-  readonly moved?: Costs | undefined;
+  readonly moved?: TokensOfLimits | undefined;
   readonly to?: number | undefined;
 }
 
 /** The instant at which tokens of `limit` were taken, for a record that gives them back. */
-export function takenAt({ rule }: Limit, from: number | Origin | undefined): number | undefined {
+export function takenAt({ rule }: DatedLimit, from: number | Origin | undefined): number | undefined {
   return typeof from === "object" ? from[rule?.inFlight ? "heldAt" : "at"] : from;
 }

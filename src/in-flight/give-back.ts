@@ -1,7 +1,6 @@
-import { mapCosts } from "../core/cost.js";
 import type { HeldWork } from "../core/rules.js";
 import { heldCosts } from "./held-costs.js";
-import { startTimer, stopTimer } from "./timer.js";
+import { startBeat, stopBeat } from "./timer.js";
 
 // Each is a settlement of work that is done, and holds its decision.
 const MOST_KEPT = 10_000;
@@ -15,10 +14,10 @@ let timer: unknown = null;
  * one is tried; when it succeeds, all others follow. Beyond 10,000 the oldest is dropped: its tokens come back at their
  * date.
  */
-export function later(settle: () => unknown): void {
+export function settleLater(settle: () => unknown): void {
   waiting.add(settle);
   if (waiting.size > MOST_KEPT) waiting.delete(waiting.values().next().value as () => unknown);
-  timer ??= startTimer(() => void settleWaiting(), TRY_MS);
+  timer ??= startBeat(() => void settleWaiting(), TRY_MS);
 }
 
 async function settleWaiting(): Promise<void> {
@@ -28,14 +27,15 @@ async function settleWaiting(): Promise<void> {
     // It asked for another attempt: the store is still unavailable.
     if (waiting.has(settle)) return;
   }
-  stopTimer(timer);
+  stopBeat(timer);
   timer = null;
 }
 
 /** Gives back the tokens in flight of an allowed decision whose caller was answered without it. */
-export function giveBackLate({ store, policy, key, decision }: Omit<HeldWork, "isSettled">): void {
+export function releaseLate({ store, policy, key, decision }: Omit<HeldWork, "isSettled">): void {
   if (!decision.allowed) return;
-  const changes = mapCosts(policy, heldCosts(decision, policy), (cost) => 0 - cost);
+  const held = heldCosts(decision, policy);
+  const changes = typeof held === "number" ? 0 - held : held.map((cost) => 0 - cost);
   void attempt(() => store.adjust?.(policy, key, changes, decision.at));
 }
 

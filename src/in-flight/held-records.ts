@@ -2,9 +2,9 @@ import type { Bucket } from "../core/bucket.js";
 import type { HeldTable, KeyHalves, LimitOf } from "../core/rules.js";
 
 /** A record: what its dates sum up to, and the dates. */
-type Held = Pick<Bucket, "spent" | "at" | "dates">;
+type StoredDates = Pick<Bucket, "spent" | "at" | "dates">;
 
-const NONE: Held = { spent: 0, at: 0, dates: undefined };
+const NO_RECORD: StoredDates = { spent: 0, at: 0, dates: undefined };
 
 /**
  * The records of limits in flight in memory, for at most `maxKeys` keys. Each new key looks at two others, and forgets
@@ -14,7 +14,7 @@ export class HeldRecords implements HeldTable {
   size = 0;
   evictedBusy = 0;
   /** By key, and then by the limit's name. */
-  readonly #keys = new Map<string, Map<string, Held>>();
+  readonly #keys = new Map<string, Map<string, StoredDates>>();
   readonly #maxKeys: number;
   #looked = this.#keys.entries();
 
@@ -23,7 +23,7 @@ export class HeldRecords implements HeldTable {
   }
 
   get(key: KeyHalves, { limit }: LimitOf, out: Bucket): void {
-    Object.assign(out, this.#keys.get(idOf(key))?.get(limit.name) ?? NONE);
+    Object.assign(out, this.#keys.get(idOf(key))?.get(limit.name) ?? NO_RECORD);
   }
 
   put(key: KeyHalves, { limit }: LimitOf, { spent, at, dates }: Bucket, now: number): void {
@@ -31,7 +31,7 @@ export class HeldRecords implements HeldTable {
     let records = this.#keys.get(id);
     if (records === undefined) {
       this.#forgetOld(now);
-      this.#keys.set(id, (records = new Map<string, Held>()));
+      this.#keys.set(id, (records = new Map<string, StoredDates>()));
     }
     this.size += records.has(limit.name) ? 0 : 1;
     records.set(limit.name, { spent, at, dates });
@@ -60,7 +60,7 @@ export class HeldRecords implements HeldTable {
     this.#forget(...first);
   }
 
-  #forget(id: string, records: ReadonlyMap<string, Held>): void {
+  #forget(id: string, records: ReadonlyMap<string, StoredDates>): void {
     this.size -= records.size;
     this.#keys.delete(id);
   }

@@ -1,8 +1,7 @@
 import { monotonicClock } from "../core/clock.js";
-import type { Decision } from "../core/decision.js";
-import type { HeldWork, InFlightTimes, Origin } from "../core/rules.js";
+import type { HeldDecision, HeldWork, InFlightTimes, Origin } from "../core/rules.js";
 import { sharesWork } from "../platform.js";
-import { startTimer, stopTimer } from "./timer.js";
+import { startBeat, stopBeat } from "./timer.js";
 import { heldCosts } from "./held-costs.js";
 
 /** Work whose tokens are renewed. */
@@ -21,7 +20,7 @@ const RENEWALS = 3;
 // How often due renewals are looked for in that time: all of them go to the store together.
 const BEATS = 2;
 
-const byDecision = new WeakMap<Decision, Renewing>();
+const byDecision = new WeakMap<HeldDecision, Renewing>();
 
 /**
  * The work of this process, by its `staleAfterMs`. Each has one timer, which lets the process end. Where requests share
@@ -35,7 +34,7 @@ interface Beat {
 }
 
 /** Renews the tokens of work until it is settled, at most for `longestMs`. */
-export function keep(work: HeldWork): void {
+export function keepRenewing(work: HeldWork): void {
   const { decision, policy, store } = work;
   const times = policy.inFlight?.times;
   if (!decision.allowed || decision.shadow !== undefined || store.renew === undefined || times === undefined) return;
@@ -46,7 +45,7 @@ export function keep(work: HeldWork): void {
 }
 
 /** When the tokens of a decision were taken. It waits for a renewal, because the order of two calls is not certain. */
-export function originOf(decision: Decision): Origin | Promise<Origin> | undefined {
+export function heldSince(decision: HeldDecision): Origin | Promise<Origin> | undefined {
   const work = byDecision.get(decision);
   if (work === undefined) return undefined;
   const origin = (): Origin => ({ at: decision.at, heldAt: work.heldAt });
@@ -58,7 +57,7 @@ function beatOf(times: InFlightTimes, among: Map<number, Beat>): Beat {
   const known = among.get(staleAfterMs);
   if (known !== undefined) return known;
   const works = new Set<Renewing>();
-  const beat: Beat = { works, timer: startTimer(renewAll, staleAfterMs / RENEWALS / BEATS) };
+  const beat: Beat = { works, timer: startBeat(renewAll, staleAfterMs / RENEWALS / BEATS) };
   among.set(staleAfterMs, beat);
   return beat;
 
@@ -67,7 +66,7 @@ function beatOf(times: InFlightTimes, among: Map<number, Beat>): Beat {
     for (const work of works) if (!renew(work, now)) works.delete(work);
     if (works.size > 0) return;
     among.delete(staleAfterMs);
-    stopTimer(beat.timer);
+    stopBeat(beat.timer);
   }
 }
 

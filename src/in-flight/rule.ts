@@ -1,17 +1,19 @@
-import { fullBucket, type Bucket } from "../core/bucket.js";
+import type { Bucket } from "../core/bucket.js";
 import { costAt } from "../core/limit.js";
 import { ALL_UNITS, takenAt, type InFlightRule, type InFlightTimes } from "../core/rules.js";
 import { datedWork } from "../dated.js";
 import { currentDates, dateWithout, tokensAt, tokensIn, withTokens, type Dates } from "./dates.js";
-import { giveBackLate, later } from "./give-back.js";
+import { releaseLate, settleLater } from "./give-back.js";
 import { IN_FLIGHT_LUA } from "./lua.js";
 import { HeldRecords } from "./held-records.js";
-import { keep, originOf } from "./renewals.js";
+import { heldSince, keepRenewing } from "./renewals.js";
 
 // The dates of one record. More would cost a store more, and fewer would keep the tokens of a dead process for longer.
 const DATES = 16;
 
-/** Makes the arithmetic of limits in flight. Dates are rounded up to a sixteenth, so a record has at most 18 of them. */
+/**
+ * Makes the arithmetic of limits in flight. Dates are rounded up to a sixteenth, so a record has at most 18 of them.
+ */
 export function inFlightRule(times: InFlightTimes): InFlightRule {
   const { staleAfterMs, retryMs } = times;
   const step = Math.ceil(staleAfterMs / DATES);
@@ -63,10 +65,10 @@ export function inFlightRule(times: InFlightTimes): InFlightRule {
       const moved = dateOf(to) < now ? 0 : Math.min(tokens, tokensAt(dates, dateOf(from)));
       set(record, withTokens(withTokens(dates, dateOf(from), -moved), dateOf(to), moved));
     },
-    keep,
-    originOf,
-    later,
-    giveBackLate,
+    keep: keepRenewing,
+    originOf: heldSince,
+    later: settleLater,
+    giveBackLate: releaseLate,
     numbersOf({ policy, from, moved = 0, to }, position) {
       const taken = takenAt(policy.limits[position] as never, from);
       const dates = [taken, to].map((instant) => (instant === undefined ? 0 : dateOf(instant)));
@@ -75,9 +77,9 @@ export function inFlightRule(times: InFlightTimes): InFlightRule {
     },
     isNear: () => true,
     needsDates: false,
-    gather(records, limit) {
-      const record = fullBucket(limit);
-      const found = placesOf(records, limit.name).map((place) => records.get(place) as Bucket);
+    gather(records, { name }) {
+      const record = { spent: 0, at: 0, unitsPerMs: ALL_UNITS, unitsPerToken: 1 };
+      const found = placesOf(records, name).map((place) => records.get(place) as Bucket);
       set(record, found.sort((a, b) => a.at - b.at).flatMap(({ at, spent }) => [at, spent]));
       return record;
     },

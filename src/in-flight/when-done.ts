@@ -31,14 +31,14 @@ export interface WhenDoneOptions {
  */
 export function whenDone(options: WhenDoneOptions = {}): Returns {
   const own = checkOptions(options, ["staleAfterMs", "retryMs", "longestMs"]);
-  const staleAfterMs = timeIn("staleAfterMs", own.staleAfterMs ?? 15_000, 1_000, HOUR_MS);
+  const staleAfterMs = timeIn("staleAfterMs", own.staleAfterMs ?? 15_000, 1_000, ONE_HOUR_MS);
   const retryMs = timeIn("retryMs", own.retryMs ?? 1_000, 1, LONGEST_MS);
-  const longestMs = timeIn("longestMs", own.longestMs ?? HOUR_MS, staleAfterMs, LONGEST_MS);
+  const longestMs = timeIn("longestMs", own.longestMs ?? ONE_HOUR_MS, staleAfterMs, LONGEST_MS);
   const written = { staleAfterMs, retryMs, longestMs };
   return Object.freeze(Object.defineProperty(written, "rule", { value: inFlightRule(written) })) as Returns;
 }
 
-const HOUR_MS = 3_600_000;
+const ONE_HOUR_MS = 3_600_000;
 // The longest delay of a timer.
 const LONGEST_MS = 2 ** 31 - 1;
 
@@ -51,6 +51,7 @@ function timeIn(name: string, ms: unknown, least: number, most: number): number 
 
 /** Returns a copy of a policy, such as one from JSON, with the arithmetic that its limits in flight had. */
 export function withReturns(policy: Policy): Policy {
-  const limits = policy.limits.map((limit) => (limit.returns === undefined ? limit : { ...limit, returns: whenDone(limit.returns) }));
+  const limits = policy.limits.map((limit) =>
+    limit.returns === undefined ? limit : { ...limit, returns: whenDone(limit.returns) });
   return { ...policy, limits } as unknown as Policy;
 }

@@ -81,8 +81,8 @@ export interface StoreMethods<Sync extends boolean> {
    * Changes every limit by so many tokens, in one step: above 0 they are taken even if they are not there, below 0 they
    * are given back, up to full. Settlements, refunds, debits and credits are this. A settlement also states `from`, the
    * instant of its decision by the store's clock: tokens of a quota are given back to the period of that instant only,
-   * and tokens in flight to its date. If those were renewed, `from` has the instant of the renewal too. A store of rates
-   * may ignore it.
+   * and tokens in flight to its date. If those were renewed, `from` has the instant of the renewal too. A store of
+   * rates may ignore it.
    *
    * Answers false, and changes nothing, when a limit would have more than 2^53 - 1 units spent.
    */

@@ -518,8 +518,8 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L14", test: FINES,
-    find: "limits.forEach(({ name }: Limit, i) => {",
-    replace: "records.delete(BLOCK); limits.forEach(({ name }: Limit, i) => {",
+    find: "limits.forEach(({ name, rule }: Limit, i) => {",
+    replace: "records.delete(BLOCK); limits.forEach(({ name, rule }: Limit, i) => {",
   },
   {
     item: "L14", test: FINES,
@@ -578,7 +578,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: "quotas",
-    find: "if (isPolicy(policy)) policy.quota?.checkStore(own.store, policy.name);",
+    find: "if (isPolicy(policy)) policy.dated?.checkStore(own.store, policy);",
     replace: "if (isPolicy(policy)) void 0;",
   },
   {
@@ -628,7 +628,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L20", test: "quotas",
-    find: "defaultStore(policy.quota?.storeOptions)",
+    find: "defaultStore(policy.dated?.storeOptions(policy))",
     replace: "defaultStore()",
   },
   {

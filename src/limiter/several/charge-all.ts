@@ -129,7 +129,7 @@ function chargeGroup(claims: readonly Claim[], group: readonly number[]): readon
   let isOver = false;
   const send = (): readonly Decision[] | Promise<readonly Decision[]> =>
     thenOne(chargeTogether(store, storeCharges(claims, group)), (decisions) => {
-      if (isOver && isAllowed(decisions)) giveBackLate(charges, decisions);
+      if (isOver && isAllowed(decisions)) releaseAllLate(charges, decisions);
       return decisions;
     });
   return orElse(() => thenOne(guarded.call(buckets, send), learn), (error) => {
@@ -139,7 +139,7 @@ function chargeGroup(claims: readonly Claim[], group: readonly number[]): readon
 }
 
 // An answer that came after its timeout: what it took in flight must not be held until its date.
-function giveBackLate(charges: readonly LimiterCharge[], decisions: readonly Decision[]): void {
+function releaseAllLate(charges: readonly LimiterCharge[], decisions: readonly Decision[]): void {
   charges.forEach(({ limiter: { store }, policy, encoded: key }, i) =>
     policy.inFlight?.giveBackLate({ store, policy, key, decision: decisions[i] as Decision }));
 }

@@ -2,7 +2,7 @@ import { checkOptions, expected, ownMembers } from "../../core/check.js";
 import type { Allowed, Decision } from "../../core/decision.js";
 import type { AbortSignalLike } from "../../platform.js";
 import { textOf, warnOnce } from "../../warnings/warnings.js";
-import { keepInFlight } from "../kept.js";
+import { keepInFlight } from "./kept.js";
 import { granted } from "./granted.js";
 import type { ConsumeOptions, CostOf, Limiter, PolicyChoice } from "../limiter.js";
 
@@ -22,8 +22,8 @@ export interface RunOptions<K, T> extends ConsumeOptions<K> {
  *
  * Rejects with a {@link RefusedError} when the limiter refuses. Rejects with the error of the work when it throws; its
  * tokens then stay charged, but for those in flight. A settlement that fails leaves the charge and does not change the
- * result. Tokens in flight are renewed while the work lasts. Over a limiter
- * that waits, the work begins when its tokens are there.
+ * result. Tokens in flight are renewed while the work lasts. Over a limiter that waits, the work begins when its tokens
+ * are there.
  * @example
  * const budget = createLimiter({ policy: { name: "tokens", capacity: 30_000, refill: perMinute(30_000) } });
  * const text = await run(budget, ["user", 42], () => "an answer of 1,417 tokens", {

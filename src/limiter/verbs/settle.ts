@@ -39,7 +39,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
       if (chargedBy(decision) !== store) return false;
       // Marked first, because a failure below must not allow a second settlement.
       markCharged(decision, null);
-      return thenOne(originOf(decision, policy as Policy), (from) =>
+      return thenOne(takenFrom(decision, policy as Policy), (from) =>
         decision.degraded ? settleLocally(guarded.localChargeOf(decision), from) : settleInStore(policy as Policy, from));
     }
 
@@ -77,7 +77,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
 }
 
 // Most decisions hold nothing, and then this is their instant.
-function originOf(decision: Decision, { inFlight }: Policy): number | Origin | Promise<Origin> {
+function takenFrom(decision: Decision, { inFlight }: Policy): number | Origin | Promise<Origin> {
   return inFlight?.originOf(decision) ?? decision.at;
 }
 

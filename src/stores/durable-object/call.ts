@@ -20,6 +20,8 @@ export interface BucketPart {
   readonly name: string;
   /** The policy in JSON: the same text is the same policy, so an object checks it once. */
   readonly policy: string;
-  /** The costs of `consume` and `peek`, the changes of `adjust`, the milliseconds of `block`, or the tokens of `renew`. */
+  /**
+   * The costs of `consume` and `peek`, the changes of `adjust`, the milliseconds of `block`, or the tokens of `renew`.
+   */
   readonly amount: Costs;
 }

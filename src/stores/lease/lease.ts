@@ -228,7 +228,8 @@ function overLeases(store: AsyncStore, leaseMs: number, now: () => LeaseInstant)
 
 /** Whether a lease may decide: a cost that fits, of a policy of one limit. */
 function isLeasable({ limits, maxCost, inFlight }: Policy, costs: Costs): costs is number {
-  return limits.length === 1 && inFlight === undefined && Number.isSafeInteger(costs) && (costs as number) >= 1 && (costs as number) <= maxCost;
+  if (limits.length > 1 || inFlight !== undefined || !Number.isSafeInteger(costs)) return false;
+  return (costs as number) >= 1 && (costs as number) <= maxCost;
 }
 
 /** The result of `make` as a promise: an exception becomes a rejection. */

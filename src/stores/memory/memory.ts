@@ -216,7 +216,8 @@ export class MemoryStore implements SyncStore {
     const salt = { high: 0, low: 0 };
     this.#saltOf(policy.name, salt);
     const limits = policy.limits.map((limit) => ({ limit, id: -1, buckets: 0 }));
-    const tables = policy.limits.map(({ rule }) => (rule?.inFlight ? (this.#held ??= rule.makeTable(this.#maxKeys)) : this.#table));
+    const tables = policy.limits.map(({ rule }) =>
+      rule?.inFlight ? (this.#held ??= rule.makeTable(this.#maxKeys)) : this.#table);
     const entry = { policy, salt, limits, tables, buckets: policy.limits.map(fullBucket) };
     this.#byPolicy.set(policy, entry);
     return entry;

@@ -150,7 +150,8 @@ function readParts({ what, parts }: StoreRequest, now: number, entries: readonly
       if (isList && entry.length > 2) blockMs = wholeOf(entry[2]);
       // For a refused part the entry is -1 minus the units spent.
       fits = number >= 0;
-      const record = { spent: fits ? number : -1 - number, at: isList ? now + wholeOf(entry[1]) : now, unitsPerMs, unitsPerToken };
+      const at = isList ? now + wholeOf(entry[1]) : now;
+      const record = { spent: fits ? number : -1 - number, at, unitsPerMs, unitsPerToken };
       return isList && entry.length > 3 ? { ...record, dates: entry.slice(3).map(wholeOf) } : record;
     });
     return new Snapshot(now, buckets, fits, blockMs);

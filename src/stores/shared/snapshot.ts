@@ -8,6 +8,7 @@ import type { Policy } from "../../core/policy.js";
 
 /** One key of a request: its policy, its name in the store, and the cost, the changes of `adjust`, or a block's ms. */
 export interface StorePart extends DatedPart {
+  readonly policy: Policy;
   readonly name: string;
 }
 

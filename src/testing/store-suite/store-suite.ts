@@ -10,8 +10,8 @@ import { edgeCases } from "./cases/edges/edges.js";
 import { optionalMethodCases } from "./cases/optional-methods.js";
 import { ownClockCases } from "./cases/own-clock.js";
 import { boundCases, raceCases } from "./cases/races.js";
-import { inFlightCases } from "./cases/in-flight.js";
-import { quotaCases } from "./cases/quotas.js";
+import { inFlightCases } from "./cases/dated/in-flight.js";
+import { quotaCases } from "./cases/dated/quotas.js";
 import { scheduleCases } from "./cases/schedules.js";
 import type { Patience } from "./call-watch.js";
 import type { StoreSuiteOptions } from "./setup.js";
@@ -44,8 +44,8 @@ export function storeSuite(options: StoreSuiteOptions): void {
   const patience: Patience = { deadlineMs };
   const cases: readonly StoreCase[] = [
     ...clockCases, ...guardCases, ...ownClockCases, ...lawCases, ...snapshotCases, ...raceCases, ...underWayCases,
-    ...scheduleCases, ...quotaCases, ...inFlightCases, ...optionalMethodCases, ...blockCases, ...togetherCases, ...edgeCases, ...boundCases,
-    ...keyCases, ...hookCases,
+    ...scheduleCases, ...quotaCases, ...inFlightCases, ...optionalMethodCases, ...blockCases, ...togetherCases,
+    ...edgeCases, ...boundCases, ...keyCases, ...hookCases,
   ];
   for (const one of cases) {
     const reason = skipReason(one, lacks);

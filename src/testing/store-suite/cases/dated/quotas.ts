@@ -1,15 +1,14 @@
-import { daily, monthly, weekly } from "../../../calendar/renewals.js";
-import type { Decision } from "../../../core/decision.js";
-import type { LimitOptions } from "../../../core/limit.js";
-import type { Renewal } from "../../../core/rules.js";
-import type { Policy } from "../../../core/policy.js";
-import { assert } from "../../assert.js";
-import { LARGEST, randomLimit } from "../random.js";
-import type { StoreCall } from "../states.js";
-import type { StoreCase, Trial } from "../trial.js";
-import { callersOf, checkKindNamed, playDated, ruleOf } from "./dated.js";
+import { daily, monthly, weekly } from "../../../../calendar/renewals.js";
+import type { Decision } from "../../../../core/decision.js";
+import type { LimitOptions } from "../../../../core/limit.js";
+import type { Renewal } from "../../../../core/rules.js";
+import type { Policy } from "../../../../core/policy.js";
+import { assert } from "../../../assert.js";
+import { LARGEST, randomLimit } from "../../random.js";
+import type { StoreCall } from "../../states.js";
+import type { StoreCase, Trial } from "../../trial.js";
+import { callersOf, checkKindNamed, ONE_DAY_MS, playDated, ruleOf } from "./histories.js";
 
-const ONE_DAY_MS = 86_400_000;
 const ZONES = ["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Auckland"];
 
 function randomRenewal({ random }: Trial): Renewal {
@@ -154,7 +153,8 @@ export const quotaCases: readonly StoreCase[] = [
     name: "L14, L20 · spent tokens still count while a rate and quotas of other calendars take turns",
     cause: "A record of a quota is read by the calendar of the reader. Its date is in the record.",
     needs: ["quotas"],
-    run: (trial) => playDated(trial, { kindOf: randomKind, ticks: 30, versions: 3, back: false, methods: ["consume"], concurrent: 1 }),
+    run: (trial) =>
+      playDated(trial, { kindOf: randomKind, ticks: 30, versions: 3, back: false, methods: ["consume"], concurrent: 1 }),
   },
   {
     name: "L6, L20 · quotas and rates on one key are the core's under any clock, with settlements of any age",

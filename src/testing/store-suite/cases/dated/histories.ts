@@ -1,13 +1,14 @@
-import type { LimitOptions } from "../../../core/limit.js";
-import type { Policy } from "../../../core/policy.js";
-import type { LimitRule } from "../../../core/rules.js";
-import type { Store } from "../../../port/store.js";
-import { assert } from "../../assert.js";
-import { randomBlock, randomChanges, randomCosts, randomMove } from "../random.js";
-import type { StoreCall } from "../states.js";
-import type { Trial } from "../trial.js";
+import type { LimitOptions } from "../../../../core/limit.js";
+import type { Policy } from "../../../../core/policy.js";
+import type { LimitRule } from "../../../../core/rules.js";
+import type { Store } from "../../../../port/store.js";
+import { assert } from "../../../assert.js";
+import { randomBlock, randomChanges, randomCosts, randomMove } from "../../random.js";
+import type { StoreCall } from "../../states.js";
+import type { Trial } from "../../trial.js";
 
-const ONE_DAY_MS = 86_400_000;
+/** A day of 24 hours, in milliseconds. */
+export const ONE_DAY_MS = 86_400_000;
 
 /** Makes the numbers of a limit. */
 export type RandomKind = (trial: Trial) => LimitOptions;

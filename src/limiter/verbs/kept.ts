@@ -1,10 +1,10 @@
-import type { Decision } from "../core/decision.js";
-import { encodeKey, type Key } from "../core/key.js";
-import type { Policy } from "../core/policy.js";
-import { chargedBy } from "../port/charged.js";
-import { internalsOf, type PlainInternals } from "./internals.js";
-import type { CombinedCharge } from "./several/ask.js";
-import type { PlainLimiter } from "./limiter.js";
+import type { Decision } from "../../core/decision.js";
+import { encodeKey, type Key } from "../../core/key.js";
+import type { Policy } from "../../core/policy.js";
+import { chargedBy } from "../../port/charged.js";
+import { internalsOf, type PlainInternals } from "../internals.js";
+import type { CombinedCharge } from "../several/ask.js";
+import type { PlainLimiter } from "../limiter.js";
 
 /** The parts of a limiter. */
 interface Holder {

@@ -1,13 +1,13 @@
-import { daily } from "../../../calendar/renewals.js";
-import type { Decision } from "../../../core/decision.js";
-import type { LimitOptions } from "../../../core/limit.js";
-import type { Policy } from "../../../core/policy.js";
-import { whenDone } from "../../../in-flight/when-done.js";
-import { assert } from "../../assert.js";
-import { LARGEST, randomLimit } from "../random.js";
-import type { StoreCall } from "../states.js";
-import type { StoreCase, Trial } from "../trial.js";
-import { callersOf, checkKindNamed, playDated, ruleOf } from "./dated.js";
+import { daily } from "../../../../calendar/renewals.js";
+import type { Decision } from "../../../../core/decision.js";
+import type { LimitOptions } from "../../../../core/limit.js";
+import type { Policy } from "../../../../core/policy.js";
+import { whenDone } from "../../../../in-flight/when-done.js";
+import { assert } from "../../../assert.js";
+import { LARGEST, randomLimit } from "../../random.js";
+import type { StoreCall } from "../../states.js";
+import type { StoreCase, Trial } from "../../trial.js";
+import { callersOf, checkKindNamed, playDated, ruleOf } from "./histories.js";
 
 const STALE_MS = 16_000;
 
@@ -17,13 +17,14 @@ function heldKind({ random }: Trial): LimitOptions {
   if (kind < 0.25) return randomLimit(random);
   const capacity = random.pick([1, 2, random.between(1, 30), LARGEST]);
   if (kind < 0.35) return { capacity, renews: daily() };
-  return { capacity, returns: whenDone({ staleAfterMs: random.pick([1_000, 1_001, 15_000, STALE_MS]), retryMs: random.pick([1, 1_000]) }) };
+  const staleAfterMs = random.pick([1_000, 1_001, 15_000, STALE_MS]);
+  return { capacity, returns: whenDone({ staleAfterMs, retryMs: random.pick([1, 1_000]) }) };
 }
 
 const parallel = (trial: Trial, capacity: number): Policy =>
   trial.policy("p", { name: "parallel", capacity, returns: whenDone({ staleAfterMs: STALE_MS }) });
 
-const giveBack = (policy: Policy, at: number, tokens: number): StoreCall => ({
+const returned = (policy: Policy, at: number, tokens: number): StoreCall => ({
   method: "adjust", policy, key: "caller", tokens: 0 - tokens, at,
 });
 
@@ -44,7 +45,8 @@ export const inFlightCases: readonly StoreCase[] = [
     async run(trial) {
       const store = await trial.open({ clock: trial.clock.now });
       checkKindNamed(store, "in-flight", "inFlight");
-      assert(store.renew !== undefined && store.adjust !== undefined, "Expected a store with `renew` and `adjust`, got one without");
+      const hasBoth = store.renew !== undefined && store.adjust !== undefined;
+      assert(hasBoth, "Expected a store with `renew` and `adjust`, got one without");
     },
   },
   {
@@ -57,7 +59,7 @@ export const inFlightCases: readonly StoreCase[] = [
       const at = trial.now;
       const granted = await grantedOf(trial, policy, 5);
       assert(granted === 3, `Expected 3 calls of 5 to be allowed, got ${granted}`);
-      await trial.callAll(giveBack(policy, at, 1));
+      await trial.callAll(returned(policy, at, 1));
       const again = await grantedOf(trial, policy, 3);
       assert(again === 1, `Expected one token to be back, got ${again}`);
     },
@@ -90,7 +92,7 @@ export const inFlightCases: readonly StoreCase[] = [
       await trial.consume(policy, "caller", 2);
       trial.move(STALE_MS / 2);
       await trial.consume(policy, "caller");
-      await trial.callAll(giveBack(policy, at, 3));
+      await trial.callAll(returned(policy, at, 3));
       await grantedOf(trial, policy, 4);
       // Without an instant, tokens in flight stay: a credit is for rates and quotas.
       await trial.callAll({ method: "adjust", policy, key: "caller", tokens: -4 });
@@ -114,7 +116,7 @@ export const inFlightCases: readonly StoreCase[] = [
       assert(granted === 1, `Expected one token beside the renewed one, got ${granted}`);
       trial.move(STALE_MS / 2 + STALE_MS / 16);
       assert(!(await trial.consume(policy, "caller")).allowed, "Expected the renewed token to be held, got it back");
-      await trial.callAll(giveBack(policy, at + STALE_MS / 2, 1));
+      await trial.callAll(returned(policy, at + STALE_MS / 2, 1));
       assert((await trial.consume(policy, "caller")).allowed, "Expected the renewed token to come back, got a refusal");
     },
   },
@@ -138,7 +140,7 @@ export const inFlightCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "L6, L14, L21 · limits in flight, rates and quotas on one key are the core's under any clock, with settlements of any age",
+    name: "L6, L14, L21 · limits in flight, rates and quotas on one key are the core's under any clock",
     cause: NOT_BY_DATE,
     needs: ["inFlight", "adjust", "peek"],
     run: (trial) =>
