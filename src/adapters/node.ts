@@ -121,7 +121,9 @@ function wrapListeners<Req extends NodeRequest, Res extends NodeResponse>(
       } catch (error) {
         return fail(error, request, response);
       }
-      return listener(request, response);
+      const handled: unknown = listener(request, response);
+      if (known.outcome === "pass" && handled instanceof Promise) known.work.holdUntil(handled);
+      return handled;
     }
   };
 

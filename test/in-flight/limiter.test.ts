@@ -1,10 +1,9 @@
 // Limits in flight through the verbs of a limiter: settle, run, renewal, late give-back, the local share and waiters.
-import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, run, whenDone, type Decision, type Policy, type SyncStore } from "sluice";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, perMinute, run, whenDone, type Decision, type AsyncStore, type Policy, type SyncStore } from "sluice";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { expectWarnings } from "../setup/warnings.js";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createLimiter as createGuarded } from "sluice";
 
 const parallel = { name: "parallel", capacity: 2, returns: whenDone({ staleAfterMs: 15_000 }) };
 const chat = definePolicy({ name: "chat", limits: [{ name: "requests", capacity: 60, refill: perMinute(60) }, { name: "tokens", capacity: 100, refill: perMinute(1), cost: 0 }, parallel] });
@@ -180,7 +179,7 @@ describe("a store that fails", () => {
   test("L21 · an allowed answer that comes after its timeout gives its tokens back", async () => {
     const clock = new ManualClock(1_700_000_000_000);
     const store = new SlowStore(clock.now);
-    const limiter = createGuarded({ policy: { name: "p", limits: [parallel] }, store: store as never });
+    const limiter = createLimiter<AsyncStore>({ policy: { name: "p", limits: [parallel] }, store: store as AsyncStore });
     store.isHeld = true;
     const decision = await limiter.consume("ann");
     expect(decision).toMatchObject({ degraded: true, allowed: true, capacity: 1 });
@@ -192,7 +191,7 @@ describe("a store that fails", () => {
   test("L21 · the local share has at least 1, and its tokens return where they were taken", async () => {
     const clock = new ManualClock(1_700_000_000_000);
     const store = new SlowStore(clock.now);
-    const limiter = createGuarded({ policy: { name: "p", limits: [{ ...parallel, capacity: 1 }] }, store: store as never });
+    const limiter = createLimiter<AsyncStore>({ policy: { name: "p", limits: [{ ...parallel, capacity: 1 }] }, store: store as AsyncStore });
     store.isHeld = true;
     const first = await limiter.consume("ann");
     expect(first).toMatchObject({ degraded: true, allowed: true, capacity: 1 });

@@ -5,7 +5,8 @@ import { ManualClock } from "sluice/testing";
 import { expect, test } from "vitest";
 
 type Step =
-  | { readonly what: "consume" | "peek"; readonly cost: number; readonly moveMs: number }
+  | { readonly what: "consume"; readonly cost: number; readonly moveMs: number }
+  | { readonly what: "peek"; readonly cost: number; readonly moveMs: number }
   | { readonly what: "giveBack"; readonly tokens: number; readonly ago: number; readonly moveMs: number }
   | { readonly what: "renew"; readonly tokens: number; readonly ago: number; readonly moveMs: number };
 

@@ -19,6 +19,8 @@ export interface WorkCharge {
   readonly decision: Decision;
   /** Whether tokens in flight come back when the work ends. */
   readonly holds?: boolean;
+  /** Settles when the handler is done, if the adapter sees that. */
+  handler?: Promise<unknown> | undefined;
 }
 
 /** What became of the work. */
@@ -71,11 +73,21 @@ export class Work {
     this.#state = { reported: null, watch: watch as State["watch"], of, ended: this.#state.ended };
   }
 
+  /** Tokens in flight wait for the handler, too: it may go on after its client left. */
+  holdUntil(handler: Promise<unknown>): void {
+    if (this.#charge.holds) this.#charge.handler = handler.then(noCost, noCost);
+  }
+
   /**
    * The work has ended. Its promise resolves when the cost is settled, and never rejects. Undefined when there is
    * nothing to settle.
    */
   end(outcome: Outcome): Promise<void> | undefined {
+    const { handler } = this.#charge;
+    if (handler !== undefined) {
+      this.#charge.handler = undefined;
+      return handler.then(() => this.end(outcome));
+    }
     const { reported } = this.#state;
     this.#state = { ...IDLE, reported, ended: true };
     const actualCost = this.#actualCost;
@@ -99,6 +111,8 @@ export class Work {
     return internalsOf(limiter).acts.settle(key, decision, cost, policy === undefined ? undefined : { policy });
   }
 }
+
+const noCost = (): void => undefined;
 
 // The response is already sent, so after an error of the store the charge stays.
 async function quietly(settle: Act<boolean>): Promise<void> {

@@ -1,0 +1,217 @@
+// Limits in flight in every adapter, over real servers: when tokens come back, and what the fields say.
+import { serve } from "@hono/node-server";
+import express from "express";
+import Fastify from "fastify";
+import { Hono } from "hono";
+import { createServer, request as ask, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createLimiter, MemoryStore, perMinute, whenDone, type Decision, type Policy, type SyncStore } from "sluice";
+import { rateLimit as onExpress } from "sluice/express";
+import { rateLimit as onFastify } from "sluice/fastify";
+import { rateLimit as onHono } from "sluice/hono";
+import { rateLimit as onNode } from "sluice/node";
+import { rateLimit as onWeb } from "sluice/web";
+import { guard } from "sluice/store";
+import { afterEach, describe, expect, test, vi } from "vitest";
+
+const CAPACITY = 2;
+const policy = { name: "api", limits: [{ name: "requests", capacity: 10_000, refill: perMinute(10_000) }, { name: "parallel", capacity: CAPACITY, returns: whenDone() }] };
+
+/** A handler that ends when the test says so. */
+class Work {
+  atWork = 0;
+  most = 0;
+  began = 0;
+  readonly open: Array<(how: "end" | "throw") => void> = [];
+  async run(): Promise<string> {
+    this.began += 1;
+    this.atWork += 1;
+    this.most = Math.max(this.most, this.atWork);
+    const how = await new Promise<"end" | "throw">((resolve) => this.open.push(resolve));
+    this.atWork -= 1;
+    if (how === "throw") throw new Error("boom");
+    return "done";
+  }
+  endAll(how: "end" | "throw" = "end"): void {
+    for (const end of this.open.splice(0)) end(how);
+  }
+}
+
+const closers: Array<() => unknown> = [];
+/** The open connections, as the servers see them. */
+const sockets = new Set<object>();
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function portOf(server: Server): Promise<number> {
+  if (!server.listening) await new Promise((resolve) => server.once("listening", resolve));
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  closers.push(() => (server.closeAllConnections(), new Promise((resolve) => server.close(resolve))));
+  return (server.address() as AddressInfo).port;
+}
+
+type Start = (work: Work, store: SyncStore) => Promise<number>;
+
+const servers: Record<string, Start> = {
+  node: (work, store) => {
+    const limited = onNode({ policy, store, key: () => "ann" });
+    return portOf(createServer(limited(async (_, response) => {
+      try {
+        response.end(await work.run());
+      } catch {
+        response.writeHead(500).end();
+      }
+    })).listen(0, "127.0.0.1"));
+  },
+  express: (work, store) => {
+    const app = express();
+    app.use(onExpress({ policy, store, key: () => "ann" }));
+    app.get("/", (_, response, next) => void work.run().then((text) => response.send(text), next));
+    app.use((_error: unknown, _request: unknown, response: express.Response, _next: unknown) => void response.status(500).end());
+    return portOf(app.listen(0, "127.0.0.1"));
+  },
+  fastify: async (work, store) => {
+    const app = Fastify();
+    await app.register(onFastify, { policy, store, key: () => "ann" });
+    app.get("/", () => work.run());
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    closers.push(() => app.close());
+    return (app.server.address() as AddressInfo).port;
+  },
+  hono: (work, store) => {
+    const app = new Hono();
+    app.use(onHono({ policy, store, key: () => "ann" }));
+    app.get("/", async (c) => c.text(await work.run()));
+    app.onError((_, c) => c.text("error", 500));
+    return portOf(serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server);
+  },
+};
+
+/** Begins a request. `leave` closes its connection. */
+function begin(port: number): { readonly status: Promise<number>; leave(): void } {
+  let leave = (): void => undefined;
+  const status = new Promise<number>((resolve) => {
+    const sent = ask({ port, host: "127.0.0.1", agent: false }, (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode ?? 0));
+    });
+    sent.on("error", () => resolve(499));
+    sent.end();
+    leave = () => sent.destroy();
+  });
+  return { status, leave };
+}
+
+const left = (store: MemoryStore, limiter = createLimiter({ policy, store })): number | undefined =>
+  limiter.peek("ann", 0).limits?.find(({ limit }) => limit === "parallel")?.remaining;
+
+describe.each(Object.entries(servers))("%s", (_name, start) => {
+  test("L21 · at most the capacity is at work, refusals say when to ask again, and tokens come back when the response is over", async () => {
+    const [work, store] = [new Work(), new MemoryStore()];
+    const port = await start(work, store);
+    const first = [begin(port), begin(port)];
+    await vi.waitFor(() => expect(work.atWork).toBe(2));
+    const refused = await fetch(`http://127.0.0.1:${port}/`);
+    expect([refused.status, refused.headers.get("retry-after"), refused.headers.get("ratelimit-limit")]).toEqual([429, "1", "2"]);
+    expect(refused.headers.get("ratelimit")).toBe('"api:parallel";r=0;t=1');
+    expect(refused.headers.get("ratelimit-policy")).toBe('"api:requests";q=10000;w=60, "api:parallel";q=2;qu="concurrent-requests"');
+    work.endAll();
+    expect(await Promise.all(first.map(({ status }) => status))).toEqual([200, 200]);
+    await vi.waitFor(() => expect(left(store)).toBe(CAPACITY));
+    const next = begin(port);
+    await vi.waitFor(() => expect(work.atWork).toBe(1));
+    work.endAll();
+    expect(await next.status).toBe(200);
+  });
+
+  test("L21 · a handler that throws gives its tokens back", async () => {
+    const [work, store] = [new Work(), new MemoryStore()];
+    const port = await start(work, store);
+    const { status } = begin(port);
+    await vi.waitFor(() => expect(work.atWork).toBe(1));
+    work.endAll("throw");
+    expect(await status).toBe(500);
+    await vi.waitFor(() => expect(left(store)).toBe(CAPACITY));
+  });
+});
+
+// Express and Fastify do not show the promise of a handler: there the tokens come back when the client has left.
+test.each(["node", "hono"])("L21 · of 1,000 requests that are aborted, never more than the capacity are at work: %s", async (name) => {
+  const [work, store] = [new Work(), new MemoryStore()];
+  const port = await (servers[name] as Start)(work, store);
+  for (let round = 0; round < 50; round++) {
+    const open = Array.from({ length: 20 }, () => begin(port));
+    await vi.waitFor(() => expect(work.atWork).toBe(CAPACITY));
+    for (const { leave } of open) leave();
+    await Promise.all(open.map(({ status }) => status));
+    expect(work.most).toBe(CAPACITY);
+    work.endAll();
+    await vi.waitFor(() => expect([work.atWork, left(store)]).toEqual([0, CAPACITY]));
+  }
+});
+
+test("an allowed response shows the rate, and the limit in flight without a time", async () => {
+  const limited = onWeb({ policy, key: () => "ann" });
+  const response = await limited(() => new Response("hello"))(new Request("http://localhost/"));
+  expect(response.headers.get("ratelimit-limit")).toBe("10000");
+  expect(response.headers.get("ratelimit")).toBe('"api:requests";r=9999;t=60, "api:parallel";r=1');
+});
+
+test("L21 · alone, an allowed response shows when to ask again", async () => {
+  const limited = onWeb({ policy: { name: "parallel", capacity: 4, returns: whenDone() }, key: () => "ann" });
+  const { headers } = await limited(() => new Response("hello"))(new Request("http://localhost/"));
+  expect([headers.get("ratelimit-limit"), headers.get("ratelimit-remaining"), headers.get("ratelimit-reset")]).toEqual(["4", "3", "1"]);
+});
+
+test("L21 · a stream holds its slot to the end, and a body that is cancelled gives it back", async () => {
+  const store = new MemoryStore();
+  const limited = onWeb({ policy, store, key: () => "ann" });
+  let finish = (): void => undefined;
+  const stream = (): Response => new Response(new ReadableStream({ start: (controller) => void (finish = () => (controller.enqueue(new Uint8Array(3)), controller.close())) }));
+  const read = await limited(stream)(new Request("http://localhost/"));
+  expect(left(store)).toBe(1);
+  finish();
+  await read.text();
+  await vi.waitFor(() => expect(left(store)).toBe(2));
+  const cancelled = await limited(stream)(new Request("http://localhost/"));
+  expect(left(store)).toBe(1);
+  await cancelled.body?.cancel();
+  await vi.waitFor(() => expect(left(store)).toBe(2));
+});
+
+/** A store that answers when the test says so. */
+class LateStore {
+  readonly sync = false;
+  readonly kinds = ["rate", "quota", "in-flight"] as const;
+  readonly inner = new MemoryStore();
+  readonly clock = this.inner.clock;
+  readonly guard = guard({ timeoutMs: 60_000 });
+  readonly answers: Array<() => void> = [];
+  async consume(asked: Policy, key: string, cost: never): Promise<Decision> {
+    const decision = this.inner.consume(asked, key, cost);
+    await new Promise<void>((resolve) => this.answers.push(resolve));
+    return decision;
+  }
+  async adjust(...args: Parameters<MemoryStore["adjust"]>): Promise<boolean> {
+    return this.inner.adjust(...args);
+  }
+}
+
+test("L21 · a client that left before its decision gets its tokens back, and no handler runs", async () => {
+  const store = new LateStore();
+  const work = new Work();
+  const port = await (servers["node"] as Start)(work, store as never);
+  const open = Array.from({ length: CAPACITY }, () => begin(port));
+  await vi.waitFor(() => expect(store.answers).toHaveLength(CAPACITY));
+  expect(left(store.inner)).toBe(0);
+  for (const { leave } of open) leave();
+  await Promise.all(open.map(({ status }) => status));
+  await vi.waitFor(() => expect(sockets.size).toBe(0)); // the server hears of it
+  for (const answer of store.answers) answer();
+  await vi.waitFor(() => expect(left(store.inner)).toBe(CAPACITY));
+  expect(work.began).toBe(0);
+});
