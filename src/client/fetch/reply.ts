@@ -1,5 +1,6 @@
 import { expected } from "../../core/check.js";
 import { parseRefusal, type RefusalBody } from "../reading/refusal-body.js";
+import { headerOf, type HeaderSource } from "../../http/retry-after/retry-after.js";
 import { parseToldWait, waitForLimits } from "../reading/told-wait.js";
 import type { ClientCall } from "./call.js";
 import type { TrafficResponse, WaitReason } from "./options.js";
@@ -11,6 +12,8 @@ export interface Reply {
   readonly told: TrafficResponse;
   /** Null only when it was not read, which needs a `reason` of null. */
   readonly body: RefusalBody | null;
+  /** Whether a limit of requests in flight refuses. */
+  readonly concurrent: boolean;
 }
 
 /** Reads the header fields of a response, and the body of a refusal. Rejects with what `vendor.refusal` throws. */
@@ -40,5 +43,12 @@ export async function parseReply(response: Response, call: ClientCall): Promise<
   const limits = reason || traffic ? vendor.limits(headers, now) : null;
   const waitMs = reason && ((decidedMs as number | null) ?? told ?? waitForLimits(limits) ?? body?.waitMs ?? null);
   const policies = (isRefusal && body?.policies) || [];
-  return { reason, told: { status, isRefusal, waitMs, limits, policies }, body };
+  return { reason, told: { status, isRefusal, waitMs, limits, policies }, body, concurrent: isRefusal && isConcurrent(headers) };
+}
+
+// The whole list of limits is parsed for `traffic` alone. Here only the name of a limit with nothing left is compared.
+function isConcurrent(headers: HeaderSource): boolean {
+  const told = headerOf(headers, "ratelimit");
+  const items = headerOf(headers, "ratelimit-policy").split(",");
+  return items.some((item) => item.includes('qu="concurrent-requests"') && told.includes(`${item.split(";")[0]?.trim()};r=0`));
 }

@@ -20,6 +20,8 @@ export interface RefusedCall {
   readonly maxAttempts: number;
   /** Milliseconds that the server asks for. Null when it names no wait. */
   readonly waitMs: number | null;
+  /** Whether a limit of requests in flight refuses. When it has room is not known, so its wait is only a guess. */
+  readonly concurrent?: boolean | undefined;
   readonly maxWaitMs: number;
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
@@ -40,11 +42,13 @@ export function decideRetry(call: RefusedCall, random: number): number | RateLim
   if (call.sensitive) return "sensitive";
   if (!call.repeatable) return "not_repeatable";
   if (attempts >= call.maxAttempts) return "attempts";
-  const told = Math.max(waitMs ?? 0, MIN_WAIT_MS);
-  if (told > maxWaitMs) return "wait_too_long";
+  const asked = Math.max(waitMs ?? 0, MIN_WAIT_MS);
+  if (asked > maxWaitMs) return "wait_too_long";
+  const backoffMs = Math.min(backoff.capMs, maxWaitMs, backoff.baseMs * 2 ** (attempts - 1));
+  const told = call.concurrent ? Math.max(asked, backoffMs || 0) : asked;
   const jitterMs =
     waitMs === null
-      ? Math.min(backoff.capMs, maxWaitMs, backoff.baseMs * 2 ** (attempts - 1)) - told
+      ? backoffMs - told
       : Math.min(Math.max(told / 10, MIN_WAIT_MS), MAX_JITTER_MS);
   const fraction = Math.min(Math.max(random, 0), 1) || 0;
   // A backoff may be shorter than the minimum, and 0 times an infinite power is NaN.

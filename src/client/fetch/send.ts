@@ -56,7 +56,7 @@ export async function sendWithRetries(
       const isLimited = reason === "limited";
       // A server that names a wait is healthy and expects the retry, so the budget is not charged.
       const mayRetry = (isLimited && waitMs !== null) || budget(origin, true);
-      let verdict = decideRetry({ ...call, attempts, waitMs }, call.time.random());
+      let verdict = decideRetry({ ...call, attempts, waitMs, concurrent: reply?.concurrent }, call.time.random());
       if (!mayRetry && typeof verdict === "number") verdict = "budget";
       if (typeof verdict === "string") {
         if (!response) throw failure;

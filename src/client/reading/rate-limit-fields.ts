@@ -81,9 +81,12 @@ function namedLimits(members: readonly Member[], policies: readonly Member[]): R
     const remaining = scaledInteger(r);
     const resetMs = scaledInteger(t, 1_000);
     if (typeof policy !== "string" || remaining === null || (t !== undefined && resetMs === null)) return [];
-    const { q, w: window } = byName.get(policy) ?? {};
+    const { q, w: window, qu } = byName.get(policy) ?? {};
     const cost = scaledInteger(c);
-    const told = { policy, limit: scaledInteger(q), remaining, resetMs, windowMs: scaledInteger(window, 1_000) || null };
+    const told = {
+      policy, limit: scaledInteger(q), remaining, resetMs, windowMs: scaledInteger(window, 1_000) || null,
+      ...(qu === "concurrent-requests" && { concurrent: true as const }),
+    };
     // A malformed `c` counts as absent: in draft 11 it is an unknown parameter.
     limits.push(cost === null ? told : { ...told, cost });
   }

@@ -17,6 +17,8 @@ export interface RateLimit {
   readonly windowMs: number | null;
   /** The tokens that this request took: a whole number, at least 0. Absent when not stated. */
   readonly cost?: number | undefined;
+  /** True for a limit of requests in flight: its tokens come back when their work is done. Absent otherwise. */
+  readonly concurrent?: true | undefined;
 }
 
 /**

@@ -51,6 +51,7 @@ const reserveOf = ({ limit }: RateLimit): number => Math.floor((limit ?? 0) / 10
 
 // Null for numbers that no bucket can hold: a server's absurd numbers must not fail the call.
 function paceLimit(told: RateLimit): Limit | null {
+  if (told.concurrent) return null; // it says nothing of a rate
   const refill = paceRefill(told);
   if (refill === null) return null;
   try {

@@ -279,3 +279,11 @@ test("the wrapped fetch gets the caller's arguments, without the client's option
   await talk([], { fetch }).fetch(URL_A, { ...init, sensitive: false, maxAttempts: 2, maxWaitMs: 5, retry: false, merge: false });
   expect(got).toEqual([undefined, URL_A, init]);
 });
+
+test("L21 · while a limit in flight refuses, the longer of what it was told and its own backoff is waited", async () => {
+  const inFlight = limited({ "Retry-After": "1", "RateLimit-Policy": '"api";q=4;qu="concurrent-requests"', RateLimit: '"api";r=0;t=1' });
+  const { fetch, time, sent } = talk([inFlight, inFlight, inFlight, inFlight], { maxAttempts: 5 }, new FakeTime({ random: () => 0 }));
+  expect((await time.run(fetch(URL_A))).status).toBe(200);
+  const waits = sent.slice(1).map(({ at }, i) => at - (sent[i]?.at as number));
+  expect(waits).toEqual([1_000, 2_000, 4_000, 8_000]);
+});
