@@ -5,31 +5,32 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 // Open goals: an adapter 15,200, createLimiter 8,200, with RedisStore 21,200. Quotas cost code that does not use them
-// 280 bytes in createLimiter and in an adapter, and 570 with RedisStore; the goal is 100.
+// 280 bytes in createLimiter and in an adapter, and 570 with RedisStore; the goal is 100. Limits in flight cost it 590,
+// 1,030 and 760; the goals are 200 and 300.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 23_400,
-  "./store": 12_600,
-  "./node": 17_450,
-  "./express": 17_300,
-  "./fastify": 18_800,
-  "./hono": 17_600,
-  "./web": 17_150,
-  "./redis": 17_800,
-  "./postgres": 19_100,
-  "./lease": 6_900,
-  "./durable-object": 14_000, // 2,480 of it are calendars: the object gets policies as text
-  "./http": 16_450,
-  "./client": 8_580,
-  "./client/traffic": 6_380,
-  "./testing": 71_550, // never in production
-  "createLimiter only": 9_950,
-  "rateLimit of express only": 17_200,
-  "createLimiter and RedisStore": 23_650,
-  "createFetch only": 6_120, // 6,000, 50 for Workers, and 50 for redirect loops and hooks that throw
+  ".": 27_150,
+  "./store": 13_100,
+  "./node": 18_500,
+  "./express": 18_350,
+  "./fastify": 19_850,
+  "./hono": 18_650,
+  "./web": 18_200,
+  "./redis": 18_300,
+  "./postgres": 20_250,
+  "./lease": 7_100,
+  "./durable-object": 17_500, // 5,900 of it are calendars and limits in flight: the object gets policies as text
+  "./http": 17_500,
+  "./client": 8_700,
+  "./client/traffic": 6_550,
+  "./testing": 76_550, // never in production
+  "createLimiter only": 10_550,
+  "rateLimit of express only": 18_250,
+  "createLimiter and RedisStore": 24_450,
+  "createFetch only": 6_250, // 6,000, 50 for Workers, and 50 for redirect loops and hooks that throw
   "createWaiter beside createLimiter": 5_650,
-  "TokenBucket only": 3_350,
-  "quotas beside createLimiter": 2_250, // 360 of it are the part of the script for Redis; goal 900 without it
+  "TokenBucket only": 3_650,
+  "quotas beside createLimiter": 2_450, // 360 of it are the part of the script for Redis; goal 900 without it
   "parseRetryAfter only": 750,
 };
 

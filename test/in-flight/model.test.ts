@@ -43,7 +43,7 @@ class Model {
     let retryAfterMs = 0;
     if (!fits) {
       retryAfterMs = Infinity;
-      for (let wait = 1; cost <= this.capacity && retryAfterMs === Infinity; wait++) {
+      for (let wait = 1; cost <= this.capacity && retryAfterMs === Infinity && wait <= this.retryMs; wait++) {
         if (held.filter((date) => date >= now + wait).length + cost <= this.capacity) retryAfterMs = Math.min(wait, this.retryMs);
         if (wait >= this.retryMs) retryAfterMs = this.retryMs;
       }
@@ -125,4 +125,16 @@ test("L21 · a record has at most 18 dates at any capacity", () => {
   }
   expect(dates.size).toBeLessThanOrEqual(18);
   expect(store.peek(policy, "key", 1).remaining).toBe(1_000_000 - 16_000);
+});
+
+test("L21 · a token is held in the last millisecond of its date, and back in the next", () => {
+  const clock = new ManualClock(1_700_000_000_000);
+  const store = new MemoryStore({ clock: clock.now });
+  const returns = whenDone({ staleAfterMs: 1_000 });
+  const policy = definePolicy({ name: "p", capacity: 1, returns });
+  store.consume(policy, "key", 1);
+  clock.set(returns.rule.dateOf(clock.now()));
+  expect(store.peek(policy, "key", 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+  clock.advance(1);
+  expect(store.peek(policy, "key", 1).allowed).toBe(true);
 });

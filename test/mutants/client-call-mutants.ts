@@ -14,8 +14,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "48", test: RETRY,
-    find: "if (told > maxWaitMs) return",
-    replace: "if (told === maxWaitMs) return",
+    find: "if (asked > maxWaitMs) return",
+    replace: "if (asked === maxWaitMs) return",
   },
   {
     item: "48", test: WAITING,
@@ -34,8 +34,8 @@ export const clientCallMutants: readonly Mutant[] = [
   },
   {
     item: "50", test: RETRY,
-    find: "backoff.baseMs * 2 ** (attempts - 1)) - told",
-    replace: "backoff.baseMs * 2 ** (attempts - 1))",
+    find: "? backoffMs - told",
+    replace: "? backoffMs",
   },
   {
     item: "52", test: RETRY,

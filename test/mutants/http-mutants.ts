@@ -110,8 +110,8 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     item: "19", test: WIRE,
-    find: "return listener(request, response);",
-    replace: "return listener(request, Object.assign(response, { writeHead: (status) => Object.getPrototypeOf(response).writeHead.call(response, status) }));",
+    find: "const handled: unknown = listener(request, response);",
+    replace: "const handled: unknown = listener(request, Object.assign(response, { writeHead: (status) => Object.getPrototypeOf(response).writeHead.call(response, status) }));",
   },
   {
     item: "20", test: WIRE,

@@ -636,4 +636,74 @@ export const lawMutants: readonly Mutant[] = [
     find: "all ? cost : Infinity",
     replace: "all ? cost : Number.MAX_SAFE_INTEGER",
   },
+  {
+    item: "L21", test: "model",
+    find: "Math.ceil((now + staleAfterMs) / step) * step - 1;",
+    replace: "Math.floor((now + staleAfterMs) / step) * step - 1;",
+  },
+  {
+    item: "L21", test: "model",
+    find: "if (date >= now) current = withTokens(",
+    replace: "if (date > now) current = withTokens(",
+  },
+  {
+    item: "L21", test: "model",
+    find: "units > 0 ? dateOf(now) : dateOf(from as number), units",
+    replace: "dateOf(now), units",
+  },
+  {
+    item: "L21", test: "model",
+    find: "dateOf(to) < now ? 0 : Math.min(tokens, tokensAt(dates, dateOf(from)))",
+    replace: "dateOf(to) < now ? 0 : tokens",
+  },
+  {
+    item: "L21", test: "model",
+    find: "date - now > fullMs ? own : date, tokens",
+    replace: "date, tokens",
+  },
+  {
+    item: "L21", test: "model",
+    find: "isWait ? Math.min(retryMs, until(spent - size + cost)) : retryAfterMs",
+    replace: "isWait ? until(spent - size + cost) : retryAfterMs",
+  },
+  {
+    item: "L21", test: "limiter",
+    find: "const used = policy.inFlight ? exceptInFlight(policy, named, 0) : named;",
+    replace: "const used = named;",
+  },
+  {
+    item: "L21", test: "limiter",
+    find: "const done = (): void => void (work.heldAt = to);",
+    replace: "const done = (): void => undefined;",
+  },
+  {
+    item: "L21", test: "limiter",
+    find: "if (work.isSettled() || now - since > times.longestMs) return false;",
+    replace: "if (work.isSettled()) return false;",
+  },
+  {
+    item: "L21", test: "limiter",
+    find: "this.#policy.inFlight?.giveBackLate(",
+    replace: "void (",
+  },
+  {
+    item: "L21", test: "limiter",
+    find: "const share = Math.max(1, Math.floor(capacity / sharedBy), cost);",
+    replace: "const share = Math.floor(capacity / sharedBy);",
+  },
+  {
+    item: "L21", test: "gate",
+    find: 'if (!isGone || verdict.outcome !== "pass") return verdict;',
+    replace: "if (isGone || !isGone) return verdict;",
+  },
+  {
+    item: "L21", test: "gate",
+    find: "if (this.#charge.holds) this.#charge.handler = handler.then(noCost, noCost);",
+    replace: "void handler;",
+  },
+  {
+    item: "L21", test: "gate",
+    find: "return this.#charge.holds ? quietly(this.#settlement({})) : undefined;",
+    replace: "return undefined;",
+  },
 ];

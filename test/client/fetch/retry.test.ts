@@ -280,7 +280,7 @@ test("the wrapped fetch gets the caller's arguments, without the client's option
   expect(got).toEqual([undefined, URL_A, init]);
 });
 
-test("L21 · while a limit in flight refuses, the longer of what it was told and its own backoff is waited", async () => {
+test("while a limit in flight refuses, the longer of what it was told and its own backoff is waited", async () => {
   const inFlight = limited({ "Retry-After": "1", "RateLimit-Policy": '"api";q=4;qu="concurrent-requests"', RateLimit: '"api";r=0;t=1' });
   const { fetch, time, sent } = talk([inFlight, inFlight, inFlight, inFlight], { maxAttempts: 5 }, new FakeTime({ random: () => 0 }));
   expect((await time.run(fetch(URL_A))).status).toBe(200);

@@ -216,7 +216,7 @@ describe("pace", () => {
   });
 });
 
-test("L21 · a limit in flight slows no pace", () => {
+test("a limit in flight slows no pace", () => {
   const [told] = parseRateLimit(new Headers({ "RateLimit-Policy": '"api";q=4;qu="concurrent-requests"', RateLimit: '"api";r=0;t=1' }), 0) ?? [];
   expect(told).toEqual({ policy: "api", limit: 4, remaining: 0, resetMs: 1_000, windowMs: null, concurrent: true });
 });
