@@ -55,7 +55,7 @@ ${samples()}
 
 ## One request takes from all limits, or from none
 
-Each user may send 60 requests a minute and use 30,000 tokens a minute and 1,000,000 a month. The 16th request at once lacks tokens. This is its whole answer:
+Each user may send 60 requests a minute, use 30,000 tokens a minute and 1,000,000 a month, and have 4 requests in flight. The 16th request in a row lacks tokens. This is its whole answer:
 
 ${quotedRefusal()}
 

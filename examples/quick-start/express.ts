@@ -1,5 +1,5 @@
 import express from "express";
-import { definePolicy, monthly, perMinute } from "sluice";
+import { definePolicy, monthly, perMinute, whenDone } from "sluice";
 import { rateLimit } from "sluice/express";
 
 const policy = definePolicy({
@@ -8,6 +8,7 @@ const policy = definePolicy({
     { name: "requests", capacity: 60, refill: perMinute(60) },
     { name: "tokens", capacity: 30_000, refill: perMinute(30_000), cost: 2_000 },
     { name: "month", capacity: 1_000_000, renews: monthly(), cost: 2_000 },
+    { name: "parallel", capacity: 4, returns: whenDone() },
   ],
 });
 

@@ -1,6 +1,6 @@
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
-import { definePolicy, monthly, perMinute } from "sluice";
+import { definePolicy, monthly, perMinute, whenDone } from "sluice";
 import { rateLimit } from "sluice/hono";
 
 const policy = definePolicy({
@@ -9,6 +9,7 @@ const policy = definePolicy({
     { name: "requests", capacity: 60, refill: perMinute(60) },
     { name: "tokens", capacity: 30_000, refill: perMinute(30_000), cost: 2_000 },
     { name: "month", capacity: 1_000_000, renews: monthly(), cost: 2_000 },
+    { name: "parallel", capacity: 4, returns: whenDone() },
   ],
 });
 

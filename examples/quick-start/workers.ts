@@ -1,4 +1,4 @@
-import { definePolicy, monthly, perMinute } from "sluice";
+import { definePolicy, monthly, perMinute, whenDone } from "sluice";
 import { rateLimit } from "sluice/web";
 
 const policy = definePolicy({
@@ -7,6 +7,7 @@ const policy = definePolicy({
     { name: "requests", capacity: 60, refill: perMinute(60) },
     { name: "tokens", capacity: 30_000, refill: perMinute(30_000), cost: 2_000 },
     { name: "month", capacity: 1_000_000, renews: monthly(), cost: 2_000 },
+    { name: "parallel", capacity: 4, returns: whenDone() },
   ],
 });
 

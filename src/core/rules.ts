@@ -23,7 +23,7 @@ export interface Returns extends InFlightTimes {
 }
 
 /** The members of a bucket that a rule reads and writes. */
-export interface DatedRecord {
+interface DatedRecord {
   spent: number;
   at: number;
   unitsPerMs: number;
@@ -72,7 +72,7 @@ export interface Origin {
 }
 
 /** What quotas and limits in flight have in common: their tokens are dated, and come back after their date. */
-export interface DatedRule {
+interface DatedRule {
   /** `p` and `q` of the arithmetic: all tokens in one millisecond. */
   readonly tokens: number;
   readonly everyMs: number;
@@ -173,7 +173,7 @@ export interface HeldWork {
 }
 
 /** The methods of a store that keeps limits in flight. */
-export interface HoldingStore {
+interface HoldingStore {
   adjust?(policy: DatedPolicy, key: string, changes: TokensOfLimits, from?: number | Origin): unknown;
   renew?(policy: DatedPolicy, key: string, tokens: TokensOfLimits, move: Move): unknown;
 }

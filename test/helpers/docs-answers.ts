@@ -6,7 +6,7 @@ import { readPolicies } from "../../examples/server/config.js";
 import { buildServer } from "../../examples/server/node.js";
 import { rateLimit, type WebRateLimitOptions } from "../../src/adapters/web.js";
 import { draft11, draft6, draft7, retryAfterDate, vendorHeaders, xRateLimit, type HeaderStyle } from "../../src/http/index.js";
-import { createLimiter, MemoryStore, monthly, perDay, perMinute, perSecond, type AsyncStore, type PolicyOptions } from "../../src/index.js";
+import { createLimiter, MemoryStore, monthly, perDay, perMinute, perSecond, whenDone, type AsyncStore, type PolicyOptions } from "../../src/index.js";
 import { guard } from "sluice/store";
 
 const interactive: PolicyOptions = { name: "interactive", capacity: 10, refill: perSecond(2) };
@@ -33,6 +33,7 @@ const quickStart: PolicyOptions = {
     { name: "requests", capacity: 60, refill: perMinute(60) },
     { name: "tokens", capacity: 30_000, refill: perMinute(30_000), cost: 2_000 },
     { name: "month", capacity: 1_000_000, renews: monthly(), cost: 2_000 },
+    { name: "parallel", capacity: 4, returns: whenDone() },
   ],
 };
 const broken: AsyncStore = { sync: false, guard: guard(), clock: "server", consume: () => Promise.reject(new Error("connection refused")) };
@@ -47,7 +48,10 @@ function after(count: number, options: Partial<WebRateLimitOptions>, headers: Re
     const all = { policy: interactive, key: () => ["user", "42"], store: new MemoryStore({ clock: () => 0 }), ...options };
     const handler = rateLimit(all as WebRateLimitOptions)(() => Response.json({ messages: [] }));
     let answer: Response | undefined;
-    for (let i = 0; i < count; i++) answer = await handler(new Request("http://localhost/inbox", { headers }));
+    for (let i = 0; i < count; i++) {
+      await answer?.text(); // a request is in flight until its answer was read
+      answer = await handler(new Request("http://localhost/inbox", { headers }));
+    }
     return answer as Response;
   };
 }
