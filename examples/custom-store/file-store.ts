@@ -4,8 +4,8 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { adjustRecords, blockRecords, consumeRecords, guard, peekRecords, readClock } from "sluice/store";
-import type { Clock, Costs, Decision, Guard, GuardOptions, Policy, Records, SyncStore } from "sluice/store";
+import { adjustRecords, blockRecords, consumeRecords, guard, peekRecords, readClock, renewRecords } from "sluice/store";
+import type { Clock, Costs, Decision, Guard, GuardOptions, Move, Origin, Policy, Records, SyncStore } from "sluice/store";
 
 interface FileStoreOptions extends Pick<GuardOptions, "breaker" | "sharedBy"> {
   readonly clock?: Clock | undefined;
@@ -13,7 +13,7 @@ interface FileStoreOptions extends Pick<GuardOptions, "breaker" | "sharedBy"> {
 
 export class FileStore implements SyncStore {
   readonly sync = true;
-  readonly kinds = ["rate", "quota"] as const;
+  readonly kinds = ["rate", "quota", "in-flight"] as const;
   readonly guard: Guard; // a disk can fail
   readonly clock: Clock;
   readonly #directory: string;
@@ -39,12 +39,19 @@ export class FileStore implements SyncStore {
     return peekRecords(this.#read(policy, key), policy, costs, readClock(this.clock));
   }
 
-  adjust(policy: Policy, key: string, changes: Costs, at?: number): boolean {
+  adjust(policy: Policy, key: string, changes: Costs, from?: number | Origin): boolean {
     const now = readClock(this.clock);
     const records = this.#read(policy, key);
-    const done = adjustRecords(records, policy, changes, now, at);
+    const done = adjustRecords(records, policy, changes, now, from);
     if (done) this.#write(policy, key, records, now);
     return done;
+  }
+
+  renew(policy: Policy, key: string, tokens: Costs, move: Move): void {
+    const now = readClock(this.clock);
+    const records = this.#read(policy, key);
+    renewRecords(records, policy, tokens, now, move);
+    this.#write(policy, key, records, now);
   }
 
   block(policy: Policy, key: string, forMs: number): void {

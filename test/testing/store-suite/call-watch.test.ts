@@ -67,6 +67,7 @@ describe("no store can hang the suite: a case fails, and names the method and th
       "clock · without the option, `clock` names the clock that the store reads, and that clock moves",
       "L12 · `timeoutMs`, `breaker` and `sharedBy` of the factory's setup are those of the store's guard",
       "L20 · the store names the kinds of limits that it keeps",
+      "L21 · the store names the kind of limits in flight, and has `renew` and `adjust`",
       "port · the store has exactly the optional methods that `lacks` does not list",
       "takesTogether · says truly and at once which charges can be taken together (checked if the store has it)",
     ]);

@@ -10,6 +10,7 @@ import { wrongKeys } from "./wrong-stores-keys.js";
 import { wrongPorts } from "./wrong-stores-ports.js";
 import { wrongAtEdges } from "./wrong-stores-edges.js";
 import { wrongOptionalMethods } from "./wrong-stores-optional-methods.js";
+import { wrongInFlight } from "./wrong-stores-in-flight.js";
 import { wrongQuotas } from "./wrong-stores-quotas.js";
 import { NodeStore, wrongTogether } from "./wrong-stores-together.js";
 
@@ -24,7 +25,7 @@ describe("a right store that takes the keys of one node together passes", () => 
 describe("a wrong store fails the case that names its mistake", () => {
   const wrong: readonly WrongStore[] = [
     ...wrongCounts, ...wrongKeys, ...wrongPorts, ...wrongCosts, ...wrongAdjustments, ...wrongBlocks, ...wrongEnds, ...wrongMarks, ...wrongAnswers,
-    ...wrongOptionalMethods, ...wrongAtEdges, ...wrongTogether, ...wrongQuotas,
+    ...wrongOptionalMethods, ...wrongAtEdges, ...wrongTogether, ...wrongQuotas, ...wrongInFlight,
   ];
   test.each(wrong.map((one) => [one[0], one] as const))("a store that %s", async (_mistake, [, Store, failing, lacks = {}, message = /./]) => {
     await expect(runCase(failing, { factory: factoryOf(RightStore), lacks })).resolves.toBeUndefined();

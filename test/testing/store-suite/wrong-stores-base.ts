@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../../src/core/records.js";
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
-import { adjust, consume, peek, settleStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
-import { definePolicy, type AsyncStore, type Charge, type Costs, type Policy, type RateOptions } from "../../../src/index.js";
+import { adjust, consume, peek, renewHeld, settleStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
+import { definePolicy, type AsyncStore, type Charge, type Costs, type Limit, type Move, type Origin, type Policy, type RateOptions } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard, type Guard } from "sluice/store";
 
@@ -32,13 +32,16 @@ export class FakeServer {
   }
 }
 
+// A limit in flight has a record of its own beside that of a rate of its name.
+const recordName = ({ name, returns }: Limit): string => (returns ? `~${name}` : name);
+
 /** Waits one turn of the event loop, as a network call would. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A right store with every optional method. Each step is a method of its own. */
 export class RightStore implements AsyncStore {
   readonly sync = false;
-  readonly kinds: readonly ("rate" | "quota")[] | undefined = ["rate", "quota"];
+  readonly kinds: readonly ("rate" | "quota" | "in-flight")[] | undefined = ["rate", "quota", "in-flight"];
   readonly guard: Guard;
   readonly clock: Clock | "server";
   closed = false;
@@ -73,7 +76,7 @@ export class RightStore implements AsyncStore {
     return this.atomically(() => this.foresee(policy, key, costs, this.now()));
   }
 
-  async adjust(policy: Policy, key: string, changes: Costs, at?: number): Promise<boolean> {
+  async adjust(policy: Policy, key: string, changes: Costs, at?: number | Origin): Promise<boolean> {
     return this.atomically(() => {
       const now = this.now();
       const buckets = this.load(policy, key, now);
@@ -81,6 +84,19 @@ export class RightStore implements AsyncStore {
       if (done) this.save(policy, key, buckets, now);
       return done;
     });
+  }
+
+  async renew(policy: Policy, key: string, tokens: Costs, move: Move): Promise<void> {
+    return this.atomically(() => {
+      const now = this.now();
+      const buckets = this.load(policy, key, now);
+      this.move(buckets, policy, tokens, now, move);
+      this.save(policy, key, buckets, now);
+    });
+  }
+
+  move(buckets: Bucket[], policy: Policy, tokens: Costs, now: number, move: Move): void {
+    renewHeld(buckets, policy, tokens, now, move);
   }
 
   async block(policy: Policy, key: string, forMs: number): Promise<void> {
@@ -145,7 +161,7 @@ export class RightStore implements AsyncStore {
   load(policy: Policy, key: string, now: number): Bucket[] {
     const row = this.row(policy, key);
     return policy.limits.map((limit) => {
-      const bucket = row?.get(limit.name);
+      const bucket = row?.get(recordName(limit));
       return bucket === undefined || bucket.at + this.lifetimeMs(bucket) <= now ? fullBucket(limit) : { ...bucket };
     });
   }
@@ -188,7 +204,7 @@ export class RightStore implements AsyncStore {
     return blockMs > 0 ? whileBlocked(decision, blockMs) : decision;
   }
 
-  change(buckets: Bucket[], policy: Policy, changes: Costs, now: number, at?: number): boolean {
+  change(buckets: Bucket[], policy: Policy, changes: Costs, now: number, at?: number | Origin): boolean {
     return adjust(buckets, policy, changes, now, at);
   }
 
@@ -197,7 +213,7 @@ export class RightStore implements AsyncStore {
   }
 
   save(policy: Policy, key: string, buckets: readonly Bucket[], now: number): void {
-    this.put(policy, key, new Map(policy.limits.map((limit, i) => [limit.name, { ...(buckets[i] as Bucket) }])), now);
+    this.put(policy, key, new Map(policy.limits.map((limit, i) => [recordName(limit), { ...(buckets[i] as Bucket) }])), now);
   }
 
   /** Writes these records of a key, and leaves its other records. */

@@ -33,7 +33,8 @@ const loading = (change: (bucket: Bucket, now: number, date: number) => void): t
 /** Whether what `at` took is given back. A decision without an instant is one of now. */
 const givingBack = (isRight: (dateOf: (t: number) => number, now: number, at: number) => boolean): typeof RightStore =>
   wrongStore({
-    change(buckets, policy, changes, now, at = now) {
+    change(buckets, policy, changes, now, from = now) {
+      const at = typeof from === "object" ? from.at : from;
       const dateOf = policy.limits.find(({ rule }) => rule)?.rule?.dateOf;
       return adjust(buckets, policy, changes, now, dateOf === undefined || isRight(dateOf, now, at) ? undefined : at);
     },

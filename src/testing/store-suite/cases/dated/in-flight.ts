@@ -181,6 +181,11 @@ export const inFlightCases: readonly StoreCase[] = [
           trial.compare([{ call: { method: all || !answer.allowed ? "consume" : "peek", policy, key, tokens: 1 }, answer }]);
           if (!all) trial.oracle.assume({ method: "consume", policy, key, tokens: Infinity }, trial.now);
         });
+        if (tick % 2 === 0) {
+          await trial.callAll(...callers.map(({ key, policies: [policy] }): StoreCall => ({
+            method: "peek", policy: policy as Policy, key, tokens: 1,
+          })));
+        }
       }
     },
   },
