@@ -17,6 +17,10 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
     // Up to the timeout of the store, 100 ms by default, and a little beyond.
     advice: { explicitBucketBoundaries: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] },
   });
+  const near = meter.createCounter("sluice.near_limit", {
+    description: "Allowed requests that left at most 20 % of the limit.",
+    unit: "{decision}",
+  });
   const unavailable = meter.createUpDownCounter("sluice.store.unavailable", {
     description: "Stores that are unavailable.",
     unit: "{store}",
@@ -25,10 +29,11 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
   return (event) => {
     if (event.type === "store") return unavailable.add(event.state === "unavailable" ? 1 : -1);
     const policy = { "sluice.policy": event.policy };
-    const { outcome, reason, degraded, durationMs } = event;
+    const { outcome, reason, degraded, remaining, capacity, durationMs } = event;
     const attributes: Attributes = { ...policy, "sluice.outcome": outcome, "sluice.degraded": degraded };
     if (reason !== null) attributes["sluice.reason"] = reason;
     decisions.add(1, attributes);
+    if (outcome === "allowed" && remaining <= capacity / 5) near.add(1, policy);
     // No value with a store in memory. 0 for a remembered refusal, because no store was called.
     if (durationMs) durations.record(durationMs / 1_000, { ...policy, "sluice.degraded": degraded });
   };

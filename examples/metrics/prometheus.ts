@@ -19,6 +19,12 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers,
   });
+  const near = new Counter({
+    name: "sluice_near_limit_total",
+    help: "Allowed requests that left at most 20 % of the limit.",
+    labelNames: ["policy"],
+    registers,
+  });
   const unavailable = new Gauge({
     name: "sluice_store_unavailable",
     help: "Stores that are unavailable.",
@@ -27,9 +33,10 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
 
   return (event) => {
     if (event.type === "store") return event.state === "unavailable" ? unavailable.inc() : unavailable.dec();
-    const { policy, outcome, reason, durationMs } = event;
+    const { policy, outcome, reason, remaining, capacity, durationMs } = event;
     const degraded = String(event.degraded);
     decisions.inc({ policy, outcome, reason: reason ?? "none", degraded });
+    if (outcome === "allowed" && remaining <= capacity / 5) near.inc({ policy });
     // No value with a store in memory. 0 for a remembered refusal, because no store was called.
     if (durationMs) durations.observe({ policy, degraded }, durationMs / 1_000);
   };

@@ -17,6 +17,15 @@ export const UNIDENTIFIED: Key = Object.freeze(
 );
 
 /**
+ * The key as users see it: null for a caller that could not be identified. The keys of a combination by their names.
+ */
+export function shownKey(key: unknown): unknown {
+  if (typeof key !== "object" || key === null) return key;
+  if (Symbol.for("sluice.unidentified") in key) return null;
+  return Array.isArray(key) ? key : Object.fromEntries(Object.entries(key).map(([name, own]) => [name, shownKey(own)]));
+}
+
+/**
  * Encodes a key as a string. Different keys have different strings.
  *
  * Throws a TypeError for an empty key, a missing or empty part, or a part that is not a string, an integer or a bigint.

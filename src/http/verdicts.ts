@@ -1,6 +1,6 @@
 import type { GateWatch } from "#diagnostics";
 import type { Decision } from "../core/decision.js";
-import type { Key } from "../core/key.js";
+import { shownKey, type Key } from "../core/key.js";
 import type { Policy } from "../core/policy.js";
 import type { Decider, TakenPart } from "../limiter/internals.js";
 import { rememberDecision } from "./response/decisions.js";
@@ -79,7 +79,7 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
       ? refusals.forDecision(crossOrigin, all ?? [charge as Judged], decision as Exclude<Decision, { allowed: true }>, fields)
       : { outcome: "pass", fields, expose: crossOrigin ? writer.namesToExpose(fields) : NONE, decision, work };
     // This runs after the verdict is made, because it must not change the verdict.
-    if (onDecision !== undefined) tell(decision, request);
+    if (onDecision !== undefined) tell(charge, request);
     return verdict;
   }
 
@@ -88,8 +88,8 @@ export function createVerdicts<Request, Rest extends readonly unknown[]>(
     return mayShadow && part.shadow(key) ? NONE : writer.write(policy, decision, partition);
   }
 
-  function tell(decision: Decision, request: Request): void {
-    void runAside("onDecision", () => onDecision?.(decision, request));
+  function tell({ decision, key }: WorkCharge, request: Request): void {
+    void runAside("onDecision", () => onDecision?.(decision, request, shownKey(key) as Key));
   }
 
   function isCrossOrigin(request: Request): boolean {

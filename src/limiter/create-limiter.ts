@@ -113,7 +113,7 @@ function createConsume(base: Base, mayShadow: boolean, limiterOf: () => Decider)
     const report = (taken: Decision, durationMs?: number): Decision => {
       const decision = !taken.allowed && mayShadow && isShadow(key) ? inShadow(taken) : taken;
       log?.(key, decision);
-      if (listens) observer?.decided(limiterOf(), decision, durationMs);
+      if (listens) observer?.decided(limiterOf(), decision, key, durationMs);
       return decision;
     };
     if (decided instanceof Promise) return decided.then((decision) => report(decision, monotonicClock() - sentAt));

@@ -1,11 +1,12 @@
 import type { Decision } from "../core/decision.js";
+import type { Key } from "../core/key.js";
 import type { Store, StoreObserver } from "../port/store.js";
 import type { PlainLimiter } from "./limiter.js";
 
 /** An event that an {@link Observer} made by {@link createObserver} reports. */
 export type LimiterEvent = DecisionEvent | StoreEvent;
 
-/** A decision of `consume`. It does not contain the key. */
+/** A decision of `consume`. It has no key, so its strings and numbers are safe as labels of metrics. */
 export interface DecisionEvent {
   readonly type: "decision";
   /** The policy's name. */
@@ -18,6 +19,10 @@ export interface DecisionEvent {
   readonly degraded: boolean;
   /** The cost in whole tokens. */
   readonly cost: number;
+  /** Whole tokens left of the limit that binds. */
+  readonly remaining: number;
+  /** The capacity of that limit. Infinity when the store failed and `onStoreError` is `"allow"`. */
+  readonly capacity: number;
   /** The duration of the decision in milliseconds, over an asynchronous store. 0 for a remembered refusal. */
   readonly durationMs?: number | undefined;
   /** The limiter that decided. Compare it with your limiter: `event.limiter === limiter`. */
@@ -43,6 +48,6 @@ export interface Observer extends StoreObserver {
    * Whether a decision would be reported. Called before each decision, because an event without a receiver is not made.
    */
   listens(): boolean;
-  /** Reports a decision of `limiter`. `durationMs` is set over an asynchronous store. Must not throw. */
-  decided(limiter: Pick<PlainLimiter, "policy" | "store">, decision: Decision, durationMs?: number): void;
+  /** Reports a decision of `limiter` on `key`. `durationMs` is set over an asynchronous store. Must not throw. */
+  decided(limiter: Pick<PlainLimiter, "policy" | "store">, decision: Decision, key: Key, durationMs?: number): void;
 }

@@ -1,4 +1,5 @@
 import { expected } from "../core/check.js";
+import { shownKey, type Key } from "../core/key.js";
 import { builtin } from "../platform.js";
 import { textOf, warnOnce } from "../warnings/warnings.js";
 import type { LimiterEvent, Observer } from "./events.js";
@@ -7,39 +8,41 @@ import type { LimiterEvent, Observer } from "./events.js";
  * Makes an observer for the option `observe`. It reports decisions and outages to `listener`, and on the channels
  * `sluice:decision` and `sluice:store` of `node:diagnostics_channel`. Without a listener it uses the channels only.
  *
- * An event never contains a key. Decisions do not wait for the listener. When the listener throws or rejects, the error
- * is dropped with one warning, `SLUICE_FUNCTION_FAILED`. Throws a TypeError for a listener that is not a function.
+ * An event never contains a key, and channels publish events alone. The listener gets the key of a decision as an
+ * argument of its own; null for a caller that is not identified, and for an outage. Decisions do not wait for the
+ * listener. When the listener throws or rejects, the error is dropped with one warning, `SLUICE_FUNCTION_FAILED`.
+ * Throws a TypeError for a listener that is not a function.
  * @example
  * const observe = createObserver((event) => event.type === "store" && console.log(event.state, event.error));
  * const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, observe });
  */
-export function createObserver(listener?: (event: LimiterEvent) => void): Observer {
+export function createObserver(listener?: (event: LimiterEvent, key: Key | null) => void): Observer {
   if (listener !== undefined && typeof listener !== "function") throw new TypeError(expected("listener", "a function", listener));
   const channels = { decision: channelOf("decision"), store: channelOf("store") };
   const listens = (type: LimiterEvent["type"]): boolean => listener !== undefined || channels[type]?.hasSubscribers === true;
 
   return {
     listens: () => listens("decision"),
-    decided(limiter, decision, durationMs) {
-      const { policy, cost, degraded } = decision;
+    decided(limiter, decision, key, durationMs) {
+      const { policy, cost, remaining, capacity, degraded } = decision;
       const refusal = !decision.allowed ? decision : Object.hasOwn(decision, "shadow") ? decision.shadow : undefined;
       const reason = refusal?.reason ?? null;
       const outcome = refusal === undefined ? "allowed" : decision.allowed ? "shadow_refused" : refusal.reason;
-      const event = { type: "decision", policy, outcome, reason, degraded, cost, limiter } as const;
-      emit(durationMs === undefined ? event : { ...event, durationMs });
+      const event = { type: "decision", policy, outcome, reason, degraded, cost, remaining, capacity, limiter } as const;
+      emit(durationMs === undefined ? event : { ...event, durationMs }, shownKey(key) as Key | null);
     },
     storeChanged(store, state, error) {
       if (!listens("store")) return false;
-      emit({ type: "store", store, state, error });
+      emit({ type: "store", store, state, error }, null);
       return true;
     },
   };
 
-  function emit(event: LimiterEvent): void {
+  function emit(event: LimiterEvent, key: Key | null): void {
     const channel = channels[event.type];
     if (channel?.hasSubscribers === true) channel.publish(event);
     try {
-      const returned = listener?.(event) as PromiseLike<unknown> | null | undefined;
+      const returned = listener?.(event, key) as PromiseLike<unknown> | null | undefined;
       // An unhandled rejection of an asynchronous listener would end the process.
       if (typeof returned?.then === "function") returned.then(undefined, listenerFailed);
     } catch (error) {

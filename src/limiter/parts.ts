@@ -54,7 +54,7 @@ function onePart(limiter: PlainLimiter, { sync, acts, observer, log }: PlainInte
     ask: ([charge]) => (charge ? askFor(charge) : withoutLimit(limiter)),
     tell: ([charge], decision, durationMs) => {
       if (charge) log?.(charge.key, decision);
-      if (charge && observer?.listens()) observer.decided(limiter, decision, durationMs);
+      if (charge && observer?.listens()) observer.decided(limiter, decision, charge.key, durationMs);
     },
     giveBack: ([charge], decision) => (charge ? giveBack(charge, decision) : undefined),
     spread: (_title, tokens) => [tokens],

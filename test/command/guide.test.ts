@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Readable, Writable } from "node:stream";
 import { expect, test } from "vitest";
+import { createLimiter, createObserver, MemoryStore, perSecond } from "sluice";
 import { runCommand } from "../../src/command/run-command.js";
 
 const GUIDE = "docs/guides/choosing-numbers.md";
@@ -18,4 +19,22 @@ test.each(found.map(([, command = "", output = ""]) => [command, output]))("npx 
   const stdout = new Writable({ write: (chunk, _, done) => ((out += String(chunk)), done()) });
   expect(await runCommand(args, { stdin: Readable.from([]), stdout, stderr: stdout })).toBe(0);
   expect(out).toBe(output);
+});
+
+test("the command reads what the observer of the guide writes", async () => {
+  const [, line = ""] = /log\.write\(`(.*)\\n`\);/.exec(readFileSync(GUIDE, "utf8")) ?? [];
+  expect(line).toBe("${JSON.stringify({ time: new Date(), key: String(key), cost: event.cost })}");
+  const written: string[] = [];
+  let now = Date.parse("2026-11-20T10:00:00Z");
+  const observe = createObserver((event, key) => {
+    if (event.type === "decision") written.push(`${JSON.stringify({ time: new Date(now), key: String(key), cost: event.cost })}\n`);
+  });
+  const store = new MemoryStore({ clock: () => now });
+  const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store, shadow: true, observe });
+  for (let call = 0; call < 40; call++, now += 100) limiter.consume(["user", 42], 2);
+  let out = "";
+  const stdout = new Writable({ write: (chunk, _, done) => ((out += String(chunk)), done()) });
+  const args = ["simulate", "-", "--key", "key", "--time", "time", "--cost", "cost", "--policy", "10, 5/s"];
+  expect(await runCommand(args, { stdin: Readable.from([Buffer.from(written.join(""))]), stdout, stderr: stdout })).toBe(0);
+  expect(out).toMatch(/40 requests of 1 caller[^]*10, 5\/s refuses \d+ of 40 requests/);
 });

@@ -1,5 +1,6 @@
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
-import { createLimiter, createObserver, definePolicy, MemoryStore, perSecond, type LimiterEvent } from "sluice";
+import { combine, createLimiter, createObserver, definePolicy, MemoryStore, perSecond, type LimiterEvent } from "sluice";
+import { rateLimit } from "sluice/web";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freshSluice } from "../helpers/warned.js";
 import { outage, UnsteadyStore } from "../helpers/unsteady-store.js";
@@ -15,13 +16,30 @@ describe("events", () => {
     const limiter = createLimiter({ policy, store: new MemoryStore({ clock }), observe: createObserver((event) => void events.push(event)) });
     for (const cost of [3, 3, 6]) limiter.consume("ann@example.org", cost);
     limiter.peek("ann@example.org");
-    const always = { type: "decision", policy: "api", degraded: false, limiter };
+    const always = { type: "decision", policy: "api", degraded: false, limiter, remaining: 2, capacity: 5 };
     expect(events).toStrictEqual([
       { ...always, outcome: "allowed", reason: null, cost: 3 },
       { ...always, outcome: "limited", reason: "limited", cost: 3 },
       { ...always, outcome: "cost_above_capacity", reason: "cost_above_capacity", cost: 6 },
     ]);
     for (const told of events.map((event) => ({ ...event, limiter: null }))) expect(JSON.stringify(told)).not.toContain("ann");
+  });
+
+  test("come with the key as an argument of its own: null for a caller that is not identified, and for an outage", async () => {
+    const keys: [type: string, key: unknown][] = [];
+    const observe = createObserver(({ type }, key) => void keys.push([type, key]));
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock }), observe });
+    limiter.consume("ann");
+    limiter.consume(["user", 42]);
+    const limited = rateLimit({ limiter, key: () => null, onDecision: (_decision, _request, key) => void keys.push(["onDecision", key]) });
+    await limited(() => new Response("hello"))(new Request("http://localhost/"));
+    const both = combine({ user: limiter, tenant: createLimiter({ policy: { ...policy, name: "tenant" } }) });
+    const asked = { limiter: both, key: () => ({ user: "ann", tenant: null }), onDecision: (_decision: unknown, _request: unknown, key: unknown) => void keys.push(["onDecision", key]) };
+    await rateLimit(asked)(() => new Response("hello"))(new Request("http://localhost/"));
+    expect(keys.filter(([type]) => type === "decision").slice(0, 3)).toEqual([["decision", "ann"], ["decision", ["user", 42]], ["decision", null]]);
+    expect(keys.filter(([type]) => type === "onDecision")).toEqual([["onDecision", null], ["onDecision", { user: "ann", tenant: null }]]);
+    observe.storeChanged(limiter.store, "unavailable", outage);
+    expect(keys).toContainEqual(["store", null]);
   });
 
   test("of an asynchronous store come with the time that it took", async () => {

@@ -5,7 +5,7 @@ import type { Store } from "../../port/store.js";
 import type { CostOf, Limiter, PolicyOf } from "../../limiter/limiter.js";
 import type { LimiterOptions } from "../../limiter/options.js";
 import type { Unlimited } from "../../limiter/unlimited.js";
-import type { MaybeKeyList, MaybeKeyOf } from "../caller.js";
+import type { AnyKey, MaybeKeyList, MaybeKeyOf } from "../caller.js";
 import type { HeaderStyle } from "../headers/writer.js";
 import type { Refusal, UnidentifiedRefusal } from "../response/own-answer.js";
 import type { Problem } from "../response/problem.js";
@@ -111,10 +111,11 @@ export type SharedOptions<Request, Rest extends readonly unknown[] = []> = {
    */
   readonly headers?: readonly HeaderStyle[] | undefined;
   /**
-   * Called with every decision, before the response is sent. Does not change the response, and the response does not
-   * wait for it. The first failure in the process becomes a process warning.
+   * Called with every decision, its request and its key, before the response is sent. The key is null for a caller that
+   * is not identified; for a combination it has the keys by the names of its members. Does not change the response, and
+   * the response does not wait for it. The first failure in the process becomes a process warning.
    */
-  readonly onDecision?: ((decision: Decision, request: Request) => unknown) | undefined;
+  readonly onDecision?: ((decision: Decision, request: Request, key: AnyKey | null) => unknown) | undefined;
   /**
    * The time limit in milliseconds of an asynchronous `key`, `cost`, `policy`, `skip`, `unidentified` or `respond`.
    * After it the function counts as failed. A positive integer or Infinity. Default 5000.

@@ -55,7 +55,8 @@ function tellObservers(charges: Charges, parts: ReadonlyArray<Decision | null>, 
     const decision = parts[part] as Decision;
     const known = told.get(observer) ?? new Set();
     // Members on one bucket share a decision.
-    if (!known.has(decision)) observer.decided((charges[part] as LimiterCharge).limiter, decision, durationMs);
+    const { limiter, key } = charges[part] as LimiterCharge;
+    if (!known.has(decision)) observer.decided(limiter, decision, key, durationMs);
     told.set(observer, known.add(decision));
   });
 }

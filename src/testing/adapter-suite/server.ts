@@ -127,7 +127,9 @@ function translateOptions<Request>(options: OwnOptions, read: (request: Request)
     ...(policy !== undefined && { policy: typeof policy === "function" ? (request: Request) => policy(read(request)) : policy }),
     ...(cost !== undefined && { cost: typeof cost === "function" ? (request: Request) => cost(read(request)) : cost }),
     ...(skip && { skip: (request: Request) => skip(read(request)) }),
-    ...(onDecision && { onDecision: (decision: Decision, request: Request) => onDecision(decision, read(request)) }),
+    ...(onDecision && {
+      onDecision: (decision: Decision, request: Request, own: AnyKey | null) => onDecision(decision, read(request), own),
+    }),
     ...(actualCost && { actualCost: (outcome: Outcome, request: Request) => actualCost(outcome, read(request)) }),
   };
   return translated as unknown as GateOptions<Request>;
