@@ -9,13 +9,13 @@ import { build } from "esbuild";
 // 1,030 and 760; the goals are 200 and 300.
 // The limits for entries of users, and for the others a limit just above the present size. Growth then fails the check.
 const budgets = {
-  ".": 27_150,
+  ".": 27_200,
   "./store": 13_100,
-  "./node": 18_500,
-  "./express": 18_350,
+  "./node": 18_550,
+  "./express": 18_450,
   "./fastify": 19_850,
-  "./hono": 18_650,
-  "./web": 18_200,
+  "./hono": 18_700,
+  "./web": 18_250,
   "./redis": 18_300,
   "./postgres": 20_250,
   "./lease": 7_100,
@@ -25,7 +25,7 @@ const budgets = {
   "./client/traffic": 6_550,
   "./testing": 76_550, // never in production
   "createLimiter only": 10_550,
-  "rateLimit of express only": 18_250,
+  "rateLimit of express only": 18_300,
   "createLimiter and RedisStore": 24_450,
   "createFetch only": 6_250, // 6,000, 50 for Workers, and 50 for redirect loops and hooks that throw
   "createWaiter beside createLimiter": 5_650,
