@@ -13,7 +13,7 @@ const budgets = {
   "./store": 13_100,
   "./node": 18_550,
   "./express": 18_450,
-  "./fastify": 19_850,
+  "./fastify": 19_900,
   "./hono": 18_700,
   "./web": 18_250,
   "./redis": 18_300,

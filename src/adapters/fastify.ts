@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastif
 import type { AnyKey } from "../http/caller.js";
 import { addDefaults, overlayOptions } from "../http/options/route-options.js";
 import { misplaced } from "../http/misplaced.js";
+import { watchHandler } from "../http/response/decisions.js";
 import type { OverDefaults } from "../http/options/with-defaults.js";
 import { decideInHook } from "./fastify/decide-in-hook.js";
 import { createLaterHooks } from "./fastify/later-hooks.js";
@@ -106,6 +107,12 @@ async function plugin(app: FastifyInstance, options: FastifyRateLimitOptions): P
     const { hook = "onRequest" } = limits.ofRoute(ownLimitOf(route.config)) ?? {};
     later.add(hook);
     if (hook !== "onRequest") later.addLast(route, hook);
+    const { handler } = route;
+    route.handler = function watched(this: unknown, request, reply) {
+      const handled: unknown = (handler as (...args: unknown[]) => unknown).call(this, request, reply);
+      watchHandler(request, handled);
+      return handled;
+    };
   });
 
   app.addHook("onRequest", function rateLimit(request, reply, next) {

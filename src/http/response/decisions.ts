@@ -132,5 +132,11 @@ export function reportCost(request: object, cost: ReportedCost): void {
   lastOf(request)?.work?.report(cost);
 }
 
+/** Tells all limits of a request what its handler returned: tokens in flight wait for its promise. */
+export function watchHandler(request: object, handled: unknown): void {
+  if (!(handled instanceof Promise)) return;
+  for (let each = lastOf(request); each !== null; each = each.earlier) each.work?.holdUntil(handled);
+}
+
 /** The cost that {@link reportCost} takes. Costs of a combination go by the names of its members. */
 export type ReportedCost = number | { readonly [name: string]: ReportedCost };
