@@ -1,4 +1,5 @@
 import type { HeldWork } from "../core/rules.js";
+import { sharesWork } from "../platform.js";
 import { heldCosts } from "./held-costs.js";
 import { startBeat, stopBeat } from "./timer.js";
 
@@ -15,6 +16,8 @@ let timer: unknown = null;
  * date.
  */
 export function settleLater(settle: () => unknown): void {
+  // Where requests share no timers (law L15), the tokens come back at their date.
+  if (!sharesWork()) return;
   waiting.add(settle);
   if (waiting.size > MOST_KEPT) waiting.delete(waiting.values().next().value as () => unknown);
   timer ??= startBeat(() => void settleWaiting(), TRY_MS);

@@ -152,11 +152,13 @@ class SlowStore {
   readonly guard = guard({ timeoutMs: 50, breaker: { failures: 1 }, sharedBy: 2 });
   answers: Array<() => void> = [];
   isHeld = false;
+  isDown = false;
   constructor(clock: () => number) {
     this.clock = clock;
     this.inner = new MemoryStore({ clock });
   }
   async #held<T>(make: () => T): Promise<T> {
+    if (this.isDown) throw new Error("connection refused");
     const answer = make();
     if (this.isHeld) await new Promise<void>((resolve) => this.answers.push(resolve));
     return answer;
@@ -168,6 +170,7 @@ class SlowStore {
     return this.inner.peek(...args);
   }
   async adjust(...args: Parameters<MemoryStore["adjust"]>): Promise<boolean> {
+    if (this.isDown) throw new Error("connection refused");
     return this.inner.adjust(...args);
   }
   async renew(...args: Parameters<MemoryStore["renew"]>): Promise<void> {
@@ -236,4 +239,21 @@ describe("whenDone", () => {
     expect(() => definePolicy({ capacity: 1, returns: copy })).toThrow("whenDone() or whenDone(copy)");
     expect(definePolicy({ capacity: 1, returns: whenDone(copy) })).toMatchObject({ limits: [{ returns: { staleAfterMs: 5_000 } }] });
   });
+});
+
+test("L21 · a settlement that the open circuit breaker refused is made again when the store is available", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  const clock = new ManualClock(1_700_000_000_000);
+  const store = new SlowStore(clock.now);
+  const limiter = createLimiter<AsyncStore>({ policy: { name: "p", limits: [parallel] }, store: store as AsyncStore });
+  const decision = await limiter.consume("ann");
+  expectWarnings("SLUICE_STORE_UNAVAILABLE");
+  store.isDown = true;
+  for (const key of ["bob", "eve", "joe", "zoe"]) await limiter.consume(key);
+  await expect(limiter.settle("ann", decision, {})).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });
+  store.isDown = false;
+  expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(1);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(store.inner.peek(limiter.policy, "ann", 1).remaining).toBe(2);
+  expect(await limiter.settle("ann", decision, {})).toBe(false);
 });
