@@ -158,8 +158,9 @@ function isUnknownScript(error: unknown): boolean {
   return UNKNOWN_SCRIPT.test(messageOf(error));
 }
 
-// Upstash's client adds these words when it sends several commands in one request.
-const UNKNOWN_SCRIPT = /^(?:Command failed: )?NOSCRIPT/;
+// Upstash's client adds these words when it sends several commands in one request. Versions before 1.35 also name the
+// command.
+const UNKNOWN_SCRIPT = /^(?:Command (?:\d+ \[ evalsha \] )?failed: )?NOSCRIPT/;
 
 // Each client has other error classes. The server's message is the same in all of them. A quoted command may contain a
 // caller's key, and the key must not be read as the message.

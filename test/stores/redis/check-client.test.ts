@@ -106,3 +106,18 @@ describe("what a client is given tells its kind", () => {
     if ("scriptLoad" in client) expect(client.scriptLoad).not.toHaveBeenCalled();
   });
 });
+
+test.each(["NOSCRIPT No matching script.", "Command failed: NOSCRIPT No matching script.", "Command 1 [ evalsha ] failed: NOSCRIPT No matching script. Please use EVAL."])(
+  "a script that the server lost is sent as text after %j",
+  async (message) => {
+    const sent: string[] = [];
+    const client = {
+      evalsha: () => (sent.push("evalsha"), Promise.reject(new Error(message))),
+      eval: () => (sent.push("eval"), Promise.reject(new Error("the text"))),
+      scriptLoad: () => Promise.resolve(""),
+    };
+    const store = new RedisStore(client as unknown as RedisClient);
+    await expect(store.consume(policy, "a", 1)).rejects.toThrow("the text");
+    expect(sent).toEqual(["evalsha", "eval"]);
+  },
+);
