@@ -50,7 +50,13 @@ export function isCluster(client: RedisClient): boolean {
 export function keyPrefixOf(client: RedisClient): string {
   // node-redis clients also have `options`, without this member.
   const prefix = (client as Partial<IoredisLike>).options?.keyPrefix;
-  return typeof prefix === "string" ? prefix : "";
+  // ioredis takes bytes, too.
+  return typeof prefix === "string" || prefix instanceof Uint8Array ? String(prefix) : "";
+}
+
+/** Whether a node refused a call before it ran the script, because another node has the key's slot, or none has. */
+export function isElsewhere(error: unknown): boolean {
+  return /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /.test(messageOf(error));
 }
 
 /** Whether a cluster refused a call before it ran the script, because its keys are moving between two nodes. */

@@ -1,6 +1,7 @@
 import type { Limit } from "../../core/limit.js";
 import type { Snapshot, StorePart } from "../shared/snapshot.js";
 import type { RunScript } from "./client.js";
+import type { NodeClient, NodeWay } from "./cluster/node-clients.js";
 import { loneScript } from "./script-lone.js";
 import { checkLength, snapshotOf, wholeOf, type ScriptCall, type StoreRequest } from "./protocol.js";
 
@@ -14,37 +15,48 @@ const MOST_SCRIPTS = 16;
 
 /** Writes the calls of the script for lone decisions and reads its replies. `script-lone.ts` describes both. */
 export class LoneCalls {
-  readonly #runnerOf: (script: string) => RunScript;
+  readonly #runnerOf: (script: string, node?: NodeClient) => RunScript;
   /** A script for each of the first limits. The last is for all others. */
   readonly #runners = new Map<string, RunScript>();
-  readonly #known = new WeakMap<Limit, { readonly run: RunScript; readonly asked: readonly string[] }>();
+  /** The same for the nodes of a cluster, as far as they were needed. */
+  readonly #runnersAt = new WeakMap<NodeClient, Map<string, RunScript>>();
+  readonly #known = new WeakMap<Limit, KnownLimit>();
   #since = 0;
 
-  /** `runnerOf` makes the function that runs a script. */
-  constructor(runnerOf: (script: string) => RunScript) {
+  /** `runnerOf` makes the function that runs a script, with the store's client or with that of one node. */
+  constructor(runnerOf: (script: string, node?: NodeClient) => RunScript) {
     this.#runnerOf = runnerOf;
   }
 
-  /** Returns null for a request that the other script decides. */
-  write({ what, parts }: StoreRequest): LoneCall | null {
+  /** Returns null for a request that the other script decides. With `way`, the call goes straight to a node. */
+  write({ what, parts }: StoreRequest, way?: NodeWay): LoneCall | null {
     if (what !== "c" || parts.length > 1) return null;
     const { policy, tokens, name: key } = parts[0] as StorePart;
     if (policy.limits.length > 1 || policy.dated !== undefined || typeof tokens !== "number" || tokens === 0) return null;
-    const { run, asked } = this.#known.get(policy.limits[0] as Limit) ?? this.#learn(policy.limits[0] as Limit);
+    const { run, script, asked } = this.#known.get(policy.limits[0] as Limit) ?? this.#learn(policy.limits[0] as Limit);
     const args = [String(this.#since)];
     // Each argument costs the server and the client time.
     if (tokens !== 1 || asked.length > 0) args.push(String(tokens), ...asked);
-    return { keys: [key], args, since: this.#since, run };
+    if (way === undefined) return { keys: [key], args, since: this.#since, run };
+    return { keys: [way.prefix + key], args, since: this.#since, run: this.#runAt(way.node, script) };
   }
 
-  #learn(limit: Limit): { readonly run: RunScript; readonly asked: readonly string[] } {
+  #runAt(node: NodeClient, script: string): RunScript {
+    let runners = this.#runnersAt.get(node);
+    if (runners === undefined) this.#runnersAt.set(node, (runners = new Map()));
+    let run = runners.get(script);
+    if (run === undefined) runners.set(script, (run = this.#runnerOf(script, node)));
+    return run;
+  }
+
+  #learn(limit: Limit): KnownLimit {
     const { name, capacity, unitsPerMs, unitsPerToken } = limit;
     const own = loneScript(limit);
     const isOwn = this.#runners.has(own) || this.#runners.size < MOST_SCRIPTS;
     const script = isOwn ? own : loneScript(null);
     const run = this.#runners.get(script) ?? this.#runnerOf(script);
     this.#runners.set(script, run);
-    const known = { run, asked: isOwn ? [] : [unitsPerMs, unitsPerToken, capacity, name].map(String) };
+    const known = { run, script, asked: isOwn ? [] : [unitsPerMs, unitsPerToken, capacity, name].map(String) };
     this.#known.set(limit, known);
     return known;
   }
@@ -62,6 +74,14 @@ export class LoneCalls {
     const [ms, spent] = number < 0 ? halvesOf(-1 - number) : halvesOf(number);
     return snapshotOf(since + ms, number < 0 ? -1 - spent : spent, limit);
   }
+}
+
+/** How lone calls of a limit are written. */
+interface KnownLimit {
+  readonly run: RunScript;
+  readonly script: string;
+  /** The numbers of a limit without a script of its own. */
+  readonly asked: readonly string[];
 }
 
 function halvesOf(answer: number): [ms: number, spent: number] {

@@ -7,6 +7,7 @@ import { nameOfShort } from "../shared/bucket-name.js";
 import { StoreError } from "../shared/store-error.js";
 import type { BatchItem, SendBatch } from "./batch.js";
 import type { RunScript } from "./client.js";
+import type { NodeWay } from "./cluster/node-clients.js";
 import { clockFault, Snapshot, type PartDates, type StorePart } from "../shared/snapshot.js";
 
 /** One request to the script: consume, peek, adjust, block or delete. It is done for all of its parts or for none. */
@@ -56,9 +57,12 @@ export interface BatchedRequest extends StoreRequest, BatchItem<RequestResult> {
 /** A decision for one part, a list for several parts, whether an adjustment was done, or undefined. */
 export type RequestResult = Decision | readonly Decision[] | boolean | undefined;
 
-/** Sends requests in one call: by `run`, or through the client to the slot of the first key. */
+/**
+ * Sends requests in one call: by `run`, or through the client to the slot of the first key. A lone call goes by `way`,
+ * if there is one.
+ */
 export type SendRequests = (
-  requests: readonly BatchedRequest[], run?: RunScript,
+  requests: readonly BatchedRequest[], run?: RunScript, way?: NodeWay,
 ) => ReturnType<SendBatch<BatchedRequest, RequestResult>>;
 
 /** The keys and arguments of a script. */

@@ -17,9 +17,12 @@ import type { PendingConsume } from "../../guard/call.js";
 import { shortKey } from "../shared/bucket-name.js";
 import { checkCharges } from "../shared/charges.js";
 import { HANDED_ON, type PendingResult } from "./batch.js";
-import { isCluster, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript } from "./client.js";
+import {
+  isCluster, isElsewhere, isTryAgain, keyPrefixOf, scriptRunner, withoutCommand, type RedisClient, type RunScript,
+} from "./client.js";
 import { connectionErrorOf } from "./connection-error.js";
 import { spreadPrefix } from "./cluster/hash-tags.js";
+import type { NodeWay } from "./cluster/node-clients.js";
 import { RequestRouter } from "./cluster/request-router.js";
 import { DenyCache, type CallStart } from "../shared/deny-cache.js";
 import { LoneCalls } from "./lone.js";
@@ -88,7 +91,7 @@ export class RedisStore implements AsyncStore {
     checkRedisSetup(client, options);
     this.#runnerWith = (hooks) => scriptRunner(client, scriptWith(hooks));
     this.#run = this.#runnerWith("");
-    this.#lone = new LoneCalls((script) => scriptRunner(client, script));
+    this.#lone = new LoneCalls((script, node) => scriptRunner(node ?? client, script));
     const own = ownMembers(options);
     const { prefix = "sluice", denyCacheMs = 1_000, batch = true, cluster = isCluster(client), spread, clock } = own;
     this.guard = guard(guardOptionsOf(own), { start: (...asked) => this.#start(...asked), causeOf: connectionErrorOf(client) });
@@ -101,7 +104,7 @@ export class RedisStore implements AsyncStore {
     // Requests that share no work (law L15) cannot share a call.
     const largest = batch && sharesWork() ? LARGEST_BATCH : 1;
     const setup = cluster && !isOneSlot ? { client, keyPrefix, byNode: spread === undefined, hooks: () => this.#hooks } : null;
-    this.#router = new RequestRouter((requests, run) => this.#send(requests, run), largest, setup);
+    this.#router = new RequestRouter((...asked) => this.#send(...asked), largest, setup);
     if (setup !== null) {
       this.takesTogether = (charges) => this.#router.canCarry(charges.map((charge) => this.#part(charge.policy, charge.key, 0)));
     }
@@ -195,11 +198,11 @@ export class RedisStore implements AsyncStore {
   }
 
   // Not async, like the functions that it calls: see `Batcher`. `run` is another way to call the script for batches.
-  #send(requests: readonly BatchedRequest[], run?: RunScript): ReturnType<SendRequests> {
+  #send(requests: readonly BatchedRequest[], run?: RunScript, way?: NodeWay): ReturnType<SendRequests> {
     const now = this.#now();
     const [first] = requests as readonly [BatchedRequest];
     const isLone = run === undefined && requests.length === 1 && !first.wasLone && now === "";
-    const call = isLone ? this.#lone.write(first) : null;
+    const call = isLone ? this.#lone.write(first, way) : null;
     if (call === null) return this.#sendTogether(requests, now, run ?? this.#run);
     const start = this.#denials.startCall();
     return call.run(call.keys, call.args).then((reply) => {
@@ -207,7 +210,7 @@ export class RedisStore implements AsyncStore {
       // Rare cases: a record in other numbers, a block, or another program's value. Nothing was written.
       this.#router.add({ ...first, wasLone: true });
       return [HANDED_ON];
-    }, failWithoutCommand);
+    }, (error: unknown) => (way !== undefined && isElsewhere(error) ? this.#send(requests) : failWithoutCommand(error)));
   }
 
   #sendTogether(requests: readonly BatchedRequest[], now: string, run: RunScript): ReturnType<SendRequests> {

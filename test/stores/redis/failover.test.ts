@@ -2,7 +2,7 @@
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { Cluster, Redis } from "ioredis";
 import { createCluster } from "redis";
-import { createLimiter, definePolicy, perHour } from "sluice";
+import { createLimiter, definePolicy, perHour, whenDone } from "sluice";
 import { RedisStore, type RedisClient } from "sluice/redis";
 import { describe, expect, test, type onTestFinished } from "vitest";
 import { Load, variants } from "../../helpers/load.js";
@@ -77,6 +77,33 @@ describeWith("redis-server", "Redis with replicas", () => {
     expect(await new RedisStore(client).peek(policy, "one", 1)).toMatchObject({ allowed: false });
     expect(load.granted).toBeLessThanOrEqual(2 * policy.maxCost);
     expect(load.granted + load.unknown).toBeGreaterThanOrEqual(policy.maxCost);
+  });
+
+  test("L21 · a replica takes over that missed the last works in flight: at most one capacity more is at work, and all places come back", async ({ onTestFinished }) => {
+    const { primary, replica, line, client, follow } = await pair(onTestFinished);
+    const parallel = definePolicy({ name: "tier", limits: [{ name: "requests", capacity: 2_000, refill: perHour(1) }, { name: "parallel", capacity: 4, returns: whenDone() }] });
+    const store = new RedisStore(client, { timeoutMs: Infinity, denyCacheMs: 0 });
+    const limiter = createLimiter({ policy: parallel, store });
+    const free = async (): Promise<number | undefined> => (await limiter.peek("one", 0)).limits?.[1]?.remaining;
+    const known = [await limiter.consume("one"), await limiter.consume("one")];
+    await heard(primary, replica);
+    line.cut();
+    const unknown = [await limiter.consume("one"), await limiter.consume("one")];
+    expect((await limiter.consume("one")).allowed).toBe(false);
+    await primary.kill("SIGKILL");
+    await promote(replica, onTestFinished);
+    follow(replica.port);
+    await until(async () => (await free().catch(() => null)) === 2);
+    const later = [await limiter.consume("one"), await limiter.consume("one")];
+    expect((await limiter.consume("one")).allowed).toBe(false);
+    expect([...known, ...unknown, ...later].map(({ allowed, degraded }) => allowed && !degraded)).toEqual(Array(6).fill(true));
+    // What the new server never knew may give back the tokens of a neighbour in the same sixteenth, at most one for each.
+    for (const decision of unknown) await limiter.settle("one", decision, {});
+    expect(await free()).toBeLessThanOrEqual(2);
+    for (const decision of [...known, ...later]) await limiter.settle("one", decision, {});
+    expect(await free()).toBe(4);
+    for (let i = 0; i < 4; i++) expect((await limiter.consume("one")).allowed).toBe(true);
+    expect((await limiter.consume("one")).allowed).toBe(false);
   });
 
   test("L11 · a replica that was taken for the server: grants fail as READONLY, and refusals are answered still", async ({ onTestFinished }) => {

@@ -1,7 +1,14 @@
-import type { IoredisLike, NodeRedisLike, RedisClient } from "../client.js";
+import { keyPrefixOf, type IoredisLike, type NodeRedisLike, type RedisClient } from "../client.js";
 
 /** The client of one node. It follows no redirection, so a call reaches that node or fails. */
 export type NodeClient = IoredisLike | NodeRedisLike;
+
+/** How a call with KEYS goes straight to a node. */
+export interface NodeWay {
+  readonly node: NodeClient;
+  /** The text to put before each key. The client of the node may add it itself. */
+  readonly prefix: string;
+}
 
 interface IoredisNode extends IoredisLike {
   readonly status?: unknown;
@@ -37,6 +44,16 @@ export function nodeFinder(client: RedisClient): (slot: number) => NodeClient | 
     const node = byAddress.get(address);
     return node?.status === "ready" ? node : undefined;
   };
+}
+
+/**
+ * The way to a node for keys that have `keyPrefix` on the cluster. Undefined when the node's client puts another text
+ * before keys: that call would find another bucket.
+ */
+export function wayTo(node: NodeClient, keyPrefix: string): NodeWay | undefined {
+  const own = keyPrefixOf(node);
+  if (own === "") return { node, prefix: keyPrefix };
+  return own === keyPrefix ? { node, prefix: "" } : undefined;
 }
 
 // The addresses of replicas follow the master's.

@@ -5,7 +5,7 @@ import { scriptRunner, type RedisClient, type RunScript } from "../client.js";
 import type { BatchedRequest, RedisPart, RequestResult, SendRequests } from "../protocol.js";
 import { slotOf } from "../slot.js";
 import { crossSlotWith, isRefusedWhole, isUnsupported } from "./cross-slot.js";
-import { nodeFinder, type NodeClient } from "./node-clients.js";
+import { nodeFinder, wayTo, type NodeClient, type NodeWay } from "./node-clients.js";
 
 /** How a store's keys are spread over a cluster. */
 export interface ClusterSetup {
@@ -105,14 +105,21 @@ export class RequestRouter {
         if (known !== hooks()) run = scriptRunner(node, crossSlotWith((known = hooks())));
         return run([], [...args, ...keys.map((key) => prefix + key), String(keys.length)]);
       };
-      batcher = new Batcher((requests) => this.#sendToNode(runThere, requests), this.#largest, MAX_IN_FLIGHT);
+      const way = wayTo(node, prefix);
+      batcher = new Batcher((requests) => this.#sendToNode(runThere, way, requests), this.#largest, MAX_IN_FLIGHT);
       this.#byNode.set(node, batcher);
     }
     return batcher;
   }
 
-  async #sendToNode(run: RunScript, requests: readonly BatchedRequest[]): ReturnType<SendRequests> {
-    if (requests.length === 1 && requests[0]?.parts.length === 1) return this.#send(requests);
+  // Not async for a lone call: see `Batcher`.
+  #sendToNode(run: RunScript, way: NodeWay | undefined, requests: readonly BatchedRequest[]): ReturnType<SendRequests> {
+    // A script with a key in KEYS runs only on the node that has its slot, so this cannot find another bucket.
+    if (requests.length === 1 && requests[0]?.parts.length === 1) return this.#send(requests, undefined, way);
+    return this.#sendManyToNode(run, requests);
+  }
+
+  async #sendManyToNode(run: RunScript, requests: readonly BatchedRequest[]): ReturnType<SendRequests> {
     let results: Awaited<ReturnType<SendRequests>>;
     try {
       results = await this.#send(requests, run);
