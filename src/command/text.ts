@@ -70,8 +70,9 @@ export function limitsText({ limits }: Policy): string {
     .join("; ");
 }
 
-function returnText({ refill, renews }: Limit): string {
+function returnText({ refill, renews, returns }: Limit): string {
   if (refill !== undefined) return `, ${rateText(refill)}`;
+  if (returns !== undefined) return " at once";
   return ` a ${renews?.every ?? "time"}`;
 }
 

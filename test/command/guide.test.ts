@@ -1,25 +1,37 @@
-// The commands of the guide print what the guide says they print.
+// The commands of the guides print what the guides say they print.
 import { readFileSync } from "node:fs";
 import { Readable, Writable } from "node:stream";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { createLimiter, createObserver, MemoryStore, perSecond } from "sluice";
 import { runCommand } from "../../src/command/run-command.js";
 
 const GUIDE = "docs/guides/choosing-numbers.md";
+const OPERATING = "docs/guides/one-file-of-limits.md";
 const COMMAND = /<!-- docs: command -->\n```sh\nnpx sluice (.*)\n```\n```text\n([^`]*)```/g;
-const found = [...readFileSync(GUIDE, "utf8").matchAll(COMMAND)];
+const commandsOf = (guide: string) => [...readFileSync(guide, "utf8").matchAll(COMMAND)].map(([, command = "", output = ""]) => [command, output] as const);
 
-test("the guide has commands", () => {
-  expect(found.length).toBeGreaterThan(1);
+test("the guides have commands", () => {
+  for (const guide of [GUIDE, OPERATING]) expect(commandsOf(guide).length, guide).toBeGreaterThan(1);
 });
 
-test.each(found.map(([, command = "", output = ""]) => [command, output]))("npx sluice %s", async (command, output) => {
+afterEach(() => void vi.useRealTimers());
+
+test.each(commandsOf(GUIDE))("npx sluice %s", (command, output) => expectOutput(command, output));
+
+test("the commands for operators, in the order of the guide", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const { interactive, tiers } = await import("../../examples/one-file/limits.js");
+  await interactive.consume(["user", "42"], { cost: 10, policy: tiers.free });
+  for (const [command, output] of commandsOf(OPERATING)) await expectOutput(command.replace("./limits.mjs", "examples/one-file/limits.ts"), output);
+});
+
+async function expectOutput(command: string, output: string): Promise<void> {
   const args = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
   let out = "";
   const stdout = new Writable({ write: (chunk, _, done) => ((out += String(chunk)), done()) });
-  expect(await runCommand(args, { stdin: Readable.from([]), stdout, stderr: stdout })).toBe(0);
+  expect(await runCommand(args, { stdin: Readable.from([]), stdout, stderr: stdout }), out).toBe(0);
   expect(out).toBe(output);
-});
+}
 
 test("the command reads what the observer of the guide writes", async () => {
   const [, line = ""] = /log\.write\(`(.*)\\n`\);/.exec(readFileSync(GUIDE, "utf8")) ?? [];

@@ -224,7 +224,7 @@ describe("--recommend", () => {
 
 describe("mistakes in one line, with exit code 2", () => {
   test.each<[args: readonly string[], message: string]>([
-    [["simulat"], "Expected a command (simulate), got simulat"],
+    [["simulat"], "Expected a command (simulate, peek, credit, debit, block, reset), got simulat"],
     [["simulate"], "Expected a log, such as access.log, got none"],
     [["simulate", "-"], "Expected --key, such as --key address, or --key user.id for JSON lines, got none"],
     [["simulate", "-", "--key", "address"], 'Expected --policy "30, 5/s", --policies <file> or --recommend 0.1%, got none of them'],

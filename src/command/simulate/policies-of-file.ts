@@ -1,5 +1,5 @@
-import { pathToFileURL } from "node:url";
 import { definePolicy, isPolicy, type Policy } from "../../core/policy.js";
+import { importModule } from "../import-module.js";
 import { Misuse } from "../misuse.js";
 
 /**
@@ -8,21 +8,13 @@ import { Misuse } from "../misuse.js";
  */
 export async function policiesOfFile(file: string): Promise<ReadonlyMap<string, Policy>> {
   const found = new Map<string, Policy>();
-  for (const [name, value] of Object.entries(await importOf(file)).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [name, value] of await importModule(file)) {
     const policy = policyIn(value, name);
     if (policy !== null) found.set(name, policy);
   }
   if (found.size === 0)
     throw new Misuse(`Expected ${file} to export a policy, such as \`export const bulk = definePolicy({ ... })\`, got none`);
   return found;
-}
-
-async function importOf(file: string): Promise<object> {
-  try {
-    return (await import(pathToFileURL(file).href)) as object;
-  } catch (error) {
-    throw new Misuse(`Cannot load ${file}: ${(error as Error).message}`);
-  }
 }
 
 function policyIn(value: unknown, name: string): Policy | null {

@@ -1,0 +1,76 @@
+import { parseArgs, type ParseArgsConfig } from "node:util";
+import type { Cost } from "../../core/cost.js";
+import type { Key, KeyPart } from "../../core/key.js";
+import { Misuse } from "../misuse.js";
+import { durationOfText } from "../policy-text.js";
+
+/** What an operator may do. */
+export type Verb = "peek" | "credit" | "debit" | "block" | "reset";
+
+/** What an operator wants. */
+export interface Order {
+  readonly verb: Verb;
+  readonly file: string;
+  /** The name of the limiter in the module. */
+  readonly name: string;
+  readonly key: Key;
+  /** What to look for, to give or to take. Undefined for the policy's own. */
+  readonly cost: Cost | undefined;
+  readonly forMs: number;
+  readonly tier: string | undefined;
+  readonly reason: string | undefined;
+  readonly json: boolean;
+}
+
+const ORDER_OPTIONS = {
+  cost: { type: "string" },
+  for: { type: "string" },
+  policy: { type: "string" },
+  reason: { type: "string" },
+  json: { type: "boolean" },
+} as const satisfies ParseArgsConfig["options"];
+
+/** What each verb needs beside a key, in the form that a mistake shows. */
+const MORE = { peek: "", reset: "", credit: " --cost 10", debit: " --cost 10", block: " --for 10min" } as const;
+
+/** Reads the arguments of `npx sluice <verb>`. Throws a {@link Misuse} that says what to write. */
+export function readOrder(verb: Verb, args: readonly string[]): Order {
+  const { values, positionals } = parse(args);
+  const [file, name, ...parts] = positionals;
+  const form = `npx sluice ${verb} ./limits.mjs interactive user 42${MORE[verb]}`;
+  if (file === undefined) throw new Misuse(`Expected the module of your limiters, got nothing. Write ${form}`);
+  if (name === undefined) throw new Misuse(`Expected the name of a limiter that ${file} exports, got nothing. Write ${form}`);
+  const [first, ...more] = parts;
+  if (first === undefined) throw new Misuse(`Expected the key of a caller, got nothing. Write ${form}`);
+  const cost = values.cost === undefined ? undefined : costOfText(values.cost);
+  if (cost === undefined && (verb === "credit" || verb === "debit"))
+    throw new Misuse(`Expected --cost, the tokens to ${verb}, such as --cost 10 or --cost tokens=500, got nothing`);
+  if (cost !== undefined && (verb === "block" || verb === "reset")) throw new Misuse(`Expected no --cost: ${verb} needs none`);
+  if (verb === "block" && values.for === undefined)
+    throw new Misuse("Expected --for, such as --for 10min, or --for 0 to end a block, got nothing");
+  if (verb !== "block" && values.for !== undefined) throw new Misuse(`Expected no --for: it is for block, not for ${verb}`);
+  return {
+    verb, file, name, cost,
+    key: more.length === 0 ? first : ([first, ...more] as [KeyPart, ...KeyPart[]]),
+    forMs: values.for === undefined || values.for === "0" ? 0 : durationOfText(values.for),
+    tier: values.policy,
+    reason: values.reason,
+    json: values.json === true,
+  };
+}
+
+/** Reads `"10"`, or `"requests=1,tokens=500"` for the limits of these names. */
+function costOfText(text: string): Cost {
+  if (/^\d+$/.test(text)) return Number(text);
+  const named = text.split(",").map((each) => /^([^=]+)=(\d+)$/.exec(each));
+  if (named.includes(null)) throw new Misuse(`Expected --cost to be a whole number, or tokens=500,requests=1, got ${text}`);
+  return Object.fromEntries(named.map((each) => [each?.[1], Number(each?.[2])])) as Cost;
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: ORDER_OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new Misuse((error as Error).message);
+  }
+}

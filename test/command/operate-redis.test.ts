@@ -1,0 +1,66 @@
+// The command in a process of its own, over the Redis of a running service: the service sees what an operator does.
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { createLimiter, definePolicy, perHour } from "sluice";
+import { RedisStore } from "sluice/redis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { bundled } from "../helpers/bundled.js";
+import { describeWith, redisUrl } from "../helpers/services.js";
+
+const policy = definePolicy({ name: "interactive", capacity: 30, refill: perHour(1) });
+const prefix = `operate-${process.pid}-${Date.now()}`;
+
+describeWith("redis", "npx sluice over Redis", () => {
+  const folder = mkdtempSync(join(process.cwd(), "node_modules/.cache/operate-"));
+  const redis = new Redis(redisUrl(), { lazyConnect: true });
+  let command: string;
+  beforeAll(async () => {
+    command = await bundled("src/command/main.ts");
+    for (const [name, url] of [["limits", redisUrl()], ["down", "redis://127.0.0.1:1"]] as const) {
+      writeFileSync(join(folder, `${name}.ts`), `
+        import { Redis } from "ioredis";
+        import { createLimiter, definePolicy, perHour } from "../../../src/index.js";
+        import { RedisStore } from "../../../src/stores/redis/redis.js";
+        const client = new Redis(${JSON.stringify(url)}, { retryStrategy: () => 100 }).on("error", () => {});
+        const store = new RedisStore(client, { prefix: ${JSON.stringify(prefix)} });
+        export const interactive = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perHour(1) }, store });
+      `);
+    }
+  });
+  afterAll(async () => {
+    const keys = await redis.keys(`*${prefix}*`);
+    if (keys.length > 0) await redis.del(...keys);
+    redis.disconnect();
+    rmSync(folder, { recursive: true });
+  });
+
+  const npx = async (verb: string, module: string, ...args: string[]) => {
+    const file = await bundled(join(folder, `${module}.ts`).slice(process.cwd().length + 1));
+    return new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
+      execFile(process.execPath, [command, verb, file, "interactive", "user", "42", ...args], { timeout: 30_000 }, (error, out, err) => resolve({ code: error?.code ?? 0, out, err }));
+    });
+  };
+
+  test("the operator sees what the service has taken, and the service what the operator does", async () => {
+    const service = createLimiter({ policy, store: new RedisStore(redis, { prefix, timeoutMs: 5_000, denyCacheMs: 0 }) });
+    const key = ["user", 42] as const;
+    await service.consume(key, 30);
+    expect((await service.consume(key)).allowed).toBe(false);
+    expect(await npx("peek", "limits")).toMatchObject({ code: 0, err: "", out: expect.stringContaining('user 42, "interactive" of interactive: 0 of 30 left') });
+    expect((await npx("credit", "limits", "--cost", "5", "--reason", "ticket 7")).out).toMatch(/^Gave 5 tokens to user 42\. Reason: ticket 7\n.*: 5 of 30 left/);
+    expect((await service.consume(key, 5)).allowed).toBe(true);
+    expect((await npx("block", "limits", "--for", "1h")).out).toContain("Blocked user 42 for 60 min.");
+    expect(await service.peek(key)).toMatchObject({ allowed: false, blocked: true });
+    const reset = JSON.parse((await npx("reset", "limits", "--json")).out) as { before: { blocked: boolean }; left: { remaining: number } };
+    expect([reset.before.blocked, reset.left.remaining]).toEqual([true, 30]);
+    expect((await service.consume(key, 30)).allowed).toBe(true);
+  });
+
+  test("a store that is down is one line with its code, and not an empty bucket", async () => {
+    const { code, out, err } = await npx("peek", "down");
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(/^sluice: The store failed: .*\(ERR_STORE_TIMEOUT\)\. Check that it runs, and that the module connects to it\n$/m);
+  });
+});

@@ -1,0 +1,168 @@
+// `npx sluice peek`, `credit`, `debit`, `block` and `reset`, called as an operator calls them, over a service's own limiters.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { combine, createLimiter, definePolicy, MemoryStore, monthly, perMinute, perSecond, whenDone } from "sluice";
+import { ManualClock } from "sluice/testing";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { runCommand } from "../../src/command/run-command.js";
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-operate-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The limiters of the service. The module that the command imports takes them from here. */
+function service() {
+  const clock = new ManualClock(Date.UTC(2026, 10, 20));
+  const store = new MemoryStore({ clock: clock.now });
+  const gold = definePolicy({ name: "gold", capacity: 100, refill: perSecond(10) });
+  const interactive = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perSecond(5) }, store });
+  const chat = createLimiter({
+    policy: {
+      name: "chat",
+      limits: [
+        { name: "requests", capacity: 60, refill: perMinute(60) },
+        { name: "month", capacity: 10_000, renews: monthly() },
+        { name: "parallel", capacity: 2, returns: whenDone() },
+      ],
+    },
+    store,
+  });
+  return { clock, exports: { interactive, chat, both: combine({ interactive, chat }), tiers: { gold }, port: 3_000 } };
+}
+let of: ReturnType<typeof service>;
+let files = 0;
+let limits: string;
+const given = globalThis as unknown as { operated: object };
+beforeEach(() => {
+  of = service();
+  given.operated = of.exports;
+  limits = join(folder, `limits-${++files}.mjs`); // Node remembers a module by its path
+  writeFileSync(limits, `export const { interactive, chat, both, tiers, port } = globalThis.operated;\n`);
+});
+
+async function run(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const into = (texts: string[]) => new Writable({ write: (chunk, _, done) => (texts.push(String(chunk)), done()) });
+  const code = await runCommand(args, { stdin: Readable.from([]), stdout: into(out), stderr: into(err) });
+  return { code, out: out.join(""), err: err.join("") };
+}
+const said = async (...args: string[]): Promise<string> => {
+  const { code, out, err } = await run(...args);
+  expect([code, err]).toEqual([0, ""]);
+  return out;
+};
+
+describe("peek", () => {
+  test("says what is left to the caller, and whether a call now is allowed", async () => {
+    const key = ["user", 42] as const;
+    expect(await said("peek", limits, "interactive", "user", "42")).toBe('user 42, "interactive" of interactive: 30 of 30 left, full\nA call now is allowed.\n');
+    of.exports.interactive.consume(key, 30);
+    expect(await said("peek", limits, "interactive", "user", "42")).toBe('user 42, "interactive" of interactive: 0 of 30 left, full in 6 s\nA call now is refused: ask again in 200 ms.\n');
+    expect(await said("peek", limits, "interactive", "user", "42", "--cost", "31")).toContain("A call of the cost 31 now is never allowed: it costs more than the capacity.");
+    expect(of.exports.interactive.peek(key, 0).remaining).toBe(0);
+  });
+
+  test("has a line for each limit of several, and names the one that refuses", async () => {
+    of.exports.chat.consume("ann", { cost: { requests: 3, month: 1_000 } });
+    of.exports.chat.consume("ann");
+    expect(await said("peek", limits, "chat", "ann")).toBe(
+      'ann, "chat" of chat:\n  requests: 56 of 60 left, full in 4 s\n  month: 8,999 of 10,000 left, full in 11 days\n  parallel: 0 of 2 free\nA call now is refused by "chat:parallel": ask again in 1 s.\n',
+    );
+  });
+
+  test("looks with the policy of the caller's tier", async () => {
+    of.exports.interactive.consume("ann", { cost: 60, policy: of.exports.tiers.gold });
+    expect(await said("peek", limits, "interactive", "ann", "--policy", "gold")).toContain('"gold" of interactive: 40 of 100 left');
+  });
+
+  test("answers as JSON", async () => {
+    const { left, ...rest } = JSON.parse(await said("peek", limits, "interactive", "user", "42", "--json")) as { left: object };
+    expect(rest).toEqual({ command: "peek", limiter: "interactive", key: ["user", "42"] });
+    expect(left).toMatchObject({ allowed: true, remaining: 30, capacity: 30, policy: "interactive" });
+  });
+
+  test("shows no control characters of a key", async () => {
+    expect(await said("peek", limits, "interactive", "\u001b[2J")).toMatch(/^\uFFFD\[2J, /);
+  });
+});
+
+describe("what changes something", () => {
+  const left = (key: string | readonly [string, number]) => of.exports.interactive.peek(key).remaining;
+
+  test("debit takes, credit gives, each with its reason", async () => {
+    expect(await said("debit", limits, "interactive", "user", "42", "--cost", "20", "--reason", "ticket 7")).toBe(
+      'Took 20 tokens from user 42. Reason: ticket 7\nuser 42, "interactive" of interactive: 10 of 30 left, full in 4 s\nA call now is allowed.\n',
+    );
+    expect(left(["user", 42])).toBe(10);
+    expect(await said("credit", limits, "interactive", "user", "42", "--cost", "1")).toContain("Gave 1 token to user 42.\n");
+    expect(left(["user", 42])).toBe(11);
+  });
+
+  test("names the limits of several", async () => {
+    expect(await said("debit", limits, "chat", "ann", "--cost", "requests=10,month=500")).toMatch(/^Took 10 of requests, 500 of month from ann\.\n.*requests: 50 of 60.*month: 9,500 of 10,000/s);
+    const { before, left } = JSON.parse(await said("credit", limits, "chat", "ann", "--cost", "requests=4", "--reason", "goodwill", "--json")) as Record<string, { limits: { remaining: number }[] }>;
+    expect([before, left].map((each) => each?.limits[0]?.remaining)).toEqual([50, 54]);
+  });
+
+  test("block refuses for a time, and --for 0 ends it", async () => {
+    expect(await said("block", limits, "interactive", "ann", "--for", "10min")).toMatch(/^Blocked ann for 10 min\.\n.*\nA call now is refused: the caller is blocked for 10 min\.\n$/);
+    expect(of.exports.interactive.consume("ann")).toMatchObject({ allowed: false, blocked: true });
+    expect(await said("block", limits, "interactive", "ann", "--for", "0")).toContain("Ended the block of ann.\n");
+    expect(of.exports.interactive.consume("ann").allowed).toBe(true);
+  });
+
+  test("reset gives everything back and ends a block", async () => {
+    of.exports.interactive.consume("ann", 30);
+    of.exports.interactive.block("ann", 60_000);
+    expect(await said("reset", limits, "interactive", "ann")).toBe('Reset ann: all tokens are back, and no block is left.\nann, "interactive" of interactive: 30 of 30 left, full\nA call now is allowed.\n');
+  });
+
+  test("acts with the policy of the caller's tier", async () => {
+    await said("debit", limits, "interactive", "ann", "--cost", "60", "--policy", "gold");
+    expect(of.exports.interactive.peek("ann", { policy: of.exports.tiers.gold }).remaining).toBe(40);
+  });
+});
+
+describe("a mistake says what to write, and changes nothing", () => {
+  test.each<[args: string[], message: string]>([
+    [["peek"], "Expected the module of your limiters, got nothing. Write npx sluice peek ./limits.mjs interactive user 42"],
+    [["debit", "FILE"], "Expected the name of a limiter that FILE exports, got nothing. Write npx sluice debit ./limits.mjs interactive user 42 --cost 10"],
+    [["block", "FILE", "interactive"], "Expected the key of a caller, got nothing. Write npx sluice block ./limits.mjs interactive user 42 --for 10min"],
+    [["debit", "FILE", "interactive", "ann"], "Expected --cost, the tokens to debit, such as --cost 10 or --cost tokens=500, got nothing"],
+    [["debit", "FILE", "interactive", "ann", "--cost", "-3"], "argument is ambiguous"],
+    [["credit", "FILE", "interactive", "ann", "--cost", "1.5"], "Expected --cost to be a whole number, or tokens=500,requests=1, got 1.5"],
+    [["debit", "FILE", "chat", "ann", "--cost", "tokens=5"], 'Unknown limit `tokens` in `tokens`. The limits of policy "chat": requests, month, parallel'],
+    [["debit", "FILE", "chat", "ann", "--cost", "5"], "Expected"],
+    [["debit", "FILE", "chat", "ann", "--cost", "parallel=1"], "Expected"],
+    [["block", "FILE", "interactive", "ann"], "Expected --for, such as --for 10min, or --for 0 to end a block, got nothing"],
+    [["block", "FILE", "interactive", "ann", "--for", "soon"], 'Expected a time such as 10s, 500ms or 2min, got "soon"'],
+    [["block", "FILE", "interactive", "ann", "--for", "99999d"], "Expected `forMs` to be at most"],
+    [["peek", "FILE", "interactive", "ann", "--for", "1min"], "Expected no --for: it is for block, not for peek"],
+    [["reset", "FILE", "interactive", "ann", "--cost", "1"], "Expected no --cost: reset needs none"],
+    [["peek", "FILE", "interactve", "ann"], "to export a limiter `interactve`, got nothing. It exports chat, interactive"],
+    [["peek", "FILE", "port", "ann"], "to export a limiter `port`, got something else. It exports chat, interactive"],
+    [["peek", "FILE", "both", "ann"], "got a combination. Name one of its members. It exports chat, interactive"],
+    [["peek", "FILE", "interactive", "ann", "--policy", "silver"], "to name a policy that FILE exports, got silver. It exports gold"],
+    [["peek", "FILE", "interactive", "user", ""], "Expected every part of `key` to be a non-empty string or an integer"],
+    [["peek", "FILE", "interactive", "ann", "--costs", "1"], "Unknown option '--costs'"],
+    [["peek", "gone.mjs", "interactive", "ann"], "Cannot load "],
+  ])("%j", async (args, message) => {
+    const { code, out, err } = await run(...args.map((each) => (each === "FILE" ? limits : each)));
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(message.replaceAll("FILE", limits));
+    expect(err.trimEnd().split("\n").length).toBeLessThanOrEqual(message === "argument is ambiguous" ? 4 : 1);
+    for (const limiter of [of.exports.interactive, of.exports.chat]) expect(limiter.peek("ann", 0)).toMatchObject({ resetMs: 0, allowed: true });
+  });
+
+  test("a module without limiters says how to write one", async () => {
+    const empty = join(folder, "empty.mjs");
+    writeFileSync(empty, "export const port = 3000;\n");
+    expect((await run("peek", empty, "user", "ann")).err).toContain("It exports none: write `export const user = createLimiter({ ... })`");
+  });
+
+  test("--help shows all five", async () => {
+    for (const verb of ["peek", "credit", "debit", "block", "reset"]) expect(await said(verb, "--help")).toContain(`npx sluice ${verb} `);
+    expect(await said("--help")).toContain("what a caller has left");
+  });
+});
