@@ -1,0 +1,81 @@
+/** The sign-in of operators: a name and a password, a signed cookie, and a limit on guesses. */
+import { createHmac, scrypt, scryptSync, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { promisify } from "node:util";
+import { addressKey, createLimiter, perHour, type Store } from "sluice";
+
+const HOURS = 8;
+const COOKIE = "sluice-admin";
+/** Fewer characters are guessed too soon. */
+const SHORTEST = 12;
+const HASH_BYTES = 32;
+const hash = promisify(scrypt);
+
+export interface SessionOptions {
+  /** Passwords by the operators' names. */
+  readonly operators: Readonly<Record<string, string>>;
+  /** Where guesses are counted. Share it between processes. */
+  readonly store: Store;
+  /** Whether the page is served over TLS. The cookie then needs it, too. */
+  readonly secure: boolean;
+  readonly now: () => number;
+}
+
+export class Sessions {
+  readonly #options: SessionOptions;
+  /** By name: the hash of the password. It signs the operator's cookies, so a new password ends the old sessions. */
+  readonly #hashes: ReadonlyMap<string, Buffer>;
+  readonly #guesses;
+
+  constructor(options: SessionOptions) {
+    const names = Object.keys(options.operators);
+    const bad = names.find((name) => !/^[\w-]+$/.test(name) || (options.operators[name] ?? "").length < SHORTEST);
+    if (names.length === 0 || bad !== undefined) {
+      throw new RangeError(`Expected operators with names of letters and digits, and passwords of at least ${SHORTEST} characters, got ${bad === undefined ? "none" : `${bad} with another`}`);
+    }
+    this.#options = options;
+    this.#hashes = new Map(names.map((name) => [name, scryptSync(options.operators[name] as string, saltOf(name), HASH_BYTES)]));
+    this.#guesses = createLimiter({ policy: { name: "admin-sign-in", capacity: 5, refill: perHour(20) }, store: options.store, onStoreError: "unavailable" });
+  }
+
+  /** Resolves to a cookie for a right password, to the wait after too many wrong ones, and to null for a wrong one. */
+  async signIn(request: IncomingMessage, name: string, password: string): Promise<{ readonly cookie: string } | { readonly retryAfterMs: number } | null> {
+    const key = addressKey(request.socket.remoteAddress) ?? "gone";
+    const decision = await this.#guesses.consume(key);
+    if (!decision.allowed) return { retryAfterMs: decision.retryAfterMs };
+    const known = this.#hashes.get(name);
+    const given = (await hash(password, saltOf(name), HASH_BYTES)) as Buffer; // also for an unknown name: both take as long
+    if (known === undefined || !timingSafeEqual(known, given)) return null;
+    await this.#guesses.settle(key, decision, 0); // a right password is free
+    const text = `${name}.${this.#options.now() + HOURS * 3_600_000}`;
+    return { cookie: this.#cookie(`${text}.${signature(known, text)}`, HOURS * 3_600) };
+  }
+
+  /** The cookie that ends a session in this browser. */
+  get signOut(): string {
+    return this.#cookie("", 0);
+  }
+
+  /** The operator of a request, or null. */
+  operatorOf(request: IncomingMessage): string | null {
+    const [, value = ""] = new RegExp(`(?:^|; )${COOKIE}=([^;]*)`).exec(request.headers.cookie ?? "") ?? [];
+    const [name = "", expires = "", given = ""] = value.split(".");
+    const known = this.#hashes.get(name);
+    if (known === undefined || !(Number(expires) > this.#options.now())) return null;
+    const right = signature(known, `${name}.${expires}`);
+    return given.length === right.length && timingSafeEqual(Buffer.from(given), Buffer.from(right)) ? name : null;
+  }
+
+  #cookie(value: string, seconds: number): string {
+    return `${COOKIE}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${this.#options.secure ? "; Secure" : ""}`;
+  }
+}
+
+// The salt is the same in every process, so that a cookie of one is valid in the others.
+function saltOf(name: string): string {
+  return `sluice admin ${name}`;
+}
+
+function signature(secret: Buffer, text: string): string {
+  return createHmac("sha256", secret).update(text).digest("base64url");
+}

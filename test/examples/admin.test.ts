@@ -1,0 +1,264 @@
+// The operators' page of examples/admin: over memory, over Redis with two processes, and in Chromium.
+import type { ChildProcess } from "node:child_process";
+import { Redis } from "ioredis";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Overview } from "../../examples/admin/admin.js";
+import { Controls } from "../../examples/admin/controls.js";
+import { start } from "../../examples/admin/service.js";
+import { keyOfText, textOfKey } from "../../examples/admin/page/key-text.js";
+import { startChromium } from "../helpers/chromium.js";
+import { messageFrom, startProcess } from "../helpers/processes.js";
+import { describeWith, redisUrl } from "../helpers/services.js";
+
+const PASSWORD = "correct horse battery";
+const SOON = { timeout: 20_000, interval: 50 };
+
+/** Calls the service as a user. */
+const call = async (url: string, user: string, path = "/inbox"): Promise<number> => {
+  const response = await fetch(url + path, { headers: { authorization: `Bearer token-of-${user}`, connection: "close" } });
+  await response.text();
+  return response.status;
+};
+/** Posts to the page as a browser does. */
+const post = (admin: string, path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+  fetch(`${admin}/api/${path}`, { method: "POST", headers: { origin: admin, "content-type": "application/json", ...headers }, body: typeof body === "string" ? body : JSON.stringify(body) });
+const signedIn = async (admin: string): Promise<{ cookie: string }> => {
+  const response = await post(admin, "sign-in", { name: "ann", password: PASSWORD });
+  expect(response.status).toBe(200);
+  return { cookie: response.headers.get("set-cookie")?.split(";")[0] ?? "" };
+};
+
+describe("over memory", () => {
+  let running: Awaited<ReturnType<typeof start>>;
+  let lines: Record<string, unknown>[];
+  beforeEach(async () => {
+    lines = [];
+    running = await start({ operators: { ann: PASSWORD }, port: 0, adminPort: 0, audit: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
+  });
+  afterEach(() => running.close());
+
+  test("without a sign-in nothing is told, and nothing can be done", async () => {
+    for (const path of ["overview", "peek", "act", "policy", "nothing"]) {
+      for (const cookie of ["", "sluice-admin=ann.9999999999999.made-up", "sluice-admin=__proto__.9999999999999.x"]) expect((await post(running.admin, path, {}, { cookie })).status).toBe(401);
+    }
+    const { cookie } = await signedIn(running.admin);
+    expect((await post(running.admin, "overview", {}, { cookie })).status).toBe(200);
+    expect((await post(running.admin, "overview", {}, { cookie: cookie.replace("ann.", "bob.") })).status).toBe(401);
+    expect((await post(running.admin, "overview", {}, { cookie: cookie.replace(/\.\d+\./, ".9999999999999.") })).status).toBe(401);
+    expect((await post(running.admin, "sign-out", {}, { cookie })).headers.get("set-cookie")).toMatch(/^sluice-admin=; .*Max-Age=0; HttpOnly; SameSite=Strict$/);
+  });
+
+  test("a session ends after eight hours", async () => {
+    const { cookie } = await signedIn(running.admin);
+    vi.spyOn(Date, "now").mockReturnValue(Date.now() + 8 * 3_600_000);
+    expect((await post(running.admin, "overview", {}, { cookie })).status).toBe(401);
+    vi.restoreAllMocks();
+  });
+
+  test("guesses are limited, and a right password costs none", async () => {
+    for (let i = 0; i < 10; i++) await signedIn(running.admin);
+    for (const name of ["ann", "bob", "constructor", "ann", "ann"]) expect((await post(running.admin, "sign-in", { name, password: "wrong" })).status).toBe(401);
+    const refused = await post(running.admin, "sign-in", { name: "ann", password: PASSWORD });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "180"]);
+  });
+
+  test("another site's page, and a form, can do nothing", async () => {
+    const { cookie } = await signedIn(running.admin);
+    const order = { limiter: "interactive", key: ["user", "bob"], verb: "reset", reason: "because" };
+    for (const headers of [{ origin: "https://evil.example" }, { origin: "null" }, { "sec-fetch-site": "cross-site" }, { "content-type": "text/plain" }, { "content-type": "application/x-www-form-urlencoded" }]) {
+      expect((await post(running.admin, "act", order, { cookie, ...headers })).status).toBe(403);
+      expect((await post(running.admin, "sign-in", { name: "ann", password: PASSWORD }, headers)).status).toBe(403);
+    }
+    const { headers } = await fetch(running.admin);
+    expect(headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'self'");
+    expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect((await fetch(`${running.admin}/api/overview`)).status).toBe(404);
+    expect((await fetch(running.admin, { method: "PUT" })).status).toBe(405);
+    expect((await fetch(`${running.admin}/constructor`)).status).toBe(404);
+  });
+
+  test("debit, credit, block, the end of a block, and reset, each with its record", async () => {
+    const headers = await signedIn(running.admin);
+    const bob = { limiter: "interactive", key: ["user", "bob"], reason: "ticket 7" };
+    const does = async (order: object): Promise<{ levels: { remaining: number }[]; blocked: boolean }> => (await (await post(running.admin, "act", { ...bob, ...order }, headers)).json()) as never;
+    expect(await does({ verb: "debit", tokens: 9 })).toMatchObject({ levels: [{ limit: "interactive", remaining: 1, capacity: 10 }], allowed: true });
+    expect((await does({ verb: "credit", tokens: 3 })).levels[0]?.remaining).toBeGreaterThanOrEqual(4);
+    expect(await does({ verb: "block", forMs: 60_000 })).toMatchObject({ allowed: false, blocked: true });
+    expect(await call(running.service, "bob")).toBe(429);
+    expect((await does({ verb: "block", forMs: 0 })).blocked).toBe(false);
+    expect(await does({ verb: "reset" })).toMatchObject({ levels: [{ remaining: 10 }] });
+    expect(lines.map(({ verb }) => verb)).toEqual(["sign-in", "debit", "credit", "block", "block", "reset"]);
+    expect(lines[1]).toMatchObject({ operator: "ann", limiter: "interactive", key: ["user", "bob"], tokens: 9, reason: "ticket 7", before: [{ remaining: 10 }], after: [{ remaining: 1 }] });
+    const state = await (await post(running.admin, "peek", { limiter: "reports", key: ["user", "bob"] }, headers)).json();
+    expect(state).toMatchObject({ levels: [{ limit: "requests", remaining: 10 }, { limit: "parallel", remaining: 2, capacity: 2 }] });
+  });
+
+  test("what is wrong is said, and changes nothing", async () => {
+    const headers = await signedIn(running.admin);
+    const right = { limiter: "interactive", key: ["user", "bob"], verb: "debit", tokens: 1, reason: "ticket 7" };
+    for (const wrong of [{ limiter: "constructor" }, { limiter: 5 }, { key: "" }, { key: [] }, { key: [{}] }, { key: null }, { verb: "consume" }, { tokens: 0 }, { tokens: 0.5 }, { tokens: "9" }, { tokens: 1e10 }, { verb: "block", forMs: -1 }, { verb: "block", forMs: 1e12 }, { reason: "" }, { reason: "  x  " }, { reason: 5 }]) {
+      const response = await post(running.admin, "act", { ...right, ...wrong }, headers);
+      expect([response.status, ((await response.json()) as { message: string }).message], JSON.stringify(wrong)).toEqual([400, expect.stringMatching(/^Expected /)]);
+    }
+    const numbers = { name: "interactive", capacity: 5, tokens: 1, everyMs: 1_000, shadow: false, reason: "ticket 7" };
+    for (const wrong of [{ name: "other" }, { capacity: 0 }, { capacity: "5" }, { tokens: -1 }, { everyMs: 0.5 }, { shadow: "yes" }, { reason: "" }]) {
+      expect((await post(running.admin, "policy", { ...numbers, ...wrong }, headers)).status, JSON.stringify(wrong)).toBe(400);
+    }
+    for (const body of ["", "{", `"${"x".repeat(5_000)}"`]) expect((await post(running.admin, "act", body, headers)).status).toBe(400);
+    expect(lines.map(({ verb }) => verb)).toEqual(["sign-in"]);
+    expect(await (await post(running.admin, "peek", { limiter: "interactive", key: ["user", "bob"] }, headers)).json()).toMatchObject({ levels: [{ remaining: 10, capacity: 10 }] });
+  });
+
+  test("operators need names, and passwords that are not guessed soon", async () => {
+    await expect(start({ operators: { ann: "short" }, port: 0, adminPort: 0 })).rejects.toThrow(/^Expected operators/);
+    await expect(start({ operators: {}, port: 0, adminPort: 0 })).rejects.toThrow(/^Expected operators/);
+    await expect(start({ operators: { "a.b": PASSWORD }, port: 0, adminPort: 0 })).rejects.toThrow(/^Expected operators/);
+  });
+
+  test("a policy on trial refuses no one, and keeps its numbers", () => {
+    const controls = new Controls({ interactive: { capacity: 10, tokens: 2, everyMs: 1_000 } });
+    controls.set("interactive", { capacity: 5, tokens: 1, everyMs: 1_000, shadow: true });
+    expect(controls.list()).toEqual([{ name: "interactive", capacity: 5, tokens: 1, everyMs: 1_000, shadow: true }]);
+    expect(() => controls.set("interactive", { capacity: 0, tokens: 1, everyMs: 1_000 })).toThrow();
+    expect(controls.isShadow("interactive")).toBe(true); // as it was
+  });
+});
+
+test.each([["ann"], [["user", "42"]], [["user", 42]], [["one"]], ['["x'], ["two words"], [["a b", "c"]], ["<b>"], [["user", ""]]] as [never][])("a key is typed as it is shown: %j", (key) => {
+  expect(keyOfText(textOfKey(key))).toEqual(key);
+});
+
+describeWith("redis", "two processes over Redis", () => {
+  const prefix = `admin-${process.pid}-${Date.now()}`;
+  let children: ChildProcess[];
+  let urls: { service: string; admin: string }[];
+  beforeEach(async () => {
+    children = await Promise.all([1, 2].map(() => startProcess("test/examples/admin-child.ts", [redisUrl(), prefix, PASSWORD])));
+    urls = await Promise.all(children.map((child) => messageFrom<{ service: string; admin: string }>(child)));
+  });
+  afterEach(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    const redis = new Redis(redisUrl());
+    const keys = await redis.keys(`*${prefix}*`);
+    if (keys.length > 0) await redis.del(...keys);
+    redis.disconnect();
+  });
+
+  test("counts of both, one cookie for both, and numbers and trials that reach both", async () => {
+    const [one, two] = urls as [(typeof urls)[0], (typeof urls)[0]];
+    const headers = await signedIn(one.admin);
+    const overview = async (admin = two.admin): Promise<Overview> => (await (await post(admin, "overview", {}, headers)).json()) as Overview;
+    for (const { service } of urls) for (let i = 0; i < 10; i++) await call(service, "bob");
+    await vi.waitFor(async () => {
+      const { processes, mostRequests, mostRefused } = await overview();
+      expect(processes).toBe(2);
+      expect(mostRequests[0]).toMatchObject({ limiter: "interactive", key: ["user", "bob"], requests: 20, requestsError: 0 });
+      expect(mostRefused[0]?.refused).toBeGreaterThan(3);
+    }, SOON);
+    const change = { name: "interactive", capacity: 1, tokens: 1, everyMs: 3_600_000, reason: "an attack" };
+    expect((await post(two.admin, "policy", { ...change, shadow: true }, headers)).status).toBe(200);
+    for (const { admin } of urls) await vi.waitFor(async () => expect((await overview(admin)).policies).toEqual([{ name: "interactive", capacity: 1, tokens: 1, everyMs: 3_600_000, shadow: true }]), SOON);
+    for (const { service } of urls) for (let i = 0; i < 3; i++) expect(await call(service, "bob")).toBe(200);
+    expect((await post(one.admin, "policy", { ...change, shadow: false }, headers)).status).toBe(200);
+    for (const { service } of urls) await vi.waitFor(async () => expect(await call(service, "carol")).toBe(429), SOON);
+    // A process that dies is forgotten after ten seconds.
+    children[0]?.kill("SIGKILL");
+    await vi.waitFor(async () => expect((await overview()).processes).toBe(1), SOON);
+  }, 60_000);
+});
+
+describeWith("chromium", "in a browser", () => {
+  let browser: Browser;
+  let page: Page;
+  let running: Awaited<ReturnType<typeof start>>;
+  const problems: string[] = [];
+  beforeAll(async () => void (browser = await startChromium()));
+  afterAll(() => browser.close());
+  beforeEach(async () => {
+    running = await start({ operators: { ann: PASSWORD }, port: 0, adminPort: 0, audit: () => undefined });
+    problems.length = 0;
+    page = await (await browser.newContext()).newPage();
+    page.on("pageerror", ({ message }) => problems.push(message));
+    page.on("dialog", (dialog) => (problems.push("a dialog"), void dialog.dismiss()));
+    page.on("console", (message) => message.type() === "error" && !message.text().includes("status of 4") && problems.push(message.text()));
+    await page.goto(running.admin);
+    await page.waitForSelector("body[data-ready]");
+  });
+  afterEach(async () => {
+    await page.context().close();
+    await running.close();
+    expect(problems).toEqual([]);
+  });
+  const text = (selector: string, wanted: string | RegExp): Promise<unknown> =>
+    vi.waitFor(async () => expect(await page.textContent(selector)).toMatch(wanted), SOON);
+  const enter = async (password = PASSWORD): Promise<void> => {
+    await page.fill("#sign-in [name=name]", "ann");
+    await page.fill("#sign-in [name=password]", password);
+    await page.keyboard.press("Enter");
+  };
+
+  test("who is refused is found and looked at, and gets tokens back", async () => {
+    await enter("a wrong password");
+    await text("#message", "Wrong name or password.");
+    for (let i = 0; i < 14; i++) await call(running.service, "bob");
+    await call(running.service, "<img src=x onerror=alert(1)>");
+    await enter();
+    await page.click("#refused button");
+    await text("#verdict", /refused|allowed/);
+    expect(await page.inputValue("#look [name=key]")).toBe("user bob");
+    await page.fill("#act [name=amount]", "10");
+    await page.fill("#act [name=reason]", "ticket 7");
+    await page.click("#act button");
+    await text("#levels", "10 of 10 left");
+    await text("#verdict", "The next call is allowed.");
+    await page.selectOption("#act [name=verb]", "block");
+    await page.fill("#act [name=reason]", "ticket 8");
+    await page.click("#act button");
+    await text("#verdict", "Blocked: calls are refused. Ask again in 10 min.");
+    expect(await call(running.service, "bob")).toBe(429);
+    // A key is text, whatever is in it.
+    await text("#requests tbody", "<img src=x onerror=alert(1)>");
+    expect(await page.$("#requests img")).toBeNull();
+  }, 60_000);
+
+  test("a policy goes on trial, gets other numbers, and is enforced again", async () => {
+    await enter();
+    const form = "#policy-interactive";
+    await page.waitForSelector(form);
+    await page.fill(`${form} [name=capacity]`, "2");
+    await page.check(`${form} [name=shadow]`);
+    await page.fill(`${form} [name=reason]`, "a trial");
+    await page.click(`${form} button`);
+    await text("#message", "Changed interactive in all processes.");
+    for (let i = 0; i < 5; i++) expect(await call(running.service, "bob")).toBe(200);
+    await page.uncheck(`${form} [name=shadow]`);
+    await page.fill(`${form} [name=capacity]`, "0");
+    await page.fill(`${form} [name=reason]`, "a mistake");
+    await page.click(`${form} button`);
+    await text("#message", /Expected `capacity`/);
+    await page.fill(`${form} [name=capacity]`, "2");
+    await page.fill(`${form} [name=reason]`, "enforce");
+    await page.click(`${form} button`);
+    await text("#message", "Changed interactive in all processes.");
+    await vi.waitFor(async () => expect(await call(running.service, "bob")).toBe(429), SOON);
+    await page.click("#sign-out");
+    await page.waitForSelector("#sign-in:not([hidden])");
+    expect(await page.isVisible("main")).toBe(false);
+  }, 60_000);
+
+  test("fits a phone and a desktop, in light and dark, and works without a mouse", async () => {
+    await enter();
+    await page.waitForSelector("main:not([hidden])");
+    for (const width of [375, 1_280]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    }
+    await page.focus("#look [name=key]");
+    await page.keyboard.type("user bob");
+    await page.keyboard.press("Enter");
+    await text("#verdict", "The next call is allowed.");
+    const unnamed = await page.$$eval("input, select", (fields) => fields.filter((each) => (each as HTMLInputElement).labels?.length === 0).length);
+    expect(unnamed).toBe(0);
+  });
+});
