@@ -1,0 +1,30 @@
+/** All limits of one service. Its routes, jobs, tests, operators and admin page import the limiters from here. */
+import { Redis } from "ioredis";
+import { createLimiter, definePolicy, MemoryStore, perMinute, perSecond, whenDone, type Store } from "sluice";
+import { RedisStore } from "sluice/redis";
+
+const url = process.env["REDIS_URL"];
+
+/** One store for all limits: one client, one prefix, one circuit breaker. Without a Redis each process counts alone. */
+const store: Store = url === undefined ? new MemoryStore() : new RedisStore(new Redis(url), { prefix: "shop" });
+
+/** Tiers of one limit have one name, so a caller who changes the plan keeps what was spent. */
+export const tiers = {
+  free: definePolicy({ name: "interactive", capacity: 10, refill: perSecond(2) }),
+  paid: definePolicy({ name: "interactive", capacity: 50, refill: perSecond(10) }),
+};
+
+/** What a person does with the app. */
+export const interactive = createLimiter({ policy: tiers.free, store });
+
+/** Reports take seconds, in a request or in a job of the night: both count here. */
+export const reports = createLimiter({
+  policy: {
+    name: "reports",
+    limits: [
+      { name: "requests", capacity: 10, refill: perMinute(10) },
+      { name: "parallel", capacity: 2, returns: whenDone() },
+    ],
+  },
+  store,
+});
