@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that tests need: a browser, a pooler of Postgres connections, a key-value server.
+# Installs the Debian packages that tests need: a browser, a pooler of Postgres connections, a key-value server,
+# a collector of metrics.
 # Does nothing when all of their programs are there.
 set -euo pipefail
 
@@ -8,6 +9,7 @@ missing=()
 command -v "${SLUICE_CHROMIUM:-chromium}" chromium chromium-browser google-chrome >/dev/null || missing+=(chromium)
 command -v pgbouncer >/dev/null || missing+=(pgbouncer)
 command -v memcached >/dev/null || missing+=(memcached)
+command -v prometheus >/dev/null || missing+=(prometheus)
 if [ "${#missing[@]}" -eq 0 ]; then exit 0; fi
 
 if ! command -v apt-get >/dev/null; then

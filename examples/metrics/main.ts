@@ -1,22 +1,26 @@
 /**
  * A limited server that Prometheus can read: `npx tsx examples/metrics/main.ts`, then look at /inbox and at /metrics.
  */
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { pathToFileURL } from "node:url";
 import { Registry } from "prom-client";
-import { createObserver, perSecond } from "sluice";
+import { createObserver, MemoryStore, perSecond, type Store } from "sluice";
 import { rateLimit } from "sluice/node";
-import { measureIn } from "./prometheus.js";
+import { measureIn, measureMemory } from "./prometheus.js";
 
 // Replace this with your own sign-in. It must verify what the caller sends.
 const users = new Map([["Bearer token-of-ann", "ann"]]);
 
+const signedIn = (request: IncomingMessage): string | undefined => users.get(request.headers.authorization ?? "");
+
 /** Answers /metrics with all measurements, and limits all other paths. */
-export function buildServer(): Server {
+export function buildServer(store: Store = new MemoryStore(), userOf = signedIn): Server {
   const registry = new Registry();
+  if (store instanceof MemoryStore) measureMemory(registry, store);
   const limited = rateLimit({
     policy: { name: "interactive", capacity: 3, refill: perSecond(1) },
-    key: (request) => ["user", users.get(request.headers.authorization ?? "")], // all callers that are not signed in share one bucket
+    key: (request) => ["user", userOf(request)], // all callers that are not signed in share one bucket
+    store,
     observe: createObserver(measureIn(registry)),
   });
   const inbox = limited((_, response) => void response.end("no news\n"));

@@ -21,6 +21,10 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
     description: "Allowed requests that left at most 20 % of the limit.",
     unit: "{decision}",
   });
+  const fresh = meter.createCounter("sluice.fresh", {
+    description: "Allowed requests of callers who had spent nothing: new ones, and those who come back after a rest.",
+    unit: "{decision}",
+  });
   const unavailable = meter.createUpDownCounter("sluice.store.unavailable", {
     description: "Stores that are unavailable.",
     unit: "{store}",
@@ -29,11 +33,14 @@ export function measureWith(meter: Meter): (event: LimiterEvent) => void {
   return (event) => {
     if (event.type === "store") return unavailable.add(event.state === "unavailable" ? 1 : -1);
     const policy = { "sluice.policy": event.policy };
-    const { outcome, reason, degraded, remaining, capacity, durationMs } = event;
+    const { outcome, reason, degraded, cost, remaining, capacity, durationMs } = event;
     const attributes: Attributes = { ...policy, "sluice.outcome": outcome, "sluice.degraded": degraded };
     if (reason !== null) attributes["sluice.reason"] = reason;
     decisions.add(1, attributes);
-    if (outcome === "allowed" && remaining <= capacity / 5) near.add(1, policy);
+    // A decision without the store knows only the tokens of a local share.
+    const known = outcome === "allowed" && !degraded;
+    if (known && remaining <= capacity / 5) near.add(1, policy);
+    if (known && cost > 0 && remaining + cost === capacity) fresh.add(1, policy);
     // No value with a store in memory. 0 for a remembered refusal, because no store was called.
     if (durationMs) durations.record(durationMs / 1_000, { ...policy, "sluice.degraded": degraded });
   };

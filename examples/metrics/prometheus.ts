@@ -1,6 +1,6 @@
 /** Prometheus metrics of limiters. The caller is never a label, so that there are few series. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { LimiterEvent } from "sluice";
+import type { LimiterEvent, MemoryStore } from "sluice";
 
 /** A listener for `createObserver`. One observer serves all limiters. */
 export function measureIn(registry: Registry): (event: LimiterEvent) => void {
@@ -25,6 +25,12 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
     labelNames: ["policy"],
     registers,
   });
+  const fresh = new Counter({
+    name: "sluice_fresh_total",
+    help: "Allowed requests of callers who had spent nothing: new ones, and those who come back after a rest.",
+    labelNames: ["policy"],
+    registers,
+  });
   const unavailable = new Gauge({
     name: "sluice_store_unavailable",
     help: "Stores that are unavailable.",
@@ -33,11 +39,28 @@ export function measureIn(registry: Registry): (event: LimiterEvent) => void {
 
   return (event) => {
     if (event.type === "store") return event.state === "unavailable" ? unavailable.inc() : unavailable.dec();
-    const { policy, outcome, reason, remaining, capacity, durationMs } = event;
+    const { policy, outcome, reason, cost, remaining, capacity, durationMs } = event;
     const degraded = String(event.degraded);
     decisions.inc({ policy, outcome, reason: reason ?? "none", degraded });
-    if (outcome === "allowed" && remaining <= capacity / 5) near.inc({ policy });
+    // A decision without the store knows only the tokens of a local share.
+    const known = outcome === "allowed" && !event.degraded;
+    if (known && remaining <= capacity / 5) near.inc({ policy });
+    if (known && cost > 0 && remaining + cost === capacity) fresh.inc({ policy });
     // No value with a store in memory. 0 for a remembered refusal, because no store was called.
     if (durationMs) durations.observe({ policy, degraded }, durationMs / 1_000);
   };
+}
+
+/** Counts the buckets that a store in memory forgot too early. Above 0, `maxKeys` is too small, or a client sends many keys. */
+export function measureMemory(registry: Registry, store: MemoryStore): void {
+  const evicted = new Counter({
+    name: "sluice_memory_evicted_total",
+    help: "Buckets removed before they were full, because maxKeys was reached.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(store.stats().evictedBusy);
+    },
+  });
+  evicted.inc(0);
 }

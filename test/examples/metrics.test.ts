@@ -73,8 +73,9 @@ test("OpenTelemetry counts decisions, times stores and knows which are unavailab
     ],
   });
   expect(points("sluice.store.unavailable")).toEqual({ unit: "{store}", points: [{ attributes: {}, value: 1 }] });
-  // Before the first 429: both requests took the last tokens of their limit.
-  expect(points("sluice.near_limit")).toEqual({ unit: "{decision}", points: [{ attributes: api, value: 2 }] });
+  // Before the first 429. The decision without the store is not counted.
+  expect(points("sluice.near_limit")).toEqual({ unit: "{decision}", points: [{ attributes: api, value: 1 }] });
+  expect(points("sluice.fresh")).toEqual({ unit: "{decision}", points: [{ attributes: api, value: 1 }] });
   expect(JSON.stringify(measured)).not.toContain("ann");
   await provider.shutdown();
 });
@@ -83,7 +84,7 @@ test("Prometheus counts the same", async () => {
   const registry = new Registry();
   await live(measureIn(registry));
   const text = await registry.metrics();
-  const lines = text.split("\n").filter((line) => /^sluice_(decisions|near|store_unavailable)|_count/.test(line));
+  const lines = text.split("\n").filter((line) => /^sluice_(decisions|near|fresh|store_unavailable)|_count/.test(line));
   expect(lines).toEqual([
     'sluice_decisions_total{policy="api",outcome="allowed",reason="none",degraded="false"} 1',
     'sluice_decisions_total{policy="api",outcome="limited",reason="limited",degraded="false"} 1',
@@ -91,7 +92,8 @@ test("Prometheus counts the same", async () => {
     'sluice_decisions_total{policy="trial",outcome="shadow_refused",reason="cost_above_capacity",degraded="false"} 1',
     'sluice_store_duration_seconds_count{policy="api",degraded="false"} 2',
     'sluice_store_duration_seconds_count{policy="api",degraded="true"} 1',
-    'sluice_near_limit_total{policy="api"} 2',
+    'sluice_near_limit_total{policy="api"} 1',
+    'sluice_fresh_total{policy="api"} 1',
     'sluice_store_unavailable 1',
   ]);
   expect(text).not.toContain("ann");

@@ -2,11 +2,12 @@
 import { connect } from "node:net";
 import { chromiumProgram } from "./chromium.js";
 import { hasMemcachedProgram } from "./own-memcached.js";
+import { hasPrometheusProgram } from "./own-prometheus.js";
 import { hasRedisProgram } from "./own-redis.js";
 import { describeUnless } from "./skip.js";
 
 /** A running server, or a program that starts one. `redis-server` is for tests that damage their server. */
-export type Service = "redis" | "postgres" | "mysql" | "nats" | "redis-server" | "memcached" | "chromium";
+export type Service = "redis" | "postgres" | "mysql" | "nats" | "redis-server" | "memcached" | "prometheus" | "chromium";
 
 /** The shared Redis. Use your own prefix, and never flush it. */
 export const redisUrl = (): string => process.env["SLUICE_REDIS_URL"] ?? "redis://127.0.0.1:6379";
@@ -24,6 +25,7 @@ const howToGet: Readonly<Record<Service, string>> = {
   nats: "start nats-server -js, or set SLUICE_NATS_URL",
   "redis-server": "install Redis 6.2 or later, or Valkey; SLUICE_REDIS_SERVER names the program if it is not redis-server on the PATH",
   memcached: "run scripts/install-test-servers.sh as root",
+  prometheus: "run scripts/install-test-servers.sh as root",
   chromium: "run scripts/install-test-servers.sh as root, or set SLUICE_CHROMIUM to the program",
 };
 
@@ -34,6 +36,7 @@ const present: Readonly<Record<Service, boolean>> = {
   nats: await answers(natsUrl(), 4222),
   "redis-server": hasRedisProgram(),
   memcached: hasMemcachedProgram(),
+  prometheus: hasPrometheusProgram(),
   chromium: chromiumProgram() !== undefined,
 };
 

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 const SCRIPT = resolve("scripts/install-test-servers.sh");
-const ALL = ["chromium", "pgbouncer", "memcached"];
+const ALL = ["chromium", "pgbouncer", "memcached", "prometheus"];
 
 /** Runs it for the user with this number, where these programs are there. `apt` is what apt-get was called with. */
 function install(programs: readonly string[], user: number, env: Record<string, string> = {}) {
@@ -27,17 +27,17 @@ test.runIf(existsSync("/bin/bash"))("does nothing when all programs are there, w
   const nothing = { status: 0, stdout: "", stderr: "", apt: [] };
   expect(install([...ALL, "apt-get"], 0)).toEqual(nothing);
   expect(install([...ALL, "apt-get"], 1000)).toEqual(nothing);
-  expect(install(["google-chrome", "pgbouncer", "memcached"], 1000)).toEqual(nothing);
-  expect(install(["my-browser", "pgbouncer", "memcached", "apt-get"], 0, { SLUICE_CHROMIUM: "my-browser" })).toEqual(nothing);
+  expect(install(["google-chrome", "pgbouncer", "memcached", "prometheus"], 1000)).toEqual(nothing);
+  expect(install(["my-browser", "pgbouncer", "memcached", "prometheus", "apt-get"], 0, { SLUICE_CHROMIUM: "my-browser" })).toEqual(nothing);
 });
 
 test.runIf(existsSync("/bin/bash"))("installs what is missing and no more, after an update of the lists", () => {
-  const { status, stdout, apt } = install(["memcached", "apt-get"], 0);
+  const { status, stdout, apt } = install(["memcached", "prometheus", "apt-get"], 0);
   expect({ status, stdout }).toEqual({ status: 0, stdout: "Installing chromium pgbouncer\n" });
   expect(apt).toEqual([expect.stringMatching(/ update$/), expect.stringMatching(/ install -y --no-install-recommends chromium pgbouncer$/)]);
 });
 
 test.runIf(existsSync("/bin/bash"))("says what to do for a user who may not install, and on a system without apt-get", () => {
-  expect(install(["apt-get"], 1000)).toEqual({ status: 1, stdout: "", apt: [], stderr: "Expected chromium pgbouncer memcached on the PATH. Run: sudo bash scripts/install-test-servers.sh\n" });
-  expect(install(["chromium"], 0)).toEqual({ status: 1, stdout: "", apt: [], stderr: "Expected pgbouncer memcached on the PATH. Install them with this system's package manager.\n" });
+  expect(install(["apt-get"], 1000)).toEqual({ status: 1, stdout: "", apt: [], stderr: "Expected chromium pgbouncer memcached prometheus on the PATH. Run: sudo bash scripts/install-test-servers.sh\n" });
+  expect(install(["chromium"], 0)).toEqual({ status: 1, stdout: "", apt: [], stderr: "Expected pgbouncer memcached prometheus on the PATH. Install them with this system's package manager.\n" });
 });
