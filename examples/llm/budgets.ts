@@ -1,5 +1,8 @@
-/** The budgets of a gateway: requests and tokens per minute, of each user and each team, for each model. */
-import { combine, createLimiter, definePolicy, perMinute, type LimitOptions, type LimiterOptions, type Policy, type Store } from "sluice";
+/** The budgets of a gateway, for each model: what one user may do, and what all users of a team may do together. */
+import {
+  combine, createLimiter, definePolicy, monthly, perMinute, whenDone, type InFlightOptions, type LimitOptions,
+  type LimiterOptions, type Policy, type QuotaOptions, type RateOptions, type Store,
+} from "sluice";
 
 /** The user and team that pay, as your authentication verified them. */
 export interface Caller {
@@ -7,28 +10,42 @@ export interface Caller {
   readonly team: string;
 }
 
-/** The two limits of one user or team. */
-export interface Limits {
-  readonly requests: LimitOptions;
-  readonly tokens: LimitOptions;
+/** The limits per minute, of one user or of a team. */
+export interface Minute {
+  readonly requests: RateOptions;
+  readonly tokens: RateOptions;
+}
+
+/** The four limits of one user. */
+export interface UserLimits extends Minute {
+  /** The tokens of a calendar month. */
+  readonly month: QuotaOptions;
+  /** The answers under way at one instant. */
+  readonly parallel: InFlightOptions;
 }
 
 /** The budgets of one model: for each user, and for all users of a team together. */
 export interface ModelLimits {
-  readonly user: Limits;
-  readonly team: Limits;
+  readonly user: UserLimits;
+  readonly team: Minute;
 }
 
 /** The requests and tokens per minute. A caller that was idle for a minute has all of them at once. */
-export const minute = (requests: number, tokens: number): Limits => ({
+export const minute = (requests: number, tokens: number): Minute => ({
   requests: { capacity: requests, refill: perMinute(requests) },
   tokens: { capacity: tokens, refill: perMinute(tokens), unit: "tokens" },
 });
 
+/** So many tokens in each calendar month (UTC), and so many answers under way at once. */
+export const month = (tokens: number, parallel: number): Omit<UserLimits, keyof Minute> => ({
+  month: { capacity: tokens, renews: monthly(), unit: "tokens" },
+  parallel: { capacity: parallel, returns: whenDone() },
+});
+
 /** A small model with a large budget, and a large model with a small one. Put your provider's numbers here. */
 export const MODELS: Readonly<Record<string, ModelLimits>> = {
-  small: { user: minute(60, 30_000), team: minute(200, 100_000) },
-  large: { user: minute(10, 10_000), team: minute(30, 40_000) },
+  small: { user: { ...minute(60, 30_000), ...month(1_000_000, 4) }, team: minute(200, 100_000) },
+  large: { user: { ...minute(10, 10_000), ...month(200_000, 2) }, team: minute(30, 40_000) },
 };
 
 /** Makes the budgets of one model. Over a store that processes share, they share the budgets. */
@@ -44,7 +61,11 @@ export type Budget = ReturnType<typeof createBudget>;
 /** The keys of a caller. */
 export const keysOf = ({ user, team }: Caller) => ({ user: ["user", team, user], team: ["team", team] }) as const;
 
-/** So many tokens, of the user and of the team. Each also pays for one request: a limit that is not named costs 1. */
-export const costOf = (tokens: number) => ({ user: { tokens }, team: { tokens } });
+/** So many tokens, of the minute and month of the user and of the team's minute. Limits that are not named here cost 1. */
+export const costOf = (tokens: number) => ({ user: { tokens, month: tokens }, team: { tokens } });
 
-const policyOf = (name: string, { requests, tokens }: Limits): Policy => definePolicy({ name, limits: [{ name: "requests", ...requests }, { name: "tokens", ...tokens }] });
+/** The policy of a user or a team: each limit by its name. */
+export const policyOf = (name: string, limits: Minute | UserLimits): Policy => {
+  const named: readonly [string, LimitOptions][] = Object.entries(limits);
+  return definePolicy({ name, limits: named.map(([limit, numbers]) => ({ name: limit, ...numbers })) });
+};

@@ -1,6 +1,7 @@
 /**
- * A gateway in front of a language model. For each model, each user and each team has a limit of requests and of tokens
- * per minute. An answer takes its largest possible cost before it begins, and is settled when it has ended.
+ * A gateway in front of a language model. For each model, a user has limits of requests and tokens per minute, of tokens
+ * per month and of answers under way; a team has limits per minute. An answer takes its largest possible cost before it
+ * begins, and is settled when it has ended.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -56,7 +57,7 @@ interface Asked {
 
 /** Makes the gateway: POST /v1/chat/completions. */
 export function createGateway(options: GatewayOptions): Server {
-  const { upstream, callerOf, store = new MemoryStore(), models = MODELS, onBill = () => {}, ...failing } = options;
+  const { upstream, callerOf, store = new MemoryStore({ clock: Date.now }), models = MODELS, onBill = () => {}, ...failing } = options;
   const asked = new WeakMap<IncomingMessage, Asked>();
   const askedBy = (request: IncomingMessage): Asked => asked.get(request) as Asked;
   const routes = new Map(
@@ -111,7 +112,6 @@ export function createGateway(options: GatewayOptions): Server {
     const meter = new Meter(promptTokens(chat));
     let answer: string | null = null;
     let began = false;
-    if (gone.aborted) return refused(); // nothing was sent to the model, so nothing is charged
     try {
       // Always a stream: so the gateway counts the tokens of an answer even if its client disconnects.
       const body = JSON.stringify({ ...chat, user: `${caller.team}/${caller.user}`, stream: true, stream_options: { include_usage: true } });

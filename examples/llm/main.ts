@@ -6,7 +6,7 @@
  *
  * Press Ctrl-C in the middle of an answer: the log says what it is charged for. Ask the model "large" for 9000 tokens twice
  * at once: the second is refused, and told how many seconds to wait. With "fail", "break after 10" or "ignore the limit"
- * in the prompt the language model does so.
+ * in the prompt the language model does so. Ask for 9 answers at once: of each model one user may have a few under way.
  *
  * `REDIS_URL` names another Redis than 127.0.0.1:6379. Gateways over one Redis share their budgets: start a second one with
  * `PORT=8090`.
@@ -40,7 +40,7 @@ async function listen(server: Server, port: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const store = process.argv.includes("--memory") ? new MemoryStore() : await openRedis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
+const store = process.argv.includes("--memory") ? new MemoryStore({ clock: Date.now }) : await openRedis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
 const port = Number(process.env["PORT"] ?? 8080);
 const upstream = await listen(createUpstream().server, port === 0 ? 0 : port + 1);
 const gateway = createGateway({

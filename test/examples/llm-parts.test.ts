@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { MemoryStore, RefusedError } from "sluice";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createBudget, keysOf, minute } from "../../examples/llm/budgets.js";
+import { createBudget, keysOf, minute, month } from "../../examples/llm/budgets.js";
 import { nightShift } from "../../examples/llm/jobs.js";
 import { Meter } from "../../examples/llm/meter.js";
 import { bundled } from "../helpers/bundled.js";
@@ -31,7 +31,7 @@ test("a job waits for its tokens as long as it must, pays for what it used, and 
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const clock = () => performance.now();
-  const budget = createBudget("large", { user: minute(3, 1_000), team: minute(4, 1_500) }, new MemoryStore({ clock }));
+  const budget = createBudget("large", { user: { ...minute(3, 1_000), ...month(100_000, 4) }, team: minute(4, 1_500) }, new MemoryStore({ clock }));
   const work = nightShift(budget);
   const stop = new AbortController();
   const start = performance.now();

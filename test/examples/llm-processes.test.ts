@@ -1,31 +1,31 @@
-// Four gateways in processes of their own over one Redis, in front of one language model: an independent check of both
-// dimensions, of each user and team and model, from the model's own books and Redis's own clock.
+// Four gateways in processes of their own over one Redis, in front of one language model: an independent check of each
+// limit, of each user and team and model, from the model's own books, Redis's own clock and the clock of the machine.
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import type { ChildProcess } from "node:child_process";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { RedisStore } from "sluice/redis";
 import type { Bill } from "../../examples/llm/gateway.js";
 import { createUpstream } from "../../examples/llm/upstream.js";
 import { messageFrom, startProcess } from "../helpers/processes.js";
 import { describeWith, redisUrl } from "../helpers/services.js";
-import { mostAhead } from "./llm-windows.js";
-import { ask, listen, type Question } from "./llm-world.js";
+import { mostAtOnce, sharedInstant } from "../helpers/spells.js";
+import { FULL_MS, models, type Model } from "./llm-models.js";
+import { mostAhead, mostInMonth } from "./llm-windows.js";
+import { ask, listen, openWorld, type Question } from "./llm-world.js";
 
 const ENDED = 3; // this process is ended in the middle of it
-const FULL_MS = 3_000; // each bucket is full again by then
-const limit = (capacity: number) => ({ capacity, refill: { tokens: capacity, everyMs: FULL_MS } });
-const models = {
-  small: { user: { requests: limit(30), tokens: limit(1_200) }, team: { requests: limit(50), tokens: limit(2_000) } },
-  large: { user: { requests: limit(9), tokens: limit(901) }, team: { requests: limit(14), tokens: limit(1_501) } },
-};
-type Model = keyof typeof models;
+/** The last word on a request, the process that said it, and when its answer began and ended there. */
+type Told = Bill & { readonly process: number; readonly began: number; readonly ended: number };
+
+const NAMES = Object.keys(models) as Model[];
 const crowd = ["red/ann", "red/bob", "red/cid", "blue/dan", "blue/eve", "gray/hal"];
 
 describeWith("redis", "four gateways over one Redis", () => {
   const prefix = `llm-${process.pid}-${Date.now()}`;
   const held = new Map<string, Promise<void>>();
   /** The last word on each request, and the process that said it. */
-  const bills = new Map<string, Bill & { readonly process: number }>();
+  const bills = new Map<string, Told>();
   /** When a request was sent and its header fields came, by Redis's clock. */
   const brackets = new Map<string, readonly [before: number, after: number]>();
   const violated = new Set<string>();
@@ -35,14 +35,21 @@ describeWith("redis", "four gateways over one Redis", () => {
   let urls: string[];
   /** Requests that the ended process did not answer. */
   let lost = 0;
+  /** When that process was ended, on the clock of the machine. */
+  let endedAt = Infinity;
 
   beforeEach(async () => {
     redis = new Redis(redisUrl());
     model = createUpstream({ pace: async ({ user = "" }) => held.get(user) ?? (user === "green/fay" ? new Promise(setImmediate) : delay(2)) });
     const upstream = await listen(model.server);
-    children = await Promise.all(Array.from({ length: 4 }, () => startProcess("test/examples/llm-child.ts", [redisUrl(), prefix, upstream, JSON.stringify(models)])));
+    children = await Promise.all(Array.from({ length: 4 }, () => startProcess("test/examples/llm-child.ts", [redisUrl(), prefix, upstream])));
     urls = await Promise.all(children.map((child) => messageFrom<string>(child)));
-    children.forEach((child, process) => child.on("message", (bill: Bill) => bills.set(bill.id, { ...bill, process })));
+    children.forEach((child, process) =>
+      child.on("message", (bill: Bill & { readonly told: number }) => {
+        const began = bills.get(bill.id)?.began ?? bill.told;
+        bills.set(bill.id, { ...bill, process, began, ended: bill.outcome === "running" ? Infinity : bill.told });
+      }),
+    );
   });
   afterEach(async () => {
     for (const child of children) child.kill("SIGKILL");
@@ -116,9 +123,9 @@ describeWith("redis", "four gateways over one Redis", () => {
     await read(second);
   }
 
-  test("L1, L10, L19 · requests and tokens of every user and team stay within their limits in every window, and nothing is lost", async () => {
+  test("L1, L10, L19, L20, L21 · every limit of every user and team holds at every instant, and nothing is lost", async () => {
     const start = await now();
-    const load = (Object.keys(models) as Model[]).flatMap((model) =>
+    const load = NAMES.flatMap((model) =>
       crowd.flatMap((as, i) => [
         client({ as, model, prompt: "write 40", maxTokens: 300 }, start + 5_000),
         client({ as, model, prompt: "write 1", maxTokens: 1 }, start + 5_000),
@@ -135,7 +142,10 @@ describeWith("redis", "four gateways over one Redis", () => {
     const abandoned = await request(ENDED, { as: "gold/ivy", prompt: "write 100", maxTokens: 1_197 });
     expect(abandoned?.status).toBe(200);
     await overrun;
-    const crash = until(start + 2_500).then(() => children[ENDED]?.kill("SIGKILL"));
+    const crash = until(start + 2_500).then(() => {
+      endedAt = sharedInstant();
+      children[ENDED]?.kill("SIGKILL");
+    });
     await Promise.all([...load, crash, read(abandoned), lateSettlement()]);
     ivy();
     await settled();
@@ -143,7 +153,7 @@ describeWith("redis", "four gateways over one Redis", () => {
     // One refill later every token of every dimension can be used, at once and through any process.
     await until((await now()) + FULL_MS);
     for (const as of [...crowd, "green/fay", "gold/gus", "gold/ivy"]) {
-      for (const name of Object.keys(models) as Model[]) {
+      for (const name of ["small", "large"] as const) {
         const all = models[name].user.tokens.capacity;
         // The language model refuses, so all of them are there for the next caller of the team.
         expect([as, name, (await request(0, { as, model: name, prompt: "fail", maxTokens: all - 1 }))?.status]).toEqual([as, name, 502]);
@@ -196,7 +206,7 @@ describeWith("redis", "four gateways over one Redis", () => {
     // In every window, of every bucket: granted and not given back, at the instant when it was granted.
     const broken: string[] = [];
     const ahead = { requests: 0, tokens: 0 };
-    for (const name of Object.keys(models) as Model[]) {
+    for (const name of NAMES) {
       for (const whose of ["user", "team"] as const) {
         const bucketOf = ({ caller, model }: Bill): string => `${model} ${whose === "user" ? `${caller.team}/${caller.user}` : caller.team}`;
         for (const bucket of new Set(all.filter((bill) => bill.model === name).map(bucketOf))) {
@@ -215,17 +225,66 @@ describeWith("redis", "four gateways over one Redis", () => {
         }
       }
     }
+    // At every instant, of every user: answers under way. And in every month: tokens of answers.
+    const used = { parallel: 0, month: 0 };
+    for (const name of NAMES) {
+      const { month, parallel } = models[name].user;
+      for (const as of new Set(all.map(({ caller }) => `${caller.team}/${caller.user}`))) {
+        const own = all.filter(({ caller, model }) => model === name && `${caller.team}/${caller.user}` === as);
+        const atOnce = mostAtOnce(own.map(({ began, ended, process }) => ({ began, ended: process === ENDED ? Math.min(ended, endedAt) : ended })));
+        if (atOnce > parallel.capacity) broken.push(`${name} ${as}: ${atOnce} of ${parallel.capacity} answers at once`);
+        const inMonth = mostInMonth(own.map(({ at, used, estimate }) => [at, Math.min(used ?? estimate, estimate)]));
+        if (inMonth > month.capacity) broken.push(`${name} ${as}: ${inMonth} of ${month.capacity} tokens in a month`);
+        used.parallel = Math.max(used.parallel, atOnce / parallel.capacity);
+        used.month = Math.max(used.month, inMonth / month.capacity);
+      }
+    }
     console.log(
       `four gateways: ${all.length} answers (${[...outcomes].map(([name, count]) => `${count} ${name}`).join(", ")}), ` +
-        `at most ${ahead.requests.toFixed(3)} of the requests and ${ahead.tokens.toFixed(3)} of the tokens of a bucket ahead of the rate`,
+        `at most ${ahead.requests.toFixed(3)} of the requests and ${ahead.tokens.toFixed(3)} of the tokens of a bucket ahead of the rate, ` +
+        `at most ${used.month.toFixed(3)} of a month and ${used.parallel.toFixed(3)} of the answers at once`,
     );
     expect(broken).toEqual([]);
 
     // Each limit has refused, each way to end has happened, and some bucket was used up.
     const kinds = new Set([...violated].map((each) => each.replace(/-\w+/, "")));
-    expect([...kinds].sort()).toEqual(["team:requests", "team:tokens", "user:requests", "user:tokens"]);
+    expect([...kinds].sort()).toEqual(["team:requests", "team:tokens", "user:month", "user:parallel", "user:requests", "user:tokens"]);
     expect([...outcomes.keys()].sort()).toEqual(["aborted", "broken", "cancelled", "complete", "running"]);
     expect(ahead.requests).toBeGreaterThan(0.5);
     expect(ahead.tokens).toBeGreaterThan(0.99);
+    expect(used.month).toBeGreaterThan(0.2); // a busy machine gets less done in the time
+    expect(used.parallel).toBe(1);
   }
+});
+
+describeWith("redis", "a gateway over Redis", () => {
+  test("takes requests, tokens, month and a place, of user and team, in one call, and settles in another", async () => {
+    const redis = new Redis(redisUrl());
+    const prefix = `llm-one-${process.pid}-${Date.now()}`;
+    let go = (): void => undefined;
+    let hold: Promise<void> | null = null;
+    const store = new RedisStore(redis, { prefix, timeoutMs: Infinity });
+    const world = await openWorld({ store }, { pace: async () => hold });
+    try {
+      const answered = async (): Promise<void> => {
+        await vi.waitUntil(() => world.open() === 0, { interval: 1 });
+      };
+      await world.ask({ as: "red/ann", prompt: "write 1" }).then((response) => response.text()); // Redis knows the scripts now
+      await answered();
+      const calls = vi.spyOn(redis, "sendCommand");
+      hold = new Promise((resolve) => (go = resolve));
+      const response = await world.ask({ as: "red/ann", prompt: "write 1" });
+      expect(response.status).toBe(200);
+      const names = (): string[] => calls.mock.calls.map(([command]) => (command as { name: string }).name);
+      expect(names()).toEqual(["evalsha"]);
+      go();
+      await response.text();
+      await vi.waitFor(() => expect(names()).toEqual(["evalsha", "evalsha"]));
+    } finally {
+      world.close();
+      const keys = await redis.keys(`*${prefix}*`);
+      if (keys.length > 0) await redis.del(...keys);
+      redis.disconnect();
+    }
+  });
 });

@@ -1,4 +1,4 @@
-// The bound of law L1, checked from the outside: it knows nothing of sluice but the numbers of a limit.
+// The bounds of laws L1 and L20, checked from the outside: it knows nothing of sluice but the numbers of a limit.
 
 /** Tokens that were granted at an instant, less what was given back of them. */
 export type Granted = readonly [at: number, tokens: number];
@@ -24,4 +24,14 @@ export function mostAhead(granted: readonly Granted[], { refill }: Numbers): num
     }
   });
   return most / refill.everyMs;
+}
+
+/** The most tokens of one calendar month (UTC) that were granted and not given back: at most the capacity of the quota. */
+export function mostInMonth(granted: readonly Granted[]): number {
+  const months = new Map<string, number>();
+  for (const [at, tokens] of granted) {
+    const month = new Date(at).toISOString().slice(0, "2026-11".length);
+    months.set(month, (months.get(month) ?? 0) + tokens);
+  }
+  return Math.max(0, ...months.values());
 }

@@ -1,16 +1,17 @@
 // The gateway of examples/llm over real sockets, with a clock that stands still unless a test moves it.
 import { request } from "node:http";
-import { createLimiter, MemoryStore, type AsyncStore, type RateOptions } from "sluice";
+import { createLimiter, MemoryStore, type AsyncStore, type Reading } from "sluice";
 import { guard } from "sluice/store";
 import { ManualClock } from "sluice/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { costOf, createBudget, keysOf, minute, type ModelLimits } from "../../examples/llm/budgets.js";
+import { costOf, createBudget, keysOf, minute, month, policyOf, type ModelLimits } from "../../examples/llm/budgets.js";
 import { mostAhead } from "./llm-windows.js";
 import { openWorld, type Question } from "./llm-world.js";
 
 const models: Readonly<Record<string, ModelLimits>> = {
-  small: { user: minute(60, 30_000), team: minute(100, 50_000) },
-  large: { user: minute(2, 1_000), team: minute(3, 1_500) },
+  small: { user: { ...minute(60, 30_000), ...month(1_000_000, 4) }, team: minute(100, 50_000) },
+  large: { user: { ...minute(2, 1_000), ...month(1_000_000, 4) }, team: minute(3, 1_500) },
+  few: { user: { ...minute(60, 30_000), ...month(2_000, 2) }, team: minute(100, 50_000) },
 };
 
 let clock: ManualClock;
@@ -32,23 +33,37 @@ afterEach(() => {
   world.close();
 });
 
+/** What is left of each limit of the user and of the team. */
+function readings(as: string, model: string): readonly Reading[] {
+  const [team = "", user = ""] = as.split("/");
+  const keys = keysOf({ user, team });
+  return (["user", "team"] as const).flatMap((whose) => {
+    const policy = policyOf(`${whose}-${model}`, (models[model] as ModelLimits)[whose]);
+    return createLimiter({ store, policy }).peek(keys[whose], 0).limits ?? [];
+  });
+}
+
 /** What is left of [the user's requests, tokens, the team's requests, tokens]. */
 function left(as: string, model = "small"): number[] {
-  const [team = "", user = ""] = as.split("/");
-  const each = [["user", team, user], ["team", team]] as const;
-  return (["user", "team"] as const).flatMap((whose, i) => {
-    const { requests, tokens } = (models[model] as ModelLimits)[whose];
-    const limiter = createLimiter({ store, policy: { name: `${whose}-${model}`, limits: [{ name: "requests", ...requests }, { name: "tokens", ...tokens }] } });
-    return limiter.peek(each[i] as (typeof each)[number], 0).limits?.map(({ remaining }) => remaining) ?? [];
-  });
+  return readings(as, model).filter(({ limit }) => limit === "requests" || limit === "tokens").map(({ remaining }) => remaining);
+}
+
+/** What is left of [the user's month, the user's parallel answers]. */
+function rest(as: string, model = "small"): number[] {
+  return readings(as, model).filter(({ limit }) => limit === "month" || limit === "parallel").map(({ remaining }) => remaining);
 }
 
 /** Asks and reads the whole answer. */
 async function whole(question: Partial<Question>): Promise<{ readonly status: number; readonly headers: Headers; readonly text: string }> {
-  const response = await world.ask({ as: "red/ann", prompt: "write 20", ...question });
-  const text = await response.text();
+  const answer = await refusal(question);
   await closed();
-  return { status: response.status, headers: response.headers, text };
+  return answer;
+}
+
+/** Asks while other answers are under way. */
+async function refusal(question: Partial<Question>): Promise<{ readonly status: number; readonly headers: Headers; readonly text: string }> {
+  const response = await world.ask({ as: "red/ann", prompt: "write 20", ...question });
+  return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
 /** Until all answers have ended, so that their costs are settled. */
@@ -90,16 +105,17 @@ describe("an answer", () => {
     expect(left("red/ann")).toEqual([59, 29_995, 99, 49_995]);
   });
 
-  test("takes the most that it can be while it is written, and its header fields tell all four limits", async () => {
+  test("takes the most that it can be while it is written, and its header fields tell all limits", async () => {
     let go = (): void => undefined;
     hold = new Promise((resolve) => (go = resolve));
     const response = await world.ask({ as: "red/ann", prompt: "write 20", maxTokens: 500 });
     expect(left("red/ann")).toEqual([59, 29_498, 99, 49_498]);
     expect(response.headers.get("ratelimit-policy")).toBe(
-      '"team-small:requests";q=100;w=60, "user-small:requests";q=60;w=60',
+      '"team-small:requests";q=100;w=60, "user-small:requests";q=60;w=60, "user-small:parallel";q=4;qu="concurrent-requests"',
     );
     expect(response.headers.get("ratelimit")).toBe(
-      '"team-small:requests";r=99;t=60, "team-small:tokens";r=49498;t=60, "user-small:requests";r=59;t=59, "user-small:tokens";r=29498;t=59',
+      '"team-small:requests";r=99;t=60, "team-small:tokens";r=49498;t=60, "user-small:requests";r=59;t=59, "user-small:tokens";r=29498;t=59, ' +
+        '"user-small:month";r=999498;t=2678400, "user-small:parallel";r=3',
     );
     // The tokens bind: they are enough for 58 more such requests.
     expect(["limit", "remaining"].map((name) => response.headers.get(`ratelimit-${name}`))).toEqual(["30000", "29498"]);
@@ -108,6 +124,54 @@ describe("an answer", () => {
     await response.text();
     await closed();
     expect(left("red/ann")).toEqual([59, 29_978, 99, 49_978]);
+  });
+});
+
+describe("a month and answers in parallel", () => {
+  test("an answer holds a place until it has ended, and its month pays for what it used", async () => {
+    let go = (): void => undefined;
+    hold = new Promise((resolve) => (go = resolve));
+    const reader = await begin({ maxTokens: 500 }, 0);
+    expect(rest("red/ann")).toEqual([999_498, 3]);
+    go();
+    while (!(await reader.read()).done);
+    await closed();
+    expect(rest("red/ann")).toEqual([999_978, 4]);
+  });
+
+  test("the third of two answers in parallel takes nothing, and is told when to ask again", async () => {
+    let go = (): void => undefined;
+    hold = new Promise((resolve) => (go = resolve));
+    const readers = [await begin({ model: "few", maxTokens: 100 }, 0), await begin({ model: "few", maxTokens: 100 }, 0)];
+    const { status, headers, text } = await refusal({ model: "few", maxTokens: 100 });
+    expect([status, headers.get("retry-after"), (JSON.parse(text) as Record<string, unknown>)["violated-policies"]]).toEqual([429, "1", ["user-few:parallel"]]);
+    expect(headers.get("ratelimit-policy")).toContain('"user-few:parallel";q=2;qu="concurrent-requests"');
+    expect([left("red/ann", "few"), rest("red/ann", "few")]).toEqual([[58, 29_796, 98, 49_796], [1_796, 0]]);
+    go();
+    for (const reader of readers) while (!(await reader.read()).done);
+    await closed();
+    expect(rest("red/ann", "few")).toEqual([1_956, 2]);
+    expect((await whole({ model: "few", maxTokens: 100 })).status).toBe(200);
+  });
+
+  test("a month that is used up refuses until the next one begins", async () => {
+    await whole({ model: "few", prompt: "write 1500", maxTokens: 1_500 });
+    const { status, headers, text } = await whole({ model: "few", maxTokens: 600 });
+    const { "violated-policies": violated, retry_after: wait } = JSON.parse(text) as { "violated-policies": string[]; retry_after: number };
+    expect([status, violated, rest("red/ann", "few")]).toEqual([429, ["user-few:month"], [498, 2]]);
+    expect(headers.get("retry-after")).toBe(String(wait));
+    clock.advance(wait * 1_000);
+    expect((await whole({ model: "few", maxTokens: 600 })).status).toBe(200);
+  });
+
+  test("an answer whose client leaves, or that breaks off, or that never begins gives its place back", async () => {
+    const reader = await begin({ prompt: "write 500", maxTokens: 500 }, 10);
+    expect(rest("red/ann")[1]).toBe(3);
+    await reader.cancel();
+    await whole({ prompt: "write 50, break after 12", maxTokens: 500, stream: false });
+    await whole({ prompt: "fail", maxTokens: 500 });
+    await closed();
+    await vi.waitFor(() => expect(rest("red/ann")[1]).toBe(4));
   });
 });
 
@@ -201,7 +265,7 @@ describe("an answer that does not end as it should", () => {
     let go = (): void => undefined;
     const held = new Promise<void>((resolve) => (go = resolve));
     const consume = vi.fn(async (...asked: Parameters<MemoryStore["consume"]>) => (await held, store.consume(...asked)));
-    const slow: AsyncStore = { sync: false, guard: guard({ timeoutMs: 60_000 }), clock: clock.now, consume, adjust: async (policy, key, changes) => store.adjust(policy, key, changes) };
+    const slow: AsyncStore = { sync: false, kinds: store.kinds, guard: guard({ timeoutMs: 60_000 }), clock: clock.now, consume, adjust: async (policy, key, changes) => store.adjust(policy, key, changes) };
     const other = await openWorld({ store: slow, models });
     try {
       const client = request(`${other.url}/v1/chat/completions`, { method: "POST", headers: { authorization: "Bearer red/ann" }, agent: false });
@@ -211,10 +275,8 @@ describe("an answer that does not end as it should", () => {
       client.destroy();
       await vi.waitUntil(async () => (await other.connections()) === 0);
       go();
-      await vi.waitUntil(() => other.bills.length === 2);
-      expect(other.bills[1]).toMatchObject({ estimate: 503, used: 0, outcome: "cancelled" });
-      expect(other.served).toEqual([]);
-      await vi.waitFor(() => expect(left("red/ann")).toEqual([60, 30_000, 100, 50_000]));
+      await vi.waitFor(() => expect([left("red/ann"), rest("red/ann")]).toEqual([[60, 30_000, 100, 50_000], [1_000_000, 4]]));
+      expect([other.bills, other.served]).toEqual([[], []]);
     } finally {
       other.close();
     }
@@ -276,7 +338,7 @@ describe("tokens over time", () => {
     expect(left("red/ann")[1]).toBe(30_000 - 1_002);
     expect((await whole({ prompt: "write 9000", maxTokens: 28_995 })).status).toBe(200);
     const granted = world.bills.filter(({ used }) => used !== null).map(({ at, used }) => [at, used as number] as const);
-    expect(mostAhead(granted, minute(60, 30_000).tokens as RateOptions)).toBe(1_002 + 9_002);
+    expect(mostAhead(granted, minute(60, 30_000).tokens)).toBe(1_002 + 9_002);
   });
 
   test("L1 · the same with the limiter alone: the late settlement gives nothing back, to the token", async () => {
