@@ -1,19 +1,21 @@
 /** ws: limits the connections that a user opens, and the messages that a user sends over all of them. */
 import { ServerResponse, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
-import { createLimiter, MemoryStore, perMinute, perSecond } from "sluice";
+import { createLimiter, MemoryStore, perMinute, perSecond, whenDone } from "sluice";
 import { createGate, retryAfterSeconds } from "sluice/http";
 import { nodeReader, refuseOnNode } from "sluice/node";
 import { WebSocketServer, type RawData, type WebSocket } from "ws";
 
 type UserOf = (request: IncomingMessage) => string | undefined; // from a session that you verified
 export function serveSockets(server: Server, userOf: UserOf, onMessage: (socket: WebSocket, data: RawData) => void, store = new MemoryStore()): void {
-  const policy = { name: "upgrades", capacity: 5, refill: perMinute(5) };
+  const open = { name: "open", capacity: 5, returns: whenDone() }; // connections at once
+  const policy = { name: "upgrades", limits: [{ name: "rate", capacity: 5, refill: perMinute(5) }, open] };
   const gate = createGate<IncomingMessage>({ policy, store, key: (request) => ["user", userOf(request)], unidentified: "refuse" }, nodeReader);
   const messages = createLimiter({ policy: { name: "messages", capacity: 20, refill: perSecond(10) }, store });
   const sockets = new WebSocketServer({ noServer: true });
   const upgrade = async (request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
     const verdict = await gate(request);
+    if (verdict.outcome === "pass") socket.once("close", () => void verdict.work.end({ status: 101, aborted: false }));
     if (verdict.outcome !== "refuse") return sockets.handleUpgrade(request, socket, head, (open) => sockets.emit("connection", open, request));
     const response = Object.assign(new ServerResponse(request), { shouldKeepAlive: false });
     response.assignSocket(socket);

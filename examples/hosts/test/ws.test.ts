@@ -57,12 +57,28 @@ test("an upgrade beyond the limit of a user gets a 429 with its fields and its d
   const { open, clock } = await serve();
   for (let i = 0; i < 5; i++) await once(open("token-of-ann"), "open");
   const { status, headers, body } = await refusalOf(open("token-of-ann"));
-  expect([status, headers["retry-after"], headers["ratelimit"], headers["connection"]]).toEqual([429, "12", '"upgrades";r=0;t=12', "close"]);
+  expect([status, headers["retry-after"], headers["ratelimit"], headers["connection"]]).toEqual([429, "12", '"upgrades:rate";r=0;t=12', "close"]);
   expect(headers["content-type"]).toBe("application/problem+json");
   expect(JSON.parse(body)).toMatchObject({ code: "rate_limited", retry_after: 12 });
   await once(open("token-of-bob"), "open");
   clock.advance(12_000);
-  await once(open("token-of-ann"), "open");
+  expect((await refusalOf(open("token-of-ann"))).headers["ratelimit"]).toBe('"upgrades:open";r=0;t=1');
+});
+
+test("L21 · a user has five connections open at once, and one that closes makes room", async () => {
+  const { open, clock } = await serve();
+  const sockets = Array.from({ length: 5 }, () => open("token-of-ann"));
+  await Promise.all(sockets.map((socket) => once(socket, "open")));
+  clock.advance(12_000); // the rate has a token again
+  const { status, headers, body } = await refusalOf(open("token-of-ann"));
+  expect([status, headers["retry-after"], JSON.parse(body)]).toMatchObject([429, "1", { "violated-policies": ["upgrades:open"] }]);
+  await once(open("token-of-bob"), "open");
+  sockets[0]?.close();
+  // The server may hear of the end a moment after the client. A refusal takes nothing.
+  await vi.waitUntil(async () => {
+    const next = open("token-of-ann");
+    return Promise.race([once(next, "open").then(() => true), once(next, "unexpected-response").then(() => false)]);
+  }, { timeout: 5_000 });
 });
 
 test("an upgrade without a session gets a 401", async () => {
