@@ -18,7 +18,7 @@ try {
 }
 
 async function startServer(): Promise<{ url: string; close: () => void }> {
-  const server = await buildServer({ policies: readPolicies(process.env), store: new MemoryStore(), onDecision: () => {} });
+  const server = await buildServer({ policies: readPolicies(process.env), store: new MemoryStore({ clock: Date.now }), onDecision: () => {} });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const close = (): void => {

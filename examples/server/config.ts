@@ -3,10 +3,10 @@
  * environment variables override the file.
  */
 import { readFileSync } from "node:fs";
-import { definePolicy, type OnStoreError, type Policy } from "sluice";
+import { definePolicy, monthly, whenDone, type LimitOptions, type OnStoreError, type Policy } from "sluice";
 import { draft6, draft7, retryAfterDate, xRateLimit, type HeaderStyle } from "sluice/http";
 
-/** The service's three budgets. Each caller has one bucket under each of them. */
+/** The service's four budgets. Each caller has its own under each of them. */
 export type Policies = Readonly<Record<PolicyName, Policy>>;
 
 type PolicyName = keyof typeof DEFAULTS;
@@ -21,7 +21,15 @@ const DEFAULTS = {
   bulk: { capacity: 3, tokens: 1, everyMs: 10_000 },
   // Abuse-sensitive: every code is a text message that costs money, and an attacker may guess codes.
   "login-code": { capacity: 3, tokens: 3, everyMs: 3_600_000 },
+  // Slow work: what matters is how many run at once, and how many there are in a month.
+  reports: { capacity: 10, tokens: 10, everyMs: 60_000 },
 } satisfies Record<string, Numbers>;
+
+/** What a report needs beside a request of its rate. */
+const REPORT_LIMITS: readonly LimitOptions[] = [
+  { name: "month", capacity: 100, renews: monthly() },
+  { name: "parallel", capacity: 2, returns: whenDone() },
+];
 
 /** A setting is wrong. The message is one line and names the setting. */
 export class ConfigError extends Error {}
@@ -38,13 +46,14 @@ export function readPolicies(env: NodeJS.ProcessEnv, file = env["SLUICE_CONFIG"]
 
   const define = (name: PolicyName): Policy => {
     const { capacity, tokens, everyMs } = numbers[name];
+    const rate = { capacity, refill: { tokens, everyMs } };
     try {
-      return definePolicy({ name, capacity, refill: { tokens, everyMs } });
+      return name === "reports" ? definePolicy({ name, limits: [{ name: "requests", ...rate }, ...REPORT_LIMITS] }) : definePolicy({ name, ...rate });
     } catch (error) {
       throw new ConfigError((error as Error).message);
     }
   };
-  return { interactive: define("interactive"), bulk: define("bulk"), "login-code": define("login-code") };
+  return { interactive: define("interactive"), bulk: define("bulk"), "login-code": define("login-code"), reports: define("reports") };
 }
 
 /** How responses state limits. A missing option has the library's default. */

@@ -5,7 +5,7 @@ import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/express";
 import { askForCaller, identify } from "./identity.js";
 import { codeReceiver, phoneOf } from "./phone.js";
-import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
+import { failed, health, inbox, makeReport, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 export const buildServer: BuildServer = ({ policies, store, telling, failing, onDecision }) => {
   const limit = (policy: Policy, key: (request: Request) => Key | null | Promise<Key | null> = (request) => identify(request.headers)) =>
@@ -28,6 +28,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
   app.get("/health", (_, response) => send(response, health()));
   app.get("/inbox", limit(policies.interactive), (_, response) => send(response, inbox()));
   app.post("/exports", limit(policies.bulk), (_, response) => send(response, startExport()));
+  app.post("/reports", limit(policies.reports), async (_, response) => send(response, await makeReport()));
   app.post("/login/code", limit(policies["login-code"], codeReceiver), async (request, response) => {
     send(response, sendLoginCode(await phoneOf(request)));
   });

@@ -6,7 +6,7 @@ import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/hono";
 import { askForCaller, identify } from "./identity.js";
 import { codeReceiver, phoneOf } from "./phone.js";
-import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
+import { failed, health, inbox, makeReport, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 type Env = { Bindings: HttpBindings };
 
@@ -27,6 +27,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
   app.get("/health", (c) => send(c, health()));
   app.get("/inbox", limit(policies.interactive), (c) => send(c, inbox()));
   app.post("/exports", limit(policies.bulk), (c) => send(c, startExport()));
+  app.post("/reports", limit(policies.reports), async (c) => send(c, await makeReport()));
   const codes = limit(policies["login-code"], (c) => codeReceiver(c.env.incoming));
   app.post("/login/code", codes, async (c) => send(c, sendLoginCode(await phoneOf(c.env.incoming))));
 

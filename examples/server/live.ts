@@ -28,6 +28,12 @@ export interface Facts {
   readonly store: string;
 }
 
+/** What the caller has left of a month's reports, and of those that may run at once. Null while the store is away. */
+export interface Places {
+  readonly month: number | null;
+  readonly parallel: number | null;
+}
+
 type Handler = (request: IncomingMessage, response: ServerResponse, url: URL) => unknown;
 
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
@@ -51,7 +57,9 @@ export function addLivePage(server: Server, setup: LiveSetup): void {
 
 function createRoutes({ policies, store, telling, failing, onDecision, setOutage, storeName }: LiveSetup): ReadonlyMap<string, Handler> {
   let sandbox = definePolicy({ name: "sandbox", capacity: 10, refill: { tokens: 2, everyMs: 1_000 } });
-  const policyOf = (name: string | null): Policy => [...Object.values(policies), sandbox].find((each) => each.name === name) ?? policies.interactive;
+  const { reports, ...others } = policies;
+  const simple = Object.values(others);
+  const policyOf = (name: string | null): Policy => [...simple, sandbox].find((each) => each.name === name) ?? policies.interactive;
   const limiter = createLimiter({ policy: policies.interactive, store, ...failing });
   const limited = rateLimit({
     policy: () => sandbox,
@@ -65,9 +73,10 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
 
   const routes = new Map<string, Handler>([
     ["GET /live/page.js", async (_, response) => sendText(response, 200, "text/javascript; charset=utf-8", await pageScript())],
-    ["GET /live/facts", (_, response) => send(response, 200, factsOf([sandbox, ...Object.values(policies)], storeName))],
+    ["GET /live/facts", (_, response) => send(response, 200, factsOf([sandbox, ...simple], storeName))],
     ["GET /live/style.css", (_, response) => sendText(response, 200, "text/css; charset=utf-8", readFileSync(new URL("style.css", pageFolder()), "utf8") + CHART_STYLE)],
     ["GET /live/level", async (request, response, url) => send(response, 200, await levelOf(request, url))],
+    ["GET /live/places", async (request, response) => send(response, 200, await placesOf(request))],
     ["GET /sandbox", limited((_, response) => send(response, 200, { sand: "castle" }))],
     ["PUT /live/sandbox", async (request, response) => {
       const { capacity, tokens, everyMs } = await readJson<{ capacity: number; tokens: number; everyMs: number }>(request);
@@ -98,6 +107,14 @@ function createRoutes({ policies, store, telling, failing, onDecision, setOutage
     const { capacity, resetMs, degraded } = await limiter.peek(key, { cost: 0, policy });
     const [{ unitsPerMs, unitsPerToken }] = policy.limits;
     return { level: degraded ? null : Math.max(0, capacity - (resetMs * unitsPerMs) / unitsPerToken), degraded };
+  }
+
+  async function placesOf(request: IncomingMessage): Promise<Places> {
+    const key = identify(request.headers);
+    if (key === null) return { month: null, parallel: null };
+    const { limits, degraded } = await limiter.peek(key, { cost: 0, policy: reports });
+    const left = (name: string): number | null => (degraded ? null : (limits?.find(({ limit }) => limit === name)?.remaining ?? null));
+    return { month: left("month"), parallel: left("parallel") };
   }
 }
 

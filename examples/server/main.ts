@@ -19,7 +19,7 @@ const USAGE = `npm start -- [--framework node|express|fastify|hono] [--store mem
   PORT, HOST       where to listen: 3000 and 127.0.0.1 by default; port 0 takes any free one
   SLUICE_CONFIG    a file such as examples/server/config.example.json, if --config is not given
   SLUICE_<POLICY>_CAPACITY, SLUICE_<POLICY>_TOKENS, SLUICE_<POLICY>_EVERY_MS
-                   one number of a policy: INTERACTIVE, BULK or LOGIN_CODE
+                   one number of a policy: INTERACTIVE, BULK, LOGIN_CODE or REPORTS
   SLUICE_HEADERS   the header fields that tell the limits: triple, draft-6, draft-7, draft-11 and x-ratelimit, with
                    commas in between, or none; triple,draft-11 by default
   SLUICE_RETRY_AFTER
@@ -134,5 +134,9 @@ More at once than the ${interactive.maxCost} that a user may burst: 200s, then 4
   curl -s -o /dev/null -w '%{http_code}\\n' '${url}/inbox?[1-${interactive.maxCost + 2}]' -H 'Authorization: Bearer bob'
 A smaller budget, of ${bulk.maxCost}, for heavier work; repeat it to see the whole 429:
   curl -i -X POST ${url}/exports -H 'X-Device-Id: my-phone'
+Three slow reports at once, where two may run; the third is told when to ask again:
+  curl -iZ --parallel-immediate -X POST '${url}/reports?[1-3]' -H 'Authorization: Bearer carol'
+A caller whom nobody knows:
+  curl -i ${url}/inbox
 `;
 }

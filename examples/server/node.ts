@@ -4,7 +4,7 @@ import type { Key, Policy } from "sluice";
 import { rateLimit } from "sluice/node";
 import { askForCaller, identify } from "./identity.js";
 import { codeReceiver, phoneOf } from "./phone.js";
-import { failed, health, inbox, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
+import { failed, health, inbox, makeReport, notFound, sendLoginCode, startExport, type Answer, type BuildServer } from "./service.js";
 
 export const buildServer: BuildServer = ({ policies, store, telling, failing, onDecision }) => {
   const limit = (policy: Policy, key: (request: IncomingMessage) => Key | null | Promise<Key | null> = ({ headers }) => identify(headers)) =>
@@ -23,6 +23,7 @@ export const buildServer: BuildServer = ({ policies, store, telling, failing, on
     ["GET /health", (_, response) => send(response, health())],
     ["GET /inbox", limit(policies.interactive)((_, response) => send(response, inbox()))],
     ["POST /exports", limit(policies.bulk)((_, response) => send(response, startExport()))],
+    ["POST /reports", limit(policies.reports)(async (_, response) => send(response, await makeReport()))],
     ["POST /login/code", limit(policies["login-code"], codeReceiver)(async (request, response) => send(response, sendLoginCode(await phoneOf(request))))],
   ]);
 

@@ -8,7 +8,7 @@ const CUT = "The live page took the store away.";
 export class RemovableMemoryStore implements SyncStore {
   readonly sync = true;
   readonly guard = guard({});
-  readonly #memory = new MemoryStore();
+  readonly #memory = new MemoryStore({ clock: Date.now }); // a quota counts by the calendar
   readonly clock = this.#memory.clock;
   readonly kinds = this.#memory.kinds;
   isOut = false;
@@ -19,6 +19,10 @@ export class RemovableMemoryStore implements SyncStore {
 
   peek(...charge: Parameters<MemoryStore["peek"]>): Decision {
     return this.#reached().peek(...charge);
+  }
+
+  adjust(...change: Parameters<MemoryStore["adjust"]>): ReturnType<MemoryStore["adjust"]> {
+    return this.#reached().adjust(...change);
   }
 
   #reached(): MemoryStore {

@@ -1,5 +1,6 @@
 /** The responses of the service, the same on every framework, and the parts of a server. */
 import type { IncomingMessage, Server } from "node:http";
+import { setTimeout as after } from "node:timers/promises";
 import type { Decision, Store } from "sluice";
 import type { Failing, Policies, Telling } from "./config.js";
 
@@ -18,6 +19,8 @@ interface Setup {
 
 /** Builds a server that does not listen yet. Each framework's file exports one under this name. */
 export type BuildServer = (setup: Setup) => Server | Promise<Server>;
+
+const REPORT_MS = 3_000;
 
 /** An answer without a framework. */
 export interface Answer {
@@ -46,9 +49,15 @@ export function sendLoginCode(number: string | null): Answer {
   return { status: 400, body: { code: "invalid_phone", message: 'Send {"phone": "+<country code and number>"}.' } };
 }
 
+/** `POST /reports`, under `reports`. It takes three seconds, as slow work does. Meanwhile the caller has one report in flight. */
+export async function makeReport(): Promise<Answer> {
+  await after(REPORT_MS);
+  return { status: 200, body: { title: "Messages by sender", rows: [{ from: "Ada", count: 1 }, { from: "Grace", count: 1 }] } };
+}
+
 /** All other requests, including wrong methods. They are not limited, because there is nothing to protect. */
 export function notFound(): Answer {
-  return { status: 404, body: { code: "not_found", message: "Try GET /health, GET /inbox, POST /exports or POST /login/code." } };
+  return { status: 404, body: { code: "not_found", message: "Try GET /health, GET /inbox, POST /exports, POST /reports or POST /login/code." } };
 }
 
 /** A bug of this service. The caller learns only that the fault is the server's. */

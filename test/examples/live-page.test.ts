@@ -108,11 +108,11 @@ describeWith("chromium", "the live page", () => {
 
   test("every control has a name and can be reached and used by the keyboard", async () => {
     const reached: string[] = [];
-    for (let i = 0; i < 18; i++) {
+    for (let i = 0; i < 20; i++) {
       await page.keyboard.press("Tab");
       reached.push(await page.evaluate(() => document.activeElement?.id ?? ""));
     }
-    for (const id of ["chart", "caller", "policy", "one", "burst", "edge", "foreground", "runaway", "others", "obeying", "ignoring", "outage-button", "last", "capacity", "refill"]) expect(reached).toContain(id);
+    for (const id of ["chart", "caller", "policy", "one", "burst", "edge", "foreground", "runaway", "others", "obeying", "ignoring", "outage-button", "last", "reports", "capacity", "refill"]) expect(reached).toContain(id);
     const unnamed = await page.$$eval("button, select, input", (all) => all.filter((each) => !each.textContent?.trim() && (each as HTMLInputElement).labels?.length === 0).map(({ id }) => id));
     expect(unnamed).toEqual([]);
     await page.focus("#one");
@@ -173,6 +173,18 @@ describeWith("chromium", "the live page", () => {
     await page.keyboard.press("ArrowLeft");
     await page.waitForFunction(() => /^You: request 1 of 1, \d+(\.\d)? s ago: served\.$/.test(document.querySelector("#chosen")?.textContent ?? ""));
     await page.waitForSelector("#chart .chosen", { state: "attached" });
+  });
+
+  test("two reports run at once, the third is refused by its limit, and the month counts those that ran", async () => {
+    await page.selectOption("#caller", "device watch");
+    await page.click("#reports");
+    const texts = (): Promise<string[]> => page.$$eval("#report-rows li", (rows) => rows.map((row) => row.textContent ?? ""));
+    await page.waitForFunction(() => document.querySelectorAll('#report-rows [data-state="refused"]').length === 1);
+    expect((await texts()).join()).toContain("refused by parallel, ask again in 1 s");
+    await page.waitForFunction(() => document.querySelector("#report-places")?.textContent === "0");
+    await page.waitForFunction(() => document.querySelectorAll('#report-rows [data-state="done"]').length === 2);
+    await page.waitForFunction(() => document.querySelector("#report-places")?.textContent === "2" && document.querySelector("#report-month")?.textContent === "98");
+    expect(problems).toEqual([]);
   });
 
   test("an outage of the store in memory is a button, too", async () => {

@@ -45,7 +45,7 @@ test.each(builders)("a bug in the service on %s is a 500 that tells callers noth
   const consume = (): never => {
     throw bug;
   };
-  const url = await listen(await buildServer({ policies: readPolicies({}), store: Object.assign(new MemoryStore(), { consume }), onDecision: () => {} }));
+  const url = await listen(await buildServer({ policies: readPolicies({}), store: Object.assign(new MemoryStore({ clock: Date.now }), { consume }), onDecision: () => {} }));
   const response = await fetch(`${url}/inbox`, { headers: { "X-Device-Id": "tablet" } });
   expect(response.status).toBe(500);
   expect(await response.json()).toEqual({ code: "internal_error", message: "Something went wrong on our side." });

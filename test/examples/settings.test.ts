@@ -9,7 +9,7 @@ import { ConfigError, readFailing, readPolicies, readTelling, readTimeout } from
 const folder = mkdtempSync(join(tmpdir(), "sluice-example-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const POLICIES = "`interactive`, `bulk`, `login-code`";
+const POLICIES = "`interactive`, `bulk`, `login-code`, `reports`";
 let files = 0;
 
 /** Writes a configuration file and returns its path. */
@@ -20,7 +20,7 @@ function file(content: unknown): string {
 }
 
 /** The numbers of a policy: capacity, tokens, everyMs. */
-function numbers(policies: ReturnType<typeof readPolicies>, name: "interactive" | "bulk" | "login-code"): number[] {
+function numbers(policies: ReturnType<typeof readPolicies>, name: keyof ReturnType<typeof readPolicies>): number[] {
   const [{ capacity, refill }] = policies[name].limits;
   return [capacity, refill?.tokens ?? 0, refill?.everyMs ?? 0];
 }
@@ -31,6 +31,8 @@ describe("policies", () => {
     expect(numbers(policies, "interactive")).toEqual([10, 2, 1_000]);
     expect(numbers(policies, "bulk")).toEqual([3, 1, 10_000]);
     expect(numbers(policies, "login-code")).toEqual([3, 3, 3_600_000]);
+    expect(numbers(policies, "reports")).toEqual([10, 10, 60_000]);
+    expect(policies.reports.limits.map(({ name, capacity }) => [name, capacity])).toEqual([["requests", 10], ["month", 100], ["parallel", 2]]);
     expect(readPolicies({}, "examples/server/config.example.json")).toEqual(policies);
     // Variables of other programs are no concern of ours.
     expect(readPolicies({ SLUICE_CONFIG: "", SLUICE_REQUIRE_SERVICES: "1", SLUICE_LOG: "x", TOKENS: "x" })).toEqual(policies);

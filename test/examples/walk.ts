@@ -12,6 +12,7 @@ export interface Walked {
   server?: ExampleServer;
 }
 
+const GREETING_LINES = 14;
 const open = ({ url }: ExampleServer): Socket => connect(Number(url.port), url.hostname);
 const remaining = ({ headers }: Reply): string | undefined => headers["ratelimit-remaining"] as string | undefined;
 const fieldsOfLimits = ({ headers }: Reply): string[] => Object.keys(headers).filter((name) => /^ratelimit|^retry-after$/.test(name));
@@ -26,11 +27,11 @@ export function walk(all: readonly Walked[]): void {
   describe.concurrent.each(all)("$title", (walked) => {
     beforeAll(async () => void (walked.server = await walked.start()), 30_000);
 
-    test("greets with its URL and three commands to try", () => {
+    test("greets with its URL and five commands to try", () => {
       const { lines, url } = serverOf(walked);
-      const greeting = lines.slice(0, 10).join("\n");
+      const greeting = lines.slice(0, GREETING_LINES).join("\n");
       expect(greeting).toContain(`(${walked.title}) on ${url.origin}`);
-      expect(greeting.match(/^ {2}curl /gm)).toHaveLength(3);
+      expect(greeting.match(/^ {2}curl /gm)).toHaveLength(5);
     });
 
     test("an allowed request says what is left", async () => {
@@ -157,7 +158,7 @@ export function walk(all: readonly Walked[]): void {
       const owner = device("impersonated");
       const strangers = [{}, user("mallory"), { ...user("mallory"), ...owner }, { Authorization: "Basic YWxpY2U6" }, device("")];
       for (const stranger of strangers) {
-        for (const what of ["GET /inbox", "POST /exports", "POST /login/code"]) {
+        for (const what of ["GET /inbox", "POST /exports", "POST /reports", "POST /login/code"]) {
           const reply = await server.ask(what, stranger, what === "POST /login/code" ? phone("+15550106") : "");
           expect(reply.status).toBe(401);
           expect(reply.json).toMatchObject({ status: 401, code: "unidentified", message: expect.stringContaining("X-Device-Id") });
@@ -169,6 +170,20 @@ export function walk(all: readonly Walked[]): void {
       expect(remaining(await server.ask("POST /login/code", owner, phone("+15550106")))).toBe("2");
     });
 
+    test("two reports run at once, a third is told when to ask again, and a place is free when one is done", async () => {
+      const server = serverOf(walked);
+      const caller = device("reporter");
+      const replies = await Promise.all([1, 2, 3].map(() => server.ask("POST /reports", caller)));
+      expect(replies.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
+      const refused = replies.find(({ status }) => status === 429) as Reply;
+      expect(refused.headers["retry-after"]).toBe("1");
+      expect(refused.json).toMatchObject({ code: "rate_limited", "violated-policies": ["reports:parallel"] });
+      const next = await server.ask("POST /reports", caller);
+      expect([next.status, next.json]).toEqual([200, { title: "Messages by sender", rows: expect.any(Array) }]);
+      expect(next.headers["ratelimit-policy"]).toMatch(/^"reports:requests";q=10;w=60, "reports:month";q=100;w=\d+, "reports:parallel";q=2;qu="concurrent-requests"$/);
+      expect(next.headers["ratelimit"]).toMatch(/"reports:month";r=97;.*"reports:parallel";r=1/); // the refused one took nothing
+    });
+
     test("/health is open to all and never limited", async () => {
       const server = serverOf(walked);
       for (let i = 0; i < 20; i++) {
@@ -177,7 +192,7 @@ export function walk(all: readonly Walked[]): void {
       }
     });
 
-    test.each(["POST /", "GET /nothing", "POST /health", "PUT /inbox", "GET /exports", "GET /login/code", "GET /inbox/7", "GET /inbox/", "GET /INBOX", "GET /%ff", "OPTIONS /inbox"])(
+    test.each(["POST /", "GET /nothing", "POST /health", "PUT /inbox", "GET /exports", "GET /reports", "GET /login/code", "GET /inbox/7", "GET /inbox/", "GET /INBOX", "GET /%ff", "OPTIONS /inbox"])(
       "%s is 404, without a check of the caller",
       async (what) => {
         const reply = await serverOf(walked).ask(what);
@@ -227,7 +242,7 @@ export function walk(all: readonly Walked[]): void {
       const log = server.lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Record<string, unknown>);
       expectLog(log.filter((line) => !("event" in line)), server.asked);
       expect(log.filter((line) => "event" in line)).toEqual([{ time: expect.any(String), event: "stopping", signal: "SIGTERM" }]);
-      expect(server.lines.slice(10).join("\n")).not.toMatch(/alice|bob|mallory|Bearer|impersonated|bursting|5550|127\.0\.0\.1/);
+      expect(server.lines.slice(GREETING_LINES).join("\n")).not.toMatch(/alice|bob|mallory|Bearer|impersonated|bursting|5550|127\.0\.0\.1/);
     });
   });
 }
@@ -244,7 +259,7 @@ function expectLog(log: Record<string, unknown>[], asked: number): void {
       path: expect.stringMatching(/^\/[^?]*$/),
       status: expect.any(Number),
       ms: expect.any(Number),
-      policy: expect.toSatisfy((policy) => [null, "interactive", "bulk", "login-code"].includes(policy as string)),
+      policy: expect.toSatisfy((policy) => [null, "interactive", "bulk", "login-code", "reports"].includes(policy as string)),
       remaining: line["policy"] === null ? null : expect.any(Number),
       retryAfterMs: line["policy"] === null ? null : expect.any(Number),
     });

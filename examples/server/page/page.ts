@@ -3,6 +3,7 @@ import { describeMark, drawChart, markByKey, summarize, type ChartMark, type Cha
 import type { Facts } from "../live.js";
 import { Clients, DEVICES, identityOf, LANES, phoneOf, type Lane, type Mark } from "./clients.js";
 import { Levels, type Numbers } from "./levels.js";
+import { Reports } from "./reports.js";
 import { WindowBeside } from "./window.js";
 
 const PAST_MS = 15_000;
@@ -32,6 +33,7 @@ const marks: ChartMark[] = [];
 let chosen: number | null = null;
 const counts = new Map<Lane, { sent: number; passed: number; limited: number; other: number }>(LANES.map((lane) => [lane, { sent: 0, passed: 0, limited: 0, other: 0 }]));
 const numbers = (): Numbers => policies.get(policy.value) as Numbers;
+const reports = new Reports(() => caller.value, (response) => void showAnswer(response));
 const clients = new Clients(() => ({ caller: caller.value, policy: policy.value }), onResponse);
 
 function onResponse({ at, lane, status }: Mark, response: Response): void {
@@ -146,6 +148,7 @@ function onClick(id: string, run: (button: HTMLButtonElement) => unknown): void 
 }
 
 onClick("one", () => clients.send(1));
+onClick("reports", () => reports.ask());
 onClick("burst", () => clients.send(15));
 onClick("foreground", () => {
   tell("note", NOTES["foreground"] as string);
@@ -193,6 +196,7 @@ for (const select of [caller, policy]) {
   select.addEventListener("change", () => {
     restart();
     void readLevel();
+    void reports.read();
   });
 }
 
