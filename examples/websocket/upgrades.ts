@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Limiter } from "sluice";
+import { RefusedError, run, type Limiter } from "sluice";
 import { retryAfterSeconds } from "sluice/http";
 
 type UserOf = (request: IncomingMessage) => string | undefined | Promise<string | undefined>;
@@ -11,12 +11,17 @@ export function limitUpgrades(server: Server, limiter: Limiter, userOf: UserOf, 
     const refuse = (status: string) => {
       socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
     };
+    const closed = new Promise((resolve) => socket.once("close", resolve));
     async function decide(): Promise<void> {
       const user = await userOf(request);
       if (user === undefined) return refuse("401 Unauthorized");
-      const decision = await limiter.consume(["user", user]);
-      if (decision.allowed) accept(request, socket, head);
-      else refuse(`429 Too Many Requests\r\nRetry-After: ${retryAfterSeconds(decision)}`);
+      try {
+        // A limit in flight counts the connection until its socket has closed.
+        await run(limiter, ["user", user], () => (socket.destroyed || accept(request, socket, head), closed));
+      } catch (error) {
+        if (!(error instanceof RefusedError)) throw error;
+        refuse(`429 Too Many Requests\r\nRetry-After: ${retryAfterSeconds(error.decision)}`);
+      }
     }
     socket.on("error", () => socket.destroy()); // without a listener, a reset ends the process
     decide().catch(() => socket.destroy()); // so does a rejection of `userOf`

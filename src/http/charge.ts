@@ -84,11 +84,12 @@ function chargeParts<Request>(
   { check, partitionOf }: HeaderWriter,
   { onDecisions }: Verdicts<Request>,
 ): ChargeRequest<Request> {
+  const holds = limiter.parts.some((part) => part.policy.inFlight);
   return (request, key, cost, policy) => {
     const asked = { ...(cost === undefined ? {} : { cost }), ...(policy === undefined ? {} : { policy }) };
     const taken = requests.take(key, asked, prepare, (leave) => reader.onDisconnect?.(request, leave));
-    const holds = limiter.parts.some((part) => part.policy.inFlight);
-    if (holds) return unlessGone(request, reader, taken, finish);
+    // A tier of the request may have a limit in flight, too.
+    if (policy !== undefined || holds) return unlessGone(request, reader, taken, finish);
     return taken instanceof Promise ? taken.then(finish) : finish(taken);
 
     function finish(all: Taken<Omit<Judged, "decision">>): Verdict {
@@ -106,8 +107,8 @@ function chargeParts<Request>(
 }
 
 /**
- * Passes a decision on to `next`. If the client has left before it, the work of its request ends at once: the tokens in
- * flight come back, and no handler runs.
+ * Passes a decision on to `next`. If the client has left before it, and it has tokens in flight, the work of its
+ * request ends at once: they come back, and no handler runs.
  */
 function unlessGone<Request, T>(
   request: Request, reader: RequestReader<Request>, decided: T | Promise<T>, next: (decided: T) => Verdict,
@@ -117,7 +118,7 @@ function unlessGone<Request, T>(
   const finish = (made: T): Verdict => {
     stop?.();
     const verdict = next(made);
-    if (!isGone || verdict.outcome !== "pass") return verdict;
+    if (!isGone || verdict.outcome !== "pass" || !verdict.work.holds) return verdict;
     void verdict.work.end({ status: 499, aborted: true });
     return disconnectedRefusal();
   };

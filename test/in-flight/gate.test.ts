@@ -5,7 +5,7 @@ import Fastify from "fastify";
 import { Hono } from "hono";
 import { createServer, request as ask, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createLimiter, MemoryStore, perMinute, whenDone, type Decision, type Policy, type SyncStore } from "sluice";
+import { combine, createLimiter, definePolicy, MemoryStore, perMinute, whenDone, type AsyncStore, type Decision, type Policy, type SyncStore } from "sluice";
 import { rateLimit as onExpress } from "sluice/express";
 import { rateLimit as onFastify } from "sluice/fastify";
 import { rateLimit as onHono } from "sluice/hono";
@@ -187,6 +187,23 @@ test("L21 · a stream holds its slot to the end, and a body that is cancelled gi
   await vi.waitFor(() => expect(left(store)).toBe(2));
 });
 
+test("L21 · an upgraded socket of a fetch server keeps its tokens until the promise of `actualCost` settles", async () => {
+  const store = new MemoryStore();
+  const closes = new WeakMap<Request, Promise<undefined>>();
+  let close = (): void => undefined;
+  const limited = onWeb({ policy, store, key: () => "ann", actualCost: (_, request) => closes.get(request) });
+  const upgrade = { status: 101, headers: new Headers(), webSocket: {} } as unknown as Response; // Node refuses to make one
+  const response = await limited((request: Request) => {
+    closes.set(request, new Promise((resolve) => (close = () => resolve(undefined))));
+    return upgrade;
+  })(new Request("http://localhost/"));
+  expect([response, left(store)]).toEqual([upgrade, 1]);
+  await new Promise(setImmediate);
+  expect(left(store)).toBe(1);
+  close();
+  await vi.waitFor(() => expect(left(store)).toBe(2));
+});
+
 /** A store that answers when the test says so. */
 class LateStore {
   readonly sync = false;
@@ -204,6 +221,25 @@ class LateStore {
     return this.inner.adjust(...args);
   }
 }
+
+test("L21 · so does one of a combination, also where only the tier of its request limits what is in flight", async () => {
+  const store = new LateStore();
+  const work = new Work();
+  const plain = { name: "plain", capacity: 10_000, refill: perMinute(10_000) };
+  const user = createLimiter<AsyncStore>({ policy: plain, store: store as never });
+  const tier = definePolicy(policy);
+  const limited = onNode({ limiter: combine({ user }), key: () => ({ user: "ann" }), policy: () => ({ user: tier }) });
+  const port = await portOf(createServer(limited(async (_, response) => void response.end(await work.run()))).listen(0, "127.0.0.1"));
+  const { status, leave } = begin(port);
+  await vi.waitFor(() => expect(store.answers).toHaveLength(1));
+  expect(left(store.inner)).toBe(1);
+  leave();
+  await status;
+  await vi.waitFor(() => expect(sockets.size).toBe(0));
+  store.answers[0]?.();
+  await vi.waitFor(() => expect(left(store.inner)).toBe(CAPACITY));
+  expect(work.began).toBe(0);
+});
 
 test("L21 · a client that left before its decision gets its tokens back, and no handler runs", async () => {
   const store = new LateStore();

@@ -2,6 +2,7 @@
 import { Redis } from "ioredis";
 import { createLimiter } from "sluice";
 import { RedisStore } from "sluice/redis";
+import { sharedInstant } from "../helpers/spells.js";
 import { chat } from "./killed-policy.js";
 
 const [url, prefix] = process.argv.slice(2) as [string, string];
@@ -9,7 +10,6 @@ process.once("disconnect", () => process.exit());
 
 const limiter = createLimiter({ policy: chat, store: new RedisStore(new Redis(url), { prefix, timeoutMs: 5_000 }), onStoreError: "unavailable" });
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const now = (): number => Number(process.hrtime.bigint() / 1_000n);
 
 async function worker(): Promise<void> {
   for (;;) {
@@ -18,11 +18,11 @@ async function worker(): Promise<void> {
       await sleep(20);
       continue;
     }
-    const began = now();
+    const began = sharedInstant();
     process.send?.({ began });
     await sleep(30 + Math.random() * 100);
     // Told before the tokens go back, so that no work of another seems to begin before this one has ended.
-    process.send?.({ began, ended: now() });
+    process.send?.({ began, ended: sharedInstant() });
     await limiter.settle("one", decision, {});
   }
 }

@@ -7,27 +7,14 @@ import { RedisStore } from "sluice/redis";
 import { expect, test, vi } from "vitest";
 import { startProcess } from "../helpers/processes.js";
 import { describeWith, redisUrl } from "../helpers/services.js";
+import { mostAtOnce, sharedInstant, type Spell } from "../helpers/spells.js";
 import { CAPACITY, chat, STALE_MS } from "./killed-policy.js";
 
 const PROCESSES = 4;
 const KILLS = 5;
 const BETWEEN_MS = 1_500;
 
-interface Spell {
-  readonly began: number;
-  ended: number;
-}
-
-const now = (): number => Number(process.hrtime.bigint() / 1_000n);
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** The most spells that overlap at one instant. */
-function mostAtOnce(spells: readonly Spell[]): number {
-  const steps = spells.flatMap(({ began, ended }) => [[began, 1], [ended, -1]] as [number, number][]);
-  let [most, open] = [0, 0];
-  for (const [, change] of steps.sort((a, b) => a[0] - b[0] || a[1] - b[1])) most = Math.max(most, (open += change));
-  return most;
-}
 
 describeWith("redis", "limits in flight over Redis", () => {
   test("L21 · while processes are killed, never more than the capacity is at work, and no token is lost for longer than its date", async () => {
@@ -52,7 +39,7 @@ describeWith("redis", "limits in flight over Redis", () => {
     const children = await Promise.all(Array.from({ length: PROCESSES }, child));
     const ends: Array<() => void> = [];
     const kill = async ({ process: one, open }: (typeof children)[number]): Promise<void> => {
-      const killedAt = now();
+      const killedAt = sharedInstant();
       const exited = new Promise((resolve) => one.once("exit", resolve));
       one.kill("SIGKILL");
       await exited;

@@ -693,7 +693,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "gate",
-    find: 'if (!isGone || verdict.outcome !== "pass") return verdict;',
+    find: 'if (!isGone || verdict.outcome !== "pass" || !verdict.work.holds) return verdict;',
     replace: "if (isGone || !isGone) return verdict;",
   },
   {

@@ -17,7 +17,6 @@ export interface WorkCharge {
   /** The policy of the request. Undefined for the limiter's own. */
   readonly policy: unknown;
   readonly decision: Decision;
-  /** Whether tokens in flight come back when the work ends. */
   readonly holds?: boolean;
   /** Settles when the handler is done, if the adapter sees that. */
   handler?: Promise<unknown> | undefined;
@@ -49,7 +48,12 @@ export class Work {
 
   /** Whether there is something to settle when the work ends. */
   get settles(): boolean {
-    return this.#actualCost !== null || this.#state.reported !== null || this.#charge.holds === true;
+    return this.#actualCost !== null || this.#state.reported !== null || this.holds;
+  }
+
+  /** Whether it has tokens in flight, which come back when the work ends. */
+  get holds(): boolean {
+    return this.#charge.holds === true;
   }
 
   /**

@@ -273,6 +273,20 @@ await runTests("workerd", {
     });
   },
 
+  "L21 · a stream keeps its place longer than staleAfterMs, and gives it back at its end": () =>
+    inWorker(async (worker) => {
+      const free = async (key) => (await ask(worker, `/held?key=${key}`)).allowed;
+      // By hand nothing is renewed: the place is free after a second and a sixteenth.
+      assert.equal(await free("hand"), true);
+      const ends = await worker.fetch("/streamed?key=ends&ms=3000");
+      assert.equal(ends.status, 200);
+      await new Promise((resolve) => setTimeout(resolve, 1_800));
+      assert.deepEqual([await free("hand"), await free("ends")], [true, false]);
+      assert.ok((await ends.text()).length > 10);
+      const end = Date.now() + 10_000;
+      while (!(await free("ends"))) assert.ok(Date.now() < end, "the place does not come back");
+    }),
+
   "an object stores a row for each bucket, and its alarm deletes what is full, and at last everything": () =>
     inWorker(async (worker) => {
       const stored = (query = "") => ask(worker, `/durable/stored?object=one${query}`);

@@ -3,6 +3,7 @@
 import { callOfClient, callOfTraffic } from "./clients.js";
 import { atObjects, atOneObject, storedAt, suiteOfObjects } from "./durable.js";
 import { atLocalShare, hangingStore, probeStore, sharedWaiter } from "./guarded.js";
+import { heldByHand, streamed } from "./in-flight.js";
 import { atBuckets, atCells, atPostgres, atUpstash, inTiers, refunded } from "./remote.js";
 
 export { Buckets, Cell } from "./cells.js";
@@ -26,6 +27,8 @@ const routes: Readonly<Record<string, Route>> = {
   "/durable/together": atOneObject,
   "/durable/stored": storedAt,
   "/durable/suite": suiteOfObjects,
+  "/streamed": streamed,
+  "/held": heldByHand,
   "/redis": atUpstash,
   "/postgres": atPostgres,
   "/refunded": refunded,
