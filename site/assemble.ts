@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { dirname, join } from "node:path/posix";
 import { readChangelog } from "./changelog.js";
 import { drawHome } from "./home.js";
+import { withHovers } from "./hover-pages.js";
 import type { TextPart } from "./llms.js";
 import { withPackageManagers } from "./package-managers.js";
 import { drawExample, drawList, pageOf, placesOf, readExamples } from "./examples.js";
@@ -81,10 +82,10 @@ export function assemble(): SidebarItem[] {
       return siteLink(link, path, places);
     };
     const framed = text.replace(/^<img [^>]*>$/gm, "<p>$&</p>"); // so that a wide picture scrolls, as one in Markdown does
-    write(placeOf(path), withPackageManagers(mapLinks(framed, change)), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}`);
+    write(placeOf(path), withHovers(withPackageManagers(mapLinks(framed, change)), path), `source: ${path}${/^## /m.test(text) ? "" : "\naside: false"}`);
   }
   for (const example of examples) write(pageOf(example), drawExample(example, [...(explained.get(example.path) ?? [])]), "editLink: false");
-  write("index.md", withPackageManagers(drawHome()), "layout: page\nsidebar: false\ntitle: Exact rate limits for JavaScript servers");
+  write("index.md", withHovers(withPackageManagers(drawHome()), "README.md"), "layout: page\nsidebar: false\ntitle: Exact rate limits for JavaScript servers");
   const [, frontmatter = "", playground = ""] = /^---\n([^]*?)\n---\n+([^]*)$/.exec(read("site/pages/playground.md")) ?? [];
   write("playground.md", playground, frontmatter);
   write("examples/index.md", drawList(examples), "editLink: false");

@@ -1,5 +1,6 @@
 // The pages as text for programs that read: each as `.md`, a list of them in `llms.txt`, and the guides in `llms-full.txt`.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { withoutHovers } from "./hover-pages.js";
 import { dirname, join } from "node:path/posix";
 
 /** A part of the list: a heading, and the places of its pages. */
@@ -12,7 +13,7 @@ const SUMMARY = "Say what a caller may do. sluice decides it in one exact, atomi
 
 /** A page without what only the site's build reads. */
 export function plainText(page: string): string {
-  return page
+  return withoutHovers(page)
     .replace(/^---\n[^]*?\n---\n+/, "")
     .replace(/^<script setup>[^]*?^<\/script>\n+/m, "")
     .replace(/^<!-- docs: .* -->\n/gm, "")

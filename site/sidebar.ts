@@ -30,9 +30,10 @@ export const PARTS: readonly Part[] = [
     text: "Guides",
     pages: inFolder("guides", {
       headers: "Header fields", "own-answers": "Custom responses", "limiting-by-body": "Limits by the body", "several-limiters": "Several limiters", settling: "Settling",
-      waiting: "Waiting", "fines-and-blocks": "Fines and blocks", "llm-budgets": "LLM budgets", metrics: "Metrics", "shadow-mode": "Shadow mode", "testing-your-app": "Testing your app",
+      waiting: "Waiting", "fines-and-blocks": "Fines and blocks", "llm-budgets": "LLM budgets", metrics: "Metrics", "who-is-limited": "Who is limited?", "one-file-of-limits": "One file of limits", "forty-services": "Forty services", "changing-limits": "Changing limits", "shadow-mode": "Shadow mode", "testing-your-app": "Testing your app",
     }),
   },
+  { text: "Runbooks", pages: inFolder("guides", { "runbook-store": "The store is slow or gone", "runbook-refused": "A customer is refused", "runbook-spray": "Somebody sprays keys" }) },
   { text: "Moving here", pages: [["docs/moving/README", "Which guide"], ...inFolder("moving", moving)] },
   { text: "Errors and warnings", pages: [["docs/guides/errors", "Errors"], ["docs/guides/warnings", "Warnings"]] },
   { text: "Security", pages: [["docs/security", "Threat model"], ["docs/guides/hardening", "Hardening"], ["docs/guides/proxies-and-cors", "Proxies and CORS"], ["SECURITY", "Report a vulnerability"]] },

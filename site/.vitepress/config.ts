@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { defineConfig } from "vitepress";
 import { assemble, PAGES, textParts } from "../assemble.js";
 import { deadLinks } from "../dead-links.js";
+import { hovers } from "./hovers.js";
 import { REPOSITORY, ROOT } from "../links.js";
 import { writeTexts } from "../llms.js";
 import { slugify } from "../slug.js";
@@ -26,6 +27,7 @@ export default defineConfig({
     anchor: { slugify },
     toc: { slugify },
     headers: { slugify },
+    codeTransformers: [hovers],
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
   themeConfig: {

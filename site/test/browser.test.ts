@@ -110,6 +110,18 @@ describeWith("chromium", "the site in a browser", () => {
     expect(wide).toEqual([]);
   });
 
+  test("a name in a sample shows its type and its documentation under the pointer", async () => {
+    const page = await open({ viewport: { width: 1_280, height: 800 } });
+    for (const path of ["index.html", "adapters/express.html"]) {
+      await visit(page, path);
+      await page.hover('.twoslash-hover > span:text-is("rateLimit") >> nth=0');
+      await page.waitForSelector(".twoslash-floating.v-popper__popper--shown .twoslash-popup-code");
+      expect(await page.textContent(".twoslash-floating.v-popper__popper--shown")).toContain("rateLimit");
+      await page.mouse.move(0, 0);
+    }
+    expect(problems).toEqual([]);
+  });
+
   test("the home page has a tab for each framework, and package managers", async () => {
     const page = await open({ viewport: { width: 1_280, height: 800 } });
     await visit(page, "index.html");
