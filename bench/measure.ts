@@ -54,16 +54,17 @@ export function callersOf(count: number): Callers {
  */
 export async function sample(
   side: Side,
-  { callers, calls, keys, expected, serverCpu }: {
+  { callers, calls, keys, expected, serverCpu, timeOneOf = 8 }: {
     readonly callers: number;
     readonly calls: number;
     readonly keys: Callers;
     readonly expected: boolean;
     readonly serverCpu: ServerCpu;
+    /** Reading the clock costs as much as a cheap decision, so only one call of these is timed. */
+    readonly timeOneOf?: number;
   },
 ): Promise<Sample> {
-  // One call in eight is timed, because reading the clock costs as much as a cheap decision.
-  const took = new Float64Array(Math.ceil(calls / 8));
+  const took = new Float64Array(Math.ceil(calls / timeOneOf));
   // Each round begins at another key. Small rounds then also use many callers.
   const offset = Math.floor(Math.random() * keys.count);
   let next = 0;
@@ -71,14 +72,14 @@ export async function sample(
   const caller = async (): Promise<void> => {
     while (next < calls) {
       const i = next++;
-      const start = i % 8 === 0 ? performance.now() : 0;
+      const start = i % timeOneOf === 0 ? performance.now() : 0;
       let answer: unknown;
       try {
         answer = await side.ask(keys.key(offset + i));
       } catch (thrown) {
         answer = thrown;
       }
-      if (start !== 0) took[i / 8] = performance.now() - start;
+      if (start !== 0) took[i / timeOneOf] = performance.now() - start;
       if (side.allows(answer) !== expected) wrong++;
     }
   };
@@ -99,7 +100,10 @@ export async function sample(
   };
 }
 
-/** Runs every side once a round, and each round starts with another side. The first round warms up and is not kept. */
+/**
+ * Runs every side once a round. Each round starts with another side, and every second one goes backwards, because a side
+ * may profit from the one before it. The first round warms up and is not kept.
+ */
 export async function inRounds<S extends { readonly name: string }, T>(
   title: string,
   sides: readonly S[],
@@ -110,7 +114,8 @@ export async function inRounds<S extends { readonly name: string }, T>(
   for (let round = 0; round <= rounds; round++) {
     process.stderr.write(`\r${title}: ${round === 0 ? "warming up" : `round ${round} of ${rounds}`}   `);
     for (let i = 0; i < sides.length; i++) {
-      const side = sides[(i + round) % sides.length] as S;
+      const place = (i + round) % sides.length;
+      const side = sides[round % 2 === 0 ? place : sides.length - 1 - place] as S;
       const result = await run(side);
       if (round > 0) results.get(side.name)?.push(result);
     }

@@ -5,12 +5,14 @@ import { RedisStore as PeerStore } from "rate-limit-redis";
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { createClient, createCluster } from "redis";
 import { createClient as createClient6, createCluster as createCluster6 } from "redis6";
-import { createLimiter, perHour, type Decision } from "../dist/index.js";
+import { createLimiter, perHour, perSecond, type Decision } from "../dist/index.js";
 import { RedisStore, type RedisStoreOptions } from "../dist/redis.js";
 import { fromStore, PATIENT_MS, type Side } from "./measure.js";
 
 export const SLUICE = "sluice";
 export const PEER = "rate-limiter-flexible";
+/** A second side of the peer, equal to the first: the ratio of the two is noise. */
+export const CONTROL = "rate-limiter-flexible, again";
 export const EXPRESS = "rate-limit-redis";
 export const FLOOR = "bare GET (floor)";
 
@@ -22,6 +24,8 @@ export interface Client {
   readonly name: ClientName;
   readonly allowed: readonly Side[];
   readonly denied: readonly Side[];
+  /** For one caller at a time. The bucket of sluice is full again soon after a call. */
+  readonly alone: readonly Side[];
   close(): Promise<void>;
 }
 
@@ -71,7 +75,8 @@ export async function overCluster(name: ClientName, ports: readonly number[]): P
   const bare: Side = { name: FLOOR, ask: (key) => floor.get(`bare:${key}`), allows: (found) => found === null };
   const spread: Side = { ...sluice(await connect(), false, { spread: 16, prefix: "spread" }), name: `${SLUICE}, spread 16` };
   const allowed = [sluice(await connect(), false), spread, flexible(await connect(), false), bare];
-  return { name, allowed, denied: [], close: async () => closings.forEach((close) => close()) };
+  const alone = [sluiceAlone(await connect()), flexible(await connect(), false), again(await connect()), bare];
+  return { name, allowed, denied: [], alone, close: async () => closings.forEach((close) => close()) };
 }
 
 /** The sides over node-redis. */
@@ -86,12 +91,13 @@ export async function overNodeRedis(port: number, name: "node-redis" | "node-red
   return { name, ...(await sides(connect)), close: async () => clients.forEach((client) => client.destroy()) };
 }
 
-async function sides(connect: () => Promise<Connection>): Promise<Pick<Client, "allowed" | "denied">> {
+async function sides(connect: () => Promise<Connection>): Promise<Pick<Client, "allowed" | "denied" | "alone">> {
   const floor = await connect();
   const bare = (allows: boolean): Side => ({ name: FLOOR, ask: (key) => floor.get(`bare:${key}`), allows: (found) => (found === null) === allows });
   return {
     allowed: [sluice(await connect(), false), flexible(await connect(), false), express(await connect()), bare(true)],
     denied: [sluice(await connect(), true), flexible(await connect(), true), bare(false)],
+    alone: [sluiceAlone(await connect()), flexible(await connect(), false), again(await connect()), bare(true)],
   };
 }
 
@@ -104,6 +110,16 @@ function sluice({ client }: Connection, denied: boolean, options: RedisStoreOpti
     store: new RedisStore(client as Redis, { ...options, timeoutMs: PATIENT_MS }),
   });
   return { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed };
+}
+
+function sluiceAlone({ client }: Connection): Side {
+  const policy = { name: "alone", capacity: 1_000, refill: perSecond(1_000) };
+  const limiter = createLimiter({ policy, store: new RedisStore(client as Redis, { timeoutMs: PATIENT_MS }) });
+  return { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed };
+}
+
+function again(connection: Connection): Side {
+  return { ...flexible(connection, false), name: CONTROL };
 }
 
 function flexible({ client }: Connection, denied: boolean): Side {
