@@ -77,7 +77,7 @@ function pluginWith(defaults: object): FastifyRateLimit {
     return plugin(app, overlayOptions(defaults, options) as FastifyRateLimitOptions);
   };
   return Object.assign(own, {
-    // Two marks of Fastify: run the plugin in the caller's scope, and use this name in error messages.
+    // Marks of Fastify: run the plugin in the caller's scope, use this name in error messages, and check the version.
     [Symbol.for("skip-override")]: true,
     [Symbol.for("fastify.display-name")]: "sluice",
     [Symbol.for("plugin-meta")]: { name: "sluice", fastify: "^4.10.0 || ^5.0.0" },

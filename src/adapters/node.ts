@@ -78,8 +78,8 @@ export interface NodeRateLimit {
  * Makes a wrapper for request listeners. A wrapped listener runs for allowed requests. The others get a 429.
  *
  * Listeners that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. When
- * `key` or another function throws, the request gets a 500: see `onError`. An error of the listener leaves the wrapped
- * listener unchanged.
+ * `key` or another function throws, the request gets a 500: see `onError`. The wrapped listener throws or rejects with
+ * the errors of your listener.
  * @example
  * const limited = rateLimit({
  *   policy: { name: "interactive", capacity: 30, refill: perSecond(5) },

@@ -69,9 +69,9 @@ export interface WebRateLimit {
 /**
  * Makes a wrapper for request handlers. A wrapped handler runs for allowed requests. The others get a 429.
  *
- * Handlers that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. Errors
- * of `key`, the other functions and the handler leave the wrapped handler. If you make a response from such an error,
- * it has no header fields.
+ * Handlers that share a wrapper share its buckets. Throws a TypeError or RangeError that names the wrong option. The
+ * wrapped handler throws or rejects with the errors of `key`, the other functions and your handler. A response that you
+ * make from such an error has no header fields of the limit.
  *
  * With `actualCost` or `reportCost`, the work ends when the body was read, cancelled or failed. On Cloudflare Workers
  * and in Next.js, pass the handler's last argument. Its `waitUntil` keeps the settlement running after the response.

@@ -1,6 +1,6 @@
 /**
- * Changes the long way of the script for Redis, so that it knows quotas (`stores/redis/script-long.ts`). The store runs
- * it from the first policy with a quota on.
+ * Changes the long way of the script for Redis, so that it knows quotas (`stores/redis/script-long.ts`). The store adds
+ * it to the script when it meets the first policy with a quota.
  *
  * Six numbers for each limit follow the tokens of all limits: `numbersOf` in `core/rules.ts`. A record of a quota has
  * the date of its tokens as `at`, 2^53 - 1 as p and 1 as q. So only three things differ from a rate. The date of the

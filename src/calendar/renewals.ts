@@ -37,7 +37,8 @@ const WEEKDAYS: readonly unknown[] = ["sunday", "monday", "tuesday", "wednesday"
 const DAY_SECONDS = 86_400;
 
 /**
- * A quota that renews every day. All its tokens come back at that instant, also when the day has 23 or 25 hours.
+ * Returns the `renews` of a quota that renews every day. All its tokens come back at the time `at`, also when the day
+ * has 23 or 25 hours.
  *
  * A time that the clock skips is the end of the skipped hour; of two equal times the first one counts. Throws a
  * TypeError or RangeError that names the wrong option.
@@ -49,7 +50,7 @@ export function daily(options: DailyOptions = {}): Renewal {
 }
 
 /**
- * A quota that renews every week. See {@link daily} for changes of the clock.
+ * Returns the `renews` of a quota that renews every week. See {@link daily} for changes of the clock.
  * @example
  * const reports = { name: "week", capacity: 100, renews: weekly({ day: "monday", zone: "America/New_York" }) };
  */
@@ -58,7 +59,7 @@ export function weekly(options: WeeklyOptions = {}): Renewal {
 }
 
 /**
- * A quota that renews every month. See {@link daily} for changes of the clock.
+ * Returns the `renews` of a quota that renews every month. See {@link daily} for changes of the clock.
  * @example
  * const month = { name: "month", capacity: 1_000_000, renews: monthly({ zone: "Europe/Berlin" }) };
  */

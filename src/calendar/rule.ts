@@ -5,7 +5,7 @@ import { datedWork } from "../dated.js";
 import { QUOTA_LUA } from "./lua.js";
 import type { Period } from "./periods.js";
 
-// The part of a quota's share that one moment of an outage can take.
+// In an outage a 32nd of the local share can be taken at once, and the whole share within a period.
 const QUOTA_PARTS = 32;
 
 /** Makes the arithmetic of quotas whose periods `periodAt` finds. */

@@ -18,7 +18,7 @@ export interface Bucket {
   unitsPerMs: number;
   /** `q` of the limit that wrote the record. */
   unitsPerToken: number;
-  /** Of tokens in flight: date, tokens, date, tokens and so on, the earliest first. The other members sum them up. */
+  /** Only for a limit in flight: date, tokens, date, tokens and so on, earliest first. `spent` sums up the tokens. */
   dates?: readonly number[] | undefined;
 }
 
@@ -75,7 +75,7 @@ export function charge(bucket: Bucket, limit: Limit, now: number, units: number,
 }
 
 /**
- * Whether the record was counted in other numbers than those of `limit`, or is impossible. Even a refusal must settle
+ * Whether the record was counted in other numbers than those of `limit`, or is impossible. Even a refusal must convert
  * it (law L3): otherwise an impossible record would refuse until the clock has caught up (law L6).
  */
 export function isStale(bucket: Bucket, limit: Limit, now: number): boolean {

@@ -21,8 +21,8 @@ export function notDefined(policy: unknown, name = "policy", what = "made by def
 export type Explain = (name: string, known: readonly string[]) => string | undefined;
 
 /**
- * Returns the members of `options`, without a prototype: a member that an attacker adds to `Object.prototype` is no
- * option (CWE-1321). So is a member that `options` inherits.
+ * Returns the own members of `options`, without a prototype. A member that `options` inherits is no option, such as one
+ * that an attacker adds to `Object.prototype` (CWE-1321).
  *
  * Throws a TypeError when `options` is not an object, or has a member whose name is not in `names`: a misspelled option
  * would have no effect. `what` describes the object in the message.

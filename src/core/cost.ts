@@ -2,7 +2,7 @@ import { expected, isPlain, wholeNumber } from "./check.js";
 import { costAt, simplest, type Costs } from "./limit.js";
 import type { Policy } from "./policy.js";
 
-/** Whole tokens for every limit, or a plain object with the names of limits, such as `{ tokens: 2_000 }`. */
+/** Whole tokens for every rate and quota, or a plain object with the names of limits, such as `{ tokens: 2_000 }`. */
 export type Cost = number | Readonly<Record<string, number>>;
 
 /**

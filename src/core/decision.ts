@@ -69,11 +69,11 @@ export type Decision = Allowed | Refused;
  * differ only in where they keep the records.
  *
  * `buckets` holds one record for each limit of the policy, in its order, and is changed in place. A refusal changes
- * nothing (law L3) except a record that was counted in old numbers, which it settles (law L14).
+ * nothing (law L3), except that it converts records in old numbers (law L14) and brings impossible ones to now (L6).
  */
 export function consume(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number): Decision {
   const decision = decide(buckets, policy, costs, now, true);
-  if (!decision.allowed) settleStale(buckets, policy, now);
+  if (!decision.allowed) convertStale(buckets, policy, now);
   else for (let i = 0; i < buckets.length; i++) chargeAt(buckets, policy, i, costAt(costs, i), now);
   return decision;
 }
@@ -84,9 +84,10 @@ export function peek(buckets: readonly Bucket[], policy: Policy, costs: Costs, n
 }
 
 /**
- * Changes every bucket by so many tokens. Above 0 they are taken, even if they are not there; below 0 they are given
- * back, up to full: those of a decision made at `from` only to its period. Returns false, and changes nothing, when
- * more than 2^53 - 1 units of a limit would be spent.
+ * Changes every bucket by the tokens of `changes`. A number above 0 takes tokens, even if they are not there. A number
+ * below 0 gives tokens back, up to full. With `from`, the instant of a decision, a quota gets them back only in the
+ * period of that instant, and a limit in flight only at its date. Returns false, and changes nothing, when more than
+ * 2^53 - 1 units of a limit would be spent.
  */
 export function adjust(
   buckets: readonly Bucket[], policy: Policy, changes: Costs, now: number, from?: number | Origin,
@@ -112,7 +113,7 @@ export function renewHeld(buckets: readonly Bucket[], policy: Policy, tokens: Co
 }
 
 /** Brings the records that were counted in old numbers to those of `policy` (law L14), and impossible ones to now. */
-export function settleStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
+export function convertStale(buckets: readonly Bucket[], policy: Policy, now: number): void {
   for (let i = 0; i < buckets.length; i++) {
     if (isStale(buckets[i] as Bucket, policy.limits[i] as Limit, now)) chargeAt(buckets, policy, i, 0, now);
   }
@@ -220,8 +221,8 @@ export function bindsMore(a: Reading, b: Reading): boolean {
 }
 
 /**
- * Whether fewer requests of its cost fit beside what remains of the first limit than of the second. A rate and a quota
- * come before a limit in flight.
+ * Whether the first limit has room for fewer requests than the second, each at its own cost (`remaining / cost`). A
+ * rate and a quota come before a limit in flight.
  */
 export function hasFewerLeft(a: Reading, b: Reading): boolean {
   // A limit in flight always has few tokens left, and says little while it refuses nothing.

@@ -1,6 +1,6 @@
 import { fullBucket, isStale, type Bucket } from "./bucket.js";
 import type { Costs, Limit } from "./limit.js";
-import { adjust, consume, peek, renewHeld, settleStale, whileBlocked, type Decision } from "./decision.js";
+import { adjust, consume, peek, renewHeld, convertStale, whileBlocked, type Decision } from "./decision.js";
 import type { Policy } from "./policy.js";
 import type { Move, Origin } from "./rules.js";
 
@@ -25,9 +25,10 @@ export function blockLeft({ spent, at }: Bucket, now: number): number {
 }
 
 /**
- * Brings the record to now if it is further ahead than the block is long. Returns whether it was: a refusal must do so.
+ * Brings the record to now if it is further ahead than the block is long. Returns whether it did. Even a refusal must
+ * do this.
  */
-export function settleBlock(block: Bucket, now: number): boolean {
+export function redateBlock(block: Bucket, now: number): boolean {
   const isImpossible = block.at - now > block.spent;
   if (isImpossible && block.spent > 0) block.at = now;
   return isImpossible && block.spent > 0;
@@ -44,7 +45,7 @@ export function extendBlock(block: Bucket, forMs: number, now: number): void {
 /** Decides like {@link consume}. While a block of the key has `blockMs` left, it refuses every cost. */
 export function consumeBlocked(buckets: readonly Bucket[], policy: Policy, costs: Costs, now: number, blockMs: number): Decision {
   if (blockMs <= 0) return consume(buckets, policy, costs, now);
-  settleStale(buckets, policy, now);
+  convertStale(buckets, policy, now);
   return peekBlocked(buckets, policy, costs, now, blockMs);
 }
 
@@ -78,9 +79,9 @@ export function consumeRecords(records: Records, policy: Policy, costs: Costs, n
   const block = blockOf(records);
   const isStaleRecord = policy.limits.some((limit, i) => isStale(buckets[i] as Bucket, limit, now));
   const decision = consumeBlocked(buckets, policy, costs, now, blockLeft(block, now));
-  const isBlockSettled = settleBlock(block, now);
-  if (isBlockSettled) records.set(BLOCK, block);
-  const changed = decision.allowed || isStaleRecord || isBlockSettled;
+  const isBlockRedated = redateBlock(block, now);
+  if (isBlockRedated) records.set(BLOCK, block);
+  const changed = decision.allowed || isStaleRecord || isBlockRedated;
   if (changed) keep(records, policy, buckets);
   return { decision, changed };
 }

@@ -17,7 +17,8 @@ export function costsOf(decision: Decision, policy: Policy): Costs {
  * the tokens `ageMs` ago. An unknown age (NaN) counts as 0.
  *
  * Giving back what has refilled would mint tokens (law L1), and a short limit refills long before a long one. The
- * refill is computed as if nothing else was charged since, when most refills. So each call mints less than one token.
+ * refill is computed as if nothing else was charged since: then the least is left to give back. The rounding mints less
+ * than one token for each call.
  */
 export function refundable(decision: Decision, policy: Policy, tokens: Costs, ageMs: number): Costs {
   const all = readings(decision);

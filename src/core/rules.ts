@@ -88,15 +88,16 @@ interface DatedRule {
   /** The last millisecond of tokens that are taken at `now`. */
   dateOf(now: number): number;
   /**
-   * What a server needs to choose dates by its own clock, for one limit: the date of the tokens that `from` took, or 0;
-   * `fullMs`; and four numbers more.
+   * The six numbers of one limit that a server needs to choose dates by its own clock: the date of the tokens that are
+   * given back, or 0; `fullMs`, negative for a limit in flight; and four more: those of `datesNear`, or for a limit in
+   * flight those that `in-flight/lua.ts` names.
    */
   numbersOf(part: DatedPart, position: number, now: number): readonly number[];
   /** Whether a server's clock that shows `now` is within a period of this process's, which shows `here`. */
   isNear(now: number, here: number): boolean;
   /** A rate in place of the limit in an outage. Undefined when the limit stays what it is. */
   evenly?(capacity: number): { capacity: number; unitsPerMs: number; unitsPerToken: number };
-  /** Whether the store's clock must have dates. */
+  /** Whether the store's clock must count from 1970, as `Date.now` does. */
   readonly needsDates: boolean;
   /** The part of the script for Redis. */
   readonly lua: string;
@@ -148,7 +149,7 @@ export interface InFlightRule extends DatedRule {
   keep(work: HeldWork): void;
   /** When the tokens of a decision were taken. A promise while they are being renewed; undefined if they never were. */
   originOf(decision: HeldDecision): Origin | Promise<Origin> | undefined;
-  /** Makes a settlement again when the store is available. It may ask for this once more. */
+  /** Calls `settle` when the store is available again. While the circuit is open, `settle` calls `later` again. */
   later(settle: () => unknown): void;
   /** Gives back the tokens in flight of a decision that came too late for its caller. */
   giveBackLate(work: Omit<HeldWork, "isSettled">): void;

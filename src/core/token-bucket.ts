@@ -50,7 +50,7 @@ export class TokenBucket {
     return peek(this.#buckets, this.#policy, wholeNumber("cost", cost), readClock(this.#clock));
   }
 
-  /** Gives `tokens`, a whole number of at least 1, back, up to full. Throws a TypeError or RangeError otherwise. */
+  /** Gives back `tokens`, up to full. Throws a TypeError or RangeError unless it is a whole number of at least 1. */
   credit(tokens: number): void {
     adjust(this.#buckets, this.#policy, -positiveInteger("tokens", tokens), readClock(this.#clock));
   }

@@ -70,8 +70,8 @@ type OnChange = (state: "unavailable" | "available", error: unknown) => void;
 
 const ASK_ALWAYS: BreakerSettings = { failures: 5, probeEveryMs: 1_000, asksAlways: true };
 
-// The names of the circuit of all calls, and of the one that stands for it where the last probe was about the same
-// bucket. No bucket has them.
+// `ALL` names the circuit of all calls. `AGAIN` names its copy for calls about the buckets of the last failed probe, so
+// that these do not take the next probe from the others. No bucket has one of these names.
 const ALL = "";
 const AGAIN = " ";
 
@@ -194,7 +194,7 @@ function afterFailure(
   const circuits = new Map(state.circuits);
   for (const name of isAll ? [ALL] : common) circuits.set(name, circuit);
   while (circuits.size > MOST_CIRCUITS) circuits.delete(circuits.keys().next().value as string);
-  // Further failures of these buckets are not those of others.
+  // The count starts again: further failures of these buckets say nothing about other buckets.
   const next = { ...state, common, inARow: 0, circuits };
   return isAll ? withReport(next, cause) : { state: next, effect: null };
 }
@@ -232,5 +232,5 @@ function changeAll(state: BreakerState, names: readonly string[], change: Partia
 
 // The store works: it found another program's value under this key, or too many writers at it.
 const ABOUT_ONE_RECORD: readonly unknown[] = ["ERR_STORE_FOREIGN_VALUE", "ERR_STORE_CONTENTION"];
-// The caller asked for what the store cannot do. It may not have asked the server, so this says nothing about it.
+// The store cannot do what the caller asked, and may not have called its server. So this is no failure of the server.
 const ASKED_IN_VAIN = "ERR_STORE_APART";

@@ -60,8 +60,8 @@ export class Fallback {
     return { allowed: reason === null, reason, ...facts } as Decision;
   }
 
-  // A cost above the share gets a share of its own. Such costs are rare, and there are many of them, so these are not
-  // kept.
+  // A cost above the share gets a policy of its own. Such calls are rare, but their costs can have any value, so these
+  // policies are not cached.
   #shareOf(policy: Policy, costs: Costs): Policy {
     let share = this.#shares.get(policy);
     if (share === undefined) this.#shares.set(policy, (share = shareOf(policy, this.#sharedBy, 1)));

@@ -27,8 +27,8 @@ export interface GuardedClient {
 
 /**
  * Makes the guard of a store that can fail: timeout, circuit breaker and fallback. A store makes one and carries it as
- * `readonly guard = guard(options)`. All limiters over the store ask it instead: they have one timeout, one circuit
- * breaker and one local share of each bucket.
+ * `readonly guard = guard(options)`. All limiters over the store call the guard instead of the store. So they share one
+ * timeout, one circuit breaker and one local share of each bucket.
  *
  * An answer that is not a decision is a failure of the store. At most 1,000 observers are told of an outage. Throws a
  * TypeError or RangeError that names the wrong option.

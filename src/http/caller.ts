@@ -15,9 +15,9 @@ export type MaybeKey = Key | null | undefined | readonly [MaybeKeyPart, ...Maybe
 export type MaybeKeyPart = KeyPart | readonly string[] | null | undefined;
 
 /**
- * What `(request) => ["user", request.ip]` returns when it is a constant of its own, where TypeScript sees a list and
- * not a tuple. It compiles as the key if the function returns nothing but lists. Do not return a list that the client
- * sent: a warning, `SLUICE_KEY_IS_LIST`, tells of one.
+ * The result of a `key` function that is declared apart from the options: TypeScript then infers a list for
+ * `["user", request.ip]`, not a tuple. Such a function compiles as `key` if it returns nothing but lists. Do not return
+ * a list that the client sent: the warning `SLUICE_KEY_IS_LIST` appears for one.
  */
 export type MaybeKeyList<K> = K extends Key ? readonly MaybeKeyPart[] | null | undefined
   : { readonly [Name in keyof K]: MaybeKeyList<Exclude<K[Name], Unlimited>> | Unlimited } | null | undefined;

@@ -107,8 +107,8 @@ function chargeParts<Request>(
 }
 
 /**
- * Passes a decision on to `next`. If the client has left before it, and it has tokens in flight, the work of its
- * request ends at once: they come back, and no handler runs.
+ * Passes a decision on to `next`. If the client left before the decision, and the decision took tokens in flight, the
+ * work of the request ends at once: the tokens come back, and no handler runs.
  */
 function unlessGone<Request, T>(
   request: Request, reader: RequestReader<Request>, decided: T | Promise<T>, next: (decided: T) => Verdict,

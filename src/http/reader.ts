@@ -7,8 +7,8 @@ export interface RequestReader<Request> {
   /** The value of a header field, by its lower-case name; null or undefined when the field is absent. */
   header(request: Request, name: string): string | readonly string[] | null | undefined;
   /**
-   * Calls `listener` when the client disconnects, and returns a function that ends this. Without it, a request that
-   * waits for its tokens stays in the queue.
+   * Calls `listener` when the client disconnects, and returns a function that removes `listener`. Without
+   * `onDisconnect`, a request that waits for its tokens stays in the queue after its client has left.
    */
   onDisconnect?(request: Request, listener: () => void): () => void;
 }

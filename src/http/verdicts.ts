@@ -7,7 +7,7 @@ import { rememberDecision } from "./response/decisions.js";
 import { NONE, type FieldList } from "./headers/field.js";
 import { addFields } from "./headers/stacked-fields.js";
 import type { HeaderWriter } from "./headers/writer.js";
-import { keepInFlight } from "../limiter/verbs/kept.js";
+import { keepInFlight } from "../limiter/verbs/keep-in-flight.js";
 import { neverShadow } from "../limiter/shadow.js";
 import type { GateLimiter } from "./gate-limiter.js";
 import type { CheckedOptions } from "./options/check-options.js";

@@ -21,7 +21,7 @@ export function currentDates(dates: Dates, now: number, own: number, fullMs: num
   return current;
 }
 
-/** Returns dates with `tokens` more at `date`, or below 0 fewer, as far as they are there. */
+/** Returns the dates with `tokens` added at `date`. A number below 0 removes tokens, at most those that are there. */
 export function withTokens(dates: Dates, date: number, tokens: number): Dates {
   let place = 0;
   while (place < dates.length && (dates[place] as number) < date) place += 2;

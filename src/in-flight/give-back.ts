@@ -3,7 +3,7 @@ import { sharesWork } from "../platform.js";
 import { heldCosts } from "./held-costs.js";
 import { startBeat, stopBeat } from "./timer.js";
 
-// Each is a settlement of work that is done, and holds its decision.
+// The most settlements that wait. Each of them keeps a decision in memory.
 const MOST_KEPT = 10_000;
 const TRY_MS = 1_000;
 

@@ -1,6 +1,6 @@
 /**
  * Changes the long way of the script for Redis, so that it knows limits in flight (`stores/redis/script-long.ts`). The
- * store runs it from the first policy with one on.
+ * store adds it to the script when it meets the first policy with such a limit.
  *
  * Six numbers for each limit follow the tokens of all limits: the date of the tokens that are given back, or 0; minus
  * the longest time until a date, which tells the limit from a quota; the step of dates; the date that tokens move to,

@@ -23,8 +23,8 @@ const BEATS = 2;
 const byDecision = new WeakMap<HeldDecision, Renewing>();
 
 /**
- * The work of this process, by its `staleAfterMs`. Each has one timer, which lets the process end. Where requests share
- * no timers (law L15), each work has its own.
+ * The work of this process, by `staleAfterMs`. All work with the same `staleAfterMs` shares one timer, which lets the
+ * process end. Where requests share no timers (law L15), each work has its own timer and is not listed here.
  */
 const beats = new Map<number, Beat>();
 

@@ -21,7 +21,7 @@ export interface WhenDoneOptions {
 }
 
 /**
- * A limit in flight: tokens come back when the work that took them is done.
+ * Returns the `returns` of a limit in flight: tokens come back when the work that took them is done.
  *
  * A gate gives them back when the response is over, and `run` when the work is. By hand, `settle` does. A process that
  * dies gives nothing back: its tokens come back after `staleAfterMs`. Throws a TypeError or RangeError that names the

@@ -35,8 +35,8 @@ export function policyOf(asked: ConsumeArgument, own: OwnPolicy): Policy | Unlim
 }
 
 /**
- * Throws a TypeError unless `asked` has a policy. The limiter has charged others than its own, and by its own numbers
- * `peek` would show what no caller has.
+ * Throws a TypeError unless `asked` has a policy. Called when the limiter has charged other policies than its own: by
+ * its own numbers, `peek` would then give a wrong answer.
  */
 export function checkPolicyIn(asked: unknown): void {
   if (Object.hasOwn(Object(asked) as object, "policy") && (asked as ConsumeOptions).policy !== undefined) return;

@@ -14,7 +14,7 @@ import { thenOne } from "./now-or-later.js";
 import { checkOnStoreError, LIMITER_OPTIONS, type LimiterOptions } from "./options.js";
 import { createShadow, inShadow } from "./shadow.js";
 import { isUnlimited, withoutLimit } from "./unlimited.js";
-import { createGrantsAndFines } from "./verbs/grants-and-fines.js";
+import { createOperatorVerbs } from "./verbs/operator-verbs.js";
 import { createSettle } from "./verbs/settle.js";
 import { verbsOf } from "./verbs/verbs.js";
 
@@ -33,7 +33,7 @@ export function createLimiter<S extends Store = MemoryStore>(options: LimiterOpt
   checkLimiterSetup(options, LIMITER_OPTIONS);
   const decider = createDecider(options);
   const internals = internalsOf(decider) as PlainInternals;
-  Object.assign(internals.acts, createPeek(internals), createGrantsAndFines(internals));
+  Object.assign(internals.acts, createPeek(internals), createOperatorVerbs(internals));
   // `S` has the type of `store.sync`, and the type checker cannot see that.
   return Object.assign(decider, verbsOf(internals)) as PlainLimiter<S>;
 }

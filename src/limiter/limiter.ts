@@ -25,9 +25,9 @@ export interface PolicyChoice<K = Key> {
 /** The cost and the policy of one call. */
 export interface ConsumeOptions<K = Key> extends PolicyChoice<K> {
   /**
-   * The tokens to take: a whole number for every limit, or an object with the names of limits, such as
-   * `{ tokens: 2_000 }`. A limit that is not in the object takes its `cost` option, which is 1 by default. A
-   * combination takes one number for all members, or an object by their names whose values are costs.
+   * The tokens to take: a whole number for every rate and quota, or an object with the names of limits, such as
+   * `{ tokens: 2_000 }`. A limit that is not named takes its `cost` option, which is 1 by default. A combination takes
+   * one number for all members, or an object by their names whose values are costs.
    */
   readonly cost?: CostOf<K> | undefined;
 }
@@ -47,8 +47,8 @@ export interface Limiter<K = Key, D extends Decision = Decision, Sync extends bo
   /** Whether calls under `key` are counted and never refused. For a combination: whether all members do so. */
   shadow(key: K): boolean;
   /**
-   * Takes tokens for `key` if they are there, and nothing otherwise. `cost` is a number for every limit, or options
-   * that can name the cost of each limit. Default: the cost of the policy's limits, which is 1 by default.
+   * Takes tokens for `key` if they are there, and nothing otherwise. `cost` is a number for every rate and quota, or
+   * options that can name the cost of each limit. Default: the cost of the policy's limits, which is 1 by default.
    *
    * A refusal is an answer, not an error. Throws a TypeError for a key that identifies no caller, and a RangeError for
    * a cost that is not a whole number. Nothing is taken then. Does not throw when the store fails or exceeds its

@@ -16,7 +16,8 @@ import type { Move, Origin } from "../core/rules.js";
  * 2. `consume` is atomic: it decides and charges in one step, and other calls see the state before or after it. It
  *    charges every limit of the policy or none (L10).
  * 3. The decision equals the core's, to the last unit (L8): the same history gives the same numbers.
- * 4. A refusal writes nothing, at any cost. The one exception is the settlement under new numbers (L3, L14).
+ * 4. A refusal writes nothing, at any cost. The one exception is the conversion to new numbers, or of a record too far
+ *    ahead of the clock (L3, L6, L14).
  * 5. An absent bucket is a full bucket (L4). A record expires no earlier than it is full: round up, to at least 1 ms.
  * 6. The decision is plain data with properties of its own, and the store never changes it afterwards (L7).
  * 7. The store reads the time itself, from `clock`. Processes that share a store share its server's clock.

@@ -1,8 +1,8 @@
 /**
  * A clock that moves only when the test moves it, or a client sleeps on it. No test has to sleep.
  *
- * Pass its `now` as the `clock` option of a limiter, a store or a bucket, and the clock itself as the `time` of
- * `createFetch` and `countdown`.
+ * Pass its `now` as the `clock` option of a store or a bucket, and the clock itself as the `time` of `createFetch` and
+ * `countdown`.
  * @example
  * const clock = new ManualClock();
  * const bucket = new TokenBucket({ capacity: 1, refill: perSecond(1), clock: clock.now });

@@ -118,7 +118,7 @@ describe("L14 · numbers can change", () => {
     expect(left(fast)).toBe(4);
   });
 
-  test("L3 · a refusal under new numbers writes the settlement and nothing else", () => {
+  test("L3 · a refusal under new numbers writes the conversion and nothing else", () => {
     const [slow, fast] = [policy({ capacity: 10, refill: perSecond(1) }), policy({ capacity: 10, refill: perSecond(4) })];
     const { clock, as } = caller(slow);
     as(slow, 10);
@@ -130,7 +130,7 @@ describe("L14 · numbers can change", () => {
     expect(as(fast, 4)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  test("L14 · numbers can change: a refusal that can never succeed settles, too", () => {
+  test("L14 · numbers can change: a refusal that can never succeed converts, too", () => {
     const [slow, fast] = [policy({ capacity: 10, refill: perSecond(1) }), policy({ capacity: 10, refill: perSecond(4) })];
     const { clock, as, left } = caller(slow);
     as(slow, 10);

@@ -72,7 +72,7 @@ export class Model {
     return record.at - now > ceilDiv(rule.capacity * rule.perToken, rule.perMs) ? { ...record, at: now } : record;
   }
 
-  /** Units spent at `now`: settled at the record's rate, then counted in the rule's units, rounded up (L14). */
+  /** Units spent at `now`: converted at the record's rate, then counted in the rule's units, rounded up (L14). */
   #spent(rule: Rule, now: bigint): bigint {
     const record = this.#record(rule, now);
     if (record === null) return 0n;

@@ -523,7 +523,7 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L14", test: FINES,
-    find: "  settleStale(buckets, policy, now);",
+    find: "  convertStale(buckets, policy, now);",
     replace: "",
   },
   {

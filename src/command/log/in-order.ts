@@ -1,9 +1,9 @@
 import type { LogEntry } from "./formats.js";
 
 /**
- * Gives entries on in the order of their times. Servers write a line when a request ends, so lines are a little out of
- * order. An entry waits until one comes that is `windowMs` younger. One that is older than what was given on is given
- * on at that later time, and counted in `late`.
+ * Passes entries on, sorted by their times. Servers write a line when a request ends, so lines are a little out of
+ * order. An entry waits until one comes that is `windowMs` younger. An entry that is older than the last one passed on
+ * gets the time of that one, and counts in `late`.
  */
 export class InOrder {
   /** Entries that came more than `windowMs` after younger ones. */

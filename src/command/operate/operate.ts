@@ -72,7 +72,7 @@ async function peekSoon({ verb, key, cost }: Order, { limiter, tier }: FoundLimi
     try {
       return await askStore(() => limiter.peek(key, wanted));
     } catch (error) {
-      // That of the open circuit breaker says only that the store is not asked for now.
+      // The error of the open circuit breaker says only that the store is not called now, so an earlier one is kept.
       if (known === undefined || !(error as Error).message.includes("ERR_STORE_OPEN")) known = error;
       if (!(error instanceof StoreFailure) || tries === TRIES) throw known;
       await after(TRY_AGAIN_MS);

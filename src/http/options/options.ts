@@ -80,8 +80,8 @@ export type ChargeOptions<Request, Rest extends readonly unknown[] = [], K = Key
     | ((request: Request, ...rest: Rest) => NoInfer<MaybeKeyOf<K> | Promise<MaybeKeyOf<K>>>)
     | ((request: Request, ...rest: Rest) => NoInfer<MaybeKeyList<K> | Promise<MaybeKeyOf<K> | MaybeKeyList<K>>>);
   /**
-   * The tokens that a request takes: a whole number for every limit, or an object with the names of limits, such as
-   * `{ tokens: 2_000 }`. Or a function that returns them, or a promise of them. A limit that is not in the object takes
+   * The tokens that a request takes: a whole number for every rate and quota, or an object with the names of limits,
+   * such as `{ tokens: 2_000 }`. Or a function that returns either, or a promise of it. A limit that is not named takes
    * its `cost` option, which is 1 by default. For a combination: one number, or costs by the names of its members. A
    * fixed cost above the capacity throws a RangeError when the gate is made. When a function returns it, the request
    * gets a 400.
@@ -133,14 +133,15 @@ export type RespondOption<Args extends unknown[], Answer = unknown> = {
    * On Node, Express and Fastify the response already has the status and the header fields of the limit. Hono and web
    * add the fields to the `Response` that you return. Set its status yourself: `c.html(page, refusal.status)`.
    *
-   * The problem document is sent if it fails, sends nothing, or takes longer than `functionTimeoutMs`. The first
+   * The problem document is sent if `respond` fails, sends nothing, or takes longer than `functionTimeoutMs`. The first
    * failure in the process becomes a process warning.
    */
   readonly respond?: ((refusal: Refusal, ...args: Args) => Answer) | undefined;
   /**
    * How callers without a key are treated. `"share"` (default): all of them draw on one bucket. `"refuse"`: they get a
    * 401. `"skip"`: they have no limit. A function answers them like `respond`, with a refusal whose status is 401. Over
-   * a combination this holds for each member: `"skip"` leaves that member out, the others refuse the request.
+   * a combination this holds for each member: `"share"` charges the shared bucket of that member, `"skip"` leaves that
+   * member out, and `"refuse"` or a function refuses the whole request.
    */
   readonly unidentified?: "share" | "refuse" | "skip" | ((refusal: UnidentifiedRefusal, ...args: Args) => Answer) | undefined;
 };

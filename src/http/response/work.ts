@@ -83,8 +83,8 @@ export class Work {
   }
 
   /**
-   * The work has ended. Its promise resolves when the cost is settled, and never rejects. Undefined when there is
-   * nothing to settle.
+   * Ends the work. Returns a promise that resolves when the cost is settled, and never rejects. Returns undefined when
+   * there is nothing to settle.
    */
   end(outcome: Outcome): Promise<void> | undefined {
     const { handler } = this.#charge;

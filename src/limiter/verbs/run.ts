@@ -2,7 +2,7 @@ import { checkOptions, expected, ownMembers } from "../../core/check.js";
 import type { Allowed, Decision } from "../../core/decision.js";
 import type { AbortSignalLike } from "../../platform.js";
 import { textOf, warnOnce } from "../../warnings/warnings.js";
-import { keepInFlight } from "./kept.js";
+import { keepInFlight } from "./keep-in-flight.js";
 import { granted } from "./granted.js";
 import type { ConsumeOptions, CostOf, Limiter, PolicyChoice } from "../limiter.js";
 

@@ -45,14 +45,14 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
 
     function settleInStore(charged: Policy, from: number | Origin): boolean | Promise<boolean> {
       const changes = correction(decision, charged, taken, used, guarded.ageOf(decision));
-      // An exact guess needs no call, and so says settleNothing about the store.
+      // A change of 0 needs no call, and so says nothing about the store.
       if (changes === 0) return true;
       return told(
         guarded.call([bucketId(charged, encoded)], () => adjust.call(store, charged, encoded, changes, from), notAsked),
       );
     }
 
-    // Null when `onStoreError: "allow"` let the call through: then there is settleNothing to settle.
+    // Null when `onStoreError: "allow"` let the call through: then no tokens were taken.
     function settleLocally(charge: LocalCharge | null, from: number | Origin): boolean | Promise<boolean> {
       if (charge === null) return false;
       const { store: local, policy: share } = charge;
@@ -76,7 +76,7 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
   };
 }
 
-// Most decisions hold nothing, and then this is their instant.
+// When the tokens were taken: at the instant of the decision, unless tokens in flight were renewed since.
 function takenFrom(decision: Decision, { inFlight }: Policy): number | Origin | Promise<Origin> {
   return inFlight?.originOf(decision) ?? decision.at;
 }

@@ -1,7 +1,7 @@
 import { checkPolicyName } from "#diagnostics";
 import { fullBucket, type Bucket } from "../../core/bucket.js";
 import { monotonicClock, readClock, type Clock } from "../../core/clock.js";
-import { BLOCK_LIMIT, blockLeft, consumeBlocked, extendBlock, peekBlocked, settleBlock } from "../../core/records.js";
+import { BLOCK_LIMIT, blockLeft, consumeBlocked, extendBlock, peekBlocked, redateBlock } from "../../core/records.js";
 import type { Costs } from "../../core/limit.js";
 import { adjust, renewHeld, type Decision } from "../../core/decision.js";
 import { checkClock, checkOptions, expected, positiveInteger } from "../../core/check.js";
@@ -170,7 +170,7 @@ export class MemoryStore implements SyncStore {
     const entry = this.#load(policy, key);
     const blockMs = this.#blockMs(now);
     const decision = consumeBlocked(entry.buckets, policy, costs, now, blockMs);
-    if (blockMs > 0 && settleBlock(this.#block, now)) this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);
+    if (blockMs > 0 && redateBlock(this.#block, now)) this.#table.put(this.#bucketKey, this.#blocks, this.#block, now);
     this.#save(entry, now);
     return decision;
   }

@@ -34,7 +34,7 @@ export function connectionErrorOf(client: object): () => unknown {
 
 function hearErrorsOf(client: ConnectionMembers): { error: unknown } {
   const last: { error: unknown } = { error: undefined };
-  // Hears the errors without handling them: a client still does the same where it has no listener of its own.
+  // A listener of `errorMonitor` is no handler, so a client without another listener behaves as before.
   const errorMonitor = builtin<{ readonly errorMonitor?: symbol }>("node:events")?.errorMonitor;
   if (errorMonitor !== undefined && typeof client.on === "function") client.on(errorMonitor, (error) => (last.error = error));
   return last;

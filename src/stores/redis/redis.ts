@@ -61,7 +61,7 @@ export class RedisStore implements AsyncStore {
   readonly #prefixOf: (key: string) => string;
   readonly #now: () => string;
   #run: RunScript;
-  /** The parts of the script that know quotas and limits in flight, from the first of each on. */
+  /** The parts of the script for quotas and for limits in flight. Each is added with the first policy that needs it. */
   #hooks = "";
   readonly #runnerWith: (hooks: string) => RunScript;
   readonly #lone: LoneCalls;

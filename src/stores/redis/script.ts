@@ -24,7 +24,8 @@ import { longWay } from "./script-long.js";
  *       x: the ms to block for; 0 ends a block
  *       d: 0
  *       if the limits have different numbers, all of them in the policy's order, with commas between: "1,2000"
- *       for a policy with a quota always all of them, then six numbers for each limit: `numbersOf` in `core/rules.ts`
+ *       for a policy with a quota or a limit in flight always all of them, then six numbers for each limit: `numbersOf`
+ *         in `core/rules.ts`
  *
  * Reply: the time in ms, then one entry for each part and each limit of its policy
  *   if the part fits, the units spent before this request

@@ -39,7 +39,7 @@ export const refusalCases: readonly AdapterCase[] = [
   },
   {
     name: "4, 6 · a request succeeds after Retry-After seconds, and not 1 second earlier",
-    cause: "The adapter changes Retry-After, or the server ignores the limiter's `clock` option.",
+    cause: "The adapter changes Retry-After, or the server ignores the clock of its store.",
     async run(start) {
       const server = await start({ policy: { name: "suite", capacity: 1, refill: { tokens: 1, everyMs: 4_000 } } });
       const bucket = { capacity: 1, window: 4 };

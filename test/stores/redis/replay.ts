@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { definePolicy, type Decision, type Policy } from "sluice";
 import { bucketName } from "sluice/store";
-import { adjustRecords, BLOCK, BLOCK_LIMIT, blockLeft, blockRecords, consumeRecords, peekRecords, settleBlock, type Records } from "../../../src/core/records.js";
+import { adjustRecords, BLOCK, BLOCK_LIMIT, blockLeft, blockRecords, consumeRecords, peekRecords, redateBlock, type Records } from "../../../src/core/records.js";
 import { charge, fullBucket, isStale, lagAt, spentAt, type Bucket } from "../../../src/core/bucket.js";
 import type { Costs, Limit } from "../../../src/core/limit.js";
 import { peek, whileBlocked } from "../../../src/core/decision.js";
@@ -129,8 +129,8 @@ export function replay(order: readonly string[], processes: readonly Told[], mod
         if (what === "x") blockRecords(after, tokens as number, now);
         const stale = policy.limits.filter((limit) => records.has(limit.name) && isStale(records.get(limit.name) as Bucket, limit, now));
         const block = { ...(records.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
-        if (settleBlock(block, now)) stale.push(BLOCK_LIMIT);
-        if (what === "c" && !all) settleStale(after, stale, now);
+        if (redateBlock(block, now)) stale.push(BLOCK_LIMIT);
+        if (what === "c" && !all) convertStale(after, stale, now);
         const written = what === "x" ? [BLOCK_LIMIT] : (what === "a" || what === "c") && all ? policy.limits : what === "c" ? stale : [];
         if (written.length > 0) keep(name, after, written, now);
         return decision;
@@ -225,10 +225,10 @@ function remember({ denials }: { denials: Map<string, Denial[]> }, denial: Denia
   push(denials, `${key} ${policies.indexOf(policy)}`, denial);
 }
 
-function settleStale(records: Records, stale: readonly Limit[], now: number): void {
+function convertStale(records: Records, stale: readonly Limit[], now: number): void {
   for (const limit of stale) {
     const bucket = { ...(records.get(limit.name) as Bucket) };
-    if (limit === BLOCK_LIMIT) settleBlock(bucket, now);
+    if (limit === BLOCK_LIMIT) redateBlock(bucket, now);
     else charge(bucket, limit, now, 0);
     records.set(limit.name, bucket);
   }

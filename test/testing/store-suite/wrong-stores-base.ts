@@ -1,9 +1,9 @@
 // A right store in small methods, so that a wrong store is one changed method.
 import { createHash } from "node:crypto";
-import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, settleBlock } from "../../../src/core/records.js";
+import { BLOCK, BLOCK_LIMIT, blockLeft, extendBlock, redateBlock } from "../../../src/core/records.js";
 import { fullBucket, isStale, type Bucket } from "../../../src/core/bucket.js";
 import { readClock, type Clock } from "../../../src/core/clock.js";
-import { adjust, consume, peek, renewHeld, settleStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
+import { adjust, consume, peek, renewHeld, convertStale, whileBlocked, type Decision } from "../../../src/core/decision.js";
 import { definePolicy, type AsyncStore, type Charge, type Costs, type Limit, type Move, type Origin, type Policy, type RateOptions } from "../../../src/index.js";
 import type { StoreSetup } from "../../../src/testing/index.js";
 import { guard, type Guard } from "sluice/store";
@@ -67,7 +67,7 @@ export class RightStore implements AsyncStore {
       const stale = this.isStale(buckets, policy, now);
       const decision = blockMs > 0 ? this.refuse(buckets, policy, costs, now, blockMs) : this.decide(buckets, policy, costs, now);
       if (decision.allowed || stale) this.save(policy, key, buckets, now);
-      if (!decision.allowed) this.settleBlock(policy, key, now);
+      if (!decision.allowed) this.redateBlock(policy, key, now);
       return decision;
     });
   }
@@ -124,7 +124,7 @@ export class RightStore implements AsyncStore {
         const stale = this.isStale(buckets, policy, now);
         const decision = this.decide(buckets, policy, all ? cost : policy.maxCost + 1, now);
         if (all || stale) this.save(policy, key, buckets, now);
-        if (!all) this.settleBlock(policy, key, now);
+        if (!all) this.redateBlock(policy, key, now);
         return all ? decision : (asked[i] as Decision);
       });
     });
@@ -173,9 +173,9 @@ export class RightStore implements AsyncStore {
   }
 
   /** Brings a block that is impossibly far ahead of the clock to now. */
-  settleBlock(policy: Policy, key: string, now: number): void {
+  redateBlock(policy: Policy, key: string, now: number): void {
     const block = { ...(this.row(policy, key)?.get(BLOCK) ?? fullBucket(BLOCK_LIMIT)) };
-    if (settleBlock(block, now)) this.put(policy, key, new Map([[BLOCK, block]]), now);
+    if (redateBlock(block, now)) this.put(policy, key, new Map([[BLOCK, block]]), now);
   }
 
   lifetimeMs({ spent, unitsPerMs }: Bucket): number {
@@ -193,7 +193,7 @@ export class RightStore implements AsyncStore {
   /** The refusal of a block, which converts records in old numbers. */
   refuse(buckets: Bucket[], policy: Policy, costs: Costs, now: number, blockMs: number): Decision {
     const decision = whileBlocked(peek(buckets, policy, costs, now), blockMs);
-    settleStale(buckets, policy, now);
+    convertStale(buckets, policy, now);
     return decision;
   }
 

@@ -98,7 +98,7 @@ export class RequestRouter {
     let batcher = this.#byNode.get(node);
     if (batcher === undefined) {
       const { keyPrefix: prefix, hooks } = this.#cluster as ClusterSetup;
-      // Another script from the first quota on.
+      // The script changes with the first policy that has a quota or a limit in flight.
       let known: string | undefined;
       let run: RunScript;
       const runThere: RunScript = (keys, args) => {

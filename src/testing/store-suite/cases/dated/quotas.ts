@@ -168,7 +168,7 @@ export const quotaCases: readonly StoreCase[] = [
   },
   {
     name: "L20 · concurrent calls of all methods are exact with quotas, blocks included",
-    cause: "A block and a quota are kept in one record, or a refusal while blocked settles a quota by another date.",
+    cause: "A block and a quota are kept in one record, or a refusal while blocked converts a quota by another date.",
     needs: ["quotas", "adjust", "block", "peek", "reset"],
     run: (trial) =>
       playDated(trial, { kindOf: randomKind,
@@ -197,7 +197,7 @@ export const quotaCases: readonly StoreCase[] = [
         charges.forEach(({ policy, key }, i) => {
           const answer = decisions[i] as Decision;
           trial.compare([{ call: { method: all || !answer.allowed ? "consume" : "peek", policy, key, tokens: 1 }, answer }]);
-          // A charge that is not taken settles old records all the same.
+          // A charge that is not taken converts old records all the same.
           if (!all) trial.oracle.assume({ method: "consume", policy, key, tokens: Infinity }, trial.now);
         });
         if (tick % 2 === 0) await trial.callAll(

@@ -13,7 +13,7 @@ import { tellReturned } from "./returned.js";
 const doNothing: Act<void> = () => undefined;
 
 /** Makes the verbs of a limiter that a person or another program calls, apart from requests. */
-export function createGrantsAndFines(
+export function createOperatorVerbs(
   base: Pick<PlainInternals, "store" | "policy" | "guarded">,
 ): Pick<Acts, "debit" | "credit" | "block" | "reset"> {
   const { store, guarded } = base;
@@ -45,7 +45,7 @@ export function createGrantsAndFines(
     const changes = mapCosts(chosen, given, (each) => (sign > 0 ? each : 0 - each));
     const tooMuch = (): RangeError =>
       new RangeError(`${expected("tokens", "a debt of at most 2^53 - 1 units of each limit", tokens)}. Nothing was taken`);
-    // Checked here too, so that a combination takes doNothing from the members before this one.
+    // Checked here too, so that a combination takes nothing from the members before this one.
     if (chosen.limits.some(({ unitsPerToken }, i) => costAt(changes, i) * unitsPerToken > Number.MAX_SAFE_INTEGER)) {
       throw tooMuch();
     }
