@@ -13,7 +13,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { inRounds, median, ratio } from "./measure.js";
+import { inRounds, ratio } from "./measure.js";
+import { median } from "./ratios.js";
 import { canPin, finish, goal, pinned, plot, quick, rounded, show, type Series } from "./results.js";
 
 const GENERATIONS = quick ? 1 : 2;

@@ -13,7 +13,8 @@ import { createLimiter, perSecond, type AsyncStore, type Decision } from "../dis
 import { leased } from "../dist/lease.js";
 import { RedisStore } from "../dist/redis.js";
 import { floods } from "./lease-flood.js";
-import { callersOf, fromStore, inRounds, median, PATIENT_MS, ratio, type Side } from "./measure.js";
+import { callersOf, fromStore, inRounds, PATIENT_MS, ratio, type Side } from "./measure.js";
+import { median } from "./ratios.js";
 import { startRedis } from "./redis-server.js";
 import { finish, goal, quick, show } from "./results.js";
 

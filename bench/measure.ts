@@ -1,6 +1,7 @@
 // Shared by all measurements over a server: callers that send one request after another, rounds in turn, and ratios
 // within a round.
 import type { Decision } from "../dist/index.js";
+import { median, orderOf } from "./ratios.js";
 import { show } from "./results.js";
 
 /** One way to decide: the call, and how to read its answer. Some peers throw refusals. */
@@ -100,10 +101,7 @@ export async function sample(
   };
 }
 
-/**
- * Runs every side once a round. Each round starts with another side, and every second one goes backwards, because a side
- * may profit from the one before it. The first round warms up and is not kept.
- */
+/** Runs every side once a round, in the {@link orderOf} the round. The first round warms up and is not kept. */
 export async function inRounds<S extends { readonly name: string }, T>(
   title: string,
   sides: readonly S[],
@@ -113,21 +111,14 @@ export async function inRounds<S extends { readonly name: string }, T>(
   const results = new Map(sides.map(({ name }) => [name, [] as T[]]));
   for (let round = 0; round <= rounds; round++) {
     process.stderr.write(`\r${title}: ${round === 0 ? "warming up" : `round ${round} of ${rounds}`}   `);
-    for (let i = 0; i < sides.length; i++) {
-      const place = (i + round) % sides.length;
-      const side = sides[round % 2 === 0 ? place : sides.length - 1 - place] as S;
+    for (const place of orderOf(round, sides.length)) {
+      const side = sides[place] as S;
       const result = await run(side);
       if (round > 0) results.get(side.name)?.push(result);
     }
   }
   process.stderr.write("\r".padEnd(70) + "\r");
   return results;
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? (sorted[middle] as number) : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
 /** The ratios of two sides in each round, by the measure that `of` picks: their median and their spread. */

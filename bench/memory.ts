@@ -10,7 +10,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { inRounds, median, ratio } from "./measure.js";
+import { inRounds, ratio } from "./measure.js";
+import { median } from "./ratios.js";
 import { finish, goal, pinned, plot, quick, rounded, show, type Series } from "./results.js";
 
 const SLUICE = "sluice";

@@ -1,95 +1,108 @@
-import { callersOf, inRounds, median, ratio, sample, type Callers, type Sample, type ServerCpu } from "./measure.js";
+import { callersOf, inRounds, sample, type Callers, type Sample, type ServerCpu, type Side } from "./measure.js";
+import { besideControl, isSeen, likelyRatio, median, textOf } from "./ratios.js";
 import { CONTROL, PEER, SLUICE, type Client } from "./redis-sides.js";
 import { goal, quick, show } from "./results.js";
 
 // Short turns: a machine that slows down for a moment slows a few of them, and the median is of the others.
 const TURNS = quick ? 10 : 100;
 const CALLS = quick ? 200 : 300;
-/** Longer than a bucket of these needs to be full again, and shorter than Redis keeps it. */
-const PAUSE_MS = quick ? 2_000 : 20_000;
 const KNOWN_KEYS = 1_000;
+/** Longer than a bucket of these needs to be full again. */
+const PAUSE_MS = quick ? 2_000 : 20_000;
+/** Turns for which keys are made at once. With more, the last ones would wait too long. */
+const TURNS_OF_A_PAUSE = TURNS / 2;
+/** Redis forgets a full bucket after 60 s. */
+const OLDEST_MS = 55_000;
 
-type Age = "known" | "new" | "paused";
+type Age = "known" | "new" | "paused" | "slow";
 
-/** The least ratio to the peer. A new key has none: it costs sluice a SET with an expiry, and the peer, too. */
+const TITLES: Readonly<Record<Age, string>> = {
+  known: "known keys", new: "new keys", paused: "paused keys", slow: "known keys of a limit of 100 an hour",
+};
+
+/** The least ratio to the peer. The other ages have no goal. */
 const WANTED: Readonly<Partial<Record<Age, number>>> = { known: 0.98, paused: 0.97 };
 
 /**
  * One caller at a time, as in a small service, on keys of three ages: known ones that were used a moment ago, new ones,
- * and ones that have paused for 20 to 40 s. Each side takes a turn of 300 calls, 100 times. A second side of the peer, the
- * control, says how far two equal sides are apart on this machine.
+ * and ones that have paused for 20 s and more. A fourth table has a limit so slow that every second call moves the end
+ * of the record. Each side takes a turn of 300 calls, 100 times. A second side of the peer, the control, says how far
+ * two equal sides are apart on this machine.
  */
 export async function alone(over: string, client: Client, serverCpu: ServerCpu, wanted = WANTED): Promise<void> {
-  const prefix = `${over} ${process.pid}`;
-  for (const age of ["known", "new", "paused"] as const) {
-    const turns = new Map(client.alone.map(({ name }) => [name, 0]));
-    /** The keys of a side's next turn. Each call of it gets another key. */
-    const nextKeys = (name: string): Callers => {
-      const turn = turns.get(name) as number;
-      turns.set(name, turn + 1);
-      if (age === "known") return callersOf(KNOWN_KEYS);
-      return { count: CALLS, key: (i) => `${prefix} ${age} ${turn}:${i % CALLS}` };
-    };
-    const load = { callers: 1, calls: CALLS, expected: true, serverCpu, timeOneOf: 1 };
-    if (age !== "new") {
-      for (const side of client.alone) {
-        const all = age === "known" ? [callersOf(KNOWN_KEYS)] : Array.from({ length: TURNS + 1 }, () => nextKeys(side.name));
-        for (const keys of all) await sample(side, { ...load, callers: 32, calls: keys.count, keys });
-        turns.set(side.name, 0);
-      }
-    }
-    if (age === "paused") await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    const title = `${over}, one caller, ${age} keys`;
-    const results = await inRounds(title, client.alone, TURNS, (side) => sample(side, { ...load, keys: nextKeys(side.name) }));
-    report(title, results);
+  for (const age of ["known", "new", "paused", "slow"] as const) {
+    const sides = age === "slow" ? client.slow : client.alone;
+    const name = `${over}, one caller, ${TITLES[age]}`;
+    const results = await measure(age, name, sides, serverCpu);
+    const of = (side: string): readonly Sample[] => results.get(side) ?? [];
+    report(age === "paused" ? `${name} (${ages})` : name, results);
     const least = wanted[age];
-    const of = (name: string) => results.get(name) ?? [];
-    const control = quartiles(of(CONTROL), of(PEER), ({ perSecond }) => perSecond);
-    const name = `${over}, 1, ${age} keys`;
-    if (least !== undefined) {
-      const own = quartiles(of(SLUICE), of(PEER), ({ perSecond }) => perSecond);
-      goal(`${name}: decisions/s`, { median: own.median, spread: `${textOf(own)}; control ${textOf(control, true)}` }, { atLeast: least });
-    }
-    if (age === "known") goal(`${name}: p99, beside the control`, quartilesOf(of(SLUICE), of(CONTROL), ({ p99Ms }) => p99Ms), { atMost: 1.05 });
+    if (least === undefined) continue;
+    const speed = (side: string) => likelyRatio(of(side), of(PEER), ({ perSecond }) => perSecond);
+    goal(`${over}, 1, ${TITLES[age]}: decisions/s`, besideControl(speed(SLUICE), speed(CONTROL)), { atLeast: least });
+    const late = (side: string) => likelyRatio(of(side), of(CONTROL), ({ p99Ms }) => p99Ms);
+    goal(`${over}, 1, ${TITLES[age]}: p99, beside the control`, besideControl(late(SLUICE), late(PEER)), { atMost: 1.05 });
   }
 }
 
-/** The middle half of the ratios of two sides. */
-interface Quartiles {
-  readonly low: number;
-  readonly median: number;
-  readonly high: number;
+/** How long the keys of the last paused run had paused. */
+let ages = "";
+
+async function measure(
+  age: Age, title: string, sides: readonly Side[], serverCpu: ServerCpu,
+): Promise<ReadonlyMap<string, readonly Sample[]>> {
+  const load = { callers: 1, calls: CALLS, expected: true, serverCpu, timeOneOf: 1 };
+  const run = (turns: number, keysOf: (side: string) => Callers) =>
+    inRounds(title, sides, turns, (side) => sample(side, { ...load, keys: keysOf(side.name) }));
+  if (age !== "new" && age !== "paused") {
+    for (const side of sides) await sample(side, { ...load, callers: 32, calls: KNOWN_KEYS, keys: callersOf(KNOWN_KEYS) });
+    return run(TURNS, () => callersOf(KNOWN_KEYS));
+  }
+  if (age === "new") return run(TURNS, freshKeys(`${title} ${process.pid}`));
+
+  const all = new Map<string, readonly Sample[]>();
+  let oldestMs = 0;
+  for (let block = 0; block * TURNS_OF_A_PAUSE < TURNS; block++) {
+    const prefix = `${title} ${process.pid} ${block}`;
+    const madeAt = performance.now();
+    for (const side of sides) {
+      const keysOf = freshKeys(prefix);
+      // One more for the round that warms up.
+      for (let turn = 0; turn <= TURNS_OF_A_PAUSE; turn++) await sample(side, { ...load, callers: 32, keys: keysOf(side.name) });
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    for (const [name, some] of await run(TURNS_OF_A_PAUSE, freshKeys(prefix))) all.set(name, [...(all.get(name) ?? []), ...some]);
+    oldestMs = Math.max(oldestMs, performance.now() - madeAt);
+  }
+  if (oldestMs > OLDEST_MS) throw new Error(`Expected keys that paused for at most ${OLDEST_MS} ms, got ${oldestMs.toFixed(0)} ms`);
+  ages = `for ${PAUSE_MS / 1_000} to ${Math.ceil(oldestMs / 1_000)} s`;
+  return all;
 }
 
-function quartiles(own: readonly Sample[], other: readonly Sample[], of: (sample: Sample) => number): Quartiles {
-  const ratios = own.map((each, turn) => of(each) / of(other[turn] as Sample)).sort((a, b) => a - b);
-  return { low: ratios[Math.floor(ratios.length / 4)] as number, median: median(ratios), high: ratios[Math.floor((ratios.length * 3) / 4)] as number };
+/** Returns the keys of a side's next turn. Each call of a turn gets another key, and no other turn has it. */
+function freshKeys(prefix: string): (side: string) => Callers {
+  const turns = new Map<string, number>();
+  return (side) => {
+    const turn = turns.get(side) ?? 0;
+    turns.set(side, turn + 1);
+    return { count: CALLS, key: (i) => `${prefix} ${turn}:${i % CALLS}` };
+  };
 }
 
-function quartilesOf(own: readonly Sample[], other: readonly Sample[], of: (sample: Sample) => number) {
-  const all = quartiles(own, other, of);
-  return { median: all.median, spread: textOf(all) };
-}
-
-function textOf({ low, median: middle, high }: Quartiles, withMedian = false): string {
-  return `${withMedian ? `${middle.toFixed(3)}, ` : ""}${low.toFixed(3)} to ${high.toFixed(3)}`;
-}
-
-/** A row for each side: how fast it is beside the peer, in the middle half of the turns, and whether that is more than noise. */
+/** A row for each side: how fast it is beside the peer, and whether that differs from the control. */
 function report(title: string, results: ReadonlyMap<string, readonly Sample[]>): void {
-  const peer = results.get(PEER) ?? [];
-  const control = quartiles(results.get(CONTROL) ?? [], peer, ({ perSecond }) => perSecond);
+  const of = (side: string): readonly Sample[] => results.get(side) ?? [];
+  const control = likelyRatio(of(CONTROL), of(PEER), ({ perSecond }) => perSecond);
   const rows = [...results].map(([name, own]) => {
-    const speed = quartiles(own, peer, ({ perSecond }) => perSecond);
-    const isNoise = speed.median >= control.low && speed.median <= control.high;
+    const speed = likelyRatio(own, of(PEER), ({ perSecond }) => perSecond);
     return [
       name,
       {
         "decisions/s": Math.round(median(own.map(({ perSecond }) => perSecond))),
         [`times ${PEER}`]: Number(speed.median.toFixed(3)),
-        "middle half": textOf(speed),
-        "within the control's": name === PEER || name === CONTROL ? "" : isNoise ? "yes" : "no",
-        "p99 beside the control's": Number(ratio(own, results.get(CONTROL) ?? [], ({ p99Ms }) => p99Ms).median.toFixed(2)),
+        "95 of 100 runs": textOf(speed),
+        "differs from the control": name === PEER || name === CONTROL ? "" : isSeen(speed, control) ? "yes" : "not seen",
+        "p99 beside the control's": Number(likelyRatio(own, of(CONTROL), ({ p99Ms }) => p99Ms).median.toFixed(2)),
         "server µs": Number(median(own.map(({ serverUs }) => serverUs)).toFixed(1)),
       },
     ] as const;

@@ -1,7 +1,8 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { callersOf, inRounds, median, sample, type Side } from "./measure.js";
+import { callersOf, inRounds, sample, type Side } from "./measure.js";
+import { median } from "./ratios.js";
 import type { RedisServer } from "./redis-server.js";
 import { EXPRESS, PEER, SLUICE, type Client } from "./redis-sides.js";
 import { plot, quick, show, type Series } from "./results.js";

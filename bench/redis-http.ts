@@ -1,48 +1,55 @@
-import { spawn } from "node:child_process";
+import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { inRounds, median, printSamples, ratio, type Sample, type Side } from "./measure.js";
+import { inRounds, printSamples, type Sample, type Side } from "./measure.js";
+import { besideControl, likelyRatio, median } from "./ratios.js";
 import type { ServerWork } from "./redis-server.js";
-import { goal } from "./results.js";
+import { goal, quick } from "./results.js";
 import { CONTROL, PEER, SLUICE, type Client } from "./redis-sides.js";
 
 const LOADER = fileURLToPath(new URL("./http-loader.mjs", import.meta.url));
 const KEYS = 20_000;
 const NOTHING = "no limiter";
+// Many short turns, as for one caller.
+const TURNS = quick ? 10 : 60;
+const REQUESTS: Readonly<Record<4 | 64, number>> = { 4: 1_000, 64: 3_000 };
 
 /**
  * The same decisions behind a Node HTTP server. Requests arrive in packets there, which shows whether batches form. A
- * loop of callers cannot show it. The load comes from another process. Titles and goals show `over`: the client, and
+ * loop of callers cannot show it. The load comes from another process, which stays warm. Titles and goals show `over`: the client, and
  * the server or cluster of its connection.
  */
-export async function throughHttp(over: string, client: Client, redis: ServerWork, rounds: number): Promise<void> {
+export async function throughHttp(over: string, client: Client, redis: ServerWork): Promise<void> {
   const nothing: Side = { name: NOTHING, ask: () => Promise.resolve(), allows: () => true };
-  const sides = [...client.allowed.filter(({ name }) => name === SLUICE || name === PEER), ...client.alone.filter(({ name }) => name === CONTROL), nothing];
-  for (const connections of [4, 64]) {
+  const sides = [...client.allowed.filter(({ name }) => [SLUICE, PEER, CONTROL].includes(name)), nothing];
+  const loader = fork(LOADER);
+  for (const connections of [4, 64] as const) {
     const title = `${over} behind a Node HTTP server, ${connections} connections`;
     const perCall: number[] = [];
-    const results = await inRounds(title, sides, rounds, async (side) => {
-      const requests = connections === 4 ? 4_000 : 8_000;
+    const results = await inRounds(title, sides, TURNS, async (side) => {
+      const requests = REQUESTS[connections];
       const before = await redis.scriptCalls();
-      const sample = await serve(side, connections, requests, redis);
+      const sample = await serve(side, [connections, requests], loader, redis);
       if (side.name === SLUICE) perCall.push(requests / ((await redis.scriptCalls()) - before));
       return sample;
     });
     printSamples(title, results, PEER);
-    const against = (of: (sample: Sample) => number) => ratio(results.get(SLUICE) ?? [], results.get(PEER) ?? [], of);
     const name = `${over}, HTTP, ${connections} connections`;
-    const { median: apart, spread } = ratio(results.get(CONTROL) ?? [], results.get(PEER) ?? [], ({ perSecond }) => perSecond);
-    console.log(`control: ${apart.toFixed(3)} (${spread})`);
-    goal(`${name}: requests/s`, against(({ perSecond }) => perSecond), { atLeast: connections === 4 ? 0.97 : 1.2 });
-    const control = (of: (sample: Sample) => number) => ratio(results.get(SLUICE) ?? [], results.get(CONTROL) ?? [], of);
-    if (connections === 4) goal(`${name}: p99, beside the control`, control(({ p99Ms }) => p99Ms), { atMost: 1.05 });
+    const of = (side: string): readonly Sample[] => results.get(side) ?? [];
+    const speed = (side: string) => likelyRatio(of(side), of(PEER), ({ perSecond }) => perSecond);
+    goal(`${name}: requests/s`, besideControl(speed(SLUICE), speed(CONTROL)), { atLeast: connections === 4 ? 0.97 : 1.2 });
+    const late = (side: string) => likelyRatio(of(side), of(CONTROL), ({ p99Ms }) => p99Ms);
+    if (connections === 4) goal(`${name}: p99, beside the control`, besideControl(late(SLUICE), late(PEER)), { atMost: 1.05 });
     console.log(`sluice: ${median(perCall).toFixed(1)} decisions in a call`);
   }
+  loader.disconnect();
 }
 
-async function serve({ ask, allows }: Side, connections: number, requests: number, redis: ServerWork): Promise<Sample> {
+async function serve(
+  { ask, allows }: Side, [connections, requests]: readonly [number, number], loader: ChildProcess, redis: ServerWork,
+): Promise<Sample> {
   const server = createServer((request, response) => {
     const respond = (answer: unknown): void => {
       response.writeHead(allows(answer) ? 200 : 429, { "content-length": 2 }).end("ok");
@@ -53,7 +60,8 @@ async function serve({ ask, allows }: Side, connections: number, requests: numbe
   await once(server, "listening");
   const serverBefore = await redis.cpu();
   const clientBefore = process.cpuUsage();
-  const { ms, p99Ms, statuses } = await load((server.address() as AddressInfo).port, connections, requests);
+  loader.send([(server.address() as AddressInfo).port, connections, requests, KEYS]);
+  const [{ ms, p99Ms, statuses }] = (await once(loader, "message")) as [Loaded];
   const client = process.cpuUsage(clientBefore);
   const used = (await redis.cpu()) - serverBefore;
   server.closeAllConnections();
@@ -71,15 +79,4 @@ interface Loaded {
   readonly ms: number;
   readonly p99Ms: number;
   readonly statuses: Readonly<Record<string, number>>;
-}
-
-async function load(port: number, connections: number, requests: number): Promise<Loaded> {
-  const child = spawn(process.execPath, [LOADER, String(port), String(connections), String(requests), String(KEYS)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
-  const [code] = (await once(child, "close")) as [number];
-  if (code !== 0) throw new Error(`The load generator ended with ${code}`);
-  return JSON.parse(output) as Loaded;
 }

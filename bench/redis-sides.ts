@@ -1,3 +1,4 @@
+import { pathToFileURL } from "node:url";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster6, Redis as Redis6 } from "ioredis6";
 import type { ClientRateLimitInfo } from "express-rate-limit";
@@ -13,6 +14,8 @@ export const SLUICE = "sluice";
 export const PEER = "rate-limiter-flexible";
 /** A second side of the peer, equal to the first: the ratio of the two is noise. */
 export const CONTROL = "rate-limiter-flexible, again";
+/** sluice of an earlier build, where the option `--beside` names one. */
+export const EARLIER = "sluice, earlier";
 export const EXPRESS = "rate-limit-redis";
 export const FLOOR = "bare GET (floor)";
 
@@ -26,6 +29,8 @@ export interface Client {
   readonly denied: readonly Side[];
   /** For one caller at a time. The bucket of sluice is full again soon after a call. */
   readonly alone: readonly Side[];
+  /** The same with a limit of 100 an hour, so that each call moves the end of the bucket. */
+  readonly slow: readonly Side[];
   close(): Promise<void>;
 }
 
@@ -74,9 +79,12 @@ export async function overCluster(name: ClientName, ports: readonly number[]): P
   const floor = await connect();
   const bare: Side = { name: FLOOR, ask: (key) => floor.get(`bare:${key}`), allows: (found) => found === null };
   const spread: Side = { ...sluice(await connect(), false, { spread: 16, prefix: "spread" }), name: `${SLUICE}, spread 16` };
-  const allowed = [sluice(await connect(), false), spread, flexible(await connect(), false), bare];
-  const alone = [sluiceAlone(await connect()), flexible(await connect(), false), again(await connect()), bare];
-  return { name, allowed, denied: [], alone, close: async () => closings.forEach((close) => close()) };
+  const [peer, control, own] = [flexible(await connect(), false), again(await connect()), await connect()];
+  return {
+    name, allowed: [sluice(await connect(), false), spread, peer, control, bare], denied: [],
+    alone: [sluiceAlone(own), peer, control, bare], slow: [sluiceAlone(own, true), peer, control],
+    close: async () => closings.forEach((close) => close()),
+  };
 }
 
 /** The sides over node-redis. */
@@ -91,13 +99,17 @@ export async function overNodeRedis(port: number, name: "node-redis" | "node-red
   return { name, ...(await sides(connect)), close: async () => clients.forEach((client) => client.destroy()) };
 }
 
-async function sides(connect: () => Promise<Connection>): Promise<Pick<Client, "allowed" | "denied" | "alone">> {
+async function sides(connect: () => Promise<Connection>): Promise<Pick<Client, "allowed" | "denied" | "alone" | "slow">> {
   const floor = await connect();
   const bare = (allows: boolean): Side => ({ name: FLOOR, ask: (key) => floor.get(`bare:${key}`), allows: (found) => (found === null) === allows });
+  const [peer, control, own] = [flexible(await connect(), false), again(await connect()), await connect()];
   return {
-    allowed: [sluice(await connect(), false), flexible(await connect(), false), express(await connect()), bare(true)],
+    allowed: [
+      sluice(await connect(), false), peer, control, express(await connect()), bare(true), ...(await earlier(await connect())),
+    ],
     denied: [sluice(await connect(), true), flexible(await connect(), true), bare(false)],
-    alone: [sluiceAlone(await connect()), flexible(await connect(), false), again(await connect()), bare(true)],
+    alone: [sluiceAlone(own), peer, control, bare(true)],
+    slow: [sluiceAlone(own, true), peer, control],
   };
 }
 
@@ -112,21 +124,41 @@ function sluice({ client }: Connection, denied: boolean, options: RedisStoreOpti
   return { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed };
 }
 
-function sluiceAlone({ client }: Connection): Side {
-  const policy = { name: "alone", capacity: 1_000, refill: perSecond(1_000) };
+/** Full again after 1 ms, as the bucket of a caller who comes now and then. Or slow: each token takes 36 s to come back. */
+function sluiceAlone({ client }: Connection, slow = false): Side {
+  const policy = slow
+    ? { name: "slow", capacity: 10_000_000, refill: perHour(100) }
+    : { name: "alone", capacity: 1_000, refill: perSecond(1_000) };
   const limiter = createLimiter({ policy, store: new RedisStore(client as Redis, { timeoutMs: PATIENT_MS }) });
   return { name: SLUICE, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed };
 }
 
+/** With keys of its own: on the peer's keys it would find them known. */
 function again(connection: Connection): Side {
-  return { ...flexible(connection, false), name: CONTROL };
+  return { ...flexible(connection, false, "flexible-again"), name: CONTROL };
 }
 
-function flexible({ client }: Connection, denied: boolean): Side {
+/**
+ * The sluice of an earlier build, whose `dist` the option `--beside=<folder>` names. It uses other keys than today's.
+ */
+async function earlier({ client }: Connection): Promise<readonly Side[]> {
+  const folder = process.argv.find((word) => word.startsWith("--beside="))?.slice("--beside=".length);
+  if (folder === undefined) return [];
+  const [own, redis] = await Promise.all(
+    ["index.js", "redis.js"].map((file) => import(pathToFileURL(`${folder}/${file}`).href) as Promise<object>),
+  ) as unknown as [typeof import("../dist/index.js"), typeof import("../dist/redis.js")];
+  const limiter = own.createLimiter({
+    policy: { name: "earlier", capacity: 10_000, refill: perHour(10_000) },
+    store: new redis.RedisStore(client as Redis, { prefix: "earlier", timeoutMs: PATIENT_MS }),
+  });
+  return [{ name: EARLIER, ask: (key) => limiter.consume(key), allows: (decision) => fromStore(decision as Decision).allowed }];
+}
+
+function flexible({ client }: Connection, denied: boolean, keyPrefix = denied ? "flexible-denied" : "flexible"): Side {
   const limiter = new RateLimiterRedis({
     storeClient: client,
     useRedisPackage: !(client instanceof Redis || client instanceof Redis6 || client instanceof Cluster || client instanceof Cluster6),
-    keyPrefix: denied ? "flexible-denied" : "flexible",
+    keyPrefix,
     points: denied ? 1 : HUGE,
     duration: 3_600,
     // The peer's memory of refusals, which its documentation recommends against attacks.

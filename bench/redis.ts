@@ -4,16 +4,18 @@
  * It starts a server. Every round runs all sides in turn, and ratios are taken within a round: a machine that slows
  * down for a minute slows all sides. This script prints results and fails on none. `--quick` makes it short.
  * `--only=alone`, `callers`, `denied`, `http` or `growth` runs one part, and `--client="node-redis 6"` runs one client.
+ * `--only=callers --beside=<the dist folder of an earlier build>` also compares with that build.
  */
-import { inRounds, callersOf, printSamples, ratio, sample, type Sample } from "./measure.js";
+import { callersOf, inRounds, printSamples, ratio, sample, type Sample } from "./measure.js";
+import { besideControl, likelyRatio } from "./ratios.js";
 import { alone } from "./redis-alone.js";
 import { asCallersGrow, asProcessesGrow } from "./redis-growth.js";
 import { throughHttp } from "./redis-http.js";
 import { startRedis } from "./redis-server.js";
-import { overIoredis, overNodeRedis, PEER, SLUICE, type Client } from "./redis-sides.js";
+import { CONTROL, EARLIER, overIoredis, overNodeRedis, PEER, SLUICE, type Client } from "./redis-sides.js";
 import { finish, goal, quick } from "./results.js";
 
-const ROUNDS = quick ? 3 : 7;
+const ROUNDS = quick ? 4 : 16;
 const CALLS = { 64: quick ? 10_000 : 20_000, 512: quick ? 20_000 : 40_000 };
 const KEYS = callersOf(20_000);
 const DENIED_KEYS = callersOf(1_000);
@@ -24,21 +26,19 @@ const only = wordAfter("--only=");
 const one = wordAfter("--client=");
 
 const server = await startRedis();
-const clients = [
-  await overIoredis(server.port), await overIoredis(server.port, "ioredis 6"),
-  await overNodeRedis(server.port), await overNodeRedis(server.port, "node-redis 6"),
-].filter(({ name }) => one === undefined || name === one);
 try {
-  for (const client of clients) {
+  for (const name of ["ioredis", "ioredis 6", "node-redis", "node-redis 6"] as const) {
+    if (one !== undefined && one !== name) continue;
+    const client = await (name === "ioredis" || name === "ioredis 6" ? overIoredis(server.port, name) : overNodeRedis(server.port, name));
     if (only === undefined || only === "alone") await alone(client.name, client, server.cpu);
     if (only === undefined || only === "callers") for (const callers of [64, 512] as const) await allowed(client, callers);
     if (only === undefined || only === "denied") await denied(client);
-    if (only === undefined || only === "http") await throughHttp(client.name, client, server, quick ? 3 : 10);
+    if (only === undefined || only === "http") await throughHttp(client.name, client, server);
     if ((only === undefined || only === "growth") && !client.name.endsWith("6")) await asCallersGrow(client, server);
+    await client.close();
   }
   if (only === undefined || only === "growth") await asProcessesGrow(server);
 } finally {
-  await Promise.all(clients.map((client) => client.close()));
   await server.stop();
 }
 finish("redis", ["ioredis", "ioredis6", "redis", "redis6", "rate-limiter-flexible", "rate-limit-redis"], { Redis: server.version });
@@ -49,8 +49,13 @@ async function allowed(client: Client, callers: keyof typeof CALLS): Promise<voi
   const results = await inRounds(title, client.allowed, ROUNDS, (side) => sample(side, load));
   printSamples(title, results, PEER);
 
-  const against = (of: (sample: Sample) => number) => ratio(results.get(SLUICE) ?? [], results.get(PEER) ?? [], of);
+  const likely = (own: string, other: string, of: (sample: Sample) => number) => likelyRatio(results.get(own) ?? [], results.get(other) ?? [], of);
+  const against = (of: (sample: Sample) => number) => besideControl(likely(SLUICE, PEER, of), likely(CONTROL, PEER, of));
   const name = `${client.name}, ${callers}`;
+  if (results.has(EARLIER)) {
+    const [own, control] = [likely(SLUICE, EARLIER, ({ perSecond }) => perSecond), likely(CONTROL, PEER, ({ perSecond }) => perSecond)];
+    goal(`${name}: decisions/s, beside the earlier build`, besideControl(own, control), { atLeast: 0.97 });
+  }
   const wanted = client.name.startsWith("ioredis") ? { 64: 2.8, 512: 3.2 } : { 64: 2, 512: 3 };
   goal(`${name}: decisions/s`, against(({ perSecond }) => perSecond), { atLeast: wanted[callers] });
   if (callers === 512) {
@@ -61,7 +66,7 @@ async function allowed(client: Client, callers: keyof typeof CALLS): Promise<voi
 
 async function denied(client: Client): Promise<void> {
   const title = `${client.name}, denied, 512 callers, ${DENIED_KEYS.count} keys, each library with its memory of denials`;
-  const load = { callers: 512, calls: quick ? 50_000 : 200_000, keys: DENIED_KEYS, expected: false, serverCpu: server.cpu };
+  const load = { callers: 512, calls: quick ? 50_000 : 100_000, keys: DENIED_KEYS, expected: false, serverCpu: server.cpu };
   // Not measured: the first call for each key, which is allowed, and the second, which gives the first refusal to
   // remember.
   for (const side of client.denied) {

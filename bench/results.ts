@@ -96,8 +96,8 @@ export function finish(section: string, packages: readonly string[], more: Reado
   writeFileSync(new URL(`${section}.json`, folder), `${JSON.stringify(results, null, 1)}\n`);
 }
 
-/** Whether other programs used the processors. A section that has just ended keeps up to two of them busy. */
-export const isBusy = (before: number): boolean => before > Math.max(2, cpus().length) + 0.2;
+/** Whether other programs used the processors in the minute before. `all.mjs` waits until they do not. */
+export const isBusy = (before: number): boolean => before > 0.3;
 
 /** Whether a process can be pinned to a core, which needs Linux and `taskset`. */
 export const canPin = process.platform === "linux" && cpus().length > 1 && hasTaskset();

@@ -8,7 +8,8 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { inRounds, median, ratio } from "./measure.js";
+import { inRounds, ratio } from "./measure.js";
+import { median } from "./ratios.js";
 import { finish, goal, quick, show } from "./results.js";
 
 const LINES = quick ? 100_000 : 1_000_000;

@@ -13,7 +13,8 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
-import { inRounds, median, ratio } from "./measure.js";
+import { inRounds, ratio } from "./measure.js";
+import { median } from "./ratios.js";
 import { finish, goal, pinned, quick, rounded, show } from "./results.js";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
@@ -38,13 +39,13 @@ const own = (name: string, what: string, atMost?: number): Entry => {
 const peer = (name: string, what: string): Entry => ({ name: `${name}, ${what}`, code: `export { ${what} } from ${JSON.stringify(name)}`, from: name });
 
 const OWN = [
-  own("index", "createLimiter", 6_800),
-  own("node", "rateLimit", 10_800),
-  own("express", "rateLimit", 10_800),
-  own("fastify", "rateLimit", 10_800),
-  own("hono", "rateLimit", 10_800),
-  own("web", "rateLimit", 10_800),
-  own("client", "createFetch", 6_000),
+  own("index", "createLimiter", 8_200),
+  own("node", "rateLimit", 15_200),
+  own("express", "rateLimit", 15_200),
+  own("fastify", "rateLimit", 15_200),
+  own("hono", "rateLimit", 15_200),
+  own("web", "rateLimit", 15_200),
+  own("client", "createFetch", 6_050),
   own("redis", "RedisStore"),
   own("postgres", "PostgresStore"),
 ];

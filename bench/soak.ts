@@ -12,7 +12,7 @@ import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { median } from "./measure.js";
+import { median } from "./ratios.js";
 import { finish, goal, pinned, plot, quick, rounded, show } from "./results.js";
 
 const ADAPTERS = ["node", "express", "fastify", "hono", "web"];

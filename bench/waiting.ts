@@ -13,7 +13,8 @@ import { Redis } from "ioredis";
 import { createLimiter, createWaiter, MemoryStore, perHour, perSecond, type AsyncStore, type Decision, type LimitOptions, type Policy } from "../dist/index.js";
 import { RedisStore } from "../dist/redis.js";
 import { guard } from "../dist/store.js";
-import { fromStore, median, PATIENT_MS } from "./measure.js";
+import { fromStore, PATIENT_MS } from "./measure.js";
+import { median } from "./ratios.js";
 import { startRedis } from "./redis-server.js";
 import { finish, goal, quick, show } from "./results.js";
 

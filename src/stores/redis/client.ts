@@ -50,8 +50,10 @@ export function isCluster(client: RedisClient): boolean {
 export function keyPrefixOf(client: RedisClient): string {
   // node-redis clients also have `options`, without this member.
   const prefix = (client as Partial<IoredisLike>).options?.keyPrefix;
-  // ioredis takes bytes, too.
-  return typeof prefix === "string" || prefix instanceof Uint8Array ? String(prefix) : "";
+  // ioredis takes bytes, too. A script gets keys as text, and bytes that are no text would then name another bucket.
+  const text = typeof prefix === "string" || prefix instanceof Uint8Array ? String(prefix) : "";
+  if (!text.includes("\ufffd")) return text;
+  throw new TypeError("Expected the client's `keyPrefix` to be text, got bytes that are no UTF-8. Write keyPrefix: \"app:\"");
 }
 
 /** Whether a node refused a call before it ran the script, because another node has the key's slot, or none has. */

@@ -59,6 +59,13 @@ describeWith("redis-server", "a lone call on a cluster", () => {
       expect(kept.toSorted()).toEqual(KEYS.map((key) => `${before}${prefix}:tier ${key}`).toSorted());
     });
 
+    test("a key prefix of bytes that are no text is refused, because it would name other buckets in a batch", async () => {
+      const client = await connect(make, { keyPrefix: Buffer.from([0xff, 0x3a]) as unknown as string });
+      expect(() => new RedisStore(client)).toThrow(
+        new TypeError('Expected the client\'s `keyPrefix` to be text, got bytes that are no UTF-8. Write keyPrefix: "app:"'),
+      );
+    });
+
     test("does not pass through the cluster's client, and is one call", async () => {
       const client = await connect(make);
       const store = new RedisStore(client, { prefix: `lone-${++names}`, denyCacheMs: 0 });
