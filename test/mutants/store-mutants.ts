@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutants.js";
 
 const ROWS = "sql/rows";
+const LONE = "redis/lone";
 
 /** The mistakes of stores that read and write rows. */
 export const storeMutants: readonly Mutant[] = [
@@ -13,4 +14,8 @@ export const storeMutants: readonly Mutant[] = [
   { item: "L10", find: "const isAllowed = foreseen.every(", replace: "const isAllowed = foreseen.some(", test: ROWS },
   { item: "L11", find: "(error: unknown) => steps.throw(error),", replace: "() => steps.next(),", test: ROWS },
   { item: "L14", find: '(foreseen[i] as RecordsDecision["decision"]), changed }', replace: '(foreseen[i] as RecordsDecision["decision"]), changed: isAllowed }', test: ROWS },
+  { item: "L8", find: "local fits = free >= 0 and spent <= free * q", replace: "local fits = free >= 0 and spent < free * q", test: LONE },
+  { item: "L5", find: "local fits = free >= 0 and spent <= free * q", replace: "local fits = free >= 0 and spent <= (free + 1) * q", test: LONE },
+  { item: "L14", find: "if ownP ~= p or ownQ ~= q or own ~= name then return end", replace: "if own ~= name then return end", test: LONE },
+  { item: "L14", find: "or at > now or at % 1 ~= 0 then return end", replace: "or at % 1 ~= 0 then return end", test: LONE },
 ];

@@ -2,7 +2,7 @@
 // model afterwards, and they must have come to the same.
 import { isDeepStrictEqual } from "node:util";
 import { Redis } from "ioredis";
-import { definePolicy, MemoryStore, type Decision, type Policy, type PolicyOptions } from "sluice";
+import { definePolicy, MemoryStore, perHour, type Decision, type Policy, type PolicyOptions } from "sluice";
 import { RedisStore } from "sluice/redis";
 import { ManualClock } from "sluice/testing";
 import { simplest, type Costs } from "../../../src/core/limit.js";
@@ -18,6 +18,8 @@ const STEPS = 100_000;
 const LANES = 48;
 // So many are asked for in one tick, and travel together. In every other run each travels alone, by the script for lone ones.
 const AT_ONCE = 6;
+// A store has a script for each of its first 16 limits. In every third run these are taken, and the run uses the script for all others.
+const OTHERS = Array.from({ length: 16 }, (_, i) => definePolicy({ name: `other-${i}`, capacity: 1 + i, refill: perHour(1) }));
 const prefix = `fuzz-server-${process.pid}-${Date.now()}`;
 
 const tally = new Tally();
@@ -36,6 +38,7 @@ async function play({ policies, steps }: Run, client: Redis): Promise<void> {
   const atOnce = keys % 2 === 0 ? AT_ONCE : 1;
   const clock = new ManualClock();
   const store = new RedisStore(client, { prefix, denyCacheMs: 0 });
+  if (keys % 3 === 0) await Promise.all(OTHERS.map((other) => store.consume(other, key, 1)));
   const core = new MemoryStore({ clock: clock.now, maxKeys: 16 });
   const model = new Model();
   const defined = policies.map((policy) => definePolicy(policy));

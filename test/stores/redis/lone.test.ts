@@ -85,7 +85,7 @@ describeWith("redis-server", "the script for lone decisions", () => {
     expect(await ask(9_000_000, since, "b", 9_000_001)).toEqual([expect.any(Number), expect.any(Number)]);
   });
 
-  test("decides alike for the first sixteen limits of a store and for later ones", async () => {
+  test("L8 · decides alike for the first sixteen limits of a store and for later ones", async () => {
     const store = new RedisStore(client, { denyCacheMs: 0 });
     for (let capacity = 1; capacity <= 20; capacity++) {
       const own = definePolicy({ name: `p${capacity}`, capacity, refill: perHour(1) });
@@ -96,8 +96,10 @@ describeWith("redis-server", "the script for lone decisions", () => {
     }
   });
 
-  test("grants no token twice beside the script for many", async () => {
-    const [lone, many] = [new RedisStore(client, { denyCacheMs: 0 }), new RedisStore(withoutLone(client), { denyCacheMs: 0 })];
+  test("L5 · grants no token twice beside the script for many", async () => {
+    // Two callers of one store would share their calls.
+    const lone = (): RedisStore => new RedisStore(client, { denyCacheMs: 0 });
+    const many = (): RedisStore => new RedisStore(withoutLone(client), { denyCacheMs: 0 });
     const wide = definePolicy({ name: "wide", capacity: 400, refill: perHour(1) });
     let granted = 0;
     const caller = async (store: RedisStore, key: string): Promise<void> => {
@@ -106,7 +108,7 @@ describeWith("redis-server", "the script for lone decisions", () => {
         if (allowed) granted += 1;
       }
     };
-    await Promise.all(["a", "b"].flatMap((key) => [lone, many, lone, many, lone].map((store) => caller(store, key))));
+    await Promise.all(["a", "b"].flatMap((key) => [lone, many, lone, many, lone].map((make) => caller(make(), key))));
     expect(granted).toBe(800);
   });
 
@@ -136,7 +138,7 @@ describeWith("redis-server", "the script for lone decisions", () => {
     ["a block", async () => (await ours(), new RedisStore(client).block(policy, "a", 60_000))],
   ];
 
-  test.each(values)("leaves %s to the script for many, and writes nothing", async (_, prepare) => {
+  test.each(values)("L14 · leaves %s to the script for many, and writes nothing", async (_, prepare) => {
     await prepare();
     const before = await client.dump(key);
     const [limit] = policy.limits as readonly [Limit];
