@@ -4,6 +4,7 @@ import { basename, dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import entries from "../entries.json" with { type: "json" };
 import {
+  HOUSE,
   ambientNames, circlesOf, crowdedFunctions, drawArrows, linesOfCode, longLines, wrongArrows,
 } from "./architecture.js";
 
@@ -75,9 +76,9 @@ describe("the core", () => {
     expect(ambientNames("src/core/x.ts", code)).toEqual(["2: Date", "3: setTimeout", "3: random", "4: process"]);
   });
 
-  test("is read in one sitting: under 1 480 lines", () => {
+  test("is read in one sitting: under 1 500 lines", () => {
     const lines = inRoom("core").reduce((sum, file) => sum + linesIn(file), 0);
-    expect(lines).toBeLessThan(1_480);
+    expect(lines).toBeLessThan(1_500);
   });
 });
 
@@ -85,6 +86,15 @@ describe("sizes", () => {
   test("few files of src pass 250 lines, and none 285", () => {
     expect(files.filter((file) => linesIn(file) > 285)).toEqual([]);
     expect(files.filter((file) => linesIn(file) > 250).length).toBeLessThanOrEqual(3);
+  });
+
+  test("CONTRIBUTING.md has the rooms and what each may import", () => {
+    const text = readFileSync(new URL("../CONTRIBUTING.md", import.meta.url), "utf8");
+    const namesIn = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string);
+    const rows = [...text.matchAll(/^\| `([\w/-]+)` \| .* \| ([^|]+) \|$/gm)].map(([, room, imports]) => [room, namesIn(imports as string)]);
+    const rooms = Object.entries(HOUSE).filter(([room]) => room !== "index" && room !== "store");
+    const plain = (room: string): string => room.replace(/\/$/, "");
+    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(rooms.map(([room, imports]) => [plain(room), imports.map(plain)])));
   });
 
   test("no folder of src has more than 13 files", () => {
@@ -98,12 +108,11 @@ describe("sizes", () => {
 
   test("no line of src is longer than 130 characters", () => {
     expect(inFiles((_, text) => longLines(text))).toEqual([]);
-    expect(longLines(`${"x".repeat(130)}\n${"x".repeat(131)}\n  /${"x ".repeat(70)}/y;\n// ${"x".repeat(128)}`)).toEqual([2, 4]);
+    expect(longLines(`${"x".repeat(130)}\n${"x".repeat(131)}\n// ${"x".repeat(128)}`)).toEqual([2, 3]);
   });
 
   test("no function of src has more than five positional parameters", () => {
-    // `answer` runs for every decision: an object for its arguments would cost an allocation.
-    expect(inFiles(crowdedFunctions).filter((each) => !each.startsWith("src/core/decision.ts:"))).toEqual([]);
+    expect(inFiles(crowdedFunctions)).toEqual([]);
     const six = "a: 1, b: 1, c: 1, d: 1, e: 1, f: 1";
     const planted = [
       `function f(${six}) {}`, `const g = (${six}) => 1;`, `class C { constructor(${six}) {} m(${six}) {} }`,

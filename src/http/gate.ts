@@ -9,7 +9,7 @@ import { limiterOfGate } from "./gate-limiter.js";
 import { createHeaderWriter, DEFAULT_STYLES } from "./headers/writer.js";
 import { checkGateOptions } from "./options/check-options.js";
 import type { AnyRespond, GateOptions } from "./options/options.js";
-import { createPreflights } from "./preflights.js";
+import { createPreflights, UNKNOWN } from "./preflights.js";
 import type { RequestReader } from "./reader.js";
 import { contain } from "./user-functions.js";
 import { SKIP, type Verdict } from "./verdict.js";
@@ -26,9 +26,6 @@ type CheckedFunction<Request, Rest extends readonly unknown[]> = (request: Reque
 
 const UNLIMITED_CURE = "Write `skip`, or `policy: () => unlimited`";
 const PLAN_CURE = "Return a policy for a plan that you do not know, too";
-
-/** The key of a request whose `key` function was not called, or failed. */
-const UNKNOWN = Symbol("unknown");
 
 /**
  * Makes a gate: the middleware without a framework. `reader` reads the framework's request.
@@ -66,6 +63,11 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
   const preflights = createPreflights(reader, limiter);
   const callerBy = requests === null ? callerToCharge : requests.callersBy(callerToCharge);
   return (request, rest) => (preflights.isPlain(request) ? onPreflight(request, rest) : begin(request, rest, UNKNOWN));
+
+  // A separate function, because a function that makes a closure allocates for it on every call.
+  function onPreflight(request: Request, rest: Rest | undefined): Verdict | Promise<Verdict> {
+    return preflights.admit(() => keyOf(request, rest), begin.bind(null, request, rest));
+  }
 
   // Each step ends with the next one: at once, or when a function of the options has answered. Only then `bind` makes a
   // function, so a request without promises makes no promise and no closure.
@@ -118,40 +120,10 @@ export function createGate<Request, Rest extends readonly unknown[] = [], K = Ke
     if (caller !== UNIDENTIFIED || unidentified === "share") return caller;
     return unidentified === "skip" || part.shadow(caller) ? unlimited : null;
   }
-
-  // A plain preflight costs its caller nothing. With a key, or beyond the bucket, it is an ordinary request.
-  function onPreflight(request: Request, rest: Rest | undefined): Verdict | Promise<Verdict> {
-    const key = keyOfPreflight(() => keyOf(request, rest));
-    return key instanceof Promise ? key.then(admit.bind(null, request, rest)) : admit(request, rest, key);
-  }
-
-  // A `key` function that failed is called again, so that the request fails with its error.
-  function admit(request: Request, rest: Rest | undefined, key: unknown): Verdict | Promise<Verdict> {
-    return !hasKey(key) && preflights.take() ? SKIP : begin(request, rest, key);
-  }
-
-  function hasKey(key: unknown): boolean {
-    if (key === UNKNOWN) return false;
-    let has = false;
-    const look = (each: unknown): void => void (has ||= callerOf(each) !== UNIDENTIFIED);
-    if (requests === null) look(key);
-    else requests.callersBy(look)(key);
-    return has;
-  }
 }
 
 function noPolicy(policy: unknown): TypeError {
   return new TypeError(`${expected("policy()", "made by definePolicy, or `unlimited`", policy)}. ${PLAN_CURE}`);
-}
-
-// Browsers send preflights without credentials, so a `key` function that expects a signed-in user throws for them.
-function keyOfPreflight(find: () => unknown): unknown {
-  try {
-    const key = find();
-    return key instanceof Promise ? key.catch(() => UNKNOWN) : key;
-  } catch {
-    return UNKNOWN;
-  }
 }
 
 // Only `true` skips. Any other truthy value is a mistake, such as a forgotten call or comparison.

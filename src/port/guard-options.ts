@@ -1,7 +1,7 @@
 /**
  * The response to callers when the store fails:
  *
- * - `"local"` (default): the process decides by itself, with a share of each limit.
+ * - `"local"` (default): the process decides by itself, with its local share of each limit.
  * - `"allow"`: every request is allowed.
  * - `"unavailable"`: every request is refused.
  *

@@ -177,7 +177,7 @@ export interface GuardedStore {
 /** Tokens that were taken in this process in the store's place. */
 export interface LocalCharge {
   readonly store: SyncStore;
-  /** The share of the limiter's policy that they were taken from. */
+  /** The local share of the limiter's policy that they were taken from. */
   readonly policy: Policy;
 }
 
