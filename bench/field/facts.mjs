@@ -3,7 +3,7 @@
 import { RateLimiterMemory, RateLimiterUnion } from "rate-limiter-flexible";
 import expressRateLimit from "express-rate-limit";
 import { parseRateLimit } from "ratelimit-header-parser";
-import { createLimiter, daily, MemoryStore, perDay } from "../../src/index.ts";
+import { createLimiter, daily, MemoryStore, perDay, whenDone } from "../../src/index.ts";
 import { get, listening, oneByOne, pause, pipelined, tally } from "./drive.mjs";
 import { withServer } from "./servers.mjs";
 import { createServer } from "node:http";
@@ -81,6 +81,21 @@ function whenOf(seconds) {
 // One request opens the window. Four more come near its end, and five just after it. That is nine within a quarter of a
 // second under "5 in 2 s".
 const edge = (peer) => () => inTime(() => withServer(peer, { limit: 5, windowMs: 2_000 }, (port) => aroundTheEdge((count) => oneByOne(port, count), "200")));
+
+// 20 requests at once, each of which works for 0.2 s. The others have no limit on requests at work.
+const atWork = (peer) => async () => {
+  let now = 0;
+  let most = 0;
+  const route = async () => {
+    most = Math.max(most, ++now);
+    await pause(200);
+    now -= 1;
+    return "ok";
+  };
+  await withServer(peer, { more: { policy: { capacity: 2, returns: whenDone() } }, route }, (port) =>
+    Promise.all(Array.from({ length: 20 }, () => get(port))));
+  return String(most);
+};
 
 async function aroundTheEdge(ask, served) {
   await ask(1);
@@ -267,6 +282,11 @@ export const facts = [
       },
       { peer: "sluice/express", right: "midnight", quoted: "midnight", observe: renewal("sluice/express", { policy: { capacity: 9, renews: daily() } }) },
     ],
+  },
+  {
+    id: "P",
+    claim: "at most 2 requests at work: how many of 20 at once are",
+    rows: ["sluice/express", "sluice/fastify", "sluice/hono"].map((peer) => ({ peer, right: "2", quoted: "2", observe: atWork(peer) })),
   },
   {
     id: "B",

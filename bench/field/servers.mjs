@@ -17,9 +17,9 @@ const named = (header) => header ?? "somebody";
 
 /**
  * Runs `use(port)` on a server of `peer` that allows `limit` requests per `windowMs`. `more` holds other options of the
- * library.
+ * library, and `route` returns the answer of the route.
  */
-export async function withServer(peer, { limit, windowMs, more = {}, setUp }, use) {
+export async function withServer(peer, { limit = 1, windowMs = 1_000, more = {}, setUp, route = () => "ok" }, use) {
   const policy = { capacity: limit, refill: { tokens: limit, everyMs: windowMs } };
 
   if (peer === "express-rate-limit" || peer === "sluice/express") {
@@ -30,7 +30,7 @@ export async function withServer(peer, { limit, windowMs, more = {}, setUp }, us
         ? onExpress({ policy, key, ...more })
         : expressRateLimit({ windowMs, limit, keyGenerator: key, validate: false, ...more }),
     );
-    app.get("/", (_, response) => void response.send("ok"));
+    app.get("/", async (_, response) => void response.send(await route()));
     return listening(createServer(app), use);
   }
   if (peer === "@fastify/rate-limit" || peer === "sluice/fastify") {
@@ -39,7 +39,7 @@ export async function withServer(peer, { limit, windowMs, more = {}, setUp }, us
     const key = (request) => named(request.headers["x-id"]);
     if (peer === "sluice/fastify") await app.register(onFastify, { policy, key, ...more });
     else await app.register(fastifyRateLimit, { max: limit, timeWindow: windowMs, keyGenerator: key, ...more });
-    app.get("/", async () => "ok");
+    app.get("/", async () => route());
     await app.listen({ port: 0, host: "127.0.0.1" });
     try {
       return await use(app.server.address().port);
@@ -51,6 +51,6 @@ export async function withServer(peer, { limit, windowMs, more = {}, setUp }, us
   const app = new Hono();
   const key = (c) => named(c.req.header("x-id"));
   app.use(peer === "sluice/hono" ? onHono({ policy, key, ...more }) : rateLimiter({ windowMs, limit, keyGenerator: key, ...more }));
-  app.get("/", (c) => c.text("ok"));
+  app.get("/", async (c) => c.text(await route()));
   return listening(createAdaptorServer({ fetch: app.fetch }), use);
 }
