@@ -712,7 +712,7 @@ export const lawMutants: readonly Mutant[] = [
     replace: "if (waiting.size < 0) waiting.delete(",
   },
   {
-    item: "L21", test: "renewals",
+    item: "L21", test: "limiter",
     find: "(policy as Policy).inFlight?.later(settle);",
     replace: "",
   },
