@@ -1,6 +1,6 @@
 import { monotonicClock } from "./core/clock.js";
 import { costAt } from "./core/limit.js";
-import type { DatedPart, DatedPolicy, DatedWork } from "./core/rules.js";
+import type { DatedPart, DatedPolicy, DatedWork, InFlightRule } from "./core/rules.js";
 
 const NO_DATES: readonly number[] = [0, 0, 0, 0, 0, 0];
 
@@ -34,11 +34,19 @@ function dateText(ms: number): string {
   return Math.abs(ms) < 8.64e15 ? new Date(ms).toISOString() : String(ms);
 }
 
-/** Throws a TypeError for a store that does not count the limits of a policy, or whose clock has no dates. */
+/**
+ * Throws a TypeError for a store that does not count the limits of a policy, or whose clock has no dates. Throws a
+ * RangeError for limits in flight whose tokens would not be renewed together.
+ */
 function checkStoreKinds(given: object, { name, limits }: DatedPolicy): void {
   const store = given as { readonly kinds?: readonly string[]; readonly clock?: { readonly name?: string } };
+  let held: InFlightRule | undefined;
   for (const { rule } of limits) {
     if (rule === undefined) continue;
+    if (rule.inFlight) {
+      held ??= rule;
+      checkSameTimes(name, held, rule);
+    }
     if (!("clock" in store)) {
       const what = rule.kind === "quota" ? "a quota" : "a limit in flight";
       throw new TypeError(`Expected \`refill\`, got \`${rule.field}\`. A TokenBucket is a rate; for ${what} use createLimiter`);
@@ -56,4 +64,14 @@ function checkStoreKinds(given: object, { name, limits }: DatedPolicy): void {
       );
     }
   }
+}
+
+// One renewal moves the tokens that one work holds of all limits.
+function checkSameTimes(name: string, { times: first }: InFlightRule, { times: other }: InFlightRule): void {
+  if (first.staleAfterMs === other.staleAfterMs && first.longestMs === other.longestMs) return;
+  const text = ({ staleAfterMs, longestMs }: typeof first): string => `${staleAfterMs} and ${longestMs}`;
+  throw new RangeError(
+    `Expected the limits in flight of policy "${name}" to have the same \`staleAfterMs\` and \`longestMs\`, got ` +
+    `${text(first)}, and ${text(other)}. Their tokens are renewed together: pass the same to each \`whenDone\``,
+  );
 }

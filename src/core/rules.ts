@@ -119,6 +119,7 @@ export interface DatedWork {
   storeOptions(policy: DatedPolicy): { readonly clock: () => number } | undefined;
   /**
    * Throws a TypeError for a store that would not count the limits of the policy, and for a bucket, which is a rate.
+   * Throws a RangeError for limits in flight with different times.
    */
   checkStore(store: object, policy: DatedPolicy): void;
   /** The parts of the script for Redis, with those that the policy needs. */
@@ -145,14 +146,14 @@ export interface InFlightRule extends DatedRule {
   renew(record: DatedRecord, now: number, tokens: number, move: Move): void;
   /** The milliseconds of `whenDone`. */
   readonly times: InFlightTimes;
-  /** Renews the tokens of a decision until it is settled. Does nothing for a refusal. */
+  /** Renews the tokens of a decision until {@link stop}. Does nothing for a refusal. */
   keep(work: HeldWork): void;
-  /** When the tokens of a decision were taken. A promise while they are being renewed; undefined if they never were. */
-  originOf(decision: HeldDecision): Origin | Promise<Origin> | undefined;
+  /** Ends the renewal of a decision's tokens. Returns when they were taken; undefined if nothing renewed them. */
+  stop(decision: HeldDecision): Origin | Promise<Origin> | undefined;
   /** Calls `settle` when the store is available again. While the circuit is open, `settle` calls `later` again. */
   later(settle: () => unknown): void;
   /** Gives back the tokens in flight of a decision that came too late for its caller. */
-  giveBackLate(work: Omit<HeldWork, "isSettled">): void;
+  giveBackLate(work: Omit<HeldWork, "call">): void;
   /** Reads a record that {@link scatter} wrote. */
   gather(records: ReadonlyMap<string, DatedRecord>, limit: DatedLimit): DatedRecord;
   /** Writes a record as one plain record for each date, under names that no other limit has. */
@@ -169,8 +170,8 @@ export interface HeldWork {
   /** The encoded key. */
   readonly key: string;
   readonly decision: HeldDecision;
-  /** Whether the tokens were given back. */
-  isSettled(): boolean;
+  /** Makes a call to the store, within its timeout. Fails as the store does. */
+  call<T>(send: () => T | Promise<T>): T | Promise<T>;
 }
 
 /** The methods of a store that keeps limits in flight. */

@@ -35,7 +35,7 @@ async function settleWaiting(): Promise<void> {
 }
 
 /** Gives back the tokens in flight of an allowed decision whose caller was answered without it. */
-export function releaseLate({ store, policy, key, decision }: Omit<HeldWork, "isSettled">): void {
+export function releaseLate({ store, policy, key, decision }: Omit<HeldWork, "call">): void {
   if (!decision.allowed) return;
   const held = heldCosts(decision, policy);
   const changes = typeof held === "number" ? 0 - held : held.map((cost) => 0 - cost);

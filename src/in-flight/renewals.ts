@@ -1,17 +1,22 @@
 import { monotonicClock } from "../core/clock.js";
-import type { HeldDecision, HeldWork, InFlightTimes, Origin } from "../core/rules.js";
+import { costAt, type Costs } from "../core/limit.js";
+import { mapCosts } from "../core/cost.js";
+import type { Policy } from "../core/policy.js";
+import type { HeldDecision, HeldWork, InFlightRule, Move, Origin } from "../core/rules.js";
 import { sharesWork } from "../platform.js";
-import { startBeat, stopBeat } from "./timer.js";
 import { heldCosts } from "./held-costs.js";
+import { startBeat, stopBeat } from "./timer.js";
 
 /** Work whose tokens are renewed. */
 interface Renewing extends HeldWork {
-  readonly times: InFlightTimes;
+  readonly rule: InFlightRule;
+  /** The works with the same timer. This one is among them until it is done. */
+  readonly works: Set<Renewing>;
   /** When it began, by the monotonic clock. */
   readonly since: number;
-  /** The instant whose date its tokens have. */
-  heldAt: number;
-  /** Settles when the present renewal is over. Null between renewals. */
+  /** How many renewals are known to be made. */
+  renewals: number;
+  /** Resolves when the present renewal is over. Null between renewals. */
   pending: Promise<void> | null;
 }
 
@@ -26,66 +31,120 @@ const byDecision = new WeakMap<HeldDecision, Renewing>();
  * The work of this process, by `staleAfterMs`. All work with the same `staleAfterMs` shares one timer, which lets the
  * process end. Where requests share no timers (law L15), each work has its own timer and is not listed here.
  */
-const beats = new Map<number, Beat>();
+const beats = new Map<number, Set<Renewing>>();
 
-interface Beat {
-  readonly works: Set<Renewing>;
-  readonly timer: unknown;
-}
-
-/** Renews the tokens of work until it is settled, at most for `longestMs`. */
+/** Renews the tokens of work until {@link stopRenewing}, at most for `longestMs`. */
 export function keepRenewing(work: HeldWork): void {
   const { decision, policy, store } = work;
-  const times = policy.inFlight?.times;
-  if (!decision.allowed || decision.shadow !== undefined || store.renew === undefined || times === undefined) return;
-  const renewing = { ...work, times, since: monotonicClock(), heldAt: decision.at, pending: null };
+  const rule = policy.inFlight;
+  if (!decision.allowed || decision.shadow !== undefined || store.renew === undefined || rule === undefined) return;
+  const works = worksOf(rule, sharesWork() ? beats : new Map<number, Set<Renewing>>());
+  const renewing: Renewing = { ...work, rule, works, since: monotonicClock(), renewals: 0, pending: null };
   byDecision.set(decision, renewing);
-  if (sharesWork()) return void beatOf(times, beats).works.add(renewing);
-  beatOf(times, new Map()).works.add(renewing);
+  works.add(renewing);
 }
 
-/** When the tokens of a decision were taken. It waits for a renewal, because the order of two calls is not certain. */
-export function heldSince(decision: HeldDecision): Origin | Promise<Origin> | undefined {
+/**
+ * Ends the renewal of a decision's tokens, and returns when they were taken. Waits for a renewal that is under way,
+ * because the order of two calls is not certain. The guard of the store bounds this wait.
+ */
+export function stopRenewing(decision: HeldDecision): Origin | Promise<Origin> | undefined {
   const work = byDecision.get(decision);
   if (work === undefined) return undefined;
-  const origin = (): Origin => ({ at: decision.at, heldAt: work.heldAt });
-  return work.pending === null ? origin() : work.pending.then(origin);
+  const { works, pending } = work;
+  works.delete(work);
+  const origin = (): Origin => ({ at: decision.at, heldAt: decision.at + msAfter(work, work.renewals) });
+  return pending === null ? origin() : pending.then(origin);
 }
 
-function beatOf(times: InFlightTimes, among: Map<number, Beat>): Beat {
-  const { staleAfterMs } = times;
+function worksOf({ times: { staleAfterMs } }: InFlightRule, among: Map<number, Set<Renewing>>): Set<Renewing> {
   const known = among.get(staleAfterMs);
   if (known !== undefined) return known;
   const works = new Set<Renewing>();
-  const beat: Beat = { works, timer: startBeat(renewAll, staleAfterMs / RENEWALS / BEATS) };
-  among.set(staleAfterMs, beat);
-  return beat;
-
-  function renewAll(): void {
-    const now = monotonicClock();
-    for (const work of works) if (!renew(work, now)) works.delete(work);
+  among.set(staleAfterMs, works);
+  const timer = startBeat(() => {
+    renewDue(works);
     if (works.size > 0) return;
     among.delete(staleAfterMs);
-    stopBeat(beat.timer);
+    stopBeat(timer);
+  }, staleAfterMs / RENEWALS / BEATS);
+  return works;
+}
+
+/** Milliseconds from the decision to the instant whose date the tokens have after so many renewals. */
+function msAfter({ rule }: Renewing, renewals: number): number {
+  return Math.floor((renewals * rule.times.staleAfterMs) / RENEWALS);
+}
+
+/** Renews the tokens of those works that are due. */
+function renewDue(works: Iterable<Renewing>): void {
+  const now = monotonicClock();
+  const due: Renewing[] = [];
+  for (const work of works) {
+    const ageMs = now - work.since;
+    const dueMs = msAfter(work, work.renewals + 1);
+    // Its tokens have come back if the store was unavailable for so long: then nothing is left to renew.
+    if (ageMs > work.rule.times.longestMs || ageMs > dueMs + work.rule.facts.fullMs) work.works.delete(work);
+    else if (work.pending === null && ageMs >= dueMs) due.push(work);
+  }
+  for (const group of movesOf(due)) renew(group);
+}
+
+/** Groups the works whose tokens make the same move: in one bucket, from one date to one date. */
+function movesOf(works: readonly Renewing[]): Renewing[][] {
+  const groups: Renewing[][] = [];
+  const byMove = new Map<string, Renewing[][]>();
+  for (const work of works) {
+    const { policy, store, key, rule } = work;
+    const { from, to } = nextMove(work);
+    const id = `${rule.dateOf(from)} ${rule.dateOf(to)} ${key}`;
+    const alike = byMove.get(id) ?? [];
+    const group = alike.find(([first]) => first?.store === store && first.policy === policy);
+    if (group !== undefined) {
+      group.push(work);
+      continue;
+    }
+    const own = [work];
+    groups.push(own);
+    byMove.set(id, [...alike, own]);
+  }
+  return groups;
+}
+
+/**
+ * The next renewal of work. Until the store has answered, each attempt makes the same move. So an attempt after a lost
+ * answer finds nothing at the old date and frees no token.
+ */
+function nextMove(work: Renewing): Move {
+  const { decision: { at }, renewals } = work;
+  return { from: at + msAfter(work, renewals), to: at + msAfter(work, renewals + 1) };
+}
+
+/** Renews the tokens of works that make the same move. */
+function renew(group: readonly Renewing[]): void {
+  const [first] = group as [Renewing];
+  const { store, policy, key } = first;
+  const tokens = group.map(({ decision }) => heldCosts(decision, policy)).reduce((a, b) => sumOf(policy as Policy, a, b));
+  const next = group.map(({ renewals }) => renewals + 1);
+  // Also when the answer is late: the tokens have moved.
+  const done = (): void => group.forEach((work, i) => (work.renewals = Math.max(work.renewals, next[i] as number)));
+  // After a pause of the process several renewals may be due.
+  const goOn = (): void => renewDue(group.filter((work) => work.works.has(work)));
+  const ended = (): void => group.forEach((work) => (work.pending = null));
+  try {
+    const answer = first.call(() => {
+      const moved = store.renew?.(policy, key, tokens, nextMove(first));
+      return moved instanceof Promise ? moved.then(done) : done();
+    });
+    if (!(answer instanceof Promise)) return goOn();
+    // After a failure the next beat tries again.
+    const pending = answer.then(() => (ended(), goOn()), ended);
+    for (const work of group) work.pending = pending;
+  } catch {
+    return;
   }
 }
 
-/** Renews the tokens of work if that is due. Returns whether the work may need another renewal. */
-function renew(work: Renewing, now: number): boolean {
-  const { store, policy, key, decision, times, since } = work;
-  if (work.isSettled() || now - since > times.longestMs) return false;
-  const stepMs = times.staleAfterMs / RENEWALS;
-  // A multiple of the step, so that a repeated renewal finds nothing at the old date and frees no token.
-  const to = decision.at + Math.floor(Math.floor((now - since) / stepMs) * stepMs);
-  if (to <= work.heldAt || work.pending !== null) return true;
-  const done = (): void => void (work.heldAt = to);
-  const failed = (): void => undefined; // tried again with the next beat
-  try {
-    const answer = store.renew?.(policy, key, heldCosts(decision, policy), { from: work.heldAt, to });
-    if (!(answer instanceof Promise)) done();
-    else work.pending = answer.then(done, failed).finally(() => (work.pending = null));
-  } catch {
-    failed();
-  }
-  return true;
+function sumOf(policy: Policy, a: Costs, b: Costs): Costs {
+  return mapCosts(policy, a, (cost, i) => cost + costAt(b, i));
 }

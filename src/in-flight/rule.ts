@@ -6,7 +6,7 @@ import { currentDates, dateWithout, tokensAt, tokensIn, withTokens, type Dates }
 import { releaseLate, settleLater } from "./give-back.js";
 import { IN_FLIGHT_LUA } from "./lua.js";
 import { HeldRecords } from "./held-records.js";
-import { heldSince, keepRenewing } from "./renewals.js";
+import { keepRenewing, stopRenewing } from "./renewals.js";
 
 // The dates of one record. More would cost a store more, and fewer would keep the tokens of a dead process for longer.
 const DATES = 16;
@@ -66,7 +66,7 @@ export function inFlightRule(times: InFlightTimes): InFlightRule {
       set(record, withTokens(withTokens(dates, dateOf(from), -moved), dateOf(to), moved));
     },
     keep: keepRenewing,
-    originOf: heldSince,
+    stop: stopRenewing,
     later: settleLater,
     giveBackLate: releaseLate,
     numbersOf({ policy, from, moved = 0, to }, position) {

@@ -23,6 +23,15 @@ export function orElse<T>(make: () => T | Promise<T>, instead: (error: unknown) 
   }
 }
 
+/** Makes a settlement whose caller has its result already. If it fails, the charge stays. */
+export async function quietly(settle: () => unknown): Promise<void> {
+  try {
+    await settle();
+  } catch {
+    return;
+  }
+}
+
 /**
  * Starts all calls, even after one has failed. Calls `next` with their results. If a call fails, waits for the others
  * and fails with the first error.

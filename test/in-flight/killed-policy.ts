@@ -1,7 +1,7 @@
 import { definePolicy, monthly, perSecond, whenDone } from "sluice";
 
 export const CAPACITY = 8;
-export const STALE_MS = 1_600;
+export const STALE_MS = 2_000;
 
 /** A policy as a gateway has it: rate, tokens, month and parallel calls. The other limits have room for all. */
 export const chat = definePolicy({

@@ -66,10 +66,10 @@ test.each([15_000, 60_000, 600_000])("L21 · with one answer in a hundred late, 
   expect(await throughput(staleAfterMs, 400)).toBeGreaterThan(0.9);
 });
 
-test("L21 · of answers that never come, the tokens are back after staleAfterMs", async () => {
-  // Nobody knows which tokens such an answer took, so nobody can give them back earlier. Of 100 works of a second each,
-  // one more place is held for 15 s: 100 / 115 is 0.87.
-  const share = await throughput(15_000, Infinity);
-  expect(share).toBeGreaterThan(0.82);
-  expect(share).toBeLessThan(0.92);
+// Nobody knows which tokens such an answer took, so nobody can give them back earlier. Of 100 works of a second each, one
+// more place is held for `staleAfterMs`: of 15 s that leaves 100 / 115, which is 0.87, and of 5 s 100 / 105, which is 0.95.
+test.each([[15_000, 0.82, 0.92], [5_000, 0.9, 1]])("L21 · of answers that never come, the tokens are back after staleAfterMs: %i", async (staleAfterMs, least, most) => {
+  const share = await throughput(staleAfterMs, Infinity);
+  expect(share).toBeGreaterThan(least);
+  expect(share).toBeLessThan(most);
 });

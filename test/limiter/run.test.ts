@@ -82,6 +82,16 @@ describe("run", () => {
     expect(fresh.given).toMatchObject([{ code: "SLUICE_FUNCTION_FAILED", detail: expect.stringContaining("no usage") as string }]);
   });
 
+  test("a settlement that the store fails is no failure of `actualCost`, and no warning", async () => {
+    const fresh = await freshSluice();
+    const store = new fresh.MemoryStore({ clock: () => 0 });
+    const limiter = fresh.createLimiter({ policy: { name: "p", limits: [budget, { name: "parallel", capacity: 2, returns: fresh.whenDone() }] }, store });
+    vi.spyOn(store, "adjust").mockImplementation(() => { throw outage; });
+    expect(await fresh.run(limiter, "ann", () => "done")).toBe("done");
+    expect(await fresh.run(limiter, "ann", () => "done", { actualCost: () => ({ tokens: 5 }) })).toBe("done");
+    expect(fresh.given).toEqual([]);
+  });
+
   test("gives a signal to a limiter that waits, and to no other", async () => {
     const limiter = createLimiter({ policy: budget, store: memory() });
     const { signal } = new AbortController();

@@ -673,13 +673,58 @@ export const lawMutants: readonly Mutant[] = [
   },
   {
     item: "L21", test: "limiter",
-    find: "const done = (): void => void (work.heldAt = to);",
-    replace: "const done = (): void => undefined;",
+    find: "heldAt: decision.at + msAfter(work, work.renewals) });",
+    replace: "heldAt: decision.at });",
   },
   {
     item: "L21", test: "limiter",
-    find: "if (work.isSettled() || now - since > times.longestMs) return false;",
-    replace: "if (work.isSettled()) return false;",
+    find: "if (ageMs > work.rule.times.longestMs || ageMs >",
+    replace: "if (ageMs >",
+  },
+  {
+    item: "L12", test: "renewals",
+    find: "const answer = first.call(() => {",
+    replace: "const answer = ((send: () => void | Promise<void>) => send())(() => {",
+  },
+  {
+    item: "L21", test: "renewals",
+    find: "return moved instanceof Promise ? moved.then(done) : done();",
+    replace: "done(); return moved as Promise<void>;",
+  },
+  {
+    item: "L21", test: "renewals",
+    find: "ageMs > dueMs + work.rule.facts.fullMs",
+    replace: "ageMs < 0",
+  },
+  {
+    item: "L21", test: "renewals",
+    find: "first?.store === store && first.policy === policy",
+    replace: "first !== undefined",
+  },
+  {
+    item: "L13", test: "renewals",
+    find: "  works.delete(work);",
+    replace: "  void works;",
+  },
+  {
+    item: "L13", test: "renewals",
+    find: "if (waiting.size > MOST_KEPT) waiting.delete(",
+    replace: "if (waiting.size < 0) waiting.delete(",
+  },
+  {
+    item: "L21", test: "limiter",
+    find: "(policy as Policy).inFlight?.later(settle);",
+    replace: "",
+  },
+  {
+    item: "L21", test: "renewals",
+    find: "if (isOver && isAllowed(decisions)) releaseAllLate(charges, decisions);",
+    replace: "",
+  },
+  {
+    item: "L21", test: "renewals",
+    find: "if (first.staleAfterMs === other.staleAfterMs && first.longestMs === other.longestMs) return;",
+    replace: "if (first.staleAfterMs > 0 || other.staleAfterMs > 0) return;",
   },
   {
     item: "L21", test: "limiter",

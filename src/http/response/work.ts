@@ -1,5 +1,6 @@
 import type { Decision } from "../../core/decision.js";
 import { internalsOf, type Act } from "../../limiter/internals.js";
+import { quietly } from "../../limiter/now-or-later.js";
 import { runAside } from "../user-functions.js";
 
 /** How a request ended, as the server saw it. */
@@ -117,12 +118,3 @@ export class Work {
 }
 
 const noCost = (): void => undefined;
-
-// The response is already sent, so after an error of the store the charge stays.
-async function quietly(settle: Act<boolean>): Promise<void> {
-  try {
-    await settle();
-  } catch {
-    return;
-  }
-}

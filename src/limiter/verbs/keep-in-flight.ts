@@ -1,6 +1,6 @@
 import type { Decision } from "../../core/decision.js";
 import { encodeKey, type Key } from "../../core/key.js";
-import type { Policy } from "../../core/policy.js";
+import { bucketId, type Policy } from "../../core/policy.js";
 import { chargedBy } from "../../port/charged.js";
 import { internalsOf, type PlainInternals } from "../internals.js";
 import type { CombinedCharge } from "../several/ask.js";
@@ -29,12 +29,18 @@ export function keepInFlight(limiter: Holder, key: unknown, decision: Decision, 
 }
 
 function keepOne(limiter: PlainLimiter, policy: Policy, key: Key, decision: Decision): boolean {
-  if (policy.inFlight === undefined || !decision.allowed) return false;
-  const local = decision.degraded ? (internalsOf(limiter) as PlainInternals).guarded.localChargeOf(decision) : null;
+  if (policy.inFlight === undefined || !decision.allowed || chargedBy(decision) === null) return false;
+  const { guarded } = internalsOf(limiter) as PlainInternals;
+  const local = decision.degraded ? guarded.localChargeOf(decision) : null;
   // Nothing was taken if `onStoreError: "allow"` let the call through.
   if (decision.degraded && local === null) return false;
-  const isSettled = (): boolean => chargedBy(decision) === null;
-  const place = { store: local?.store ?? limiter.store, policy: local?.policy ?? policy };
-  policy.inFlight.keep({ ...place, key: encodeKey(key), decision, isSettled });
+  const encoded = encodeKey(key);
+  policy.inFlight.keep({
+    store: local?.store ?? limiter.store,
+    policy: local?.policy ?? policy,
+    key: encoded,
+    decision,
+    call: (send) => (local === null ? guarded.call([bucketId(policy, encoded)], send) : send()),
+  });
   return true;
 }

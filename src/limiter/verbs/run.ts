@@ -4,7 +4,9 @@ import type { AbortSignalLike } from "../../platform.js";
 import { textOf, warnOnce } from "../../warnings/warnings.js";
 import { keepInFlight } from "./keep-in-flight.js";
 import { granted } from "./granted.js";
-import type { ConsumeOptions, CostOf, Limiter, PolicyChoice } from "../limiter.js";
+import { internalsOf, type Act } from "../internals.js";
+import { quietly } from "../now-or-later.js";
+import type { ConsumeOptions, CostOf, Limiter } from "../limiter.js";
 
 /** The options of {@link run}. */
 export interface RunOptions<K, T> extends ConsumeOptions<K> {
@@ -47,30 +49,30 @@ export async function run<K, D extends Decision, T>(
   const consumed = limiter.waits && signal !== undefined ? { ...own, signal } : { ...own };
   const decision = granted(await limiter.consume(key, consumed as ConsumeOptions<K>));
   const holds = keepInFlight(limiter, key, decision, own.policy);
+  const { policy } = own;
+  const settlement = (actual: unknown): Act<boolean> =>
+    internalsOf(limiter).acts.settle(key, decision, actual, policy === undefined ? undefined : { policy });
   try {
     const result = await work(decision);
-    if (actualCost !== undefined) await settleWith(limiter, key, decision, () => actualCost(result), own);
+    if (actualCost !== undefined) await settleWith(async () => actualCost(result), settlement);
     return result;
   } finally {
     // Work that is done or has failed holds nothing. After a settlement this does nothing.
-    if (holds) await settleWith(limiter, key, decision, () => ({}) as CostOf<K>, own);
+    if (holds) await quietly(settlement({}));
   }
 }
 
-async function settleWith<K, D extends Decision>(
-  limiter: Limiter<K, D>,
-  key: K,
-  decision: D,
-  find: () => CostOf<K> | undefined | Promise<CostOf<K> | undefined>,
-  { policy }: PolicyChoice<K>,
-): Promise<void> {
+async function settleWith(find: () => Promise<unknown>, settlement: (actual: unknown) => Act<boolean>): Promise<void> {
+  let settle: Act<boolean>;
   try {
     const actual = await find();
-    if (actual !== undefined) await limiter.settle(key, decision, actual, policy === undefined ? undefined : { policy });
+    if (actual === undefined) return;
+    settle = settlement(actual);
   } catch (error) {
-    warnOnce(
+    return warnOnce(
       "SLUICE_FUNCTION_FAILED",
       "`actualCost` failed, so the charge stays. This error and all later ones are dropped", textOf(error),
     );
   }
+  await quietly(settle);
 }

@@ -76,9 +76,10 @@ export function createSettle(base: Pick<PlainInternals, "store" | "policy" | "gu
   };
 }
 
-// When the tokens were taken: at the instant of the decision, unless tokens in flight were renewed since.
+// When the tokens were taken: at the instant of the decision, unless tokens in flight were renewed since. The work is
+// done, so they are not renewed again, also if this settlement fails.
 function takenFrom(decision: Decision, { inFlight }: Policy): number | Origin | Promise<Origin> {
-  return inFlight?.originOf(decision) ?? decision.at;
+  return inFlight?.stop(decision) ?? decision.at;
 }
 
 /**
