@@ -65,7 +65,9 @@ async function* count(source: AsyncIterable<Buffer | string>, onBytes: (bytes: n
   }
 }
 
-/** Decompresses what begins with the two bytes of gzip (RFC 1952, section 2.3.1). A pipe may give one byte at a time. */
+/**
+ * Decompresses what begins with the two bytes of gzip (RFC 1952, section 2.3.1). A pipe may give one byte at a time.
+ */
 async function decompressed(source: AsyncGenerator<Buffer>): Promise<AsyncIterable<Buffer>> {
   let head: Buffer = Buffer.alloc(0);
   while (head.length < 2) {
