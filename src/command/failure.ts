@@ -6,7 +6,7 @@ export class StoreFailure extends Error {
 }
 
 /** The message of an error. A user's module may throw anything, also `undefined`. */
-export function messageOf(error: unknown): string {
+export function thrownText(error: unknown): string {
   const { message } = Object(error) as { readonly message?: unknown };
   return typeof message === "string" ? message : inspect(error);
 }

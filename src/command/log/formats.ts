@@ -120,12 +120,13 @@ function jsonReader({ key, time, costs }: LogFields): ReadEntry {
       at = instantOf(valueAt(given, field));
       if (!Number.isNaN(at)) break;
     }
-    return entryOf(at, timePlace, callerOf(valueAt(given, keyField)), costFields, (field) => Number(valueAt(given, field) ?? NaN));
+    const caller = keyTextOf(valueAt(given, keyField));
+    return entryOf(at, timePlace, caller, costFields, (field) => Number(valueAt(given, field) ?? NaN));
   };
 }
 
 // A key of several parts is a list. As a limiter does, it takes 42 and "42" for one part.
-function callerOf(value: unknown): string {
+function keyTextOf(value: unknown): string {
   if (typeof value === "string" || typeof value === "number") return String(value);
   return Array.isArray(value) && value.length > 0 ? JSON.stringify(value.map(String)) : "";
 }

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { messageOf } from "../failure.js";
+import { thrownText } from "../failure.js";
 import { Misuse } from "../misuse.js";
 import { LONGEST_LINE } from "./formats.js";
 
@@ -42,7 +42,7 @@ async function* linesOf(name: string, stdin: Readable, onBytes: (bytes: number) 
   try {
     yield* splitLines(await decompressed(count(name === "-" ? stdin : createReadStream(name), onBytes)));
   } catch (error) {
-    throw new Misuse(`Cannot read ${name}: ${messageOf(error)}`);
+    throw new Misuse(`Cannot read ${name}: ${thrownText(error)}`);
   }
 }
 
@@ -54,7 +54,7 @@ async function sizeOf(file: string): Promise<number> {
     return found.size;
   } catch (error) {
     if (error instanceof Misuse) throw error;
-    throw new Misuse(`Cannot read ${file}: ${messageOf(error)}`);
+    throw new Misuse(`Cannot read ${file}: ${thrownText(error)}`);
   }
 }
 

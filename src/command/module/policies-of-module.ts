@@ -1,5 +1,5 @@
 import { definePolicy, isPolicy, type Policy, type PolicyOptions } from "../../core/policy.js";
-import { messageOf } from "../failure.js";
+import { thrownText } from "../failure.js";
 import { Misuse } from "../misuse.js";
 import type { ModuleExports } from "./import-module.js";
 
@@ -19,7 +19,9 @@ export function policiesOfModule(exports: ModuleExports): readonly ModulePolicy[
 
 /** As {@link policiesOfModule}, and the options of policies, too. Throws a {@link Misuse} for wrong ones. */
 export function policiesAndOptionsOfModule(exports: ModuleExports): readonly ModulePolicy[] {
-  return everyValue(exports).map(({ path, value }) => definedAt(path, value) ?? optionsAt(path, value)).filter((each) => each !== null);
+  return everyValue(exports)
+    .map(({ path, value }) => definedAt(path, value) ?? optionsAt(path, value))
+    .filter((each) => each !== null);
 }
 
 /** The exports, and the members of those that are objects and no policies, limiters or options themselves. */
@@ -45,6 +47,6 @@ function optionsAt(path: string, value: unknown): ModulePolicy | null {
   try {
     return { path, policy: definePolicy({ name, ...value } as PolicyOptions), from: "options" };
   } catch (error) {
-    throw new Misuse(`Export \`${path}\`: ${messageOf(error)}`);
+    throw new Misuse(`Export \`${path}\`: ${thrownText(error)}`);
   }
 }

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import type { Decision } from "../../core/decision.js";
 import { SluiceError } from "../../core/errors.js";
-import { messageOf, StoreFailure } from "../failure.js";
+import { thrownText, StoreFailure } from "../failure.js";
 import type { CommandIo } from "../io.js";
 import { Misuse } from "../misuse.js";
 import { findLimiter, type FoundLimiter } from "./find-limiter.js";
@@ -83,7 +83,7 @@ async function peekSoon({ verb, key, cost }: Order, { limiter, tier }: FoundLimi
       return await askStore(() => limiter.peek(key, wanted), false);
     } catch (error) {
       // The error of the open circuit breaker says only that the store is not called now, so an earlier one is kept.
-      if (known === undefined || !messageOf(error).includes("ERR_STORE_OPEN")) known = error;
+      if (known === undefined || !thrownText(error).includes("ERR_STORE_OPEN")) known = error;
       if (!(error instanceof StoreFailure) || tries === most) throw known;
       await after(TRY_AGAIN_MS);
     }
@@ -110,6 +110,6 @@ async function askStore<T>(call: () => T | Promise<T>, isChange: boolean): Promi
     // The open circuit breaker did not call the store. After any other failure the store may have done it.
     const isOpen = error instanceof SluiceError && error.code === "ERR_STORE_OPEN";
     const done = !isChange ? "" : isOpen ? "It was not done. " : "It may have been done. Look before you repeat it. ";
-    throw new StoreFailure(`The store failed: ${messageOf(error)}${code}. ${done}${cure}`);
+    throw new StoreFailure(`The store failed: ${thrownText(error)}${code}. ${done}${cure}`);
   }
 }

@@ -26,7 +26,8 @@ export async function policiesToReplay(file: string): Promise<PoliciesToReplay> 
     const [first, ...others] = policy.limits.filter((limit) => limit.returns === undefined);
     const inFlight = policy.limits.filter((limit) => limit.returns !== undefined).map((limit) => limit.name);
     if (inFlight.length > 0) leftOut.push(`${name}: ${inFlight.join(" and ")}`);
-    if (first !== undefined) replayed.push({ name, policy: inFlight.length > 0 ? makePolicy(policy.name, [first, ...others]) : policy });
+    if (first === undefined) continue;
+    replayed.push({ name, policy: inFlight.length > 0 ? makePolicy(policy.name, [first, ...others]) : policy });
   }
   return { replayed, leftOut };
 }

@@ -64,9 +64,10 @@ export function recommend(traffic: RequestList, share: number, costAt: number): 
   for (const refill of RATES) {
     const effectOf = remembered((capacity) => effect(trial, capacity, refill));
     const largest = Math.min(most, Math.floor(Number.MAX_SAFE_INTEGER / limitOf(1, refill).unitsPerToken));
-    const byRequests = smallest(effectOf, largest, ({ refused }) => refused <= share * traffic.length);
-    const byCallers = smallest(effectOf, largest, ({ refusedCallers }) => refusedCallers <= share * traffic.callers);
     const before = found.at(-1);
+    const capacities = { effectOf, most: largest };
+    const byRequests = smallest(capacities, ({ refused }) => refused <= share * traffic.length, before?.byRequests);
+    const byCallers = smallest(capacities, ({ refusedCallers }) => refusedCallers <= share * traffic.callers, before?.byCallers);
     const isKnown = before?.byRequests?.capacity === byRequests?.capacity && before?.byCallers?.capacity === byCallers?.capacity;
     // A higher rate that needs the same capacities would be no better. One above it may need smaller ones.
     if (before === undefined || !isKnown) found.push({ refill, byRequests, byCallers });
@@ -79,14 +80,30 @@ function limitOf(capacity: number, refill: Refill): Limit {
   return definePolicy({ capacity, refill }).limits[0] as Limit;
 }
 
-/** The smallest capacity up to `most` whose effect is right. Null if none is. */
+/** Capacities up to `most`, each with its effect. Each new one costs a pass over the log. */
+interface Capacities {
+  readonly effectOf: (capacity: number) => Effect;
+  readonly most: number;
+}
+
+/** The smallest capacity whose effect is right. Null if none is. `before` is that of a lower rate. */
 function smallest(
-  effectOf: (capacity: number) => Effect, most: number, isRight: (effect: Effect) => boolean,
+  { effectOf, most }: Capacities, isRight: (effect: Effect) => boolean, before: Effect | null = null,
 ): Effect | null {
-  // Doubling first: the capacity is far below the most that a caller spent, and each try costs a pass over the log.
   let [below, high] = [0, 1];
-  while (high < most && !isRight(effectOf(high))) [below, high] = [high, high * 2];
-  high = Math.min(high, most);
+  if (before !== null && isRight(effectOf(before.capacity))) {
+    // A higher rate needs at most the same capacity, and often one that is close to it.
+    high = before.capacity;
+    for (let step = 1; high > 1 && below === 0; step *= 2) {
+      const next = Math.max(1, high - step);
+      if (isRight(effectOf(next))) high = next;
+      else below = next;
+    }
+  } else {
+    // Doubling first: the capacity is far below the most that a caller spent.
+    while (high < most && !isRight(effectOf(high))) [below, high] = [high, high * 2];
+    high = Math.min(high, most);
+  }
   while (high - below > 1) {
     const middle = below + Math.floor((high - below) / 2);
     if (isRight(effectOf(middle))) high = middle;

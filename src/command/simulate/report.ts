@@ -44,7 +44,8 @@ function lateLine({ late, requests, windowMs }: LogSummary): string[] {
   if (late === 0) return [];
   const many = late > requests / 100;
   const cure = many
-    ? `They are ${percent(late, requests)} of all requests, so the numbers below are wrong. Sort the log, or give a longer --window.`
+    ? `They are ${percent(late, requests)} of all requests, so the numbers below are wrong. ` +
+      "Sort the log, or give a longer --window."
     : "Give a longer --window to sort them.";
   return [
     `${counted(late, "line")} more than ${duration(windowMs)} out of order, counted at the latest time already passed. ${cure}`,

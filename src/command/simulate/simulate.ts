@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import type { CommandIo } from "../io.js";
-import { messageOf } from "../failure.js";
+import { thrownText } from "../failure.js";
 import { Misuse } from "../misuse.js";
 import { durationOfText, policyOfText, shareOfText } from "../policy-text.js";
 import { progressBar } from "../progress.js";
@@ -100,7 +100,7 @@ async function writePage(file: string, page: string): Promise<void> {
   try {
     await writeFile(file, page);
   } catch (error) {
-    throw new Misuse(`Cannot write ${file}: ${messageOf(error)}`);
+    throw new Misuse(`Cannot write ${file}: ${thrownText(error)}`);
   }
 }
 
