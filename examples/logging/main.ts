@@ -16,7 +16,9 @@ export function buildServer(write?: (line: string) => void): Server {
     key: (request) => ["user", users.get(request.headers.authorization ?? "")],
     onDecision: (decision, _, key) => log(decision, key),
   });
-  return createServer(limited((_, response) => void response.end("no news\n")));
+  const sweeps = setInterval(log.sweep, 60_000).unref();
+  const server = createServer(limited((_, response) => void response.end("no news\n")));
+  return server.once("close", () => (clearInterval(sweeps), log.end()));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

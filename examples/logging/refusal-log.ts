@@ -1,6 +1,6 @@
 /**
  * A log of who is limited: at most one line for each key and minute, so that a flood of refusals is no flood of logs. The
- * key is behind a keyed hash: the log names no one, and whoever has the secret can look a caller up.
+ * key is behind a keyed hash: the log names no one, and with the secret you can look a caller up.
  */
 import { createHmac } from "node:crypto";
 import type { Decision } from "sluice";
@@ -27,22 +27,33 @@ interface Counted {
 
 /** The hash of a key under which the log names a caller: the same for every process with the same secret. */
 export function hashOf(key: unknown, secret: string): string {
-  return createHmac("sha256", secret).update(JSON.stringify(key, (_, part: unknown) => (typeof part === "bigint" ? String(part) : part))).digest("hex").slice(0, 16);
+  // For a limiter 42 and "42" are the same part of a key.
+  const text = JSON.stringify(key, (_, part: unknown) => (typeof part === "number" || typeof part === "bigint" ? String(part) : part));
+  return createHmac("sha256", secret).update(text).digest("hex").slice(0, 16);
+}
+
+/** Call it with each decision, `sweep` once a minute, and `end` before the process ends. */
+export interface RefusalLog {
+  (decision: Decision, key: unknown): void;
+  /** Writes the counts of all keys whose minute is over. A key that is never refused again has no other line. */
+  sweep(): void;
+  /** Writes all counts. */
+  end(): void;
 }
 
 /**
  * Makes the function to call with each decision. The first refusal of a key and policy in a minute is a line at once.
  * The next line of the key says in `more` how many refusals had none since then.
  */
-export function createRefusalLog({ secret, write = console.log, now = Date.now, mostKeys = 10_000 }: RefusalLogOptions) {
+export function createRefusalLog({ secret, write = console.log, now = Date.now, mostKeys = 10_000 }: RefusalLogOptions): RefusalLog {
   const counted = new Map<string, Counted>();
   let others = 0;
   let sweepAt = now() + MINUTE_MS;
 
-  return (decision: Decision, key: unknown): void => {
+  const log = (decision: Decision, key: unknown): void => {
     if (decision.allowed) return;
     const at = now();
-    if (at >= sweepAt) sweep(at);
+    if (at >= sweepAt) sweep(at, MINUTE_MS);
     const { policy, reason, retryAfterMs } = decision;
     const hash = hashOf(key, secret);
     const id = `${policy} ${hash}`;
@@ -52,12 +63,13 @@ export function createRefusalLog({ secret, write = console.log, now = Date.now, 
     write(JSON.stringify({ time: new Date(at).toISOString(), key: hash, policy, reason, retryAfterMs, ...(known?.more ? { more: known.more } : {}) }));
     counted.set(id, { policy, at, more: 0 });
   };
+  return Object.assign(log, { sweep: () => sweep(now(), MINUTE_MS), end: () => sweep(now(), 0) });
 
-  /** Forgets keys whose minute is over, and says what they and all others left out. */
-  function sweep(at: number): void {
+  /** Forgets keys whose line is at least `ageMs` old, and says what they and all others left out. */
+  function sweep(at: number, ageMs: number): void {
     sweepAt = at + MINUTE_MS;
     for (const [id, each] of counted) {
-      if (at - each.at < MINUTE_MS) continue;
+      if (at - each.at < ageMs) continue;
       counted.delete(id);
       if (each.more > 0) write(JSON.stringify({ time: new Date(at).toISOString(), key: id.slice(each.policy.length + 1), policy: each.policy, more: each.more }));
     }

@@ -17,7 +17,7 @@ export const tiers = {
 /** What a person does with the app. */
 export const interactive = createLimiter({ policy: tiers.free, store });
 
-/** Reports take seconds, in a request or in a job of the night: both count here. */
+/** A report takes seconds. Requests and the nightly job share this limit. */
 export const reports = createLimiter({
   policy: {
     name: "reports",

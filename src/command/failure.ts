@@ -1,4 +1,12 @@
-/** The store did not answer: the message is printed without a stack, and the exit code is 1. */
+import { inspect } from "node:util";
+
+/** What the command needs did not answer: the message is printed without a stack, and the exit code is 1. */
 export class StoreFailure extends Error {
   override readonly name = "StoreFailure";
+}
+
+/** The message of an error. A user's module may throw anything, also `undefined`. */
+export function thrownText(error: unknown): string {
+  const { message } = Object(error) as { readonly message?: unknown };
+  return typeof message === "string" ? message : inspect(error);
 }

@@ -31,6 +31,21 @@ export function printable(text: string): string {
   return text.replace(/[\0-\x1F\x7F-\x9F]/g, "\uFFFD"); // oxlint-disable-line no-control-regex
 }
 
+/** A text of at most so many letters. A caller may make a key as long as it likes. */
+export function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+/** The name of a caller of a log, for a line on a terminal. */
+export function callerLabel(key: string): string {
+  return printable(cut(key, 60));
+}
+
+/** A text of its own. V8 keeps a part of a text as a reference to the whole: a key would keep 64 kB of its log. */
+export function flatText(text: string): string {
+  return Buffer.from(text).toString();
+}
+
 /** A count and its noun: 1 caller, 302 callers. */
 export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;

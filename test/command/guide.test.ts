@@ -22,7 +22,7 @@ test("the commands for operators, in the order of the guide", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   const { interactive, tiers } = await import("../../examples/one-file/limits.js");
   await interactive.consume(["user", "42"], { cost: 10, policy: tiers.free });
-  for (const [command, output] of commandsOf(OPERATING)) await expectOutput(command.replace("./limits.mjs", "examples/one-file/limits.ts"), output);
+  for (const [command, output] of commandsOf(OPERATING)) await expectOutput(`${command.replace("./limits.mjs", "examples/one-file/limits.ts")} --memory`, output); // without a Redis
 });
 
 async function expectOutput(command: string, output: string): Promise<void> {
@@ -35,11 +35,11 @@ async function expectOutput(command: string, output: string): Promise<void> {
 
 test("the command reads what the observer of the guide writes", async () => {
   const [, line = ""] = /log\.write\(`(.*)\\n`\);/.exec(readFileSync(GUIDE, "utf8")) ?? [];
-  expect(line).toBe("${JSON.stringify({ time: new Date(), key: String(key), cost: event.cost })}");
+  expect(line).toBe("${JSON.stringify({ time: new Date(), policy: event.policy, key, cost: event.cost })}");
   const written: string[] = [];
   let now = Date.parse("2026-11-20T10:00:00Z");
   const observe = createObserver((event, key) => {
-    if (event.type === "decision") written.push(`${JSON.stringify({ time: new Date(now), key: String(key), cost: event.cost })}\n`);
+    if (event.type === "decision") written.push(`${JSON.stringify({ time: new Date(now), policy: event.policy, key, cost: event.cost })}\n`);
   });
   const store = new MemoryStore({ clock: () => now });
   const limiter = createLimiter({ policy: { capacity: 30, refill: perSecond(5) }, store, shadow: true, observe });

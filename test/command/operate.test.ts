@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
-import { combine, createLimiter, definePolicy, MemoryStore, monthly, perMinute, perSecond, whenDone } from "sluice";
+import { combine, createLimiter, createWaiter, definePolicy, MemoryStore, monthly, perMinute, perSecond, StoreUnavailableError, whenDone, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { importModule } from "../../src/command/module/import-module.js";
 import { runCommand } from "../../src/command/run-command.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-operate-"));
@@ -28,20 +29,26 @@ function service() {
     },
     store,
   });
-  return { clock, exports: { interactive, chat, both: combine({ interactive, chat }), tiers: { gold }, port: 3_000 } };
+  return { clock, exports: { interactive, chat, both: combine({ interactive, chat }), patient: createWaiter(interactive), tiers: { gold }, port: 3_000 } };
 }
 let of: ReturnType<typeof service>;
 let files = 0;
 let limits: string;
-const given = globalThis as unknown as { operated: object };
+const given = globalThis as unknown as { operated?: object; shop?: object; failing?: object };
+afterAll(() => {
+  for (const name of ["operated", "shop", "failing"] as const) delete given[name];
+});
 beforeEach(() => {
   of = service();
   given.operated = of.exports;
   limits = join(folder, `limits-${++files}.mjs`); // Node remembers a module by its path
-  writeFileSync(limits, `export const { interactive, chat, both, tiers, port } = globalThis.operated;\n`);
+  writeFileSync(limits, `export const { interactive, chat, both, patient, tiers, port } = globalThis.operated;\n`);
 });
 
-async function run(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+/** The service of these tests counts in memory. */
+const run = (...args: string[]) => runAsUsual(...args, "--memory");
+
+async function runAsUsual(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   const [out, err]: [string[], string[]] = [[], []];
   const into = (texts: string[]) => new Writable({ write: (chunk, _, done) => (texts.push(String(chunk)), done()) });
   const code = await runCommand(args, { stdin: Readable.from([]), stdout: into(out), stderr: into(err) });
@@ -124,6 +131,111 @@ describe("what changes something", () => {
   });
 });
 
+describe("tiers of one name", () => {
+  let shop: string;
+  const tiers = {
+    free: definePolicy({ name: "interactive", capacity: 10, refill: perSecond(2) }),
+    paid: definePolicy({ name: "interactive", capacity: 50, refill: perSecond(10) }),
+  };
+  beforeEach(() => {
+    const interactive = createLimiter({ policy: tiers.free, store: new MemoryStore({ clock: () => 0 }) });
+    given.shop = { interactive, tiers };
+    shop = join(folder, `shop-${++files}.mjs`);
+    writeFileSync(shop, "export const interactive = globalThis.shop.interactive;\nexport const tiers = globalThis.shop.tiers;\n");
+  });
+
+  test("a name that several have is refused, and each is named by its place", async () => {
+    expect((await run("peek", shop, "interactive", "ann", "--policy", "interactive")).err).toBe(
+      `sluice: Expected --policy to name one policy that ${shop} exports, got interactive, the name of several. Write tiers.free or tiers.paid\n`,
+    );
+    for (const name of ["paid", "tiers.paid"]) expect(await said("peek", shop, "interactive", "ann", "--policy", name)).toContain("50 of 50 left, full\nA call now is allowed.\n");
+  });
+
+  test("without --policy the answer says by which numbers it is", async () => {
+    expect(await said("peek", shop, "interactive", "ann")).toMatch(/10 of 10 left, full\nA call now is allowed\.\nThis is by the numbers of interactive itself\. For a caller of another tier add --policy tiers\.paid\.\n$/);
+    expect(JSON.parse(await said("peek", shop, "interactive", "ann", "--json"))).toMatchObject({ otherTiers: ["tiers.paid"] });
+    expect(await said("peek", shop, "interactive", "ann", "--policy", "free")).not.toContain("by the numbers");
+  });
+});
+
+describe("a limiter over a store in memory", () => {
+  test("is refused, because no service sees what is done", async () => {
+    const { code, out, err } = await runAsUsual("block", limits, "interactive", "user", "42", "--for", "10min");
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain("interactive counts in the memory of this process, so no service sees this. Export a limiter over a shared store.");
+    expect(of.exports.interactive.peek(["user", 42]).allowed).toBe(true);
+  });
+});
+
+describe("a store that fails", () => {
+  let module: string;
+  /** A store that other processes share. `fail` may throw before each call of a method. */
+  function over(fail: (method: "peek" | "adjust" | "block") => void) {
+    const memory = new MemoryStore();
+    const store: Store = {
+      sync: true,
+      clock: memory.clock,
+      consume: (...args) => memory.consume(...args),
+      peek: (...args) => (fail("peek"), memory.peek(...args)),
+      adjust: (...args) => (fail("adjust"), memory.adjust(...args)),
+      block: (...args) => (fail("block"), memory.block(...args)),
+    };
+    const interactive = createLimiter({ policy: { name: "interactive", capacity: 30, refill: perSecond(5) }, store });
+    given.failing = interactive;
+    module = join(folder, `failing-${++files}.mjs`);
+    writeFileSync(module, "export const interactive = globalThis.failing;\n");
+  }
+  test("after it was done: what was done is said, what is left is not known, and the exit code is 0", async () => {
+    let calls = 0;
+    const failLater = (method: string): void => {
+      if (method === "peek" && ++calls > 1) throw new Error("connection lost");
+    };
+    over(failLater);
+    expect(await runAsUsual("credit", module, "interactive", "ann", "--cost", "10")).toEqual({
+      code: 0, err: "", out: "Gave 10 tokens to ann.\nWhat is left is unknown: the store did not answer.\n",
+    });
+    over(failLater);
+    calls = 0;
+    expect(JSON.parse((await runAsUsual("credit", module, "interactive", "ann", "--cost", "10", "--json")).out)).toMatchObject({ command: "credit", left: null });
+  });
+
+  test.each([
+    ["ERR_STORE_TIMEOUT", "It may have been done. Look before you repeat it. "],
+    ["ERR_STORE_OPEN", "It was not done. "],
+  ] as const)("while it is done, with %s: it says whether it may have been done", async (code, said) => {
+    over((method) => {
+      if (method === "adjust") throw new StoreUnavailableError(code, "No answer");
+    });
+    const answer = await runAsUsual("debit", module, "interactive", "ann", "--cost", "10");
+    expect(answer).toMatchObject({ code: 1, out: "" });
+    expect(answer.err).toBe(`sluice: The store failed: No answer (${code}). ${said}Check that it runs, and that the module connects to it\n`);
+  });
+});
+
+describe("a key", () => {
+  test("of one part is written as JSON, as a log writes keys", async () => {
+    of.exports.interactive.consume(["ann"], 10);
+    of.exports.interactive.consume(["user", "42"], 20);
+    expect(await said("peek", limits, "interactive", '["ann"]')).toMatch(/^ann, .*: 20 of 30 left/);
+    expect(await said("peek", limits, "interactive", '["user",42]')).toMatch(/^user 42, .*: 10 of 30 left/);
+    for (const text of ["[::1]", "[]", '[["ann"]]', "[1.5]"]) expect(await said("peek", limits, "interactive", text)).toContain(`${text}, `);
+  });
+});
+
+describe("a module that cannot be loaded", () => {
+  test("because it never ends", async () => {
+    const waits = join(folder, "waits.mjs");
+    writeFileSync(waits, "await new Promise(() => undefined);\n");
+    await expect(importModule(waits, 10)).rejects.toThrow(`${waits} did not finish loading within 0.01 s: a top-level await still waits`);
+  });
+
+  test("because it throws what is no error", async () => {
+    const throws = join(folder, "throws.mjs");
+    writeFileSync(throws, "throw undefined;\n");
+    expect(await run("peek", throws, "interactive", "ann")).toMatchObject({ code: 2, err: `sluice: Cannot load ${throws}: undefined\n` });
+  });
+});
+
 describe("a mistake says what to write, and changes nothing", () => {
   test.each<[args: string[], message: string]>([
     [["peek"], "Expected the module of your limiters, got nothing. Write npx sluice peek ./limits.mjs interactive user 42"],
@@ -143,7 +255,8 @@ describe("a mistake says what to write, and changes nothing", () => {
     [["peek", "FILE", "interactve", "ann"], "to export a limiter `interactve`, got nothing. It exports chat, interactive"],
     [["peek", "FILE", "port", "ann"], "to export a limiter `port`, got something else. It exports chat, interactive"],
     [["peek", "FILE", "both", "ann"], "got a combination. Name one of its members. It exports chat, interactive"],
-    [["peek", "FILE", "interactive", "ann", "--policy", "silver"], "to name a policy that FILE exports, got silver. It exports gold"],
+    [["peek", "FILE", "patient", "ann"], "got a waiter. Name the limiter that it waits for. It exports chat, interactive"],
+    [["peek", "FILE", "interactive", "ann", "--policy", "silver"], "to name a policy that FILE exports, got silver. It exports tiers.gold"],
     [["peek", "FILE", "interactive", "user", ""], "Expected every part of `key` to be a non-empty string or an integer"],
     [["peek", "FILE", "interactive", "ann", "--costs", "1"], "Unknown option '--costs'"],
     [["peek", "gone.mjs", "interactive", "ann"], "Cannot load "],

@@ -17,15 +17,16 @@ interface Run {
   readonly err: string;
 }
 
-async function run(args: readonly string[], input = "", isTTY = false): Promise<Run> {
+async function run(args: readonly string[], input: string | Readable = "", isTTY = false): Promise<Run> {
   const [out, err]: [string[], string[]] = [[], []];
   const into = (texts: string[]) => new Writable({ write: (chunk, _, done) => (texts.push(String(chunk)), done()) });
   const stderr = Object.assign(into(err), { isTTY });
-  const code = await runCommand(args, { stdin: Readable.from([Buffer.from(input)]), stdout: into(out), stderr });
+  const stdin = typeof input === "string" ? Readable.from([Buffer.from(input)]) : input;
+  const code = await runCommand(args, { stdin, stdout: into(out), stderr });
   return { code, out: out.join(""), err: err.join("") };
 }
 
-async function findings(args: readonly string[], input = ""): Promise<Omit<Findings, "replays"> & { readonly policies: Findings["replays"]; readonly recommend: Findings["advice"] }> {
+async function findings(args: readonly string[], input: string | Readable = ""): Promise<Omit<Findings, "replays"> & { readonly policies: Findings["replays"]; readonly recommend: Findings["advice"] }> {
   const { code, out, err } = await run(["simulate", "-", ...args, "--json"], input);
   expect([code, err]).toEqual([0, ""]);
   return JSON.parse(out) as never;
@@ -54,6 +55,10 @@ describe("what is read", () => {
     ["ISO 8601 in UTC", "2026-09-21T14:13:20.000Z"],
     ["ISO 8601 with a zone", "2026-09-21T16:13:20+02:00"],
     ["ISO 8601 without a zone, read as UTC", "2026-09-21T14:13:20"],
+    ["ISO 8601 with a zone of hours", "2026-09-21T16:13:20+02"],
+    ["ISO 8601 with a zone without a colon, and a space before it", "2026-09-21 16:13:20 +0200"],
+    ["ISO 8601 with a comma", "2026-09-21T14:13:20,000Z"],
+    ["ISO 8601 with microseconds", "2026-09-21T14:13:20.000999Z"],
     ["the time of the common format", "21/Sep/2026:14:13:20 +0000"],
   ])("the time of JSON lines as %s", async (_, ts) => {
     const { log } = await findings(["--key", "user.id", "--policy", "1, 1/s"], json([{ ts, user: { id: 7 } }]));
@@ -78,7 +83,7 @@ describe("what is read", () => {
     const input = `${combined([[0, "a"]])}nonsense\n\n${combined([[1, "a"]])}a - - [99/Foo/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 1\n`;
     const { out } = await run(["simulate", "-", "--key", "address", "--policy", "5, 1/s"], input);
     expect(out).toContain("2 requests of 1 caller in 1000 ms".replace("1000 ms", "1 s"));
-    expect(out).toContain("2 lines that cannot be read, left out:\n  line 2: nonsense\n  line 5: a - - [99/Foo/2026:10:00:00 +0000]");
+    expect(out).toContain("2 lines that cannot be read (1 not in the common or combined format; 1 without a time), left out:\n  line 2: nonsense\n  line 5: a - - [99/Foo/2026:10:00:00 +0000]");
   });
 
   test("requests without a caller are counted and left out", async () => {
@@ -98,6 +103,139 @@ describe("what is read", () => {
     expect(policies).toMatchObject([{ refused: 2, longestWaitMs: 9_000 }]);
     const late = await findings(["--key", "address", "--policy", "9, 1/s", "--window", "5s"], combined([[10, "a"], [30, "a"], [50, "a"], [9, "a"]]));
     expect(late.log).toMatchObject({ requests: 4, late: 1 });
+  });
+
+  test("each line may have its own format: a log in JSON often begins with plain text", async () => {
+    const { log } = await findings(["--key", "k", "--policy", "5, 1/s"], `Server listening on 3000\n${json([{ ts: 1_790_000_000, k: "a" }])}`);
+    expect(log).toMatchObject({ requests: 1, unreadable: { count: 1, reasons: [{ reason: "not JSON", count: 1 }] } });
+    const mixed = await findings(["--key", "address", "--policy", "5, 1/s"], combined([[0, "a"]]) + json([{ ts: Date.UTC(2026, 10, 20, 10) / 1_000, address: "a" }]));
+    expect(mixed.log).toMatchObject({ requests: 2, callers: 1 });
+  });
+
+  test("quotes that a caller put into its request, which Apache escapes", async () => {
+    const line = (path: string) => `a - - [20/Nov/2026:10:00:00 +0000] "GET ${path} HTTP/1.1" 200 1 "-" "a \\"b\\" c"\n`;
+    const { log, policies } = await findings(["--key", "agent", "--policy", "5, 1/s"], line('/\\"x'));
+    expect(log).toMatchObject({ requests: 1, unreadable: { count: 0 } });
+    expect(policies[0]).toMatchObject({ most: [{ key: 'a \\"b\\" c' }] });
+    for (const [key, found] of [["path", '/\\"x'], ["method", "GET"]]) {
+      expect((await findings(["--key", key as string, "--policy", "5, 1/s"], line('/\\"x'))).policies[0]).toMatchObject({ most: [{ key: found }] });
+    }
+  });
+
+  test("a hostile line costs no more than another of its length", async () => {
+    // Three parts that can match the same letters would take 10^11 steps here.
+    const hostile = `a - - [20/Nov/2026:10:00:00 +0000] "${"x".repeat(8_000)}\\" 200 1\n`;
+    const { log } = await findings(["--key", "address", "--policy", "5, 1/s"], `${hostile}${hostile.replace("\\", "")}`);
+    expect(log).toMatchObject({ requests: 1, unreadable: { count: 1 } });
+  });
+
+  test("why lines cannot be read, the most frequent reason first", async () => {
+    const rows = [{ ts: 1_790_000_000, k: "a", usage: { n: 2 } }, { ts: 1_790_000_000_000_000, k: "a", usage: { n: 2 } }, { k: "a", usage: { n: 2 } }, { ts: 1_790_000_000, k: "a" }, { ts: 1_790_000_000, k: "a", usage: { n: 1.5 } }];
+    const args = ["--key", "k", "--cost", "usage.n", "--policy", "5, 1/s"];
+    const { log } = await findings([...args, "--time", "ts"], json(rows));
+    expect(log.unreadable.reasons).toEqual([
+      { reason: "without a whole number at usage.n", count: 2 },
+      { reason: "with a time in microseconds or nanoseconds at ts", count: 1 },
+      { reason: "without a time at ts", count: 1 },
+    ]);
+    const { code, out, err } = await run(["simulate", "-", ...args], json(rows.slice(1, 2)));
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toMatch(/^sluice: Expected a log with requests, got 1 line that cannot be read \(with a time in microseconds .*\), left out:\n {2}line 1: \{"ts":1790000000000000,/);
+  });
+
+  test("a field whose name has a dot, and a key of several parts", async () => {
+    const flat = await findings(["--key", "user.id", "--policy", "5, 1/s"], json([{ ts: 1, "user.id": "ann", user: { id: "bob" } }]));
+    expect(flat.policies[0]).toMatchObject({ most: [{ key: "ann" }] });
+    const { log } = await findings(["--key", "key", "--policy", "5, 1/s"], json([["a", "b"], ["a,b"], ["user", 42], ["user", "42"], "a", null, []].map((key) => ({ ts: 1, key }))));
+    expect(log).toMatchObject({ requests: 5, callers: 4, withoutKey: 2 });
+  });
+
+  test("files in any order, as a shell names them: their requests are merged by time", async () => {
+    const seconds = Array.from({ length: 120 }, (_, second) => [second, second % 3 === 0 ? "a" : "b"] as const);
+    const [young, old] = [join(folder, "access.log"), join(folder, "access.log.1")];
+    writeFileSync(young, combined(seconds.slice(60)));
+    writeFileSync(old, combined(seconds.slice(0, 60)));
+    const args = ["--key", "address", "--policy", "2, 1/s", "--json"];
+    const { out } = await run(["simulate", young, old, ...args]);
+    const apart = JSON.parse(out) as object;
+    const { log, policies } = await findings(args.slice(0, -1), combined(seconds));
+    expect(apart).toMatchObject({ log, policies });
+    // Two servers at the same time, one of them at the standard input.
+    writeFileSync(young, combined(seconds.filter(([, caller]) => caller === "a")));
+    const both = await run(["simulate", "-", young, ...args], combined(seconds.filter(([, caller]) => caller === "b")));
+    expect(JSON.parse(both.out)).toMatchObject({ log, policies });
+    writeFileSync(old, "nonsense\n");
+    expect((await run(["simulate", young, old, ...args.slice(0, -1)])).out).toContain(`  ${old}, line 1: nonsense\n`);
+    expect((await run(["simulate", "-", "-", ...args])).err).toContain("Expected - (the standard input) once");
+  });
+
+  test("many late lines make the numbers wrong, and the report says so", async () => {
+    const late = await run(["simulate", "-", "--key", "address", "--policy", "1, 1/s"], combined([[100, "a"], [200, "a"], [0, "a"], [1, "a"]]));
+    expect(late.out).toContain("2 lines more than 10 s out of order, counted at the latest time already passed. They are 50 % of all requests, so the numbers below are wrong. Sort the log, or give a longer --window.\n");
+    const few = await run(["simulate", "-", "--key", "address", "--policy", "1, 1/s"], combined([...Array.from({ length: 200 }, (_, i) => [i, "a"] as const), [0, "a"]]));
+    expect(few.out).toContain("1 line more than 10 s out of order, counted at the latest time already passed. Give a longer --window to sort them.\n");
+  });
+
+  test("the rest of a line that is too long is no line of its own", async () => {
+    const long = Buffer.from("x".repeat(1_100_000));
+    const { log } = await findings(["--key", "address", "--policy", "5, 1/s"], Readable.from([long, long, Buffer.from(`y\n${combined([[0, "a"]])}`)]));
+    expect(log).toMatchObject({ requests: 1, unreadable: { reasons: [{ reason: "longer than a million letters", count: 1 }] } });
+  });
+
+  test("gzip that comes one byte at a time", async () => {
+    const bytes = [...gzipSync(combined([[0, "a"]]))].map((byte) => Buffer.from([byte]));
+    expect((await findings(["--key", "address", "--policy", "5, 1/s"], Readable.from(bytes))).log.requests).toBe(1);
+  });
+});
+
+describe("a service's own policies", () => {
+  const index = new URL("../../src/index.ts", import.meta.url).href;
+  let files = 0;
+  const moduleOf = (code: string): string => {
+    const file = join(folder, `own-${++files}.mjs`);
+    writeFileSync(file, `import { createLimiter, definePolicy, perMinute, perSecond, whenDone } from ${JSON.stringify(index)};\n${code}`);
+    return file;
+  };
+
+  test("limits in flight are left out, because a log has no durations", async () => {
+    const file = moduleOf(`
+      export const chat = definePolicy({ name: "chat", limits: [{ name: "requests", capacity: 60, refill: perMinute(60) }, { name: "parallel", capacity: 2, returns: whenDone() }] });
+      export const jobs = definePolicy({ name: "jobs", capacity: 1, returns: whenDone() });`);
+    const input = combined([[0, "a"], [10, "a"], [20, "a"], [30, "a"]]);
+    const { out } = await run(["simulate", "-", "--key", "address", "--policies", file], input);
+    expect(out).toContain("Limits in flight are left out, because a log has no durations: chat: parallel, jobs: jobs.\n");
+    expect(out).toContain("Policy chat (60, 60/min)\n60, 60/min refuses nothing.");
+    expect(out).not.toContain("Policy jobs");
+    const alone = moduleOf("export const jobs = definePolicy({ name: 'jobs', capacity: 1, returns: whenDone() });");
+    expect((await run(["simulate", "-", "--key", "address", "--policies", alone], input)).err).toContain("Expected a policy with a rate or a quota, got limits in flight alone: jobs: jobs. A log has no durations");
+  });
+
+  test("a cost for one limit, by its name", async () => {
+    const file = moduleOf(`export const llm = definePolicy({ name: "llm", limits: [{ name: "requests", capacity: 3, refill: perMinute(3) }, { name: "tokens", capacity: 10_000, refill: perMinute(10_000) }] });`);
+    const input = json([{ ts: 1, k: "a", usage: { total: 2_000 } }, { ts: 1, k: "a", usage: { total: 9_000 } }]);
+    const args = ["--key", "k", "--policies", file];
+    const named = await findings([...args, "--cost", "tokens=usage.total"], input);
+    expect(named.policies[0]).toMatchObject({ refused: 1, tooCostly: 0, most: [{ limit: "requests", tokens: 1 }, { limit: "tokens", tokens: 2_000 }] });
+    const both = await findings([...args, "--cost", "tokens=usage.total", "--cost", "requests=ts"], input);
+    expect(both.policies[0]).toMatchObject({ refused: 1, most: [{ tokens: 1 }, { tokens: 2_000 }] });
+    expect((await run(["simulate", "-", ...args, "--cost", "token=usage.total"], input)).err).toContain("Unknown limit token in --cost. The limits are: requests, tokens");
+    expect((await run(["simulate", "-", ...args, "--cost", "ts", "--cost", "k"], input)).err).toContain("Expected one --cost for all limits, got two");
+    expect((await run(["simulate", "-", ...args, "--cost", "tokens=usage.total", "--recommend", "1%"], input)).err).toContain("Expected a --cost without the name of a limit for --recommend");
+  });
+
+  test("a limit's own cost where no field is given", async () => {
+    const file = moduleOf(`export const search = { limits: [{ name: "work", capacity: 20, cost: 10, refill: perMinute(1) }] };`);
+    const { policies } = await findings(["--key", "address", "--policies", file], combined([[0, "a"], [0, "a"], [0, "a"]]));
+    expect(policies[0]).toMatchObject({ refused: 1, most: [{ tokens: 20 }] });
+  });
+
+  test("tiers in an object, and a policy that has several names once", async () => {
+    const file = moduleOf(`
+      export const tiers = { free: definePolicy({ name: "x", capacity: 1, refill: perSecond(1) }), paid: { name: "x", capacity: 2, refill: perSecond(1) } };
+      export const api = createLimiter({ policy: tiers.free });
+      export const settings = { port: 3000, tags: ["a"] };`);
+    const { policies } = await findings(["--key", "address", "--policies", file], combined([[0, "a"], [0, "a"], [0, "a"]]));
+    expect(policies.map(({ name, refused }) => [name, refused])).toEqual([["api, tiers.free", 2], ["tiers.paid", 1]]);
   });
 });
 
@@ -147,7 +285,7 @@ describe("what is said", () => {
 
   test("costs above the capacity apart from the waits", async () => {
     const { out } = await run(["simulate", "-", "--key", "k", "--cost", "n", "--policy", "5, 1/s"], json([{ ts: 1, k: "a", n: 9 }, { ts: 1, k: "a", n: 2 }]));
-    expect(out).toContain("1 request of them cost more than the capacity: no wait helps.");
+    expect(out).toContain("1 of these cost more than the capacity. They can never be allowed.");
     expect(out).not.toContain("longest wait");
   });
 
@@ -167,6 +305,27 @@ describe("what is said", () => {
     expect((await run(["simulate", log, "--key", "address", "--policy", "5, 1/2s", "--html", folder])).err).toContain(`Cannot write ${folder}`);
   });
 
+  test("a page for a phone, a keyboard and a screen reader, with a refusal after many served requests", async () => {
+    const [log, page] = [join(folder, "many.log"), join(folder, "many.html")];
+    // 3,000 are served in the quarter of the chart before the first refusal.
+    const rows = Array.from({ length: 3_000 }, (_, i) => ({ ts: 1_790_000_000_000 + Math.floor(i / 4), k: "ann" }));
+    writeFileSync(log, json([...rows, { ts: 1_790_000_000_750, k: "ann" }, { ts: 1_790_000_000_750, k: "ann" }]));
+    expect((await run(["simulate", log, "--key", "k", "--policy", "3000, 1/s", "--html", page])).code).toBe(0);
+    const html = readFileSync(page, "utf8");
+    expect(html).toContain("3,000 served, 2 refused. 600 of 3,002 are drawn.");
+    expect(html.match(/class="refused"/g)).toHaveLength(2);
+    expect(html.match(/class="served"/g)).toHaveLength(598);
+    expect(/class="level" d="([^"]*)"/.exec(html)?.[1]?.split("L").length).toBeLessThanOrEqual(1_001);
+    expect(html).toContain('<div class="scroll" tabindex="0" role="region" aria-label="Chart">');
+    expect(html).toContain("min-width: 640px");
+    expect(html.match(/<td>(?:served|refused)<\/td>/g)).toHaveLength(600);
+  });
+
+  test("a key of 8 kB does not widen the table", async () => {
+    const { out } = await run(["simulate", "-", "--key", "k", "--policy", "1, 1/s"], json(["x".repeat(8_000), "ann"].flatMap((k) => [{ ts: 1, k }, { ts: 1, k }])));
+    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThan(130);
+  });
+
   test("nothing of a log moves the cursor of the terminal", async () => {
     const row = { ts: 1, k: "\u001B[2J\u009Bann" };
     const { out } = await run(["simulate", "-", "--key", "k", "--policy", "1, 1/s"], `${json([row, row])}{"k": "\u001B[31m\n`);
@@ -181,6 +340,8 @@ describe("what is said", () => {
     expect((await run(args, "", true)).err).toContain("100 %");
     expect((await run(args)).err).toBe("");
     expect((await run(["simulate", "-", ...args.slice(2)], burst, true)).err).toContain("reading");
+    // It is gone before the line of a failure.
+    expect((await run(["simulate", "-", "--key", "id", ...args.slice(4)], burst, true)).err).toMatch(/\r +\rsluice: Expected/);
   });
 });
 
@@ -199,7 +360,7 @@ describe("--recommend", () => {
     const { recommend: half } = await findings(["--key", "k", "--recommend", "50%"], json(rows));
     const row = half?.rows.find(({ refill }) => refill.tokens === 1 && refill.everyMs === 1_000);
     expect(row?.byCallers).toMatchObject({ capacity: 12, refusedCallers: 1, requestsOfRefused: 1_200 });
-    expect(row?.byRequests.refused).toBeLessThanOrEqual(630);
+    expect(row?.byRequests?.refused).toBeLessThanOrEqual(630);
   });
 
   test("what is recommended refuses what it says, by the replay itself, and one token less refuses too much", async () => {
@@ -207,12 +368,31 @@ describe("--recommend", () => {
     const share = 0.02;
     const { recommend } = await findings(["--key", "k", "--recommend", "2%"], json(rows));
     for (const { refill, byRequests } of recommend?.rows ?? []) {
+      if (byRequests === null) throw new Error("Expected each rate to be possible");
       const text = (capacity: number): string => `${capacity}, ${refill.tokens}/${refill.everyMs}ms`;
       const { policies } = await findings(["--key", "k", "--policy", text(byRequests.capacity), ...(byRequests.capacity > 1 ? ["--policy", text(byRequests.capacity - 1)] : [])], json(rows));
       expect(policies[0]?.refused).toBe(byRequests.refused);
       expect(byRequests.refused).toBeLessThanOrEqual(share * rows.length);
       if (policies[1] !== undefined) expect(policies[1].refused).toBeGreaterThan(share * rows.length);
     }
+  });
+
+  test("goes on after rates that change nothing", async () => {
+    // 12 requests in 2.4 s, once an hour: at 5/s a capacity of 1 is enough.
+    const rows = Array.from({ length: 60 }, (_, i) => ({ ts: 1_790_000_000_000 + 3_600_000 * Math.floor(i / 12) + 200 * (i % 12), k: "ann" }));
+    const { recommend } = await findings(["--key", "k", "--recommend", "0%"], json(rows));
+    const capacities = recommend?.rows.map(({ refill, byRequests }) => [refill.tokens, refill.everyMs, byRequests?.capacity]);
+    expect(capacities?.[0]).toEqual([1, 60_000, 12]);
+    expect(capacities?.at(-1)).toEqual([5, 1_000, 1]);
+  });
+
+  test("costs that no limit of a slow rate can hold are not possible", async () => {
+    const rows = Array.from({ length: 3 }, (_, i) => ({ ts: 1_790_000_000 + i, k: "ann", n: 9e14 }));
+    const args = ["--key", "k", "--cost", "n", "--recommend", "0%"];
+    const { recommend } = await findings(args, json(rows));
+    expect(recommend?.rows[0]).toMatchObject({ refill: { tokens: 1, everyMs: 60_000 }, byRequests: null, byCallers: null });
+    expect(recommend?.rows.at(-1)?.byRequests?.refused).toBe(0);
+    expect((await run(["simulate", "-", ...args], json(rows))).out).toMatch(/^1\/min +not possible +- +not possible +-$/m);
   });
 
   test("a table and a plain sentence", async () => {

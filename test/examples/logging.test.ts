@@ -53,9 +53,25 @@ test("200,000 keys are at most 10,000 lines and entries a minute; all others are
   expect(lines.slice(10_000)).toMatchObject([{ others: 190_000 }, { key: hashOf("device-0", "s") }]);
 });
 
+test("the last refusals are written without a further one", () => {
+  const log = createRefusalLog({ secret: "s", write, now: clock.now });
+  const decision = refusing()("any");
+  for (let i = 0; i < 3; i++) log(decision, "ann");
+  clock.advance(30_000);
+  for (let i = 0; i < 5; i++) log(decision, "bob");
+  clock.advance(30_000);
+  log.sweep();
+  expect(lines.slice(2)).toEqual([{ time: "2026-11-20T12:01:00.000Z", key: hashOf("ann", "s"), policy: "api", more: 2 }]);
+  log.end();
+  expect(lines.slice(3)).toEqual([{ time: "2026-11-20T12:01:00.000Z", key: hashOf("bob", "s"), policy: "api", more: 4 }]);
+  log.end();
+  expect(lines).toHaveLength(4);
+});
+
 test("the hash depends on the secret and on the whole key, and shows nothing of it", () => {
   const hashes = [hashOf(["user", "ann"], "s"), hashOf(["user", "ann"], "t"), hashOf(["device", "ann"], "s"), hashOf("ann", "s"), hashOf(["user", 7n], "s")];
   expect(new Set(hashes).size).toBe(5);
+  expect([hashOf(["user", "42"], "s"), hashOf(["user", 42n], "s")]).toEqual([hashOf(["user", 42], "s"), hashOf(["user", 42], "s")]);
   for (const hash of hashes) expect(hash).toMatch(/^[0-9a-f]{16}$/);
 });
 

@@ -4,6 +4,9 @@ import type { LogEntry } from "./formats.js";
  * Passes entries on, sorted by their times. Servers write a line when a request ends, so lines are a little out of
  * order. An entry waits until one comes that is `windowMs` younger. An entry that is older than the last one passed on
  * gets the time of that one, and counts in `late`.
+ *
+ * Entries that come in order wait in a list, and cost one step each. Only the others are in a heap: a log in any order
+ * costs O(log n) steps an entry.
  */
 export class InOrder {
   /** Entries that came more than `windowMs` after younger ones. */
@@ -11,8 +14,9 @@ export class InOrder {
 
   readonly #windowMs: number;
   readonly #give: (entry: LogEntry) => void;
-  #waiting: LogEntry[] = [];
+  #sorted: LogEntry[] = [];
   #head = 0;
+  readonly #others = new EntryHeap();
   #given = -Infinity;
 
   constructor(windowMs: number, give: (entry: LogEntry) => void) {
@@ -26,33 +30,82 @@ export class InOrder {
       this.#give({ ...entry, at: this.#given });
       return;
     }
-    this.#insert(entry);
-    const youngest = (this.#waiting.at(-1) as LogEntry).at;
-    while (this.#head < this.#waiting.length && (this.#waiting[this.#head] as LogEntry).at <= youngest - this.#windowMs)
-      this.#pass();
+    const youngest = this.#sorted.at(-1);
+    if (youngest !== undefined && this.#head < this.#sorted.length && entry.at < youngest.at) return this.#others.add(entry);
+    this.#sorted.push(entry);
+    this.#passUntil(entry.at - this.#windowMs);
     // Half of the list was given on: moving the rest costs one step for each entry.
-    if (this.#head > 1_024 && this.#head * 2 > this.#waiting.length) {
-      this.#waiting = this.#waiting.slice(this.#head);
+    if (this.#head > 1_024 && this.#head * 2 > this.#sorted.length) {
+      this.#sorted = this.#sorted.slice(this.#head);
       this.#head = 0;
     }
   }
 
   /** Gives on what still waits. */
   end(): void {
-    while (this.#head < this.#waiting.length) this.#pass();
+    this.#passUntil(Infinity);
   }
 
-  #pass(): void {
-    const entry = this.#waiting[this.#head++] as LogEntry;
-    this.#given = entry.at;
-    this.#give(entry);
+  #passUntil(at: number): void {
+    // The list is never empty before the heap: its last entry is the youngest.
+    for (let next = this.#sorted[this.#head]; next !== undefined; next = this.#sorted[this.#head]) {
+      const other = this.#others.first;
+      // Of one time, those of the list came first.
+      const isOther = other !== undefined && other.at < next.at;
+      const entry = isOther ? other : next;
+      if (entry.at > at) return;
+      if (isOther) this.#others.take();
+      else this.#head += 1;
+      this.#given = entry.at;
+      this.#give(entry);
+    }
+  }
+}
+
+interface HeapItem {
+  readonly entry: LogEntry;
+  /** Entries of one time keep their order. */
+  readonly order: number;
+}
+
+/** A binary heap of entries, the oldest first. */
+class EntryHeap {
+  readonly #items: HeapItem[] = [];
+  #added = 0;
+
+  get first(): LogEntry | undefined {
+    return this.#items[0]?.entry;
   }
 
-  // Behind all that are not younger, so entries of one time keep their order.
-  #insert(entry: LogEntry): void {
-    let at = this.#waiting.length;
-    while (at > this.#head && (this.#waiting[at - 1] as LogEntry).at > entry.at) at--;
-    if (at === this.#waiting.length) this.#waiting.push(entry);
-    else this.#waiting.splice(at, 0, entry);
+  add(entry: LogEntry): void {
+    const item = { entry, order: this.#added++ };
+    let at = this.#items.push(item) - 1;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      if (!isBefore(item, this.#items[above] as HeapItem)) break;
+      this.#items[at] = this.#items[above] as HeapItem;
+      at = above;
+    }
+    this.#items[at] = item;
   }
+
+  take(): void {
+    const last = this.#items.pop();
+    if (last === undefined || this.#items.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let below = 2 * at + 1;
+      const right = this.#items[below + 1];
+      if (right !== undefined && isBefore(right, this.#items[below] as HeapItem)) below += 1;
+      const item = this.#items[below];
+      if (item === undefined || !isBefore(item, last)) break;
+      this.#items[at] = item;
+      at = below;
+    }
+    this.#items[at] = last;
+  }
+}
+
+function isBefore(a: HeapItem, b: HeapItem): boolean {
+  return a.entry.at < b.entry.at || (a.entry.at === b.entry.at && a.order < b.order);
 }

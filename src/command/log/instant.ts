@@ -1,7 +1,11 @@
 const MONTH_NAMES = "JanFebMarAprMayJunJulAugSepOctNovDec";
 const COMMON_TIME = /^(\d{2})\/(\w{3})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})$/;
+// ISO 8601: a space instead of the T, a comma as the decimal sign, and zones as +02, +0200 and +02:00.
+const ISO_TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?) ?(?:(Z)|([+-]\d{2})(?::?(\d{2}))?)?$/i;
 // Seconds have at most 11 digits until the year 5138; milliseconds have had 12 since 1973.
 const SECONDS_BELOW = 100_000_000_000;
+// The year 5138 in milliseconds. A larger number counts microseconds or nanoseconds.
+const MILLISECONDS_BELOW = 100_000_000_000_000;
 
 /**
  * Reads the time of the common log format, `10/Oct/2026:13:55:36 -0700`, in milliseconds since 1970. NaN for any other.
@@ -19,17 +23,22 @@ export function instantOfCommon(text: string): number {
 
 /**
  * Reads a time in milliseconds since 1970: seconds or milliseconds as a number or as digits, ISO 8601, or the time of
- * the common log format. NaN for anything else.
+ * the common log format. Infinity for a number that counts smaller units. NaN for anything else.
  */
 export function instantOf(value: unknown): number {
   const number =
     typeof value === "number" ? value : typeof value === "string" && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : NaN;
+  if (number >= MILLISECONDS_BELOW) return Infinity;
   if (number >= 0) return Math.floor(number < SECONDS_BELOW ? number * 1_000 : number);
   if (typeof value !== "string") return NaN;
   const common = instantOfCommon(value);
-  if (!Number.isNaN(common)) return common;
-  // Only ISO 8601: Date.parse would read almost any text, in the zone of this machine.
-  return /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}/.test(value)
-    ? Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/.test(value) ? value : `${value}Z`)
-    : NaN;
+  return Number.isNaN(common) ? instantOfIso(value) : common;
+}
+
+// Only ISO 8601: Date.parse would read almost any text, in the zone of this machine.
+function instantOfIso(text: string): number {
+  const found = ISO_TIME.exec(text);
+  if (found === null) return NaN;
+  const [, day, time = "", , hours, minutes = "00"] = found;
+  return Date.parse(`${day}T${time.replace(",", ".")}${hours === undefined ? "Z" : `${hours}:${minutes}`}`);
 }

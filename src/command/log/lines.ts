@@ -2,43 +2,47 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { thrownText } from "../failure.js";
 import { Misuse } from "../misuse.js";
-
-/** A longer line is not a request. It is given as an empty one, so that memory stays bounded. */
-const LONGEST_LINE = 1_000_000;
+import { LONGEST_LINE } from "./formats.js";
 
 /** Tells how much was read: a number from 0 to 1, or undefined where the end is unknown. */
 export type TellProgress = (part: number | undefined) => void;
 
+/** A file of a log. */
+export interface LogFile {
+  readonly name: string;
+  /** The lines as text without their ends, a part at a time. */
+  readonly lines: AsyncIterator<readonly string[]>;
+}
+
 /**
- * Calls `onLine` with each line of the files, in their order, as text without its end. `"-"` is the standard input.
- * Gzip is recognized by its first bytes, not by the name of the file.
+ * Opens the files of a log. `"-"` is the standard input. Gzip is recognized by its first bytes, not by the name of the
+ * file. Of a line longer than {@link LONGEST_LINE} only the beginning is given, so that memory stays bounded.
  *
- * Throws a {@link Misuse} for a file that cannot be opened.
+ * Throws a {@link Misuse} for a file that cannot be opened. So do the lines of one that cannot be read.
  */
-export async function readLines(
-  files: readonly string[],
-  stdin: Readable,
-  onLine: (line: string) => void,
-  tell: TellProgress = () => undefined,
-): Promise<void> {
+export async function openLog(
+  files: readonly string[], stdin: Readable, tell: TellProgress = () => undefined,
+): Promise<readonly LogFile[]> {
+  if (files.indexOf("-") !== files.lastIndexOf("-")) throw new Misuse("Expected - (the standard input) once, got it twice");
   const sizes = await Promise.all(files.map(sizeOf));
   const all = sizes.reduce((sum, size) => sum + size, 0);
-  let before = 0;
-  for (const [i, file] of files.entries()) {
-    let read = 0;
-    const raw = file === "-" ? stdin : createReadStream(file);
-    const counted = count(raw, (bytes) => {
+  let read = 0;
+  return files.map((name) => ({
+    name,
+    lines: linesOf(name, stdin, (bytes) => {
       read += bytes;
-      tell(all > 0 && Number.isFinite(all) ? (before + read) / all : undefined);
-    });
-    try {
-      await splitLines(await decompressed(counted), onLine);
-    } catch (error) {
-      if (error instanceof Misuse) throw error;
-      throw new Misuse(`Cannot read ${file}: ${(error as Error).message}`);
-    }
-    before += sizes[i] as number;
+      tell(all > 0 && Number.isFinite(all) ? Math.min(1, read / all) : undefined);
+    }),
+  }));
+}
+
+async function* linesOf(name: string, stdin: Readable, onBytes: (bytes: number) => void): AsyncGenerator<readonly string[]> {
+  try {
+    yield* splitLines(await decompressed(count(name === "-" ? stdin : createReadStream(name), onBytes)));
+  } catch (error) {
+    throw new Misuse(`Cannot read ${name}: ${thrownText(error)}`);
   }
 }
 
@@ -50,7 +54,7 @@ async function sizeOf(file: string): Promise<number> {
     return found.size;
   } catch (error) {
     if (error instanceof Misuse) throw error;
-    throw new Misuse(`Cannot read ${file}: ${(error as Error).message}`);
+    throw new Misuse(`Cannot read ${file}: ${thrownText(error)}`);
   }
 }
 
@@ -61,10 +65,16 @@ async function* count(source: AsyncIterable<Buffer | string>, onBytes: (bytes: n
   }
 }
 
-/** Decompresses what begins with the two bytes of gzip (RFC 1952, section 2.3.1). */
+/**
+ * Decompresses what begins with the two bytes of gzip (RFC 1952, section 2.3.1). A pipe may give one byte at a time.
+ */
 async function decompressed(source: AsyncGenerator<Buffer>): Promise<AsyncIterable<Buffer>> {
-  const first = await source.next();
-  const head = first.done === true ? Buffer.alloc(0) : first.value;
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < 2) {
+    const next = await source.next();
+    if (next.done === true) break;
+    head = Buffer.concat([head, next.value]);
+  }
   const whole = startingWith(head, source);
   if (head[0] !== 0x1f || head[1] !== 0x8b) return whole;
   const gunzip = createGunzip();
@@ -88,17 +98,22 @@ async function* startingWith(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGe
   yield* rest;
 }
 
-async function splitLines(chunks: AsyncIterable<Buffer>, onLine: (line: string) => void): Promise<void> {
+async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of chunks) {
-    const text = rest + decoder.decode(chunk, { stream: true });
+    const text = decoder.decode(chunk, { stream: true });
+    const lines: string[] = [];
     let from = 0;
     for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
-      onLine(text.slice(from, text.charCodeAt(end - 1) === 13 ? end - 1 : end));
-      from = end + 1;
+      const line = rest + text.slice(from, end);
+      lines.push(line.charCodeAt(line.length - 1) === 13 ? line.slice(0, -1) : line);
+      [rest, from] = ["", end + 1];
     }
-    rest = text.length - from > LONGEST_LINE ? "" : text.slice(from);
+    // What follows in a line that is already too long is dropped, up to the next end of a line.
+    if (rest.length <= LONGEST_LINE) rest += text.slice(from);
+    if (lines.length > 0) yield lines;
   }
-  if (rest !== "") onLine(rest);
+  rest += decoder.decode();
+  if (rest !== "") yield [rest];
 }

@@ -2,12 +2,14 @@ import type { Cost } from "../../core/cost.js";
 import type { Decision } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import { isPolicy, type Policy } from "../../core/policy.js";
-import { importModule } from "../import-module.js";
 import { Misuse } from "../misuse.js";
+import { importModule } from "../module/import-module.js";
+import { policiesOfModule, type ModulePolicy } from "../module/policies-of-module.js";
 
 /** The verbs of a limiter that a command calls. The limiter may be of another copy of the package. */
 interface OperatedLimiter {
   readonly policy: Policy;
+  readonly store: unknown;
   peek(key: Key, asked: Asked): Decision | Promise<Decision>;
   debit(key: Key, tokens: Cost, choice?: { readonly policy: Policy }): unknown;
   credit(key: Key, tokens: Cost, choice?: { readonly policy: Policy }): unknown;
@@ -24,13 +26,24 @@ interface Asked {
 export interface FoundLimiter {
   readonly limiter: OperatedLimiter;
   readonly tier: Policy | undefined;
+  /** Other policies of the limiter's name, if none was chosen. The caller may be of one of these tiers. */
+  readonly otherTiers: readonly string[];
+}
+
+/** What an operator names. */
+export interface Sought {
+  readonly file: string;
+  readonly name: string;
+  readonly tier: string | undefined;
+  /** Whether a limiter over a store in memory is wanted. No service sees what is done to it. */
+  readonly inMemory: boolean;
 }
 
 /**
  * The limiter that a module exports under `name`, and its policy of the name `tier`. Throws a {@link Misuse} that says
  * which names there are.
  */
-export async function findLimiter(file: string, name: string, tier: string | undefined): Promise<FoundLimiter> {
+export async function findLimiter({ file, name, tier, inMemory }: Sought): Promise<FoundLimiter> {
   const exports = await importModule(file);
   const limiters = exports.filter(([, value]) => isLimiter(value)).map(([each]) => each);
   const found = exports.find(([each]) => each === name)?.[1];
@@ -39,25 +52,31 @@ export async function findLimiter(file: string, name: string, tier: string | und
     const known = limiters.length === 0 ? none : `It exports ${limiters.join(", ")}`;
     throw new Misuse(`Expected ${file} to export a limiter \`${name}\`, got ${kindOf(found)}. ${known}`);
   }
-  if (tier === undefined) return { limiter: found, tier: undefined };
-  const policies = exports.flatMap(([exported, value]) => namedPolicies(exported, value));
-  const policy = policies.find(([each]) => each === tier)?.[1];
-  if (policy === undefined) {
-    const names = [...new Set(policies.map(([each]) => each))].join(", ");
-    const known = names === "" ? "It exports none" : `It exports ${names}`;
-    throw new Misuse(`Expected --policy to name a policy that ${file} exports, got ${tier}. ${known}`);
+  if (isInMemory(found.store) && !inMemory) {
+    throw new Misuse(
+      `${name} counts in the memory of this process, so no service sees this. Export a limiter over a shared store. ` +
+      "If the module takes its address from a variable such as REDIS_URL, set it",
+    );
   }
-  return { limiter: found, tier: policy };
+  const policies = policiesOfModule(exports).filter(({ from }) => from === "policy");
+  if (tier !== undefined) return { limiter: found, tier: choose(policies, tier, file), otherTiers: [] };
+  const others = policies.filter(({ policy }) => policy.name === found.policy.name && policy !== found.policy);
+  return { limiter: found, tier: undefined, otherTiers: others.map(({ path }) => path) };
 }
 
-/**
- * The policies of an export: itself, or the members of an object of tiers. Each goes by its name in the module, and by
- * its own.
- */
-function namedPolicies(exported: string, value: unknown): (readonly [name: string, policy: Policy])[] {
-  if (isPolicy(value)) return [[exported, value], [value.name, value]];
-  if (typeof value !== "object" || value === null || isLimiter(value)) return [];
-  return Object.entries(value).flatMap(([name, own]) => (isPolicy(own) ? namedPolicies(name, own) : []));
+/** A policy by its place in the module, or else by the name of its export or its own, if no other policy has that. */
+function choose(policies: readonly ModulePolicy[], tier: string, file: string): Policy {
+  const exact = policies.find(({ path }) => path === tier);
+  const named = policies.filter(({ path, policy }) => policy.name === tier || path.endsWith(`.${tier}`));
+  const [first, ...others] = exact === undefined ? named : [exact];
+  if (first !== undefined && others.every(({ policy }) => policy === first.policy)) return first.policy;
+  if (first !== undefined) {
+    const all = named.map(({ path }) => path).join(" or ");
+    throw new Misuse(`Expected --policy to name one policy that ${file} exports, got ${tier}, the name of several. Write ${all}`);
+  }
+  const names = policies.map(({ path }) => path).join(", ");
+  const known = names === "" ? "It exports none" : `It exports ${names}`;
+  throw new Misuse(`Expected --policy to name a policy that ${file} exports, got ${tier}. ${known}`);
 }
 
 function isLimiter(value: unknown): value is OperatedLimiter {
@@ -65,8 +84,16 @@ function isLimiter(value: unknown): value is OperatedLimiter {
   return isPolicy(given.policy) && typeof given.peek === "function" && given.parts?.[0] === value;
 }
 
+/** Whether a store is a `MemoryStore`, also of another copy of the package. */
+function isInMemory(store: unknown): boolean {
+  const { sync, guard, stats } = Object(store) as { readonly sync?: unknown; readonly guard?: unknown; readonly stats?: unknown };
+  return sync === true && guard === undefined && typeof stats === "function";
+}
+
 function kindOf(value: unknown): string {
-  const given = Object(value) as { readonly parts?: unknown; readonly peek?: unknown };
-  if (Array.isArray(given.parts) && typeof given.peek === "function") return "a combination. Name one of its members";
+  const given = Object(value) as { readonly parts?: unknown; readonly peek?: unknown; readonly waits?: unknown };
+  if (Array.isArray(given.parts) && typeof given.peek === "function") {
+    return given.waits === true ? "a waiter. Name the limiter that it waits for" : "a combination. Name one of its members";
+  }
   return value === undefined ? "nothing" : "something else";
 }

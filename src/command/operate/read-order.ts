@@ -20,6 +20,8 @@ export interface Order {
   readonly tier: string | undefined;
   readonly reason: string | undefined;
   readonly json: boolean;
+  /** Whether a limiter over a store in memory is wanted. */
+  readonly inMemory: boolean;
 }
 
 const ORDER_OPTIONS = {
@@ -28,6 +30,7 @@ const ORDER_OPTIONS = {
   policy: { type: "string" },
   reason: { type: "string" },
   json: { type: "boolean" },
+  memory: { type: "boolean" },
 } as const satisfies ParseArgsConfig["options"];
 
 /** What each verb needs beside a key, in the form that a mistake shows. */
@@ -51,12 +54,24 @@ export function readOrder(verb: Verb, args: readonly string[]): Order {
   if (verb !== "block" && values.for !== undefined) throw new Misuse(`Expected no --for: it is for block, not for ${verb}`);
   return {
     verb, file, name, cost,
-    key: more.length === 0 ? first : ([first, ...more] as [KeyPart, ...KeyPart[]]),
+    key: more.length === 0 ? keyOfText(first) : ([first, ...more] as [KeyPart, ...KeyPart[]]),
     forMs: values.for === undefined || values.for === "0" ? 0 : durationOfText(values.for),
     tier: values.policy,
     reason: values.reason,
     json: values.json === true,
+    inMemory: values.memory === true,
   };
+}
+
+/** A text, or the parts of a list in JSON: the only way to write a key of one part, and how a log writes them. */
+function keyOfText(text: string): Key {
+  try {
+    const parts = text.startsWith("[") ? (JSON.parse(text) as unknown) : null;
+    const isPart = (part: unknown): boolean => typeof part === "string" || Number.isSafeInteger(part);
+    return Array.isArray(parts) && parts.length > 0 && parts.every(isPart) ? (parts as [KeyPart, ...KeyPart[]]) : text;
+  } catch {
+    return text;
+  }
 }
 
 /** Reads `"10"`, or `"requests=1,tokens=500"` for the limits of these names. */

@@ -2,15 +2,24 @@ import type { Cost } from "../../core/cost.js";
 import type { Decision, Reading } from "../../core/decision.js";
 import type { Key } from "../../core/key.js";
 import { duration, grouped, printable } from "../text.js";
+import type { FoundLimiter } from "./find-limiter.js";
 import type { Order } from "./read-order.js";
 
+/** Follows the sentence that says what was done. */
+export const UNKNOWN_TEXT = "What is left is unknown: the store did not answer.\n";
+
 /** What is left to a caller, in words: a line for each limit, and one for the next call. */
-export function leftText(key: Key, { name }: Order, decision: Decision): string {
+export function leftText({ key, name }: Order, { otherTiers }: FoundLimiter, decision: Decision): string {
   const { policy, limits } = decision;
   const who = `${callerText(key)}, "${policy}" of ${name}`;
-  if (limits === null) return `${who}: ${readingText(decision)}\n${nextText(decision)}\n`;
-  const rows = limits.map((each) => `  ${each.limit}: ${readingText(each)}\n`);
-  return `${who}:\n${rows.join("")}${nextText(decision)}\n`;
+  const rows = limits?.map((each) => `\n  ${each.limit}: ${readingText(each)}`).join("") ?? ` ${readingText(decision)}`;
+  return `${who}:${rows}\n${nextText(decision)}\n${tierText(name, otherTiers)}`;
+}
+
+/** A caller of another tier has other numbers. */
+function tierText(name: string, otherTiers: readonly string[]): string {
+  const others = otherTiers.map((tier) => `--policy ${tier}`).join(" or ");
+  return others === "" ? "" : `This is by the numbers of ${name} itself. For a caller of another tier add ${others}.\n`;
 }
 
 /** What was done, in a sentence. */

@@ -1,7 +1,11 @@
 import type { Readable } from "node:stream";
-import { readerFor, type LogEntry, type LogFields, type ReadEntry } from "../log/formats.js";
+import { LineReader, type LogEntry, type LogFields } from "../log/formats.js";
 import { InOrder } from "../log/in-order.js";
-import { readLines, type TellProgress } from "../log/lines.js";
+import { openLog, type LogFile, type TellProgress } from "../log/lines.js";
+import { mergeByTime, type OrderedSource } from "../log/merge.js";
+import { Misuse } from "../misuse.js";
+import { flatText } from "../text.js";
+import { linesOfUnreadable, UnreadableCounts, type UnreadableLines } from "./unreadable.js";
 
 /** What was read of a log. */
 export interface LogSummary {
@@ -10,11 +14,7 @@ export interface LogSummary {
   /** The times of the first and the last request, in ms since 1970. 0 without one. */
   readonly firstAt: number;
   readonly lastAt: number;
-  /** Lines that are no requests, and the first five of them with their numbers. */
-  readonly unreadable: {
-    readonly count: number;
-    readonly first: ReadonlyArray<{ readonly line: number; readonly text: string }>;
-  };
+  readonly unreadable: UnreadableLines;
   readonly withoutKey: number;
   /** Lines that came more than `windowMs` after younger ones. */
   readonly late: number;
@@ -29,59 +29,100 @@ export interface LogSource {
   readonly windowMs: number;
 }
 
-const MOST_SHOWN = 5;
-
-/** Reads a log to its end, and gives on its requests in the order of their times. */
-export async function readLog(
-  { files, stdin, fields, windowMs }: LogSource,
-  give: (entry: LogEntry) => void,
-  tell?: TellProgress,
-): Promise<LogSummary> {
-  let [line, requests, withoutKey, unreadable, firstAt, lastAt] = [0, 0, 0, 0, 0, 0];
-  const first: { line: number; text: string }[] = [];
-  const callers = new Map<string, string>();
-  let read: ReadEntry | null = null;
-  const ordered = new InOrder(windowMs, (entry) => {
+/**
+ * Reads a log to its end, and gives on its requests in the order of their times. Throws a {@link Misuse} if none of its
+ * lines can be read.
+ */
+export async function readLog(source: LogSource, give: (entry: LogEntry) => void, tell?: TellProgress): Promise<LogSummary> {
+  const { files, stdin, fields, windowMs } = source;
+  let [requests, firstAt, lastAt] = [0, 0, 0];
+  const counts = new LineCounts(fields, files.length > 1);
+  const opened = await openLog(files, stdin, tell);
+  const sources = opened.map((file) => new OrderedFile(file, windowMs, counts));
+  await mergeByTime(sources, (entry) => {
     if (requests === 0) firstAt = entry.at;
     lastAt = entry.at;
     requests += 1;
     give(entry);
   });
-  const onLine = (text: string): void => {
-    line += 1;
-    if (text.trim() === "") return;
-    read ??= readerFor(text, fields);
-    const entry = read(text);
-    if (entry === null) {
-      unreadable += 1;
-      if (first.length < MOST_SHOWN) first.push({ line, text: flatText(text.slice(0, 200)) });
-    } else if (entry.key === "") withoutKey += 1;
+  counts.reader.end();
+  const unreadable = counts.unreadable.lines();
+  if (requests === 0 && unreadable.count > 0 && counts.withoutKey === 0)
+    throw new Misuse(`Expected a log with requests, got ${linesOfUnreadable(unreadable).join("\n")}`);
+  const late = sources.reduce((sum, each) => sum + each.late, 0);
+  return { requests, callers: counts.callers, firstAt, lastAt, unreadable, withoutKey: counts.withoutKey, late, windowMs };
+}
+
+/** What the lines of all files have in common. */
+class LineCounts {
+  readonly reader: LineReader;
+  readonly unreadable: UnreadableCounts;
+  withoutKey = 0;
+  readonly #callers = new Map<string, string>();
+
+  constructor(fields: LogFields, hasSeveral: boolean) {
+    this.reader = new LineReader(fields);
+    this.unreadable = new UnreadableCounts(hasSeveral);
+  }
+
+  get callers(): number {
+    return this.#callers.size;
+  }
+
+  /** The one text for a caller, so that memory grows with callers and not with requests. */
+  caller(key: string): string {
+    const known = this.#callers.get(key);
+    if (known !== undefined) return known;
+    const own = flatText(key);
+    this.#callers.set(own, own);
+    return own;
+  }
+}
+
+/** The requests of one file, sorted within the window. */
+class OrderedFile implements OrderedSource {
+  readonly #file: LogFile;
+  readonly #counts: LineCounts;
+  readonly #order: InOrder;
+  #ready: LogEntry[] = [];
+  #head = 0;
+  #line = 0;
+
+  constructor(file: LogFile, windowMs: number, counts: LineCounts) {
+    this.#file = file;
+    this.#counts = counts;
+    this.#order = new InOrder(windowMs, (entry) => void this.#ready.push(entry));
+  }
+
+  get late(): number {
+    return this.#order.late;
+  }
+
+  get next(): LogEntry | undefined {
+    return this.#ready[this.#head];
+  }
+
+  take(): void {
+    this.#head += 1;
+  }
+
+  async more(): Promise<boolean> {
+    const { done, value } = await this.#file.lines.next();
+    [this.#ready, this.#head] = [this.#ready.slice(this.#head), 0];
+    if (done === true) this.#order.end();
+    else for (const text of value) this.#read(text);
+    return done !== true;
+  }
+
+  #read(text: string): void {
+    this.#line += 1;
+    if (text === "" || text.trim() === "") return;
+    const entry = this.#counts.reader.read(text);
+    if (typeof entry === "string") this.#counts.unreadable.add(entry, this.#file.name, this.#line, text);
+    else if (entry.key === "") this.#counts.withoutKey += 1;
     else {
-      entry.key = callers.get(entry.key) ?? known(callers, entry.key);
-      ordered.add(entry);
+      entry.key = this.#counts.caller(entry.key);
+      this.#order.add(entry);
     }
-  };
-  await readLines(files, stdin, onLine, tell);
-  ordered.end();
-  return {
-    requests,
-    callers: callers.size,
-    firstAt,
-    lastAt,
-    unreadable: { count: unreadable, first },
-    withoutKey,
-    late: ordered.late,
-    windowMs,
-  };
-}
-
-function known(callers: Map<string, string>, key: string): string {
-  const own = flatText(key);
-  callers.set(own, own);
-  return own;
-}
-
-// V8 keeps a part of a text as a reference to the whole: a key would keep the 64 kB that were read with it.
-function flatText(text: string): string {
-  return Buffer.from(text).toString();
+  }
 }

@@ -14,10 +14,10 @@ export interface Effect {
 /** For one rate, the smallest capacities that stay within the share. */
 export interface Recommendation {
   readonly refill: Refill;
-  /** At most the share of all requests is refused. */
-  readonly byRequests: Effect;
+  /** At most the share of all requests is refused. Null if no capacity that a limit can have does that. */
+  readonly byRequests: Effect | null;
   /** At most the share of all callers is refused at least once. */
-  readonly byCallers: Effect;
+  readonly byCallers: Effect | null;
 }
 
 /** The rates that are tried, the slowest first. */
@@ -37,14 +37,16 @@ interface LogTrial {
 
 /**
  * For a row of rates, the smallest capacity that refuses at most `share` of the requests, and at most `share` of the
- * callers. Rates above the first one that lowers neither are left out.
+ * callers. Rates that lower neither are left out.
  *
  * With costs that differ, a larger capacity may refuse more: it lets one large request in, and that takes the tokens of
  * several small ones. The capacity found is then one that stays within the share, and perhaps not the smallest.
+ *
+ * `costAt` is the position of the cost in the list. A request costs 1 without one.
  */
-export function recommend(traffic: RequestList, share: number): readonly Recommendation[] {
-  const lists = traffic.lists();
-  const some = definePolicy({ capacity: 1, refill: { tokens: 1, everyMs: 1 } }).limits[0] as Limit;
+export function recommend(traffic: RequestList, share: number, costAt: number): readonly Recommendation[] {
+  const lists = traffic.lists(costAt);
+  const some = limitOf(1, { tokens: 1, everyMs: 1 });
   const trial: LogTrial = {
     traffic: lists,
     buckets: Array.from({ length: traffic.callers }, () => fullBucket(some)),
@@ -61,28 +63,53 @@ export function recommend(traffic: RequestList, share: number): readonly Recomme
   const found: Recommendation[] = [];
   for (const refill of RATES) {
     const effectOf = remembered((capacity) => effect(trial, capacity, refill));
-    const byRequests = smallest(effectOf, most, ({ refused }) => refused <= share * traffic.length);
-    const byCallers = smallest(effectOf, most, ({ refusedCallers }) => refusedCallers <= share * traffic.callers);
+    const largest = Math.min(most, Math.floor(Number.MAX_SAFE_INTEGER / limitOf(1, refill).unitsPerToken));
     const before = found.at(-1);
-    // A higher rate that needs the same capacities would be no better.
-    if (before?.byRequests.capacity === byRequests.capacity && before.byCallers.capacity === byCallers.capacity) break;
-    found.push({ refill, byRequests, byCallers });
+    const capacities = { effectOf, most: largest };
+    const byRequests = smallest(capacities, ({ refused }) => refused <= share * traffic.length, before?.byRequests);
+    const byCallers = smallest(capacities, ({ refusedCallers }) => refusedCallers <= share * traffic.callers, before?.byCallers);
+    const isKnown = before?.byRequests?.capacity === byRequests?.capacity && before?.byCallers?.capacity === byCallers?.capacity;
+    // A higher rate that needs the same capacities would be no better. One above it may need smaller ones.
+    if (before === undefined || !isKnown) found.push({ refill, byRequests, byCallers });
+    if (byRequests?.capacity === 1 && byCallers?.capacity === 1) break;
   }
   return found;
 }
 
-/** The smallest capacity up to `most` whose effect is right. At `most` nothing is refused. */
-function smallest(effectOf: (capacity: number) => Effect, most: number, isRight: (effect: Effect) => boolean): Effect {
-  // Doubling first: the capacity is far below the most that a caller spent, and each try costs a pass over the log.
+function limitOf(capacity: number, refill: Refill): Limit {
+  return definePolicy({ capacity, refill }).limits[0] as Limit;
+}
+
+/** Capacities up to `most`, each with its effect. Each new one costs a pass over the log. */
+interface Capacities {
+  readonly effectOf: (capacity: number) => Effect;
+  readonly most: number;
+}
+
+/** The smallest capacity whose effect is right. Null if none is. `before` is that of a lower rate. */
+function smallest(
+  { effectOf, most }: Capacities, isRight: (effect: Effect) => boolean, before: Effect | null = null,
+): Effect | null {
   let [below, high] = [0, 1];
-  while (high < most && !isRight(effectOf(high))) [below, high] = [high, high * 2];
-  high = Math.min(high, most);
+  if (before !== null && isRight(effectOf(before.capacity))) {
+    // A higher rate needs at most the same capacity, and often one that is close to it.
+    high = before.capacity;
+    for (let step = 1; high > 1 && below === 0; step *= 2) {
+      const next = Math.max(1, high - step);
+      if (isRight(effectOf(next))) high = next;
+      else below = next;
+    }
+  } else {
+    // Doubling first: the capacity is far below the most that a caller spent.
+    while (high < most && !isRight(effectOf(high))) [below, high] = [high, high * 2];
+    high = Math.min(high, most);
+  }
   while (high - below > 1) {
-    const middle = Math.floor((below + high) / 2);
+    const middle = below + Math.floor((high - below) / 2);
     if (isRight(effectOf(middle))) high = middle;
     else below = middle;
   }
-  return effectOf(high);
+  return isRight(effectOf(high)) ? effectOf(high) : null;
 }
 
 function remembered(make: (capacity: number) => Effect): (capacity: number) => Effect {
@@ -99,7 +126,7 @@ function effect(
   capacity: number,
   refill: Refill,
 ): Effect {
-  const limit = definePolicy({ capacity, refill }).limits[0] as Limit;
+  const limit = limitOf(capacity, refill);
   refused.fill(0);
   for (const bucket of buckets)
     Object.assign(bucket, { spent: 0, at: 0, unitsPerMs: limit.unitsPerMs, unitsPerToken: limit.unitsPerToken });

@@ -1,8 +1,9 @@
 import { fullBucket, spentAt, type Bucket } from "../../core/bucket.js";
 import { consume } from "../../core/decision.js";
-import type { Limit } from "../../core/limit.js";
+import type { Costs, Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import type { LogEntry } from "../log/formats.js";
+import { costsUnder, type CostFields } from "./cost-fields.js";
 
 /** What one policy would have done to the callers of a log. */
 export interface ReplayResult {
@@ -49,21 +50,23 @@ const WORST = 10;
 export class Replay {
   readonly #name: string;
   readonly #policy: Policy;
+  readonly #costsOf: (read: readonly number[]) => Costs;
   readonly #callers = new Map<string, ReplayedCaller>();
   readonly #most: { tokens: number; key: string }[];
   #tooCostly = 0;
   #longestWaitMs = 0;
 
-  constructor(name: string, policy: Policy) {
+  constructor(name: string, policy: Policy, fields: CostFields) {
     this.#name = name;
     this.#policy = policy;
+    this.#costsOf = costsUnder(policy, fields);
     this.#most = policy.limits.map(() => ({ tokens: 0, key: "" }));
   }
 
-  add({ at, key, cost }: LogEntry): void {
+  add({ at, key, costs }: LogEntry): void {
     const caller = this.#callers.get(key) ?? this.#begin(key);
     caller.requests += 1;
-    const decision = consume(caller.buckets, this.#policy, cost, at);
+    const decision = consume(caller.buckets, this.#policy, this.#costsOf(costs), at);
     if (decision.allowed) return this.#measure(caller, at);
     caller.refused += 1;
     if (decision.reason === "cost_above_capacity") this.#tooCostly += 1;

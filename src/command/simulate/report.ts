@@ -1,39 +1,55 @@
-import { bars, counted, duration, grouped, percent, limitsText, printable, rateText, table } from "../text.js";
+import type { Refill } from "../../core/limit.js";
+import { bars, callerLabel, counted, duration, grouped, percent, limitsText, rateText, table } from "../text.js";
 import type { LogSummary } from "./read-log.js";
 import type { Effect, Recommendation } from "./recommend.js";
 import type { ReplayResult } from "./replay.js";
+import { linesOfUnreadable } from "./unreadable.js";
 
 /** What a command has to say: of the log, of each policy, and of other numbers. */
 export interface Findings {
   readonly log: LogSummary;
   readonly replays: readonly ReplayResult[];
+  /** The limits in flight of the policies, such as `reports: parallel`. They are not replayed. */
+  readonly leftOut: readonly string[];
   /** With `--recommend`: the share that was asked for, and a row for each rate. */
   readonly advice: { readonly share: number; readonly rows: readonly Recommendation[] } | null;
 }
 
 /** The findings as text for a terminal. */
-export function reportText({ log, replays, advice }: Findings): string {
+export function reportText(findings: Findings): string {
+  const { log, replays, advice } = findings;
   const parts = [
-    linesOfLog(log).join("\n"),
+    linesOfLog(findings).join("\n"),
     ...replays.map(textOfReplay),
     advice === null ? "" : textOfAdvice(log, advice.share, advice.rows),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
-/** What was read, as sentences. */
-export function linesOfLog({ requests, callers, firstAt, lastAt, unreadable, withoutKey, late, windowMs }: LogSummary): string[] {
+/** What was read and what is left out, as sentences. */
+export function linesOfLog({ log, leftOut }: Pick<Findings, "log" | "leftOut">): string[] {
+  const { requests, callers, firstAt, lastAt, unreadable, withoutKey } = log;
   const span = `in ${duration(lastAt - firstAt)}, from ${new Date(firstAt).toISOString()}.`;
-  const lines = [requests === 0 ? "No requests." : `${counted(requests, "request")} of ${counted(callers, "caller")} ${span}`];
-  if (withoutKey > 0) lines.push(`${counted(withoutKey, "request")} without a caller, left out.`);
-  if (late > 0) {
-    const what = `${counted(late, "line")} more than ${duration(windowMs)} out of order, taken at the time of the line before`;
-    lines.push(`${what}. Give a longer --window to sort them.`);
-  }
-  if (unreadable.count > 0) lines.push(`${counted(unreadable.count, "line")} that cannot be read, left out:`);
-  for (const { line, text } of unreadable.first)
-    lines.push(`  line ${grouped(line)}: ${printable(text.length > 100 ? `${text.slice(0, 100)}…` : text)}`);
-  return lines;
+  return [
+    requests === 0 ? "No requests." : `${counted(requests, "request")} of ${counted(callers, "caller")} ${span}`,
+    ...(withoutKey > 0 ? [`${counted(withoutKey, "request")} without a caller, left out.`] : []),
+    ...lateLine(log),
+    ...(leftOut.length > 0 ? [`Limits in flight are left out, because a log has no durations: ${leftOut.join(", ")}.`] : []),
+    ...linesOfUnreadable(unreadable),
+  ];
+}
+
+/** Lines that came too late to be sorted. A few change little; many make every number wrong. */
+function lateLine({ late, requests, windowMs }: LogSummary): string[] {
+  if (late === 0) return [];
+  const many = late > requests / 100;
+  const cure = many
+    ? `They are ${percent(late, requests)} of all requests, so the numbers below are wrong. ` +
+      "Sort the log, or give a longer --window."
+    : "Give a longer --window to sort them.";
+  return [
+    `${counted(late, "line")} more than ${duration(windowMs)} out of order, counted at the latest time already passed. ${cure}`,
+  ];
 }
 
 /** What a policy would have done, as sentences after a title. */
@@ -41,11 +57,11 @@ export function linesOfReplay(result: ReplayResult): string[] {
   const { name, policy, requests, callers, tooCostly, longestWaitMs, most } = result;
   const title = name === "" ? `Policy ${limitsText(policy)}` : `Policy ${name} (${limitsText(policy)})`;
   const lines = [title, sentence(limitsText(policy), { ...result, capacity: 0 }, requests, callers)];
-  if (tooCostly > 0) lines.push(`${counted(tooCostly, "request")} of them cost more than the capacity: no wait helps.`);
+  if (tooCostly > 0) lines.push(`${grouped(tooCostly)} of these cost more than the capacity. They can never be allowed.`);
   if (longestWaitMs > 0) lines.push(`The longest wait that a refusal names: ${duration(longestWaitMs)}.`);
   for (const { limit, capacity, tokens, key } of most) {
     const which = most.length > 1 ? ` of "${limit}"` : "";
-    const used = `${grouped(tokens)} of ${grouped(capacity)} (${printable(key)})`;
+    const used = `${grouped(tokens)} of ${grouped(capacity)} (${callerLabel(key)})`;
     if (tokens > 0) lines.push(`The most that one caller used${which}: ${used}.`);
   }
   return lines;
@@ -53,7 +69,7 @@ export function linesOfReplay(result: ReplayResult): string[] {
 
 function textOfReplay(result: ReplayResult): string {
   const { refused, worst } = result;
-  const rows = worst.map((caller) => [printable(caller.key), caller.refused] as const);
+  const rows = worst.map((caller) => [callerLabel(caller.key), caller.refused] as const);
   const plot = ["", "Refused requests of the callers with the most:", bars(rows)];
   return [...linesOfReplay(result), ...(refused > 0 ? plot : [])].join("\n");
 }
@@ -83,15 +99,16 @@ export function sentencesOfAdvice(
     "requests, or of the callers:";
   const pick = exampleOf(rows);
   if (pick === undefined) return { intro, example: "" };
-  const numbers = `${grouped(pick.byCallers.capacity)}, ${rateText(pick.refill)}`;
-  return { intro, example: `For example, ${sentence(numbers, pick.byCallers, requests, callers)}` };
+  const numbers = `${grouped(pick.effect.capacity)}, ${rateText(pick.refill)}`;
+  return { intro, example: `For example, ${sentence(numbers, pick.effect, requests, callers)}` };
 }
 
 /** The head and the rows of the table of other numbers. */
 export function rowsOfAdvice(rows: readonly Recommendation[]): string[][] {
+  const cellsOf = (effect: Effect | null): string[] =>
+    effect === null ? ["not possible", "-"] : [grouped(effect.capacity), grouped(effect.refusedCallers)];
   const cells = rows.map(({ refill, byRequests, byCallers }) => [
-    rateText(refill),
-    ...[byRequests.capacity, byRequests.refusedCallers, byCallers.capacity, byCallers.refusedCallers].map(grouped),
+    rateText(refill), ...cellsOf(byRequests), ...cellsOf(byCallers),
   ]);
   return [["rate", "for requests", "callers refused", "for callers", "callers refused"], ...cells];
 }
@@ -102,14 +119,15 @@ function textOfAdvice(log: LogSummary, share: number, rows: readonly Recommendat
 }
 
 /** The row whose bucket fills in the time that is nearest to 10 s: a burst of people, and no store of requests. */
-function exampleOf(rows: readonly Recommendation[]): Recommendation | undefined {
-  const distance = ({ refill, byCallers }: Recommendation): number =>
-    Math.abs(Math.log((byCallers.capacity * refill.everyMs) / refill.tokens / 10_000));
-  return rows.toSorted((a, b) => distance(a) - distance(b))[0];
+function exampleOf(rows: readonly Recommendation[]): { readonly refill: Refill; readonly effect: Effect } | undefined {
+  const possible = rows.flatMap(({ refill, byCallers: effect }) => (effect === null ? [] : [{ refill, effect }]));
+  const distance = ({ refill, effect }: (typeof possible)[number]): number =>
+    Math.abs(Math.log((effect.capacity * refill.everyMs) / refill.tokens / 10_000));
+  return possible.toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
 /** The findings as one JSON document. Times are milliseconds. */
-export function reportJson({ log, replays, advice }: Findings): string {
+export function reportJson({ log, replays, leftOut, advice }: Findings): string {
   const policies = replays.map(({ policy, ...rest }) => ({ ...rest, numbers: limitsText(policy) }));
-  return `${JSON.stringify({ log, policies, recommend: advice }, null, 2)}\n`;
+  return `${JSON.stringify({ log, policies, leftOut, recommend: advice }, null, 2)}\n`;
 }

@@ -4,29 +4,36 @@ import type { Limit } from "../../core/limit.js";
 import type { Policy } from "../../core/policy.js";
 import type { ChartLevel, ChartMark, ChartScene } from "../chart/index.js";
 import type { LogEntry } from "../log/formats.js";
+import { costsUnder, type CostFields } from "./cost-fields.js";
 
 // More marks would hide each other.
 const MOST_MARKS = 600;
+const MOST_LEVELS = 1_000;
 const LEAST_SPAN_MS = 10_000;
 const MOST_SPAN_MS = 600_000;
 /** Levels between two requests are drawn at so many instants of the span. */
 const SAMPLES = 200;
 
+/** The chart of one caller, and the exact counts of its span. */
+export interface CallerScene {
+  readonly scene: ChartScene;
+  readonly served: number;
+  readonly refused: number;
+}
+
 /** The chart of one caller: what the limit that refused first had left, around the first refusal. */
-export function sceneOfCaller(policy: Policy, entries: readonly LogEntry[]): ChartScene {
-  const decided = replayCaller(policy, entries);
-  const first = decided.find(({ allowed }) => !allowed) ?? decided[0];
+export function sceneOfCaller(policy: Policy, entries: readonly LogEntry[], fields: CostFields): CallerScene {
+  const costsOf = costsUnder(policy, fields);
+  const replayed = replayCaller(policy, entries, costsOf);
+  const first = replayed.find(({ allowed }) => !allowed) ?? replayed[0];
   const shown = Math.max(0, policy.limits.findIndex(({ name }) => name === first?.limit));
   const limit = policy.limits[shown] as Limit;
   const span = Math.min(MOST_SPAN_MS, Math.max(LEAST_SPAN_MS, 3 * limit.fullMs));
   const from = (first?.at ?? 0) - Math.floor(span / 4);
   const to = from + span;
-  const marks = decided
-    .filter(({ at }) => at >= from && at <= to)
-    .slice(0, MOST_MARKS)
-    .map(({ at, allowed }): ChartMark => ({ at, lane: 0, outcome: allowed ? "served" : "refused" }));
-  const levels = sampledLevels(policy, entries, shown, { from, to });
-  return {
+  const within = replayed.filter(({ at }) => at >= from && at <= to);
+  const refused = within.filter(({ allowed }) => !allowed).length;
+  const scene = {
     width: 760,
     height: 260,
     from,
@@ -35,24 +42,50 @@ export function sceneOfCaller(policy: Policy, entries: readonly LogEntry[]): Cha
     axis: "elapsed",
     capacity: limit.capacity,
     unit: "tokens",
-    levels,
-    marks,
+    levels: thinLevels(sampledLevels(policy, replayed, shown, { from, to })),
+    marks: marksOf(within, refused),
     lanes: ["requests"],
-  };
+  } as const;
+  return { scene, served: within.length - refused, refused };
 }
 
 interface ReplayedRequest {
   readonly at: number;
+  readonly costs: ReturnType<ReturnType<typeof costsUnder>>;
   readonly allowed: boolean;
   readonly limit: string;
 }
 
-function replayCaller(policy: Policy, entries: readonly LogEntry[]): ReplayedRequest[] {
+function replayCaller(
+  policy: Policy, entries: readonly LogEntry[], costsOf: ReturnType<typeof costsUnder>,
+): ReplayedRequest[] {
   const buckets = policy.limits.map(fullBucket);
-  return entries.map(({ at, cost }) => {
-    const { allowed, limit } = consume(buckets, policy, cost, at);
-    return { at, allowed, limit };
+  return entries.map(({ at, costs: read }) => {
+    const costs = costsOf(read);
+    const { allowed, limit } = consume(buckets, policy, costs, at);
+    return { at, costs, allowed, limit };
   });
+}
+
+/** The marks of a span. Of too many, some of each kind, evenly: at least half of the room is for refusals. */
+function marksOf(requests: readonly ReplayedRequest[], refused: number): ChartMark[] {
+  const served = requests.length - refused;
+  const mostRefused = Math.max(MOST_MARKS / 2, MOST_MARKS - served);
+  const keepRefused = evenly(refused, mostRefused);
+  const keepServed = evenly(served, MOST_MARKS - Math.min(refused, mostRefused));
+  return requests
+    .filter(({ allowed }) => (allowed ? keepServed() : keepRefused()))
+    .map(({ at, allowed }) => ({ at, lane: 0, outcome: allowed ? "served" : "refused" }));
+}
+
+/** Returns a function that says true for `most` of `count` calls, evenly, and for the first. */
+function evenly(count: number, most: number): () => boolean {
+  let call = 0;
+  return () => {
+    const [now, before] = [call, call - 1].map((each) => Math.floor((each * Math.min(most, count)) / count));
+    call += 1;
+    return now !== before;
+  };
 }
 
 interface TimeSpan {
@@ -60,7 +93,9 @@ interface TimeSpan {
   readonly to: number;
 }
 
-function sampledLevels(policy: Policy, entries: readonly LogEntry[], shown: number, { from, to }: TimeSpan): ChartLevel[] {
+function sampledLevels(
+  policy: Policy, requests: readonly ReplayedRequest[], shown: number, { from, to }: TimeSpan,
+): ChartLevel[] {
   const buckets = policy.limits.map(fullBucket);
   const limit = policy.limits[shown] as Limit;
   const levelAt = (at: number): ChartLevel => ({
@@ -72,13 +107,24 @@ function sampledLevels(policy: Policy, entries: readonly LogEntry[], shown: numb
   const sampleUntil = (end: number): void => {
     for (; next < end && next <= to; next += (to - from) / SAMPLES) levels.push(levelAt(Math.floor(next)));
   };
-  for (const { at, cost } of entries) {
+  for (const { at, costs } of requests) {
     sampleUntil(at);
     const isShown = at >= from && at <= to;
     if (isShown) levels.push(levelAt(at));
-    consume(buckets, policy, cost, at);
+    consume(buckets, policy, costs, at);
     if (isShown) levels.push(levelAt(at));
   }
   sampleUntil(to + 1);
   return levels;
+}
+
+/** Of too many levels, the lowest and the highest of each part, so that the line keeps its shape. */
+function thinLevels(levels: readonly ChartLevel[]): readonly ChartLevel[] {
+  if (levels.length <= MOST_LEVELS) return levels;
+  const parts = MOST_LEVELS / 2;
+  return Array.from({ length: parts }, (_, i) => {
+    const part = levels.slice(Math.floor((i * levels.length) / parts), Math.floor(((i + 1) * levels.length) / parts));
+    const byTokens = part.toSorted((a, b) => (a.tokens as number) - (b.tokens as number));
+    return [byTokens[0] as ChartLevel, byTokens.at(-1) as ChartLevel].toSorted((a, b) => a.at - b.at);
+  }).flat();
 }

@@ -1,14 +1,15 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs, type ParseArgsConfig } from "node:util";
-import type { Policy } from "../../core/policy.js";
 import type { CommandIo } from "../io.js";
+import { thrownText } from "../failure.js";
 import { Misuse } from "../misuse.js";
 import { durationOfText, policyOfText, shareOfText } from "../policy-text.js";
 import { progressBar } from "../progress.js";
+import { checkCostNames, costFieldsOf } from "./cost-fields.js";
 import { reportHtml } from "./html.js";
-import { policiesOfFile } from "./policies-of-file.js";
-import { readLog } from "./read-log.js";
+import { policiesToReplay, type PoliciesToReplay } from "./policies-to-replay.js";
+import { readLog, type LogSource, type LogSummary } from "./read-log.js";
 import { recommend } from "./recommend.js";
 import { Replay } from "./replay.js";
 import { reportJson, reportText } from "./report.js";
@@ -25,7 +26,8 @@ Replays a log by a policy, and says who would have been refused.
   --policies <file>     a module that exports policies or limiters, such as limits.mjs
   --recommend 0.1%      the smallest capacity for each rate that refuses at most this share
   --time <field>        in JSON: where the time is. Default: time, timestamp, ts, @timestamp, at or date
-  --cost <field>        what a request costs: bytes; in JSON a path such as usage.total_tokens. Default: 1
+  --cost <field>        what a request costs: bytes; in JSON a path such as usage.total_tokens.
+                        For one limit tokens=usage.total_tokens. May be repeated. Default: the limit's own cost, or 1
   --window 10s          lines are sorted if they are out of order by at most this time
   --json                the findings as JSON
   --html report.html    a page of its own, with a chart of the callers with the most refusals
@@ -34,7 +36,7 @@ Replays a log by a policy, and says who would have been refused.
 const OPTIONS = {
   key: { type: "string" },
   time: { type: "string" },
-  cost: { type: "string" },
+  cost: { type: "string", multiple: true },
   policy: { type: "string", multiple: true },
   policies: { type: "string" },
   recommend: { type: "string" },
@@ -49,36 +51,56 @@ export async function simulate(args: readonly string[], io: CommandIo): Promise<
   if (positionals.length === 0) throw new Misuse(`Expected a log, such as access.log, got none\n\n${SIMULATE_HELP}`);
   if (values.key === undefined)
     throw new Misuse("Expected --key, such as --key address, or --key user.id for JSON lines, got none");
-  const policies = await policiesIn(values);
+  const fields = costFieldsOf(values.cost ?? []);
+  const { replayed, leftOut } = await policiesIn(values);
   const share = values.recommend === undefined ? null : shareOfText(values.recommend);
-  if (policies.length === 0 && share === null)
-    throw new Misuse('Expected --policy "30, 5/s", --policies <file> or --recommend 0.1%, got none of them');
+  if (replayed.length === 0 && share === null) throw nothingToDo(leftOut);
+  if (share !== null && fields.forAll < 0 && fields.byLimit.size > 0)
+    throw new Misuse("Expected a --cost without the name of a limit for --recommend, such as --cost usage.total_tokens");
+  checkCostNames(fields, replayed.map(({ policy }) => policy));
 
-  const replays = policies.map(([name, policy]) => new Replay(name, policy));
-  const traffic = share === null && values.html === undefined ? null : new RequestList();
-  const bar = progressBar(io.stderr);
+  const replays = replayed.map(({ name, policy }) => new Replay(name, policy, fields));
+  const traffic = share === null && values.html === undefined ? null : new RequestList(fields.fields.length);
   const source = {
     files: positionals,
     stdin: io.stdin,
-    fields: { key: values.key, time: values.time, cost: values.cost },
+    fields: { key: values.key, time: values.time, costs: fields.fields },
     windowMs: durationOfText(values.window ?? "10s"),
   };
-  const log = await readLog(source, (entry) => {
-    for (const replay of replays) replay.add(entry);
-    traffic?.add(entry);
-  }, bar.tell);
-  bar.end();
-  const advice = traffic === null || share === null ? null : { share, rows: recommend(traffic, share) };
-  const findings = { log, replays: replays.map((replay) => replay.result()), advice };
-  if (values.html !== undefined && traffic !== null) await writePage(values.html, reportHtml(findings, traffic));
+  const log = await readWithBar(source, replays, traffic, io);
+  const advice = traffic === null || share === null ? null : { share, rows: recommend(traffic, share, fields.forAll) };
+  const findings = { log, replays: replays.map((replay) => replay.result()), leftOut, advice };
+  if (values.html !== undefined && traffic !== null) await writePage(values.html, reportHtml(findings, traffic, fields));
   io.stdout.write(values.json === true ? reportJson(findings) : reportText(findings));
+}
+
+async function readWithBar(
+  source: LogSource, replays: readonly Replay[], traffic: RequestList | null, io: CommandIo,
+): Promise<LogSummary> {
+  const bar = progressBar(io.stderr);
+  try {
+    return await readLog(source, (entry) => {
+      for (const replay of replays) replay.add(entry);
+      traffic?.add(entry);
+    }, bar.tell);
+  } finally {
+    bar.end(); // also before the line of a failure
+  }
+}
+
+function nothingToDo(leftOut: readonly string[]): Misuse {
+  if (leftOut.length === 0)
+    return new Misuse('Expected --policy "30, 5/s", --policies <file> or --recommend 0.1%, got none of them');
+  return new Misuse(
+    `Expected a policy with a rate or a quota, got limits in flight alone: ${leftOut.join(", ")}. A log has no durations`,
+  );
 }
 
 async function writePage(file: string, page: string): Promise<void> {
   try {
     await writeFile(file, page);
   } catch (error) {
-    throw new Misuse(`Cannot write ${file}: ${(error as Error).message}`);
+    throw new Misuse(`Cannot write ${file}: ${thrownText(error)}`);
   }
 }
 
@@ -96,7 +118,9 @@ async function policiesIn({
 }: {
   readonly policy?: readonly string[];
   readonly policies?: string;
-}): Promise<[name: string, policy: Policy][]> {
-  const written = policy.map((text): [string, Policy] => ["", policyOfText(text)]);
-  return policies === undefined ? written : [...written, ...(await policiesOfFile(resolve(policies)))];
+}): Promise<PoliciesToReplay> {
+  const written = policy.map((text) => ({ name: "", policy: policyOfText(text) }));
+  if (policies === undefined) return { replayed: written, leftOut: [] };
+  const { replayed, leftOut } = await policiesToReplay(resolve(policies));
+  return { replayed: [...written, ...replayed], leftOut };
 }
