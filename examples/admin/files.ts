@@ -1,6 +1,6 @@
 /** The page's files. */
 import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/": ["index.html", "text/html; charset=utf-8"],
@@ -26,11 +26,8 @@ function pageScript(): Promise<string> {
   })());
 }
 
-/** The folder of the page's files, even if this program was bundled into another folder. */
+/** The folder of the page's files: beside this program, or, if it was bundled into another folder, in this repository. */
 function pageFolder(): URL {
-  for (let at = new URL("./", import.meta.url); ; at = new URL("../", at)) {
-    const here = new URL("examples/admin/page/", at);
-    if (existsSync(new URL("index.html", here))) return here;
-    if (at.pathname === "/") throw new Error("Expected the folder examples/admin/page above this program, found none");
-  }
+  const here = new URL("page/", import.meta.url);
+  return existsSync(new URL("index.html", here)) ? here : new URL("examples/admin/page/", pathToFileURL(`${process.cwd()}/`));
 }
