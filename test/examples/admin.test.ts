@@ -6,7 +6,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import type { CallerState } from "../../examples/admin/actions.js";
 import type { Overview } from "../../examples/admin/admin.js";
 import { Controls } from "../../examples/admin/controls.js";
+import { RecentCallers } from "../../examples/admin/recent-callers.js";
 import { start } from "../../examples/admin/service.js";
+import { shareCallers } from "../../examples/admin/share.js";
 import { keyOfText, textOfKey } from "../../examples/admin/page/key-text.js";
 import { startChromium } from "../helpers/chromium.js";
 import { messageFrom, startProcess } from "../helpers/processes.js";
@@ -159,6 +161,21 @@ describeWith("redis", "two processes over Redis", () => {
     await vi.waitFor(async () => expect((await overview()).processes).toBe(1), SOON);
   }, 60_000);
 
+  test("the set of processes loses those that ended, and ends with the last one", async () => {
+    const redis = new Redis(redisUrl());
+    const name = `${prefix}:few`;
+    const callers = new RecentCallers();
+    const first = shareCallers(callers, redis, name);
+    expect((await first.all()).processes).toBe(1);
+    await redis.sadd(name, `${name}:ended long ago`);
+    const second = shareCallers(callers, redis, name); // no one looks at a page
+    await vi.waitFor(async () => expect(await redis.smembers(name)).not.toContain(`${name}:ended long ago`), SOON);
+    expect(await redis.pttl(name)).toBeGreaterThan(0);
+    for (const each of [first, second]) await each.close();
+    expect(await redis.exists(name)).toBe(0);
+    redis.disconnect();
+  });
+
   describeWith("chromium", "in two browsers", () => {
     test("a block, tokens and a reset made on one page are seen on the other", async () => {
       const browser = await startChromium();
@@ -287,10 +304,25 @@ describeWith("chromium", "in a browser", () => {
     await text(page, "#levels", "10 of 10 left");
   }, 60_000);
 
+  test("an action whose end is unknown, or what is left, is shown as that, and the reason stays for a second try", async () => {
+    await enter(page);
+    await look(page, "user bob");
+    const answers = [{ status: 503, json: { message: "It may have been done. Look before you repeat it." } }, { status: 200, json: { message: "Done. What is left is unknown.", state: null } }];
+    await page.route("**/api/act", (route) => route.fulfill(answers.shift()));
+    await page.fill("#act [name=reason]", "ticket 9");
+    await page.click("#act button");
+    await text(page, "#message", "It may have been done. Look before you repeat it.");
+    expect(await page.inputValue("#act [name=reason]")).toBe("ticket 9");
+    await page.click("#act button");
+    await text(page, "#message", "Done. What is left is unknown.");
+    problems.splice(0, problems.length, ...problems.filter((each) => !each.includes("503")));
+  }, 60_000);
+
   test("a policy with several limits: the one to give to is chosen, and none in flight is offered", async () => {
     await enter(page);
     await look(page, "user bob", "reports");
     expect(await page.$$eval("#act [name=limit] option", (options) => options.map(({ textContent }) => textContent))).toEqual(["requests"]);
+    expect(await page.isVisible("#act [name=limit]")).toBe(true);
     await act(page, "debit", "10");
     await text(page, "#levels", "0 of 10 left");
     await act(page, "credit", "10");

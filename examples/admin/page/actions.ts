@@ -16,6 +16,8 @@ const form = element<HTMLFormElement>("act");
 const button = form.querySelector("button") as HTMLButtonElement;
 const MINUTE_MS = 60_000;
 let isSure = false;
+/** The policy has several limits, so the one to give to is named. */
+let hasSeveral = false;
 
 /** Calls `act` when the operator wants an action, after the second click if it takes something away. */
 export function onAct(act: (wish: Wish) => unknown): void {
@@ -42,21 +44,22 @@ export function onAct(act: (wish: Wish) => unknown): void {
 /** Offers the limits whose tokens can be given and taken. Call it for each caller that is shown. */
 export function offerLimits({ levels }: CallerState): void {
   const names = levels.filter(({ inFlight }) => !inFlight).map(({ limit }) => limit);
+  hasSeveral = levels.length > 1;
   const select = field(form, "limit");
-  if ([...select.querySelectorAll("option")].map((each) => each.value).join("\n") === names.join("\n")) return;
-  select.replaceChildren(...names.map((name) => new Option(name)));
+  if ([...select.querySelectorAll("option")].map((each) => each.value).join("\n") !== names.join("\n")) select.replaceChildren(...names.map((name) => new Option(name)));
   calm();
 }
 
 /** Forgets the first click, because something else is meant now. */
-export function calm(): void {
+function calm(): void {
   isSure = false;
   const verb = value("verb");
   const isTokens = verb === "credit" || verb === "debit";
-  element("limit-label").hidden = !isTokens || field(form, "limit").childElementCount < 2;
-  element("amount-label").hidden = !isTokens && verb !== "block";
+  element("limit-label").hidden = !isTokens || !hasSeveral;
+  const hasAmount = isTokens || verb === "block";
+  element("amount-label").hidden = !hasAmount;
   (element("amount-label").firstChild as Text).data = isTokens ? "Tokens " : "Minutes ";
-  field(form, "amount").disabled = element("amount-label").hidden; // a hidden field cannot be wrong
+  field(form, "amount").disabled = !hasAmount; // a hidden field cannot be wrong
   button.classList.toggle("danger", verb === "debit" || verb === "block" || verb === "reset");
   label();
 }

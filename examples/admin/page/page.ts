@@ -2,7 +2,7 @@
 import type { Key } from "sluice";
 import type { CallerState } from "../actions.js";
 import type { Done, Overview } from "../admin.js";
-import { calm, offerLimits, onAct } from "./actions.js";
+import { offerLimits, onAct } from "./actions.js";
 import { showState } from "./caller.js";
 import { markCaller, showCallers } from "./callers.js";
 import { keyOfText, textOfKey } from "./key-text.js";
@@ -87,7 +87,6 @@ async function show(limiter: string, key: Key): Promise<void> {
   field(look, "key").value = textOfKey(key);
   element("act").hidden = false;
   say("");
-  calm();
   offerLimits(state);
   markCaller(limiter, key);
   showState(state);

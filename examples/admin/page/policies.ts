@@ -49,7 +49,7 @@ function addForm(box: HTMLElement, id: string, name: string, change: (wanted: Ch
         await change({ ...wanted, was: seen.get(form) ?? wanted, reason: field(form, "reason").value });
       } catch (error) {
         // Another operator was quicker. What was typed stays, and the next click is about the new numbers.
-        if (error instanceof Refusal && error.status === 409) seen.set(form, (error.body as { readonly now: NamedControl }).now);
+        if (error instanceof Refusal && error.status === 409) seen.set(form, error.body.now as NamedControl);
         throw error;
       }
       field(form, "reason").value = "";
